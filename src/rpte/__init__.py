@@ -1,0 +1,48 @@
+"""Auditable classifiers for tables: every prediction a short sum of named rule contributions.
+
+Importing this package, or loading a model, imports neither numba nor scikit-learn.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from rpte.errors import InputError, ModelFileError, RPTEWarning
+
+if TYPE_CHECKING:
+    from rpte.audit.load import AuditLoad, audit_load
+    from rpte.classifier import RPTEClassifier
+    from rpte.model.file import load
+    from rpte.model.model import Model
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "AuditLoad": "rpte.audit.load",
+    "Model": "rpte.model.model",
+    "RPTEClassifier": "rpte.classifier",
+    "audit_load": "rpte.audit.load",
+    "load": "rpte.model.file",
+}
+
+__all__ = [
+    "AuditLoad",
+    "InputError",
+    "Model",
+    "ModelFileError",
+    "RPTEClassifier",
+    "RPTEWarning",
+    "audit_load",
+    "load",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'rpte' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

@@ -1,0 +1,16 @@
+"""The audit load of any model: units (MU, MIU, IIU), counted by one rule for every family.
+
+`audit_load` finds the family of a model, reads it into `Terms` (the terms, the conditions on each,
+and which of them a row consults) and counts those; so the same code counts ours and everybody
+else's. Each reader is one file in `families`; none of them, and nothing else here, imports the
+package it reads: the model brings it.
+
+May be imported from here: `audit_load`, `AuditLoad`, `Terms` and `level_set_conditions`. Importing
+this folder imports numpy and nothing heavier.
+"""
+
+from rpte.audit.counting import level_set_conditions
+from rpte.audit.load import AuditLoad, audit_load
+from rpte.audit.terms import Terms
+
+__all__ = ["AuditLoad", "Terms", "audit_load", "level_set_conditions"]

@@ -1,0 +1,244 @@
+"""What the columns of a transformed table are: which variable each comes from, and how it counts.
+
+Only transformers on a list are followed, because a step that mixes columns would make a condition
+read more raw variables than it seems to; everything else is refused by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rpte.audit.counting import level_set_conditions
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The columns of a table that a pipeline made.
+
+    Parameters
+    ----------
+    source : ndarray of int, shape (n_columns,)
+        Position of the raw variable each column comes from.
+    conditions : ndarray of int, shape (n_columns,)
+        Conditions of one test on the column: 1, more for a set of many levels.
+    slope : ndarray of bool, shape (n_columns,)
+        Columns that say something in every row; the others only where they are not zero.
+    """
+
+    source: NDArray[np.int64]
+    conditions: NDArray[np.int64]
+    slope: NDArray[np.bool_]
+
+    @staticmethod
+    def raw(n_columns: int) -> Columns:
+        """Describe a table as it came."""
+        ones = np.ones(n_columns, dtype=np.int64)
+        return Columns(np.arange(n_columns), ones, ones.astype(bool))
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def take(self, which: ArrayLike) -> Columns:
+        """Select columns by position or mask."""
+        index = np.asarray(which)
+        if index.size == 0:  # an empty list has no integer dtype to index with
+            index = index.astype(np.int64)
+        return Columns(self.source[index], self.conditions[index], self.slope[index])
+
+    def with_slope(self, slope: bool) -> Columns:
+        """Say of all columns whether they are slopes."""
+        return Columns(self.source, self.conditions, np.full(len(self), slope))
+
+
+def conditions_of(columns: Columns | None, index: ArrayLike) -> NDArray[np.int64]:
+    """Count the conditions of one test on each of the columns `index`; 1 in a table as it came."""
+    positions = np.asarray(index, dtype=np.int64)
+    if columns is None:
+        return np.ones(len(positions), dtype=np.int64)
+    return columns.conditions[positions]
+
+
+def concatenate(parts: Sequence[Columns]) -> Columns:
+    """Put columns side by side."""
+    if not parts:
+        return Columns.raw(0)
+    return Columns(
+        np.concatenate([part.source for part in parts]),
+        np.concatenate([part.conditions for part in parts]),
+        np.concatenate([part.slope for part in parts]),
+    )
+
+
+def follow(step: Any, name: str, columns: Columns) -> Columns:
+    """Describe the columns after a fitted transformer.
+
+    Parameters
+    ----------
+    step : object
+        A fitted transformer, or "passthrough", "drop" or None as pipelines spell them.
+    name : str
+        How the user calls the step, for the error.
+    columns : Columns
+        The columns before the step.
+    """
+    if step is None or (isinstance(step, str) and step == "passthrough"):
+        return columns
+    if isinstance(step, str) and step == "drop":
+        return columns.take([])
+    for cls in type(step).__mro__:
+        rule = RULES.get(f"{cls.__module__.split('._')[0]}.{cls.__name__}")
+        if rule is not None:
+            return rule(step, name, columns)
+    raise refusal(step, name, "is not known to treat every column by itself")
+
+
+def refusal(step: Any, name: str, why: str) -> TypeError:
+    """Make the error for a step that cannot be followed."""
+    return TypeError(
+        f"step {name!r} ({type(step).__qualname__}) {why}, so its columns cannot be "
+        "counted by raw variable; use column-wise steps (one-hot or ordinal encoding, simple "
+        "imputation, scaling, selection), or count the final model alone on its own columns"
+    )
+
+
+def _same(step: Any, name: str, columns: Columns) -> Columns:
+    """Keep columns that are changed value by value, a zero staying zero."""
+    return columns
+
+
+def _to_slopes(step: Any, name: str, columns: Columns) -> Columns:
+    """Make slopes: every value may have become non-zero."""
+    return columns.with_slope(True)
+
+
+def _to_flags(step: Any, name: str, columns: Columns) -> Columns:
+    return columns.with_slope(False)
+
+
+def _scaler(step: Any, name: str, columns: Columns) -> Columns:
+    """Follow a scaler: without centring, a zero stays zero and an indicator an indicator."""
+    centred = getattr(step, "with_mean", False) or getattr(step, "with_centering", False)
+    return columns.with_slope(True) if centred else columns
+
+
+def _function(step: Any, name: str, columns: Columns) -> Columns:
+    """Follow a function only if it is numpy's own, element by element."""
+    if step.func is None:
+        return columns
+    if isinstance(step.func, np.ufunc) and step.func.nin == step.func.nout == 1:
+        return columns.with_slope(True)
+    raise refusal(step, name, f"calls {step.func!r}, which may mix columns")
+
+
+def _selector(step: Any, name: str, columns: Columns) -> Columns:
+    return columns.take(step.get_support())
+
+
+def _imputer(step: Any, name: str, columns: Columns) -> Columns:
+    """Follow an imputer: it drops columns without any value, and may append missing flags."""
+    kept = columns
+    if not step.keep_empty_features:
+        # scikit-learn marks a column without any value by a statistic of NaN, which is not itself.
+        kept = columns.take([statistic == statistic for statistic in step.statistics_])
+    if step.indicator_ is None:
+        return kept
+    return concatenate([kept, _missing_flags(step.indicator_, name, columns)])
+
+
+def _missing_flags(step: Any, name: str, columns: Columns) -> Columns:
+    return columns.take(step.features_).with_slope(False)
+
+
+def _target_encoder(step: Any, name: str, columns: Columns) -> Columns:
+    """Follow a target encoder: one column per variable, and per class where there are several."""
+    repeats = len(step.classes_) if step.target_type_ == "multiclass" else 1
+    return columns.take(np.repeat(np.arange(len(columns)), repeats)).with_slope(True)
+
+
+def _bins(step: Any, name: str, columns: Columns) -> Columns:
+    """Follow a discretizer: a code per variable, or an indicator per interval."""
+    if step.encode == "ordinal":
+        return columns.with_slope(True)
+    return columns.take(np.repeat(np.arange(len(columns)), step.n_bins_)).with_slope(False)
+
+
+def _one_hot(step: Any, name: str, columns: Columns) -> Columns:
+    """Follow a one-hot encoder: an indicator per level, one for the set of infrequent levels."""
+    infrequent = getattr(step, "infrequent_categories_", [None] * len(step.categories_))
+    dropped = [None] * len(step.categories_) if step.drop_idx_ is None else step.drop_idx_
+    parts = []
+    for j, levels in enumerate(step.categories_):
+        conditions = _level_conditions(levels, infrequent[j], dropped[j])
+        source = np.full(len(conditions), columns.source[j])
+        parts.append(Columns(source, conditions, np.zeros(len(conditions), dtype=bool)))
+    return concatenate(parts)
+
+
+def _level_conditions(
+    levels: NDArray[Any], infrequent: NDArray[Any] | None, dropped: int | None
+) -> NDArray[np.int64]:
+    """Conditions of the indicator columns of one variable, the infrequent set last."""
+    n_rare = 0 if infrequent is None else len(infrequent)
+    conditions = [1] * (len(levels) - n_rare)
+    if n_rare:
+        conditions.append(level_set_conditions(n_rare, len(levels)))
+    if dropped is not None:
+        rare = infrequent is not None and levels[dropped] in infrequent
+        conditions.pop(-1 if rare else 0)
+    return np.asarray(conditions, dtype=np.int64)
+
+
+def _column_transformer(step: Any, name: str, columns: Columns) -> Columns:
+    """Follow each part of a ColumnTransformer on its own columns, in the order of the output."""
+    inputs = step._transformer_to_input_indices
+    parts = []
+    for part_name, part, _ in step.transformers_:
+        where = step.output_indices_[part_name]
+        if where.stop > where.start:
+            found = follow(part, f"{name}.{part_name}", columns.take(inputs[part_name]))
+            parts.append((where.start, found))
+    return concatenate([found for _, found in sorted(parts, key=lambda part: part[0])])
+
+
+def _union(step: Any, name: str, columns: Columns) -> Columns:
+    parts = [
+        follow(part, f"{name}.{part_name}", columns) for part_name, part in step.transformer_list
+    ]
+    return concatenate(parts)
+
+
+def _steps(step: Any, name: str, columns: Columns) -> Columns:
+    """Follow a pipeline of transformers."""
+    for step_name, part in step.steps:
+        columns = follow(part, f"{name}.{step_name}", columns)
+    return columns
+
+
+Rule = Callable[[Any, str, Columns], Columns]
+
+# Keyed by public package and class; a class found here vouches for its subclasses.
+RULES: dict[str, Rule] = {
+    "sklearn.compose.ColumnTransformer": _column_transformer,
+    "sklearn.feature_selection.SelectorMixin": _selector,
+    "sklearn.impute.MissingIndicator": _missing_flags,
+    "sklearn.impute.SimpleImputer": _imputer,
+    "sklearn.pipeline.FeatureUnion": _union,
+    "sklearn.pipeline.Pipeline": _steps,
+    "sklearn.preprocessing.Binarizer": _to_flags,
+    "sklearn.preprocessing.FunctionTransformer": _function,
+    "sklearn.preprocessing.KBinsDiscretizer": _bins,
+    "sklearn.preprocessing.MaxAbsScaler": _same,
+    "sklearn.preprocessing.MinMaxScaler": _to_slopes,
+    "sklearn.preprocessing.OneHotEncoder": _one_hot,
+    "sklearn.preprocessing.OrdinalEncoder": _to_slopes,
+    "sklearn.preprocessing.PowerTransformer": _to_slopes,
+    "sklearn.preprocessing.QuantileTransformer": _to_slopes,
+    "sklearn.preprocessing.RobustScaler": _scaler,
+    "sklearn.preprocessing.StandardScaler": _scaler,
+    "sklearn.preprocessing.TargetEncoder": _target_encoder,
+}

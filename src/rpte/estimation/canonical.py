@@ -1,0 +1,130 @@
+"""One solution out of the equally good ones: few conditions, and no memory of the starting point.
+
+At l1_ratio = 1 the score F and the gradient of an optimum are unique, the coefficients are not: the
+leaves of a tree sum to one, and one-hot levels and trees over the same rows depend on each other.
+All optima have their support in the equicorrelation set E (terms whose gradient is at the bound),
+with the signs the gradient gives them (R. J. Tibshirani, 2013). Of these a basic one is taken
+(Theorem 1(c): at most rank(Z) active terms), then trees and one-hot groups are shifted.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+
+from rpte.estimation.design import Design
+from rpte.estimation.gram import one_blas_thread, weighted_gram
+from rpte.estimation.newton import Penalty, ProxNewton
+from rpte.estimation.quadratic import RANK, spectrum
+from rpte.estimation.solver import Fit, fit_of, lambda_max
+
+__all__ = ["canonical"]
+
+logger = logging.getLogger("rpte")
+Vector = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+AT_BOUND = 1e-6  # relative distance of a gradient from its bound that still counts as reached
+ACTIVE = 1e-12  # the audit rule: a coefficient above this counts
+NEGLIGIBLE = 1e-9  # share of the largest coefficient that is rounding error here
+EQUAL_COST = 1e-9
+GOLDEN = 0.6180339887498949
+
+
+def canonical(
+    design: Design, fit: Fit, conditions: NDArray[np.integer], groups: Sequence[Index]
+) -> Fit:
+    """Return the canonical optimum with the same score as `fit`.
+
+    Parameters
+    ----------
+    design : Design
+        Free of exact duplicates and complements.
+    fit : Fit
+        A solution of `design`; returned as it is when `l1_ratio` is below 1 (unique optimum).
+    conditions : (q,) int
+        Conditions a person reads for each term when it is active.
+    groups : sequence of index arrays
+        Positions (in coefficient order) of direct 0/1 terms that sum to one on every row.
+
+    Returns
+    -------
+    Fit
+        Equal (to rounding) for every `fit` that solves the same problem. Should rounding make it
+        fail the tolerance that `fit` met, `fit` is kept and a warning logged.
+    """
+    if fit.l1_ratio != 1.0 or not fit.coefficients.any():
+        return fit
+    top, penalty = lambda_max(design), Penalty.of(design, fit.l1, 1.0)
+    target = min(1e-13 * top, 1e-10 * fit.l1)
+    with one_blas_thread():
+        engine = ProxNewton(design, fit.intercept, fit.coefficients)
+        steps = engine.run(penalty, np.flatnonzero(fit.coefficients), target).steps
+        intercept, theta = _basic(design, penalty, engine)
+        for members in [*_trees(design), *groups]:
+            shift = _best_shift(theta[members], design.penalty[members], conditions[members])
+            theta[members] = _without_dust(theta[members] + shift)
+            intercept -= shift
+        final = ProxNewton(design, intercept, theta)
+        outcome = final.run(penalty, np.flatnonzero(theta), target, grow=False)
+    result = fit_of(final, penalty, outcome, fit.l1, 1.0, top, steps)
+    return result if result.converged or not fit.converged else fit
+
+
+def _trees(design: Design) -> list[Index]:
+    """Positions of the leaves of each tree."""
+    starts = design.starts
+    return [np.arange(a, b) for a, b in pairwise(starts)]
+
+
+def _basic(design: Design, penalty: Penalty, engine: ProxNewton) -> tuple[float, Vector]:
+    """Choose a basic optimum (independent active columns) by non-negative least squares.
+
+    With signs s, all optima are theta = s u with u >= 0 and the same centred score. Under the data
+    weights, that is R u = R u_fit for the square root R of the signed Gram matrix. The columns are
+    scaled by factors without pattern, so that no exact tie is left for rounding errors to decide.
+    """
+    _, gradient = engine.gradient()
+    bound = np.abs(gradient) >= (1.0 - AT_BOUND) * penalty.threshold
+    terms = np.flatnonzero(bound | (engine.theta != 0.0))
+    signs = np.where(engine.theta != 0.0, np.sign(engine.theta), -np.sign(gradient))[terms]
+    gram = weighted_gram(design, terms, design.weight / design.weight.sum())
+    scale, values, vectors = spectrum(gram.centred)
+    kept = values > RANK * values[-1]
+    root = np.sqrt(values[kept])[:, None] * vectors[:, kept].T
+    goal = root @ (engine.theta[terms] * scale)
+    factors = 1.0 + 0.1 * np.mod(GOLDEN * np.arange(1, terms.size + 1), 1.0)
+    try:
+        size = nnls(root * (signs * factors), goal, maxiter=50 * terms.size + 100)[0]
+    except RuntimeError:  # the iteration cap of scipy
+        logger.warning("Stage 3 found no basic solution at %d terms; kept as solved", terms.size)
+        return engine.intercept, engine.theta.copy()
+    theta = np.zeros_like(engine.theta)
+    theta[terms] = _without_dust(signs * factors * size) / scale
+    moved = float(gram.cross @ (engine.theta - theta)[terms]) / gram.total
+    return engine.intercept + moved, theta
+
+
+def _without_dust(values: Vector) -> Vector:
+    """`values` with exact zeros in place of rounding errors."""
+    limit = max(NEGLIGIBLE * float(np.abs(values).max(initial=0.0)), ACTIVE)
+    return np.asarray(np.where(np.abs(values) > limit, values, 0.0))
+
+
+def _best_shift(theta: Vector, penalty: Vector, conditions: NDArray[np.integer]) -> float:
+    """Constant to add to terms that sum to one: same L1 cost, fewest active conditions.
+
+    Candidates make one member zero (the smallest position wins a tie) or change nothing.
+    """
+    shifts = np.append(-theta, 0.0)
+    shifted = theta + shifts[:, None]
+    cost = np.abs(shifted) @ penalty
+    limit = NEGLIGIBLE * np.abs(theta).max(initial=0.0)
+    active = (np.abs(shifted) > max(limit, ACTIVE)) @ conditions
+    allowed = cost <= cost[-1] * (1.0 + EQUAL_COST)
+    return float(shifts[np.argmin(np.where(allowed, active, np.iinfo(np.int64).max))])

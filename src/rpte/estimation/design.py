@@ -1,0 +1,150 @@
+"""The Stage 3 design: leaf codes and direct columns side by side, and the loss of equation (5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.kernels.design_products import (
+    add_direct_scores,
+    add_leaf_scores,
+    direct_sums,
+    leaf_sums,
+    logistic_statistics,
+)
+
+__all__ = ["Design"]
+
+Vector = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Design:
+    """What Stage 3 fits: M trees as leaf codes, d direct columns, labels and weights.
+
+    Coefficients are ordered: leaves of tree 0, leaves of tree 1, ..., direct columns.
+
+    Parameters
+    ----------
+    leaf_codes : (M, n) int32
+        Leaf reached by each row, per tree.
+    leaf_counts : tuple of M int
+        Leaves per tree.
+    direct : (n, d) float64, Fortran order
+        Direct columns as the penalty sees them (centred and scaled by the caller), no NaN.
+    y : (n,) float64
+        Labels, 0 or 1, both present.
+    weight : (n,) float64
+        Positive row weights; their sum W takes the place of n in equation (5).
+    penalty : (q,) float64
+        Positive relative penalty weights, q = sum(leaf_counts) + d.
+
+    Examples
+    --------
+    >>> codes = np.array([[0, 0, 1, 1]], np.int32)
+    >>> design = Design(codes, (2,), np.zeros((4, 0), order="F"), np.array([0., 1., 1., 1.]),
+    ...                 np.ones(4), np.ones(2))
+    >>> design.n_terms
+    2
+    """
+
+    leaf_codes: NDArray[np.int32]
+    leaf_counts: tuple[int, ...]
+    direct: Vector
+    y: Vector
+    weight: Vector
+    penalty: Vector
+
+    def __post_init__(self) -> None:
+        """Check shapes and values once, so that the kernels need not."""
+        n, trees = self.y.shape[0], len(self.leaf_counts)
+        _check_shape("leaf_codes", self.leaf_codes, (trees, n), np.int32)
+        _check_shape("direct", self.direct, (n, self.direct.shape[-1]), np.float64)
+        _check_shape("y", self.y, (n,), np.float64)
+        _check_shape("weight", self.weight, (n,), np.float64)
+        _check_shape("penalty", self.penalty, (self.n_terms,), np.float64)
+        _check_values(self)
+
+    @property
+    def n_leaves(self) -> int:
+        """Leaves of all trees together: the position of the first direct term."""
+        return sum(self.leaf_counts)
+
+    @property
+    def n_terms(self) -> int:
+        """Number of coefficients q, the intercept not counted."""
+        return self.n_leaves + int(self.direct.shape[1])
+
+    @property
+    def starts(self) -> Index:
+        """(M + 1,) position of the first leaf of each tree, and of the first direct term."""
+        return np.concatenate(([0], np.cumsum(self.leaf_counts))).astype(np.intp)
+
+    def score(self, intercept: float, coefficients: Vector) -> Vector:
+        """F = intercept + Z coefficients, shape (n,)."""
+        out = np.full(self.y.shape[0], float(intercept))
+        leaves = self.n_leaves
+        add_leaf_scores(self.leaf_codes, self.starts, coefficients[:leaves], out)
+        active = np.flatnonzero(coefficients[leaves:])
+        add_direct_scores(self.direct.T, active, coefficients[leaves:][active], out)
+        return out
+
+    def transposed(self, values: Vector, terms: Index | None = None) -> Vector:
+        """``Z.T @ values``, shape (q,); with `terms`, the other entries are not all computed."""
+        out, leaves = np.zeros(self.n_terms), self.n_leaves
+        trees, columns = self.split(np.arange(self.n_terms) if terms is None else terms)
+        leaf_sums(self.leaf_codes, self.starts, trees, values, out[:leaves])
+        sums = np.zeros(columns.shape[0])
+        direct_sums(self.direct.T, columns, values, sums)
+        out[leaves + columns] = sums
+        return out
+
+    def split(self, terms: Index) -> tuple[Index, Index]:
+        """Trees with a leaf among `terms`, and the direct columns among `terms`."""
+        leaves = self.n_leaves
+        trees = np.searchsorted(self.starts, terms[terms < leaves], side="right") - 1
+        return np.unique(trees), terms[terms >= leaves] - leaves
+
+    def statistics(self, score: Vector) -> tuple[float, Vector, Vector]:
+        """Mean deviance at `score` with its first and second derivatives by row, each (n,)."""
+        residual, curvature = np.empty_like(score), np.empty_like(score)
+        weight = self.weight * (2.0 / self.weight.sum())
+        loss = logistic_statistics(score, self.y, weight, residual, curvature)
+        return float(loss), residual, curvature
+
+    def gradient(self, intercept: float, coefficients: Vector) -> tuple[float, Vector]:
+        """Gradient of the mean deviance: the intercept's entry, and the terms' (q,)."""
+        _, residual, _ = self.statistics(self.score(intercept, coefficients))
+        return float(residual.sum()), self.transposed(residual)
+
+    def deviance(self, intercept: float, coefficients: Vector) -> float:
+        """Mean deviance ``(2/W) sum_i w_i [log(1 + exp(F_i)) - y_i F_i]`` of equation (5)."""
+        return self.statistics(self.score(intercept, coefficients))[0]
+
+
+def _check_shape(name: str, array: NDArray[np.generic], shape: tuple[int, ...], kind: type) -> None:
+    """Raise unless `array` has exactly this shape and type."""
+    if array.shape != shape or array.dtype != kind:
+        raise ValueError(
+            f"{name} has shape {array.shape} and type {array.dtype}; "
+            f"it must have shape {shape} and type {np.dtype(kind)}"
+        )
+
+
+def _check_values(design: Design) -> None:
+    """Raise on values for which equation (5) has no finite minimum or the kernels no meaning."""
+    counts = np.asarray(design.leaf_counts, dtype=np.int64)[:, None]
+    if np.any(design.leaf_codes < 0) or np.any(design.leaf_codes >= counts):
+        raise ValueError("leaf_codes must lie in [0, leaf_counts) for every tree")
+    if not np.isin(design.y, (0.0, 1.0)).all() or design.y.min() == design.y.max():
+        raise ValueError("y must hold 0 and 1, and both of them")
+    for name, array in (("weight", design.weight), ("penalty", design.penalty)):
+        if not (np.isfinite(array).all() and (array > 0.0).all()):
+            raise ValueError(f"{name} must be positive and finite")
+    if not (design.direct.flags.f_contiguous and design.leaf_codes.flags.c_contiguous):
+        raise ValueError("direct must be in Fortran order and leaf_codes in C order")
+    if not np.isfinite(design.direct).all():
+        raise ValueError("direct holds NaN or infinite values; fill them before the fit")

@@ -1,0 +1,130 @@
+"""Weighted Gram matrices of any set of terms, the intercept eliminated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
+
+from rpte.estimation.design import Design
+from rpte.kernels.design_products import (
+    ROW_BLOCK,
+    gather_rows,
+    leaf_direct_sums,
+    leaf_pair_sums,
+)
+
+__all__ = ["Gram", "one_blas_thread", "weighted_gram"]
+
+Vector = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+# Below this share of its raw second moment, the centred one of a column is rounding error.
+CONSTANT = 1e-12
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Gram:
+    """Second moments of the columns `terms` of Z under row weights h.
+
+    Parameters
+    ----------
+    terms : (k,) positions of the columns, ascending
+    centred : (k, k) Z'hZ - cross cross' / total; rows of constant columns are exactly zero
+    cross : (k,) Z'h
+    total : float, sum of h
+    """
+
+    terms: Index
+    centred: Vector
+    cross: Vector
+    total: float
+
+
+def weighted_gram(design: Design, terms: Index, h: Vector) -> Gram:
+    """Gram matrix of the columns `terms` of Z under the row weights `h` (n,).
+
+    Call it inside `one_blas_thread`.
+    """
+    trees, columns = design.split(terms)
+    counts = np.asarray(design.leaf_counts, dtype=np.intp)[trees]
+    local = np.concatenate(([0], np.cumsum(counts))).astype(np.intp)
+    leaves = int(local[-1])
+    raw = np.zeros((leaves + columns.size, leaves + columns.size))
+    leaf_pair_sums(design.leaf_codes, local, trees, h, raw)
+    _add_direct_moments(design, trees, columns, local, h, raw)
+    raw = np.triu(raw) + np.triu(raw, 1).T
+    offset = np.zeros(len(design.leaf_counts), np.intp)
+    offset[trees] = local[:-1] - design.starts[trees]
+    leaf_terms = terms[terms < design.n_leaves]
+    owner = np.searchsorted(design.starts, leaf_terms, side="right") - 1
+    kept = np.concatenate((leaf_terms + offset[owner], leaves + np.arange(columns.size)))
+    return _centre(raw[np.ix_(kept, kept)], terms, design.transposed(h, terms)[terms], h)
+
+
+def _centre(raw: Vector, terms: Index, cross: Vector, h: Vector) -> Gram:
+    """Eliminate the intercept, and clear the rows of columns that are constant."""
+    total = float(h.sum())
+    centred = raw - np.outer(cross, cross / total)
+    constant = np.diag(centred) <= CONSTANT * np.diag(raw)
+    centred[constant] = 0.0
+    centred[:, constant] = 0.0
+    return Gram(terms, centred, cross, total)
+
+
+def _add_direct_moments(
+    design: Design, trees: Index, columns: Index, local: Index, h: Vector, out: Vector
+) -> None:
+    """Leaf against direct and direct against direct, block of rows by block of rows."""
+    leaves, n = int(local[-1]), h.shape[0]
+    if not columns.size:
+        return
+    root = np.sqrt(h)
+    mixed = np.zeros((leaves, columns.size))
+    buffer = np.empty((min(ROW_BLOCK, n), columns.size))
+    for low in range(0, n, ROW_BLOCK):
+        high = min(low + ROW_BLOCK, n)
+        block = buffer[: high - low]
+        gather_rows(design.direct.T, columns, root, low, high, block)
+        leaf_direct_sums(design.leaf_codes, local, trees, root, block, low, mixed)
+        out[leaves:, leaves:] += block.T @ block
+    out[:leaves, leaves:] = mixed
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    """Find the BLAS libraries of this process, once: it takes milliseconds."""
+    return ThreadpoolController()
+
+
+_lock = Lock()
+_users = 0
+_limit: Any = None
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Hold BLAS to one thread, so that no sum depends on the number of threads.
+
+    The limit belongs to the process. It is counted, so that one of several Python threads in here
+    at the same time does not lift it for the others.
+    """
+    global _users, _limit
+    with _lock:
+        if _users == 0:
+            _limit = _controller().limit(limits=1, user_api="blas")
+        _users += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _users -= 1
+            if _users == 0:
+                _limit.restore_original_limits()

@@ -1,0 +1,136 @@
+"""Who may explain a raw variable: the four ownership policies for direct terms.
+
+Trees are source-disjoint by construction (Stage 2). This file decides which of the remaining
+columns enter Stage 3 as direct terms, and tells the components of the terms that are left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ownership = Literal["paper", "separate", "strict", "component"]
+Sources = tuple[str, ...]
+
+
+class Components:
+    """Sources joined by the terms that read them (union-find), with the trees each part holds."""
+
+    def __init__(self) -> None:
+        self._parent: dict[str, str] = {}
+        self._size: dict[str, int] = {}
+        self._trees: dict[str, int] = {}
+
+    def root(self, source: str) -> str:
+        """Return the representative of the part that holds `source`."""
+        parent = self._parent.setdefault(source, source)
+        self._size.setdefault(source, 1)
+        if parent == source:
+            return source
+        self._parent[source] = self.root(parent)
+        return self._parent[source]
+
+    def join(self, sources: Iterable[str], trees: int = 0) -> None:
+        """Join the parts of some sources; `trees` counts a tree that reads them all."""
+        roots = sorted({self.root(source) for source in sources})
+        first = roots[0]
+        for other in roots[1:]:
+            self._parent[other] = first
+            self._size[first] += self._size[other]
+            self._trees[first] = self._trees.get(first, 0) + self._trees.get(other, 0)
+        self._trees[first] = self._trees.get(first, 0) + trees
+
+    def allows(self, sources: Iterable[str], largest: int) -> bool:
+        """Tell whether joining leaves at most one tree and at most `largest` sources in the part."""
+        roots = {self.root(source) for source in sources}
+        trees = sum(self._trees.get(root, 0) for root in roots)
+        return trees <= 1 and (len(roots) == 1 or sum(self._size[r] for r in roots) <= largest)
+
+
+def components(parts: Sequence[Sources]) -> list[list[int]]:
+    """Return the connected groups of parts (trees or direct terms) that share sources.
+
+    Examples
+    --------
+    >>> components([("a", "b"), ("c",), ("b",)])
+    [[0, 2], [1]]
+    """
+    joined = Components()
+    for sources in parts:
+        joined.join(sources)
+    groups: dict[str, list[int]] = {}
+    for number, sources in enumerate(parts):
+        groups.setdefault(joined.root(sources[0]), []).append(number)
+    return sorted(groups.values())
+
+
+def admit(
+    policy: Ownership,
+    columns: Sequence[Sources],
+    raw: NDArray[np.bool_],
+    trees: Sequence[Sources],
+    ranking: NDArray[np.intp],
+    largest: int,
+) -> NDArray[np.intp]:
+    """Return which columns enter Stage 3 as direct terms.
+
+    Parameters
+    ----------
+    policy : {"paper", "separate", "strict", "component"}
+    columns : sources of each column that no tree used
+    raw : (k,)
+        Values, levels and missing flags: one group per variable for the strict rule.
+    trees : sources of each tree
+    ranking : (k,)
+        The order in which columns are admitted where order decides.
+    largest : int
+        Most sources in a component (policy "component").
+
+    Returns
+    -------
+    (m,) positions in `columns`, ascending
+    """
+    owned = {source for sources in trees for source in sources}
+    free = [j for j in ranking if not owned.intersection(columns[j])]
+    if policy == "paper":
+        chosen = list(range(len(columns)))
+    elif policy == "separate":
+        chosen = free
+    elif policy == "strict":
+        chosen = _strict(columns, raw, free)
+    else:
+        chosen = _by_component(columns, trees, ranking, largest)
+    return np.array(sorted(chosen), np.intp)
+
+
+def _strict(columns: Sequence[Sources], raw: NDArray[np.bool_], order: list[int]) -> list[int]:
+    """Admit greedily; a source's first owner keeps it, a variable's raw columns come together."""
+    owner: dict[str, object] = {}
+    chosen = []
+    for j in order:
+        me: object = ("raw", columns[j][0]) if raw[j] else j
+        if all(owner.get(source, me) == me for source in columns[j]):
+            owner.update(dict.fromkeys(columns[j], me))
+            chosen.append(j)
+    return chosen
+
+
+def _by_component(
+    columns: Sequence[Sources],
+    trees: Sequence[Sources],
+    ranking: NDArray[np.intp],
+    largest: int,
+) -> list[int]:
+    """Admit one-source terms always, two-source terms while parts stay small and hold one tree."""
+    joined = Components()
+    for sources in trees:
+        joined.join(sources, trees=1)
+    chosen = [j for j in range(len(columns)) if len(set(columns[j])) == 1]
+    for j in ranking:
+        if len(set(columns[j])) > 1 and joined.allows(columns[j], largest):
+            joined.join(columns[j])
+            chosen.append(j)
+    return chosen

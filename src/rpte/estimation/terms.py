@@ -1,0 +1,149 @@
+"""From a vocabulary and trees to the terms of Stage 3: what is admitted, and its design."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.estimation.design import Design
+from rpte.estimation.ownership import Ownership, admit
+from rpte.structure.tree import Tree
+from rpte.table.inputs import Inputs
+from rpte.table.table import Table
+from rpte.vocabulary.build import ORIGINAL, Vocabulary
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """What Stages 1 and 2 found on a table.
+
+    Parameters
+    ----------
+    vocabulary : Vocabulary
+    trees : tuple of Tree
+        In the order in which they were accepted.
+    leaf_codes : (M, n)
+        The leaf that each training row reaches.
+    used : tuple of frozensets of int
+        The vocabulary columns that each tree used up.
+    scores : (M + 1, n)
+        The Stage 2 score after 0, 1, ..., M trees.
+    """
+
+    vocabulary: Vocabulary
+    trees: tuple[Tree, ...]
+    leaf_codes: NDArray[np.int32]
+    used: tuple[frozenset[int], ...]
+    scores: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class TermSet:
+    """The terms of Stage 3 for the first trees of a structure.
+
+    Parameters
+    ----------
+    vocabulary : Vocabulary
+    trees : tuple of Tree
+    direct : (d,)
+        Vocabulary columns admitted as direct terms.
+    """
+
+    vocabulary: Vocabulary
+    trees: tuple[Tree, ...]
+    direct: NDArray[np.intp]
+
+    @property
+    def leaf_counts(self) -> tuple[int, ...]:
+        """Leaves per tree."""
+        return tuple(tree.n_leaves for tree in self.trees)
+
+    def score(self, inputs: Inputs, intercept: Floats, coefficients: Floats) -> Floats:
+        """Return the scores of new rows under several fits at once.
+
+        Parameters
+        ----------
+        intercept : (f,)
+        coefficients : (f, q)
+
+        Returns
+        -------
+        (n_rows, f)
+        """
+        total = np.repeat(intercept[None, :], inputs.n_rows, axis=0)
+        start = 0
+        for tree in self.trees:
+            leaves = coefficients[:, start : start + tree.n_leaves]
+            total += leaves.T[tree.apply(inputs)]
+            start += tree.n_leaves
+        active = np.flatnonzero(np.any(coefficients[:, start:] != 0, axis=0))
+        for d in active:
+            j = self.direct[d]
+            value = self.vocabulary.columns[j].evaluate(inputs)
+            scaled = (value - self.vocabulary.centre[j]) / self.vocabulary.scale[j]
+            total += np.where(np.isnan(scaled), 0.0, scaled)[:, None] * coefficients[:, start + d]
+        return total
+
+
+def choose_terms(
+    table: Table,
+    structure: Structure,
+    n_trees: int,
+    policy: Ownership,
+    largest: int,
+    paper: bool,
+) -> TermSet:
+    """Admit the direct terms that the policy allows beside the first `n_trees` trees."""
+    vocabulary, trees = structure.vocabulary, structure.trees[:n_trees]
+    used = frozenset().union(*structure.used[:n_trees])
+    left = np.array([j for j in range(len(vocabulary)) if j not in used], np.intp)
+    ranking = (
+        _reference_order(vocabulary, left)
+        if paper
+        else _gradient_order(table, vocabulary, left, structure.scores[n_trees])
+    )
+    chosen = admit(
+        policy,
+        [vocabulary.columns[j].sources for j in left],
+        vocabulary.block[left] == ORIGINAL,
+        [tree.sources for tree in trees],
+        ranking,
+        largest,
+    )
+    return TermSet(vocabulary, trees, left[chosen])
+
+
+def _reference_order(vocabulary: Vocabulary, left: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Patterns and pairs in their ranking, then raw variables (REFERENCE section 3, strict)."""
+    return np.argsort(vocabulary.block[left] == ORIGINAL, kind="stable")
+
+
+def _gradient_order(
+    table: Table, vocabulary: Vocabulary, left: NDArray[np.intp], score: Floats
+) -> NDArray[np.intp]:
+    """Largest standardised gradient at the Stage 2 score first, ties by name."""
+    p = 1.0 / (1.0 + np.exp(-score))
+    residual, curvature = table.weight * (table.y - p), table.weight * p * (1.0 - p)
+    z = vocabulary.standardised(left)
+    z -= (curvature @ z) / curvature.sum()
+    size = np.sqrt(curvature @ (z * z))
+    gradient = np.abs(residual @ z) / np.where(size > 0, size, 1.0)
+    names = [vocabulary.columns[j].text for j in left]
+    rounded = np.round(gradient, 10)
+    return np.array(sorted(range(len(left)), key=lambda i: (-rounded[i], names[i])), np.intp)
+
+
+def make_design(table: Table, structure: Structure, terms: TermSet) -> Design:
+    """Return the Stage 3 problem of some terms on the training table."""
+    return Design(
+        leaf_codes=np.ascontiguousarray(structure.leaf_codes[: len(terms.trees)]),
+        leaf_counts=terms.leaf_counts,
+        direct=terms.vocabulary.standardised(terms.direct),
+        y=table.y,
+        weight=table.weight,
+        penalty=np.ones(sum(terms.leaf_counts) + len(terms.direct)),
+    )

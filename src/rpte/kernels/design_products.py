@@ -1,0 +1,140 @@
+"""Products with the Stage 3 design Z: leaves are read as codes, never as one-hot columns.
+
+`direct` is the transpose (d, n) of the design's, so that one direct column is one run of memory.
+All sums run in row order (direct columns: in blocks of `ROW_BLOCK` rows, added in block order).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.kernels.compile import kernel
+
+__all__ = [
+    "ROW_BLOCK",
+    "add_direct_scores",
+    "add_leaf_scores",
+    "direct_sums",
+    "gather_rows",
+    "leaf_direct_sums",
+    "leaf_pair_sums",
+    "leaf_sums",
+    "logistic_statistics",
+]
+
+Vector = NDArray[np.float64]
+Codes = NDArray[np.int32]
+Index = NDArray[np.intp]
+
+ROW_BLOCK = 2048
+
+
+@kernel
+def logistic_statistics(
+    score: Vector, y: Vector, weight: Vector, residual: Vector, curvature: Vector
+) -> float:
+    """Weighted logistic loss; fills its first and second derivatives by row (all of shape (n,)).
+
+    Everything is written in the margin against the label, so that a row fitted almost perfectly
+    keeps its full relative precision.
+    """
+    loss = 0.0
+    for i in range(score.shape[0]):
+        positive = y[i] > 0.5
+        margin = -score[i] if positive else score[i]
+        e = np.exp(-abs(margin))
+        loss += weight[i] * (max(margin, 0.0) + np.log1p(e))
+        miss = 1.0 / (1.0 + e) if margin >= 0.0 else e / (1.0 + e)
+        residual[i] = -weight[i] * miss if positive else weight[i] * miss
+        curvature[i] = weight[i] * e / ((1.0 + e) * (1.0 + e))
+    return loss
+
+
+@kernel
+def add_leaf_scores(codes: Codes, starts: Index, coefficients: Vector, out: Vector) -> None:
+    """Add the coefficient of the reached leaf of every tree to `out` (n,)."""
+    for m in range(codes.shape[0]):
+        start = starts[m]
+        if not np.any(coefficients[start : starts[m + 1]]):
+            continue
+        for i in range(codes.shape[1]):
+            out[i] += coefficients[start + codes[m, i]]
+
+
+@kernel
+def add_direct_scores(direct: Vector, columns: Index, coefficients: Vector, out: Vector) -> None:
+    """Add ``coefficients @ direct[columns]`` to `out` (n,), a block of rows at a time."""
+    n = direct.shape[1]
+    for low in range(0, n, ROW_BLOCK):
+        part = out[low : min(low + ROW_BLOCK, n)]
+        for c in range(columns.shape[0]):
+            column, coefficient = direct[columns[c], low : low + part.shape[0]], coefficients[c]
+            for i in range(part.shape[0]):
+                part[i] += coefficient * column[i]
+
+
+@kernel
+def leaf_sums(codes: Codes, starts: Index, trees: Index, values: Vector, out: Vector) -> None:
+    """Add `values` (n,) up by leaf of the trees `trees`, into `out` (all leaves,)."""
+    for t in range(trees.shape[0]):
+        m = trees[t]
+        start = starts[m]
+        for i in range(codes.shape[1]):
+            out[start + codes[m, i]] += values[i]
+
+
+@kernel
+def direct_sums(direct: Vector, columns: Index, values: Vector, out: Vector) -> None:
+    """Add ``direct[columns] @ values`` to `out` (len(columns),).
+
+    Blocks are far shorter than what BLAS would share out among threads.
+    """
+    n = direct.shape[1]
+    for low in range(0, n, ROW_BLOCK):
+        high = min(low + ROW_BLOCK, n)
+        part = values[low:high]
+        for c in range(columns.shape[0]):
+            out[c] += np.dot(direct[columns[c], low:high], part)
+
+
+@kernel
+def leaf_pair_sums(codes: Codes, starts: Index, trees: Index, weight: Vector, out: Vector) -> None:
+    """Weighted contingency counts of all pairs of leaves of `trees`, upper triangle.
+
+    `starts` (len(trees),) are the leaf offsets inside `out`, not those of the design.
+    """
+    for a in range(trees.shape[0]):
+        first = codes[trees[a]]
+        for b in range(a, trees.shape[0]):
+            second = codes[trees[b]]
+            cells = out[starts[a] :, starts[b] :]
+            for i in range(weight.shape[0]):
+                cells[first[i], second[i]] += weight[i]
+
+
+@kernel
+def gather_rows(
+    direct: Vector, columns: Index, root: Vector, low: int, high: int, out: Vector
+) -> None:
+    """Copy ``root * direct[columns, low:high]``, transposed, into the leading rows of `out`."""
+    for c in range(columns.shape[0]):
+        j = columns[c]
+        for i in range(low, high):
+            out[i - low, c] = root[i] * direct[j, i]
+
+
+@kernel
+def leaf_direct_sums(
+    codes: Codes, starts: Index, trees: Index, root: Vector, block: Vector, low: int, out: Vector
+) -> None:
+    """Add the rows of `block`, times `root`, up by leaf: one row of `out` per leaf of `trees`.
+
+    `block` (rows, k) comes from `gather_rows` and begins at row `low` of the design.
+    """
+    for t in range(trees.shape[0]):
+        code, sums = codes[trees[t]], out[starts[t] :]
+        for r in range(block.shape[0]):
+            row, total, factor = block[r], sums[code[low + r]], root[low + r]
+            for c in range(row.shape[0]):
+                total[c] += factor * row[c]

@@ -1,0 +1,179 @@
+"""Learning a model: the paper's Algorithm 1 on a training table."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.assemble import TrainedTerms, assemble
+from rpte.estimation.canonical import canonical
+from rpte.estimation.design import Design
+from rpte.estimation.solver import Fit, lambda_max, solve
+from rpte.estimation.terms import Structure, TermSet, choose_terms, make_design
+from rpte.model.model import Label, Model
+from rpte.model.parts import path_conditions
+from rpte.selection import Choice, select
+from rpte.settings import Settings
+from rpte.structure.boosting import Stage2, discover_trees
+from rpte.structure.coding import code_columns
+from rpte.table.table import Table
+from rpte.vocabulary.build import ORIGINAL, build_vocabulary
+from rpte.vocabulary.columns import Level, Missing
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """Stages 1 and 2 on a table, with the record of Stage 2."""
+
+    structure: Structure
+    stage2: Stage2
+
+
+def learn(
+    table: Table,
+    settings: Settings,
+    classes: tuple[Label, Label],
+    positive: int,
+    pool: ThreadPoolExecutor | None = None,
+) -> Model:
+    """Learn a model from a table.
+
+    Stage 1 mines the vocabulary, Stage 2 discovers source-disjoint trees, Stage 3 estimates one
+    coefficient per leaf and direct term; how many trees and which penalty is chosen by inner
+    validation when ``l1="cv"``.
+    """
+    found = discover(table, settings, pool)
+    if not settings.reassign:
+        return _boosted_model(table, settings, found, classes, positive)
+    choice = _choose(table, settings, found.structure, pool)
+    terms = choose_terms(
+        table,
+        found.structure,
+        choice.n_trees,
+        settings.ownership,
+        settings.max_component_sources,
+        settings.paper,
+    )
+    design = make_design(table, found.structure, terms)
+    fit = estimate(design, terms, table, choice.l1, settings.l1_ratio)
+    trained = TrainedTerms(terms, design.leaf_codes, fit.intercept, fit.coefficients)
+    record = _record(table, found, choice, design, fit)
+    return assemble(table, trained, settings, classes, positive, record)
+
+
+def discover(table: Table, settings: Settings, pool: ThreadPoolExecutor | None) -> Discovery:
+    """Run Stages 1 and 2."""
+    vocabulary = build_vocabulary(table, settings.stage1(), pool)
+    columns = code_columns(table, vocabulary, settings.paper)
+    stage2 = discover_trees(columns.coded, table.y, table.weight, settings.stage2(), pool)
+    trees, codes, scores = [], [], [np.full(table.n_rows, stage2.base)]
+    for accepted in (r for r in stage2.rounds if r.accepted):
+        tree, numbers = columns.read(accepted.tree)
+        reached = accepted.tree.apply(columns.coded.codes)
+        scores.append(scores[-1] + accepted.step * accepted.leaf_values[reached])
+        trees.append(tree)
+        codes.append(np.argsort(numbers).astype(np.int32)[reached])
+    leaf_codes = np.array(codes, np.int32).reshape(len(trees), table.n_rows)
+    used = tuple(frozenset(columns.members(tree)) for tree in stage2.trees)
+    structure = Structure(vocabulary, tuple(trees), leaf_codes, used, np.array(scores))
+    return Discovery(structure, stage2)
+
+
+def _choose(
+    table: Table, settings: Settings, structure: Structure, pool: ThreadPoolExecutor | None
+) -> Choice:
+    """Return the number of trees and the penalty: as told, or by inner validation."""
+    if settings.l1 == "cv":
+        return select(
+            table, structure, settings, lambda part: discover(part, settings, pool).structure
+        )
+    l1 = 4.0 / table.total_weight if settings.l1 == "4/n" else float(settings.l1)
+    return Choice(len(structure.trees), l1, ())
+
+
+def estimate(design: Design, terms: TermSet, table: Table, l1: float, l1_ratio: float) -> Fit:
+    """Solve equation (5) and take the canonical one of its equally good solutions."""
+    if design.n_terms == 0:
+        return solve(design, l1, l1_ratio)
+    conditions = [
+        path_conditions(path, table.schema) for tree in terms.trees for path in tree.paths()
+    ]
+    columns = [terms.vocabulary.columns[j] for j in terms.direct]
+    conditions += [column.conditions(table.schema) for column in columns]
+    fit = solve(design, l1, l1_ratio)
+    return canonical(design, fit, np.array(conditions, np.int64), _level_groups(design, terms))
+
+
+def _level_groups(design: Design, terms: TermSet) -> list[NDArray[np.intp]]:
+    """Return the direct terms of each variable whose levels and missing flag sum to one."""
+    by_source: dict[str, list[int]] = {}
+    for d, j in enumerate(terms.direct):
+        column = terms.vocabulary.columns[j]
+        if isinstance(column, (Level, Missing)) and terms.vocabulary.block[j] == ORIGINAL:
+            by_source.setdefault(column.source, []).append(d)
+    groups = [np.array(members, np.intp) for members in by_source.values()]
+    return [
+        design.n_leaves + members
+        for members in groups
+        if len(members) > 1 and (design.direct[:, members].sum(axis=1) == 1.0).all()
+    ]
+
+
+def _boosted_model(
+    table: Table, settings: Settings, found: Discovery, classes: tuple[Label, Label], positive: int
+) -> Model:
+    """Keep the Stage 2 leaf values instead of Stage 3 (the paper's ablation): no direct terms."""
+    structure = found.structure
+    terms = TermSet(structure.vocabulary, structure.trees, np.zeros(0, np.intp))
+    accepted = [r for r in found.stage2.rounds if r.accepted]
+    values = [np.zeros(len(r.leaf_values)) for r in accepted]
+    for value, codes, previous, after in zip(
+        values, structure.leaf_codes, structure.scores, structure.scores[1:], strict=False
+    ):
+        value[codes] = after - previous
+    coefficients = np.concatenate([np.zeros(0), *values])
+    trained = TrainedTerms(terms, structure.leaf_codes, found.stage2.base, coefficients)
+    record = {"objective": None, "selection": None, "rounds": _rounds(found.stage2)}
+    return assemble(table, trained, settings, classes, positive, record)
+
+
+def _record(
+    table: Table, found: Discovery, choice: Choice, design: Design, fit: Fit
+) -> dict[str, Any]:
+    """Return what the file keeps about how the model came about."""
+    top = lambda_max(design, fit.l1_ratio) if design.n_terms else 0.0
+    return {
+        "objective": {
+            "l1": fit.l1,
+            "l1_ratio": fit.l1_ratio,
+            "value": fit.objective,
+            "kkt_residual": fit.kkt,
+            "tolerance": max(min(1e-6 * top, 1e-3 * fit.l1), 1e-12),
+            "lambda_max": top,
+            "terms_offered": design.n_terms,
+            "converged": fit.converged,
+        },
+        "selection": choice.to_dict(),
+        "vocabulary_size": len(found.structure.vocabulary),
+        "rounds": _rounds(found.stage2),
+    }
+
+
+def _rounds(stage2: Stage2) -> list[dict[str, Any]]:
+    return [
+        {
+            "accepted": r.accepted,
+            "leaves": r.tree.n_leaves,
+            "step": r.step,
+            "deviance_before": r.deviance_before,
+            "deviance_after": r.deviance_after,
+            "reason": r.reason,
+        }
+        for r in stage2.rounds
+    ]

@@ -1,0 +1,143 @@
+"""One prediction taken apart: contributions in the order in which they are summed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.errors import InputError
+from rpte.model.parts import DirectTerm, TreeTerms, path_text
+from rpte.table.inputs import Inputs
+
+if TYPE_CHECKING:
+    from rpte.model.model import Model
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """What one term adds to the score of one row.
+
+    Parameters
+    ----------
+    term : str
+        Such as ``T1.L2`` or ``D3``.
+    text : str
+        The leaf's conditions, or the direct term.
+    value : float
+        Added to the score; under ``reference="mean"`` the difference from the training mean.
+    """
+
+    term: str
+    text: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentContribution:
+    """What one component adds: the left-to-right sum of its contributions."""
+
+    component: str
+    sources: tuple[str, ...]
+    value: float
+    contributions: tuple[Contribution, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The score of one row as a sum.
+
+    Adding `intercept` and the components' values from left to right, each of them the left-to-right
+    sum of its contributions, gives `score` to the last bit.
+    """
+
+    intercept: float
+    components: tuple[ComponentContribution, ...]
+    score: float
+    probability: float
+    positive: Any
+    reference: str | None = None
+
+    def __str__(self) -> str:
+        start = "intercept" if self.reference is None else "mean score in training"
+        lines = [f"{self.intercept:+10.4f}  {start}"]
+        for component in self.components:
+            lines.append(f"{component.value:+10.4f}  {component.component}")
+            lines += [f"  {c.value:+10.4f}  {c.term}: {c.text}" for c in component.contributions]
+        lines.append(f"{self.score:+10.4f}  score: probability of {self.positive!r} is "
+                     f"{self.probability:.4f}")
+        return "\n".join(lines)
+
+
+def explain(model: Model, X: Any, reference: str | None = None) -> list[Explanation]:
+    """Take the score of each row apart.
+
+    Parameters
+    ----------
+    model : Model
+    X : table of shape (n_rows, n_columns)
+    reference : {None, "mean"}
+        None: the definition of the score. "mean": contributions against their training mean, a
+        view for people.
+    """
+    if reference not in (None, "mean"):
+        raise InputError(f"reference={reference!r}; it must be None or 'mean'")
+    inputs = model.read(X)
+    score = model.score(inputs)
+    probability = model.predict_proba(inputs)[:, model.positive]
+    shift = _means(model) if reference == "mean" else {}
+    tables = [_component_table(model, inputs, c, shift) for c in range(len(model.components))]
+    start = model.intercept
+    for component in model.components:
+        start += sum(shift.get(part.name, 0.0) for part in component.parts)
+    return [
+        Explanation(
+            start,
+            tuple(rows[i] for rows in tables),
+            float(score[i]),
+            float(probability[i]),
+            model.classes[model.positive],
+            reference,
+        )
+        for i in range(inputs.n_rows)
+    ]
+
+
+def _component_table(
+    model: Model, inputs: Inputs, number: int, shift: dict[str, float]
+) -> list[ComponentContribution]:
+    component = model.components[number]
+    columns = [_contributions(model, part, inputs, shift) for part in component.parts]
+    rows = []
+    for i in range(inputs.n_rows):
+        contributions = tuple(column[i] for column in columns)
+        value = 0.0
+        for contribution in contributions:
+            value = value + contribution.value
+        rows.append(ComponentContribution(component.name, component.sources, value, contributions))
+    return rows
+
+
+def _contributions(
+    model: Model, part: TreeTerms | DirectTerm, inputs: Inputs, shift: dict[str, float]
+) -> list[Contribution]:
+    values = part.contribution(inputs)
+    if part.name in shift:
+        values = values - shift[part.name]
+    if isinstance(part, DirectTerm):
+        return [Contribution(part.name, part.text, float(value)) for value in values]
+    paths = list(part.tree.paths())
+    leaves = part.tree.apply(inputs)
+    return [
+        Contribution(part.leaf_name(int(leaf)), path_text(paths[leaf], model.schema), float(value))
+        for leaf, value in zip(leaves, values, strict=True)
+    ]
+
+
+def _means(model: Model) -> dict[str, float]:
+    """Return each part's mean contribution over the training rows, as stored in the model."""
+    return {name: float(value) for name, value in model.training["mean_contributions"].items()}

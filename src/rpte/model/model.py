@@ -1,0 +1,191 @@
+"""The model: a score that is a short sum, by component, of named contributions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.model.parts import Component, DirectTerm, TreeTerms, path_conditions, path_text
+from rpte.table.inputs import Inputs, read_inputs
+from rpte.table.schema import Schema
+
+if TYPE_CHECKING:
+    from rpte.audit.load import AuditLoad
+    from rpte.model.explain import Explanation
+    from rpte.model.verify import Check
+
+Floats = NDArray[np.float64]
+Label = str | int | float | bool
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One active term as a row of the rule table."""
+
+    component: str
+    tree: str
+    term: str
+    conditions: str
+    sources: tuple[str, ...]
+    inspection_units: int
+    support: float
+    event_rate: float
+    coefficient: float
+    odds_ratio: float
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A fitted model, as it is stored, read and scored.
+
+    The score of the positive class is *defined* as the left-to-right sum, in file order, of the
+    intercept and the component subtotals, each the left-to-right sum of its parts, in float64.
+
+    Parameters
+    ----------
+    schema : Schema
+    classes : tuple of two labels
+    positive : int
+        Which class the score, the rules and the explanations speak of.
+    intercept : float
+    components : tuple of Component
+    ownership : str
+        The policy that the model was fitted under and is verified against.
+    settings : mapping
+        All parameters of the fit, as plain JSON values.
+    bound : int
+        Bound on the audit load (MIU), known before training.
+    training : mapping
+        The record of the fit: counts, objective, certificate, trees tried, choices made.
+    """
+
+    schema: Schema
+    classes: tuple[Label, Label]
+    positive: int
+    intercept: float
+    components: tuple[Component, ...]
+    ownership: str
+    settings: Mapping[str, Any]
+    bound: int
+    training: Mapping[str, Any]
+
+    def read(self, X: Any) -> Inputs:
+        """Read the model's columns from a mapping, a 2-D array or a table with named columns."""
+        return read_inputs(X, self.schema)
+
+    def score(self, X: Any) -> Floats:
+        """Return the log odds of the positive class, shape (n_rows,)."""
+        inputs = self.read(X)
+        total = np.full(inputs.n_rows, self.intercept)
+        for component in self.components:
+            total = total + component.subtotal(inputs)
+        return total
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return the log odds of ``classes[1]``, as scikit-learn means it."""
+        score = self.score(X)
+        return score if self.positive == 1 else -score
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probabilities of the two classes, in their order, shape (n_rows, 2)."""
+        p = probability(self.score(X))
+        columns = [1.0 - p, p] if self.positive == 1 else [p, 1.0 - p]
+        return np.stack(columns, axis=1)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class whose log odds are positive (``classes[0]`` at exactly zero)."""
+        chosen = (self.decision_function(X) > 0).astype(np.intp)
+        return np.array(self.classes)[chosen]
+
+    def parts(self) -> Iterator[tuple[Component, TreeTerms | DirectTerm]]:
+        """Yield trees and direct terms in the order in which they are summed."""
+        for component in self.components:
+            for part in component.parts:
+                yield component, part
+
+    def rules(self) -> tuple[Rule, ...]:
+        """Return every active term, in the order of the file."""
+        rules: list[Rule] = []
+        for component, part in self.parts():
+            if isinstance(part, DirectTerm):
+                rules.append(self._direct_rule(component, part))
+            else:
+                rules.extend(self._leaf_rules(component, part))
+        return tuple(rules)
+
+    def _direct_rule(self, component: Component, term: DirectTerm) -> Rule:
+        return Rule(
+            component.name,
+            "",
+            term.name,
+            term.text,
+            term.sources,
+            term.column.conditions(self.schema),
+            term.support,
+            term.events / term.support if term.support else float("nan"),
+            term.coefficient,
+            odds_ratio(term.coefficient),
+        )
+
+    def _leaf_rules(self, component: Component, tree: TreeTerms) -> Iterator[Rule]:
+        for number, path, leaf in tree.rules():
+            if leaf.coefficient != 0:
+                yield Rule(
+                    component.name,
+                    tree.name,
+                    tree.leaf_name(number),
+                    path_text(path, self.schema),
+                    tuple(sorted({s for condition in path for s in condition.sources})),
+                    path_conditions(path, self.schema),
+                    leaf.support,
+                    leaf.events / leaf.support if leaf.support else float("nan"),
+                    leaf.coefficient,
+                    odds_ratio(leaf.coefficient),
+                )
+
+    def explain(self, X: Any, reference: str | None = None) -> list[Explanation]:
+        """Take the score of each row apart; see `rpte.model.explain`."""
+        from rpte.model.explain import explain
+
+        return explain(self, X, reference)
+
+    def summary(self) -> str:
+        """Return the whole model as text."""
+        from rpte.model.summary import summary
+
+        return summary(self)
+
+    def audit(self, X: Any = None) -> AuditLoad:
+        """Count the audit load; IIU needs rows."""
+        from rpte.audit.load import audit_load
+
+        return audit_load(self, X)
+
+    def verify(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> list[Check]:
+        """Check every claim that the model makes; more can be checked with the training table."""
+        from rpte.model.verify import verify
+
+        return verify(self, X, y, sample_weight)
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to a JSON file."""
+        from rpte.model.file import save
+
+        save(self, path)
+
+
+def probability(score: Floats) -> Floats:
+    """Return 1 / (1 + exp(-score)) without overflow."""
+    small = np.exp(-np.abs(score))
+    return np.where(score >= 0, 1.0 / (1.0 + small), small / (1.0 + small))
+
+
+def odds_ratio(coefficient: float) -> float:
+    """Return exp(coefficient), infinite where it overflows."""
+    with np.errstate(over="ignore"):
+        return float(np.exp(coefficient))

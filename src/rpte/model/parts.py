@@ -1,0 +1,211 @@
+"""What a model consists of: leaves, trees, direct terms, components."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.structure.tree import Condition, Tree
+from rpte.table.decimals import number_text
+from rpte.table.inputs import Inputs
+from rpte.table.schema import Schema
+from rpte.vocabulary.columns import Column, column_from_dict
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One cell of a tree with its coefficient.
+
+    Parameters
+    ----------
+    coefficient : float
+        Zero for a leaf that says nothing.
+    support, events : float
+        Training weight in the leaf, and its positive part.
+    """
+
+    coefficient: float
+    support: float
+    events: float
+
+
+@dataclass(frozen=True, slots=True)
+class TreeTerms:
+    """A tree whose leaves have coefficients; exactly one of them counts for a row."""
+
+    name: str
+    tree: Tree
+    leaves: tuple[Leaf, ...]
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The variables that the tree reads."""
+        return self.tree.sources
+
+    def contribution(self, inputs: Inputs) -> Floats:
+        """Return the coefficient of the leaf that each row reaches."""
+        coefficients = np.array([leaf.coefficient for leaf in self.leaves])
+        return coefficients[self.tree.apply(inputs)]
+
+    def leaf_name(self, number: int) -> str:
+        """Return the name of a leaf, such as ``T1.L2``."""
+        return f"{self.name}.L{number + 1}"
+
+    def rules(self) -> Iterator[tuple[int, tuple[Condition, ...], Leaf]]:
+        """Yield number, conditions and leaf, in order."""
+        for number, (path, leaf) in enumerate(zip(self.tree.paths(), self.leaves, strict=True)):
+            yield number, path, leaf
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the tree as plain JSON values."""
+        leaves = [
+            {"coefficient": v.coefficient, "support": v.support, "events": v.events}
+            for v in self.leaves
+        ]
+        return {"name": self.name, **self.tree.to_dict(), "leaves": leaves}
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> TreeTerms:
+        """Rebuild a tree from `to_dict`."""
+        leaves = tuple(
+            Leaf(float(v["coefficient"]), float(v["support"]), float(v["events"]))
+            for v in record["leaves"]
+        )
+        tree = Tree.from_dict(record)
+        if tree.n_leaves != len(leaves):
+            raise ValueError(f"{tree.n_leaves} leaves drawn but {len(leaves)} described")
+        return cls(record["name"], tree, leaves)
+
+
+@dataclass(frozen=True, slots=True)
+class DirectTerm:
+    """A column with its own coefficient.
+
+    Parameters
+    ----------
+    name : str
+        Such as ``D3``.
+    column : Column
+    coefficient : float
+        Per unit of the column.
+    centre : float
+        A numeric column contributes coefficient times (value - centre), and nothing where it is
+        missing: the centre is the value that stands for missing. 0 for a binary column.
+    scale : float
+        Units of the penalty: Stage 3 saw (value - centre) / scale.
+    support, events : float
+        Training weight where the column is true (binary) or present (numeric), and its positive
+        part.
+    """
+
+    name: str
+    column: Column
+    coefficient: float
+    centre: float
+    scale: float
+    support: float
+    events: float
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The variables that the term reads."""
+        return self.column.sources
+
+    def contribution(self, inputs: Inputs) -> Floats:
+        """Return coefficient times (value - centre), 0 where missing."""
+        values = self.column.evaluate(inputs)
+        if self.column.binary:
+            return self.coefficient * values + 0.0
+        product = self.coefficient * (values - self.centre)
+        return np.where(np.isnan(values), 0.0, product)
+
+    @property
+    def text(self) -> str:
+        """The term in words; a slope says its centre and what missing counts as."""
+        if self.column.binary:
+            return self.column.text
+        centre = number_text(self.centre)
+        return f"slope of {self.column.text} from {centre} (missing counts as {centre})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the term as plain JSON values."""
+        return {
+            "name": self.name,
+            "column": self.column.to_dict(),
+            "coefficient": self.coefficient,
+            "centre": self.centre,
+            "scale": self.scale,
+            "support": self.support,
+            "events": self.events,
+        }
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> DirectTerm:
+        """Rebuild a term from `to_dict`."""
+        numbers = ("coefficient", "centre", "scale", "support", "events")
+        values = [float(record[key]) for key in numbers]
+        return cls(record["name"], column_from_dict(record["column"]), *values)
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """Terms connected through shared sources; no two components share one.
+
+    Under the policies "component", "separate" and "strict" a component holds at most one tree.
+    """
+
+    name: str
+    trees: tuple[TreeTerms, ...]
+    direct: tuple[DirectTerm, ...]
+
+    @property
+    def parts(self) -> tuple[TreeTerms | DirectTerm, ...]:
+        """Trees, then direct terms: the order in which contributions are added."""
+        return (*self.trees, *self.direct)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The variables that the component reads, sorted."""
+        return tuple(sorted({source for part in self.parts for source in part.sources}))
+
+    def subtotal(self, inputs: Inputs) -> Floats:
+        """Return the left-to-right sum of the parts' contributions."""
+        total = np.zeros(inputs.n_rows)
+        for part in self.parts:
+            total = total + part.contribution(inputs)
+        return total
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the component as plain JSON values."""
+        return {
+            "name": self.name,
+            "sources": list(self.sources),
+            "trees": [tree.to_dict() for tree in self.trees],
+            "direct": [term.to_dict() for term in self.direct],
+        }
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Component:
+        """Rebuild a component from `to_dict`."""
+        trees = tuple(TreeTerms.from_dict(tree) for tree in record["trees"])
+        direct = tuple(DirectTerm.from_dict(term) for term in record["direct"])
+        component = cls(record["name"], trees, direct)
+        if list(component.sources) != record["sources"]:
+            raise ValueError(f"component {component.name} does not read {record['sources']}")
+        return component
+
+
+def path_conditions(path: tuple[Condition, ...], schema: Schema) -> int:
+    """Count the conditions on the way to a leaf, as they stand."""
+    return sum(condition.count(schema) for condition in path)
+
+
+def path_text(path: tuple[Condition, ...], schema: Schema) -> str:
+    """Say the conditions on the way to a leaf."""
+    return " and ".join(condition.text(schema) for condition in path)

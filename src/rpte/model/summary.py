@@ -1,0 +1,70 @@
+"""The whole model as text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rpte.model.parts import Component, DirectTerm, TreeTerms
+from rpte.structure.tree import Branch, Condition
+
+if TYPE_CHECKING:
+    from rpte.model.model import Model
+
+
+def summary(model: Model) -> str:
+    """Return the model as readable text: every tree, every direct term, nothing left out."""
+    load = model.audit()
+    lines = [
+        f"RPTE model: log odds of {model.classes[model.positive]!r} against "
+        f"{model.classes[1 - model.positive]!r}",
+        f"{load.mu} terms, {load.miu} conditions to read (bound before training: {model.bound}); "
+        f"{len(model.components)} components, ownership '{model.ownership}'",
+        f"{model.intercept:+9.4f}  intercept",
+    ]
+    for component in model.components:
+        lines += ["", *component_lines(model, component)]
+    return "\n".join(lines)
+
+
+def component_lines(model: Model, component: Component) -> list[str]:
+    """Return one component as lines of text."""
+    lines = [f"{component.name}: {', '.join(component.sources)}"]
+    for part in component.parts:
+        if isinstance(part, DirectTerm):
+            lines.append(f"{part.coefficient:+9.4g}  {part.name}  {part.text}{_counts(part.support, part.events)}")
+        else:
+            lines += tree_lines(model, part)
+    return lines
+
+
+def tree_lines(model: Model, tree: TreeTerms) -> list[str]:
+    """Return a tree as indented lines, its active leaves with their coefficients in front."""
+    lines = [f"{'':9}  {tree.name}"]
+    _node_lines(model, tree, tree.tree.root, 1, lines)
+    return lines
+
+
+def _node_lines(
+    model: Model, tree: TreeTerms, node: Branch | int, depth: int, lines: list[str]
+) -> None:
+    if not isinstance(node, Branch):
+        return
+    for holds, child in ((True, node.yes), (False, node.no)):
+        text = "    " * depth + ("if " if holds else "else ") + _side(model, node, holds)
+        if isinstance(child, Branch):
+            lines.append(f"{'':9}  {text}")
+            _node_lines(model, tree, child, depth + 1, lines)
+            continue
+        leaf = tree.leaves[child]
+        coefficient = f"{leaf.coefficient:+9.4f}" if leaf.coefficient else f"{'0':>9}"
+        name = tree.leaf_name(child)
+        lines.append(f"{coefficient}  {text}: {name}{_counts(leaf.support, leaf.events)}")
+
+
+def _side(model: Model, node: Branch, holds: bool) -> str:
+    return Condition(node.split, holds).text(model.schema)
+
+
+def _counts(support: float, events: float) -> str:
+    rate = events / support if support else float("nan")
+    return f"  (n={support:g}, rate {rate:.3f})"

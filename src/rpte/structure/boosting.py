@@ -1,0 +1,234 @@
+"""Stage 2: source-disjoint trees, one after the other (the paper's Algorithm 1).
+
+Each round grows a tree on the columns whose sources are all still available, gives its leaves
+temporary Newton values (equation 4), and keeps the tree if a backtracking line search lowers the
+deviance. Its sources then leave the pool. The leaf values serve the next round's residuals only:
+Stage 3 estimates every coefficient anew.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.structure.coded import CodedColumns, CodeTree
+from rpte.structure.grower import GrowthLimits, grow
+from rpte.structure.lookahead import grow_with_lookahead
+
+Floats = NDArray[np.float64]
+Criterion = Literal["label", "newton"]
+
+_LEAST_MEAN, _LEAST_HESSIAN, _LEAST_DROP = 1e-6, 1e-6, 1e-8
+
+
+@dataclass(frozen=True, slots=True)
+class Stage2Settings:
+    """The bounds and rates of Algorithm 1.
+
+    Parameters
+    ----------
+    criterion : 'newton' splits on the second-order loss of the residuals; 'label' on the Gini
+        impurity of y, which is what the paper's target z = 1[r > 0] amounts to
+    max_trees, max_leaves, max_depth : T, L_max and D_max
+    min_samples_leaf : least sum of weights in a leaf
+    leaf_ridge : rho of equation (4)
+    learning_rate : eta_0, where the line search begins
+    line_search_trials : B_ls, how many steps are tried, each half the one before
+    max_sources : most sources one tree may read, or None
+    lookahead : search two-level splits where no single split helps (`rpte.structure.lookahead`)
+    """
+
+    criterion: Criterion = "newton"
+    max_trees: int = 10
+    max_leaves: int = 12
+    max_depth: int = 8
+    min_samples_leaf: float = 5.0
+    leaf_ridge: float = 1.0
+    learning_rate: float = 0.3
+    line_search_trials: int = 6
+    max_sources: int | None = None
+    lookahead: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Round:
+    """One tree that was grown, and what the line search made of it.
+
+    `step` is eta_m (0 if rejected); `leaf_values` (n_leaves,) are before that factor;
+    `deviance_after` equals `deviance_before` for a rejected tree.
+    """
+
+    tree: CodeTree
+    accepted: bool
+    step: float
+    leaf_values: Floats
+    deviance_before: float
+    deviance_after: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stage2:
+    """The trees of Stage 2 and how they came about.
+
+    `trees` are those of the accepted `rounds`; `score` (n,) is the boosted F and `base` its start
+    F_0; `stopped` says why no further tree follows.
+    """
+
+    trees: tuple[CodeTree, ...]
+    rounds: tuple[Round, ...]
+    score: Floats
+    base: float
+    stopped: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Residuals:
+    """Equation (3) with case weights: r = w (y - p) and h = w p (1 - p)."""
+
+    gradient: Floats
+    hessian: Floats
+
+
+def discover_trees(
+    columns: CodedColumns,
+    y: NDArray[np.generic],
+    weight: Floats,
+    settings: Stage2Settings,
+    pool: ThreadPoolExecutor | None = None,
+) -> Stage2:
+    """Run Stage 2.
+
+    Parameters
+    ----------
+    columns : the vocabulary as codes
+    y : (n,) labels, 0 or 1
+    weight : (n,) case weights
+    settings : the bounds of Algorithm 1
+    pool : threads that share out the columns, or None; the result does not depend on it
+    """
+    target = np.asarray(y, dtype=np.float64)
+    weight = np.asarray(weight, dtype=np.float64)
+    base = _base_score(target, weight)
+    score = np.full(len(target), base)
+    available = {s for sources in columns.sources for s in sources}
+    rounds: list[Round] = []
+    stopped = "every round was used"
+    while sum(r.accepted for r in rounds) < settings.max_trees:
+        eligible = _eligible(columns, available)
+        tree, stopped = _next_tree(columns, eligible, target, weight, score, settings, pool)
+        if tree is None:
+            break
+        result = _line_search(columns, tree, target, weight, score, settings, first=not rounds)
+        rounds.append(result)
+        stopped = result.reason
+        if not result.accepted:
+            break
+        score = score + result.step * result.leaf_values[tree.apply(columns.codes)]
+        available -= {s for j in tree.used_columns for s in columns.sources[j]}
+    trees = tuple(r.tree for r in rounds if r.accepted)
+    if len(trees) == settings.max_trees:
+        stopped = f"{settings.max_trees} trees, the most allowed"
+    return Stage2(trees, tuple(rounds), score, base, stopped)
+
+
+def _base_score(y: Floats, weight: Floats) -> float:
+    mean = float(np.clip((weight * y).sum() / weight.sum(), _LEAST_MEAN, 1 - _LEAST_MEAN))
+    return float(np.log(mean / (1 - mean)))
+
+
+def _eligible(columns: CodedColumns, available: set[int]) -> NDArray[np.intp]:
+    """Return E, the columns all of whose sources are available."""
+    fits = [available.issuperset(sources) for sources in columns.sources]
+    return np.flatnonzero(np.array(fits, dtype=np.bool_))
+
+
+def _next_tree(
+    columns: CodedColumns,
+    eligible: NDArray[np.intp],
+    y: Floats,
+    weight: Floats,
+    score: Floats,
+    settings: Stage2Settings,
+    pool: ThreadPoolExecutor | None,
+) -> tuple[CodeTree | None, str]:
+    """Grow the tree of one round, or say why there is none."""
+    if not len(eligible):
+        return None, "no column has all its sources available"
+    present = y[weight > 0]
+    if present.min() == present.max():
+        return None, "y has one class"
+    limits = _limits(settings)
+    if settings.criterion == "label":
+        residuals = _Residuals(weight * y, weight)
+    else:
+        residuals = _residuals(y, weight, score)
+    g, h = residuals.gradient, residuals.hessian
+    if settings.lookahead:
+        tree = grow_with_lookahead(columns, eligible, y, g, h, weight, limits, pool)
+    else:
+        tree = grow(columns, eligible, g, h, weight, limits, pool)
+    return tree, "no valid split"
+
+
+def _limits(settings: Stage2Settings) -> GrowthLimits:
+    label = settings.criterion == "label"
+    return GrowthLimits(
+        max_leaves=settings.max_leaves,
+        max_depth=settings.max_depth,
+        min_leaf_weight=settings.min_samples_leaf,
+        ridge=0.0 if label else settings.leaf_ridge,
+        zero_gain=label,
+        max_sources=settings.max_sources,
+    )
+
+
+def _residuals(y: Floats, weight: Floats, score: Floats) -> _Residuals:
+    p = 1.0 / (1.0 + np.exp(-np.clip(score, -35.0, 35.0)))
+    return _Residuals(weight * (y - p), weight * np.maximum(p * (1 - p), _LEAST_HESSIAN))
+
+
+def deviance(y: Floats, weight: Floats, score: Floats) -> float:
+    """Return the binomial deviance (equation 1): 2 / W times the negative log-likelihood."""
+    loss = np.logaddexp(0.0, score) - y * score
+    return float(2.0 * (weight * loss).sum() / weight.sum())
+
+
+def newton_values(
+    leaf: NDArray[np.int32], n_leaves: int, residuals: _Residuals, ridge: float
+) -> Floats:
+    """Return the leaf values of equation (4), sum r / (sum h + rho): (n_leaves,)."""
+    gradient = np.bincount(leaf, residuals.gradient, n_leaves)
+    hessian = np.bincount(leaf, residuals.hessian, n_leaves)
+    values: Floats = gradient / (hessian + ridge)
+    return values
+
+
+def _line_search(
+    columns: CodedColumns,
+    tree: CodeTree,
+    y: Floats,
+    weight: Floats,
+    score: Floats,
+    settings: Stage2Settings,
+    *,
+    first: bool,
+) -> Round:
+    """Halve the step from eta_0 until the deviance falls; the first tree may fall by any amount."""
+    leaf = tree.apply(columns.codes)
+    residuals = _residuals(y, weight, score)
+    values = newton_values(leaf, tree.n_leaves, residuals, settings.leaf_ridge)
+    before = deviance(y, weight, score)
+    step = settings.learning_rate
+    for _ in range(settings.line_search_trials):
+        after = deviance(y, weight, score + step * values[leaf])
+        if after < before:
+            if not first and before - after < _LEAST_DROP * before:
+                return Round(tree, False, 0.0, values, before, before, "deviance hardly falls")
+            return Round(tree, True, step, values, before, after, "deviance falls")
+        step /= 2
+    return Round(tree, False, 0.0, values, before, before, "no step lowers the deviance")

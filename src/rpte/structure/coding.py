@@ -1,0 +1,201 @@
+"""The vocabulary as integer codes for Stage 2, and the way back from codes to readable splits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.structure.coded import LEVELS, ORDERED, CodedColumns, CodeTree
+from rpte.structure.tree import Branch, Split, Tree
+from rpte.table.decimals import shortest_between
+from rpte.table.table import Table
+from rpte.vocabulary.build import Vocabulary
+from rpte.vocabulary.columns import Column, Level, Missing, Value
+
+Floats = NDArray[np.float64]
+
+MAX_BINS = 255
+EXACT_BINS = 65_535
+
+
+@dataclass(frozen=True, slots=True)
+class CodedColumn:
+    """One column of the tree search.
+
+    Parameters
+    ----------
+    column : Column
+        What splits on it are said with; the variable itself (`Value`) for a whole category.
+    members : tuple of int
+        The vocabulary columns that a tree uses up by splitting here.
+    codes : (n,)
+    n_bins : int
+    low, high : (n_bins,)
+        Smallest and largest training value in each bin of a number.
+    levels : tuple of str
+        Names of the codes of a whole category.
+    fill : float or None
+        The value that missing cells were given before binning (paper configuration).
+    """
+
+    column: Column
+    members: tuple[int, ...]
+    codes: NDArray[np.int64]
+    n_bins: int
+    low: Floats
+    high: Floats
+    levels: tuple[str, ...] = ()
+    fill: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TreeColumns:
+    """All columns of the tree search, coded, with what is needed to read a tree back."""
+
+    coded: CodedColumns
+    columns: tuple[CodedColumn, ...]
+    midpoints: bool
+
+    def members(self, tree: CodeTree) -> set[int]:
+        """Return the vocabulary columns that a tree used."""
+        return {m for j in tree.used_columns for m in self.columns[int(j)].members}
+
+    def read(self, tree: CodeTree) -> tuple[Tree, NDArray[np.intp]]:
+        """Return the readable tree, and for each of its leaves the leaf number in code space."""
+        leaves: list[int] = []
+        root = self._node(tree, 0, leaves)
+        if not isinstance(root, Branch):
+            raise ValueError("a code tree without a split")
+        return Tree(root), np.array(leaves, np.intp)
+
+    def _node(self, tree: CodeTree, node: int, leaves: list[int]) -> Branch | int:
+        if tree.column[node] < 0:
+            leaves.append(int(tree.leaf[node]))
+            return len(leaves) - 1
+        split, flipped = self._split(tree, node)
+        children = [int(tree.left[node]), int(tree.right[node])]
+        yes, no = children[::-1] if flipped else children
+        first = self._node(tree, yes, leaves)
+        return Branch(split, first, self._node(tree, no, leaves))
+
+    def _split(self, tree: CodeTree, node: int) -> tuple[Split, bool]:
+        """Return the split of a node and whether its `yes` side is the right child."""
+        source = self.columns[int(tree.column[node])]
+        missing_left = bool(tree.missing_left[node])
+        if tree.test[node] == LEVELS:
+            # Levels that the node never saw go with missing, so the set is named on the other side.
+            codes = tree.right_levels[node] if missing_left else tree.left_levels[node]
+            levels = tuple(source.levels[c] for c in codes)
+            return Split(Level(source.column.sources[0], levels)), missing_left
+        if tree.test[node] != ORDERED:
+            return Split(Missing(source.column.sources[0])), False
+        if source.column.binary:
+            return Split(source.column), True
+        threshold = self._threshold(source, int(tree.bin[node]), int(tree.next_bin[node]))
+        if source.fill is not None:
+            missing_left = source.fill <= threshold
+        return Split(source.column, threshold, missing_left), False
+
+    def _threshold(self, source: CodedColumn, below: int, above: int) -> float:
+        low, high = float(source.high[below]), float(source.low[above])
+        if not self.midpoints:
+            return shortest_between(low, high)
+        middle = low / 2 + high / 2
+        return middle if low <= middle < high else low
+
+
+def code_columns(table: Table, vocabulary: Vocabulary, paper: bool) -> TreeColumns:
+    """Code every column that a tree may split on.
+
+    In the paper configuration these are the vocabulary columns, with missing numbers filled in and
+    one bin per distinct value; otherwise a category is one column whose splits are sets of levels,
+    missing has a code of its own, and numbers have at most 255 bins.
+    """
+    columns = _paper_columns(vocabulary) if paper else _our_columns(table, vocabulary, MAX_BINS, table.weight)
+    widest = max((c.n_bins for c in columns), default=0)
+    dtype = np.uint8 if widest < 256 else np.uint16
+    codes = np.array([c.codes for c in columns], dtype).reshape(len(columns), table.n_rows)
+    position = table.schema.position
+    coded = CodedColumns(
+        codes=np.ascontiguousarray(codes),
+        n_bins=np.array([c.n_bins for c in columns], np.int64),
+        is_category=np.array([bool(c.levels) for c in columns], bool),
+        sources=tuple(tuple(position(s) for s in c.column.sources) for c in columns),
+        root_only=np.zeros(len(columns), bool),
+    )
+    return TreeColumns(coded, tuple(columns), midpoints=paper)
+
+
+def _paper_columns(vocabulary: Vocabulary) -> list[CodedColumn]:
+    out = []
+    for j, column in enumerate(vocabulary.columns):
+        if column.binary:
+            out.append(_binary(vocabulary, j))
+            continue
+        x, fill = vocabulary.values[:, j], float(vocabulary.centre[j])
+        out.append(_number(column, j, np.where(np.isnan(x), fill, x), None, EXACT_BINS, fill))
+    return out
+
+
+def _our_columns(
+    table: Table, vocabulary: Vocabulary, max_bins: int, weight: Floats
+) -> list[CodedColumn]:
+    out: list[CodedColumn] = []
+    done: set[str] = set()
+    for j, column in enumerate(vocabulary.columns):
+        if isinstance(column, (Level, Missing)) and vocabulary.block[j] == 0:
+            name = column.source
+            if table.schema[name].kind == "category" and name not in done:
+                done.add(name)
+                out.append(_category(table, vocabulary, name))
+        elif column.binary:
+            out.append(_binary(vocabulary, j))
+        else:
+            out.append(_number(column, j, vocabulary.values[:, j], weight, max_bins, None))
+    return out
+
+
+def _binary(vocabulary: Vocabulary, j: int) -> CodedColumn:
+    codes = (vocabulary.values[:, j] > 0).astype(np.int64)
+    return CodedColumn(vocabulary.columns[j], (j,), codes, 2, np.zeros(2), np.zeros(2))
+
+
+def _category(table: Table, vocabulary: Vocabulary, name: str) -> CodedColumn:
+    variable, codes = table.schema[name], table.inputs[name].astype(np.int64)
+    members = tuple(
+        j
+        for j, column in enumerate(vocabulary.columns)
+        if vocabulary.block[j] == 0 and column.sources == (name,)
+    )
+    bins = len(variable.levels)
+    filled = np.where(codes < 0, bins, codes)
+    return CodedColumn(
+        Value(name), members, filled, bins, np.zeros(0), np.zeros(0), variable.levels
+    )
+
+
+def _number(
+    column: Column, j: int, x: Floats, weight: Floats | None, max_bins: int, fill: float | None
+) -> CodedColumn:
+    """Bin a number: one bin per distinct value, or quantile bins (inverted CDF) if there are more."""
+    present = ~np.isnan(x)
+    values, inverse = np.unique(x[present], return_inverse=True)
+    if len(values) > max_bins:
+        counts = np.bincount(inverse, None if weight is None else weight[present])
+        below = np.cumsum(counts) - counts
+        inverse = np.unique((below * max_bins // counts.sum()).astype(np.int64), return_inverse=True)[1][inverse]
+    bins = int(inverse.max(initial=-1)) + 1
+    codes = np.full(len(x), bins, np.int64)
+    codes[present] = inverse
+    low, high = np.full(bins, np.inf), np.full(bins, -np.inf)
+    np.minimum.at(low, inverse, x[present])
+    np.maximum.at(high, inverse, x[present])
+    return CodedColumn(column, (j,), codes, bins, low, high, fill=fill)
+
+
+def used_by(trees: Any, columns: TreeColumns) -> set[int]:
+    """Return the vocabulary columns that some code trees used."""
+    return {m for tree in trees for m in columns.members(tree)}

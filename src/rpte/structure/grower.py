@@ -1,0 +1,274 @@
+"""Growing one tree, best leaf first (Algorithm 1, "fit a tree h_m using the columns in E").
+
+Every frontier leaf keeps the best split of *each* column, because an expansion elsewhere may use
+up the tree's sources: which column a leaf takes is decided when the leaf is split.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.kernels.growth import (
+    BIN,
+    GAIN,
+    MISSING_LEFT,
+    N_FOUND,
+    NEXT_BIN,
+    TEST,
+    TIE,
+    best_splits,
+    histogram,
+    level_order,
+)
+from rpte.structure.coded import (
+    IS_MISSING,
+    LEVELS,
+    ORDERED,
+    CodedColumns,
+    CodeTree,
+    Split,
+    TreeBuilder,
+)
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int32]
+
+# A thread takes this many columns at a time; below this many cells threads cost more than they do.
+_CHUNK, _WORTH_THREADS = 8, 100_000
+# Sums of weights such as 0.1 fall short of the least weight by rounding alone.
+WEIGHT_SLACK = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class GrowthLimits:
+    """What a tree may become.
+
+    Parameters
+    ----------
+    max_leaves, max_depth : L_max and D_max of the paper
+    min_leaf_weight : least sum of weights in a leaf
+    ridge : added to every sum of hessians in the gain
+    zero_gain : also split impure nodes without gain, as scikit-learn does (g = w y, h = w)
+    max_sources : most sources the whole tree may read, or None
+    """
+
+    max_leaves: int
+    max_depth: int
+    min_leaf_weight: float
+    ridge: float
+    zero_gain: bool
+    max_sources: int | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GrowthTask:
+    """What stays the same while one tree grows; `chosen` is (k,), `stats` (n, 3) is g, h, w."""
+
+    columns: CodedColumns
+    chosen: NDArray[np.int64]
+    stats: Floats
+    limits: GrowthLimits
+    pool: ThreadPoolExecutor | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpenLeaf:
+    """A leaf that may be split: its `rows` and the best split of each chosen column.
+
+    `total` (3,) is G, H, W; `rule` (3,) what the kernels need of the limits; `found` (k, 5).
+    """
+
+    node: int
+    rows: Rows
+    total: Floats
+    rule: Floats
+    found: Floats
+
+    def best(self, admitted: NDArray[np.bool_]) -> int | None:
+        """Return which admitted column splits best, of equals the first."""
+        gain = np.where(admitted, self.found[:, GAIN], -np.inf)
+        top = gain.max(initial=-np.inf)
+        if top == -np.inf:
+            return None
+        return int(np.argmax(gain >= top - _tie(self.total, self.rule, top)))
+
+
+class SourceBudget:
+    """The sources a growing tree has used, and which columns it may still test."""
+
+    def __init__(self, columns: CodedColumns, chosen: NDArray[np.int64], most: int | None) -> None:
+        names = sorted({s for j in chosen for s in columns.sources[j]})
+        place = {source: k for k, source in enumerate(names)}
+        self.reads = np.zeros((len(chosen), len(names)), dtype=np.bool_)
+        for k, j in enumerate(chosen):
+            self.reads[k, [place[s] for s in columns.sources[j]]] = True
+        self.used = np.zeros(len(names), dtype=np.bool_)
+        self.most = len(names) if most is None else most
+
+    def admits(self) -> NDArray[np.bool_]:
+        """Return (k,) whether the tree may test each chosen column."""
+        union: NDArray[np.int64] = (self.reads | self.used).sum(axis=1)
+        return union <= self.most
+
+    def take(self, k: int) -> None:
+        """Note that the tree tests chosen column k."""
+        self.used |= self.reads[k]
+
+
+def grow(
+    columns: CodedColumns,
+    eligible: NDArray[np.intp],
+    gradient: Floats,
+    hessian: Floats,
+    weight: Floats,
+    limits: GrowthLimits,
+    pool: ThreadPoolExecutor | None = None,
+) -> CodeTree | None:
+    """Grow one tree on the eligible columns; None if no split is valid.
+
+    Parameters
+    ----------
+    columns : the vocabulary as codes
+    eligible : column numbers; columns that are `root_only` are left out
+    gradient, hessian, weight : (n,) statistics of the gain, see `rpte.kernels.growth`
+    limits : what the tree may become
+    pool : threads that share out the columns, or None; the tree does not depend on it
+    """
+    chosen = np.unique(np.asarray(eligible, dtype=np.int64))
+    chosen = chosen[~columns.root_only[chosen]]
+    task = GrowthTask(columns, chosen, stack(gradient, hessian, weight), limits, pool)
+    budget = SourceBudget(columns, chosen, limits.max_sources)
+    rows = np.flatnonzero(weight > 0).astype(np.int32)
+    tree = TreeBuilder(float(weight.sum()))
+    frontier = _opened([open_leaf(task, 0, rows, 0)])
+    scale = float(np.abs(gradient).sum())
+    while tree.n_leaves < limits.max_leaves:
+        choice = _next(frontier, budget.admits(), scale)
+        if choice is None:
+            break
+        leaf, k = choice
+        frontier.remove(leaf)
+        frontier += _expand(task, tree, leaf, k)
+        budget.take(k)
+    return tree.finish() if tree.n_splits else None
+
+
+def stack(gradient: Floats, hessian: Floats, weight: Floats) -> Floats:
+    """Lay g, h, w side by side: (n, 3), one cache line per row for the kernels."""
+    return np.ascontiguousarray(np.stack([gradient, hessian, weight], axis=1), dtype=np.float64)
+
+
+def _expand(task: GrowthTask, tree: TreeBuilder, leaf: OpenLeaf, k: int) -> list[OpenLeaf]:
+    """Split a leaf on chosen column k and return the children that may be split again."""
+    split = read_split(task, leaf, k)
+    left, right = divide(task, tree, leaf.node, leaf.rows, split)
+    if tree.n_leaves >= task.limits.max_leaves:  # nobody will ask what these could become
+        return []
+    first, second = tree.children[leaf.node]
+    depth = tree.depth[first]
+    children = ((first, left), (second, right))
+    return _opened([open_leaf(task, node, rows, depth) for node, rows in children])
+
+
+def divide(
+    task: GrowthTask, tree: TreeBuilder, node: int, rows: Rows, split: Split
+) -> tuple[Rows, Rows]:
+    """Enter a split in the tree and return the rows on its left and right, in row order."""
+    goes_left = split.table()[task.columns.codes[split.column, rows]]
+    left, right = rows[goes_left], rows[~goes_left]
+    weight = task.stats[:, 2]
+    tree.split(node, split, float(weight[left].sum()), float(weight[right].sum()))
+    return left, right
+
+
+def open_leaf(task: GrowthTask, node: int, rows: Rows, depth: int) -> OpenLeaf | None:
+    """Find the best split of every chosen column in a node; None if it must stay a leaf."""
+    limits = task.limits
+    stats = task.stats[rows]
+    total = stats.sum(axis=0)
+    least = limits.min_leaf_weight * (1 - WEIGHT_SLACK)
+    pure = limits.zero_gain and (total[0] <= 0.0 or total[0] >= total[1])
+    if depth >= limits.max_depth or total[2] < 2 * least or pure:
+        return None
+    rule = np.array([limits.ridge, least, np.abs(stats[:, 0]).sum()])
+    found = _scan(task, rows, stats, total, rule)
+    gain = found[:, GAIN]
+    tie = _tie(total, rule, gain.max(initial=0.0))
+    gain[gain < -tie if limits.zero_gain else gain <= tie] = -np.inf
+    return OpenLeaf(node, rows, total, rule, found)
+
+
+def _opened(leaves: Sequence[OpenLeaf | None]) -> list[OpenLeaf]:
+    return [leaf for leaf in leaves if leaf is not None]
+
+
+def _scan(task: GrowthTask, rows: Rows, stats: Floats, total: Floats, rule: Floats) -> Floats:
+    """Run the split kernel over the chosen columns, whole columns per thread: (k, 5)."""
+    columns, chosen = task.columns, task.chosen
+    found = np.full((len(chosen), N_FOUND), -np.inf)
+
+    def run(start: int, stop: int) -> None:
+        part, out = chosen[start:stop], found[start:stop]
+        flags = columns.is_category
+        best_splits(columns.codes, part, rows, stats, total, rule, columns.n_bins, flags, out)
+
+    if task.pool is None or len(rows) * len(chosen) < _WORTH_THREADS:
+        run(0, len(chosen))
+        return found
+    starts = range(0, len(chosen), _CHUNK)
+    for _ in task.pool.map(run, starts, [start + _CHUNK for start in starts]):
+        pass  # the loop re-raises what a thread raised
+    return found
+
+
+def _tie(total: Floats, rule: Floats, gain: float) -> float:
+    """Return the difference below which gains in this node are equal, as in the kernel."""
+    parent = total[0] * total[0] / (total[1] + rule[0])
+    return float(TIE * (rule[2] + parent + max(gain, 0.0)))
+
+
+def _next(
+    frontier: Sequence[OpenLeaf], admitted: NDArray[np.bool_], scale: float
+) -> tuple[OpenLeaf, int] | None:
+    """Return the leaf to split next and its column; of equal gains the earlier created leaf."""
+    found = [(leaf, k) for leaf in frontier if (k := leaf.best(admitted)) is not None]
+    if not found:
+        return None
+    gains = np.array([leaf.found[k, GAIN] for leaf, k in found])
+    top = gains.max()
+    equal = np.flatnonzero(gains >= top - TIE * (scale + top))
+    return found[min(equal, key=lambda i: found[i][0].node)]
+
+
+def read_split(task: GrowthTask, leaf: OpenLeaf, k: int) -> Split:
+    """Turn a kernel's finding for chosen column k into a `Split`."""
+    found, column = leaf.found[k], int(task.chosen[k])
+    test = int(found[TEST])
+    levels = _prefix(task, leaf, column, int(found[BIN])) if test == LEVELS else ((), ())
+    return Split(
+        column=column,
+        test=test,
+        missing_code=int(task.columns.n_bins[column]),
+        missing_left=bool(found[MISSING_LEFT]) or test == IS_MISSING,
+        gain=max(float(found[GAIN]), 0.0),
+        bin=int(found[BIN]) if test == ORDERED else -1,
+        next_bin=int(found[NEXT_BIN]) if test == ORDERED else -1,
+        left_levels=levels[0],
+        right_levels=levels[1],
+    )
+
+
+def _prefix(
+    task: GrowthTask, leaf: OpenLeaf, column: int, length: int
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Recover the levels that go left and right, ascending, from the length of the prefix."""
+    n_bins = int(task.columns.n_bins[column])
+    hist = np.empty((n_bins + 1, 3))
+    histogram(task.columns.codes[column], leaf.rows, task.stats[leaf.rows], hist)
+    order = level_order(hist, n_bins, leaf.total, leaf.rule).tolist()
+    return tuple(sorted(order[:length])), tuple(sorted(order[length:]))

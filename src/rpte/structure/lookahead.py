@@ -1,0 +1,283 @@
+"""Bounded lookahead: two-level splits where no single split helps, as in parities.
+
+After the reference implementation (REFERENCE.md, section 2.3), simplified:
+
+* Every fourth row of each class, by position, is the probe part; splits are found on the others,
+  the grow part, and confirmed on the probe, which took no part in choosing them.
+* A leaf's best single split (by the gain of the criterion) is *viable* if its probe gain (entropy
+  of y, in bits) times the leaf's share of the probe is at least 0.01, and significant. If it is
+  viable and its probe gain is at least 0.02, it is taken.
+* Otherwise the leaf has stalled, and `rpte.structure.microtrees` proposes the 64 best two-level
+  splits by grow gain. One is confirmed if on the probe its four cells gain at least 0.05 bits, at
+  least 0.03 more than its root alone, each cell weighs at least 2, and both gains are significant.
+  The largest probe gain wins, also against a viable single split. If there is none, the leaf is
+  closed. (The reference closes a leaf whose single split has a large but insignificant probe gain
+  without this search.)
+* Significant: G^2 = 2 n_probe IG ln 2 against chi-square, at 0.05 divided by the number of
+  candidates that reached the probe. There is no third level and no sampling of pairs.
+
+Leaves are split in the order of probe gain times share. Once a split is chosen, its neighbouring
+bins, levels, weight and gain are those of all rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import chi2
+
+from rpte.structure.coded import (
+    IS_MISSING,
+    LEVELS,
+    ORDERED,
+    CodedColumns,
+    CodeTree,
+    Split,
+    TreeBuilder,
+)
+from rpte.structure.grower import (
+    WEIGHT_SLACK,
+    GrowthLimits,
+    GrowthTask,
+    SourceBudget,
+    divide,
+    open_leaf,
+    read_split,
+    stack,
+)
+from rpte.structure.microtrees import Microtree, SearchSpace, impurity, search, weight_per_code
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int32]
+
+_STALLED, _WORTH = 0.02, 0.01
+_CELLS_GAIN, _INCREMENT, _CELL_WEIGHT = 0.05, 0.03, 2.0
+_ALPHA, _PROBE_EVERY = 0.05, 4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Proposal:
+    """What may be done to a leaf: one split, or a root and its two sides; `ks` count `chosen`."""
+
+    node: int
+    rows: Rows
+    splits: tuple[Split, ...]
+    ks: tuple[int, ...]
+    worth: float
+
+
+class _Lookahead:
+    """One tree while it grows; the two tasks differ in the columns: `chosen` has the roots too."""
+
+    def __init__(self, task: GrowthTask, chosen: NDArray[np.int64], y: Floats) -> None:
+        self.task = task
+        self.chosen = chosen
+        self.y = y
+        self.weight = task.stats[:, 2]
+        self.rows = np.flatnonzero(self.weight > 0).astype(np.int32)
+        self.probe = np.zeros(len(y), dtype=np.bool_)
+        self.probe[self.rows] = probe_rows(y[self.rows])
+        self.probe_weight = float(self.weight[self.probe].sum())
+        self.single = np.flatnonzero(~task.columns.root_only[chosen])
+        self.budget = SourceBudget(task.columns, chosen, task.limits.max_sources)
+        self.overlap = (self.budget.reads.astype(np.int64) @ self.budget.reads.T) > 0
+        self.tree = TreeBuilder(float(self.weight.sum()))
+
+    def grow(self) -> CodeTree | None:
+        """Split leaves, best proposal first, until none is left."""
+        frontier = self.propose_all([(0, self.rows)])
+        while frontier:
+            best = max(frontier, key=lambda p: (round(p.worth, 12), -p.node))
+            frontier.remove(best)
+            # others may have used up sources or leaves since this was proposed
+            fits = self.space().admits(best.ks) and len(best.splits) <= self.free_leaves()
+            opened = self.enter(best) if fits else [(best.node, best.rows)]
+            frontier += self.propose_all(opened)
+        return self.tree.finish() if self.tree.n_splits else None
+
+    def free_leaves(self) -> int:
+        return self.task.limits.max_leaves - self.tree.n_leaves
+
+    def space(self) -> SearchSpace:
+        """Return who may take part in a microtree, given the sources used so far."""
+        budget = self.budget
+        admitted = budget.admits()
+        child = np.zeros(len(self.chosen), dtype=np.bool_)
+        child[self.single] = admitted[self.single]
+        free = (budget.reads & ~budget.used).astype(np.int64)
+        # the root's and the child's sources are disjoint, so that their new sources add up
+        together = budget.used.sum() + free.sum(axis=1)[:, None] + free.sum(axis=1)
+        children = ~self.overlap & child & (together <= budget.most)
+        return SearchSpace(self.chosen, admitted, children, budget.reads, budget.used, budget.most)
+
+    def propose_all(self, leaves: Sequence[tuple[int, Rows]]) -> list[_Proposal]:
+        proposals = (self.propose(node, rows) for node, rows in leaves)
+        return [p for p in proposals if p is not None]
+
+    def propose(self, node: int, rows: Rows) -> _Proposal | None:
+        """Return the best that may be done to a leaf, or None to close it."""
+        at_probe = self.probe[rows]
+        grown, probe = rows[~at_probe], rows[at_probe]
+        depth_left = self.task.limits.max_depth - self.tree.depth[node]
+        mixed = _mixed(self.y[grown]) and _mixed(self.y[probe])
+        if depth_left < 1 or self.free_leaves() < 1 or not mixed:
+            return None
+        single = self.single_split(node, rows, grown, probe)
+        share = float(self.weight[probe].sum()) / self.probe_weight
+        if single is not None and single.worth >= _STALLED * share:
+            return single
+        if depth_left < 2 or self.free_leaves() < 3:
+            return single
+        double = self.double_split(node, rows, grown, probe)
+        both = [p for p in (single, double) if p is not None]
+        return max(both, key=lambda p: p.worth, default=None)
+
+    def single_split(self, node: int, rows: Rows, grown: Rows, probe: Rows) -> _Proposal | None:
+        """Return the best single split on the grow part if it is viable on the probe."""
+        leaf = open_leaf(self.task, node, grown, self.tree.depth[node])
+        admitted = self.budget.admits()[self.single]
+        k = None if leaf is None else leaf.best(admitted)
+        if leaf is None or k is None:
+            return None
+        split = read_split(self.task, leaf, k)
+        gain, lightest = self.gain(probe, self.sides(probe, split).astype(np.int64), 2)
+        weight = float(self.weight[probe].sum())
+        worth = gain * weight / self.probe_weight
+        viable = lightest >= _CELL_WEIGHT and worth >= _WORTH
+        if not viable or not significant(gain, weight, 1, int(admitted.sum())):
+            return None
+        return _Proposal(node, rows, (split,), (int(self.single[k]),), worth)
+
+    def double_split(self, node: int, rows: Rows, grown: Rows, probe: Rows) -> _Proposal | None:
+        """Return the two-level split with the largest confirmed probe gain."""
+        least, space = self.task.limits.min_leaf_weight, self.space()
+        found = search(self.task.columns, space, grown, self.y, self.weight, least)
+        gains = [
+            self.confirmed_gain(probe, microtree, len(found))
+            if self.cells_gain(grown, microtree)[1] >= least * (1 - WEIGHT_SLACK)
+            else 0.0
+            for microtree in found
+        ]
+        if not any(gains):
+            return None
+        best = found[int(np.argmax(np.round(gains, 12)))]
+        worth = max(gains) * float(self.weight[probe].sum()) / self.probe_weight
+        return _Proposal(node, rows, best.splits, best.columns, worth)
+
+    def confirmed_gain(self, probe: Rows, microtree: Microtree, n_candidates: int) -> float:
+        """Return the probe gain of a microtree's four cells, 0 if it is not confirmed."""
+        gain, lightest = self.cells_gain(probe, microtree)
+        at_root = self.sides(probe, microtree.splits[0])
+        increment = gain - self.gain(probe, at_root.astype(np.int64), 2)[0]
+        weight = float(self.weight[probe].sum())
+        large = gain >= _CELLS_GAIN and increment >= _INCREMENT and lightest >= _CELL_WEIGHT
+        sure = large and significant(gain, weight, 3, n_candidates)
+        return gain if sure and significant(increment, weight, 2, n_candidates) else 0.0
+
+    def cells_gain(self, rows: Rows, microtree: Microtree) -> tuple[float, float]:
+        """Return the entropy gain of a microtree's four cells and the weight of the lightest."""
+        root, left, right = microtree.splits
+        at_root = self.sides(rows, root)
+        child = np.where(at_root, self.sides(rows, left), self.sides(rows, right))
+        return self.gain(rows, 2 * at_root.astype(np.int64) + child, 4)
+
+    def sides(self, rows: Rows, split: Split) -> NDArray[np.bool_]:
+        """Return which rows a split sends left."""
+        goes_left: NDArray[np.bool_] = split.table()[self.task.columns.codes[split.column, rows]]
+        return goes_left
+
+    def gain(self, rows: Rows, cell: NDArray[np.int64], n_cells: int) -> tuple[float, float]:
+        """Return the entropy gain in bits of a partition of rows, and its lightest cell."""
+        weight, positive = self.weight[rows], (self.weight * self.y)[rows]
+        cells = weight_per_code(cell, weight, n_cells)
+        after = impurity(cells, weight_per_code(cell, positive, n_cells)).sum()
+        before = impurity(weight.sum(), positive.sum())
+        return max(float((before - after) / weight.sum()), 0.0), float(cells.min())
+
+    def enter(self, proposal: _Proposal) -> list[tuple[int, Rows]]:
+        """Carry out a proposal and return the new leaves."""
+        for k in proposal.ks:
+            self.budget.take(k)
+        leaves = self.divide(proposal.node, proposal.rows, proposal.splits[0])
+        if len(proposal.splits) == 1:
+            return leaves
+        opened = []
+        for (node, rows), split in zip(leaves, proposal.splits[1:], strict=True):
+            # a side that the root has made pure needs no test
+            opened += self.divide(node, rows, split) if _mixed(self.y[rows]) else [(node, rows)]
+        return opened
+
+    def divide(self, node: int, rows: Rows, split: Split) -> list[tuple[int, Rows]]:
+        sides = divide(self.task, self.tree, node, rows, settle(self.task, rows, split))
+        return list(zip(self.tree.children[node], sides, strict=True))
+
+
+def grow_with_lookahead(
+    columns: CodedColumns,
+    eligible: NDArray[np.intp],
+    y: Floats,
+    gradient: Floats,
+    hessian: Floats,
+    weight: Floats,
+    limits: GrowthLimits,
+    pool: ThreadPoolExecutor | None = None,
+) -> CodeTree | None:
+    """Grow one tree like `rpte.structure.grower.grow`, with lookahead; y (n,) is 0 or 1.
+
+    Columns that are `root_only` may be the root of a two-level split.
+    """
+    chosen = np.unique(np.asarray(eligible, dtype=np.int64))
+    single = chosen[~columns.root_only[chosen]]
+    task = GrowthTask(columns, single, stack(gradient, hessian, weight), limits, pool)
+    return _Lookahead(task, chosen, y).grow()
+
+
+def probe_rows(y: Floats) -> NDArray[np.bool_]:
+    """Mark every fourth row of each class, by position; rows come in a canonical order: (n,)."""
+    probe = np.zeros(len(y), dtype=np.bool_)
+    for label in (0.0, 1.0):
+        probe[np.flatnonzero(y == label)[_PROBE_EVERY - 1 :: _PROBE_EVERY]] = True
+    return probe
+
+
+def significant(gain: float, weight: float, freedom: int, n_candidates: int) -> bool:
+    """Test an entropy gain in bits by G^2 = 2 n IG ln 2, Bonferroni over the candidates."""
+    chance = chi2.sf(2.0 * weight * gain * np.log(2.0), freedom)
+    return bool(chance * n_candidates <= _ALPHA)
+
+
+def settle(task: GrowthTask, rows: Rows, split: Split) -> Split:
+    """Fit a split found on part of a node to all its rows: bins, levels, missing and gain."""
+    stats, codes = task.stats[rows], task.columns.codes[split.column, rows]
+    counts = weight_per_code(codes, stats[:, 2], split.missing_code + 1)
+    goes_left = split.table()
+    left = stats[goes_left[codes]].sum(axis=0)
+    total = stats.sum(axis=0)
+    seen = np.flatnonzero(counts[:-1] > 0)
+    low, high = seen[goes_left[seen]], seen[~goes_left[seen]]
+    if split.test == ORDERED and not len(high):  # only missing rows are on the right
+        return settle(task, rows, replace(split, test=IS_MISSING, missing_left=True, bin=-1))
+    saw_missing = counts[-1] > 0
+    return replace(
+        split,
+        missing_left=split.missing_left if saw_missing else bool(2 * left[2] >= total[2]),
+        gain=_gain(left, total, task.limits.ridge),
+        bin=int(low[-1]) if split.test == ORDERED else -1,
+        next_bin=int(high[0]) if split.test == ORDERED else -1,
+        left_levels=tuple(low.tolist()) if split.test == LEVELS else (),
+        right_levels=tuple(high.tolist()) if split.test == LEVELS else (),
+    )
+
+
+def _gain(left: Floats, total: Floats, ridge: float) -> float:
+    """Return the criterion's gain of a split, 0 if the ridge makes it negative."""
+    score = [part[0] ** 2 / (part[1] + ridge) for part in (left, total - left, total)]
+    return max(float(score[0] + score[1] - score[2]), 0.0)
+
+
+def _mixed(y: Floats) -> bool:
+    return bool(len(y) and y.min() != y.max())

@@ -1,0 +1,224 @@
+"""The tree as people read it and as it scores: real thresholds, levels by name (numpy only)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.table.decimals import number_text
+from rpte.table.inputs import Inputs
+from rpte.table.schema import Schema
+from rpte.vocabulary.columns import Column, Level, Missing, column_from_dict
+
+Rows = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A test on one column.
+
+    A numeric column holds iff its value is at most `threshold`, and where it is missing iff
+    `missing_holds`. A binary column (threshold None) holds iff it is true; its own rule says that
+    missing parts make it false.
+    """
+
+    column: Column
+    threshold: float | None = None
+    missing_holds: bool = False
+
+    def holds(self, inputs: Inputs) -> NDArray[np.bool_]:
+        """Return for which rows the test holds."""
+        values = self.column.evaluate(inputs)
+        if self.threshold is None:
+            return values > 0
+        return np.where(np.isnan(values), self.missing_holds, values <= self.threshold)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the split as plain JSON values."""
+        record: dict[str, Any] = {"column": self.column.to_dict()}
+        if self.threshold is not None:
+            record["at_most"] = self.threshold
+            record["missing_holds"] = self.missing_holds
+        return record
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Split:
+        """Rebuild a split from `to_dict`."""
+        column = column_from_dict(record["column"])
+        if "at_most" not in record:
+            return cls(column)
+        return cls(column, float(record["at_most"]), bool(record["missing_holds"]))
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One side of a split: a condition on the way to a leaf."""
+
+    split: Split
+    holds: bool
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The variables that the condition reads."""
+        return self.split.column.sources
+
+    def count(self, schema: Schema) -> int:
+        """Return the conditions that a person reads here (two for two sources)."""
+        return self.split.column.conditions(schema)
+
+    def text(self, schema: Schema) -> str:
+        """Return the condition in words; it always says where missing goes."""
+        column, threshold = self.split.column, self.split.threshold
+        if threshold is not None:
+            sign = "<=" if self.holds else ">"
+            tail = " (or missing)" if self.split.missing_holds == self.holds else ""
+            return f"{column.text} {sign} {number_text(threshold)}{tail}"
+        if isinstance(column, Level):
+            return _level_text(column, self.holds, schema)
+        if isinstance(column, Missing):
+            return column.text if self.holds else f"{column.source} is present"
+        return column.text if self.holds else f"not ({column.text}) (or missing)"
+
+
+def _level_text(column: Level, holds: bool, schema: Schema) -> str:
+    """List the levels that go this way or those that do not, the shorter; missing is 'not in'."""
+    others = tuple(v for v in schema[column.source].levels if v not in column.levels)
+    if len(others) < len(column.levels):
+        listed = f"{column.source} not in {{{', '.join(others)}}} and known"
+        return listed if holds else f"{column.source} in {{{', '.join(others)}}} (or missing)"
+    if holds:
+        return column.text
+    if len(column.levels) == 1:
+        return f"{column.source} is not {column.levels[0]} (or missing)"
+    return f"{column.source} not in {{{', '.join(column.levels)}}} (or missing)"
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """An inner node; a child is a branch or the number of a leaf."""
+
+    split: Split
+    yes: Branch | int
+    no: Branch | int
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A partition of the input space; leaves are numbered from 0, the `yes` side first."""
+
+    root: Branch
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves."""
+        return sum(1 for _ in self.paths())
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The variables that the tree reads, sorted."""
+        return tuple(sorted({s for path in self.paths() for c in path for s in c.sources}))
+
+    @property
+    def splits(self) -> tuple[Split, ...]:
+        """All splits, parents before children."""
+        return tuple(branch.split for branch in self._branches(self.root))
+
+    def _branches(self, node: Branch | int) -> Iterator[Branch]:
+        if isinstance(node, Branch):
+            yield node
+            yield from self._branches(node.yes)
+            yield from self._branches(node.no)
+
+    def paths(self) -> Iterator[tuple[Condition, ...]]:
+        """Yield the conditions on the way to each leaf, in the order of leaves."""
+        return _paths(self.root, ())
+
+    def apply(self, inputs: Inputs) -> NDArray[np.int32]:
+        """Return the number of the leaf that each row reaches, shape (n_rows,)."""
+        leaves = np.zeros(inputs.n_rows, np.int32)
+        self._send(self.root, inputs, np.arange(inputs.n_rows), leaves)
+        return leaves
+
+    def _send(
+        self, node: Branch | int, inputs: Inputs, rows: Rows, leaves: NDArray[np.int32]
+    ) -> None:
+        if not isinstance(node, Branch):
+            leaves[rows] = node
+            return
+        holds = node.split.holds(inputs)[rows]
+        self._send(node.yes, inputs, rows[holds], leaves)
+        self._send(node.no, inputs, rows[~holds], leaves)
+
+    def merge_leaves(self, same: Callable[[int], bool]) -> tuple[Tree | None, list[list[int]]]:
+        """Replace every subtree whose leaves all satisfy `same` by one leaf.
+
+        Returns
+        -------
+        tree : Tree or None
+            None when nothing but one leaf is left.
+        members : list of lists of int
+            For each new leaf the old leaves that it stands for.
+        """
+        members: list[list[int]] = []
+        root = _merge(self.root, same, members)
+        return (Tree(root) if isinstance(root, Branch) else None), members
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the tree as plain JSON values."""
+        return {"root": _node_dict(self.root)}
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Tree:
+        """Rebuild a tree from `to_dict`."""
+        root = _node_from_dict(record["root"])
+        if not isinstance(root, Branch):
+            raise ValueError("a tree without a split")
+        tree = cls(root)
+        numbers = list(_leaf_numbers(root))
+        if numbers != list(range(len(numbers))):
+            raise ValueError(f"leaves numbered {numbers[:20]}, not 0, 1, 2, ... in order")
+        return tree
+
+
+def _paths(
+    node: Branch | int, way: tuple[Condition, ...]
+) -> Iterator[tuple[Condition, ...]]:
+    if not isinstance(node, Branch):
+        yield way
+        return
+    yield from _paths(node.yes, (*way, Condition(node.split, True)))
+    yield from _paths(node.no, (*way, Condition(node.split, False)))
+
+
+def _leaf_numbers(node: Branch | int) -> Iterator[int]:
+    if not isinstance(node, Branch):
+        yield node
+        return
+    yield from _leaf_numbers(node.yes)
+    yield from _leaf_numbers(node.no)
+
+
+def _merge(node: Branch | int, same: Callable[[int], bool], out: list[list[int]]) -> Branch | int:
+    leaves = list(_leaf_numbers(node))
+    if not isinstance(node, Branch) or all(same(leaf) for leaf in leaves):
+        out.append(leaves)
+        return len(out) - 1
+    yes = _merge(node.yes, same, out)
+    return Branch(node.split, yes, _merge(node.no, same, out))
+
+
+def _node_dict(node: Branch | int) -> dict[str, Any]:
+    if not isinstance(node, Branch):
+        return {"leaf": node}
+    return {"if": node.split.to_dict(), "yes": _node_dict(node.yes), "no": _node_dict(node.no)}
+
+
+def _node_from_dict(record: Mapping[str, Any]) -> Branch | int:
+    if "leaf" in record:
+        return int(record["leaf"])
+    split = Split.from_dict(record["if"])
+    return Branch(split, _node_from_dict(record["yes"]), _node_from_dict(record["no"]))

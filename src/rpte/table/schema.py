@@ -1,0 +1,97 @@
+"""The columns of the user's table, as a fitted model knows them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Kind = Literal["number", "category"]
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """One raw variable (a *source*).
+
+    Parameters
+    ----------
+    name : str
+        The column's name in the user's table (``x0``, ``x1``, ... for an array).
+    kind : {"number", "category"}
+        Booleans are categories with the levels ``False`` and ``True``.
+    levels : tuple of str
+        The training levels of a category, sorted; empty for a number.
+    has_missing : bool
+        Whether training rows had missing cells here.
+    """
+
+    name: str
+    kind: Kind
+    levels: tuple[str, ...] = ()
+    has_missing: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the variable as plain JSON values."""
+        record: dict[str, Any] = {"name": self.name, "kind": self.kind}
+        if self.kind == "category":
+            record["levels"] = list(self.levels)
+        record["has_missing"] = self.has_missing
+        return record
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Variable:
+        """Rebuild a variable from `to_dict`."""
+        levels = tuple(record.get("levels", ()))
+        return cls(record["name"], record["kind"], levels, record["has_missing"])
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The variables in the order of the user's table.
+
+    Parameters
+    ----------
+    variables : tuple of Variable
+    named : bool
+        False when the table was an array: columns are then matched by position.
+    """
+
+    variables: tuple[Variable, ...]
+    named: bool
+    _positions: dict[str, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        positions = {variable.name: i for i, variable in enumerate(self.variables)}
+        object.__setattr__(self, "_positions", positions)
+
+    def __len__(self) -> int:
+        return len(self.variables)
+
+    def __getitem__(self, name: str) -> Variable:
+        return self.variables[self.position(name)]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names in the order of the user's table."""
+        return tuple(variable.name for variable in self.variables)
+
+    def position(self, name: str) -> int:
+        """Return the place of a variable in the user's table."""
+        return self._positions[name]
+
+    def canonical(self) -> tuple[int, ...]:
+        """Positions in the order that breaks every tie: by name, or by position if unnamed."""
+        positions = range(len(self.variables))
+        if not self.named:
+            return tuple(positions)
+        return tuple(sorted(positions, key=lambda i: self.variables[i].name))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the schema as plain JSON values."""
+        return {"named": self.named, "variables": [v.to_dict() for v in self.variables]}
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Schema:
+        """Rebuild a schema from `to_dict`."""
+        variables = tuple(Variable.from_dict(item) for item in record["variables"])
+        return cls(variables, record["named"])

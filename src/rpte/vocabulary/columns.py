@@ -1,0 +1,298 @@
+"""The kinds of vocabulary column: each knows its sources, how to say itself and how to evaluate.
+
+A column is *binary* (0/1, and 0 where a part is missing) or numeric (NaN where missing).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.audit.counting import level_set_conditions
+from rpte.table.decimals import number_text
+from rpte.table.inputs import Inputs
+from rpte.table.schema import Schema
+
+Floats = NDArray[np.float64]
+Operation = Literal["product", "absolute difference", "sum", "difference"]
+
+
+class Column(Protocol):
+    """What every vocabulary column can do."""
+
+    kind: ClassVar[str]
+    binary: ClassVar[bool]
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The raw variables that the column reads, one or two."""
+
+    @property
+    def text(self) -> str:
+        """The column as people read it; also its name."""
+
+    def conditions(self, schema: Schema) -> int:
+        """Return how many conditions a person reads to check the column."""
+
+    def evaluate(self, inputs: Inputs) -> Floats:
+        """Return the column's values, shape (n_rows,)."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the column as plain JSON values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A number as it is."""
+
+    source: str
+    kind: ClassVar[str] = "value"
+    binary: ClassVar[bool] = False
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The variable."""
+        return (self.source,)
+
+    @property
+    def text(self) -> str:
+        """The variable's name."""
+        return self.source
+
+    def conditions(self, schema: Schema) -> int:
+        """One number to read."""
+        return 1
+
+    def evaluate(self, inputs: Inputs) -> Floats:
+        """Return the numbers, NaN where missing."""
+        return inputs[self.source]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the column as plain JSON values."""
+        return {"kind": self.kind, "source": self.source}
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A category is one of some levels; false where missing or unseen."""
+
+    source: str
+    levels: tuple[str, ...]
+    kind: ClassVar[str] = "level"
+    binary: ClassVar[bool] = True
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The variable."""
+        return (self.source,)
+
+    @property
+    def text(self) -> str:
+        """``region is north`` or ``region in {north, west}``."""
+        if len(self.levels) == 1:
+            return f"{self.source} is {self.levels[0]}"
+        return f"{self.source} in {{{', '.join(self.levels)}}}"
+
+    def conditions(self, schema: Schema) -> int:
+        """One condition for each eight levels listed, in or out, the shorter."""
+        return level_set_conditions(len(self.levels), len(schema[self.source].levels))
+
+    def evaluate(self, inputs: Inputs) -> Floats:
+        """Return 1.0 where the level is one of these."""
+        wanted = [inputs.level_code(self.source, level) for level in self.levels]
+        return np.isin(inputs[self.source], wanted).astype(np.float64)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the column as plain JSON values."""
+        return {"kind": self.kind, "source": self.source, "levels": list(self.levels)}
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A variable has no value."""
+
+    source: str
+    kind: ClassVar[str] = "missing"
+    binary: ClassVar[bool] = True
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The variable."""
+        return (self.source,)
+
+    @property
+    def text(self) -> str:
+        """``age is missing``."""
+        return f"{self.source} is missing"
+
+    def conditions(self, schema: Schema) -> int:
+        """One cell to look at."""
+        return 1
+
+    def evaluate(self, inputs: Inputs) -> Floats:
+        """Return 1.0 where the cell is empty."""
+        return inputs.is_missing(self.source).astype(np.float64)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the column as plain JSON values."""
+        return {"kind": self.kind, "source": self.source}
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A number lies in [low, high); either end may be infinite; false where missing."""
+
+    source: str
+    low: float
+    high: float
+    kind: ClassVar[str] = "interval"
+    binary: ClassVar[bool] = True
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The variable."""
+        return (self.source,)
+
+    @property
+    def text(self) -> str:
+        """``20 <= age < 35``, ``age < 20`` or ``age >= 35``."""
+        if math.isinf(self.low) and math.isinf(self.high):
+            return f"{self.source} is present"
+        if math.isinf(self.low):
+            return f"{self.source} < {number_text(self.high)}"
+        if math.isinf(self.high):
+            return f"{self.source} >= {number_text(self.low)}"
+        return f"{number_text(self.low)} <= {self.source} < {number_text(self.high)}"
+
+    def conditions(self, schema: Schema) -> int:
+        """One number to place."""
+        return 1
+
+    def evaluate(self, inputs: Inputs) -> Floats:
+        """Return 1.0 inside the interval."""
+        x = inputs[self.source]
+        return ((x >= self.low) & (x < self.high)).astype(np.float64)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the column as plain JSON values; an infinite end is null."""
+        ends = [None if math.isinf(end) else end for end in (self.low, self.high)]
+        return {"kind": self.kind, "source": self.source, "low": ends[0], "high": ends[1]}
+
+
+Item = Level | Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """Two conditions on two sources, both true."""
+
+    left: Item
+    right: Item
+    kind: ClassVar[str] = "pattern"
+    binary: ClassVar[bool] = True
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Both variables."""
+        return (self.left.source, self.right.source)
+
+    @property
+    def text(self) -> str:
+        """``20 <= age < 35 and region is north``."""
+        return f"{self.left.text} and {self.right.text}"
+
+    def conditions(self, schema: Schema) -> int:
+        """Both parts are read."""
+        return self.left.conditions(schema) + self.right.conditions(schema)
+
+    def evaluate(self, inputs: Inputs) -> Floats:
+        """Return 1.0 where both parts hold."""
+        return self.left.evaluate(inputs) * self.right.evaluate(inputs)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the column as plain JSON values."""
+        return {"kind": self.kind, "left": self.left.to_dict(), "right": self.right.to_dict()}
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Arithmetic of two numbers; missing where a part is missing or the result overflows."""
+
+    operation: Operation
+    left: Value
+    right: Value
+    kind: ClassVar[str] = "pair"
+    binary: ClassVar[bool] = False
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Both variables."""
+        return (self.left.source, self.right.source)
+
+    @property
+    def text(self) -> str:
+        """``a * b``, ``|a - b|``, ``a + b`` or ``a - b``."""
+        a, b = self.left.text, self.right.text
+        texts = {"product": f"{a} * {b}", "sum": f"{a} + {b}", "difference": f"{a} - {b}"}
+        return texts.get(self.operation, f"|{a} - {b}|")
+
+    def conditions(self, schema: Schema) -> int:
+        """Two numbers to read."""
+        return 2
+
+    def evaluate(self, inputs: Inputs) -> Floats:
+        """Return the result, NaN where it has none."""
+        return combine(self.operation, self.left.evaluate(inputs), self.right.evaluate(inputs))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the column as plain JSON values."""
+        return {
+            "kind": self.kind,
+            "operation": self.operation,
+            "left": self.left.to_dict(),
+            "right": self.right.to_dict(),
+        }
+
+
+def combine(operation: Operation, a: Floats, b: Floats) -> Floats:
+    """Apply one of the four pair operations; an overflow counts as missing."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if operation == "product":
+            result = a * b
+        elif operation == "sum":
+            result = a + b
+        else:
+            result = a - b
+        if operation == "absolute difference":
+            result = np.abs(result)
+    return np.where(np.isfinite(result), result + 0.0, np.nan)
+
+
+def column_from_dict(record: Mapping[str, Any]) -> Column:
+    """Rebuild a column from its `to_dict`."""
+    kind = record["kind"]
+    if kind == "value":
+        return Value(record["source"])
+    if kind == "missing":
+        return Missing(record["source"])
+    if kind in ("level", "interval"):
+        return _item_from_dict(record)
+    if kind == "pattern":
+        return Pattern(_item_from_dict(record["left"]), _item_from_dict(record["right"]))
+    if kind == "pair":
+        parts = Value(record["left"]["source"]), Value(record["right"]["source"])
+        return Pair(record["operation"], *parts)
+    raise ValueError(f"a column of unknown kind {kind!r}")
+
+
+def _item_from_dict(record: Mapping[str, Any]) -> Item:
+    if record["kind"] == "level":
+        return Level(record["source"], tuple(record["levels"]))
+    low = -math.inf if record["low"] is None else float(record["low"])
+    high = math.inf if record["high"] is None else float(record["high"])
+    return Interval(record["source"], low, high)

@@ -1,0 +1,139 @@
+"""High utility gain patterns: information gain is the gate, utility the ranking.
+
+After REFERENCE sections 1.3 to 1.5 of the published method: an item's utility says how strongly its
+variable goes with the label, a pattern's utility is its cover times the sum of its items' utilities.
+Ties are broken by the canonical order of items, never by the order of the table's columns.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.table.table import Table
+from rpte.vocabulary.columns import Column
+from rpte.vocabulary.gain import information_gain, weighted_entropy
+from rpte.vocabulary.items import ItemColumn
+from rpte.vocabulary.mining import (
+    Candidates,
+    ItemBook,
+    distinct_covers,
+    item_book,
+    pair_candidates,
+    select,
+)
+
+Floats = NDArray[np.float64]
+
+NEGATIVE_LEVEL = 0.05  # utility share of a level that goes with the negative class
+
+
+def mine_hug(
+    table: Table,
+    columns: tuple[ItemColumn, ...],
+    order: int,
+    budget: int,
+    min_gain: float,
+    pool: ThreadPoolExecutor | None,
+) -> tuple[Column, ...]:
+    """Return at most `budget` patterns of at most `order` items, best first.
+
+    Parameters
+    ----------
+    table : Table
+    columns : tuple of ItemColumn
+    order : {1, 2}
+    budget : int
+        K, the number of patterns.
+    min_gain : float
+        G, in nats: every pattern, and each part of a pair, must gain more.
+    pool : threads, or None
+    """
+    if not columns or budget == 0:
+        return ()
+    book = item_book(table, columns)
+    utility = item_utilities(book)
+    singles = book.singles.keep(utility > 0)
+    if not len(singles):
+        return ()
+    floor = _utility_floor(singles.cover * utility[singles.first], budget)
+    candidates = _admissible(book, singles, order, min_gain, pool)
+    worth = _pattern_utility(candidates, utility)
+    candidates, worth = candidates.keep(worth >= floor), worth[worth >= floor]
+    ranking = np.lexsort((candidates.second, candidates.first, -worth))
+    taken = select(book, candidates, ranking, budget)
+    if order > 1:
+        gains = np.round(candidates.gain[taken], 12)
+        taken = taken[np.lexsort((np.arange(len(taken)), -worth[taken], -gains))]
+        taken = np.array(distinct_covers(book, candidates, taken, budget), np.int64)
+    return tuple(book.column(int(candidates.first[r]), int(candidates.second[r])) for r in taken)
+
+
+def _admissible(
+    book: ItemBook,
+    singles: Candidates,
+    order: int,
+    min_gain: float,
+    pool: ThreadPoolExecutor | None,
+) -> Candidates:
+    """Return the items and pairs that pass the gain gate."""
+    gated = singles.keep((singles.gain > min_gain) & (singles.cover < book.table.total_weight))
+    if order < 2 or not len(gated):
+        return gated
+    allowed = np.zeros(len(book.items), bool)
+    allowed[gated.first] = True
+    pairs = [p.keep(p.gain > min_gain) for p in pair_candidates(book, allowed, pool)]
+    return gated.join(pairs)
+
+
+def _utility_floor(worth: Floats, budget: int) -> float:
+    """Return the K-th largest utility of single items; no pattern below it is admitted."""
+    ranked = np.sort(worth)[::-1]
+    return float(ranked[min(budget, len(ranked)) - 1])
+
+
+def _pattern_utility(candidates: Candidates, utility: Floats) -> Floats:
+    second = np.where(candidates.second >= 0, utility[candidates.second], 0.0)
+    return candidates.cover * (utility[candidates.first] + second)
+
+
+def item_utilities(book: ItemBook) -> Floats:
+    """Return each item's utility in [0, 1], the best item having 1."""
+    parts = [
+        _interval_utilities(book, c) if column.is_number else _level_utilities(book, c)
+        for c, column in enumerate(book.columns)
+    ]
+    raw = np.concatenate(parts)
+    return np.round(raw / raw.max(), 6) if raw.max() > 0 else raw
+
+
+def _interval_utilities(book: ItemBook, c: int) -> Floats:
+    """Absolute correlation of the bin number with the label, shared out over the bins."""
+    column, table = book.columns[c], book.table
+    bins = len(column.items)
+    codes = np.maximum(column.codes, 0).astype(np.float64)
+    return np.full(bins, abs(_correlation(codes, table.y, table.weight)) / bins)
+
+
+def _level_utilities(book: ItemBook, c: int) -> Floats:
+    """Normalised mutual information of each level with the label, less if it speaks against it."""
+    table, rows = book.table, book.owner == c
+    total, positive = table.total_weight, float((table.weight * table.y).sum())
+    cover, events = book.singles.cover[rows], book.singles.events[rows]
+    cells = np.stack([cover, total - cover], -1)
+    cell_events = np.stack([events, positive - events], -1)
+    mutual = information_gain(cells, cell_events)
+    entropies = weighted_entropy(total, positive) * weighted_entropy(total, cover)
+    norm = np.sqrt(np.maximum(entropies, 0.0)) / total
+    share = np.where(norm > 0, mutual / np.where(norm > 0, norm, 1.0), 0.0)
+    speaks_for = events * total > cover * positive
+    return np.clip(share, 0.0, 1.0) * np.where(speaks_for, 1.0, NEGATIVE_LEVEL)
+
+
+def _correlation(a: Floats, b: Floats, weight: Floats) -> float:
+    total = weight.sum()
+    a, b = a - (weight @ a) / total, b - (weight @ b) / total
+    scale = np.sqrt((weight @ (a * a)) * (weight @ (b * b)))
+    return float((weight @ (a * b)) / scale) if scale > 0 else 0.0

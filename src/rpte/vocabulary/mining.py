@@ -1,0 +1,201 @@
+"""Patterns from items: what the high utility gain and the frequent miner share.
+
+A pattern is one item, or two items of different variables. Candidates carry their cover weights,
+so that no indicator column is built before a pattern is chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.kernels.counts import joint_counts
+from rpte.table.table import Table
+from rpte.vocabulary.columns import Item, Pattern
+from rpte.vocabulary.gain import in_or_out_gain
+from rpte.vocabulary.items import ItemColumn
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Patterns with their counts; `second` is -1 for a pattern of one item.
+
+    Parameters
+    ----------
+    first, second : int arrays of shape (c,)
+        Item numbers, counted through the item columns in canonical order.
+    cover, events, gain : arrays of shape (c,)
+        Weight covered, positive weight covered, information gain in nats.
+    """
+
+    first: Ints
+    second: Ints
+    cover: Floats
+    events: Floats
+    gain: Floats
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def keep(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> Candidates:
+        """Return some of the candidates."""
+        return Candidates(
+            self.first[rows],
+            self.second[rows],
+            self.cover[rows],
+            self.events[rows],
+            self.gain[rows],
+        )
+
+    def join(self, others: Sequence[Candidates]) -> Candidates:
+        """Return these candidates followed by others."""
+        parts = [self, *others]
+        return Candidates(
+            np.concatenate([p.first for p in parts]),
+            np.concatenate([p.second for p in parts]),
+            np.concatenate([p.cover for p in parts]),
+            np.concatenate([p.events for p in parts]),
+            np.concatenate([p.gain for p in parts]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ItemBook:
+    """All items of a table, numbered in canonical order, with their single counts."""
+
+    table: Table
+    columns: tuple[ItemColumn, ...]
+    items: tuple[Item, ...]
+    owner: Ints
+    singles: Candidates
+
+    def covers(self, first: int, second: int) -> NDArray[np.bool_]:
+        """Return the rows that a pattern covers."""
+        rows = self._item_rows(first)
+        return rows if second < 0 else rows & self._item_rows(second)
+
+    def column(self, first: int, second: int) -> Item | Pattern:
+        """Return the pattern as a vocabulary column."""
+        left = self.items[first]
+        return left if second < 0 else Pattern(left, self.items[second])
+
+    def _item_rows(self, item: int) -> NDArray[np.bool_]:
+        owner = self.owner[item]
+        start = int(np.searchsorted(self.owner, owner))
+        return self.columns[owner].codes == item - start
+
+
+def item_book(table: Table, columns: tuple[ItemColumn, ...]) -> ItemBook:
+    """Number the items and count each one's cover."""
+    items = tuple(item for column in columns for item in column.items)
+    owner = np.repeat(np.arange(len(columns)), [len(c.items) for c in columns])
+    cover = np.concatenate([np.zeros(0), *(_counts(c, table.weight) for c in columns)])
+    events = np.concatenate([np.zeros(0), *(_counts(c, table.weight * table.y) for c in columns)])
+    total, positive = table.total_weight, float((table.weight * table.y).sum())
+    gain = in_or_out_gain(cover, events, total, positive)
+    number = np.arange(len(items))
+    singles = Candidates(number, np.full(len(items), -1), cover, events, gain)
+    return ItemBook(table, columns, items, owner, singles)
+
+
+def _counts(column: ItemColumn, weight: Floats) -> Floats:
+    rows = column.codes >= 0
+    return np.bincount(column.codes[rows], weight[rows], minlength=len(column.items))
+
+
+def pair_candidates(
+    book: ItemBook, allowed: NDArray[np.bool_], pool: ThreadPoolExecutor | None
+) -> list[Candidates]:
+    """Count every pair of allowed items of different variables that covers some but not all rows."""
+    codes, kept = _allowed_codes(book, allowed)
+    firsts = range(len(codes) - 1)
+    run = pool.map if pool is not None else map
+    return list(run(lambda c: _pairs_of(book, codes, kept, c), firsts))
+
+
+def _allowed_codes(
+    book: ItemBook, allowed: NDArray[np.bool_]
+) -> tuple[NDArray[np.int32], list[Ints]]:
+    """Recode each column with an allowed item: its allowed items from 0, then everything else."""
+    rows, kept = [], []
+    for c, column in enumerate(book.columns):
+        numbers = np.flatnonzero(allowed & (book.owner == c))
+        if not len(numbers):
+            continue
+        start = int(np.searchsorted(book.owner, c))
+        recode = np.full(len(column.items) + 1, len(numbers), np.int32)  # last entry: code -1
+        recode[numbers - start] = np.arange(len(numbers))
+        rows.append(recode[column.codes])
+        kept.append(numbers)
+    return np.array(rows, np.int32).reshape(len(rows), book.table.n_rows), kept
+
+
+def _pairs_of(book: ItemBook, codes: NDArray[np.int32], kept: list[Ints], c: int) -> Candidates:
+    """Return the candidates that pair the items of column `c` with those of later columns."""
+    table, others = book.table, np.arange(c + 1, len(codes))
+    widest = max(len(kept[o]) for o in others)
+    out = np.zeros((len(others), len(kept[c]) + 1, widest + 1, 2))
+    joint_counts(codes, c, others, table.y, table.weight, out)
+    number = np.full((len(others), widest), -1)
+    for k, o in enumerate(others):
+        number[k, : len(kept[o])] = kept[o]
+        out[k, :, len(kept[o]) :, :] = 0.0
+    cells = out[:, :-1, :-1, :]
+    k, a, b = np.nonzero((cells[..., 0] > 0) & (cells[..., 0] < table.total_weight))
+    cover, events = cells[k, a, b, 0], cells[k, a, b, 1]
+    total, positive = table.total_weight, float((table.weight * table.y).sum())
+    gain = in_or_out_gain(cover, events, total, positive)
+    return Candidates(kept[c][a], number[k, b], cover, events, gain)
+
+
+def select(book: ItemBook, candidates: Candidates, order: NDArray[np.intp], budget: int) -> Ints:
+    """Take candidates in `order` up to the budget, passing over pairs that repeat a shared cover.
+
+    Two pairs that share an item and cover the same rows say the same; the first taken stands for
+    both.
+    """
+    taken: list[int] = []
+    by_counts: dict[tuple[int, float, float], list[int]] = {}
+    for row in order:
+        if len(taken) == budget:
+            break
+        first, second = int(candidates.first[row]), int(candidates.second[row])
+        keys = [(i, float(candidates.cover[row]), float(candidates.events[row])) for i in (first, second)]
+        if second >= 0 and _repeats(book, candidates, row, [by_counts.get(k, []) for k in keys]):
+            continue
+        taken.append(int(row))
+        if second >= 0:
+            for key in keys:
+                by_counts.setdefault(key, []).append(int(row))
+    return np.array(taken, np.int64)
+
+
+def _repeats(book: ItemBook, found: Candidates, row: int, rivals: list[list[int]]) -> bool:
+    cover = book.covers(int(found.first[row]), int(found.second[row]))
+    return any(
+        np.array_equal(cover, book.covers(int(found.first[r]), int(found.second[r])))
+        for rows in rivals
+        for r in rows
+    )
+
+
+def distinct_covers(book: ItemBook, candidates: Candidates, rows: Ints, budget: int) -> list[int]:
+    """Return the first `budget` rows whose cover does not equal that of an earlier one."""
+    seen: set[bytes] = set()
+    kept: list[int] = []
+    for row in rows:
+        if len(kept) == budget:
+            break
+        cover = book.covers(int(candidates.first[row]), int(candidates.second[row]))
+        key = np.packbits(cover).tobytes()
+        if key not in seen:
+            seen.add(key)
+            kept.append(int(row))
+    return kept

@@ -1,0 +1,102 @@
+"""Augmented pairs: arithmetic of two numbers, chosen by interaction information.
+
+After REFERENCE section 1.6: ten sources that interact most, four operations on each two of them,
+ranked by the best information gain over 2 to 12 quantile bins.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from itertools import combinations
+from typing import get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.kernels.counts import joint_counts
+from rpte.table.table import Table
+from rpte.vocabulary.columns import Operation, Pair, Value
+from rpte.vocabulary.gain import BITS, SortedColumn, information_gain
+
+Floats = NDArray[np.float64]
+
+PAIR_SOURCES = 10
+COARSE_BINS = 4
+SCORE_BINS = 12
+FEWEST_ROWS = 3
+
+
+def mine_pairs(table: Table, budget: int, pool: ThreadPoolExecutor | None) -> tuple[Pair, ...]:
+    """Return at most `budget` pair columns, best first, ties by name."""
+    ranked = rank_sources(table, pool)
+    candidates = [
+        Pair(operation, Value(a), Value(b))
+        for a, b in combinations(ranked, 2)
+        for operation in get_args(Operation)
+    ]
+    run = pool.map if pool is not None else map
+    scores = list(run(lambda pair: pair_score(table, pair), candidates))
+    ranking = sorted(range(len(candidates)), key=lambda i: (-scores[i], candidates[i].text))
+    return tuple(candidates[i] for i in ranking[:budget] if scores[i] > -np.inf)
+
+
+def rank_sources(table: Table, pool: ThreadPoolExecutor | None) -> tuple[str, ...]:
+    """Return the numbers that interact most with another, by (interaction, own gain, name)."""
+    numbers = [i for i in table.schema.canonical() if table.schema.variables[i].kind == "number"]
+    if len(numbers) < 2:
+        return ()
+    codes = np.array([_coarse(table, i) for i in numbers], np.int32)
+    run = pool.map if pool is not None else map
+    rows = list(run(lambda c: _interactions(table, codes, c), range(len(numbers) - 1)))
+    best = np.zeros(len(numbers))
+    for c, row in enumerate(rows):
+        best[c] = max(best[c], row.max(initial=0.0))
+        best[c + 1 :] = np.maximum(best[c + 1 :], row)
+    own = np.array([_own_gain(table, code) for code in codes])
+    ranking = np.lexsort((np.arange(len(numbers)), -np.round(own, 12), -np.round(best, 12)))
+    names = table.schema.names
+    return tuple(names[numbers[i]] for i in ranking[:PAIR_SOURCES])
+
+
+def _coarse(table: Table, position: int) -> NDArray[np.int32]:
+    """Code a number into four quantile bins; missing has the code after the last."""
+    x = table.inputs.columns[position]
+    values = np.unique(x[~np.isnan(x)])
+    if len(values) > COARSE_BINS:
+        column = SortedColumn(x, table.y, table.weight)
+        edges = np.unique(column.quantiles(np.arange(1, COARSE_BINS) / COARSE_BINS))
+    else:
+        edges = values[1:]
+    codes = np.searchsorted(edges, x, side="right")
+    return np.where(np.isnan(x), COARSE_BINS, codes).astype(np.int32)
+
+
+def _interactions(table: Table, codes: NDArray[np.int32], c: int) -> Floats:
+    """Return the interaction information (nats) of column `c` with each later column."""
+    others = np.arange(c + 1, len(codes))
+    out = np.zeros((len(others), COARSE_BINS + 1, COARSE_BINS + 1, 2))
+    joint_counts(codes, c, others, table.y, table.weight, out)
+    total, events = out[:, :-1, :-1, 0], out[:, :-1, :-1, 1]
+    joint = information_gain(total, events, axis=(1, 2))
+    parts = [information_gain(total.sum(axis), events.sum(axis)) for axis in (1, 2)]
+    return joint - parts[0] - parts[1]
+
+
+def _own_gain(table: Table, codes: NDArray[np.int32]) -> float:
+    weight = np.where(codes < COARSE_BINS, table.weight, 0.0)
+    total = np.bincount(codes, weight, COARSE_BINS + 1)
+    events = np.bincount(codes, weight * table.y, COARSE_BINS + 1)
+    return float(information_gain(total, events))
+
+
+def pair_score(table: Table, pair: Pair) -> float:
+    """Return the best gain (bits) of a pair over 2 to 12 quantile bins of its distinct values."""
+    column = SortedColumn(pair.evaluate(table.inputs), table.y, table.weight)
+    if column.total < FEWEST_ROWS:
+        return -np.inf
+    values = np.unique(column.values)
+    gains = [
+        column.gain(np.unique(np.quantile(values, np.arange(1, bins) / bins)))
+        for bins in range(2, min(SCORE_BINS, len(values)) + 1)
+    ]
+    return round(max(gains, default=0.0) * BITS, 12)

@@ -1,0 +1,96 @@
+"""One model whatever the starting point, as good as the fit, and with few conditions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from designs import make_design, one_hot, random_design, tree_design
+
+from rpte.estimation import Fit, canonical, lambda_max, solve
+
+
+def fits_from_random_points(design, l1, count, seed):
+    rng = np.random.default_rng(seed)
+    fits = [solve(design, l1)]
+    for _ in range(count):
+        theta = 0.3 * rng.normal(size=design.n_terms) * (rng.random(design.n_terms) < 0.7)
+        start = Fit(0.3 * rng.normal(), theta, l1, 1.0, 0.0, 0.0, 0, False)
+        fits.append(solve(design, l1, start=start))
+    return fits
+
+
+def active_conditions(fit, conditions):
+    return int(conditions[np.abs(fit.coefficients) > 1e-12].sum())
+
+
+@pytest.mark.parametrize("share", [0.2, 0.02, 0.002])
+@pytest.mark.parametrize("seed", range(12))
+def test_the_start_is_forgotten(seed, share):
+    design, conditions, groups = tree_design(seed)
+    fits = fits_from_random_points(design, share * lambda_max(design), 5, seed)
+    models = [canonical(design, fit, conditions, groups) for fit in fits]
+    for fit, model in zip(fits, models, strict=True):
+        assert model.converged
+        assert model.objective == pytest.approx(fit.objective, rel=1e-10)
+        np.testing.assert_allclose(model.coefficients, models[0].coefficients, atol=1e-7)
+        np.testing.assert_array_equal(model.coefficients != 0, models[0].coefficients != 0)
+        assert model.intercept == pytest.approx(models[0].intercept, abs=1e-7)
+
+
+def test_raw_fits_do_remember_their_start():
+    """Otherwise the test above could not fail."""
+    spread = []
+    for seed in range(12):
+        design = tree_design(seed)[0]
+        fits = fits_from_random_points(design, 0.02 * lambda_max(design), 5, seed)
+        spread += [np.abs(f.coefficients - fits[0].coefficients).max() for f in fits]
+    assert np.mean(np.array(spread) > 1e-4) > 0.1
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_active_terms_are_at_most_the_rank(seed):
+    """Theorem 1(c)."""
+    design, conditions, groups = tree_design(seed)
+    z = one_hot(design)
+    for fit in fits_from_random_points(design, 1e-3 * lambda_max(design), 2, seed):
+        model = canonical(design, fit, conditions, groups)
+        active = np.count_nonzero(model.coefficients)
+        assert active <= np.linalg.matrix_rank(z - z.mean(axis=0))
+
+
+def test_the_shift_saves_conditions():
+    """A deep leaf and a shallow one say the same: the shallow one is kept."""
+    code = np.repeat([0, 1], 20)
+    y = np.where(np.arange(40) % 5 == 0, 1 - code, code).astype(float)
+    design = make_design([code], np.zeros((40, 0)), y)
+    fit = solve(design, 0.1 * lambda_max(design))
+    for conditions, kept in (((3, 1), 1), ((1, 3), 0), ((2, 2), 1)):
+        model = canonical(design, fit, np.array(conditions), [])
+        assert np.flatnonzero(model.coefficients).tolist() == [kept]
+        assert model.objective == pytest.approx(fit.objective, rel=1e-12)
+
+
+def test_one_hot_groups_are_shifted_too():
+    code = np.repeat([0, 1], 20)
+    y = np.where(np.arange(40) % 5 == 0, 1 - code, code).astype(float)
+    design = make_design([], np.eye(2)[code], y)
+    fit = solve(design, 0.1 * lambda_max(design))
+    model = canonical(design, fit, np.array([3, 1]), [np.array([0, 1])])
+    assert np.flatnonzero(model.coefficients).tolist() == [1]
+
+
+def test_elastic_net_is_left_alone():
+    design = random_design(0)
+    fit = solve(design, 0.1 * lambda_max(design, 0.5), 0.5)
+    assert canonical(design, fit, np.ones(design.n_terms, np.intp), []) is fit
+
+
+def test_fewer_conditions_than_raw_fits_on_average():
+    saved = []
+    for seed in range(8):
+        design, conditions, groups = tree_design(seed)
+        fits = fits_from_random_points(design, 0.01 * lambda_max(design), 3, seed)
+        model = canonical(design, fits[0], conditions, groups)
+        before = [active_conditions(f, conditions) for f in fits]
+        saved.append(np.mean(before) - active_conditions(model, conditions))
+    assert np.mean(saved) > 0

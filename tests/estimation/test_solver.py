@@ -1,0 +1,196 @@
+"""Equation (5): oracles, optimality conditions, and designs on which solvers break."""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+import pytest
+from designs import make_design, one_hot, random_design, standardised, tree_design
+from glum import GeneralizedLinearRegressor
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
+
+from rpte.estimation import Design, Fit, lambda_max, newton, solve
+
+RATIOS = (1.0, 0.5)
+
+
+def objective(design, intercept, theta, l1, l1_ratio):
+    """Equation (5) straight from its definition, on the one-hot design."""
+    score = intercept + one_hot(design) @ theta
+    deviance = 2 * np.average(np.logaddexp(0, score) - design.y * score, weights=design.weight)
+    penalty = l1_ratio * np.abs(theta) + (1 - l1_ratio) / 2 * theta**2
+    return deviance + l1 * (design.penalty * penalty).sum()
+
+
+def kkt(design, fit):
+    """Optimality residual from the one-hot design, independent of the library's products."""
+    z = one_hot(design)
+    score = fit.intercept + z @ fit.coefficients
+    share = 2 * design.weight / design.weight.sum()
+    residual = share * (1 / (1 + np.exp(-score)) - design.y)
+    theta = fit.coefficients
+    slope = z.T @ residual + fit.l1 * (1 - fit.l1_ratio) * design.penalty * theta
+    bound = fit.l1 * fit.l1_ratio * design.penalty
+    idle = np.maximum(np.abs(slope) - bound, 0)
+    terms = np.where(theta != 0, np.abs(slope + bound * np.sign(theta)), idle) / design.penalty
+    return max(abs(residual.sum()), terms.max(initial=0))
+
+
+def assert_certified(design, fit):
+    top = lambda_max(design, fit.l1_ratio)
+    measured = kkt(design, fit)
+    assert fit.converged
+    assert measured <= min(1.01e-6 * top, 1.01e-3 * fit.l1)
+    assert abs(measured - fit.kkt) <= 1e-3 * min(1e-6 * top, 1e-3 * fit.l1)
+
+
+@pytest.mark.parametrize("l1_ratio", RATIOS)
+@pytest.mark.parametrize("seed", range(10))
+def test_same_objective_as_saga(seed, l1_ratio):
+    design = random_design(seed)
+    l1 = (0.3, 0.1, 0.03)[seed % 3] * lambda_max(design, l1_ratio)
+    fit = solve(design, l1, l1_ratio)
+    peer = LogisticRegression(
+        solver="saga",
+        C=2 / (design.weight.sum() * l1),
+        l1_ratio=l1_ratio,
+        tol=1e-7,
+        max_iter=20_000,
+        random_state=0,
+    ).fit(one_hot(design), design.y, sample_weight=design.weight)
+    other = objective(design, peer.intercept_[0], peer.coef_[0], l1, l1_ratio)
+    assert fit.objective == pytest.approx(other, rel=1e-6)
+    assert fit.objective <= other * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("l1_ratio", RATIOS)
+@pytest.mark.parametrize("seed", range(10))
+def test_same_objective_as_glum(seed, l1_ratio):
+    design = random_design(seed, n=150, trees=2, d=5)
+    l1 = (0.2, 0.05, 0.01)[seed % 3] * lambda_max(design, l1_ratio)
+    fit = solve(design, l1, l1_ratio)
+    peer = GeneralizedLinearRegressor(
+        family="binomial", alpha=l1 / 2, l1_ratio=l1_ratio, gradient_tol=1e-9, max_iter=1000
+    ).fit(one_hot(design), design.y, sample_weight=design.weight)
+    other = objective(design, peer.intercept_, peer.coef_, l1, l1_ratio)
+    assert fit.objective == pytest.approx(other, rel=1e-6)
+    assert fit.objective <= other * (1 + 1e-12)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    n=st.integers(10, 90),
+    trees=st.integers(0, 4),
+    d=st.integers(0, 30),
+    share=st.floats(1e-4, 1.2),
+    l1_ratio=st.sampled_from([1.0, 0.7, 0.1]),
+)
+def test_optimality_conditions_hold(seed, n, trees, d, share, l1_ratio):
+    design = random_design(seed, n, trees, d)
+    top = lambda_max(design, l1_ratio) or 1.0
+    fit = solve(design, share * top, l1_ratio)
+    if design.n_terms:
+        assert_certified(design, fit)
+    direct = objective(design, fit.intercept, fit.coefficients, fit.l1, l1_ratio)
+    assert fit.objective == pytest.approx(direct, rel=1e-12, abs=1e-15)
+    if share >= 1:
+        assert not fit.coefficients.any()
+
+
+def hard_designs() -> dict[str, Design]:
+    rng = np.random.default_rng(0)
+    n = 200
+    x = rng.normal(size=(n, 5))
+    y = (x[:, 0] + rng.normal(size=n) > 0).astype(float)
+    codes = [np.digitize(x[:, 1], [-0.5, 0.5]), np.digitize(x[:, 0], [-0.5, 0.5])]
+    near = rng.normal(size=(n, 1)) + 1e-5 * rng.normal(size=(n, 40))
+    wild = 10.0 ** np.array([-8, -3, 0, 3, 8])
+    wide = rng.normal(size=(40, 600))
+    constant = np.column_stack([x, np.ones(n), np.full(n, 1e6), np.zeros(n)])
+    rare = (rng.random((200, 250)) < 0.02).astype(float)
+    few = (np.arange(10) % 3 == 0).astype(float)
+    steps = (rng.random((n, 1)) > np.linspace(0, 1, 102)[1:-1]).astype(float)
+    return {
+        "separable": make_design(codes, x, (x[:, 0] > 0).astype(float)),
+        "duplicates": make_design(codes + codes, np.hstack([x, x, -x]), y),
+        "constant": make_design([*codes, np.zeros(n, np.intp)], constant, y),
+        "nearly collinear": make_design(codes, near, y),
+        "wild scales": make_design(codes, x * wild, y),
+        "ten rows": make_design([np.arange(10) // 3], rng.normal(size=(10, 4)), few),
+        "more terms than rows": make_design([np.arange(40) // 10], wide, (wide[:, 0] > 0) * 1.0),
+        "rare binary": make_design([], rare, (rare[:, :20].sum(axis=1) > 0) * 1.0),
+        "steps": make_design([], standardised(steps), y),
+        "no trees": make_design([], x, y),
+        "no direct terms": make_design(codes, np.zeros((n, 0)), y),
+        "wild weights": make_design(codes, x, y, 10.0 ** rng.uniform(-3, 3, n)),
+        "penalties": make_design(codes, x, y, None, 10.0 ** rng.uniform(-1, 1, 11)),
+        "dependent trees": tree_design(3)[0],
+    }
+
+
+HARD = hard_designs()
+
+
+@pytest.mark.parametrize("l1_ratio", RATIOS)
+@pytest.mark.parametrize("share", [0.1, 1e-3, 1e-5])
+@pytest.mark.parametrize("name", HARD)
+def test_hard_designs_are_certified(name, share, l1_ratio):
+    design = HARD[name]
+    assert_certified(design, solve(design, share * lambda_max(design, l1_ratio), l1_ratio))
+
+
+@pytest.mark.parametrize("name", HARD)
+def test_all_zero_from_lambda_max(name):
+    design = HARD[name]
+    top = lambda_max(design)
+    rate = np.average(design.y, weights=design.weight)
+    fit = solve(design, top)
+    assert not fit.coefficients.any()
+    assert fit.intercept == pytest.approx(np.log(rate / (1 - rate)), abs=1e-12)
+    assert solve(design, 0.999 * top).coefficients.any()
+
+
+def test_integer_weight_is_repetition():
+    design = random_design(2)
+    counts = np.random.default_rng(0).integers(1, 4, design.y.size)
+    weighted = make_design(list(design.leaf_codes), design.direct, design.y, counts.astype(float))
+    rows = np.repeat(np.arange(design.y.size), counts)
+    repeated = make_design(list(design.leaf_codes[:, rows]), design.direct[rows], design.y[rows])
+    l1 = 0.05 * lambda_max(weighted)
+    assert lambda_max(repeated) == pytest.approx(lambda_max(weighted), rel=1e-12)
+    assert solve(repeated, l1).objective == pytest.approx(solve(weighted, l1).objective, rel=1e-11)
+
+
+def test_far_start_still_converges():
+    design = random_design(4)
+    l1 = 0.02 * lambda_max(design)
+    far = Fit(500.0, np.full(design.n_terms, -300.0), l1, 1.0, 0.0, 0.0, 0, False)
+    fit = solve(design, l1, start=far)
+    assert_certified(design, fit)
+    assert fit.objective == pytest.approx(solve(design, l1).objective, rel=1e-10)
+
+
+def test_missed_tolerance_is_reported(monkeypatch, caplog):
+    monkeypatch.setattr(newton, "MAX_STEPS", 1)
+    design = random_design(5)
+    l1 = 0.01 * lambda_max(design)
+    with caplog.at_level(logging.WARNING, logger="rpte"):
+        fit = solve(design, l1)
+    assert not fit.converged
+    assert f"lambda={l1:.6g}" in caplog.text
+    assert f"residual {fit.kkt:.3g}" in caplog.text
+
+
+@pytest.mark.parametrize("l1", [0.0, -1.0, np.nan, np.inf])
+def test_lambda_must_be_positive(l1):
+    with pytest.raises(ValueError, match="lambda is"):
+        solve(random_design(0), l1)
+
+
+def test_l1_ratio_must_be_a_share():
+    with pytest.raises(ValueError, match=r"l1_ratio is 1\.5"):
+        solve(random_design(0), 0.1, 1.5)
