@@ -21,8 +21,9 @@ from rpte.settings import Settings
 from rpte.structure.boosting import Stage2, discover_trees
 from rpte.structure.coding import code_columns
 from rpte.table.table import Table
-from rpte.vocabulary.build import ORIGINAL, build_vocabulary
-from rpte.vocabulary.columns import Level, Missing
+from rpte.vocabulary.build import ORIGINAL, Vocabulary, build_vocabulary
+from rpte.vocabulary.columns import Level, Missing, Pair
+from rpte.vocabulary.pairs import lookahead_roots
 
 Floats = NDArray[np.float64]
 
@@ -70,7 +71,7 @@ def learn(
 def discover(table: Table, settings: Settings, pool: ThreadPoolExecutor | None) -> Discovery:
     """Run Stages 1 and 2."""
     vocabulary = build_vocabulary(table, settings.stage1(), pool)
-    columns = code_columns(table, vocabulary, settings.paper)
+    columns = code_columns(table, vocabulary, settings.paper, _roots(table, settings, vocabulary, pool))
     stage2 = discover_trees(columns.coded, table.y, table.weight, settings.stage2(), pool)
     trees, codes, scores = [], [], [np.full(table.n_rows, stage2.base)]
     for accepted in (r for r in stage2.rounds if r.accepted):
@@ -83,6 +84,16 @@ def discover(table: Table, settings: Settings, pool: ThreadPoolExecutor | None) 
     used = tuple(frozenset(columns.members(tree)) for tree in stage2.trees)
     structure = Structure(vocabulary, tuple(trees), leaf_codes, used, np.array(scores))
     return Discovery(structure, stage2)
+
+
+def _roots(
+    table: Table, settings: Settings, vocabulary: Vocabulary, pool: ThreadPoolExecutor | None
+) -> tuple[Pair, ...]:
+    """Return the pairs that only lookahead may use: what is left of the budget of K pairs."""
+    if not settings.lookahead or settings.vocabulary == "original":
+        return ()
+    pairs = [column for column in vocabulary.columns if isinstance(column, Pair)]
+    return lookahead_roots(table, pairs, settings.budget - len(pairs), pool)
 
 
 def _choose(

@@ -43,7 +43,12 @@ class Settings:
     def stage1(self) -> VocabularySettings:
         """Return the settings of Stage 1."""
         return VocabularySettings(
-            self.vocabulary, self.pattern_order, self.budget, self.min_gain, self.paper
+            self.vocabulary,
+            self.pattern_order,
+            self.budget,
+            self.min_gain,
+            self.paper,
+            self.lookahead,
         )
 
     def stage2(self) -> Stage2Settings:

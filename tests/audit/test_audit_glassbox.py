@@ -115,6 +115,9 @@ def test_figs_leaves_zero_leaves_out_and_walks_as_it_predicts():
     load = audit_load(model, X)
     assert (load.mu, load.miu) == (2, 4)
     assert load.per_row.tolist() == [0, 0, 2, 2]
+    # On a threshold FIGS goes left: to the leaf 0 at the root, to {2} at the second split.
+    assert model.predict([[1.5], [2.5]]).tolist() == [0.0, 10.0]
+    assert audit_load(model, [[1.5], [2.5]]).per_row.tolist() == [0, 2]
 
 
 def test_figs_encodes_categories_by_itself():

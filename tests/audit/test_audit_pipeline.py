@@ -18,6 +18,7 @@ from sklearn.preprocessing import (
     OneHotEncoder,
     OrdinalEncoder,
     PolynomialFeatures,
+    RobustScaler,
     StandardScaler,
     TargetEncoder,
 )
@@ -70,6 +71,15 @@ def test_centring_after_one_hot_makes_slopes():
     pipeline = make_pipeline(encode(), StandardScaler(), LogisticRegression())
     load = audit_load(with_coefficients(pipeline, [1, 1, 1, 1]), table)
     assert load.per_row.tolist() == [4] * 6
+
+
+def test_centred_columns_are_slopes_even_where_the_centre_is_zero():
+    # The median of a rare level's indicator is 0, so its zeros stay zeros, but it is a slope now.
+    flags = Columns.raw(2).with_slope(False)
+    assert follow(StandardScaler(), "scale", flags).slope.tolist() == [True, True]
+    assert follow(RobustScaler(), "scale", flags).slope.tolist() == [True, True]
+    uncentred = RobustScaler(with_centering=False)
+    assert follow(uncentred, "scale", flags).slope.tolist() == [False, False]
 
 
 @pytest.mark.parametrize("scaler", [StandardScaler(with_mean=False), MaxAbsScaler()])

@@ -6,7 +6,21 @@ import numpy as np
 import pytest
 from designs import make_design, one_hot, random_design, tree_design
 
-from rpte.estimation import Fit, canonical, lambda_max, solve
+from rpte.estimation import Fit, canonical, lambda_max, solve, solver
+from rpte.estimation.newton import ProxNewton
+
+
+@pytest.fixture(autouse=True)
+def starts_are_used(monkeypatch):
+    """`solve` drops a start that is worse than the null model, and would make the tests easy."""
+    begin = solver._engine
+
+    def engine(design, penalty, start):
+        if start is None:
+            return begin(design, penalty, None)
+        return ProxNewton(design, start.intercept, start.coefficients)
+
+    monkeypatch.setattr(solver, "_engine", engine)
 
 
 def fits_from_random_points(design, l1, count, seed):
@@ -44,7 +58,7 @@ def test_raw_fits_do_remember_their_start():
         design = tree_design(seed)[0]
         fits = fits_from_random_points(design, 0.02 * lambda_max(design), 5, seed)
         spread += [np.abs(f.coefficients - fits[0].coefficients).max() for f in fits]
-    assert np.mean(np.array(spread) > 1e-4) > 0.1
+    assert np.mean(np.array(spread) > 1e-4) > 0.3
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from designs import make_design, random_design, tree_design
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from rpte.estimation import canonical, lambda_grid, lambda_max, path, solve
+from rpte.estimation.gram import one_blas_thread
 
 
 @pytest.mark.parametrize("l1_ratio", [1.0, 0.4])
@@ -68,3 +69,19 @@ def test_threads_do_not_change_a_bit():
             fits.append(canonical(design, fits[-1], ones, []))
         found.append([(f.intercept, f.objective, f.kkt, f.coefficients.tobytes()) for f in fits])
     assert found[0] == found[1]
+
+
+def blas_threads():
+    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+
+def test_blas_is_held_to_one_thread_until_the_last_user_leaves():
+    with threadpool_limits(2):
+        outside = blas_threads()
+        first, second = one_blas_thread(), one_blas_thread()
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        assert blas_threads() == {1}
+        second.__exit__(None, None, None)
+        assert blas_threads() == outside == {2}

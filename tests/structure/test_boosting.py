@@ -67,6 +67,7 @@ def test_the_line_search_halves_a_step_that_is_too_long():
     result = discover_trees(columns, y, w, Stage2Settings(learning_rate=40.0))
     assert result.rounds[0].accepted
     assert result.rounds[0].step < 40.0
+    assert result.rounds[0].deviance_after < result.rounds[0].deviance_before
     hopeless = Stage2Settings(learning_rate=1e9, line_search_trials=2)
     rejected = discover_trees(columns, y, w, hopeless)
     assert rejected.trees == ()

@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
+from rpte.kernels.growth import level_order
 from rpte.structure import grower
 from rpte.structure.coded import IS_MISSING, LEVELS
-from rpte.structure.grower import GrowthLimits, grow
+from rpte.structure.grower import GrowthLimits, OpenLeaf, grow
 
 PAPER = GrowthLimits(12, 8, 5.0, 0.0, True, None)
 
@@ -257,3 +258,18 @@ def test_a_tree_may_not_outgrow_its_sources():
     assert grow_all(pair, w * y, w, w, none) is None
     hidden = coded(columns.codes, columns.n_bins, columns.is_category, root_only=[True] * 5)
     assert grow_all(hidden, w * y, w, w, bounds) is None
+
+
+def test_float_noise_decides_neither_between_leaves_nor_between_levels():
+    total, rule = np.array([0.0, 10.0, 10.0]), np.array([0.0, 1.0, 5.0])
+    found = np.array([[1.0, 0, 0, 1, 0]])
+    early, late = (
+        OpenLeaf(node, np.arange(2, dtype=np.int32), total, rule, found * scale)
+        for node, scale in ((3, 1.0), (4, 1.0 + 1e-14))
+    )
+    leaf, k = grower._next([late, early], np.array([True]), scale=5.0)
+    assert (leaf.node, k) == (3, 0)
+    noisy = 0.1 + 0.2
+    assert noisy > 0.3
+    hist = np.array([[noisy, 1, 1], [0.3, 1, 1], [-0.6, 1, 1], [0, 0, 0], [0, 0, 0]])
+    assert level_order(hist, 4, total, rule).tolist() == [2, 0, 1]

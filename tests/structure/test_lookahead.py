@@ -79,6 +79,17 @@ def test_noise_gives_no_tree(seed):
     assert discover_trees(columns, y, np.ones(600), LOOKAHEAD).trees == ()
 
 
+@pytest.mark.parametrize(("help_of_child", "n_trees"), [(0.1, 0), (0.3, 1)])
+def test_a_microtree_must_beat_its_root(help_of_child, n_trees):
+    """The child's help is significant both times, but 0.01 bits do not buy two more leaves."""
+    root, child = np.random.default_rng(0).integers(0, 2, (2, 8000))
+    columns = coded([child, root], sources=[(0,), (1, 2)], root_only=[False, True])
+    chance = np.where(root, 0.8, 0.2) + np.where(root ^ child, 0.5, -0.5) * help_of_child
+    y = (np.random.default_rng(5).random(8000) < chance).astype(float)
+    options = Stage2Settings(lookahead=True, max_leaves=4)
+    assert len(discover_trees(columns, y, np.ones(8000), options).trees) == n_trees
+
+
 def test_a_main_effect_is_a_single_split():
     columns, X = binary_table(0)
     noise = np.random.default_rng(1).random(600) < 0.1

@@ -24,7 +24,7 @@ Index = NDArray[np.intp]
 
 MAX_STEPS = 400
 PATIENCE = 6  # steps without progress, each with a fresh Gram matrix, before giving up
-CHORD_RATE = 0.2  # a kept Gram matrix must shrink the residual at least by this factor
+CHORD_STEPS = 5  # a Gram matrix is worth keeping when it is this close to the end
 EARLY = 0.05  # share of the full residual to which a growing working set is solved
 ROOM = 200  # terms that may always join the working set at once
 MIN_STEP = 1e-12
@@ -96,7 +96,7 @@ class ProxNewton:
         while True:
             steps += self._descend(penalty, terms, inner, MAX_STEPS - steps)
             kkt, violations = self._violations(penalty)
-            wanted = np.setdiff1d(np.flatnonzero(violations > inner), self._members(terms))
+            wanted = np.setdiff1d(np.flatnonzero(violations > target), self._members(terms))
             if steps >= MAX_STEPS or (inner <= target and not (grow and wanted.size)):
                 return Outcome(kkt, steps)
             inner = max(target, EARLY * kkt) if wanted.size else target
@@ -126,7 +126,7 @@ class ProxNewton:
             best = min(best, kkt)
             if kkt <= target or waited >= PATIENCE:
                 return step
-            if not full or kkt > CHORD_RATE * previous:
+            if not full or _slow(kkt, previous, target):
                 self.gram = None
             previous = kkt
             full = self._step(penalty, terms, at_intercept, gradient, max(0.03 * kkt, 0.1 * target))
@@ -184,6 +184,13 @@ class ProxNewton:
                 return size == 1.0
             size *= 0.5
         return False
+
+
+def _slow(kkt: float, previous: float, target: float) -> bool:
+    """Tell whether steps like the last one would need more than `CHORD_STEPS` to the target."""
+    if not np.isfinite(previous):
+        return False
+    return kkt * (kkt / previous) ** CHORD_STEPS > target
 
 
 def _grown(terms: Index, wanted: Index, violations: Vector) -> Index:

@@ -97,10 +97,23 @@ def choose_terms(
     largest: int,
     paper: bool,
 ) -> TermSet:
-    """Admit the direct terms that the policy allows beside the first `n_trees` trees."""
+    """Admit the direct terms that the policy allows beside the first `n_trees` trees.
+
+    Under "component" a column that a tree splits on may also be a direct term: both are in the same
+    component. Elsewhere a used column is used up (Algorithm 1, line 20). A direct term that equals
+    a leaf, or all rows but a leaf, would say the same twice and is left out.
+    """
     vocabulary, trees = structure.vocabulary, structure.trees[:n_trees]
-    used = frozenset().union(*structure.used[:n_trees])
-    left = np.array([j for j in range(len(vocabulary)) if j not in used], np.intp)
+    used = frozenset().union(*structure.used[:n_trees]) if policy != "component" else frozenset()
+    said = _leaf_indicators(structure.leaf_codes[:n_trees])
+    left = np.array(
+        [
+            j
+            for j in range(len(vocabulary))
+            if j not in used and not _repeats_leaf(vocabulary, j, said)
+        ],
+        np.intp,
+    )
     ranking = (
         _reference_order(vocabulary, left)
         if paper
@@ -115,6 +128,18 @@ def choose_terms(
         largest,
     )
     return TermSet(vocabulary, trees, left[chosen])
+
+
+def _leaf_indicators(leaf_codes: NDArray[np.int32]) -> set[bytes]:
+    """Return the rows of each leaf, and the rows of all others, as packed bits."""
+    rows = [codes == leaf for codes in leaf_codes for leaf in range(int(codes.max()) + 1)]
+    return {np.packbits(side).tobytes() for row in rows for side in (row, ~row)}
+
+
+def _repeats_leaf(vocabulary: Vocabulary, j: int, said: set[bytes]) -> bool:
+    if not said or not vocabulary.columns[j].binary:
+        return False
+    return np.packbits(vocabulary.values[:, j] > 0).tobytes() in said
 
 
 def _reference_order(vocabulary: Vocabulary, left: NDArray[np.intp]) -> NDArray[np.intp]:

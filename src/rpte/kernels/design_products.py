@@ -105,12 +105,11 @@ def leaf_pair_sums(codes: Codes, starts: Index, trees: Index, weight: Vector, ou
     `starts` (len(trees),) are the leaf offsets inside `out`, not those of the design.
     """
     for a in range(trees.shape[0]):
-        first = codes[trees[a]]
+        first, row = codes[trees[a]], starts[a]
         for b in range(a, trees.shape[0]):
-            second = codes[trees[b]]
-            cells = out[starts[a] :, starts[b] :]
+            second, column = codes[trees[b]], starts[b]
             for i in range(weight.shape[0]):
-                cells[first[i], second[i]] += weight[i]
+                out[row + first[i], column + second[i]] += weight[i]
 
 
 @kernel

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from rpte.structure.tree import Branch, Split, Tree
 from rpte.table.decimals import shortest_between
 from rpte.table.table import Table
 from rpte.vocabulary.build import Vocabulary
-from rpte.vocabulary.columns import Column, Level, Missing, Value
+from rpte.vocabulary.columns import Column, Level, Missing, Pair, Value
 
 Floats = NDArray[np.float64]
 
@@ -107,14 +107,17 @@ class TreeColumns:
         return middle if low <= middle < high else low
 
 
-def code_columns(table: Table, vocabulary: Vocabulary, paper: bool) -> TreeColumns:
-    """Code every column that a tree may split on.
+def code_columns(
+    table: Table, vocabulary: Vocabulary, paper: bool, roots: Sequence[Pair] = ()
+) -> TreeColumns:
+    """Code every column that a tree may split on, and the `roots` that only lookahead may.
 
     In the paper configuration these are the vocabulary columns, with missing numbers filled in and
     one bin per distinct value; otherwise a category is one column whose splits are sets of levels,
     missing has a code of its own, and numbers have at most 255 bins.
     """
-    columns = _paper_columns(vocabulary) if paper else _our_columns(table, vocabulary, MAX_BINS, table.weight)
+    columns = _paper_columns(vocabulary) if paper else _our_columns(table, vocabulary)
+    columns += [_root(table, pair) for pair in roots]
     widest = max((c.n_bins for c in columns), default=0)
     dtype = np.uint8 if widest < 256 else np.uint16
     codes = np.array([c.codes for c in columns], dtype).reshape(len(columns), table.n_rows)
@@ -124,7 +127,7 @@ def code_columns(table: Table, vocabulary: Vocabulary, paper: bool) -> TreeColum
         n_bins=np.array([c.n_bins for c in columns], np.int64),
         is_category=np.array([bool(c.levels) for c in columns], bool),
         sources=tuple(tuple(position(s) for s in c.column.sources) for c in columns),
-        root_only=np.zeros(len(columns), bool),
+        root_only=np.arange(len(columns)) >= len(columns) - len(roots),
     )
     return TreeColumns(coded, tuple(columns), midpoints=paper)
 
@@ -136,13 +139,12 @@ def _paper_columns(vocabulary: Vocabulary) -> list[CodedColumn]:
             out.append(_binary(vocabulary, j))
             continue
         x, fill = vocabulary.values[:, j], float(vocabulary.centre[j])
-        out.append(_number(column, j, np.where(np.isnan(x), fill, x), None, EXACT_BINS, fill))
+        filled = np.where(np.isnan(x), fill, x)
+        out.append(_number(column, (j,), filled, np.ones(len(x)), EXACT_BINS, fill))
     return out
 
 
-def _our_columns(
-    table: Table, vocabulary: Vocabulary, max_bins: int, weight: Floats
-) -> list[CodedColumn]:
+def _our_columns(table: Table, vocabulary: Vocabulary) -> list[CodedColumn]:
     out: list[CodedColumn] = []
     done: set[str] = set()
     for j, column in enumerate(vocabulary.columns):
@@ -154,8 +156,14 @@ def _our_columns(
         elif column.binary:
             out.append(_binary(vocabulary, j))
         else:
-            out.append(_number(column, j, vocabulary.values[:, j], weight, max_bins, None))
+            x = vocabulary.values[:, j]
+            out.append(_number(column, (j,), x, table.weight, MAX_BINS))
     return out
+
+
+def _root(table: Table, pair: Pair) -> CodedColumn:
+    """Code a pair that belongs to no vocabulary column; a tree that uses it uses up none."""
+    return _number(pair, (), pair.evaluate(table.inputs), table.weight, MAX_BINS)
 
 
 def _binary(vocabulary: Vocabulary, j: int) -> CodedColumn:
@@ -178,24 +186,25 @@ def _category(table: Table, vocabulary: Vocabulary, name: str) -> CodedColumn:
 
 
 def _number(
-    column: Column, j: int, x: Floats, weight: Floats | None, max_bins: int, fill: float | None
+    column: Column,
+    members: tuple[int, ...],
+    x: Floats,
+    weight: Floats,
+    max_bins: int,
+    fill: float | None = None,
 ) -> CodedColumn:
     """Bin a number: one bin per distinct value, or quantile bins (inverted CDF) if there are more."""
     present = ~np.isnan(x)
     values, inverse = np.unique(x[present], return_inverse=True)
     if len(values) > max_bins:
-        counts = np.bincount(inverse, None if weight is None else weight[present])
-        below = np.cumsum(counts) - counts
-        inverse = np.unique((below * max_bins // counts.sum()).astype(np.int64), return_inverse=True)[1][inverse]
+        counts = np.bincount(inverse, weight[present])
+        share = (np.cumsum(counts) - counts) / counts.sum()
+        bins_of_values = np.unique(np.floor(share * max_bins), return_inverse=True)[1]
+        inverse = bins_of_values[inverse]
     bins = int(inverse.max(initial=-1)) + 1
     codes = np.full(len(x), bins, np.int64)
     codes[present] = inverse
     low, high = np.full(bins, np.inf), np.full(bins, -np.inf)
     np.minimum.at(low, inverse, x[present])
     np.maximum.at(high, inverse, x[present])
-    return CodedColumn(column, (j,), codes, bins, low, high, fill=fill)
-
-
-def used_by(trees: Any, columns: TreeColumns) -> set[int]:
-    """Return the vocabulary columns that some code trees used."""
-    return {m for tree in trees for m in columns.members(tree)}
+    return CodedColumn(column, members, codes, bins, low, high, fill=fill)

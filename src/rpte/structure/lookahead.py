@@ -6,7 +6,8 @@ After the reference implementation (REFERENCE.md, section 2.3), simplified:
   the grow part, and confirmed on the probe, which took no part in choosing them.
 * A leaf's best single split (by the gain of the criterion) is *viable* if its probe gain (entropy
   of y, in bits) times the leaf's share of the probe is at least 0.01, and significant. If it is
-  viable and its probe gain is at least 0.02, it is taken.
+  viable and its probe gain is at least 0.1 bits, it is taken (the reference says 0.02, which lets a
+  chance split of a parity stand in the way of the pair that solves it).
 * Otherwise the leaf has stalled, and `rpte.structure.microtrees` proposes the 64 best two-level
   splits by grow gain. One is confirmed if on the probe its four cells gain at least 0.05 bits, at
   least 0.03 more than its root alone, each cell weighs at least 2, and both gains are significant.
@@ -54,7 +55,7 @@ from rpte.structure.microtrees import Microtree, SearchSpace, impurity, search, 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
 
-_STALLED, _WORTH = 0.02, 0.01
+_STALLED, _WORTH = 0.1, 0.01
 _CELLS_GAIN, _INCREMENT, _CELL_WEIGHT = 0.05, 0.03, 2.0
 _ALPHA, _PROBE_EVERY = 0.05, 4
 

@@ -134,8 +134,8 @@ def _coarsen(
             place[edge] = np.arange(len(edge))
         else:
             edge = _quantile_edges(counts)
+            # the code of missing lies beyond every edge: it goes right
             place = np.searchsorted(edge, np.arange(n_bins + 1)).astype(np.int32)
-            place[n_bins] = MOST_TESTS
         codes[k] = place[own]
         edges.append(edge)
     has_test = np.array([np.arange(MOST_TESTS) < len(edge) for edge in edges])

@@ -40,7 +40,9 @@ class VocabularySettings:
     min_gain : float
         G: gain in nats that a pattern must exceed.
     paper : bool
-        Follow the published configuration where it is arbitrary (DESIGN: `conventions`).
+        Follow the published configuration where it is arbitrary.
+    lookahead : bool
+        Stage 2 will look ahead, and needs pairs of its own.
     """
 
     miner: Miner
@@ -48,6 +50,12 @@ class VocabularySettings:
     budget: int
     min_gain: float
     paper: bool
+    lookahead: bool = False
+
+    @property
+    def pair_budget(self) -> int:
+        """How many pairs are mined: lookahead keeps half of the budget for its own roots."""
+        return self.budget // 2 if self.lookahead else self.budget
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +118,7 @@ def build_vocabulary(
                 table, items, settings.pattern_order, settings.budget, pool
             )
         if settings.pattern_order > 1:
-            pairs = mine_pairs(table, settings.budget, pool)
+            pairs = mine_pairs(table, settings.pair_budget, pool)
     vocabulary = evaluate_columns(table, originals, patterns, pairs, settings.paper)
     if settings.paper:
         vocabulary = _cap_originals(table, vocabulary, settings.budget)

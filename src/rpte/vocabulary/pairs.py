@@ -6,8 +6,9 @@ ranked by the best information gain over 2 to 12 quantile bins.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
-from itertools import combinations
+from itertools import combinations, islice
 from typing import get_args
 
 import numpy as np
@@ -40,7 +41,28 @@ def mine_pairs(table: Table, budget: int, pool: ThreadPoolExecutor | None) -> tu
     return tuple(candidates[i] for i in ranking[:budget] if scores[i] > -np.inf)
 
 
-def rank_sources(table: Table, pool: ThreadPoolExecutor | None) -> tuple[str, ...]:
+def lookahead_roots(
+    table: Table, known: Collection[Pair], budget: int, pool: ThreadPoolExecutor | None
+) -> tuple[Pair, ...]:
+    """Return |a - b| of the most interacting numbers, as roots for the lookahead search.
+
+    At most `budget` columns that are not among the `known` pairs; sources in the order of
+    `rank_sources`, all of them and not only the first ten.
+    """
+    ranked = rank_sources(table, pool, len(table.schema))
+    pairs = (
+        Pair("absolute difference", Value(ranked[i]), Value(ranked[k]))
+        for k in range(len(ranked))
+        for i in range(k)
+    )
+    taken = {frozenset(p.sources) for p in known if p.operation == "absolute difference"}
+    fresh = (pair for pair in pairs if frozenset(pair.sources) not in taken)
+    return tuple(islice(fresh, budget))
+
+
+def rank_sources(
+    table: Table, pool: ThreadPoolExecutor | None, most: int = PAIR_SOURCES
+) -> tuple[str, ...]:
     """Return the numbers that interact most with another, by (interaction, own gain, name)."""
     numbers = [i for i in table.schema.canonical() if table.schema.variables[i].kind == "number"]
     if len(numbers) < 2:
@@ -55,7 +77,7 @@ def rank_sources(table: Table, pool: ThreadPoolExecutor | None) -> tuple[str, ..
     own = np.array([_own_gain(table, code) for code in codes])
     ranking = np.lexsort((np.arange(len(numbers)), -np.round(own, 12), -np.round(best, 12)))
     names = table.schema.names
-    return tuple(names[numbers[i]] for i in ranking[:PAIR_SOURCES])
+    return tuple(names[numbers[i]] for i in ranking[:most])
 
 
 def _coarse(table: Table, position: int) -> NDArray[np.int32]:
