@@ -1,7 +1,7 @@
 """The published configuration on breast cancer, beside the reference's figures.
 
 Protocol: paper12/wdbc (569 x 30), 5 stratified folds, shuffled, seed 42, nothing tuned. For each of
-the eight L/K/G cells: mean AUC over the folds, mean MIU, mean IIU on the held-out rows. Then the four
+the eight L/K/G cells: mean AUC over the folds, mean MIU, mean IIU on held-out rows. Then the four
 ownership policies at L=2, K=100, G=0.001. Reference (hugiml-core 1.1.22, same folds): AUC .990 and
 MIU 46 at L=2, K=100, G=0.001; AUC .987-.990 and MIU 37-46 over the eight cells.
 
@@ -13,10 +13,10 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
-from data import read
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
+from data import read
 from rpte import RPTEClassifier
 
 

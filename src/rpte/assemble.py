@@ -39,7 +39,7 @@ def assemble(
     record: dict[str, Any],
 ) -> Model:
     """Build the model that is stored: active terms only, in components that share no source."""
-    parts = [*_trees(table, trained), *_direct(table, trained)]
+    parts: list[TreeTerms | DirectTerm] = [*_trees(table, trained), *_direct(table, trained)]
     groups = components([part.sources for part in parts])
     spread = [_spread(table, [parts[i] for i in group]) for group in groups]
     order = sorted(range(len(groups)), key=lambda g: (-spread[g], parts[groups[g][0]].sources))
@@ -52,7 +52,13 @@ def assemble(
         components=named,
         ownership=settings.ownership,
         settings=settings.to_dict(),
-        bound=audit_bound(table.schema, settings),
+        bound=audit_bound(
+            table.schema,
+            trees=settings.max_trees,
+            leaves=settings.max_leaves,
+            depth=settings.max_depth,
+            budget=0 if settings.vocabulary == "original" else settings.budget,
+        ),
         training={
             "rows": table.total_weight,
             "distinct_rows": table.n_rows,

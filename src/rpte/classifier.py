@@ -154,7 +154,7 @@ class RPTEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ownership: str = "paper",
         **changes: Any,
     ) -> RPTEClassifier:
-        """Return the published configuration: L, K and G are the paper's grid; the rest is fixed."""
+        """Return the published configuration; L, K and G are what the paper tunes."""
         fixed = {"criterion": "label", "l1": "4/n", "conventions": "paper"}
         return cls(
             pattern_order=pattern_order,
@@ -214,8 +214,8 @@ class RPTEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         if inputs.n_rows < 2:
             raise InputError(
-                f"Found array with {inputs.n_rows} sample(s) while a minimum of 2 is required; give "
-                "rows of both classes"
+                f"Found array with {inputs.n_rows} sample(s) while a minimum of 2 is required; "
+                "give rows of both classes"
             )
         self.n_features_in_ = len(inputs.schema)
         if inputs.schema.named:
@@ -226,12 +226,10 @@ class RPTEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _labels(self, y: Any, n_rows: int) -> NDArray[Any]:
         if y is None:
-            raise InputError(
-                "RPTEClassifier requires y to be passed, but the target y is None"
-            )
+            raise InputError("RPTEClassifier requires y to be passed, but the target y is None")
         from sklearn.utils.validation import column_or_1d
 
-        labels = column_or_1d(np.asarray(y), warn=True)
+        labels: NDArray[Any] = column_or_1d(np.asarray(y), warn=True)
         if len(labels) != n_rows:
             raise InputError(f"X has {n_rows} rows and y has {len(labels)}; give one label per row")
         _refuse_missing(labels)
@@ -244,8 +242,8 @@ class RPTEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if len(self.classes_) > 2:
             raise InputError(
                 "Only binary classification is supported. The type of the target is "
-                f"{type_of_target(labels)} with {len(self.classes_)} classes; wrap the estimator in "
-                "sklearn.multiclass.OneVsRestClassifier, or merge classes"
+                f"{type_of_target(labels)} with {len(self.classes_)} classes; wrap the estimator "
+                "in sklearn.multiclass.OneVsRestClassifier, or merge classes"
             )
         return labels
 
@@ -270,7 +268,8 @@ class RPTEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the more probable class of each row."""
-        return self.classes_[(self.decision_function(X) > 0).astype(np.intp)]
+        chosen = (self.decision_function(X) > 0).astype(np.intp)
+        return np.asarray(self.classes_[chosen])
 
     def predict_proba(self, X: Any) -> Floats:
         """Return class probabilities in the order of `classes_`, shape (n_rows, 2)."""

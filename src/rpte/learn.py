@@ -71,7 +71,9 @@ def learn(
 def discover(table: Table, settings: Settings, pool: ThreadPoolExecutor | None) -> Discovery:
     """Run Stages 1 and 2."""
     vocabulary = build_vocabulary(table, settings.stage1(), pool)
-    columns = code_columns(table, vocabulary, settings.paper, _roots(table, settings, vocabulary, pool))
+    columns = code_columns(
+        table, vocabulary, settings.paper, _roots(table, settings, vocabulary, pool)
+    )
     stage2 = discover_trees(columns.coded, table.y, table.weight, settings.stage2(), pool)
     trees, codes, scores = [], [], [np.full(table.n_rows, stage2.base)]
     for accepted in (r for r in stage2.rounds if r.accepted):

@@ -45,7 +45,8 @@ def checked_settings(estimator: Any) -> Settings:
             raise InputError(f"{name}={value!r}; it must be a whole number from {least}")
     for name, (low, high) in REAL_RANGES.items():
         value = getattr(estimator, name)
-        if not isinstance(value, Real) or isinstance(value, bool) or not low <= value <= high:
+        number = isinstance(value, Real) and not isinstance(value, bool)
+        if not number or not low <= float(value) <= high:
             raise InputError(f"{name}={value!r}; it must be a number in [{low:g}, {high:g}]")
     for name in FLAGS:
         if not isinstance(getattr(estimator, name), bool):

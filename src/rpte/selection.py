@@ -5,6 +5,7 @@ Everything learned from y (bins, patterns, pairs, trees) is learned again in eac
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.errors import InputError
+from rpte.errors import RPTEWarning
 from rpte.estimation.path import lambda_grid, path
 from rpte.estimation.terms import Structure, TermSet, choose_terms, make_design
 from rpte.settings import Settings
@@ -60,9 +61,12 @@ def select(
     The simplest model within one standard error of the best is taken: the fewest trees, then the
     largest lambda. The error is that of the difference to the best, over folds.
     """
+    smaller = int(min((table.y == 1).sum(), (table.y == 0).sum()))
+    if smaller < 2:
+        return _nothing_to_validate(table, structure, settings, smaller)
     counts = tree_counts(len(structure.trees))
     grids = [_grid(table, structure, m, settings) for m in counts]
-    held_out = folds(table)
+    held_out = folds(table, min(FOLDS, smaller))
     losses = np.zeros((len(held_out), len(counts), GRID))
     for f, rows in enumerate(held_out):
         train = table.take(np.setdiff1d(np.arange(table.n_rows), rows))
@@ -78,19 +82,26 @@ def tree_counts(accepted: int) -> list[int]:
     return sorted({min(m, accepted) for m in (*TREE_COUNTS, accepted)})
 
 
-def folds(table: Table) -> list[NDArray[np.intp]]:
+def folds(table: Table, count: int) -> list[NDArray[np.intp]]:
     """Deal the rows of each class out over the folds; rows stand in a content-made random order."""
-    smaller = int(min((table.y == 1).sum(), (table.y == 0).sum()))
-    if smaller < 2:
-        raise InputError(
-            f"one class has only {smaller} distinct row(s), and l1='cv' must hold some out; give "
-            "more cases, or set l1='4/n' or a number"
-        )
     fold = np.empty(table.n_rows, np.intp)
     for label in (0.0, 1.0):
         rows = np.flatnonzero(table.y == label)
-        fold[rows] = np.arange(len(rows)) % min(FOLDS, smaller)
-    return [np.flatnonzero(fold == f) for f in range(min(FOLDS, smaller))]
+        fold[rows] = np.arange(len(rows)) % count
+    return [np.flatnonzero(fold == f) for f in range(count)]
+
+
+def _nothing_to_validate(
+    table: Table, structure: Structure, settings: Settings, smaller: int
+) -> Choice:
+    """Admit no term where no row of a class can be held out: the model is the base rate."""
+    warnings.warn(
+        f"one class has {smaller} distinct row, and l1='cv' must hold some out: the model is the "
+        "base rate alone; give more cases, or set l1='4/n' or a number",
+        RPTEWarning,
+        stacklevel=2,
+    )
+    return Choice(0, float(_grid(table, structure, 0, settings)[0]), ())
 
 
 def _terms(table: Table, structure: Structure, m: int, settings: Settings) -> TermSet:

@@ -44,7 +44,7 @@ class Components:
         self._trees[first] = self._trees.get(first, 0) + trees
 
     def allows(self, sources: Iterable[str], largest: int) -> bool:
-        """Tell whether joining leaves at most one tree and at most `largest` sources in the part."""
+        """Tell whether the joined part has at most one tree and at most `largest` sources."""
         roots = {self.root(source) for source in sources}
         trees = sum(self._trees.get(root, 0) for root in roots)
         return trees <= 1 and (len(roots) == 1 or sum(self._size[r] for r in roots) <= largest)
@@ -94,7 +94,7 @@ def admit(
     (m,) positions in `columns`, ascending
     """
     owned = {source for sources in trees for source in sources}
-    free = [j for j in ranking if not owned.intersection(columns[j])]
+    free = [int(j) for j in ranking if not owned.intersection(columns[j])]
     if policy == "paper":
         chosen = list(range(len(columns)))
     elif policy == "separate":

@@ -143,7 +143,7 @@ def _repeats_leaf(vocabulary: Vocabulary, j: int, said: set[bytes]) -> bool:
 
 
 def _reference_order(vocabulary: Vocabulary, left: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Patterns and pairs in their ranking, then raw variables (REFERENCE section 3, strict)."""
+    """Patterns and pairs in their ranking, then raw variables (paper configuration)."""
     return np.argsort(vocabulary.block[left] == ORIGINAL, kind="stable")
 
 

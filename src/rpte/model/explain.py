@@ -68,8 +68,10 @@ class Explanation:
         for component in self.components:
             lines.append(f"{component.value:+10.4f}  {component.component}")
             lines += [f"  {c.value:+10.4f}  {c.term}: {c.text}" for c in component.contributions]
-        lines.append(f"{self.score:+10.4f}  score: probability of {self.positive!r} is "
-                     f"{self.probability:.4f}")
+        lines.append(
+            f"{self.score:+10.4f}  score: probability of {self.positive!r} is "
+            f"{self.probability:.4f}"
+        )
         return "\n".join(lines)
 
 

@@ -50,7 +50,7 @@ def from_dict(document: Any) -> Model:
         raise ModelFileError(f"not a model file: the field 'format' is not '{FORMAT}'")
     if document.get("version") != VERSION:
         raise ModelFileError(
-            f"the file has format version {document.get('version')!r}, this library reads {VERSION}; "
+            f"the file has format version {document.get('version')!r}, this library {VERSION}; "
             "install the library version that wrote it"
         )
     if document.get("hash") != content_hash(document):

@@ -31,7 +31,8 @@ def component_lines(model: Model, component: Component) -> list[str]:
     lines = [f"{component.name}: {', '.join(component.sources)}"]
     for part in component.parts:
         if isinstance(part, DirectTerm):
-            lines.append(f"{part.coefficient:+9.4g}  {part.name}  {part.text}{_counts(part.support, part.events)}")
+            counts = _counts(part.support, part.events)
+            lines.append(f"{part.coefficient:+9.4g}  {part.name}  {part.text}{counts}")
         else:
             lines += tree_lines(model, part)
     return lines

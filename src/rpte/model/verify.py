@@ -54,7 +54,11 @@ def verify(model: Model, X: Any = None, y: Any = None, sample_weight: Any = None
     positive = _labels(model, y, inputs.n_rows)
     given = np.ones(inputs.n_rows) if sample_weight is None else sample_weight
     weight = np.asarray(given, np.float64)
-    return [*checks, supports(model, inputs, positive, weight), *optimal(model, inputs, positive, weight)]
+    return [
+        *checks,
+        supports(model, inputs, positive, weight),
+        *optimal(model, inputs, positive, weight),
+    ]
 
 
 def _labels(model: Model, y: Any, n_rows: int) -> Floats:
@@ -64,7 +68,7 @@ def _labels(model: Model, y: Any, n_rows: int) -> Floats:
     strange = ~np.isin(labels, np.array(model.classes))
     if strange.any():
         raise InputError(f"y holds {labels[strange][0]!r}; the model's classes are {model.classes}")
-    return (labels == model.classes[model.positive]).astype(np.float64)
+    return np.asarray(labels == model.classes[model.positive], np.float64)
 
 
 def _trees(model: Model) -> list[TreeTerms]:
@@ -85,8 +89,8 @@ def partition(model: Model) -> Check:
                 faults.append(f"{tree.name} has the threshold {split.threshold}")
     leaves = sum(len(tree.leaves) for tree in _trees(model))
     evidence = "; ".join(faults) or (
-        f"{leaves} leaves in {len(_trees(model))} trees; each split has two sides that exclude each "
-        "other and cover all values, missing included"
+        f"{leaves} leaves in {len(_trees(model))} trees; each split has two sides that exclude "
+        "each other and cover all values, missing included"
     )
     return Check("leaves partition the inputs", not faults, evidence)
 
@@ -104,7 +108,11 @@ def ownership(model: Model) -> Check:
     rule = _POLICIES.get(model.ownership)
     if rule is None:
         return Check("ownership", False, f"unknown policy '{model.ownership}'")
-    faults = [*_shared([(t.name, t.sources) for t in _trees(model)]), *_between(model), *rule(model)]
+    faults = [
+        *_shared([(t.name, t.sources) for t in _trees(model)]),
+        *_between(model),
+        *rule(model),
+    ]
     text = {
         "paper": "trees share no source",
         "separate": "trees share no source with each other or with a direct term",
@@ -258,7 +266,7 @@ def optimal(model: Model, inputs: Inputs, y: Floats, weight: Floats) -> list[Che
         f"largest residual {worst:.2e} at {where}, at most {limit:.2e} allowed (lambda {l1:g}); "
         "terms that were dropped cannot be checked from the file"
     )
-    return [Check("Stage 3 optimality of the active terms", worst <= limit, evidence)]
+    return [Check("Stage 3 optimality of the active terms", bool(worst <= limit), evidence)]
 
 
 def _penalised(model: Model, inputs: Inputs) -> Iterator[tuple[str, Floats, float]]:

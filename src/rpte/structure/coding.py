@@ -193,7 +193,7 @@ def _number(
     max_bins: int,
     fill: float | None = None,
 ) -> CodedColumn:
-    """Bin a number: one bin per distinct value, or quantile bins (inverted CDF) if there are more."""
+    """Bin a number: one bin per distinct value, or quantile bins if there are too many."""
     present = ~np.isnan(x)
     values, inverse = np.unique(x[present], return_inverse=True)
     if len(values) > max_bins:

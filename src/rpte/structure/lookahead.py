@@ -1,6 +1,6 @@
 """Bounded lookahead: two-level splits where no single split helps, as in parities.
 
-After the reference implementation (REFERENCE.md, section 2.3), simplified:
+After the published implementation (hugiml-core), simplified:
 
 * Every fourth row of each class, by position, is the probe part; splits are found on the others,
   the grow part, and confirmed on the probe, which took no part in choosing them.

@@ -184,9 +184,7 @@ class Tree:
         return tree
 
 
-def _paths(
-    node: Branch | int, way: tuple[Condition, ...]
-) -> Iterator[tuple[Condition, ...]]:
+def _paths(node: Branch | int, way: tuple[Condition, ...]) -> Iterator[tuple[Condition, ...]]:
     if not isinstance(node, Branch):
         yield way
         return

@@ -6,7 +6,7 @@ import math
 
 
 def shortest_between(low: float, high: float) -> float:
-    """Return the shortest decimal strictly between two floats, the nearest to the middle if several.
+    """Return the shortest decimal strictly between two floats, the nearest to their middle.
 
     Two neighbouring floats have nothing between them: then `low` itself is returned, which still
     separates them under ``x <= threshold``.

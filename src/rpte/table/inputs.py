@@ -91,8 +91,8 @@ def columns_of(X: Any, schema: Schema) -> list[Array]:
 def _by_position(columns: list[Array], schema: Schema) -> list[Array]:
     if len(columns) != len(schema):
         raise InputError(
-            f"X has {len(columns)} features, but this model is expecting {len(schema)} features "
-            f"as input; give the training columns in their order"
+            f"X has {len(columns)} features, but RPTEClassifier is expecting {len(schema)} "
+            "features as input; give the training columns in their order"
         )
     return columns
 

@@ -78,10 +78,12 @@ def _check_weight(weight: Floats) -> None:
             f"sample_weight[{bad}] is {weight[bad]}; weights must be finite and not negative"
         )
     total, rows = float(weight.sum()), int((weight > 0).sum())
-    if total < rows / 10 or rows == 0:
+    if rows == 0:
+        raise InputError("every sample weight is zero; give at least two rows a positive weight")
+    if total < rows / 10:
         raise InputError(
-            f"sample_weight sums to {total:g} over {rows} rows with a positive weight; supports and "
-            "penalties count weight, so rescale the weights to a mean near 1"
+            f"sample_weight sums to {total:g} over {rows} rows with a positive weight; supports "
+            "and penalties count weight, so rescale the weights to a mean near 1"
         )
 
 

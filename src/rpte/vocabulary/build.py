@@ -103,7 +103,7 @@ class Vocabulary:
 def build_vocabulary(
     table: Table, settings: VocabularySettings, pool: ThreadPoolExecutor | None = None
 ) -> Vocabulary:
-    """Mine the vocabulary of a table; at most p0 + 2K columns by the counting rule of the design."""
+    """Mine the vocabulary of a table: at most p0 + 2K columns, a raw variable counted once."""
     originals = original_columns(table, settings.paper)
     patterns: tuple[Column, ...] = ()
     pairs: tuple[Column, ...] = ()
@@ -114,9 +114,7 @@ def build_vocabulary(
                 table, items, settings.pattern_order, settings.budget, settings.min_gain, pool
             )
         else:
-            patterns = mine_frequent(
-                table, items, settings.pattern_order, settings.budget, pool
-            )
+            patterns = mine_frequent(table, items, settings.pattern_order, settings.budget, pool)
         if settings.pattern_order > 1:
             pairs = mine_pairs(table, settings.pair_budget, pool)
     vocabulary = evaluate_columns(table, originals, patterns, pairs, settings.paper)
@@ -178,11 +176,11 @@ def _location(x: Floats, weight: Floats, by_mean: bool, exact: bool) -> tuple[fl
 
 
 def _cap_originals(table: Table, vocabulary: Vocabulary, budget: int) -> Vocabulary:
-    """Keep the K raw columns of highest gain in 16 quantile bins (REFERENCE section 1.7)."""
+    """Keep the K raw columns of highest gain in 16 quantile bins (paper configuration)."""
     originals = np.flatnonzero(vocabulary.block == ORIGINAL)
     if len(originals) <= budget:
         return vocabulary
-    gains = np.array([_coarse_gain(table, vocabulary, j) for j in originals])
+    gains = np.array([_coarse_gain(table, vocabulary, int(j)) for j in originals])
     ranking = np.lexsort((originals, -np.round(gains, 12)))
     kept = np.sort(originals[ranking[:budget]])
     others = np.flatnonzero(vocabulary.block != ORIGINAL)

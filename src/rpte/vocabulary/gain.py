@@ -22,11 +22,12 @@ def weighted_entropy(total: Any, events: Any) -> Floats:
     total, events = np.asarray(total, np.float64), np.asarray(events, np.float64)
     others = total - events
     with np.errstate(divide="ignore", invalid="ignore"):
-        parts = events * np.log(events / total), others * np.log(others / total)
-    return -sum(np.where((count > 0), part, 0.0) for count, part in zip((events, others), parts, strict=True))  # type: ignore[no-any-return]
+        positive = np.where(events > 0, events * np.log(events / total), 0.0)
+        negative = np.where(others > 0, others * np.log(others / total), 0.0)
+    return -(positive + negative)
 
 
-def information_gain(total: Floats, events: Floats, axis: Any = -1) -> Floats:
+def information_gain(total: NDArray[Any], events: NDArray[Any], axis: Any = -1) -> Floats:
     """Return the gain (nats) of the partition into the cells along `axis`."""
     n, n1 = total.sum(axis=axis), events.sum(axis=axis)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -67,14 +68,14 @@ class SortedColumn:
     def at(self, position: Any) -> Floats:
         """Return the order statistic at 0-based positions, as if weights were repetitions."""
         index = np.searchsorted(self.weight[1:], position, side="right")
-        return self.values[np.minimum(index, len(self.values) - 1)]
+        return np.asarray(self.values[np.minimum(index, len(self.values) - 1)])
 
     def quantiles(self, fractions: Any) -> Floats:
         """Return linearly interpolated quantiles, as if weights were repetitions."""
         position = np.asarray(fractions) * max(self.total - 1.0, 0.0)
         below = np.floor(position)
         low, high = self.at(below), self.at(below + 1.0)
-        return low + (high - low) * (position - below)
+        return np.asarray(low + (high - low) * (position - below))
 
     def gain(self, inner_edges: Floats) -> float:
         """Return the gain (nats) of the bins cut at `inner_edges` (an edge's value goes right)."""

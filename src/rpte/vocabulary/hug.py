@@ -1,8 +1,8 @@
 """High utility gain patterns: information gain is the gate, utility the ranking.
 
-After REFERENCE sections 1.3 to 1.5 of the published method: an item's utility says how strongly its
-variable goes with the label, a pattern's utility is its cover times the sum of its items' utilities.
-Ties are broken by the canonical order of items, never by the order of the table's columns.
+An item's utility says how strongly its variable goes with the label, a pattern's utility is its
+cover times the sum of its items' utilities. Ties are broken by the canonical order of items, never
+by the order of the table's columns.
 """
 
 from __future__ import annotations

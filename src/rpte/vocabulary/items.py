@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,7 +74,7 @@ def _levels(position: int, variable: Variable, codes: NDArray[np.int32]) -> Item
 
 def _intervals(position: int, variable: Variable, inputs: Inputs, edges: Floats) -> ItemColumn:
     ends = [-math.inf, *edges.tolist(), math.inf]
-    items = tuple(Interval(variable.name, a, b) for a, b in zip(ends, ends[1:], strict=False))
+    items = tuple(Interval(variable.name, a, b) for a, b in pairwise(ends))
     x = inputs.columns[position]
     codes = np.searchsorted(edges, x, side="right").astype(np.int32)
     return ItemColumn(position, items, np.where(np.isnan(x), np.int32(-1), codes))

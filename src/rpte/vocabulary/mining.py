@@ -89,7 +89,7 @@ class ItemBook:
     def _item_rows(self, item: int) -> NDArray[np.bool_]:
         owner = self.owner[item]
         start = int(np.searchsorted(self.owner, owner))
-        return self.columns[owner].codes == item - start
+        return np.asarray(self.columns[owner].codes == item - start)
 
 
 def item_book(table: Table, columns: tuple[ItemColumn, ...]) -> ItemBook:
@@ -107,13 +107,14 @@ def item_book(table: Table, columns: tuple[ItemColumn, ...]) -> ItemBook:
 
 def _counts(column: ItemColumn, weight: Floats) -> Floats:
     rows = column.codes >= 0
-    return np.bincount(column.codes[rows], weight[rows], minlength=len(column.items))
+    counts = np.bincount(column.codes[rows], weight[rows], minlength=len(column.items))
+    return counts.astype(np.float64)
 
 
 def pair_candidates(
     book: ItemBook, allowed: NDArray[np.bool_], pool: ThreadPoolExecutor | None
 ) -> list[Candidates]:
-    """Count every pair of allowed items of different variables that covers some but not all rows."""
+    """Count the pairs of allowed items of two variables that cover some but not all rows."""
     codes, kept = _allowed_codes(book, allowed)
     firsts = range(len(codes) - 1)
     run = pool.map if pool is not None else map
@@ -144,9 +145,9 @@ def _pairs_of(book: ItemBook, codes: NDArray[np.int32], kept: list[Ints], c: int
     out = np.zeros((len(others), len(kept[c]) + 1, widest + 1, 2))
     joint_counts(codes, c, others, table.y, table.weight, out)
     number = np.full((len(others), widest), -1)
-    for k, o in enumerate(others):
-        number[k, : len(kept[o])] = kept[o]
-        out[k, :, len(kept[o]) :, :] = 0.0
+    for row, o in enumerate(others):
+        number[row, : len(kept[o])] = kept[o]
+        out[row, :, len(kept[o]) :, :] = 0.0
     cells = out[:, :-1, :-1, :]
     k, a, b = np.nonzero((cells[..., 0] > 0) & (cells[..., 0] < table.total_weight))
     cover, events = cells[k, a, b, 0], cells[k, a, b, 1]
@@ -167,7 +168,10 @@ def select(book: ItemBook, candidates: Candidates, order: NDArray[np.intp], budg
         if len(taken) == budget:
             break
         first, second = int(candidates.first[row]), int(candidates.second[row])
-        keys = [(i, float(candidates.cover[row]), float(candidates.events[row])) for i in (first, second)]
+        keys = [
+            (i, float(candidates.cover[row]), float(candidates.events[row]))
+            for i in (first, second)
+        ]
         if second >= 0 and _repeats(book, candidates, row, [by_counts.get(k, []) for k in keys]):
             continue
         taken.append(int(row))

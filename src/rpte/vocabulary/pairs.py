@@ -1,6 +1,6 @@
 """Augmented pairs: arithmetic of two numbers, chosen by interaction information.
 
-After REFERENCE section 1.6: ten sources that interact most, four operations on each two of them,
+As in the published implementation: ten sources that interact most, four operations on each two of them,
 ranked by the best information gain over 2 to 12 quantile bins.
 """
 
@@ -121,4 +121,4 @@ def pair_score(table: Table, pair: Pair) -> float:
         column.gain(np.unique(np.quantile(values, np.arange(1, bins) / bins)))
         for bins in range(2, min(SCORE_BINS, len(values)) + 1)
     ]
-    return round(max(gains, default=0.0) * BITS, 12)
+    return float(round(max(gains, default=0.0) * BITS, 12))

@@ -47,9 +47,7 @@ def _key(column: Floats) -> bytes:
     return np.where(np.isnan(column), np.nan, column + 0.0).tobytes()
 
 
-def keep_independent(
-    filled: Floats, weight: Floats, block: NDArray[np.intp]
-) -> NDArray[np.intp]:
+def keep_independent(filled: Floats, weight: Floats, block: NDArray[np.intp]) -> NDArray[np.intp]:
     """Return the columns that the variance inflation pass keeps.
 
     Parameters
@@ -77,11 +75,11 @@ def _correlations(filled: Floats, weight: Floats) -> Floats:
     centred *= np.sqrt(weight)[:, None]
     norms = np.sqrt((centred * centred).sum(axis=0))
     centred /= np.where(norms > 0, norms, 1.0)
-    return centred.T @ centred
+    return np.asarray(centred.T @ centred)
 
 
 def _inflation(correlation: Floats) -> Floats:
     """Return the diagonal of the inverse correlation matrix, small eigenvalues floored."""
     values, vectors = np.linalg.eigh(correlation)
     floor = max(1e-12, values[-1] * len(values) * np.finfo(np.float64).eps)
-    return (vectors**2 / np.maximum(values, floor)).sum(axis=1)
+    return np.asarray((vectors**2 / np.maximum(values, floor)).sum(axis=1))
