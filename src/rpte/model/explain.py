@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,8 @@ from numpy.typing import NDArray
 
 from rpte.errors import InputError
 from rpte.model.parts import DirectTerm, TreeTerms, path_text
-from rpte.table.inputs import Inputs
+from rpte.table.decimals import number_text
+from rpte.table.inputs import MISSING, UNSEEN, Inputs
 
 if TYPE_CHECKING:
     from rpte.model.model import Model
@@ -52,7 +54,8 @@ class Explanation:
     """The score of one row as a sum.
 
     Adding `intercept` and the components' values from left to right, each of them the left-to-right
-    sum of its contributions, gives `score` to the last bit.
+    sum of its contributions, gives `score` to the last bit. `inputs` are the values of the
+    variables that the model reads, None where missing.
     """
 
     intercept: float
@@ -60,6 +63,7 @@ class Explanation:
     score: float
     probability: float
     positive: Any
+    inputs: Mapping[str, float | str | None]
     reference: str | None = None
 
     def __str__(self) -> str:
@@ -68,11 +72,22 @@ class Explanation:
         for component in self.components:
             lines.append(f"{component.value:+10.4f}  {component.component}")
             lines += [f"  {c.value:+10.4f}  {c.term}: {c.text}" for c in component.contributions]
+            lines.append(f"{'':14}with {self.given(component.sources)}")
         lines.append(
             f"{self.score:+10.4f}  score: probability of {self.positive!r} is "
             f"{self.probability:.4f}"
         )
         return "\n".join(lines)
+
+    def given(self, sources: tuple[str, ...]) -> str:
+        """Say the row's values of some variables."""
+        return ", ".join(f"{name} = {_value_text(self.inputs[name])}" for name in sources)
+
+
+def _value_text(value: float | str | None) -> str:
+    if value is None:
+        return "missing"
+    return value if isinstance(value, str) else number_text(value)
 
 
 def explain(model: Model, X: Any, reference: str | None = None) -> list[Explanation]:
@@ -93,6 +108,8 @@ def explain(model: Model, X: Any, reference: str | None = None) -> list[Explanat
     probability = model.predict_proba(inputs)[:, model.positive]
     shift = _means(model) if reference == "mean" else {}
     tables = [_component_table(model, inputs, c, shift) for c in range(len(model.components))]
+    read = sorted({s for component in model.components for s in component.sources})
+    values = {name: _values(inputs, name) for name in read}
     start = model.intercept
     for component in model.components:
         start += sum(shift.get(part.name, 0.0) for part in component.parts)
@@ -103,6 +120,7 @@ def explain(model: Model, X: Any, reference: str | None = None) -> list[Explanat
             float(score[i]),
             float(probability[i]),
             model.classes[model.positive],
+            {name: column[i] for name, column in values.items()},
             reference,
         )
         for i in range(inputs.n_rows)
@@ -138,6 +156,15 @@ def _contributions(
         Contribution(part.leaf_name(int(leaf)), path_text(paths[leaf], model.schema), float(value))
         for leaf, value in zip(leaves, values, strict=True)
     ]
+
+
+def _values(inputs: Inputs, name: str) -> list[float | str | None]:
+    """Return a variable's cells as people know them: numbers, level names, None for missing."""
+    column, variable = inputs[name], inputs.schema[name]
+    if variable.kind == "number":
+        return [None if np.isnan(cell) else float(cell) for cell in column]
+    names = dict(enumerate(variable.levels)) | {MISSING: None, UNSEEN: "a level not seen before"}
+    return [names[int(code)] for code in column]
 
 
 def _means(model: Model) -> dict[str, float]:

@@ -31,7 +31,7 @@ def component_lines(model: Model, component: Component) -> list[str]:
     lines = [f"{component.name}: {', '.join(component.sources)}"]
     for part in component.parts:
         if isinstance(part, DirectTerm):
-            counts = _counts(part.support, part.events)
+            counts = _counts(part.support, part.events) if part.column.binary else ""
             lines.append(f"{part.coefficient:+9.4g}  {part.name}  {part.text}{counts}")
         else:
             lines += tree_lines(model, part)

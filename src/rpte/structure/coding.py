@@ -90,6 +90,9 @@ class TreeColumns:
             codes = tree.right_levels[node] if missing_left else tree.left_levels[node]
             levels = tuple(source.levels[c] for c in codes)
             return Split(Level(source.column.sources[0], levels)), missing_left
+        if tree.test[node] != ORDERED and isinstance(source.column, Pair):
+            # A pair is missing where either part is, which no flag says: all its values go one way.
+            return Split(source.column, float(source.high[-1]), False), True
         if tree.test[node] != ORDERED:
             return Split(Missing(source.column.sources[0])), False
         if source.column.binary:

@@ -87,7 +87,7 @@ class Condition:
 def _level_text(column: Level, holds: bool, schema: Schema) -> str:
     """List the levels that go this way or those that do not, the shorter; missing is 'not in'."""
     others = tuple(v for v in schema[column.source].levels if v not in column.levels)
-    if len(others) < len(column.levels):
+    if 0 < len(others) < len(column.levels):
         listed = f"{column.source} not in {{{', '.join(others)}}} and known"
         return listed if holds else f"{column.source} in {{{', '.join(others)}}} (or missing)"
     if holds:

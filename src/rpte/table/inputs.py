@@ -6,7 +6,7 @@ levels, `MISSING` for a missing cell and `UNSEEN` for a level that training did 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,10 +65,18 @@ def read_inputs(X: Any, schema: Schema) -> Inputs:
         as_number(column, v.name) if v.kind == "number" else as_codes(column, v)
         for column, v in zip(raw, schema.variables, strict=True)
     )
-    lengths = {len(column) for column in typed}
+    check_shapes(schema.names, typed)
+    return Inputs(schema, typed)
+
+
+def check_shapes(names: Sequence[str], columns: Sequence[Array]) -> None:
+    """Refuse columns that are not 1-D, or not all of one length."""
+    nested = [name for name, column in zip(names, columns, strict=True) if column.ndim != 1]
+    if nested:
+        raise InputError(f"columns {nested[:10]} hold more than one value per row; split them up")
+    lengths = {len(column) for column in columns}
     if len(lengths) > 1:
         raise InputError(f"columns have different lengths {sorted(lengths)}; give one row per case")
-    return Inputs(schema, typed)
 
 
 def columns_of(X: Any, schema: Schema) -> list[Array]:
@@ -81,9 +89,9 @@ def columns_of(X: Any, schema: Schema) -> list[Array]:
                 f"the table lacks {len(absent)} of the model's {len(schema)} columns: "
                 f"{absent[:10]}; add or rename them"
             )
-        return [np.asarray(X[names[name]]) for name in schema.names]
+        return [as_array(X[names[name]]) for name in schema.names]
     if names is not None:
-        return _by_position([np.asarray(X[key]) for key in names.values()], schema)
+        return _by_position([as_array(X[key]) for key in names.values()], schema)
     matrix = as_matrix(X)
     return _by_position(list(matrix.T), schema)
 
@@ -113,6 +121,14 @@ def column_names(X: Any) -> dict[str, Any] | None:
         twice = sorted({text for text in texts if texts.count(text) > 1})
         raise InputError(f"column names occur more than once: {twice[:10]}; rename the columns")
     return names
+
+
+def as_array(column: Any) -> Array:
+    """Return one column of a table as a numpy array."""
+    if str(getattr(column, "type", "")).startswith("dictionary"):
+        # pyarrow decodes a null of a dictionary column as its last level.
+        return np.array(column.to_pylist(), object)
+    return np.asarray(column)
 
 
 def as_matrix(X: Any) -> Array:

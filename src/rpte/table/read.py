@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from rpte.errors import InputError
 from rpte.table.inputs import (
     Inputs,
+    as_array,
     as_codes,
     as_matrix,
     as_number,
+    check_shapes,
     column_names,
     is_absent,
     level_text,
@@ -42,6 +44,7 @@ def read_training(X: Any) -> Inputs:
         variable, values = _learn(name, column, kind)
         variables.append(variable)
         typed.append(values)
+    check_shapes(names, typed)
     schema = Schema(tuple(variables), named=column_names(X) is not None)
     return Inputs(schema, tuple(typed))
 
@@ -54,11 +57,12 @@ def _split(X: Any) -> tuple[list[str], list[Array], list[Kind]]:
         columns = list(matrix.T)
         return [f"x{i}" for i in range(len(columns))], columns, [_array_kind(c) for c in columns]
     if isinstance(X, Mapping):
-        columns = [np.asarray(column) for column in X.values()]
+        columns = [as_array(column) for column in X.values()]
         return list(keys), columns, [_array_kind(c) for c in columns]
     frame = nw.from_native(X, eager_only=True)
-    kinds = [_frame_kind(frame.schema[key], np.asarray(X[key])) for key in frame.columns]
-    return list(keys), [np.asarray(X[key]) for key in keys.values()], kinds
+    columns = [as_array(X[key]) for key in keys.values()]
+    kinds = [_frame_kind(frame.schema[k], c) for k, c in zip(frame.columns, columns, strict=True)]
+    return list(keys), columns, kinds
 
 
 def _frame_kind(dtype: Any, column: Array) -> Kind:

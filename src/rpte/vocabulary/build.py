@@ -189,6 +189,8 @@ def _cap_originals(table: Table, vocabulary: Vocabulary, budget: int) -> Vocabul
 
 def _coarse_gain(table: Table, vocabulary: Vocabulary, j: int) -> float:
     column = SortedColumn(vocabulary.values[:, j], table.y, table.weight)
+    if not len(column.values):
+        return 0.0
     if vocabulary.columns[j].binary:
         return column.gain(np.array([0.5]))
     fractions = np.arange(1, ORIGINAL_SCORE_BINS) / ORIGINAL_SCORE_BINS

@@ -111,4 +111,10 @@ def _printed(values: Floats, edges: Floats) -> Floats:
     """Move each edge to the shortest decimal between the values that it separates."""
     cuts = np.searchsorted(values, edges, side="left")
     cuts = np.unique(cuts[(cuts > 0) & (cuts < len(values))])
-    return np.array([shortest_between(values[c - 1], values[c]) for c in cuts], np.float64)
+    return np.array([_edge(values[c - 1], values[c]) for c in cuts], np.float64)
+
+
+def _edge(low: float, high: float) -> float:
+    """Return the shortest edge with `low` on its left; an edge's own value goes right."""
+    edge = shortest_between(low, high)
+    return high if edge == low else edge

@@ -1,6 +1,6 @@
 """Augmented pairs: arithmetic of two numbers, chosen by interaction information.
 
-As in the published implementation: ten sources that interact most, four operations on each two of them,
+As in the published implementation: ten sources that interact most, four operations on each two,
 ranked by the best information gain over 2 to 12 quantile bins.
 """
 
