@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+LARGE = 1e307  # rounding a larger number may overflow
+
 
 def shortest_between(low: float, high: float) -> float:
     """Return the shortest decimal strictly between two floats, the nearest to their middle.
@@ -32,9 +34,10 @@ def short_centre(value: float, spread: float) -> float:
     """Round a centre to about a hundredth of the spread of its values, so that it prints short."""
     if not (math.isfinite(value) and math.isfinite(spread)) or spread <= 0:
         return value
+    if abs(value) > LARGE:
+        return value
     places = 2 - math.floor(math.log10(spread))
-    rounded = round(value, places)
-    return rounded + 0.0 if math.isfinite(rounded) else value
+    return round(value, places) + 0.0
 
 
 def number_text(value: float) -> str:

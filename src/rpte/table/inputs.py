@@ -51,6 +51,10 @@ class Inputs:
         column = self[name]
         return np.isnan(column) if column.dtype.kind == "f" else column == MISSING
 
+    def head(self, count: int) -> Inputs:
+        """Return the first rows."""
+        return Inputs(self.schema, tuple(column[:count] for column in self.columns))
+
     def level_code(self, name: str, level: str) -> int:
         """Return the code of a level of the category `name`."""
         return self.schema[name].levels.index(level)
@@ -124,16 +128,20 @@ def column_names(X: Any) -> dict[str, Any] | None:
 
 
 def as_array(column: Any) -> Array:
-    """Return one column of a table as a numpy array."""
-    if str(getattr(column, "type", "")).startswith("dictionary"):
-        # pyarrow decodes a null of a dictionary column as its last level.
+    """Return a column, or a table without names, as a numpy array that keeps each cell's type."""
+    if type(column).__module__.startswith("pyarrow") and str(column.type).startswith("dictionary"):
+        # Numpy alone would turn a null of a dictionary column into the last level.
         return np.array(column.to_pylist(), object)
-    return np.asarray(column)
+    array = np.asarray(column)
+    if array.dtype.kind in "US" and isinstance(column, (list, tuple)):
+        # Numpy alone would turn numbers and NaN that stand beside text into text.
+        return np.array(column, object)
+    return array
 
 
 def as_matrix(X: Any) -> Array:
     """Return `X` as a 2-D array or say what it is instead."""
-    matrix = np.asarray(X)
+    matrix = as_array(X)
     if matrix.ndim == 2:
         return matrix
     if matrix.ndim < 2:

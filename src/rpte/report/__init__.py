@@ -1,0 +1,1 @@
+"""Pictures of models: plain SVG, built from the `Model` alone."""

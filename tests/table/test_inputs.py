@@ -1,0 +1,105 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from rpte.errors import InputError
+from rpte.table.inputs import MISSING, UNSEEN, is_absent, level_text, read_inputs
+from rpte.table.read import read_training
+from rpte.table.schema import Schema, Variable
+
+
+@pytest.fixture
+def schema():
+    variables = Variable("age", "number"), Variable("region", "category", ("north", "south"))
+    return Schema(variables, named=True)
+
+
+def test_columns_are_matched_by_name(schema):
+    X = pd.DataFrame({"spare": [0, 0], "region": ["south", "east"], "age": [3, 4]})
+    inputs = read_inputs(X, schema)
+    assert inputs["age"].tolist() == [3.0, 4.0]
+    assert inputs["region"].tolist() == [1, UNSEEN]
+    assert inputs.n_rows == 2
+    assert not inputs.is_missing("region").any()
+
+
+def test_columns_without_names_are_matched_by_place(schema):
+    X = np.array([[3, "south"], [None, None]], object)
+    inputs = read_inputs(X, schema)
+    assert np.isnan(inputs["age"][1])
+    assert inputs["region"].tolist() == [1, MISSING]
+    assert inputs.is_missing("age").tolist() == inputs.is_missing("region").tolist() == [False, True]
+
+
+def test_a_frame_for_a_model_of_an_array_is_read_by_place():
+    schema = read_training(np.array([[1.0, 2.0]])).schema
+    inputs = read_inputs(pd.DataFrame({"q": [5.0], "p": [6.0]}), schema)
+    assert [c.tolist() for c in inputs.columns] == [[5.0], [6.0]]
+
+
+def test_inputs_pass_through(schema):
+    inputs = read_inputs({"age": [1], "region": ["north"]}, schema)
+    assert read_inputs(inputs, schema) is inputs
+
+
+@pytest.mark.parametrize("absent", [None, float("nan"), np.float32("nan"), pd.NA, pd.NaT])
+def test_every_kind_of_missing_cell(schema, absent):
+    assert is_absent(absent)
+    inputs = read_inputs({"age": np.array([absent, 1], object), "region": [absent, "north"]}, schema)
+    assert inputs.is_missing("age").tolist() == inputs.is_missing("region").tolist() == [True, False]
+
+
+def test_what_looks_missing_is_a_level():
+    inputs = read_training({"a": ["", "nan", "None", "<NA>"]})
+    assert inputs.schema["a"].levels == ("", "<NA>", "None", "nan")
+    assert not inputs.is_missing("a").any()
+
+
+def test_negative_zero_is_zero(schema):
+    for column in (np.array([-0.0]), np.array([-0.0, None], object)[:1]):
+        number = read_inputs({"age": column, "region": ["north"]}, schema)["age"]
+        assert not np.signbit(number).any()
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1.0, "1"), (-0.0, "0"), (np.float32(2), "2"), (0.5, "0.5"), (True, "True"), (np.True_, "True"),
+     (7, "7"), ("1.0", "1.0"), (1e22, "10000000000000000000000"), (float("inf"), "inf")],
+)  # fmt: skip
+def test_level_texts(value, text):
+    assert level_text(value) == text
+
+
+def test_numbers_as_levels_agree_across_dtypes():
+    schema = read_training({"k": pd.Series([1, 2, None], dtype="category")}).schema
+    schema = Schema((Variable("k", "category", ("1", "2")),), schema.named)
+    for column in ([1, 2], [1.0, 2.0], ["1", "2"], np.array([1, 2], object)):
+        assert read_inputs({"k": np.asarray(column)}, schema)["k"].tolist() == [0, 1]
+    assert read_inputs({"k": np.array([np.nan, 3.0])}, schema)["k"].tolist() == [MISSING, UNSEEN]
+
+
+@pytest.mark.parametrize(
+    ("X", "says"),
+    [
+        ({"age": [1]}, r"lacks 1 of the model's 2 columns: \['region'\]"),
+        ({"age": [1, 2], "region": ["north"]}, r"different lengths \[1, 2\]"),
+        ({"age": [1.0, np.inf, -np.inf], "region": ["a"] * 3}, "2 infinite values .*first at row 1"),
+        ({"age": ["x"], "region": ["north"]}, "row 0 holds the text 'x'"),
+        ({"age": [1 + 2j], "region": ["north"]}, "Complex data not supported"),
+        ({"age": [[1, 2]], "region": ["north"]}, r"\['age'\] hold more than one value per row"),
+        (np.zeros((2, 3)), "X has 3 features, but .* is expecting 2"),
+        (np.zeros(3), "Expected 2D array, got 1D array"),
+        (np.float64(3), "got scalar array"),
+        (np.zeros((1, 2, 3)), "dim 3"),
+        (pd.DataFrame([[1, 2]], columns=["age", "age"]), "more than once"),
+        ({1: [1], "1": [2]}, r"more than once: \['1'\]"),
+    ],
+)
+def test_what_is_refused_and_why(schema, X, says):
+    with pytest.raises(InputError, match=says):
+        read_inputs(X, schema)
+
+
+def test_cells_that_are_no_numbers_are_refused(schema):
+    with pytest.raises(TypeError, match="not 'dict'"):
+        read_inputs({"age": np.array([{}], object), "region": ["north"]}, schema)
