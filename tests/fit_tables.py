@@ -47,17 +47,20 @@ class Case:
     def fit(self, estimator):
         return estimator.fit(self.X, self.y, self.weight)
 
-    def __repr__(self):
-        return f"{self.X.assign(y=self.y, weight=self.weight).to_dict('list')}"
-
 
 KINDS = ("number", "few", "skewed", "01", "category", "two")
 
 
-def make_case(seed, kinds, n, step=1.0):
-    """Make a table of numbers, booleans and categories; some columns have missing cells."""
+def make_case(seed, kinds, n, step=1.0, clear=False):
+    """Make a table of numbers, booleans and categories; some columns have missing cells.
+
+    `clear` adds a column that tells the label well, so that validation keeps something.
+    """
     raw = random_raw(seed, kinds, n)
     frame = pd.DataFrame({name: _typed(column) for name, column in raw.columns.items()})
+    if clear:
+        noise = np.random.default_rng(seed).normal(0, 0.4, n)
+        frame["clear"] = (raw.y + noise).round(2)
     return Case(frame, raw.y.astype(int), raw.weight * step)
 
 
@@ -66,15 +69,15 @@ def _typed(column):
         return column
     if set(column) <= {"no", "yes"}:
         return column == "yes"
-    return pd.Series(column, dtype="category" if None in set(column) else "str")
+    return pd.Series(column, dtype="category" if None in set(column) else object)
 
 
 @st.composite
-def cases(draw, rows=(20, 80), most=5):
+def cases(draw, rows=(20, 80), most=5, steps=(1.0, 0.75), clear=False):
     """Draw small mixed tables with whole or fractional weights."""
     kinds = draw(st.lists(st.sampled_from(KINDS), min_size=2, max_size=most))
-    step = draw(st.sampled_from([1.0, 0.75]))
-    return make_case(draw(st.integers(0, 10_000)), kinds, draw(st.integers(*rows)), step)
+    seed, n = draw(st.integers(0, 10_000)), draw(st.integers(*rows))
+    return make_case(seed, kinds, n, draw(st.sampled_from(steps)), clear)
 
 
 def mixed_case(n=300, seed=0):

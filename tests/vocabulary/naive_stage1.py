@@ -254,7 +254,9 @@ def same(a, b):
 def independent(values, block):
     """Return the columns that one pass over variance inflation keeps; values (rows, columns)."""
     correlation = np.corrcoef(values, rowvar=False)
-    inflation = np.diag(np.linalg.inv(correlation))
+    roots, vectors = np.linalg.eigh(correlation)
+    floor = max(1e-12, roots.max() * len(roots) * np.finfo(float).eps)
+    inflation = np.diag(vectors @ np.diag(1 / np.maximum(roots, floor)) @ vectors.T)
     kept = [j for j in range(len(block)) if block[j] == 0]
     for j in (j for wanted in (1, 2) for j in range(len(block)) if block[j] == wanted):
         nearest = max((correlation[j, i] ** 2 for i in kept), default=0.0)

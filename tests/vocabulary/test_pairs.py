@@ -21,9 +21,8 @@ def as_lists(raw):
 def test_equal_the_oracle_on_random_tables(raw):
     columns, y = as_lists(raw)
     table = raw.table()
-    assert list(rank_sources(table, None)) == [] or list(
-        rank_sources(table, None)
-    ) == naive.ranked_sources(columns, y)
+    ranked = naive.ranked_sources(columns, y)
+    assert list(rank_sources(table, None)) == (ranked if len(ranked) > 1 else [])
     for budget in (5, 1000):
         assert [p.text for p in mine_pairs(table, budget, None)] == naive.pairs(columns, y, budget)
 

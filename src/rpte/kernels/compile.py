@@ -29,10 +29,13 @@ def kernel(function: F) -> F:
     if stats is None:  # NUMBA_DISABLE_JIT=1: njit returned the function itself
         return function
     pattern = f"{Path(function.__code__.co_filename).stem}.{function.__qualname__}-*.nbi"
+    announced = False
 
     @wraps(function)
     def call(*args: Any) -> Any:
-        if not _announced and not compiled.signatures:
+        nonlocal announced
+        if not announced:
+            announced = True
             _announce(Path(compiled.stats.cache_path), pattern)
         return compiled(*args)
 
@@ -43,7 +46,7 @@ def kernel(function: F) -> F:
 def _announce(cache: Path, pattern: str) -> None:
     """Log, once per process, that a kernel without a cached binary is about to be compiled."""
     global _announced
-    if cache.is_dir() and any(cache.glob(pattern)):
+    if _announced or (cache.is_dir() and any(cache.glob(pattern))):
         return
     _announced = True
     logger.info("rpte compiles its kernels on first use (about half a minute, then cached)")

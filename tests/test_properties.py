@@ -1,0 +1,450 @@
+"""What the paper proves and the design promises, on random tables and in every configuration.
+
+The file of a model is read by `model_reader`, not by the library, wherever that is possible.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import model_reader as reader
+import numpy as np
+import pytest
+from fit_tables import CONFIGURATIONS, KINDS, cases, make_case
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rpte import RPTEClassifier, load
+from rpte.estimation.terms import choose_terms, make_design
+from rpte.learn import discover
+from rpte.model.file import to_dict
+from rpte.parameters import checked_settings
+from rpte.table.read import read_training
+from rpte.table.table import make_table
+
+pytestmark = pytest.mark.filterwarnings("ignore::rpte.RPTEWarning")
+every_configuration = pytest.mark.parametrize("name", CONFIGURATIONS)
+
+
+def for_all(name, *more, examples=4, **limits):
+    """Decorate a check of one configuration with its random tables."""
+    if name == "default":  # five times as much work: inner validation
+        examples, limits = 1, {"rows": (40, 60), "most": 3, "clear": True, **limits}
+    run = settings(
+        max_examples=examples,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+    return lambda check: run(given(cases(**limits), *more)(check))
+
+
+def fitted(name, case, **changes):
+    return case.fit(CONFIGURATIONS[name]().set_params(**changes))
+
+
+def document_of(classifier):
+    return to_dict(classifier.model_)
+
+
+def learned(document):
+    """Return what was learned, without the order of columns in the schema."""
+    keys = ("intercept", "components", "bound", "training", "settings")
+    return {key: document[key] for key in keys}
+
+
+def deviance(case, score):
+    loss = np.logaddexp(0.0, score) - case.y * score
+    return 2.0 * np.average(loss, weights=case.weight)
+
+
+def test_the_random_tables_exercise_every_kind_of_part():
+    kinds, trees = set(), []
+    for seed in range(12):
+        case = make_case(seed, np.random.default_rng(seed).choice(KINDS, 4), 60)
+        for name in ("4/n", "small components"):
+            document = document_of(fitted(name, case))
+            kinds |= {column["kind"] for column in reader.columns(document)}
+            trees.append(len(reader.trees(document)))
+    assert kinds == {"value", "level", "missing", "interval", "pattern", "pair"}
+    assert max(trees) >= 2
+
+
+@every_configuration
+def test_stage_2_deviance_falls_with_every_tree(name):
+    """Proposition 1, on the scores of Stage 2 stopped after each round."""
+
+    @for_all(name, examples=3)
+    def check(case):
+        rounds = fitted(name, case, reassign=False).model_.training["rounds"]
+        accepted = [r for r in rounds if r["accepted"]]
+        stopped = [fitted(name, case, reassign=False, max_trees=m) for m in range(len(accepted) + 1)]
+        path = [deviance(case, model.decision_function(case.X)) for model in stopped]
+        assert all(after < before for before, after in zip(path, path[1:], strict=False))
+        recorded = [r["deviance_after"] for r in accepted]
+        np.testing.assert_allclose(path[1:], recorded, rtol=1e-9)
+
+    check()
+
+
+@every_configuration
+def test_at_most_as_many_trees_as_rounds_and_variables(name):
+    """Proposition 2."""
+
+    @for_all(name)
+    def check(case):
+        classifier = fitted(name, case)
+        most = min(classifier.max_trees, case.X.shape[1])
+        rounds = classifier.model_.training["rounds"]
+        assert sum(r["accepted"] for r in rounds) <= most
+        document = document_of(classifier)
+        assert len(reader.trees(document)) <= most
+        sizes = [len(tree["leaves"]) for tree in reader.trees(document)]
+        depths = [len(way) for t in reader.trees(document) for _, way in reader.paths(t["root"])]
+        assert max(sizes, default=2) <= classifier.max_leaves
+        assert max(depths, default=1) <= classifier.max_depth
+
+    check()
+
+
+@every_configuration
+@pytest.mark.parametrize("ownership", ["paper", "separate", "strict", "component"])
+def test_sources_are_disjoint_as_the_policy_says(name, ownership):
+    """Propositions 3 and 4, and the component rule."""
+    if name == "default":
+        pytest.skip("the policy acts after validation; test_verify covers it")
+
+    @for_all(name, examples=3)
+    def check(case):
+        classifier = fitted(name, case, ownership=ownership)
+        document = document_of(classifier)
+        trees = [reader.tree_sources(tree) for tree in reader.trees(document)]
+        direct = [term["column"] for term in reader.direct_terms(document)]
+        assert not any(a & b for a, b in combinations(trees, 2))
+        if ownership in ("separate", "strict"):
+            assert not any(reader.sources(d) & tree for d in direct for tree in trees)
+        if ownership == "strict":
+            assert not any(share_a_source(a, b) for a, b in combinations(direct, 2))
+        if ownership == "component":
+            assert all(len(c["trees"]) <= 1 for c in document["components"])
+            sizes = [len(c["sources"]) for c in document["components"]]
+            assert max(sizes, default=0) <= classifier.max_component_sources
+
+    check()
+
+
+def share_a_source(a, b):
+    """Tell whether two direct terms break the strict rule; raw columns of a variable are one."""
+    together = a["kind"] in reader.RAW and b["kind"] in reader.RAW
+    return not together and bool(reader.sources(a) & reader.sources(b))
+
+
+@every_configuration
+def test_components_are_the_connected_parts(name):
+    @for_all(name)
+    def check(case):
+        classifier = fitted(name, case)
+        document = document_of(classifier)
+        parts = [reader.tree_sources(tree) for tree in reader.trees(document)]
+        parts += [reader.sources(term["column"]) for term in reader.direct_terms(document)]
+        stored = {c["name"]: frozenset(c["sources"]) for c in document["components"]}
+        assert set(stored.values()) == reader.connected(parts)
+        assert len(stored) == len(document["components"]) == len(set(stored.values()))
+        for rule in classifier.rules_.itertuples():
+            assert set(rule.sources) <= stored[rule.component]
+
+    check()
+
+
+@every_configuration
+def test_each_row_reaches_one_leaf_per_tree_and_gets_its_score(name):
+    """Rows of the table, and rows with cells that training did not have."""
+
+    @for_all(name)
+    def check(case):
+        classifier = fitted(name, case)
+        document = document_of(classifier)
+        strange = {c: [None] for c in case.X} | {
+            c: ["never seen"] for c in case.X if case.X[c].dtype.kind not in "fb"
+        }
+        rows = reader.rows_of(case.X)
+        rows += [row | {c: cells[0]} for row in rows[:3] for c, cells in strange.items()]
+        for tree in reader.trees(document):
+            assert all(len(reader.leaves_reached(tree, row)) == 1 for row in rows)
+        table = {c: [row[c] for row in rows] for c in case.X}
+        expected = [reader.score(document, row) for row in rows]
+        assert classifier.model_.score(table).tolist() == expected
+
+    check()
+
+
+@every_configuration
+def test_contributions_add_up_to_the_last_bit(name):
+    """Proposition 4: plain floats, in the order of `explain`."""
+
+    @for_all(name)
+    def check(case):
+        classifier = fitted(name, case)
+        scores = classifier.decision_function(case.X).tolist()
+        for explanation, score in zip(classifier.explain(case.X), scores, strict=True):
+            total = explanation.intercept
+            for component in explanation.components:
+                subtotal = 0.0
+                for contribution in component.contributions:
+                    subtotal += contribution.value
+                assert subtotal == component.value
+                total += subtotal
+            assert total == score == explanation.score
+
+    check()
+
+
+@every_configuration
+def test_vocabulary_is_within_its_bound(name):
+    """At most p0 raw variables, K patterns and K pairs, lookahead's own pairs included."""
+
+    @for_all(name)
+    def check(case):
+        classifier = CONFIGURATIONS[name]()
+        structure = discover(table_of(case), checked_settings(classifier), None).structure
+        found = [column.to_dict() for column in structure.vocabulary.columns]
+        found += [s.column.to_dict() for tree in structure.trees for s in tree.splits]
+        texts = {str(column): column for column in found}.values()
+        raw = {column["source"] for column in texts if column["kind"] in reader.RAW}
+        assert raw <= set(case.X.columns)
+        budget = 0 if classifier.vocabulary == "original" else classifier.budget
+        assert sum(column["kind"] in ("pattern", "interval") for column in texts) <= budget
+        assert sum(column["kind"] == "pair" for column in texts) <= budget
+
+    check()
+
+
+@every_configuration
+def test_audit_load_is_within_a_bound_known_before_training(name):
+    """Theorem 1(b), with the factor for two sources that it forgets."""
+
+    @for_all(name)
+    def check(case):
+        classifier = fitted(name, case)
+        load, document = classifier.audit(), document_of(classifier)
+        assert load.miu == reader.inspection_units(document)
+        assert load.mu == len(classifier.rules_)
+        assert load.bound == document["bound"] == bound_of(case.X, classifier)
+        assert load.miu <= load.bound
+
+    check()
+
+
+def bound_of(X, classifier):
+    """Compute the bound from the table's columns and the parameters, without labels."""
+    trees = min(classifier.max_trees, X.shape[1])
+    budget = 0 if classifier.vocabulary == "original" else classifier.budget
+    coefficients = sum(
+        (1 if X[c].dtype.kind == "f" else X[c].nunique()) + X[c].isna().any() for c in X
+    )
+    in_trees = trees * classifier.max_leaves * classifier.max_depth * (2 if budget else 1)
+    return in_trees + coefficients + 2 * 2 * budget
+
+
+@every_configuration
+def test_stage_3_is_optimal_over_all_offered_terms(name):
+    """Theorem 2: the optimality conditions of equation (5), from a one-hot expansion."""
+    if name == "not reassigned":
+        pytest.skip("has no Stage 3")
+
+    @for_all(name)
+    def check(case):
+        classifier = fitted(name, case)
+        table, document = table_of(case), document_of(classifier)
+        l1, share = penalty_of(classifier, case), classifier.l1_ratio
+        score = classifier.model_.score(table.inputs)
+        residual = 2.0 * table.weight * (sigmoid(score) - table.y) / table.weight.sum()
+        offered = one_hot(classifier, table)
+        top = np.abs(null_gradient(table) @ offered).max(initial=0.0) / share
+        allowed = max(min(1e-6 * top, 1e-3 * l1), 1e-12)
+        assert abs(residual.sum()) <= allowed
+        active = list(active_terms(document, reader.rows_of(frame_of(table, case))))
+        for column, coefficient in active:
+            pull = l1 * (share * np.sign(coefficient) + (1 - share) * coefficient)
+            assert abs(residual @ column + pull) <= allowed
+        idle = [z for z in offered.T if not any(np.allclose(z, column) for column, _ in active)]
+        assert len(idle) + len(active) == offered.shape[1]
+        assert all(abs(residual @ z) <= l1 * share + allowed for z in idle)
+
+    check()
+
+
+def table_of(case):
+    return make_table(read_training(case.X), case.y.astype(float), case.weight)
+
+
+def frame_of(table, case):
+    """Return the merged rows of a table as cells of the user's frame."""
+    schema, frame = table.schema, {}
+    for variable, column in zip(schema.variables, table.inputs.columns, strict=True):
+        if variable.kind == "number":
+            frame[variable.name] = column
+        else:
+            frame[variable.name] = [variable.levels[k] if k >= 0 else None for k in column]
+    return case.X.__class__(frame, dtype=object)
+
+
+def sigmoid(score):
+    return 1.0 / (1.0 + np.exp(-score))
+
+
+def null_gradient(table):
+    rate = np.average(table.y, weights=table.weight)
+    return 2.0 * table.weight * (rate - table.y) / table.weight.sum()
+
+
+def penalty_of(classifier, case):
+    if classifier.l1 == "cv":
+        return classifier.model_.training["selection"]["l1"]
+    return 4.0 / case.weight.sum() if classifier.l1 == "4/n" else classifier.l1
+
+
+def one_hot(classifier, table):
+    """Return all leaves and direct terms that Stage 3 could use, as columns."""
+    chosen = checked_settings(classifier)
+    structure = discover(table, chosen, None).structure
+    n_trees = classifier.model_.training["selection"]["n_trees"]
+    terms = choose_terms(
+        table, structure, n_trees, chosen.ownership, chosen.max_component_sources, chosen.paper
+    )
+    design = make_design(table, structure, terms)
+    blocks = [np.eye(k)[codes] for k, codes in zip(design.leaf_counts, design.leaf_codes, strict=True)]
+    return np.column_stack([*blocks, design.direct])
+
+
+def active_terms(document, rows):
+    """Yield (column in the units of the penalty, coefficient) of each active term of a file."""
+    for tree in reader.trees(document):
+        reached = np.array([reader.leaves_reached(tree, row)[0] for row in rows])
+        for number, leaf in enumerate(tree["leaves"]):
+            if leaf["coefficient"]:
+                yield (reached == number).astype(float), leaf["coefficient"]
+    for term in reader.direct_terms(document):
+        values = np.array([reader.evaluate(term["column"], row) for row in rows], float)
+        scaled = np.where(np.isnan(values), 0.0, (values - term["centre"]) / term["scale"])
+        yield scaled, term["coefficient"] * term["scale"]
+
+
+@every_configuration
+def test_every_claim_of_the_model_is_verified(name):
+    @for_all(name)
+    def check(case):
+        checks = fitted(name, case).model_.verify(case.X, case.y, case.weight)
+        assert [c for c in checks if not c.holds] == []
+        assert len(checks) == (7 if name == "not reassigned" else 8)
+
+    check()
+
+
+@every_configuration
+def test_threads_do_not_change_the_model(name):
+    @for_all(name, examples=3)
+    def check(case):
+        alone = document_of(fitted(name, case))
+        for n_jobs in (2, 3):
+            assert document_of(fitted(name, case, n_jobs=n_jobs)) == alone
+
+    check()
+
+
+@every_configuration
+def test_the_order_of_rows_does_not_change_the_model(name):
+    @for_all(name, st.randoms(use_true_random=False))
+    def check(case, random):
+        rows = list(range(len(case.y)))
+        random.shuffle(rows)
+        assert document_of(fitted(name, case.take(rows))) == document_of(fitted(name, case))
+
+    check()
+
+
+@every_configuration
+def test_the_order_of_named_columns_does_not_change_the_model(name):
+    @for_all(name, st.randoms(use_true_random=False))
+    def check(case, random):
+        names = list(case.X)
+        random.shuffle(names)
+        there, here = fitted(name, case), CONFIGURATIONS[name]()
+        here.fit(case.X[names], case.y, case.weight)
+        assert learned(document_of(here)) == learned(document_of(there))
+        assert here.decision_function(case.X).tolist() == there.decision_function(case.X).tolist()
+
+    check()
+
+
+@every_configuration
+def test_a_whole_weight_is_a_repeated_row(name):
+    @for_all(name, steps=(1.0,))
+    def check(case):
+        again = case.take(np.repeat(np.arange(len(case.y)), case.weight.astype(int)))
+        repeated = CONFIGURATIONS[name]().fit(again.X, again.y)
+        assert document_of(repeated) == document_of(fitted(name, case))
+
+    check()
+
+
+@every_configuration
+def test_a_weight_of_zero_is_an_absent_row(name):
+    @for_all(name)
+    def check(case):
+        dropped = np.arange(len(case.y)) % 5 == 3
+        zeroed = CONFIGURATIONS[name]().fit(case.X, case.y, np.where(dropped, 0.0, case.weight))
+        absent = fitted(name, case.take(np.flatnonzero(~dropped)))
+        assert document_of(zeroed) == document_of(absent)
+
+    check()
+
+
+@every_configuration
+def test_a_stored_model_scores_the_same_bits(name, tmp_path):
+    @for_all(name)
+    def check(case):
+        classifier = fitted(name, case)
+        classifier.save(tmp_path / "model.json")
+        stored = load(tmp_path / "model.json")
+        assert stored == classifier.model_
+        for method in ("score", "decision_function", "predict_proba", "predict"):
+            ours = getattr(classifier if method != "score" else classifier.model_, method)
+            assert getattr(stored, method)(case.X).tolist() == ours(case.X).tolist()
+
+    check()
+
+
+@every_configuration
+def test_components_do_not_touch_each_other(name):
+    """F(x) = b0 + the sum of f_c(x on the sources of c)."""
+
+    @for_all(name, st.randoms(use_true_random=False))
+    def check(case, random):
+        model = fitted(name, case).model_
+        before = subtotals(model, case.X)
+        for component in model.components:
+            changed = case.X.copy()
+            for source in component.sources:
+                order = random.sample(range(len(changed)), len(changed))
+                changed[source] = case.X[source].array.take(order)
+            after = subtotals(model, changed)
+            for other in before.keys() - {component.name}:
+                assert after[other] == before[other]
+
+    check()
+
+
+def subtotals(model, X):
+    explained = model.explain(X)
+    names = [component.name for component in model.components]
+    return {n: [e.components[i].value for e in explained] for i, n in enumerate(names)}
+
+
+def test_one_source_per_component_is_an_additive_model():
+    for seed in range(6):
+        case = make_case(seed, KINDS[:5], 60)
+        model = case.fit(RPTEClassifier(max_component_sources=1, l1="4/n")).model_
+        assert model.components
+        assert all(len(component.sources) == 1 for component in model.components)
