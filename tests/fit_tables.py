@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
-from raw_tables import random_raw
 
+from raw_tables import random_raw
 from rpte import RPTEClassifier
 
 QUICK = {"l1": "4/n"}
@@ -28,7 +28,13 @@ CONFIGURATIONS = {
     "not reassigned": lambda: RPTEClassifier(reassign=False, ownership="paper"),
     "ridge share": lambda: RPTEClassifier(l1_ratio=0.5, **QUICK),
     "tight": lambda: RPTEClassifier(
-        max_trees=2, max_leaves=3, max_depth=2, budget=2, pattern_order=1, min_samples_leaf=2, l1=0.02
+        max_trees=2,
+        max_leaves=3,
+        max_depth=2,
+        budget=2,
+        pattern_order=1,
+        min_samples_leaf=2,
+        l1=0.02,
     ),
 }
 

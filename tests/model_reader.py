@@ -17,7 +17,11 @@ def rows_of(frame):
 def _cell(value):
     if value is None or value != value:
         return None
-    return str(value) if isinstance(value, str | bool) or type(value).__name__ == "bool" else float(value)
+    return (
+        str(value)
+        if isinstance(value, str | bool) or type(value).__name__ == "bool"
+        else float(value)
+    )
 
 
 def trees(document):

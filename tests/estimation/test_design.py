@@ -21,6 +21,21 @@ def test_products_equal_the_one_hot_ones(n, trees, d):
 
 
 @pytest.mark.parametrize("n", [50, 5000])
+def test_products_of_some_terms(n):
+    design = random_design(1, n, trees=4, d=6)
+    mask = np.random.default_rng(0).random(design.n_terms) < 0.3
+    chosen = design.select(mask)
+    values = np.random.default_rng(1).normal(size=n)
+    np.testing.assert_array_equal(
+        design.transposed(values, chosen)[mask], design.transposed(values)[mask]
+    )
+    leaves = np.arange(design.n_leaves)
+    owner = np.searchsorted(design.starts, leaves, side="right") - 1
+    np.testing.assert_array_equal(chosen.trees, np.unique(owner[mask[: design.n_leaves]]))
+    np.testing.assert_array_equal(chosen.columns, np.flatnonzero(mask[design.n_leaves :]))
+
+
+@pytest.mark.parametrize("n", [50, 5000])
 def test_gradient_is_the_slope_of_the_deviance(n):
     design = random_design(3, n)
     rng = np.random.default_rng(0)
@@ -36,7 +51,11 @@ def test_gram_of_some_terms(n):
     design = random_design(5, n, trees=4, d=6)
     h = np.random.default_rng(0).uniform(0.1, 1, n)
     terms = np.array([0, 2, 9, 10, design.n_leaves + 1, design.n_leaves + 4])
-    gram = weighted_gram(design, terms, h)
+    mask = np.zeros(design.n_terms, np.bool_)
+    mask[terms] = True
+    gram = weighted_gram(design, design.select(mask), h)
+    np.testing.assert_array_equal(gram.selection.terms, terms)
+    np.testing.assert_array_equal(gram.centred, gram.centred.T)
     z = one_hot(design)[:, terms]
     centred = z - np.average(z, axis=0, weights=h)
     np.testing.assert_allclose(gram.centred, centred.T @ (h[:, None] * centred), atol=1e-9)
@@ -55,6 +74,9 @@ BROKEN = {
     "code": ({"leaf_codes": np.full((1, 4), 2, np.int32)}, "leaf_codes must lie in"),
     "nan": ({"direct": np.full((4, 1), np.nan)}, "direct holds NaN"),
     "length": ({"penalty": np.ones(2)}, r"penalty has shape \(2,\)"),
+    "signs": ({"sign": np.zeros(4, np.int8)}, r"sign has shape \(4,\)"),
+    "sign type": ({"sign": np.zeros(3)}, "type float64"),
+    "sign value": ({"sign": np.array([0, 2, 0], np.int8)}, "sign must hold"),
     "order": ({"direct": np.zeros((4, 4)), "penalty": np.ones(6)}, "Fortran order"),
 }
 

@@ -28,7 +28,9 @@ def test_columns_without_names_are_matched_by_place(schema):
     inputs = read_inputs(X, schema)
     assert np.isnan(inputs["age"][1])
     assert inputs["region"].tolist() == [1, MISSING]
-    assert inputs.is_missing("age").tolist() == inputs.is_missing("region").tolist() == [False, True]
+    assert (
+        inputs.is_missing("age").tolist() == inputs.is_missing("region").tolist() == [False, True]
+    )
 
 
 def test_a_frame_for_a_model_of_an_array_is_read_by_place():
@@ -45,8 +47,12 @@ def test_inputs_pass_through(schema):
 @pytest.mark.parametrize("absent", [None, float("nan"), np.float32("nan"), pd.NA, pd.NaT])
 def test_every_kind_of_missing_cell(schema, absent):
     assert is_absent(absent)
-    inputs = read_inputs({"age": np.array([absent, 1], object), "region": [absent, "north"]}, schema)
-    assert inputs.is_missing("age").tolist() == inputs.is_missing("region").tolist() == [True, False]
+    inputs = read_inputs(
+        {"age": np.array([absent, 1], object), "region": [absent, "north"]}, schema
+    )
+    assert (
+        inputs.is_missing("age").tolist() == inputs.is_missing("region").tolist() == [True, False]
+    )
 
 
 def test_what_looks_missing_is_a_level():
@@ -63,9 +69,19 @@ def test_negative_zero_is_zero(schema):
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(1.0, "1"), (-0.0, "0"), (np.float32(2), "2"), (0.5, "0.5"), (True, "True"), (np.True_, "True"),
-     (7, "7"), ("1.0", "1.0"), (1e22, "10000000000000000000000"), (float("inf"), "inf")],
-)  # fmt: skip
+    [
+        (1.0, "1"),
+        (-0.0, "0"),
+        (np.float32(2), "2"),
+        (0.5, "0.5"),
+        (True, "True"),
+        (np.True_, "True"),
+        (7, "7"),
+        ("1.0", "1.0"),
+        (1e22, "10000000000000000000000"),
+        (float("inf"), "inf"),
+    ],
+)
 def test_level_texts(value, text):
     assert level_text(value) == text
 
@@ -83,7 +99,10 @@ def test_numbers_as_levels_agree_across_dtypes():
     [
         ({"age": [1]}, r"lacks 1 of the model's 2 columns: \['region'\]"),
         ({"age": [1, 2], "region": ["north"]}, r"different lengths \[1, 2\]"),
-        ({"age": [1.0, np.inf, -np.inf], "region": ["a"] * 3}, "2 infinite values .*first at row 1"),
+        (
+            {"age": [1.0, np.inf, -np.inf], "region": ["a"] * 3},
+            "2 infinite values .*first at row 1",
+        ),
         ({"age": ["x"], "region": ["north"]}, "row 0 holds the text 'x'"),
         ({"age": [1 + 2j], "region": ["north"]}, "Complex data not supported"),
         ({"age": [[1, 2]], "region": ["north"]}, r"\['age'\] hold more than one value per row"),

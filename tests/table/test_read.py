@@ -7,8 +7,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
-from raw_tables import raws, same_bits
 
+from raw_tables import raws, same_bits
 from rpte.errors import InputError
 from rpte.table.inputs import MISSING, read_inputs
 from rpte.table.read import read_training

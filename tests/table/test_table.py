@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from raw_tables import Raw, random_raw, raws, same_bits
 
 import rpte.table.table as module
+from raw_tables import Raw, random_raw, raws, same_bits
 from rpte.errors import InputError
 from rpte.table.inputs import Inputs
 from rpte.table.read import read_training
@@ -97,7 +97,9 @@ def test_weights_of_any_size_are_summed_in_one_order():
 
 
 def test_rows_of_weight_zero_are_dropped():
-    raw = Raw({"x": np.array([1.0, 2.0, 3.0])}, np.array([0.0, 1.0, 1.0]), np.array([2.0, 0.0, 1.0]))
+    raw = Raw(
+        {"x": np.array([1.0, 2.0, 3.0])}, np.array([0.0, 1.0, 1.0]), np.array([2.0, 0.0, 1.0])
+    )
     assert sorted(raw.table().inputs["x"]) == [1.0, 3.0]
 
 

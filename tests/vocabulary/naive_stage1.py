@@ -7,7 +7,7 @@ Where the library differs from the reference on purpose the oracle follows the l
 * of two pairs that share an item and cover the same rows the one of higher utility stands (the
   reference: the first met within one root item);
 * an item whose utility rounds to 0 is dropped (the reference: whose raw utility is 0);
-* scores are compared after rounding to 12 decimals, so that ties do not hang on the last bit.
+* gains and scores are rounded to 12 decimals, so that ties and zeros do not hang on the last bit.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def bin_count(x, y):
     chosen, previous = BIN_COUNTS[0], 0.0
     for bins in BIN_COUNTS:
         edges = scoring_edges(x, bins)
-        score = gain_of([bisect_right(edges, v) for v in x], y, math.log2)
+        score = round(gain_of([bisect_right(edges, v) for v in x], y, math.log2), 12)
         if previous > 0 and (score - previous) / (previous + 1e-9) < 0.02:
             break
         chosen, previous = bins, score
@@ -101,7 +101,9 @@ def category_items(cells, y):
     out, n = [], len(y)
     for level in levels:
         inside = [int(not absent(v) and str(v) == level) for v in cells]
-        norm = math.sqrt(entropy([sum(inside), n - sum(inside)]) * entropy([y.count(0), y.count(1)]))
+        norm = math.sqrt(
+            entropy([sum(inside), n - sum(inside)]) * entropy([y.count(0), y.count(1)])
+        )
         share = min(max(gain_of(inside, y, math.log) / norm, 0.0), 1.0) if norm else 0.0
         joint = sum(a * b for a, b in zip(inside, y, strict=True))
         factor = 1.0 if n * joint > sum(inside) * sum(y) else 0.05
@@ -115,7 +117,7 @@ def all_items(columns, y):
     for name in sorted(columns):
         cells = columns[name]
         make = category_items if any(isinstance(v, str) for v in cells) else number_items
-        items += [(name, cover, raw) for cover, raw in make(cells, y)]
+        items += [(name, cover, round(raw, 12)) for cover, raw in make(cells, y)]
     top = max((raw for *_, raw in items), default=0.0)
     scaled = [(name, cover, round(raw / top, 6)) for name, cover, raw in items] if top else []
     return [item for item in scaled if item[2] > 0]
@@ -133,7 +135,7 @@ def patterns(columns, y, order, budget, min_gain):
         inside, events = cover.bit_count(), (cover & positive).bit_count()
         outside, others = n - inside, positive.bit_count() - events
         parts = [(inside, events), (outside, others)]
-        return base - sum(m / n * entropy([e, m - e]) for m, e in parts if m)
+        return round(base - sum(m / n * entropy([e, m - e]) for m, e in parts if m), 12)
 
     def passes(cover):
         return 0 < cover.bit_count() < n and gain(cover) > min_gain
@@ -158,7 +160,7 @@ def patterns(columns, y, order, budget, min_gain):
         if len(taken) < budget and not any(set(which) & set(t[0]) for t in rivals):
             taken.append((which, cover, u))
     if order > 1:
-        taken.sort(key=lambda t: (-round(gain(t[1]), 12), -t[2]))
+        taken.sort(key=lambda t: (-gain(t[1]), -t[2]))
         seen = set()
         taken = [t for t in taken if not (t[1] in seen or seen.add(t[1]))]
     return [tuple((items[k][0], items[k][1]) for k in which) for which, *_ in taken]

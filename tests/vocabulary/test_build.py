@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from raw_tables import Raw, random_raw, raws, same_bits
 from sklearn.datasets import load_breast_cancer
+from sklearn.model_selection import train_test_split
 
+from raw_tables import Raw, random_raw, raws, same_bits
 from rpte.table.inputs import Inputs, read_inputs
 from rpte.table.read import read_training
 from rpte.table.table import make_table
@@ -42,9 +43,7 @@ PAPER = replace(OURS, paper=True)
 def identical(a, b, values=True):
     """Tell whether two vocabularies agree bit for bit."""
     fields = ("block", "centre", "scale", *(("values",) if values else ()))
-    return a.columns == b.columns and all(
-        same_bits(getattr(a, f), getattr(b, f)) for f in fields
-    )
+    return a.columns == b.columns and all(same_bits(getattr(a, f), getattr(b, f)) for f in fields)
 
 
 @settings(max_examples=50, deadline=None)
@@ -63,7 +62,9 @@ def test_neither_row_order_nor_column_order_nor_repetition_matters(raw, chosen, 
 def test_the_vocabulary_is_bounded_and_names_raw_variables(raw, chosen):
     table = raw.table()
     found = build_vocabulary(table, chosen)
-    raw_names = {c.sources for c, b in zip(found.columns, found.block, strict=True) if b == ORIGINAL}
+    raw_names = {
+        c.sources for c, b in zip(found.columns, found.block, strict=True) if b == ORIGINAL
+    }
     assert len(raw_names) <= len(raw.columns)
     assert all(len(sources) == 1 for sources in raw_names)
     for block in (PATTERN, PAIR):
@@ -94,8 +95,10 @@ def test_nothing_is_said_twice(raw, chosen):
 def test_columns_read_only_their_sources(raw, seed):
     table, rng = raw.table(), np.random.default_rng(seed)
     for column in build_vocabulary(table, OURS).columns:
-        others = [c if v.name in column.sources else rng.permutation(c)
-                  for v, c in zip(table.schema.variables, table.inputs.columns, strict=True)]  # fmt: skip
+        others = [
+            c if v.name in column.sources else rng.permutation(c)
+            for v, c in zip(table.schema.variables, table.inputs.columns, strict=True)
+        ]
         changed = Inputs(table.schema, tuple(others))
         assert same_bits(column.evaluate(changed), column.evaluate(table.inputs))
 
@@ -131,15 +134,20 @@ def test_breast_cancer_with_the_paper_settings(order, budget, min_gain):
     values = np.column_stack([c.evaluate(table.inputs) for c in columns])
     kept = naive.distinct(values.T.tolist(), block == 1)
     last = [kept[j] for j in naive.independent(values[:, kept], block[kept])]
-    assert [c.text for c in build_vocabulary(table, chosen).columns] == [columns[j].text for j in last]
+    assert [c.text for c in build_vocabulary(table, chosen).columns] == [
+        columns[j].text for j in last
+    ]
 
 
-def test_wdbc_size_is_near_the_reference():
-    """REFERENCE 1.8 measured 230 -> 125 columns for L=2, K=100; ties there are broken otherwise."""
+def test_wdbc_redundancy_counts_equal_the_reference():
+    """REFERENCE 1.8: 230 -> 125 columns (9 duplicates, 2 complements, 15 patterns, 79 pairs)."""
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    X, _, y, _ = train_test_split(X, y, test_size=0.25, random_state=42, stratify=y)
     table = Raw({n: X[n].to_numpy() for n in X}, y.to_numpy(float), np.ones(len(y))).table()
+    patterns = mine_hug(table, make_items(table, printed=False), 2, 100, 0.001, None)
+    assert len(patterns) == len(mine_pairs(table, 100, None)) == 100
     found = build_vocabulary(table, VocabularySettings("hug", 2, 100, 0.001, paper=True))
-    assert abs(len(found) - 125) <= 5
+    assert np.bincount(found.block).tolist() == [30, 100 - 2 - 15, 100 - 9 - 79]
 
 
 def test_raw_columns_in_canonical_order():
@@ -148,7 +156,12 @@ def test_raw_columns_in_canonical_order():
     table = raw.table()
     texts = [c.text for c in original_columns(table, paper=False)]
     levels = [f"z0 is {level}" for level in ("", "a", "b, c", "is e", "{d}")]
-    assert [t for t in texts if not t.startswith("x2")] == ["y1", "y1 is missing", *levels, "z0 is missing"]
+    assert [t for t in texts if not t.startswith("x2")] == [
+        "y1",
+        "y1 is missing",
+        *levels,
+        "z0 is missing",
+    ]
     assert "y1 is missing" not in [c.text for c in original_columns(table, paper=True)]
 
 
@@ -191,7 +204,9 @@ def test_the_paper_keeps_the_k_raw_columns_of_highest_gain():
 
 @pytest.mark.parametrize("chosen", [OURS, PAPER])
 def test_awkward_columns(chosen):
-    raw = random_raw(7, ["constant", "empty", "one", "category", "huge", "01", "number"], 80, gaps=False)
+    raw = random_raw(
+        7, ["constant", "empty", "one", "category", "huge", "01", "number"], 80, gaps=False
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = build_vocabulary(raw.table(), chosen)

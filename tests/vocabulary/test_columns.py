@@ -1,12 +1,13 @@
 import json
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from raw_tables import raws, same_bits
 
+from raw_tables import raws, same_bits
 from rpte.table.inputs import Inputs, read_inputs
 from rpte.table.read import read_training
 from rpte.table.schema import Schema, Variable
@@ -31,17 +32,35 @@ SCHEMA = Schema(
 )
 YOUNG, NORTH = Interval("age", -math.inf, 20.0), Level("region", ("north",))
 ALL = [
-    Value("age"), Missing("region"), NORTH, Level("region", ("north", "west")), YOUNG,
-    Interval("age", 20.0, 35.5), Interval("age", 35.5, math.inf), Interval("age", -math.inf, math.inf),
-    Pattern(YOUNG, NORTH), Pair("product", Value("age"), Value("dose")),
-    Pair("sum", Value("age"), Value("dose")), Pair("difference", Value("dose"), Value("age")),
+    Value("age"),
+    Missing("region"),
+    NORTH,
+    Level("region", ("north", "west")),
+    YOUNG,
+    Interval("age", 20.0, 35.5),
+    Interval("age", 35.5, math.inf),
+    Interval("age", -math.inf, math.inf),
+    Pattern(YOUNG, NORTH),
+    Pair("product", Value("age"), Value("dose")),
+    Pair("sum", Value("age"), Value("dose")),
+    Pair("difference", Value("dose"), Value("age")),
     Pair("absolute difference", Value("age"), Value("dose")),
-]  # fmt: skip
+]
 TEXTS = [
-    "age", "region is missing", "region is north", "region in {north, west}", "age < 20",
-    "20 <= age < 35.5", "age >= 35.5", "age is present", "age < 20 and region is north", "age * dose",
-    "age + dose", "dose - age", "|age - dose|",
-]  # fmt: skip
+    "age",
+    "region is missing",
+    "region is north",
+    "region in {north, west}",
+    "age < 20",
+    "20 <= age < 35.5",
+    "age >= 35.5",
+    "age is present",
+    "age < 20 and region is north",
+    "age * dose",
+    "age + dose",
+    "dose - age",
+    "|age - dose|",
+]
 NAN = math.nan
 ROWS = {
     "age": [10.0, 20.0, 35.5, None, 10.0],
@@ -49,10 +68,20 @@ ROWS = {
     "region": ["north", "west", "east", None, "south"],
 }
 EXPECTED = [
-    [10, 20, 35.5, NAN, 10], [0, 0, 0, 1, 0], [1, 0, 0, 0, 0], [1, 1, 0, 0, 0], [1, 0, 0, 0, 1],
-    [0, 1, 0, 0, 0], [0, 0, 1, 0, 0], [1, 1, 1, 0, 1], [1, 0, 0, 0, 0], [10, 40, NAN, NAN, 50],
-    [11, 22, NAN, NAN, 15], [-9, -18, NAN, NAN, -5], [9, 18, NAN, NAN, 5],
-]  # fmt: skip
+    [10, 20, 35.5, NAN, 10],
+    [0, 0, 0, 1, 0],
+    [1, 0, 0, 0, 0],
+    [1, 1, 0, 0, 0],
+    [1, 0, 0, 0, 1],
+    [0, 1, 0, 0, 0],
+    [0, 0, 1, 0, 0],
+    [1, 1, 1, 0, 1],
+    [1, 0, 0, 0, 0],
+    [10, 40, NAN, NAN, 50],
+    [11, 22, NAN, NAN, 15],
+    [-9, -18, NAN, NAN, -5],
+    [9, 18, NAN, NAN, 5],
+]
 
 
 @pytest.mark.parametrize(("column", "expected"), [*zip(ALL, EXPECTED, strict=True)], ids=TEXTS)
@@ -99,8 +128,10 @@ def test_columns_read_their_sources_only_and_binary_ones_are_false_on_missing(ra
     inputs = read_training(raw.columns)
     for column in every_column(inputs.schema, rng):
         values = column.evaluate(inputs)
-        others = [c if v.name in column.sources else rng.permutation(c)
-                  for v, c in zip(inputs.schema.variables, inputs.columns, strict=True)]  # fmt: skip
+        others = [
+            c if v.name in column.sources else rng.permutation(c)
+            for v, c in zip(inputs.schema.variables, inputs.columns, strict=True)
+        ]
         assert same_bits(column.evaluate(Inputs(inputs.schema, tuple(others))), values)
         assert set(column.sources) <= set(inputs.schema.names)
         for source in column.sources:
@@ -131,8 +162,8 @@ def every_column(schema, rng):
             items.append(Level(variable.name, tuple(sorted(map(str, chosen)))))
     yield from items
     yield from numbers
-    for a, b in zip(items, items[1:], strict=False):
+    for a, b in pairwise(items):
         yield Pattern(a, b)
-    for a, b in zip(numbers, numbers[1:], strict=False):
+    for a, b in pairwise(numbers):
         for operation in ("product", "absolute difference", "sum", "difference"):
             yield Pair(operation, a, b)

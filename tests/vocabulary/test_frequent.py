@@ -4,8 +4,8 @@ from itertools import combinations
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from raw_tables import Raw, random_raw, raws
 
+from raw_tables import Raw, random_raw, raws
 from rpte.vocabulary.columns import Pattern
 from rpte.vocabulary.frequent import mine_frequent
 from rpte.vocabulary.items import make_items

@@ -1,18 +1,21 @@
 """The high utility gain miner against the naive oracle of REFERENCE.md."""
 
+import math
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 import naive_stage1 as naive
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from raw_tables import Raw, random_raw, raws
 from sklearn.datasets import load_breast_cancer
 
+from raw_tables import Raw, random_raw, raws
 from rpte.table.inputs import read_inputs
+from rpte.vocabulary.columns import Interval
 from rpte.vocabulary.hug import item_utilities, mine_hug
-from rpte.vocabulary.items import make_items
+from rpte.vocabulary.items import ItemColumn, make_items
 from rpte.vocabulary.mining import item_book
 
 
@@ -39,7 +42,7 @@ def mined(raw, order, budget, min_gain):
 
 @settings(max_examples=60, deadline=None)
 @given(raws(rows=(8, 50)), st.sampled_from([1, 2]), st.sampled_from([3, 10, 40]),
-       st.sampled_from([0.001, 0.01, 0.05]))  # fmt: skip
+       st.sampled_from([0.0, 0.001, 0.01, 0.05]))  # fmt: skip
 def test_equals_the_oracle_on_random_tables(raw, order, budget, min_gain):
     columns, y = as_lists(raw)
     expected = naive.patterns(columns, y, order, budget, min_gain)
@@ -98,7 +101,9 @@ def test_threads_change_nothing():
     table = raw.table()
     items = make_items(table, printed=True)
     with ThreadPoolExecutor(2) as pool:
-        assert mine_hug(table, items, 2, 30, 0.001, pool) == mine_hug(table, items, 2, 30, 0.001, None)
+        assert mine_hug(table, items, 2, 30, 0.001, pool) == mine_hug(
+            table, items, 2, 30, 0.001, None
+        )
 
 
 def test_nothing_to_mine():
@@ -107,6 +112,18 @@ def test_nothing_to_mine():
     assert mine_hug(table, (), 2, 10, 0.01, None) == ()
     table = random_raw(0, ["number"], 20).table()
     assert mine_hug(table, make_items(table, printed=True), 2, 0, 0.01, None) == ()
+
+
+def test_a_variable_without_correlation_has_no_utility():
+    ends = [-math.inf, 0.5, 1.5, math.inf]
+    items = tuple(Interval("x", a, b) for a, b in pairwise(ends))
+    for weight in np.linspace(0.1, 3.0, 30):
+        columns = {"x": np.array([0.0, 1.0, 2.0])}
+        raw = Raw(columns, np.array([1.0, 0.0, 1.0]), np.array([weight, 1.7, weight]))
+        table = raw.table()
+        codes = table.inputs["x"].astype(np.int32)
+        book = item_book(table, (ItemColumn(0, items, codes),))
+        assert (item_utilities(book) == 0.0).all()
 
 
 def test_one_class_has_no_patterns():

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from raw_tables import Raw, random_raw, raws
 
+from raw_tables import Raw, random_raw, raws
 from rpte.table.decimals import number_text
 from rpte.vocabulary.gain import SortedColumn
 from rpte.vocabulary.items import inner_edges, make_items

@@ -3,8 +3,8 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from raw_tables import random_raw
 
+from raw_tables import random_raw
 from rpte.vocabulary.items import make_items
 from rpte.vocabulary.mining import distinct_covers, item_book, pair_candidates, select
 

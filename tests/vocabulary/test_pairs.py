@@ -5,9 +5,9 @@ import naive_stage1 as naive
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from raw_tables import Raw, random_raw, raws
 from sklearn.datasets import load_breast_cancer
 
+from raw_tables import Raw, random_raw, raws
 from rpte.vocabulary.pairs import lookahead_roots, mine_pairs, pair_score, rank_sources
 
 
@@ -44,7 +44,9 @@ def test_exclusive_or_is_found():
     assert set(rank_sources(table, None)[:2]) == {"v1", "v4"}
     best = mine_pairs(table, 1, None)[0]
     assert set(best.sources) == {"v1", "v4"}
-    assert pair_score(table, best) == pytest.approx(naive.entropy([y.sum(), 400 - y.sum()], np.log2))
+    assert pair_score(table, best) == pytest.approx(
+        naive.entropy([y.sum(), 400 - y.sum()], np.log2)
+    )
 
 
 def test_ten_sources_at_most_and_two_different_ones_per_pair():

@@ -32,7 +32,9 @@ def test_constants_duplicates_and_complements_go():
 
 def test_negative_zero_makes_no_difference():
     x = np.array([0.0, 1.0, 2.0])
-    assert keep_distinct(np.column_stack([x, np.array([-0.0, 1.0, 2.0])]), np.zeros(2, bool)).tolist() == [0]
+    assert keep_distinct(
+        np.column_stack([x, np.array([-0.0, 1.0, 2.0])]), np.zeros(2, bool)
+    ).tolist() == [0]
 
 
 @settings(max_examples=60, deadline=None)

@@ -2,9 +2,10 @@
 
 At l1_ratio = 1 the score F and the gradient of an optimum are unique, the coefficients are not: the
 leaves of a tree sum to one, and one-hot levels and trees over the same rows depend on each other.
-All optima have their support in the equicorrelation set E (terms whose gradient is at the bound),
-with the signs the gradient gives them (R. J. Tibshirani, 2013). Of these a basic one is taken
-(Theorem 1(c): at most rank(Z) active terms), then trees and one-hot groups are shifted.
+All optima have their support in the equicorrelation set E (terms whose gradient is at the bound,
+on a side of zero where they may be), with the signs the gradient gives them (R. J. Tibshirani,
+2013). Of these a basic one is taken (Theorem 1(c): at most rank(Z) active terms), then trees and
+one-hot groups are shifted.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from scipy.optimize import nnls
 
 from rpte.estimation.design import Design
 from rpte.estimation.gram import one_blas_thread, weighted_gram
-from rpte.estimation.newton import Penalty, ProxNewton
-from rpte.estimation.quadratic import RANK, spectrum
+from rpte.estimation.newton import ProxNewton
+from rpte.estimation.quadratic import RANK, Penalty, spectrum
 from rpte.estimation.solver import Fit, fit_of, lambda_max
 
 __all__ = ["canonical"]
@@ -64,14 +65,14 @@ def canonical(
     target = min(1e-13 * top, 1e-10 * fit.l1)
     with one_blas_thread():
         engine = ProxNewton(design, fit.intercept, fit.coefficients)
-        steps = engine.run(penalty, np.flatnonzero(fit.coefficients), target).steps
+        steps = engine.run(penalty, fit.coefficients != 0.0, target).steps
         intercept, theta = _basic(design, penalty, engine)
         for members in [*_trees(design), *groups]:
-            shift = _best_shift(theta[members], design.penalty[members], conditions[members])
+            shift = _best_shift(design, theta, members, conditions)
             theta[members] = _without_dust(theta[members] + shift)
             intercept -= shift
         final = ProxNewton(design, intercept, theta)
-        outcome = final.run(penalty, np.flatnonzero(theta), target, grow=False)
+        outcome = final.run(penalty, theta != 0.0, target, grow=False)
     result = fit_of(final, penalty, outcome, fit.l1, 1.0, top, steps)
     return result if result.converged or not fit.converged else fit
 
@@ -90,10 +91,11 @@ def _basic(design: Design, penalty: Penalty, engine: ProxNewton) -> tuple[float,
     scaled by factors without pattern, so that no exact tie is left for rounding errors to decide.
     """
     _, gradient = engine.gradient()
-    bound = np.abs(gradient) >= (1.0 - AT_BOUND) * penalty.threshold
-    terms = np.flatnonzero(bound | (engine.theta != 0.0))
+    bound = design.pull(gradient) >= (1.0 - AT_BOUND) * penalty.threshold
+    chosen = design.select(bound | (engine.theta != 0.0))
+    terms = chosen.terms
     signs = np.where(engine.theta != 0.0, np.sign(engine.theta), -np.sign(gradient))[terms]
-    gram = weighted_gram(design, terms, design.weight / design.weight.sum())
+    gram = weighted_gram(design, chosen, 0.5 * design.share)
     scale, values, vectors = spectrum(gram.centred)
     kept = values > RANK * values[-1]
     root = np.sqrt(values[kept])[:, None] * vectors[:, kept].T
@@ -116,15 +118,20 @@ def _without_dust(values: Vector) -> Vector:
     return np.asarray(np.where(np.abs(values) > limit, values, 0.0))
 
 
-def _best_shift(theta: Vector, penalty: Vector, conditions: NDArray[np.integer]) -> float:
+def _best_shift(
+    design: Design, theta: Vector, members: Index, conditions: NDArray[np.integer]
+) -> float:
     """Constant to add to terms that sum to one: same L1 cost, fewest active conditions.
 
-    Candidates make one member zero (the smallest position wins a tie) or change nothing.
+    Candidates make one member zero (the smallest position wins a tie) or change nothing, and give
+    no member a sign it may not have.
     """
-    shifts = np.append(-theta, 0.0)
-    shifted = theta + shifts[:, None]
-    cost = np.abs(shifted) @ penalty
-    limit = NEGLIGIBLE * np.abs(theta).max(initial=0.0)
-    active = (np.abs(shifted) > max(limit, ACTIVE)) @ conditions
-    allowed = cost <= cost[-1] * (1.0 + EQUAL_COST)
+    shifts = np.append(-theta[members], 0.0)
+    shifted = theta[members] + shifts[:, None]
+    cost = np.abs(shifted) @ design.penalty[members]
+    limit = max(NEGLIGIBLE * np.abs(theta[members]).max(initial=0.0), ACTIVE)
+    active = (np.abs(shifted) > limit) @ conditions[members]
+    allowed = (cost <= cost[-1] * (1.0 + EQUAL_COST)) & (
+        design.sign[members] * shifted >= -limit
+    ).all(axis=1)
     return float(shifts[np.argmin(np.where(allowed, active, np.iinfo(np.int64).max))])

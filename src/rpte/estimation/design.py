@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.kernels.design_products import (
-    add_direct_scores,
-    add_leaf_scores,
-    direct_sums,
-    leaf_sums,
-    logistic_statistics,
-)
+from rpte.kernels.design_products import add_scores, column_sums, logistic_statistics
 
-__all__ = ["Design"]
+__all__ = ["Design", "Selection"]
 
 Vector = NDArray[np.float64]
 Index = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Selection:
+    """Some terms of a design, and where they lie in it.
+
+    Parameters
+    ----------
+    mask : (q,) bool
+        Which terms are meant.
+    terms : (k,)
+        Their positions, ascending.
+    trees, columns : index arrays
+        Trees with a leaf among them, and the direct columns among them.
+    """
+
+    mask: Mask
+    terms: Index
+    trees: Index
+    columns: Index
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,6 +56,19 @@ class Design:
         Positive row weights; their sum W takes the place of n in equation (5).
     penalty : (q,) float64
         Positive relative penalty weights, q = sum(leaf_counts) + d.
+    sign : (q,) int8, optional
+        Sign a coefficient may have: +1 not negative, -1 not positive, 0 (the default) either.
+
+    Attributes
+    ----------
+    starts : (M + 1,)
+        Position of the first leaf of each tree, and of the first direct term.
+    owner : (leaves,)
+        Tree of each leaf.
+    share : (n,)
+        Row weights as the mean deviance has them, 2 w / W.
+    everything : Selection
+        All terms.
 
     Examples
     --------
@@ -57,62 +85,83 @@ class Design:
     y: Vector
     weight: Vector
     penalty: Vector
+    sign: NDArray[np.int8] = field(default_factory=lambda: np.zeros(0, np.int8))
+    starts: Index = field(init=False, repr=False)
+    owner: Index = field(init=False, repr=False)
+    share: Vector = field(init=False, repr=False)
+    everything: Selection = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Check shapes and values once, so that the kernels need not."""
+        """Check shapes and values once, and keep what every product needs."""
         n, trees = self.y.shape[0], len(self.leaf_counts)
         _check_shape("leaf_codes", self.leaf_codes, (trees, n), np.int32)
         _check_shape("direct", self.direct, (n, self.direct.shape[-1]), np.float64)
         _check_shape("y", self.y, (n,), np.float64)
         _check_shape("weight", self.weight, (n,), np.float64)
+        starts = np.concatenate(([0], np.cumsum(self.leaf_counts))).astype(np.intp)
+        object.__setattr__(self, "starts", starts)
+        object.__setattr__(self, "owner", np.repeat(np.arange(trees), np.diff(starts)))
+        if not self.sign.size:
+            object.__setattr__(self, "sign", np.zeros(self.n_terms, np.int8))
         _check_shape("penalty", self.penalty, (self.n_terms,), np.float64)
+        _check_shape("sign", self.sign, (self.n_terms,), np.int8)
         _check_values(self)
+        object.__setattr__(self, "share", self.weight * (2.0 / self.weight.sum()))
+        object.__setattr__(self, "everything", self.select(np.ones(self.n_terms, np.bool_)))
 
     @property
     def n_leaves(self) -> int:
         """Leaves of all trees together: the position of the first direct term."""
-        return sum(self.leaf_counts)
+        return int(self.starts[-1])
 
     @property
     def n_terms(self) -> int:
         """Number of coefficients q, the intercept not counted."""
         return self.n_leaves + int(self.direct.shape[1])
 
-    @property
-    def starts(self) -> Index:
-        """(M + 1,) position of the first leaf of each tree, and of the first direct term."""
-        return np.concatenate(([0], np.cumsum(self.leaf_counts))).astype(np.intp)
+    def select(self, mask: Mask) -> Selection:
+        """Find the terms of `mask` (q,)."""
+        terms, leaves = np.flatnonzero(mask), self.n_leaves
+        first = int(np.count_nonzero(mask[:leaves]))
+        reached = np.zeros(len(self.leaf_counts), np.bool_)
+        reached[self.owner[terms[:first]]] = True
+        return Selection(mask, terms, np.flatnonzero(reached), terms[first:] - leaves)
 
     def score(self, intercept: float, coefficients: Vector) -> Vector:
         """F = intercept + Z coefficients, shape (n,)."""
         out = np.full(self.y.shape[0], float(intercept))
-        leaves = self.n_leaves
-        add_leaf_scores(self.leaf_codes, self.starts, coefficients[:leaves], out)
-        active = np.flatnonzero(coefficients[leaves:])
-        add_direct_scores(self.direct.T, active, coefficients[leaves:][active], out)
+        add_scores(self.leaf_codes, self.starts, self.direct.T, coefficients, out)
         return out
 
-    def transposed(self, values: Vector, terms: Index | None = None) -> Vector:
-        """``Z.T @ values``, shape (q,); with `terms`, the other entries are not all computed."""
-        out, leaves = np.zeros(self.n_terms), self.n_leaves
-        trees, columns = self.split(np.arange(self.n_terms) if terms is None else terms)
-        leaf_sums(self.leaf_codes, self.starts, trees, values, out[:leaves])
-        sums = np.zeros(columns.shape[0])
-        direct_sums(self.direct.T, columns, values, sums)
-        out[leaves + columns] = sums
+    def transposed(self, values: Vector, selection: Selection | None = None) -> Vector:
+        """``Z.T @ values``, shape (q,); with `selection`, the others are not all computed."""
+        out, chosen = np.zeros(self.n_terms), selection or self.everything
+        column_sums(
+            self.leaf_codes,
+            self.starts,
+            chosen.trees,
+            self.direct.T,
+            chosen.columns,
+            values,
+            out,
+        )
         return out
 
-    def split(self, terms: Index) -> tuple[Index, Index]:
-        """Trees with a leaf among `terms`, and the direct columns among `terms`."""
-        leaves = self.n_leaves
-        trees = np.searchsorted(self.starts, terms[terms < leaves], side="right") - 1
-        return np.unique(trees), terms[terms >= leaves] - leaves
+    def pull(self, gradient: Vector) -> Vector:
+        """Force of `gradient` (q,) on a zero coefficient towards a value it may have, (q,).
+
+        Negative where only a forbidden value would lower the deviance.
+        """
+        return np.where(self.sign == 0, np.abs(gradient), -self.sign * gradient)
+
+    def permitted(self, coefficients: Vector) -> Vector:
+        """`coefficients` (q,) with exact zeros in place of forbidden signs."""
+        return np.where(self.sign * coefficients < 0.0, 0.0, coefficients)
 
     def statistics(self, score: Vector) -> tuple[float, Vector, Vector]:
         """Mean deviance at `score` with its first and second derivatives by row, each (n,)."""
         residual, curvature = np.empty_like(score), np.empty_like(score)
-        weight = self.weight * (2.0 / self.weight.sum())
-        loss = logistic_statistics(score, self.y, weight, residual, curvature)
+        loss = logistic_statistics(score, self.y, self.share, residual, curvature)
         return float(loss), residual, curvature
 
     def gradient(self, intercept: float, coefficients: Vector) -> tuple[float, Vector]:
@@ -144,6 +193,8 @@ def _check_values(design: Design) -> None:
     for name, array in (("weight", design.weight), ("penalty", design.penalty)):
         if not (np.isfinite(array).all() and (array > 0.0).all()):
             raise ValueError(f"{name} must be positive and finite")
+    if np.any(np.abs(design.sign) > 1):
+        raise ValueError("sign must hold -1, 0 or 1")
     if not (design.direct.flags.f_contiguous and design.leaf_codes.flags.c_contiguous):
         raise ValueError("direct must be in Fortran order and leaf_codes in C order")
     if not np.isfinite(design.direct).all():

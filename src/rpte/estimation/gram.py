@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-from rpte.estimation.design import Design
+from rpte.estimation.design import Design, Selection
 from rpte.kernels.design_products import (
     ROW_BLOCK,
+    centre_moments,
     gather_rows,
     leaf_direct_sums,
     leaf_pair_sums,
@@ -26,57 +27,49 @@ __all__ = ["Gram", "one_blas_thread", "weighted_gram"]
 Vector = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-# Below this share of its raw second moment, the centred one of a column is rounding error.
-CONSTANT = 1e-12
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gram:
-    """Second moments of the columns `terms` of Z under row weights h.
+    """Second moments of some columns of Z under row weights h.
 
     Parameters
     ----------
-    terms : (k,) positions of the columns, ascending
+    selection : Selection of the k columns
     centred : (k, k) Z'hZ - cross cross' / total; rows of constant columns are exactly zero
     cross : (k,) Z'h
     total : float, sum of h
     """
 
-    terms: Index
+    selection: Selection
     centred: Vector
     cross: Vector
     total: float
 
 
-def weighted_gram(design: Design, terms: Index, h: Vector) -> Gram:
-    """Gram matrix of the columns `terms` of Z under the row weights `h` (n,).
+def weighted_gram(design: Design, selection: Selection, h: Vector) -> Gram:
+    """Gram matrix of the columns `selection` of Z under the row weights `h` (n,).
 
     Call it inside `one_blas_thread`.
     """
-    trees, columns = design.split(terms)
+    terms, trees, columns = selection.terms, selection.trees, selection.columns
     counts = np.asarray(design.leaf_counts, dtype=np.intp)[trees]
     local = np.concatenate(([0], np.cumsum(counts))).astype(np.intp)
-    leaves = int(local[-1])
-    raw = np.zeros((leaves + columns.size, leaves + columns.size))
+    size = int(local[-1]) + columns.size
+    raw = np.zeros((size, size))
     leaf_pair_sums(design.leaf_codes, local, trees, h, raw)
     _add_direct_moments(design, trees, columns, local, h, raw)
-    raw = np.triu(raw) + np.triu(raw, 1).T
-    offset = np.zeros(len(design.leaf_counts), np.intp)
-    offset[trees] = local[:-1] - design.starts[trees]
-    leaf_terms = terms[terms < design.n_leaves]
-    owner = np.searchsorted(design.starts, leaf_terms, side="right") - 1
-    kept = np.concatenate((leaf_terms + offset[owner], leaves + np.arange(columns.size)))
-    return _centre(raw[np.ix_(kept, kept)], terms, design.transposed(h, terms)[terms], h)
+    cross, total = design.transposed(h, selection)[terms], float(h.sum())
+    centred = np.empty((terms.size, terms.size))
+    centre_moments(raw, _positions(design, selection), cross, total, centred)
+    return Gram(selection, centred, cross, total)
 
 
-def _centre(raw: Vector, terms: Index, cross: Vector, h: Vector) -> Gram:
-    """Eliminate the intercept, and clear the rows of columns that are constant."""
-    total = float(h.sum())
-    centred = raw - np.outer(cross, cross / total)
-    constant = np.diag(centred) <= CONSTANT * np.diag(raw)
-    centred[constant] = 0.0
-    centred[:, constant] = 0.0
-    return Gram(terms, centred, cross, total)
+def _positions(design: Design, selection: Selection) -> Index:
+    """Where the columns are among those counted, which are all leaves of their trees."""
+    reached = np.zeros(len(design.leaf_counts), np.bool_)
+    reached[selection.trees] = True
+    counted = np.concatenate((reached[design.owner], selection.mask[design.n_leaves :]))
+    return np.flatnonzero(selection.mask[counted])
 
 
 def _add_direct_moments(

@@ -13,14 +13,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.estimation.design import Design
+from rpte.estimation.design import Design, Selection
 from rpte.estimation.gram import Gram, weighted_gram
-from rpte.estimation.quadratic import minimise_quadratic
+from rpte.estimation.quadratic import Penalty, minimise_quadratic
 
-__all__ = ["Outcome", "Penalty", "ProxNewton"]
+__all__ = ["Outcome", "ProxNewton"]
 
 Vector = NDArray[np.float64]
 Index = NDArray[np.intp]
+Mask = NDArray[np.bool_]
 
 MAX_STEPS = 400
 PATIENCE = 6  # steps without progress, each with a fresh Gram matrix, before giving up
@@ -29,33 +30,6 @@ EARLY = 0.05  # share of the full residual to which a growing working set is sol
 ROOM = 200  # terms that may always join the working set at once
 MIN_STEP = 1e-12
 FLOOR = 1e-10  # smallest curvature of a row, as a share of its weight: saturated rows must count
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Penalty:
-    """``sum_j threshold_j |theta_j| + ridge_j/2 theta_j^2`` with units `scale`, each (q,)."""
-
-    threshold: Vector
-    ridge: Vector
-    scale: Vector
-
-    @classmethod
-    def of(cls, design: Design, l1: float, l1_ratio: float) -> Penalty:
-        """Build the penalty of equation (5), with a ridge share when `l1_ratio` is below 1."""
-        return cls(
-            l1 * l1_ratio * design.penalty, l1 * (1 - l1_ratio) * design.penalty, design.penalty
-        )
-
-    def value(self, theta: Vector) -> float:
-        """Penalty at `theta` (q,)."""
-        return float(self.threshold @ np.abs(theta) + 0.5 * self.ridge @ theta**2)
-
-    def residuals(self, gradient: Vector, theta: Vector) -> Vector:
-        """Violation of the optimality conditions by term, in units of lambda, shape (q,)."""
-        slope = gradient + self.ridge * theta
-        active = np.abs(slope + self.threshold * np.sign(theta))
-        idle = np.maximum(np.abs(slope) - self.threshold, 0.0)
-        return np.asarray(np.where(theta != 0.0, active, idle) / self.scale)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,36 +45,37 @@ class ProxNewton:
 
     def __init__(self, design: Design, intercept: float, theta: Vector) -> None:
         self.design = design
-        self.intercept, self.theta = float(intercept), theta.copy()
-        self.score = design.score(intercept, theta)
+        self.intercept, self.theta = float(intercept), design.permitted(theta)
+        self.score = design.score(self.intercept, self.theta)
         self.loss, self.residual, self.curvature = design.statistics(self.score)
         self.slopes: tuple[float, Vector] | None = None  # full gradient, if known at this point
         self.gram: Gram | None = None
         self.fresh = False
 
-    def gradient(self, terms: Index | None = None) -> tuple[float, Vector]:
-        """Gradient of the deviance: intercept, and terms (q,) (only `terms` if given)."""
+    def gradient(self, selection: Selection | None = None) -> tuple[float, Vector]:
+        """Gradient of the deviance: intercept, and terms (q,) (only `selection` if given)."""
         if self.slopes is not None:
             return self.slopes
-        slopes = float(self.residual.sum()), self.design.transposed(self.residual, terms)
-        if terms is None:
+        slopes = float(self.residual.sum()), self.design.transposed(self.residual, selection)
+        if selection is None:
             self.slopes = slopes
         return slopes
 
-    def run(self, penalty: Penalty, terms: Index, target: float, grow: bool = True) -> Outcome:
-        """Minimise, starting with the working set `terms`, to a residual of `target`."""
-        terms = np.union1d(terms, np.flatnonzero(self.theta)).astype(np.intp)
+    def run(self, penalty: Penalty, first: Mask, target: float, grow: bool = True) -> Outcome:
+        """Minimise, starting with the working set `first` (q,), to a residual of `target`."""
+        work = first | (self.theta != 0.0)
         steps, kkt = 0, self._violations(penalty)[0]
         # A working set that is still to grow need not be solved to the end.
         inner = max(target, EARLY * kkt) if grow else target
         while True:
-            steps += self._descend(penalty, terms, inner, MAX_STEPS - steps)
+            selection = self._selection(work)
+            steps += self._descend(penalty, selection, inner, MAX_STEPS - steps)
             kkt, violations = self._violations(penalty)
-            wanted = np.setdiff1d(np.flatnonzero(violations > target), self._members(terms))
+            wanted = np.flatnonzero((violations > target) & ~selection.mask)
             if steps >= MAX_STEPS or (inner <= target and not (grow and wanted.size)):
                 return Outcome(kkt, steps)
             inner = max(target, EARLY * kkt) if wanted.size else target
-            terms = _grown(terms, wanted, violations)
+            work = _grown(work, wanted, violations)
 
     def _violations(self, penalty: Penalty) -> tuple[float, Vector]:
         """Largest violation over intercept and terms, and those of all terms (q,)."""
@@ -108,73 +83,61 @@ class ProxNewton:
         violations = penalty.residuals(gradient, self.theta)
         return max(abs(at_intercept), float(violations.max(initial=0.0))), violations
 
-    def _members(self, terms: Index) -> Index:
-        """Terms free to move: those of the Gram matrix in use, when it covers `terms`."""
-        if self.gram is not None and np.isin(terms, self.gram.terms).all():
-            return self.gram.terms
-        return terms
+    def _selection(self, work: Mask) -> Selection:
+        """Terms free to move: those of the Gram matrix in use, when it covers `work`."""
+        if self.gram is not None and not np.any(work > self.gram.selection.mask):
+            return self.gram.selection
+        return self.design.select(work)
 
-    def _descend(self, penalty: Penalty, terms: Index, target: float, budget: int) -> int:
-        """Newton steps over the working set until its residual is `target`; their number."""
+    def _descend(self, penalty: Penalty, free: Selection, target: float, budget: int) -> int:
+        """Newton steps over the terms `free` until their residual is `target`; their number."""
         best, previous, waited, full = np.inf, np.inf, 0, True
+        local = penalty.take(free.terms)
         for step in range(budget):
-            terms = self._members(terms)
-            at_intercept, gradient = self.gradient(terms)
-            violations = penalty.residuals(gradient, self.theta)[terms]
+            at_intercept, gradient = self.gradient(free)
+            slope, theta = gradient[free.terms], self.theta[free.terms]
+            violations = local.residuals(slope, theta)
             kkt = max(abs(at_intercept), float(violations.max(initial=0.0)))
             waited = 0 if kkt < 0.9 * best else waited + self.fresh
             best = min(best, kkt)
             if kkt <= target or waited >= PATIENCE:
                 return step
-            if not full or _slow(kkt, previous, target):
-                self.gram = None
+            gram = self._use_gram(free, renew=not full or _slow(kkt, previous, target))
             previous = kkt
-            full = self._step(penalty, terms, at_intercept, gradient, max(0.03 * kkt, 0.1 * target))
+            inner = slope - gram.cross * (at_intercept / gram.total)
+            accuracy = max(0.03 * kkt, 0.1 * target)
+            move = minimise_quadratic(gram.centred, inner, theta, local, accuracy) - theta
+            full = self._search(penalty, gram, move, at_intercept, float(slope @ move))
         return budget
 
-    def _step(
-        self, penalty: Penalty, terms: Index, at_intercept: float, gradient: Vector, tol: float
+    def _use_gram(self, free: Selection, renew: bool) -> Gram:
+        """Return the Gram matrix of `free`: the one at hand, or one at the present curvature."""
+        gram = self.gram
+        self.fresh = renew or gram is None or gram.selection is not free
+        if gram is None or self.fresh:
+            floor = 0.5 * FLOOR * self.design.share
+            gram = weighted_gram(self.design, free, np.maximum(self.curvature, floor))
+        self.gram = gram
+        return gram
+
+    def _search(
+        self, penalty: Penalty, gram: Gram, move: Vector, at_intercept: float, promised: float
     ) -> bool:
-        """One step over `terms`; False when the full step was not taken."""
-        gram = self._use_gram(terms)
-        slope = gradient[terms] - gram.cross * (at_intercept / gram.total)
-        ridge = penalty.ridge[terms]
-        matrix = gram.centred.copy()
-        matrix[np.diag_indices_from(matrix)] += ridge
-        theta = self.theta[terms]
-        goal = minimise_quadratic(
-            matrix,
-            slope + ridge * theta,
-            theta,
-            penalty.threshold[terms],
-            penalty.scale[terms],
-            tol,
-        )
+        """Backtrack until the true objective falls as it should; True for the full step.
+
+        `move` (k,) is that of the terms of `gram`, `promised` what it promises to first order. The
+        intercept follows. Both ends have permitted signs, and so has, as rounding is monotone,
+        every point between.
+        """
         change = np.zeros_like(self.theta)
-        change[terms] = goal - theta
-        shift = -(at_intercept + float(gram.cross @ (goal - theta))) / gram.total
-        promised = at_intercept * shift + float(gradient @ change)
-        return self._search(penalty, shift, change, promised)
-
-    def _use_gram(self, terms: Index) -> Gram:
-        """Return the Gram matrix of `terms`: the one at hand, or one at the present curvature."""
-        if self.gram is not None and np.array_equal(self.gram.terms, terms):
-            self.fresh = False
-            return self.gram
-        floor = FLOOR * self.design.weight / self.design.weight.sum()
-        self.gram = weighted_gram(self.design, terms, np.maximum(self.curvature, floor))
-        self.fresh = True
-        return self.gram
-
-    def _search(self, penalty: Penalty, shift: float, change: Vector, promised: float) -> bool:
-        """Backtrack until the true objective falls as it should; True for the full step."""
-        here, base = self.loss + penalty.value(self.theta), self.score
-        along = self.design.score(shift, change)
-        promised += penalty.value(self.theta + change) - penalty.value(self.theta)
+        change[gram.selection.terms] = move
+        shift = -(at_intercept + float(gram.cross @ move)) / gram.total
+        along, held = self.design.score(shift, change), penalty.value(self.theta)
+        here = self.loss + held
+        promised += at_intercept * shift + penalty.value(self.theta + change) - held
         size = 1.0
         while size > MIN_STEP:
-            theta = self.theta + size * change
-            score = base + size * along
+            theta, score = self.theta + size * change, self.score + size * along
             loss, residual, curvature = self.design.statistics(score)
             # Close to the optimum the gain is below rounding error; the slack lets such steps pass.
             if loss + penalty.value(theta) <= here + 1e-4 * size * promised + 1e-14 * abs(here):
@@ -193,8 +156,9 @@ def _slow(kkt: float, previous: float, target: float) -> bool:
     return kkt * (kkt / previous) ** CHORD_STEPS > target
 
 
-def _grown(terms: Index, wanted: Index, violations: Vector) -> Index:
+def _grown(work: Mask, wanted: Index, violations: Vector) -> Mask:
     """Working set with the worst violations added: enough to finish soon, not all of q."""
-    room = max(ROOM, 2 * terms.size)
-    worst = wanted[np.argsort(-violations[wanted], kind="stable")[:room]]
-    return np.union1d(terms, worst).astype(np.intp)
+    room = max(ROOM, 2 * int(np.count_nonzero(work)))
+    grown = work.copy()
+    grown[wanted[np.argsort(-violations[wanted], kind="stable")[:room]]] = True
+    return grown

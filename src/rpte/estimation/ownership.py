@@ -26,12 +26,11 @@ class Components:
 
     def root(self, source: str) -> str:
         """Return the representative of the part that holds `source`."""
-        parent = self._parent.setdefault(source, source)
         self._size.setdefault(source, 1)
-        if parent == source:
-            return source
-        self._parent[source] = self.root(parent)
-        return self._parent[source]
+        while (parent := self._parent.setdefault(source, source)) != source:
+            self._parent[source] = self._parent[parent]  # halves the way for the next question
+            source = parent
+        return source
 
     def join(self, sources: Iterable[str], trees: int = 0) -> None:
         """Join the parts of some sources; `trees` counts a tree that reads them all."""

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from rpte.estimation.design import Design
 from rpte.estimation.gram import one_blas_thread
-from rpte.estimation.newton import Penalty, ProxNewton
+from rpte.estimation.newton import ProxNewton
+from rpte.estimation.quadratic import Penalty
 from rpte.estimation.solver import (
     Fit,
     check_penalty,
@@ -61,8 +62,8 @@ def path(design: Design, l1s: Iterable[float], l1_ratio: float = 1.0) -> list[Fi
             check_penalty(l1, l1_ratio)
             penalty = Penalty.of(design, l1, l1_ratio)
             _, gradient = engine.gradient()
-            strong = np.abs(gradient) >= (2 * l1 - before) * l1_ratio * design.penalty
-            outcome = engine.run(penalty, np.flatnonzero(strong), target_residual(l1, top))
+            strong = design.pull(gradient) >= (2 * l1 - before) * l1_ratio * design.penalty
+            outcome = engine.run(penalty, strong, target_residual(l1, top))
             fits.append(fit_of(engine, penalty, outcome, l1, l1_ratio, top))
             before = l1
     return fits

@@ -3,37 +3,103 @@
 Coordinate descent finds the support quickly but crawls along directions in which the columns are
 (nearly) dependent, and the leaves of a tree always are. There the support is solved exactly, up to
 the first coefficient that reaches zero: the homotopy step of an active-set method. Both moves only
-ever lower the objective.
+ever lower the objective, and neither ever gives a coefficient a sign it may not have.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.kernels.coordinate_descent import gram_descent
+from rpte.estimation.design import Design
+from rpte.kernels.coordinate_descent import gram_descent, violations
 
-__all__ = ["minimise_quadratic", "spectrum"]
+__all__ = ["Penalty", "minimise_quadratic", "spectrum"]
 
 Vector = NDArray[np.float64]
+Index = NDArray[np.intp]
 
 SWEEPS = 250
 ROUNDS = 200
 RANK = 1e-13  # eigenvalues below this share of the largest are null directions
 
 
-def minimise_quadratic(
-    gram: Vector, slope: Vector, theta: Vector, threshold: Vector, scale: Vector, tolerance: float
-) -> Vector:
-    """Minimiser of the penalised quadratic with Gram matrix `gram` and gradient `slope` at `theta`.
+@dataclass(frozen=True, slots=True, eq=False)
+class Penalty:
+    """``sum_j threshold_j |theta_j| + ridge_j/2 theta_j^2`` with units `scale`, each (q,).
 
-    All arguments as in `gram_descent`; `slope` and `theta` (k,) are not changed.
+    `up` and `down` are the thresholds of positive and of negative coefficients: `threshold`, or
+    infinity on the side that the term's sign forbids.
     """
-    theta, slope = theta.copy(), slope.copy()
+
+    threshold: Vector
+    up: Vector
+    down: Vector
+    ridge: Vector
+    scale: Vector
+
+    @classmethod
+    def of(cls, design: Design, l1: float, l1_ratio: float) -> Penalty:
+        """Build the penalty of equation (5), with a ridge share when `l1_ratio` is below 1."""
+        threshold = l1 * l1_ratio * design.penalty
+        return cls(
+            threshold,
+            np.where(design.sign < 0, np.inf, threshold),
+            np.where(design.sign > 0, np.inf, threshold),
+            l1 * (1 - l1_ratio) * design.penalty,
+            design.penalty,
+        )
+
+    def take(self, terms: Index) -> Penalty:
+        """Penalty of the terms `terms` alone."""
+        return Penalty(
+            self.threshold[terms],
+            self.up[terms],
+            self.down[terms],
+            self.ridge[terms],
+            self.scale[terms],
+        )
+
+    def value(self, theta: Vector) -> float:
+        """Penalty at `theta` (q,), whose signs must be permitted."""
+        return float(self.threshold @ np.abs(theta) + 0.5 * self.ridge @ theta**2)
+
+    def residuals(self, gradient: Vector, theta: Vector) -> Vector:
+        """Violation of the optimality conditions by term, in units of lambda, shape (q,)."""
+        out = np.empty_like(theta)
+        slope = gradient + self.ridge * theta
+        violations(slope, theta, self.up, self.down, self.scale, out)
+        return out
+
+
+def minimise_quadratic(
+    gram: Vector, slope: Vector, theta: Vector, penalty: Penalty, tolerance: float
+) -> Vector:
+    """Minimiser t (k,) of ``1/2 (t-theta)' gram (t-theta) + slope't`` plus the penalty.
+
+    Parameters
+    ----------
+    gram : (k, k)
+        Symmetric, positive semi-definite.
+    slope : (k,)
+        Gradient of the smooth part, ridge not included, at `theta`.
+    theta : (k,)
+        Starting point, of permitted signs; not changed.
+    penalty : Penalty
+        Of these k terms.
+    tolerance : float
+        Largest violation of the optimality conditions, in the penalty's units.
+    """
+    slope, theta = slope + penalty.ridge * theta, theta.copy()
+    if penalty.ridge.any():
+        gram = gram + np.diag(penalty.ridge)
+    up, down, scale = penalty.up, penalty.down, penalty.scale
     for _ in range(ROUNDS):
-        if gram_descent(gram, slope, theta, threshold, scale, tolerance, SWEEPS) <= tolerance:
+        if gram_descent(gram, slope, theta, up, down, scale, tolerance, SWEEPS) <= tolerance:
             break
-        change = _support_step(gram, slope, theta, threshold)
+        change = _support_step(gram, slope, theta, penalty.threshold)
         slope += gram @ change
     return theta
 
@@ -44,15 +110,17 @@ def _support_step(gram: Vector, slope: Vector, theta: Vector, threshold: Vector)
     support = np.flatnonzero(theta)
     if support.size == 0:
         return before
-    pull = slope[support] + threshold[support] * np.sign(theta[support])
+    here = theta[support]
+    pull = slope[support] + threshold[support] * np.sign(here)
     direction = _newton_direction(gram[np.ix_(support, support)], pull, threshold[support])
     with np.errstate(divide="ignore", invalid="ignore"):
-        crossing = np.where(direction * theta[support] < 0, -theta[support] / direction, np.inf)
+        crossing = np.where(direction * here < 0, -here / direction, np.inf)
     first = int(np.argmin(crossing))
-    step = min(1.0, float(crossing[first]))
-    theta[support] += step * direction
+    there = here + min(1.0, float(crossing[first])) * direction
     if crossing[first] <= 1.0:
-        theta[support[first]] = 0.0
+        there[first] = 0.0
+    # Terms that reach zero together must not pass it by a rounding error.
+    theta[support] = np.where(np.sign(there) == np.sign(here), there, 0.0)
     return theta - before
 
 

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from rpte.estimation.design import Design
 from rpte.estimation.gram import one_blas_thread
-from rpte.estimation.newton import Outcome, Penalty, ProxNewton
+from rpte.estimation.newton import Outcome, ProxNewton
+from rpte.estimation.quadratic import Penalty
 
 __all__ = ["Fit", "fit_of", "lambda_max", "null_intercept", "solve", "target_residual"]
 
@@ -31,7 +32,7 @@ class Fit:
     intercept : float
         Unpenalised intercept b0.
     coefficients : (q,)
-        In the order of `Design`; exact zeros outside the support.
+        In the order of `Design`; exact zeros outside the support, no sign that `Design` forbids.
     l1, l1_ratio : float
         The penalty lambda, and the L1 share of it.
     objective : float
@@ -65,7 +66,8 @@ def null_intercept(design: Design) -> float:
 def lambda_max(design: Design, l1_ratio: float = 1.0) -> float:
     """Smallest lambda at which every coefficient is zero; 0 when no term has a gradient."""
     _, gradient = design.gradient(null_intercept(design), np.zeros(design.n_terms))
-    size = np.where(np.abs(gradient) > ROUNDING * _peaks(design), np.abs(gradient), 0.0)
+    pull = design.pull(gradient)
+    size = np.where(pull > ROUNDING * _peaks(design), pull, 0.0)
     largest = np.max(size / design.penalty, initial=0.0)
     return float(largest / max(l1_ratio, MIN_SHARE))
 
@@ -87,7 +89,8 @@ def solve(design: Design, l1: float, l1_ratio: float = 1.0, start: Fit | None = 
     l1_ratio : float
         Share of the penalty that is L1, in [0, 1]; the rest is ridge.
     start : Fit, optional
-        Starting point; ignored where it is worse than the model without terms.
+        Starting point (forbidden signs count as zero); ignored where it is worse than the model
+        without terms.
 
     Returns
     -------
@@ -99,7 +102,7 @@ def solve(design: Design, l1: float, l1_ratio: float = 1.0, start: Fit | None = 
     penalty = Penalty.of(design, l1, l1_ratio)
     with one_blas_thread():
         engine = _engine(design, penalty, start)
-        outcome = engine.run(penalty, np.empty(0, np.intp), target_residual(l1, top))
+        outcome = engine.run(penalty, np.zeros(design.n_terms, np.bool_), target_residual(l1, top))
     return fit_of(engine, penalty, outcome, l1, l1_ratio, top)
 
 

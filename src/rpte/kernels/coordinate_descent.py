@@ -1,15 +1,40 @@
-"""Coordinate descent for Stage 3: an L1-penalised quadratic given by its Gram matrix."""
+"""Coordinate descent for Stage 3: an L1-penalised quadratic given by its Gram matrix.
+
+The L1 penalty may differ on the two sides of zero. An infinite one forbids its side.
+"""
 
 from __future__ import annotations
 
 import numpy as np
+from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from rpte.kernels.compile import kernel
 
-__all__ = ["gram_descent"]
+__all__ = ["gram_descent", "violations"]
 
 Vector = NDArray[np.float64]
+
+
+def violation(slope: float, value: float, up: float, down: float) -> float:
+    """How far a coefficient with this slope and value is from its optimality condition."""
+    if value > 0.0:
+        return abs(slope + up)
+    if value < 0.0:
+        return abs(slope - down)
+    return max(-slope - up, slope - down, 0.0)
+
+
+register_jitable(violation)  # so that the kernels below may call it
+
+
+@kernel
+def violations(
+    slope: Vector, theta: Vector, up: Vector, down: Vector, scale: Vector, out: Vector
+) -> None:
+    """Fill `out` (k,) with the violations at `theta`, in units of `scale`; all (k,)."""
+    for j in range(theta.shape[0]):
+        out[j] = violation(slope[j], theta[j], up[j], down[j]) / scale[j]
 
 
 @kernel
@@ -17,12 +42,13 @@ def gram_descent(
     gram: Vector,
     slope: Vector,
     theta: Vector,
-    threshold: Vector,
+    up: Vector,
+    down: Vector,
     scale: Vector,
     tolerance: float,
     max_sweeps: int,
 ) -> float:
-    """Minimise ``1/2 t'Gt - b't + sum_j threshold_j |t_j|`` over t, in place.
+    """Minimise ``1/2 t'Gt - b't + sum_j (up_j max(t_j, 0) + down_j max(-t_j, 0))`` in place.
 
     Sweeps run over the non-zero coordinates until they are solved, then once over all of them; the
     minimum is reached when that full sweep finds no violation.
@@ -36,8 +62,10 @@ def gram_descent(
         G theta - b at the starting point; kept up to date in place.
     theta : (k,)
         Starting point; overwritten by the solution.
-    threshold, scale : (k,)
-        L1 penalties, and the units in which violations of the optimality conditions are measured.
+    up, down : (k,)
+        L1 penalties of positive and of negative values; infinite where there may be none.
+    scale : (k,)
+        Units in which violations of the optimality conditions are measured.
     tolerance : float
         Largest violation (over `scale`) of a solution.
     max_sweeps : int
@@ -59,20 +87,15 @@ def gram_descent(
                 continue
             curvature = gram[j, j]
             pull = curvature * old - slope[j]
-            size = abs(pull) - threshold[j]
-            if old > 0.0:
-                violation = abs(slope[j] + threshold[j])
-            elif old < 0.0:
-                violation = abs(slope[j] - threshold[j])
-            else:
-                violation = max(size, 0.0)
             if curvature <= 0.0:
                 theta[j] = 0.0
                 continue
-            largest = max(largest, violation / scale[j])
+            largest = max(largest, violation(slope[j], old, up[j], down[j]) / scale[j])
             new = 0.0
-            if size > 0.0:
-                new = size / curvature if pull > 0.0 else -size / curvature
+            if pull > up[j]:
+                new = (pull - up[j]) / curvature
+            elif pull < -down[j]:
+                new = (pull + down[j]) / curvature
             if new != old:
                 theta[j] = new
                 change = new - old

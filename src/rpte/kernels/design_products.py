@@ -13,13 +13,12 @@ from rpte.kernels.compile import kernel
 
 __all__ = [
     "ROW_BLOCK",
-    "add_direct_scores",
-    "add_leaf_scores",
-    "direct_sums",
+    "add_scores",
+    "centre_moments",
+    "column_sums",
     "gather_rows",
     "leaf_direct_sums",
     "leaf_pair_sums",
-    "leaf_sums",
     "logistic_statistics",
 ]
 
@@ -28,6 +27,8 @@ Codes = NDArray[np.int32]
 Index = NDArray[np.intp]
 
 ROW_BLOCK = 2048
+# Below this share of its raw second moment, the centred one of a column is rounding error.
+CONSTANT = 1e-12
 
 
 @kernel
@@ -52,50 +53,52 @@ def logistic_statistics(
 
 
 @kernel
-def add_leaf_scores(codes: Codes, starts: Index, coefficients: Vector, out: Vector) -> None:
-    """Add the coefficient of the reached leaf of every tree to `out` (n,)."""
+def add_scores(
+    codes: Codes, starts: Index, direct: Vector, coefficients: Vector, out: Vector
+) -> None:
+    """Add ``Z coefficients`` to `out` (n,): trees, then direct columns block of rows by block."""
+    n, leaves = out.shape[0], starts[-1]
     for m in range(codes.shape[0]):
         start = starts[m]
         if not np.any(coefficients[start : starts[m + 1]]):
             continue
-        for i in range(codes.shape[1]):
+        for i in range(n):
             out[i] += coefficients[start + codes[m, i]]
-
-
-@kernel
-def add_direct_scores(direct: Vector, columns: Index, coefficients: Vector, out: Vector) -> None:
-    """Add ``coefficients @ direct[columns]`` to `out` (n,), a block of rows at a time."""
-    n = direct.shape[1]
     for low in range(0, n, ROW_BLOCK):
         part = out[low : min(low + ROW_BLOCK, n)]
-        for c in range(columns.shape[0]):
-            column, coefficient = direct[columns[c], low : low + part.shape[0]], coefficients[c]
+        for j in range(direct.shape[0]):
+            coefficient = coefficients[leaves + j]
+            if coefficient == 0.0:
+                continue
+            column = direct[j, low : low + part.shape[0]]
             for i in range(part.shape[0]):
                 part[i] += coefficient * column[i]
 
 
 @kernel
-def leaf_sums(codes: Codes, starts: Index, trees: Index, values: Vector, out: Vector) -> None:
-    """Add `values` (n,) up by leaf of the trees `trees`, into `out` (all leaves,)."""
-    for t in range(trees.shape[0]):
-        m = trees[t]
-        start = starts[m]
-        for i in range(codes.shape[1]):
-            out[start + codes[m, i]] += values[i]
-
-
-@kernel
-def direct_sums(direct: Vector, columns: Index, values: Vector, out: Vector) -> None:
-    """Add ``direct[columns] @ values`` to `out` (len(columns),).
+def column_sums(
+    codes: Codes,
+    starts: Index,
+    trees: Index,
+    direct: Vector,
+    columns: Index,
+    values: Vector,
+    out: Vector,
+) -> None:
+    """Add ``Z.T @ values`` to `out` (q,), for the leaves of `trees` and the direct `columns`.
 
     Blocks are far shorter than what BLAS would share out among threads.
     """
-    n = direct.shape[1]
+    n, leaves = values.shape[0], starts[-1]
+    for m in trees:
+        start = starts[m]
+        for i in range(n):
+            out[start + codes[m, i]] += values[i]
     for low in range(0, n, ROW_BLOCK):
         high = min(low + ROW_BLOCK, n)
         part = values[low:high]
-        for c in range(columns.shape[0]):
-            out[c] += np.dot(direct[columns[c], low:high], part)
+        for j in columns:
+            out[leaves + j] += np.dot(direct[j, low:high], part)
 
 
 @kernel
@@ -137,3 +140,22 @@ def leaf_direct_sums(
             row, total, factor = block[r], sums[code[low + r]], root[low + r]
             for c in range(row.shape[0]):
                 total[c] += factor * row[c]
+
+
+@kernel
+def centre_moments(raw: Vector, kept: Index, cross: Vector, total: float, out: Vector) -> None:
+    """Second moments `kept` (k,) of `raw`, the intercept eliminated, into `out` (k, k).
+
+    Only the upper triangle of `raw` is read. `cross` (k,) are first moments, `total` the weight.
+    Where less than `CONSTANT` of a column's own moment is left, row and column are exactly zero.
+    """
+    k = kept.shape[0]
+    for a in range(k):
+        for b in range(a, k):
+            value = raw[kept[a], kept[b]] - cross[a] * (cross[b] / total)
+            out[a, b] = value
+            out[b, a] = value
+    for a in range(k):
+        if out[a, a] <= CONSTANT * raw[kept[a], kept[a]]:
+            out[a, :] = 0.0
+            out[:, a] = 0.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -62,13 +62,30 @@ def make_table(inputs: Inputs, y: Floats, weight: Floats) -> Table:
     """Merge rows of equal content and label, drop rows of weight zero, put the rest in order."""
     _check_weight(weight)
     keep = np.flatnonzero(weight > 0)
-    columns = tuple(column[keep] for column in inputs.columns)
-    y, weight = y[keep], weight[keep]
-    order, starts = _canonical_order(Inputs(inputs.schema, columns), y, weight)
+    if len(keep) < len(weight):
+        inputs, y, weight = _seen_in(inputs, keep), y[keep], weight[keep]
+    order, starts = _canonical_order(inputs, y, weight)
     first = order[starts]
     merged = np.add.reduceat(weight[order], starts) if len(starts) else weight[order]
-    kept = Inputs(inputs.schema, tuple(column[first] for column in columns))
+    kept = Inputs(inputs.schema, tuple(column[first] for column in inputs.columns))
     return Table(kept, y[first], merged)
+
+
+def _seen_in(inputs: Inputs, keep: Rows) -> Inputs:
+    """Return some rows with a schema that knows nothing of the others: no level, no gap."""
+    variables, columns = [], []
+    for variable, column in zip(inputs.schema.variables, inputs.columns, strict=True):
+        cells = column[keep]
+        if variable.kind == "category":
+            seen = np.unique(cells[cells >= 0])
+            levels = tuple(variable.levels[code] for code in seen)
+            cells = np.where(cells >= 0, np.searchsorted(seen, cells), cells).astype(np.int32)
+            known = replace(variable, levels=levels, has_missing=bool((cells < 0).any()))
+        else:
+            known = replace(variable, has_missing=bool(np.isnan(cells).any()))
+        variables.append(known)
+        columns.append(cells)
+    return Inputs(Schema(tuple(variables), inputs.schema.named), tuple(columns))
 
 
 def _check_weight(weight: Floats) -> None:

@@ -65,8 +65,8 @@ def mine_hug(
     ranking = np.lexsort((candidates.second, candidates.first, -worth))
     taken = select(book, candidates, ranking, budget)
     if order > 1:
-        gains = np.round(candidates.gain[taken], 12)
-        taken = taken[np.lexsort((np.arange(len(taken)), -worth[taken], -gains))]
+        ranking = np.lexsort((np.arange(len(taken)), -worth[taken], -candidates.gain[taken]))
+        taken = taken[ranking]
         taken = np.array(distinct_covers(book, candidates, taken, budget), np.int64)
     return tuple(book.column(int(candidates.first[r]), int(candidates.second[r])) for r in taken)
 
@@ -105,7 +105,7 @@ def item_utilities(book: ItemBook) -> Floats:
         _interval_utilities(book, c) if column.is_number else _level_utilities(book, c)
         for c, column in enumerate(book.columns)
     ]
-    raw = np.concatenate(parts)
+    raw = np.concatenate(parts).round(12)  # a correlation of 1e-17 is none
     return np.round(raw / raw.max(), 6) if raw.max() > 0 else raw
 
 

@@ -100,7 +100,8 @@ def _bin_count(column: SortedColumn) -> int:
     chosen, previous = BIN_COUNTS[0], 0.0
     for bins in BIN_COUNTS:
         positions = np.rint(np.arange(bins + 1) / bins * (column.total - 1))
-        gain = column.gain(np.unique(column.at(positions))[1:-1]) * BITS
+        # Rounded, because the last bit of a gain of nothing must not count as a gain.
+        gain = round(column.gain(np.unique(column.at(positions))[1:-1]) * BITS, 12)
         if previous > 0 and (gain - previous) / (previous + 1e-9) < ELBOW:
             break
         chosen, previous = bins, gain

@@ -99,7 +99,7 @@ def item_book(table: Table, columns: tuple[ItemColumn, ...]) -> ItemBook:
     cover = np.concatenate([np.zeros(0), *(_counts(c, table.weight) for c in columns)])
     events = np.concatenate([np.zeros(0), *(_counts(c, table.weight * table.y) for c in columns)])
     total, positive = table.total_weight, float((table.weight * table.y).sum())
-    gain = in_or_out_gain(cover, events, total, positive)
+    gain = np.round(in_or_out_gain(cover, events, total, positive), 12)
     number = np.arange(len(items))
     singles = Candidates(number, np.full(len(items), -1), cover, events, gain)
     return ItemBook(table, columns, items, owner, singles)
@@ -152,7 +152,7 @@ def _pairs_of(book: ItemBook, codes: NDArray[np.int32], kept: list[Ints], c: int
     k, a, b = np.nonzero((cells[..., 0] > 0) & (cells[..., 0] < table.total_weight))
     cover, events = cells[k, a, b, 0], cells[k, a, b, 1]
     total, positive = table.total_weight, float((table.weight * table.y).sum())
-    gain = in_or_out_gain(cover, events, total, positive)
+    gain = np.round(in_or_out_gain(cover, events, total, positive), 12)
     return Candidates(kept[c][a], number[k, b], cover, events, gain)
 
 

@@ -1,0 +1,170 @@
+import numpy as np
+import pytest
+
+from raw_tables import random_raw, same_bits
+from rpte.estimation.terms import Structure, TermSet, choose_terms, make_design
+from rpte.structure.tree import Branch, Split, Tree
+from rpte.vocabulary.build import ORIGINAL, VocabularySettings, build_vocabulary
+from rpte.vocabulary.columns import Level, Value
+
+POLICIES = ("paper", "separate", "strict", "component")
+
+
+@pytest.fixture(scope="module")
+def case():
+    """A vocabulary on six variables, two hand-made trees: on z0 and y1, and on x2."""
+    kinds = ["number", "category", "few", "two", "number", "skewed"]
+    table = random_raw(21, kinds, 120).table()
+    chosen = VocabularySettings("hug", 2, 15, 0.001, paper=False)
+    vocabulary = build_vocabulary(table, chosen)
+    inner = Branch(Split(Level("y1", ("a",))), 0, 1)
+    trees = (
+        Tree(Branch(Split(Value("z0"), 0.1, True), inner, 2)),
+        Tree(Branch(Split(Value("x2"), 0.5, False), 0, 1)),
+    )
+    codes = np.array([tree.apply(table.inputs) for tree in trees], np.int32)
+    used = tuple(
+        frozenset(j for j, c in enumerate(vocabulary.columns) if c in (s.column for s in t.splits))
+        for t in trees
+    )
+    rng = np.random.default_rng(0)
+    scores = np.cumsum(rng.normal(size=(3, table.n_rows)), axis=0)
+    return table, Structure(vocabulary, trees, codes, used, scores)
+
+
+def leaf_covers(structure, n_trees):
+    covers = [
+        codes == k for codes in structure.leaf_codes[:n_trees] for k in range(codes.max() + 1)
+    ]
+    return {side.tobytes() for c in covers for side in (c, ~c)}
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("n_trees", [0, 1, 2])
+@pytest.mark.parametrize("paper", [True, False])
+def test_used_columns_and_repeated_leaves_are_left_out(case, policy, n_trees, paper):
+    table, structure = case
+    vocabulary = structure.vocabulary
+    terms = choose_terms(table, structure, n_trees, policy, 6, paper)
+    assert terms.trees == structure.trees[:n_trees]
+    used = set().union(*structure.used[:n_trees])
+    said = leaf_covers(structure, n_trees)
+    expected = []
+    for j, column in enumerate(vocabulary.columns):
+        repeats = column.binary and (vocabulary.values[:, j] > 0).tobytes() in said
+        if not repeats and (policy == "component" or j not in used):
+            expected.append(j)
+    found = terms.direct.tolist()
+    assert found == sorted(found)
+    assert set(found) <= set(expected)
+    owned = {s for tree in terms.trees for s in tree.sources}
+    sources = [set(vocabulary.columns[j].sources) for j in expected]
+    if policy == "paper":
+        assert found == expected
+    elif policy == "separate":
+        assert found == [j for j, s in zip(expected, sources, strict=True) if not s & owned]
+    elif policy == "strict":
+        taken = [vocabulary.columns[j].sources for j in found if vocabulary.block[j] != ORIGINAL]
+        raw = {vocabulary.columns[j].sources for j in found if vocabulary.block[j] == ORIGINAL}
+        flat = [s for sources in (*taken, *raw) for s in sources]
+        assert len(flat) == len(set(flat))
+        assert not owned & set(flat)
+    else:
+        assert {j for j, s in zip(expected, sources, strict=True) if len(s) == 1} <= set(found)
+
+
+def test_some_column_repeats_a_leaf(case):
+    _, structure = case
+    said = leaf_covers(structure, 2)
+    vocabulary = structure.vocabulary
+    level = next(j for j, c in enumerate(vocabulary.columns) if c == Value("x2"))
+    assert level in structure.used[1]
+    assert len(said) == 2 * 3 + 2  # a tree of two leaves says two sets only
+
+
+def test_a_column_equal_to_a_leaf_is_said_once():
+    raw = random_raw(4, ["two", "number"], 60, gaps=False)
+    table = raw.table()
+    vocabulary = build_vocabulary(table, VocabularySettings("original", 1, 5, 0.001, paper=False))
+    assert [c.text for c in vocabulary.columns] == ["y1", "z0 is no"]
+    rest = Branch(Split(Value("y1"), 0.0), 1, 2)
+    tree = Tree(Branch(Split(Level("z0", ("yes",))), 0, rest))  # a leaf is all but "z0 is no"
+    codes = tree.apply(table.inputs)[None]
+    structure = Structure(vocabulary, (tree,), codes, (frozenset(),), np.zeros((2, table.n_rows)))
+    for policy in ("paper", "component"):
+        assert choose_terms(table, structure, 1, policy, 6, paper=False).direct.tolist() == [0]
+        assert choose_terms(table, structure, 0, policy, 6, paper=False).direct.tolist() == [0, 1]
+
+
+def test_two_source_terms_enter_by_standardised_gradient(case):
+    table, structure = case
+    vocabulary = structure.vocabulary
+    score = structure.scores[0]
+    p = 1 / (1 + np.exp(-score))
+    curvature = table.weight * p * (1 - p)
+
+    def gradient(j):
+        z = vocabulary.standardised(np.array([j]))[:, 0]
+        z = z - np.average(z, weights=curvature)
+        return abs((table.weight * (table.y - p)) @ z) / np.sqrt((curvature * z * z).sum())
+
+    order = sorted(range(len(vocabulary)), key=lambda j: (-gradient(j), vocabulary.columns[j].text))
+    expected, taken = [], set()
+    for j in order:  # strict without trees: the steepest column owns its sources
+        sources = set(vocabulary.columns[j].sources)
+        mates = [i for i in expected if set(vocabulary.columns[i].sources) & sources]
+        raw = vocabulary.block[j] == ORIGINAL
+        if not mates or (raw and all(vocabulary.block[i] == ORIGINAL for i in mates)):
+            expected.append(j)
+            taken |= sources
+    found = choose_terms(table, structure, 0, "strict", 6, paper=False)
+    assert found.direct.tolist() == sorted(expected)
+    assert taken
+
+
+def test_strict_in_the_paper_order_lets_patterns_and_pairs_go_first(case):
+    table, structure = case
+    vocabulary = structure.vocabulary
+    order = sorted(range(len(vocabulary)), key=lambda j: vocabulary.block[j] == ORIGINAL)
+    owner, expected = {}, []
+    for j in order:
+        sources = vocabulary.columns[j].sources
+        me = ("raw", *sources) if vocabulary.block[j] == ORIGINAL else ("own", j)
+        if all(owner.setdefault(s, me) == me for s in sources if s in owner) and all(
+            owner.get(s, me) == me for s in sources
+        ):
+            owner.update(dict.fromkeys(sources, me))
+            expected.append(j)
+    found = choose_terms(table, structure, 0, "strict", 6, paper=True)
+    assert found.direct.tolist() == sorted(expected)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_scores_are_the_sums_that_the_design_says(case, policy):
+    table, structure = case
+    terms = choose_terms(table, structure, 2, policy, 6, paper=False)
+    design = make_design(table, structure, terms)
+    assert terms.leaf_counts == (3, 2)
+    q = 5 + len(terms.direct)
+    assert design.penalty.tolist() == [1.0] * q
+    rng = np.random.default_rng(1)
+    coefficients = rng.normal(size=(3, q)) * (rng.random((3, q)) < 0.6)
+    intercept = rng.normal(size=3)
+    one_hot = [
+        codes == k for codes, n in zip(design.leaf_codes, (3, 2), strict=True) for k in range(n)
+    ]
+    matrix = np.column_stack([*np.array(one_hot, float), *design.direct.T])
+    expected = intercept + matrix @ coefficients.T
+    np.testing.assert_allclose(
+        terms.score(table.inputs, intercept, coefficients), expected, atol=1e-10
+    )
+    assert same_bits(design.y, table.y)
+    assert not np.isnan(design.direct).any()
+
+
+def test_no_terms_score_the_intercept(case):
+    table, structure = case
+    terms = TermSet(structure.vocabulary, (), np.zeros(0, np.intp))
+    found = terms.score(table.inputs, np.array([0.5, -1.0]), np.zeros((2, 0)))
+    assert found.shape == (table.n_rows, 2)
+    assert (found == [0.5, -1.0]).all()

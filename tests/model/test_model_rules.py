@@ -1,0 +1,102 @@
+"""The rule table against pandas."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fit_tables import mixed_case
+from rpte import RPTEClassifier
+
+CASE = mixed_case()
+COLUMNS = (
+    "component tree term conditions sources inspection_units support event_rate coefficient "
+    "odds_ratio"
+)
+
+
+@pytest.fixture(scope="module", params=[None, "healthy"])
+def classifier(request):
+    return CASE.fit(RPTEClassifier(l1=0.015, max_leaves=6, positive=request.param))
+
+
+def test_the_frame_has_one_row_per_active_term(classifier):
+    rules = classifier.rules_
+    assert isinstance(rules, pd.DataFrame)
+    assert list(rules.columns) == COLUMNS.split()
+    assert rules["term"].is_unique
+    assert len(rules) == classifier.audit().mu > 3
+    assert rules["inspection_units"].sum() == classifier.audit().miu
+    assert (rules["coefficient"] != 0).all()
+    leaves = rules[rules["tree"] != ""]
+    assert len(leaves)
+    assert (leaves["term"].str.split(".").str[0] == leaves["tree"]).all()
+    assert rules["term"][rules["tree"] == ""].str.startswith("D").all()
+
+
+def test_odds_ratios_are_those_of_the_coefficients(classifier):
+    rules = classifier.rules_
+    np.testing.assert_allclose(rules["odds_ratio"], np.exp(rules["coefficient"]))
+
+
+def test_support_and_event_rates_are_those_of_the_table(classifier):
+    event = CASE.y == classifier.model_.classes[classifier.model_.positive]
+    for rule in classifier.rules_.itertuples():
+        rows = rows_of_rule(rule.conditions)
+        weight = CASE.weight[rows]
+        assert rule.support == pytest.approx(weight.sum())
+        assert rule.event_rate == pytest.approx(np.average(event[rows], weights=weight))
+
+
+def rows_of_rule(text):
+    """Return where a rule's conditions hold, from its text alone, with pandas."""
+    if text.startswith("slope of "):
+        formula = text.split(" of ")[1].split(" from ")[0].replace("|", "")
+        return CASE.X.eval(formula).notna().to_numpy()
+    marked = text.replace(" and known", "&known").replace("not (", "not_(")
+    return np.all([condition_rows(part) for part in split_top(marked)], axis=0)
+
+
+def split_top(text):
+    """Split at the " and " that stand outside of parentheses."""
+    parts, depth, start = [], 0, 0
+    for i, letter in enumerate(text):
+        depth += (letter == "(") - (letter == ")")
+        if depth == 0 and text.startswith(" and ", i):
+            parts.append(text[start:i])
+            start = i + 5
+    return [*parts, text[start:]]
+
+
+def condition_rows(text):
+    missing_holds = text.endswith(" (or missing)")
+    text = text.removesuffix(" (or missing)")
+    if text.startswith("not_("):
+        return ~np.all([condition_rows(part) for part in split_top(text[5:-1])], axis=0)
+    known = text.endswith("&known")
+    text = text.removesuffix("&known")
+    name = next(n for n in CASE.X if n in text.replace("|", " ").split() or f"|{n}" in text)
+    column = CASE.X[name]
+    if text.endswith((" is missing", " is present")):
+        return (column.isna() == text.endswith("missing")).to_numpy()
+    if " is " in text or " in {" in text:
+        return level_rows(text, column, missing_holds, known)
+    return number_rows(text, missing_holds)
+
+
+def level_rows(text, column, missing_holds, known):
+    listed = text.split("{")[1][:-1].split(", ") if "{" in text else [text.split()[-1]]
+    inside = column.astype(str).isin(listed) & column.notna()
+    negated = " not in " in text or " is not " in text
+    held = (~inside if negated else inside) & (column.notna() if negated else True)
+    assert not (known and missing_holds)
+    return (held | column.isna() if missing_holds else held).to_numpy()
+
+
+def number_rows(text, missing_holds):
+    for name in CASE.X:
+        text = text.replace(f"|{name}", f"abs({name}").replace(f"{name}|", f"{name})")
+    held = CASE.X.eval(text).to_numpy()
+    if not missing_holds:
+        return held
+    gone = CASE.X[[n for n in CASE.X if n in text]].isna().any(axis=1).to_numpy()
+    return held | gone

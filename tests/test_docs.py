@@ -1,0 +1,38 @@
+"""Every example in a docstring runs, and every public object has one."""
+
+import doctest
+import pkgutil
+from importlib import import_module
+
+import pytest
+
+import rpte
+
+MODULES = [info.name for info in pkgutil.walk_packages(rpte.__path__, "rpte.")]
+
+
+def examples(module):
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    return [test for test in finder.find(module) if test.examples]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_of_a_module(name):
+    outcome = doctest.testmod(import_module(name))
+    assert outcome.failed == 0
+    assert outcome.attempted == sum(len(t.examples) for t in examples(import_module(name)))
+
+
+@pytest.mark.parametrize("name", ["RPTEClassifier", "load", "audit_load"])
+def test_public_objects_show_how_they_are_used(name):
+    home = import_module(getattr(rpte, name).__module__)
+    assert f"{home.__name__}.{name}" in [test.name for test in examples(home)]
+
+
+def test_the_walk_finds_the_folders():
+    assert {"rpte.model.file", "rpte.kernels.growth", "rpte.cli.demo"} <= set(MODULES)
+
+
+@pytest.mark.parametrize("name", ["rpte", *MODULES])
+def test_modules_say_what_they_are_for(name):
+    assert (import_module(name).__doc__ or "").strip().endswith((".", ")", "`"))

@@ -1,0 +1,110 @@
+"""What a production machine needs: numpy and the standard library."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import rpte
+from fit_tables import mixed_case
+
+SOURCE = str(Path(rpte.__file__).parents[1])
+HEAVY = (
+    "numba",
+    "sklearn",
+    "pandas",
+    "scipy",
+    "narwhals",
+    "joblib",
+    "threadpoolctl",
+    "typer",
+    "rich",
+)
+
+BLOCKED = """
+import sys
+sys.path.insert(0, {source!r})
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {heavy!r}:
+            raise ImportError(f"{{name}} is blocked")
+sys.meta_path.insert(0, Refuse())
+"""
+
+
+def run(code):
+    """Run code in a fresh interpreter in which heavy packages cannot be imported."""
+    script = BLOCKED.format(source=SOURCE, heavy=HEAVY) + code
+    return subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+
+
+def test_the_block_works():
+    for name in HEAVY:
+        assert f"{name} is blocked" in run(f"import {name}").stderr
+
+
+def test_importing_the_package_needs_nothing_heavy():
+    done = run("import rpte; rpte.load, rpte.Model, rpte.audit_load, rpte.AuditLoad; print('fine')")
+    assert done.stdout == "fine\n", done.stderr
+
+
+def test_the_estimator_is_what_needs_them():
+    assert "is blocked" in run("import rpte; rpte.RPTEClassifier").stderr
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    case = mixed_case()
+    classifier = case.fit(rpte.RPTEClassifier(l1=0.01, ownership="paper"))
+    folder = tmp_path_factory.mktemp("stored")
+    classifier.save(folder / "model.json")
+    rows = case.X.astype(object).where(case.X.notna(), None)
+    table = {name: list(rows[name]) for name in rows}
+    (folder / "rows.json").write_text(
+        json.dumps([table, case.y.tolist(), case.weight.tolist()], default=float)
+    )
+    return folder, classifier, case
+
+
+def test_a_stored_model_works_with_numpy_alone(stored):
+    folder, classifier, case = stored
+    done = run(f"""
+import json, rpte
+X, y, weight = json.load(open({str(folder / "rows.json")!r}))
+model = rpte.load({str(folder / "model.json")!r})
+print(json.dumps({{
+    "score": model.score(X).tolist(),
+    "probability": model.predict_proba(X).tolist(),
+    "class": model.predict(X).tolist(),
+    "explained": [e.score for e in model.explain(X)],
+    "mean": [e.intercept for e in model.explain(X, reference="mean")][:1],
+    "checks": [c.holds for c in model.verify(X, y, weight)],
+    "load": [rpte.audit_load(model, X).iiu, model.audit().miu],
+    "summary": model.summary(),
+    "rules": len(model.rules()),
+}}))
+model.save({str(folder / "again.json")!r})
+""")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["score"] == found["explained"] == classifier.model_.score(case.X).tolist()
+    assert found["probability"] == classifier.predict_proba(case.X).tolist()
+    assert found["class"] == classifier.predict(case.X).tolist()
+    assert len(found["checks"]) == 8
+    assert all(found["checks"])
+    assert found["load"] == [classifier.audit(case.X).iiu, classifier.audit().miu]
+    assert found["summary"] == classifier.summary()
+    assert found["rules"] == len(classifier.rules_)
+    assert (folder / "again.json").read_text() == (folder / "model.json").read_text()
+
+
+def test_every_public_name_resolves():
+    for name in rpte.__all__:
+        assert getattr(rpte, name).__name__ == name
+        assert name in dir(rpte)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        rpte.nothing  # noqa: B018

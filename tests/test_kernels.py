@@ -1,0 +1,84 @@
+"""How kernels are compiled and announced, and the threads of a fit."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rpte
+from rpte.kernels.compile import worker_threads
+
+SOURCE = str(Path(rpte.__file__).parents[1])
+FIT = """
+import json, logging, sys
+import numpy as np
+logging.basicConfig(level=logging.INFO, format="%(name)s: %(message)s")
+from rpte import RPTEClassifier
+from rpte.model.file import to_dict
+rng = np.random.default_rng(0)
+X = rng.normal(size=(60, 3)).round(1)
+X[:5, 2] = np.nan
+y = (X[:, 0] + X[:, 1] * (X[:, 0] > 0) + rng.normal(size=60) > 0).astype(int)
+settings = dict(l1="4/n", budget=5, max_leaves=4, {more})
+print(json.dumps(to_dict(RPTEClassifier(**settings).fit(X, y).model_)))
+"""
+ANNOUNCED = "rpte: rpte compiles its kernels on first use"
+
+
+def fit(more="", **environment):
+    """Fit a small table in a fresh interpreter; return what it logged and the model's file."""
+    env = {**os.environ, "PYTHONPATH": SOURCE, **environment}
+    code = FIT.replace("{more}", more)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stderr, done.stdout
+
+
+def test_the_first_compile_is_announced_once_and_a_cached_one_is_not(tmp_path):
+    log, model = fit(NUMBA_CACHE_DIR=str(tmp_path))
+    assert log.count(ANNOUNCED) == 1
+    assert log.count("rpte: ") == 1
+    again, same = fit(NUMBA_CACHE_DIR=str(tmp_path))
+    assert ANNOUNCED not in again
+    assert same == model
+
+
+def test_compiled_kernels_compute_what_their_source_says():
+    compiled, plain = fit(), fit(NUMBA_DISABLE_JIT="1")
+    assert ANNOUNCED not in plain[0]
+    assert '"trees": [{' in compiled[1]
+    assert_close(json.loads(plain[1]), json.loads(compiled[1]))
+
+
+def assert_close(a, b):
+    """Compare two model files: equal but for the last bits of what exp and log round."""
+    if isinstance(a, dict):
+        assert a.keys() == b.keys()
+        for key in a.keys() - {"hash"}:
+            assert_close(a[key], b[key])
+    elif isinstance(a, list):
+        assert len(a) == len(b)
+        for left, right in zip(a, b, strict=True):
+            assert_close(left, right)
+    else:
+        assert a == (pytest.approx(b, rel=1e-8, abs=1e-9) if isinstance(b, float) else b)
+
+
+@pytest.mark.parametrize(
+    ("n_jobs", "workers"), [(None, None), (1, None), (3, 3), (-1, os.cpu_count())]
+)
+def test_worker_threads(n_jobs, workers):
+    with worker_threads(n_jobs) as pool:
+        if workers is None or workers == 1:
+            assert pool is None
+            return
+        assert pool._max_workers == workers
+        assert list(pool.map(np.sqrt, [1.0, 4.0])) == [1.0, 2.0]
+    with pytest.raises(RuntimeError):
+        pool.submit(int)
