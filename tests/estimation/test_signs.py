@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from designs import one_hot, random_design, tree_design
+from designs import make_design, one_hot, random_design, tree_design
 from glum import GeneralizedLinearRegressor
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -164,6 +164,22 @@ def test_paths_are_certified(seed, l1_ratio):
     for fit in path(design, lambda_grid(design, l1_ratio, length=25), l1_ratio):
         assert_certified(design, fit)
         assert fit.objective == pytest.approx(solve(design, fit.l1, l1_ratio).objective, rel=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_nearly_equal_columns_of_opposite_signs(seed):
+    """The optimum is far out, at about 1e4, where one exact step at a time does not get."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(200, 5))
+    y = (x[:, 0] + rng.normal(size=200) > 0).astype(float)
+    codes = [np.digitize(x[:, j], [-0.5, 0.5]) for j in (1, 0)]
+    near = rng.normal(size=(200, 1)) + 1e-5 * rng.normal(size=(200, 40))
+    design = with_signs(make_design(codes, near, y), 1)
+    top = lambda_max(design)
+    fit = solve(design, 1e-5 * top)
+    assert fit.converged
+    assert (design.sign * fit.coefficients >= 0).all()
+    assert kkt(design, fit) <= min(1e-6 * top, 1e-3 * fit.l1)
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -99,29 +99,34 @@ def minimise_quadratic(
     for _ in range(ROUNDS):
         if gram_descent(gram, slope, theta, up, down, scale, tolerance, SWEEPS) <= tolerance:
             break
-        change = _support_step(gram, slope, theta, penalty.threshold)
-        slope += gram @ change
+        # To the end: a term that came in too early would stop every first step at once.
+        while _support_step(gram, slope, theta, penalty.threshold):
+            pass
     return theta
 
 
-def _support_step(gram: Vector, slope: Vector, theta: Vector, threshold: Vector) -> Vector:
-    """Move `theta` in place to the minimum over its support and signs, or to the first zero."""
-    before = theta.copy()
+def _support_step(gram: Vector, slope: Vector, theta: Vector, threshold: Vector) -> bool:
+    """Move `theta` to the minimum over its support and signs, or to the first zero on the way.
+
+    `theta` and `slope` change in place. True when a term became zero, so that the support shrank.
+    """
     support = np.flatnonzero(theta)
     if support.size == 0:
-        return before
+        return False
     here = theta[support]
     pull = slope[support] + threshold[support] * np.sign(here)
     direction = _newton_direction(gram[np.ix_(support, support)], pull, threshold[support])
     with np.errstate(divide="ignore", invalid="ignore"):
         crossing = np.where(direction * here < 0, -here / direction, np.inf)
     first = int(np.argmin(crossing))
+    shrinks = bool(crossing[first] <= 1.0)
     there = here + min(1.0, float(crossing[first])) * direction
-    if crossing[first] <= 1.0:
+    if shrinks:
         there[first] = 0.0
     # Terms that reach zero together must not pass it by a rounding error.
     theta[support] = np.where(np.sign(there) == np.sign(here), there, 0.0)
-    return theta - before
+    slope += gram[:, support] @ (theta[support] - here)
+    return shrinks
 
 
 def _newton_direction(gram: Vector, pull: Vector, threshold: Vector) -> Vector:
