@@ -237,7 +237,8 @@ class RPTEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.classes_ = np.unique(labels)
         if len(self.classes_) == 1:
             raise InputError(
-                f"y holds one class only, {_plain(self.classes_[0])!r}; a classifier needs rows of two"
+                f"y holds one class only, {_plain(self.classes_[0])!r}; a classifier needs rows of "
+                "two"
             )
         if len(self.classes_) > 2:
             raise InputError(
@@ -253,7 +254,8 @@ class RPTEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         found = np.flatnonzero(self.classes_ == self.positive)
         if not len(found):
             raise InputError(
-                f"positive={self.positive!r} is not a class; the classes are {self.classes_.tolist()}"
+                f"positive={self.positive!r} is not a class; the classes are "
+                f"{self.classes_.tolist()}"
             )
         return int(found[0])
 

@@ -69,7 +69,9 @@ def _labels(model: Model, y: Any, n_rows: int) -> Floats:
         raise InputError(f"y has shape {labels.shape}, X has {n_rows} rows; give one label per row")
     strange = ~np.isin(labels, np.array(model.classes))
     if strange.any():
-        raise InputError(f"y holds {labels[strange].tolist()[0]!r}; the model's classes are {model.classes}")
+        raise InputError(
+            f"y holds {labels[strange].tolist()[0]!r}; the model's classes are {model.classes}"
+        )
     return np.asarray(labels == model.classes[model.positive], np.float64)
 
 
