@@ -30,7 +30,7 @@ def _zero_one(rng, n):
 
 
 def _huge(rng, n):
-    return rng.normal(size=n).round(1) * 1e300
+    return (rng.normal(size=n) / 4).round(2).clip(-1, 1) * 1e300  # the largest allowed
 
 
 def _constant(rng, n):

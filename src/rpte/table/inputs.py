@@ -1,23 +1,27 @@
 """From any table to typed columns, with numpy alone.
 
-A number becomes float64 with NaN for missing; a category becomes int32 codes into the schema's
-levels, `MISSING` for a missing cell and `UNSEEN` for a level that training did not have.
+A number becomes float64 with NaN where there is none; a category becomes int32 codes into the
+schema's levels, `MISSING` for a missing cell and `UNSEEN` for a level that training did not have. A
+number with special codes has both: NaN as its value, and the code of its special level.
 """
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.errors import InputError
+from rpte.errors import InputError, RPTEWarning
 from rpte.table.schema import Schema, Variable
 
 MISSING = -1
 UNSEEN = -2
+LARGEST = 1e300  # beyond it sums and squares overflow; such numbers are codes for missing
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -33,10 +37,13 @@ class Inputs:
     schema : Schema
     columns : tuple of arrays, each of shape (n_rows,)
         In schema order: float64 for numbers, int32 codes for categories.
+    specials : mapping from position to int32 array of shape (n_rows,)
+        For each number with special codes: the special level of each row, `MISSING` for none.
     """
 
     schema: Schema
     columns: tuple[Array, ...]
+    specials: Mapping[int, Codes] = field(default_factory=dict)
 
     @property
     def n_rows(self) -> int:
@@ -46,31 +53,46 @@ class Inputs:
     def __getitem__(self, name: str) -> Array:
         return self.columns[self.schema.position(name)]
 
+    def codes(self, name: str) -> Codes:
+        """Return the level of each row: a category's, or a number's special code."""
+        position = self.schema.position(name)
+        if self.schema.variables[position].kind == "category":
+            return self.columns[position]
+        return self.specials[position]
+
     def is_missing(self, name: str) -> NDArray[np.bool_]:
-        """Return which rows have no value for the variable `name`."""
-        column = self[name]
-        return np.isnan(column) if column.dtype.kind == "f" else column == MISSING
+        """Return which rows have no value for the variable `name`, not even a special code."""
+        position = self.schema.position(name)
+        column = self.columns[position]
+        if column.dtype.kind != "f":
+            return np.asarray(column == MISSING)
+        empty = np.isnan(column)
+        special = self.specials.get(position)
+        return empty if special is None else empty & (special == MISSING)
 
-    def head(self, count: int) -> Inputs:
-        """Return the first rows."""
-        return Inputs(self.schema, tuple(column[:count] for column in self.columns))
-
-    def level_code(self, name: str, level: str) -> int:
-        """Return the code of a level of the category `name`."""
-        return self.schema[name].levels.index(level)
+    def take(self, rows: NDArray[Any] | slice) -> Inputs:
+        """Return some rows."""
+        columns = tuple(column[rows] for column in self.columns)
+        return Inputs(self.schema, columns, {p: c[rows] for p, c in self.specials.items()})
 
 
 def read_inputs(X: Any, schema: Schema) -> Inputs:
     """Read the schema's columns from a mapping, a 2-D array, or a table with columns by name."""
     if isinstance(X, Inputs):
         return X
+    columns: list[Array] = []
+    specials: dict[int, Codes] = {}
     raw = columns_of(X, schema)
-    typed = tuple(
-        as_number(column, v.name) if v.kind == "number" else as_codes(column, v)
-        for column, v in zip(raw, schema.variables, strict=True)
-    )
-    check_shapes(schema.names, typed)
-    return Inputs(schema, typed)
+    check_shapes(schema.names, raw)
+    for position, (column, variable) in enumerate(zip(raw, schema.variables, strict=True)):
+        if variable.kind == "category":
+            columns.append(as_codes(column, variable))
+        elif variable.levels:
+            numbers, specials[position] = as_number_or_special(column, variable)
+            columns.append(numbers)
+        else:
+            columns.append(as_number(column, variable.name))
+    return Inputs(schema, tuple(columns), specials)
 
 
 def check_shapes(names: Sequence[str], columns: Sequence[Array]) -> None:
@@ -93,11 +115,24 @@ def columns_of(X: Any, schema: Schema) -> list[Array]:
                 f"the table lacks {len(absent)} of the model's {len(schema)} columns: "
                 f"{absent[:10]}; add or rename them"
             )
+        _warn_extra(names, schema)
         return [as_array(X[names[name]]) for name in schema.names]
     if names is not None:
         return _by_position([as_array(X[key]) for key in names.values()], schema)
     matrix = as_matrix(X)
     return _by_position(list(matrix.T), schema)
+
+
+def _warn_extra(names: Mapping[str, Any], schema: Schema) -> None:
+    known = set(schema.names)
+    extra = [name for name in names if name not in known]
+    if extra:
+        warnings.warn(
+            f"the table has {len(extra)} columns that the model does not know, such as "
+            f"{extra[:3]}; they are ignored (drop them to silence this)",
+            RPTEWarning,
+            stacklevel=2,
+        )
 
 
 def _by_position(columns: list[Array], schema: Schema) -> list[Array]:
@@ -160,48 +195,117 @@ def is_absent(value: Any) -> bool:
     return isinstance(value, (float, np.floating)) and bool(value != value)
 
 
+def distinct(column: Array) -> tuple[list[Any], NDArray[np.intp]]:
+    """Return the distinct cells of a column and, for each row, which of them it holds."""
+    if column.dtype.kind in "biufUS":
+        values, inverse = np.unique(column, return_inverse=True)
+        return values.tolist(), inverse.reshape(-1)
+    numbers: dict[Any, int] = {}
+    try:
+        places = [numbers.setdefault(cell, len(numbers)) for cell in column]
+    except TypeError:  # a list, a dict or a set in a cell
+        cell = next(cell for cell in column if type(cell).__hash__ is None)
+        raise _strange(cell) from None
+    return list(numbers), np.array(places, np.intp)
+
+
+def _strange(cell: Any, where: str = "") -> TypeError:
+    return TypeError(
+        f"argument must be a string or a real number, not '{type(cell).__name__}'{where}; give "
+        "numbers, text or missing cells"
+    )
+
+
 def as_number(column: Array, name: str) -> Floats:
     """Return a numeric column as float64, -0.0 as 0.0 and NaN where missing; refuse infinities."""
     if column.dtype.kind in "fiub":
         numbers = column.astype(np.float64) + 0.0
     elif column.dtype.kind == "c":
         raise InputError(f"Complex data not supported: column '{name}' is complex; pass real parts")
+    elif column.dtype.kind in "mM":
+        raise InputError(f"column '{name}' is a number but holds dates or durations; convert them")
     else:
-        numbers = np.array([_cell_number(v, name, i) for i, v in enumerate(column)], np.float64)
-    infinite = np.flatnonzero(np.isinf(numbers))
+        cells, inverse = distinct(column)
+        numbers = np.array([_cell_number(cell, name) for cell in cells], np.float64)[inverse]
+    infinite = np.flatnonzero(np.abs(numbers) > LARGEST)
     if len(infinite):
         raise InputError(
-            f"column '{name}' holds {len(infinite)} infinite values (infinity; first at row "
-            f"{infinite[0]}); replace them or set them missing"
+            f"column '{name}' holds {len(infinite)} values beyond {LARGEST:g} (infinity included; "
+            f"first at row {infinite[0]}: {numbers[infinite[0]]}); replace them or set them missing"
         )
     return numbers
 
 
-def _cell_number(value: Any, name: str, row: int) -> float:
-    if is_absent(value):
-        return float("nan")
-    if isinstance(value, str):
-        raise InputError(
-            f"could not convert string to float: column '{name}' is a number but row {row} holds "
-            f"the text {value!r}; clean the column, or make it a category"
-        )
-    if not isinstance(value, (int, float, np.number, np.bool_)) and not hasattr(value, "__float__"):
-        raise TypeError(
-            f"float() argument must be a string or a real number, not '{type(value).__name__}' "
-            f"(column '{name}', row {row}); give numbers, text or missing cells"
-        )
-    return float(value) + 0.0
+def as_number_or_special(column: Array, variable: Variable) -> tuple[Floats, Codes]:
+    """Return the numbers of a column, NaN where a cell is missing or special, and special codes."""
+    index = {level: code for code, level in enumerate(variable.levels)}
+    cells, inverse = distinct(column)
+    codes = np.array([_special_code(cell, index) for cell in cells], np.int32)
+    ordinary = [None if code >= 0 else cell for code, cell in zip(codes, cells, strict=True)]
+    numbers = as_number(np.array([*ordinary, None], dtype=object)[:-1], variable.name)
+    return numbers[inverse], codes[inverse]
+
+
+def _special_code(cell: Any, index: Mapping[str, int]) -> int:
+    return MISSING if is_absent(cell) else index.get(special_text(cell), MISSING)
+
+
+def special_text(cell: Any) -> str:
+    """Return the name of a special code; a text that spells a number is that number.
+
+    Examples
+    --------
+    >>> special_text(-9.0), special_text(" -9.0"), special_text("n/a")
+    ('-9', '-9', 'n/a')
+    """
+    number = parse_number(cell) if isinstance(cell, str) else None
+    return level_text(cell if number is None else number)
+
+
+def _cell_number(cell: Any, name: str) -> float:
+    if is_absent(cell):
+        return math.nan
+    if isinstance(cell, str):
+        number = parse_number(cell)
+        if number is None:
+            raise InputError(
+                f"could not convert string to float: column '{name}' is a number but holds the "
+                f"text {cell!r}; clean the column, name the text in special_values, or make the "
+                "column a category"
+            )
+        return number
+    if not isinstance(cell, (int, float, np.number, np.bool_)) and not hasattr(cell, "__float__"):
+        raise _strange(cell, f" in column '{name}'")
+    return float(cell) + 0.0
+
+
+def parse_number(text: str) -> float | None:
+    """Return the number that a text spells, None if it spells none.
+
+    A text with a leading zero such as ``02139`` is a code, not a number.
+
+    Examples
+    --------
+    >>> parse_number(" 3.50"), parse_number("02139"), parse_number("n/a")
+    (3.5, None, None)
+    """
+    stripped = text.strip()
+    if len(stripped) > 1 and stripped[0] == "0" and stripped[1].isdigit():
+        return None
+    try:
+        number = float(stripped)
+    except ValueError:
+        return None
+    return number + 0.0 if math.isfinite(number) and "_" not in stripped else None
 
 
 def as_codes(column: Array, variable: Variable) -> Codes:
     """Return the level codes of a category column; `MISSING` and `UNSEEN` where they apply."""
     index = {level: code for code, level in enumerate(variable.levels)}
-    if column.dtype.kind in "biuf":
-        values, inverse = np.unique(column, return_inverse=True)
-        codes = [MISSING if is_absent(v) else index.get(level_text(v), UNSEEN) for v in values]
-        return np.array(codes, np.int32)[inverse.reshape(-1)]
-    codes = [MISSING if is_absent(v) else index.get(level_text(v), UNSEEN) for v in column]
-    return np.array(codes, np.int32).reshape(-1)
+    unknown = len(variable.levels) - 1 if variable.pooled else UNSEEN
+    cells, inverse = distinct(column)
+    codes = [MISSING if is_absent(c) else index.get(level_text(c), unknown) for c in cells]
+    return np.array(codes, np.int32)[inverse]
 
 
 def level_text(value: Any) -> str:

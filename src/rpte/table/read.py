@@ -2,98 +2,189 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import datetime
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.errors import InputError
+from rpte.errors import InputError, RPTEWarning
 from rpte.table.inputs import (
+    Codes,
     Inputs,
     as_array,
     as_codes,
     as_matrix,
     as_number,
+    as_number_or_special,
     check_shapes,
     column_names,
+    distinct,
     is_absent,
     level_text,
+    parse_number,
+    special_text,
 )
 from rpte.table.schema import Kind, Schema, Variable
 
 Array = NDArray[Any]
+Specials = Mapping[str, Sequence[Any]]
+TIMES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64)
 
 
-def read_training(X: Any) -> Inputs:
+def read_training(X: Any, specials: Specials | None = None) -> Inputs:
     """Read a training table and learn its schema.
 
     Parameters
     ----------
     X : data frame (pandas, polars, pyarrow, ...), mapping from name to 1-D array, or 2-D array
+    specials : mapping from name to codes, optional
+        Special codes of numbers, which become levels next to the numeric range.
 
     Returns
     -------
     Inputs
         Typed columns, with the schema that predictions are checked against.
     """
-    names, columns, kinds = _split(X)
-    variables, typed = [], []
-    for name, column, kind in zip(names, columns, kinds, strict=True):
-        variable, values = _learn(name, column, kind)
+    names, columns, declared = _split(X)
+    check_shapes(names, columns)
+    wanted = _special_levels(specials or {}, names)
+    variables: list[Variable] = []
+    typed: list[Array] = []
+    special_codes: dict[int, Codes] = {}
+    for position, (name, column) in enumerate(zip(names, columns, strict=True)):
+        levels = wanted.get(name, ())
+        kind = declared[position] or _kind(name, column, levels)
+        variable, values, codes = _learn(name, column, kind, levels)
         variables.append(variable)
         typed.append(values)
-    check_shapes(names, typed)
+        if codes is not None:
+            special_codes[position] = codes
     schema = Schema(tuple(variables), named=column_names(X) is not None)
-    return Inputs(schema, tuple(typed))
+    return Inputs(schema, tuple(typed), special_codes)
 
 
-def _split(X: Any) -> tuple[list[str], list[Array], list[Kind]]:
-    """Return names, raw columns and kinds of any table."""
+def _special_levels(specials: Specials, names: list[str]) -> dict[str, tuple[str, ...]]:
+    if not isinstance(specials, Mapping):
+        raise InputError(f"special_values={specials!r}; it must map names of columns to codes")
+    unknown = [name for name in specials if str(name) not in names]
+    if unknown:
+        raise InputError(f"special_values names {unknown[:5]}, which are not columns of the table")
+    levels = {str(name): _codes(str(name), specials[name]) for name in specials}
+    for name, codes in levels.items():
+        if not codes or len(set(codes)) < len(codes):
+            raise InputError(
+                f"special_values[{name!r}] is {list(codes)}; list each code once, at least one"
+            )
+    return levels
+
+
+def _codes(name: str, codes: Any) -> tuple[str, ...]:
+    if isinstance(codes, (str, Mapping)) or not isinstance(codes, Iterable):
+        raise InputError(f"special_values[{name!r}] is {codes!r}; it must be a list of codes")
+    return tuple(special_text(code) for code in codes)
+
+
+def _split(X: Any) -> tuple[list[str], list[Array], list[Kind | None]]:
+    """Return names, raw columns and the kinds that the table declares (None: see the cells)."""
     keys = column_names(X)
     if keys is None:
-        matrix = as_matrix(X)
-        columns = list(matrix.T)
-        return [f"x{i}" for i in range(len(columns))], columns, [_array_kind(c) for c in columns]
-    if isinstance(X, Mapping):
-        columns = [as_array(column) for column in X.values()]
-        return list(keys), columns, [_array_kind(c) for c in columns]
-    frame = nw.from_native(X, eager_only=True)
+        columns = list(as_matrix(X).T)
+        return [f"x{i}" for i in range(len(columns))], columns, [None] * len(columns)
+    nameless = [place for place, name in enumerate(keys) if not name.strip()]
+    if nameless:
+        raise InputError(
+            f"the columns at places {nameless[:10]} have an empty name; name them, so that rules "
+            "can speak of them"
+        )
     columns = [as_array(X[key]) for key in keys.values()]
-    kinds = [_frame_kind(frame.schema[k], c) for k, c in zip(frame.columns, columns, strict=True)]
+    if isinstance(X, Mapping):
+        return list(keys), columns, [None] * len(columns)
+    frame = nw.from_native(X, eager_only=True)
+    kinds = [_declared_kind(dtype) for dtype in frame.schema.values()]
     return list(keys), columns, kinds
 
 
-def _frame_kind(dtype: Any, column: Array) -> Kind:
-    """Kind of a data frame's column by its declared type; by its cells where that says nothing."""
+def _declared_kind(dtype: Any) -> Kind | None:
+    """Kind that a data frame's column type settles; text and objects are judged by their cells."""
     if dtype.is_numeric():
         return "number"
-    if dtype in (nw.Boolean, nw.String, nw.Categorical, nw.Enum):
-        return "category"
-    return _array_kind(column)
+    return "category" if dtype in (nw.Boolean, nw.Categorical, nw.Enum) else None
 
 
-def _array_kind(column: Array) -> Kind:
-    """Kind of a numpy column: by dtype, and by its cells for object columns."""
+def _kind(name: str, column: Array, specials: tuple[str, ...]) -> Kind:
+    """Kind of a column by its numpy type, or by its cells."""
     if column.dtype.kind in "fiuc":
         return "number"
-    if column.dtype.kind in "bUS":
+    if column.dtype.kind == "b":
         return "category"
     if column.dtype.kind in "mM":
-        raise InputError(
-            f"a column holds dates or durations ({column.dtype}); turn them into numbers, such as "
-            "days since a reference date, before fitting"
+        raise _dates(name)
+    cells = [c for c in distinct(column)[0] if not is_absent(c) and special_text(c) not in specials]
+    if any(isinstance(c, TIMES) or type(c).__name__ == "Period" for c in cells):  # pandas
+        raise _dates(name)
+    texts = [c for c in cells if isinstance(c, str)]
+    if len(texts) == len(cells) and cells:
+        return _kind_of_texts(name, texts, bool(specials))
+    if texts or any(isinstance(c, (bool, np.bool_)) for c in cells):
+        if not all(isinstance(c, (bool, np.bool_)) for c in cells):
+            _warn_mixed(name, cells, texts)
+        return "category"
+    return "number"
+
+
+def _kind_of_texts(name: str, texts: list[str], with_specials: bool) -> Kind:
+    """Read a text column as numbers only if every cell spells one."""
+    if any(parse_number(text) is None for text in texts):
+        return "category"
+    if not with_specials:
+        warnings.warn(
+            f"column '{name}' is text but each of its {len(texts)} distinct cells spells a number; "
+            "it is read as a number (make it a categorical column to keep its cells as levels)",
+            RPTEWarning,
+            stacklevel=2,
         )
-    texts = any(isinstance(v, (str, bool, np.bool_)) for v in column if not is_absent(v))
-    return "category" if texts else "number"
+    return "number"
 
 
-def _learn(name: str, column: Array, kind: Kind) -> tuple[Variable, Array]:
-    """Return the variable and its typed training values."""
+def _warn_mixed(name: str, cells: list[Any], texts: list[str]) -> None:
+    other = next(cell for cell in cells if not isinstance(cell, str))
+    if isinstance(other, Real) and texts:
+        warnings.warn(
+            f"column '{name}' mixes text ({texts[0]!r}) and numbers ({other!r}); it is read as a "
+            "category of their texts (clean it, or name the text in special_values)",
+            RPTEWarning,
+            stacklevel=2,
+        )
+
+
+def _dates(name: str) -> InputError:
+    return InputError(
+        f"column '{name}' holds dates or durations; turn them into numbers, such as days since a "
+        "reference date, before fitting"
+    )
+
+
+def _learn(
+    name: str, column: Array, kind: Kind, specials: tuple[str, ...]
+) -> tuple[Variable, Array, Codes | None]:
+    """Return the variable, its typed training values and its special codes."""
+    if kind == "number" and specials:
+        variable = Variable(name, "number", specials)
+        numbers, codes = as_number_or_special(column, variable)
+        missing = bool((np.isnan(numbers) & (codes < 0)).any())
+        return Variable(name, "number", specials, missing), numbers, codes
     if kind == "number":
         numbers = as_number(column, name)
-        return Variable(name, "number", (), bool(np.isnan(numbers).any())), numbers
-    levels = tuple(sorted({level_text(v) for v in column if not is_absent(v)}))
-    codes = as_codes(column, Variable(name, "category", levels))
-    return Variable(name, "category", levels, bool((codes < 0).any())), codes
+        return Variable(name, "number", (), bool(np.isnan(numbers).any())), numbers, None
+    if specials:
+        raise InputError(
+            f"special_values names '{name}', which is a category; its levels are special already"
+        )
+    levels = tuple(sorted({level_text(c) for c in distinct(column)[0] if not is_absent(c)}))
+    values = as_codes(column, Variable(name, "category", levels))
+    return Variable(name, "category", levels, bool((values < 0).any())), values, None

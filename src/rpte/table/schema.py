@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Kind = Literal["number", "category"]
+OTHER = "(other)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,29 +21,35 @@ class Variable:
     kind : {"number", "category"}
         Booleans are categories with the levels ``False`` and ``True``.
     levels : tuple of str
-        The training levels of a category, sorted; empty for a number.
+        The training levels of a category, sorted.
+        A number's special codes (text, or numbers as text) stand here too: levels of their own
+        next to the numeric range.
     has_missing : bool
         Whether training rows had missing cells here.
+    pooled : bool
+        Whether the last level, ``OTHER``, stands for the category's rare levels, and so for levels
+        never seen.
     """
 
     name: str
     kind: Kind
     levels: tuple[str, ...] = ()
     has_missing: bool = False
+    pooled: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return the variable as plain JSON values."""
         record: dict[str, Any] = {"name": self.name, "kind": self.kind}
-        if self.kind == "category":
-            record["levels"] = list(self.levels)
+        record["levels"] = list(self.levels)
         record["has_missing"] = self.has_missing
+        record["pooled"] = self.pooled
         return record
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Variable:
         """Rebuild a variable from `to_dict`."""
-        levels = tuple(record.get("levels", ()))
-        return cls(record["name"], record["kind"], levels, record["has_missing"])
+        levels = tuple(record["levels"])
+        return cls(record["name"], record["kind"], levels, record["has_missing"], record["pooled"])
 
 
 @dataclass(frozen=True, slots=True)

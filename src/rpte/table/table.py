@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rpte.errors import InputError
 from rpte.table.inputs import Inputs
+from rpte.table.levels import KEEP_ALL, WEIGHT_SLACK, PoolingRule, settle_schema
 from rpte.table.schema import Schema
 
 Floats = NDArray[np.float64]
@@ -31,11 +32,14 @@ class Table:
     y : array of shape (n,)
         1.0 for the positive class.
     weight : array of shape (n,)
+    part : int array of shape (n,) or None
+        What kept equal rows apart: the group of each row, or its place in the user's splits.
     """
 
     inputs: Inputs
     y: Floats
     weight: Floats
+    part: NDArray[np.int64] | None = None
 
     @property
     def schema(self) -> Schema:
@@ -54,38 +58,37 @@ class Table:
 
     def take(self, rows: Rows) -> Table:
         """Return the table of some rows, in their order."""
-        columns = tuple(column[rows] for column in self.inputs.columns)
-        return Table(Inputs(self.schema, columns), self.y[rows], self.weight[rows])
+        part = None if self.part is None else self.part[rows]
+        return Table(self.inputs.take(rows), self.y[rows], self.weight[rows], part)
 
 
-def make_table(inputs: Inputs, y: Floats, weight: Floats) -> Table:
-    """Merge rows of equal content and label, drop rows of weight zero, put the rest in order."""
+def make_table(
+    inputs: Inputs,
+    y: Floats,
+    weight: Floats,
+    rule: PoolingRule = KEEP_ALL,
+    part: NDArray[np.int64] | None = None,
+) -> Table:
+    """Merge rows of equal content and label, drop rows of weight zero, put the rest in order.
+
+    Parameters
+    ----------
+    inputs : Inputs
+    y, weight : (n,)
+    rule : PoolingRule
+        Which levels of a category are pooled as rare.
+    part : (n,), optional
+        Rows of different parts are never merged.
+    """
     _check_weight(weight)
     keep = np.flatnonzero(weight > 0)
-    if len(keep) < len(weight):
-        inputs, y, weight = _seen_in(inputs, keep), y[keep], weight[keep]
-    order, starts = _canonical_order(inputs, y, weight)
+    y, weight = y[keep], weight[keep]
+    inputs = settle_schema(inputs.take(keep), weight, rule)
+    part = np.zeros(len(keep), np.int64) if part is None else part[keep]
+    order, starts = _canonical_order(inputs, y, weight, part)
     first = order[starts]
     merged = np.add.reduceat(weight[order], starts) if len(starts) else weight[order]
-    kept = Inputs(inputs.schema, tuple(column[first] for column in inputs.columns))
-    return Table(kept, y[first], merged)
-
-
-def _seen_in(inputs: Inputs, keep: Rows) -> Inputs:
-    """Return some rows with a schema that knows nothing of the others: no level, no gap."""
-    variables, columns = [], []
-    for variable, column in zip(inputs.schema.variables, inputs.columns, strict=True):
-        cells = column[keep]
-        if variable.kind == "category":
-            seen = np.unique(cells[cells >= 0])
-            levels = tuple(variable.levels[code] for code in seen)
-            cells = np.where(cells >= 0, np.searchsorted(seen, cells), cells).astype(np.int32)
-            known = replace(variable, levels=levels, has_missing=bool((cells < 0).any()))
-        else:
-            known = replace(variable, has_missing=bool(np.isnan(cells).any()))
-        variables.append(known)
-        columns.append(cells)
-    return Inputs(Schema(tuple(variables), inputs.schema.named), tuple(columns))
+    return Table(inputs.take(first), y[first], merged, part[first])
 
 
 def _check_weight(weight: Floats) -> None:
@@ -97,40 +100,51 @@ def _check_weight(weight: Floats) -> None:
     total, rows = float(weight.sum()), int((weight > 0).sum())
     if rows == 0:
         raise InputError("every sample weight is zero; give at least two rows a positive weight")
-    if total < rows / 10:
+    if total < rows / 10 * (1 - WEIGHT_SLACK):
         raise InputError(
             f"sample_weight sums to {total:g} over {rows} rows with a positive weight; supports "
             "and penalties count weight, so rescale the weights to a mean near 1"
         )
 
 
-def _canonical_order(inputs: Inputs, y: Floats, weight: Floats) -> tuple[Rows, Rows]:
-    """Return row order by content and where each run of equal (content, label) starts."""
+def _canonical_order(
+    inputs: Inputs, y: Floats, weight: Floats, part: NDArray[np.int64]
+) -> tuple[Rows, Rows]:
+    """Return row order by content and where each run of equal (content, label, part) starts."""
     hashes = row_hashes(inputs)
-    order = np.lexsort((weight, y, hashes))
-    same = (hashes[order][1:] == hashes[order][:-1]) & (y[order][1:] == y[order][:-1])
+    order = np.lexsort((weight, part, y, hashes))
+    same = _same_as_next(order, hashes, y, part)
     pairs = np.flatnonzero(same)
-    if not _equal_rows(inputs, order[pairs], order[pairs + 1]):
-        keys = [weight, y, *(_words(column) for column in inputs.columns)]
-        order = np.lexsort(tuple(keys))
-        same = (y[order][1:] == y[order][:-1]) & np.all(
-            [_words(c)[order][1:] == _words(c)[order][:-1] for c in inputs.columns], axis=0
-        )
+    words = [_words(inputs, position) for position in range(len(inputs.columns))]
+    if not all(bool((w[order[pairs]] == w[order[pairs + 1]]).all()) for w in words):
+        # Two contents share a hash: sort by the contents themselves.
+        order = np.lexsort((weight, part, y, *words))
+        same = _same_as_next(order, *words, y, part)
     starts = np.flatnonzero(np.concatenate([[True], ~same])) if len(y) else np.zeros(0, np.intp)
     return order, starts
 
 
-def _equal_rows(inputs: Inputs, a: Rows, b: Rows) -> bool:
-    """Tell whether rows that share a hash really are equal (they are, short of a collision)."""
-    return all(bool((_words(c[a]) == _words(c[b])).all()) for c in inputs.columns)
+def _same_as_next(order: Rows, *keys: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return, for each row in order but the last, whether the next one has the same keys."""
+    same = np.ones(max(len(order) - 1, 0), bool)
+    for key in keys:
+        ordered = key[order]
+        same &= ordered[1:] == ordered[:-1]
+    return same
 
 
-def _words(column: NDArray[Any]) -> Words:
-    """Return 64-bit words that are equal exactly where cells are equal, missing included."""
-    if column.dtype.kind == "f":
-        canonical = np.where(np.isnan(column), np.nan, column)
-        return canonical.view(np.uint64)
-    return column.astype(np.int64).view(np.uint64)
+def _words(inputs: Inputs, position: int) -> Words:
+    """Return 64-bit words that are equal exactly where cells are equal, missing included.
+
+    Levels and special codes are hashed by name, so that their coding does not matter.
+    """
+    variable, column = inputs.schema.variables[position], inputs.columns[position]
+    names = np.array([*map(_text_hash, variable.levels), *NO_LEVEL], np.uint64)
+    if variable.kind == "category":
+        return names[column]  # codes -1 and -2 reach the last two entries
+    words = np.where(np.isnan(column), np.nan, column).view(np.uint64)
+    special = inputs.specials.get(position)
+    return words if special is None else np.where(special >= 0, names[special], words)
 
 
 def row_hashes(inputs: Inputs) -> Words:
@@ -138,16 +152,19 @@ def row_hashes(inputs: Inputs) -> Words:
     total = np.zeros(inputs.n_rows, np.uint64)
     for position, variable in enumerate(inputs.schema.variables):
         key = variable.name if inputs.schema.named else str(position)
-        words = _words(inputs.columns[position])
-        if variable.kind == "category":
-            table = np.array([_text_hash(t) for t in (*variable.levels, "", "\0")], np.uint64)
-            words = table[inputs.columns[position]]  # codes -1 and -2 reach the last two entries
-        total += _mix(words ^ np.uint64(_text_hash(key)))
+        total += _mix(_words(inputs, position) ^ np.uint64(_text_hash(key)))
     return _mix(total)
 
 
 def _text_hash(text: str) -> int:
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+    return _hash(text.encode(errors="surrogatepass"))
+
+
+def _hash(content: bytes) -> int:
+    return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "little")
+
+
+NO_LEVEL = _hash(b"\xff"), _hash(b"\xfe")  # unseen, missing: bytes that no text has
 
 
 def _mix(words: Words) -> Words:

@@ -1,0 +1,166 @@
+"""Which rows inner validation holds out: by content, by group, or by the user's own splitter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.errors import InputError
+from rpte.table.table import Table
+
+Ints = NDArray[np.int64]
+Rows = NDArray[np.intp]
+Fold = tuple[Rows, Rows]
+
+FOLDS = 5
+LARGE = 20_000
+SAMPLE = 60_000
+TRAIN, TEST = 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """How a table is split for inner validation.
+
+    Parameters
+    ----------
+    count : int
+        Number of folds where the table is split by content or by group.
+    part : (n,) or None
+        What keeps equal rows apart: each row's group, or its roles in the user's splits.
+    roles : (splits, parts) or None
+        For the user's splits: 1 where a part trains, 2 where it is held out.
+    """
+
+    count: int = FOLDS
+    part: Ints | None = None
+    roles: NDArray[np.int8] | None = None
+
+    @property
+    def by(self) -> str:
+        """What decides which rows stay together: their content, groups, or the user's splits."""
+        if self.roles is not None:
+            return "splits"
+        return "content" if self.part is None else "groups"
+
+    def folds(self, table: Table) -> list[Fold]:
+        """Return training and held-out rows; folds that train on one class only are left out.
+
+        Above 20,000 distinct rows one fold is enough, and without groups a sample of 60,000 rows:
+        the first, which content has put in a random order. The user's own splits are all used.
+        None are returned where all held-out rows are of one class: they could not tell a model that
+        is too sure of it.
+        """
+        if self.roles is not None and table.part is not None:
+            roles = self.roles[:, table.part]
+            found = [(np.flatnonzero(r == TRAIN), np.flatnonzero(r == TEST)) for r in roles]
+        else:
+            found = self._own_folds(table)
+        kept = [(a, b) for a, b in found if len(b) and _both(table.y[a])]
+        held_out = [table.y[b] for _, b in kept]
+        return kept if held_out and _both(np.concatenate(held_out)) else []
+
+    def _own_folds(self, table: Table) -> list[Fold]:
+        large = table.n_rows > LARGE
+        if self.part is None:
+            rows = np.arange(min(table.n_rows, SAMPLE if large else table.n_rows))
+            fold = _by_content(table.y[rows], self.count)
+        else:
+            rows, fold = np.arange(table.n_rows), _by_group(table, self.count)
+        numbers = range(1 if large else int(fold.max(initial=-1)) + 1)
+        return [(rows[fold != f], rows[fold == f]) for f in numbers]
+
+
+def _both(y: NDArray[np.float64]) -> bool:
+    return bool(0 < y.sum() < len(y))
+
+
+def make_validation(cv: Any, X: Any, y: Any, groups: Any) -> Validation:
+    """Return how to split, from the parameters `cv` and `groups`.
+
+    Parameters
+    ----------
+    cv : None, int, splitter with a `split` method, or iterable of (train, test) positions
+    X, y : what was passed to `fit`
+    groups : (n,) labels, or None
+    """
+    labels = None if groups is None else _group_numbers(groups, len(y))
+    if cv is None or isinstance(cv, Integral):
+        count = FOLDS if cv is None else int(cv)
+        if isinstance(cv, bool) or count < 2:
+            raise InputError(f"cv={cv!r}; give at least 2 folds, a splitter, or a list of splits")
+        return Validation(count, labels)
+    if isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
+        raise InputError(f"cv={cv!r}; it must be None, a number of folds, a splitter or splits")
+    splits = cv.split(X, y, groups) if hasattr(cv, "split") else cv
+    return _from_splits([_positions(split, len(y)) for split in splits], len(y))
+
+
+def _positions(split: Any, n_rows: int) -> Fold:
+    """Return a split as positions of training and held-out rows; masks are positions too."""
+    sides = [np.asarray(side) for side in split]
+    masks = [side.dtype == np.bool_ and side.shape == (n_rows,) for side in sides]
+    sides = [np.flatnonzero(s) if mask else s for s, mask in zip(sides, masks, strict=True)]
+    if len(sides) != 2 or any(s.ndim != 1 or (s.size and s.dtype.kind not in "iu") for s in sides):
+        raise InputError("cv has a split that is no pair (train, test) of row positions")
+    train, test = (s.astype(np.intp) for s in sides)
+    both = np.concatenate([train, test])
+    outside = both[(both < 0) | (both >= n_rows)]
+    if outside.size:
+        raise InputError(f"cv has a split with row {outside[0]}; X has rows 0 to {n_rows - 1}")
+    return train, test
+
+
+def _group_numbers(groups: Any, n_rows: int) -> Ints:
+    labels = np.asarray(groups)
+    if labels.shape != (n_rows,):
+        raise InputError(
+            f"groups has shape {labels.shape}; give one group for each of {n_rows} rows"
+        )
+    texts = labels.astype(str) if labels.dtype.kind == "O" else labels
+    return np.unique(texts, return_inverse=True)[1].astype(np.int64).reshape(-1)
+
+
+def _from_splits(splits: list[Fold], n_rows: int) -> Validation:
+    """Number the rows by their roles, so that equal rows with equal roles may be merged."""
+    if not splits:
+        raise InputError("cv gives no splits; give at least one (train, test) pair")
+    roles = np.zeros((len(splits), n_rows), np.int8)
+    for role, (train, test) in zip(roles, splits, strict=True):
+        if np.intersect1d(train, test).size:
+            raise InputError("cv has a split whose training and held-out rows overlap")
+        role[train] = TRAIN
+        role[test] = TEST
+    kinds, part = np.unique(roles, axis=1, return_inverse=True)
+    return Validation(len(splits), part.astype(np.int64).reshape(-1), kinds)
+
+
+def _by_content(y: NDArray[np.float64], count: int) -> Ints:
+    """Deal the rows of each class out over the folds; rows stand in a content-made random order."""
+    fold = np.empty(len(y), np.int64)
+    for label in (0.0, 1.0):
+        rows = np.flatnonzero(y == label)
+        fold[rows] = np.arange(len(rows)) % count
+    return fold
+
+
+def _by_group(table: Table, count: int) -> Ints:
+    """Deal whole groups out, heaviest first, to the fold that stays most even in both classes."""
+    assert table.part is not None
+    numbers, group = np.unique(table.part, return_inverse=True)
+    classes = np.stack(
+        [np.bincount(group, table.weight * (table.y == label)) for label in (0.0, 1.0)], axis=1
+    )
+    share = classes / np.maximum(classes.sum(axis=0), 1e-300)
+    filled = np.zeros((min(count, len(numbers)), 2))
+    chosen = np.empty(len(numbers), np.int64)
+    for g in np.lexsort((numbers, -share.sum(axis=1))):
+        cost = ((filled + share[g]) ** 2 - filled**2).sum(axis=1)
+        chosen[g] = int(np.argmin(np.round(cost, 12)))
+        filled[chosen[g]] += share[g]
+    return chosen[group]

@@ -1,0 +1,142 @@
+"""What a model file says of its training table: counts, a hash, and a profile of each column.
+
+The hash ignores container, row order and the coding of levels, and treats a weight as repetition:
+the same table gives the same hash however it is passed. Numpy and the standard library only, since
+`verify` computes it again wherever a model can be loaded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.table.inputs import Inputs
+from rpte.table.table import row_hashes
+
+Floats = NDArray[np.float64]
+Profile = Literal["safe", "full", "none"]
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+SMALL = 5
+TOO_SMALL, HIDDEN = "<5", "hidden"
+WEIGHT_DIGITS = 9  # sums of weights are rounded differently in different orders
+
+
+def fingerprint(
+    inputs: Inputs, y: Floats, weight: Floats, labels: Sequence[Any], profile: Profile
+) -> dict[str, Any]:
+    """Return the fingerprint of a training table as plain JSON values.
+
+    Parameters
+    ----------
+    inputs : Inputs
+        Rows under the model's schema.
+    y : (n,)
+        1.0 for the positive class.
+    weight : (n,)
+        Class factors included; rows of weight zero do not count.
+    labels : the two classes, the positive one second
+    profile : {"safe", "full", "none"}
+        "safe" hides counts under 5 and exact extremes; "none" leaves the profile out.
+    """
+    counted = np.flatnonzero(weight > 0)
+    inputs, y, weight = inputs.take(counted), y[counted], weight[counted]
+    distinct, digest = table_hash(inputs, y, weight, labels)
+    return {
+        "rows": float(weight.sum()),
+        "distinct_rows": distinct,
+        "sha256": digest,
+        "profile": None if profile == "none" else _profile(inputs, weight, profile == "full"),
+    }
+
+
+def table_hash(inputs: Inputs, y: Floats, weight: Floats, labels: Sequence[Any]) -> tuple[int, str]:
+    """Return the number of distinct (row, label) and the SHA-256 of them with their weights."""
+    hashes = row_hashes(inputs)
+    order = np.lexsort((weight, y, hashes))
+    hashes, y, weight = hashes[order], y[order], weight[order]
+    new = np.concatenate([[True], (hashes[1:] != hashes[:-1]) | (y[1:] != y[:-1])])
+    starts = np.flatnonzero(new[: len(hashes)])
+    sums = np.add.reduceat(weight, starts) if len(starts) else weight
+    # By class, not by which of them is called positive.
+    names = [json.dumps(label) for label in labels]
+    digest = hashlib.sha256(json.dumps(sorted(names)).encode())
+    rows = hashes[starts].tolist(), y[starts].tolist(), sums.tolist()
+    for row, label, total in zip(*rows, strict=True):
+        digest.update(f"\n{row:016x} {names[int(label)]} {total:.{WEIGHT_DIGITS}g}".encode())
+    return len(starts), digest.hexdigest()
+
+
+def _profile(inputs: Inputs, weight: Floats, full: bool) -> list[dict[str, Any]]:
+    return [_column(inputs, name, weight, full) for name in inputs.schema.names]
+
+
+def _column(inputs: Inputs, name: str, weight: Floats, full: bool) -> dict[str, Any]:
+    """Return the profile of one variable; counts are weights, as everywhere."""
+    variable, total = inputs.schema[name], float(weight.sum())
+    missing = float(weight[inputs.is_missing(name)].sum())
+    cells = _level_counts(inputs, name, weight)
+    values, sums = _values(inputs, name, weight)
+    shown = _hidden([missing, *cells.values(), float(sums.sum())], full)
+    return {
+        "name": name,
+        "kind": variable.kind,
+        "missing": shown[0] if isinstance(shown[0], str) else missing / total,
+        "distinct": len(values) + sum(count > 0 for count in cells.values()),
+        "quantiles": _quantiles(values, sums, full) if variable.kind == "number" else None,
+        "extremes": [float(values[0]), float(values[-1])] if full and len(values) else None,
+        "levels": dict(zip(cells, shown[1:-1], strict=True)),
+    }
+
+
+def _level_counts(inputs: Inputs, name: str, weight: Floats) -> dict[str, float]:
+    levels = inputs.schema[name].levels
+    if not levels:
+        return {}
+    codes = inputs.codes(name)
+    known = codes >= 0
+    sums = np.bincount(codes[known], weight[known], minlength=len(levels))
+    return dict(zip(levels, sums.tolist(), strict=True))
+
+
+def _values(inputs: Inputs, name: str, weight: Floats) -> tuple[Floats, Floats]:
+    """Return the distinct numbers of a variable, ascending, with their weights."""
+    if inputs.schema[name].kind != "number":
+        return np.zeros(0), np.zeros(0)
+    present = ~np.isnan(inputs[name])
+    values, place = np.unique(inputs[name][present], return_inverse=True)
+    sums: Floats = np.bincount(place.reshape(-1), weight[present]).astype(np.float64)
+    return values, sums
+
+
+def _hidden(cells: list[float], full: bool) -> list[float | str]:
+    """Hide counts under 5; a single hidden one would follow from the rest, so it gets company."""
+    small = [0 < cell < SMALL for cell in cells]
+    if full or not any(small):
+        return list(cells)
+    shown: list[float | str] = [
+        TOO_SMALL if tiny else cell for tiny, cell in zip(small, cells, strict=True)
+    ]
+    others = [(cell, i) for i, cell in enumerate(cells) if cell >= SMALL]
+    if sum(small) == 1 and others:
+        shown[min(others)[1]] = HIDDEN
+    return shown
+
+
+def _quantiles(values: Floats, sums: Floats, full: bool) -> list[float | None] | None:
+    """Return the quantiles (inverted CDF); None for one that few rows lie beyond, or an extreme."""
+    if not len(values):
+        return None
+    below = np.cumsum(sums)
+    places = np.searchsorted(below, np.array(QUANTILES) * below[-1] * (1 - 1e-12))
+    found: list[float | None] = []
+    for place in places.tolist():
+        tail = min(below[place], below[-1] - below[place] + sums[place])
+        extreme = place in (0, len(values) - 1) or tail < SMALL
+        found.append(None if extreme and not full else float(values[place]))
+    return found

@@ -1,0 +1,284 @@
+"""Which rows inner validation holds out: by content, by group, by the user's splitter."""
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.model_selection import GroupKFold, StratifiedKFold, TimeSeriesSplit
+
+import rpte.folds as module
+from fit_tables import make_case, mixed_case
+from raw_tables import random_raw
+from rpte import InputError, RPTEClassifier
+from rpte.folds import FOLDS, Validation, make_validation
+from rpte.model.file import to_dict
+from rpte.table.read import read_training
+from rpte.table.table import make_table
+
+
+def table_of(raw, validation):
+    return make_table(read_training(raw.columns), raw.y, raw.weight, part=validation.part)
+
+
+def keys(table, rows):
+    """Return the content, label and part of some rows, as comparable values."""
+    columns = [np.where(np.isnan(c), 1e9, c) for c in map(np.float64, table.inputs.columns)]
+    return sorted(zip(*(c[rows].tolist() for c in (*columns, table.y)), strict=True))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 999), st.integers(2, 6), st.randoms(use_true_random=False))
+def test_folds_by_content_part_the_rows_and_forget_their_order(seed, count, random):
+    raw = random_raw(seed, ["few", "two", "number"], 60)
+    validation = make_validation(count, None, raw.y, None)
+    table = table_of(raw, validation)
+    folds = validation.folds(table)
+    assert len(folds) == count
+    held = np.concatenate([test for _, test in folds])
+    assert sorted(held) == list(range(table.n_rows))
+    for train, test in folds:
+        assert sorted([*train, *test]) == list(range(table.n_rows))
+    rows = list(range(60))
+    random.shuffle(rows)
+    turned = table_of(raw.take(np.array(rows)), validation)
+    for (_, one), (_, two) in zip(folds, validation.folds(turned), strict=True):
+        assert keys(table, one) == keys(turned, two)
+
+
+def test_classes_are_dealt_out_evenly():
+    raw = random_raw(1, ["number", "number"], 103)
+    validation = make_validation(None, None, raw.y, None)
+    table = table_of(raw, validation)
+    held = [test for _, test in validation.folds(table)]
+    assert len(held) == FOLDS
+    for label in (0.0, 1.0):
+        counts = [int((table.y[test] == label).sum()) for test in held]
+        assert max(counts) - min(counts) <= 1
+
+
+def test_equal_rows_are_one_row_and_so_in_one_fold():
+    raw = random_raw(2, ["few"], 80, gaps=False)
+    table = table_of(raw, make_validation(None, None, raw.y, None))
+    assert table.n_rows <= 10  # five values, two labels
+    assert table.total_weight == raw.weight.sum()
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 999), st.integers(2, 5), st.integers(2, 30))
+def test_groups_are_never_split(seed, count, n_groups):
+    raw = random_raw(seed, ["few", "number"], 80)
+    groups = np.random.default_rng(seed).integers(0, n_groups, 80)
+    validation = make_validation(count, None, raw.y, groups)
+    table = table_of(raw, validation)
+    folds = validation.folds(table)
+    for train, test in folds:
+        assert not set(table.part[train]) & set(table.part[test])
+        assert sorted([*train, *test]) == list(range(table.n_rows))
+    for (_, a), (_, b) in combinations(folds, 2):
+        assert not set(a) & set(b)
+    if n_groups >= 2 * count:
+        assert len(folds) == count
+
+
+def test_equal_rows_of_two_groups_stay_apart_and_of_one_group_are_merged():
+    columns = {"x": np.array([1.0, 1.0, 1.0, 2.0])}
+    validation = make_validation(2, None, np.ones(4), ["p", "q", "q", "q"])
+    table = make_table(read_training(columns), np.ones(4), np.ones(4), part=validation.part)
+    assert sorted(table.weight) == [1.0, 1.0, 2.0]
+
+
+def test_groups_are_spread_by_weight_of_both_classes():
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(50), 8)
+    raw = random_raw(0, ["number", "number"], 400)
+    y = (rng.random(400) < np.where(groups < 25, 0.2, 0.6)).astype(float)
+    validation = make_validation(5, None, y, groups)
+    table = make_table(read_training(raw.columns), y, np.ones(400), part=validation.part)
+    for label in (0.0, 1.0):
+        held = [table.weight[t][table.y[t] == label].sum() for _, t in validation.folds(table)]
+        assert max(held) < 1.2 * min(held)
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [
+        np.array(["b", "a", "c"] * 20), np.array(["b", "a", "c"] * 20, object),
+        pd.Series(["b", "a", "c"] * 20), pd.Categorical(["b", "a", "c"] * 20),
+        np.array([2, 1, 3] * 20), [2.0, 1.0, 3.0] * 20, pd.array([2, 1, 3] * 20, dtype="Int64"),
+    ],
+)  # fmt: skip
+def test_groups_of_any_kind_say_the_same(groups):
+    validation = make_validation(3, None, np.ones(60), groups)
+    assert validation.part.tolist() == [1, 0, 2] * 20
+
+
+def test_forward_splits_by_time_never_train_on_later_rows():
+    raw = random_raw(3, ["few", "two"], 90)  # few distinct rows: the same content early and late
+    splitter = TimeSeriesSplit(4)
+    validation = make_validation(splitter, raw.y, raw.y, None)
+    table = table_of(raw, validation)
+    expected = list(splitter.split(raw.y))
+    folds = validation.folds(table)
+    assert len(folds) == len(expected) == 4
+    for (train, test), (early, late) in zip(folds, expected, strict=True):
+        assert table.weight[train].sum() == raw.weight[early].sum()
+        assert table.weight[test].sum() == raw.weight[late].sum()
+        alone = make_table(read_training(raw.columns).take(early), raw.y[early], raw.weight[early])
+        assert set(keys(table, train)) == set(keys(alone, np.arange(alone.n_rows)))
+
+
+def test_a_splitter_sees_table_labels_and_groups():
+    case = mixed_case(60)
+    groups = np.repeat(np.arange(12), 5)
+    seen = {}
+
+    class Splitter:
+        def split(self, X, y, groups):
+            seen.update(X=X, y=y, groups=groups)
+            return StratifiedKFold(3).split(X, y)
+
+    validation = make_validation(Splitter(), case.X, case.y, groups)
+    assert seen["X"] is case.X
+    assert seen["groups"] is groups
+    assert validation.count == 3
+    assert validation.by == "splits"
+    assert make_validation(3, None, case.y, groups).by == "groups"
+    assert make_validation(3, None, case.y, None).by == "content"
+    by_group = make_validation(GroupKFold(3), case.X, case.y, groups)
+    for role in by_group.roles:
+        kinds = role[by_group.part]
+        assert all(len(set(kinds[groups == g])) == 1 for g in range(12))
+
+
+def test_lists_of_splits_and_masks_say_the_same():
+    y = np.array([0.0, 1.0] * 10)
+    half = np.arange(20) < 10
+    lists = make_validation([(range(10), range(10, 20)), (range(10, 20), range(10))], None, y, None)
+    masks = make_validation(((a, ~a) for a in (half, ~half)), None, y, None)
+    assert lists.roles.tolist() == masks.roles.tolist()
+    assert lists.part.tolist() == masks.part.tolist()
+
+
+def test_rows_of_no_split_are_left_out_of_validation():
+    y = np.array([0.0, 1.0] * 10)
+    validation = make_validation([(range(8), range(8, 12))], None, y, None)
+    table = make_table(read_training({"x": np.arange(20.0)}), y, np.ones(20), part=validation.part)
+    ((train, test),) = validation.folds(table)
+    assert sorted(table.inputs["x"][train]) == list(range(8))
+    assert sorted(table.inputs["x"][test]) == [8.0, 9.0, 10.0, 11.0]
+
+
+@pytest.mark.parametrize(
+    ("cv", "says"),
+    [
+        (1, "cv=1; give at least 2 folds"),
+        (0, "cv=0; give at least 2 folds"),
+        (True, "cv=True; give at least 2 folds"),
+        ("five", "cv='five'; it must be None, a number of folds, a splitter or splits"),
+        (2.5, r"cv=2.5; it must be None"),
+        ([], "cv gives no splits"),
+        ([(range(6), range(5, 10))], "training and held-out rows overlap"),
+        ([(range(6), [60])], "row 60; X has rows 0 to 59"),
+        ([(range(6), [-1])], "row -1; X has rows 0 to 59"),
+        ([(range(6), range(6, 9), [1])], "no pair"),
+        ([([0.5], [1.0])], "no pair"),
+    ],
+)
+def test_bad_splits_are_refused_with_the_rule(cv, says):
+    case = mixed_case(60)
+    with pytest.raises(InputError, match=says):
+        RPTEClassifier(cv=cv).fit(case.X, case.y)
+
+
+def test_bad_groups_are_refused():
+    case = mixed_case(60)
+    with pytest.raises(
+        InputError, match=r"groups has shape \(59,\); give one group for each of 60"
+    ):
+        RPTEClassifier().fit(case.X, case.y, groups=np.zeros(59))
+
+
+def test_folds_that_train_on_one_class_are_left_out():
+    y = np.array([0.0] * 10 + [1.0] * 10)
+    splits = [(range(10), range(10, 20)), (range(5, 15), [0, 1, 18, 19])]
+    validation = make_validation(splits, None, y, None)
+    table = make_table(read_training({"x": np.arange(20.0)}), y, np.ones(20), part=validation.part)
+    assert len(validation.folds(table)) == 1
+
+
+def test_held_out_rows_of_one_class_validate_nothing():
+    y = np.array([1.0] + [0.0] * 29)
+    table = make_table(read_training({"x": np.arange(30.0)}), y, np.ones(30))
+    assert Validation().folds(table) == []
+
+
+def test_large_tables_have_one_fold_of_a_sample(monkeypatch):
+    monkeypatch.setattr(module, "LARGE", 100)
+    monkeypatch.setattr(module, "SAMPLE", 150)
+    raw = random_raw(5, ["number", "number"], 400, gaps=False)
+    table = make_table(read_training(raw.columns), raw.y, raw.weight)
+    ((train, test),) = Validation().folds(table)
+    assert sorted([*train, *test]) == list(range(150))
+    assert len(test) == pytest.approx(30, abs=1)
+    groups = np.arange(400) // 10
+    validation = make_validation(None, None, raw.y, groups)
+    table = make_table(read_training(raw.columns), raw.y, raw.weight, part=validation.part)
+    ((train, test),) = validation.folds(table)
+    assert sorted([*train, *test]) == list(range(table.n_rows))
+    assert not set(table.part[train]) & set(table.part[test])
+    splits = make_validation([(range(300), range(300, 400))] * 3, None, raw.y, None)
+    table = make_table(read_training(raw.columns), raw.y, raw.weight, part=splits.part)
+    assert len(splits.folds(table)) == 3
+
+
+def leak(seed=0, n_groups=10, size=30):
+    """A column that tells the group, and labels that belong to groups: only rows leak."""
+    rng = np.random.default_rng(seed)
+    group = np.repeat(np.arange(n_groups), size)
+    label = group % 2
+    X = pd.DataFrame({"who": group + 0.0, "noise": rng.normal(size=len(group)).round(2)})
+    return X, label, group
+
+
+def test_groups_keep_the_model_from_learning_who_is_who():
+    X, y, group = leak()
+    by_row = RPTEClassifier().fit(X, y)
+    by_group = RPTEClassifier().fit(X, y, groups=group)
+    assert by_row.score(X, y) > 0.7
+    assert by_group.audit().mu == 0
+    turned = np.random.default_rng(1).permutation(len(y))
+    again = RPTEClassifier().fit(X.iloc[turned], y[turned], groups=group[turned])
+    assert to_dict(again.model_) == to_dict(by_group.model_)
+
+
+def test_the_splitter_decides_what_is_validated():
+    X, y, group = leak()
+    by_group = RPTEClassifier(cv=GroupKFold(5)).fit(X, y, groups=group)
+    assert by_group.audit().mu == 0
+    assert (
+        RPTEClassifier(cv=StratifiedKFold(5, shuffle=True, random_state=0)).fit(X, y).audit().mu > 0
+    )
+
+
+def test_a_splitter_of_content_folds_gives_the_model_of_content_folds():
+    """The user's splits and our own go through the same selection."""
+    case = make_case(4, ("number", "few", "two"), 70, clear=True)
+    inputs = read_training(case.X)
+    table = make_table(inputs, case.y.astype(float), case.weight)
+    row = {key: i for i, key in enumerate(map(tuple, as_rows(inputs, case.y)))}
+    place = np.array([row[tuple(key)] for key in as_rows(table.inputs, table.y)])
+    assert len(set(place)) == table.n_rows == len(case.y)  # no equal rows in this table
+    splits = [(place[a], place[b]) for a, b in Validation().folds(table)]
+    ours = to_dict(case.fit(RPTEClassifier()).model_)
+    theirs = to_dict(case.fit(RPTEClassifier(cv=splits)).model_)
+    assert ours["components"]
+    assert theirs["components"] == ours["components"]
+    assert theirs["training"]["selection"] == ours["training"]["selection"]
+
+
+def as_rows(inputs, y):
+    columns = [np.where(np.isnan(c), 1e9, c) for c in map(np.float64, inputs.columns)]
+    return np.column_stack([*columns, y]).tolist()
