@@ -2,32 +2,61 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.audit.bound import audit_bound
+from rpte.audit.bound import bound_under
 from rpte.audit.counting import is_active
+from rpte.estimation.monotone import Ties
 from rpte.estimation.ownership import components
 from rpte.estimation.terms import TermSet
+from rpte.model.certificate import monotone_certificate
 from rpte.model.model import Label, Model
 from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms
 from rpte.settings import Settings
+from rpte.structure.tree import Tree
+from rpte.table.fingerprint import fingerprint
 from rpte.table.table import Table
 
 Floats = NDArray[np.float64]
+TieGroups = tuple[Tree, list[int]]
 
 
 @dataclass(frozen=True, slots=True)
 class TrainedTerms:
-    """Terms with their coefficients, in the order of `Design`."""
+    """Terms with their coefficients, in the order of `Design`.
+
+    Parameters
+    ----------
+    terms : TermSet
+    leaf_codes : (M, n)
+    intercept : float
+    coefficients : (q,)
+    penalty : (q,), optional
+        Factors on the penalty; ones if None.
+    ties : Ties, optional
+        Leaves that share a coefficient.
+    """
 
     terms: TermSet
     leaf_codes: NDArray[np.int32]
     intercept: float
     coefficients: Floats
+    penalty: Floats | None = None
+    ties: Ties | None = None
+
+    def factors(self) -> Floats:
+        """Return the penalty factor of every term."""
+        return np.ones(len(self.coefficients)) if self.penalty is None else self.penalty
+
+    def groups(self, tree: int) -> NDArray[np.intp]:
+        """Return the tie group of each leaf of a tree."""
+        if self.ties is None:
+            return np.arange(self.terms.leaf_counts[tree])
+        return self.ties.group[tree]
 
 
 def assemble(
@@ -39,12 +68,14 @@ def assemble(
     record: dict[str, Any],
 ) -> Model:
     """Build the model that is stored: active terms only, in components that share no source."""
-    parts: list[TreeTerms | DirectTerm] = [*_trees(table, trained), *_direct(table, trained)]
+    trees, tied = _trees(table, trained)
+    parts: list[TreeTerms | DirectTerm] = [*trees, *_direct(table, trained)]
     groups = components([part.sources for part in parts])
     spread = [_spread(table, [parts[i] for i in group]) for group in groups]
     order = sorted(range(len(groups)), key=lambda g: (-spread[g], parts[groups[g][0]].sources))
     named = _named([[parts[i] for i in groups[g]] for g in order])
-    return Model(
+    labels = classes[1 - positive], classes[positive]
+    model = Model(
         schema=table.schema,
         classes=classes,
         positive=positive,
@@ -52,57 +83,85 @@ def assemble(
         components=named,
         ownership=settings.ownership,
         settings=settings.to_dict(),
-        bound=audit_bound(
-            table.schema,
-            trees=settings.max_trees,
-            leaves=settings.max_leaves,
-            depth=settings.max_depth,
-            budget=0 if settings.vocabulary == "original" else settings.budget,
-        ),
+        bound=bound_under(table.schema, settings.to_dict()),
         training={
             "rows": table.total_weight,
             "distinct_rows": table.n_rows,
             "events": float((table.weight * table.y).sum()),
+            "class_factors": [1.0, 1.0],
+            "ties": _ties(named, tied),
             "mean_contributions": _mean_contributions(table, named),
             **record,
         },
+        data=fingerprint(table.inputs, table.y, table.weight, labels, settings.profile),
     )
+    return replace(model, training={**model.training, "monotone": monotone_certificate(model)})
 
 
-def _trees(table: Table, trained: TrainedTerms) -> list[TreeTerms]:
-    """Return the trees that say something, subtrees without an active leaf drawn together."""
-    found, start = [], 0
-    for tree, codes in zip(trained.terms.trees, trained.leaf_codes, strict=True):
-        coefficients = trained.coefficients[start : start + tree.n_leaves]
+def _trees(table: Table, trained: TrainedTerms) -> tuple[list[TreeTerms], list[TieGroups]]:
+    """Return the trees that say something, and the tie group of each of their leaves.
+
+    Subtrees that say one thing are drawn together.
+    """
+    found, tied, start = [], [], 0
+    for t, (tree, codes) in enumerate(zip(trained.terms.trees, trained.leaf_codes, strict=True)):
+        rows = slice(start, start + tree.n_leaves)
         start += tree.n_leaves
-        idle = ~is_active(coefficients)
-        pruned, members = tree.merge_leaves(lambda leaf, idle=idle: bool(idle[leaf]))  # type: ignore[misc]
+        coefficients, factors = trained.coefficients[rows], trained.factors()[rows]
+        idle, group = ~is_active(coefficients), trained.groups(t)
+
+        def same(leaves: list[int], idle: Any = idle, group: Any = group) -> bool:
+            return bool(idle[leaves].all() or (group[leaves] == group[leaves[0]]).all())
+
+        pruned, members = tree.merge_leaves(same)
         if pruned is None:
             continue
-        leaves = tuple(_leaf(table, codes, coefficients, old) for old in members)
+        leaves = tuple(_leaf(table, codes, coefficients, factors, old) for old in members)
         found.append(TreeTerms("", pruned, leaves))
-    return found
+        tied.append((pruned, [int(group[old[0]]) for old in members]))
+    return found, tied
 
 
-def _leaf(table: Table, codes: NDArray[np.int32], coefficients: Floats, old: list[int]) -> Leaf:
+def _ties(named: tuple[Component, ...], tied: list[TieGroups]) -> list[list[str]]:
+    """Name the active leaves that share a coefficient because a monotone limit tied them."""
+    ties: list[list[str]] = []
+    for tree in (tree for component in named for tree in component.trees):
+        groups = next(groups for drawn, groups in tied if drawn is tree.tree)
+        names: dict[int, list[str]] = {}
+        for number, leaf in enumerate(tree.leaves):
+            if leaf.coefficient != 0:
+                names.setdefault(groups[number], []).append(tree.leaf_name(number))
+        ties += [members for members in names.values() if len(members) > 1]
+    return ties
+
+
+def _leaf(
+    table: Table,
+    codes: NDArray[np.int32],
+    coefficients: Floats,
+    factors: Floats,
+    old: list[int],
+) -> Leaf:
+    """Return the leaf that stands for some old ones; its penalty is the sum of theirs."""
     rows = np.isin(codes, old)
     coefficient = float(coefficients[old[0]]) if is_active(coefficients[old[0]]) else 0.0
-    return Leaf(coefficient, *_counts(table, rows))
+    return Leaf(coefficient, *_counts(table, rows), float(factors[old].sum()))
 
 
 def _direct(table: Table, trained: TrainedTerms) -> list[DirectTerm]:
     """Return the active direct terms, their coefficients in the user's units."""
     vocabulary, start = trained.terms.vocabulary, sum(trained.terms.leaf_counts)
     found = []
-    for coefficient, j in zip(trained.coefficients[start:], trained.terms.direct, strict=True):
+    for d, j in enumerate(trained.terms.direct):
+        coefficient = float(trained.coefficients[start + d])
         if not is_active(coefficient):
             continue
         column, values = vocabulary.columns[j], vocabulary.values[:, j]
         rows = values > 0 if column.binary else ~np.isnan(values)
-        scale = float(vocabulary.scale[j])
-        slope = float(coefficient) / scale
-        centre = float(vocabulary.centre[j])
-        found.append(DirectTerm("", column, slope, centre, scale, *_counts(table, rows)))
+        scale, centre = float(vocabulary.scale[j]), float(vocabulary.centre[j])
+        factor = float(trained.factors()[start + d])
+        counts = _counts(table, rows)
+        found.append(DirectTerm("", column, coefficient / scale, centre, scale, *counts, factor))
     return found
 
 
@@ -128,24 +187,12 @@ def _named(groups: list[list[TreeTerms | DirectTerm]]) -> tuple[Component, ...]:
         for part in group:
             if isinstance(part, TreeTerms):
                 n_trees += 1
-                trees.append(TreeTerms(f"T{n_trees}", part.tree, part.leaves))
+                trees.append(replace(part, name=f"T{n_trees}"))
             else:
                 n_direct += 1
-                direct.append(_with_name(part, f"D{n_direct}"))
+                direct.append(replace(part, name=f"D{n_direct}"))
         out.append(Component(f"C{number}", tuple(trees), tuple(direct)))
     return tuple(out)
-
-
-def _with_name(term: DirectTerm, name: str) -> DirectTerm:
-    return DirectTerm(
-        name,
-        term.column,
-        term.coefficient,
-        term.centre,
-        term.scale,
-        term.support,
-        term.events,
-    )
 
 
 def _mean_contributions(table: Table, named: tuple[Component, ...]) -> dict[str, float]:

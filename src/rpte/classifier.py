@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from rpte.errors import InputError
+from rpte.folds import make_validation
 from rpte.kernels import worker_threads
 from rpte.learn import learn
-from rpte.parameters import checked_settings
+from rpte.limits import Limits
+from rpte.parameters import checked_parameters, settings_for
 from rpte.table.inputs import Inputs, read_inputs
 from rpte.table.read import read_training
 from rpte.table.table import make_table
@@ -32,6 +37,10 @@ Floats = NDArray[np.float64]
 class RPTEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Residual Pattern Tree Ensemble: a classifier whose every prediction is a short sum of rules.
 
+    The first parameters, down to `profile`, are what a user sets; the others, from `vocabulary` on,
+    are for people who study the method. Each says what it does to accuracy and to audit load where
+    it does something.
+
     Parameters
     ----------
     ownership : {"component", "strict", "separate", "paper"}, default="component"
@@ -44,36 +53,55 @@ class RPTEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         model of single variables.
     positive : label, default=None
         The class that rules, explanations and summary speak of; ``classes_[1]`` if None.
+    limits : Limits, default=None
+        What the model may not do, by variable: monotone directions, excluded variables, slopes
+        only, which variables may meet in a component, penalty factors.
+    special_values : mapping from name to codes, default=None
+        Codes of a number that are no measurements (-9, "unknown"): levels of their own next to the
+        numeric range.
+    class_weight : mapping from label to weight, "balanced" or None, default=None
+        Factors on the weights of rows, by class: moves probabilities, hardly the audit load.
+    cv : int, splitter or iterable of (train, test), default=None
+        How inner validation splits rows; 5 folds by content, or by `groups`, if None.
     n_jobs : int, default=None
         Threads inside one fit; -1 for every core. The model does not depend on it.
+    profile : {"safe", "full", "none"}, default="safe"
+        What the model file tells of each training column beside the table's hash. "safe" hides
+        counts under 5 and exact extremes, "full" shows them, "none" leaves the profile out. No
+        effect on the model.
     vocabulary : {"hug", "frequent", "original"}, default="hug"
-        How patterns are mined: high utility gain, most frequent, or not at all.
+        How patterns are mined: high utility gain, most frequent, or not at all (fewer two-variable
+        terms, less accuracy where variables interact).
     pattern_order : {1, 2}, default=2
-        L: variables per pattern; pairs such as a * b are made only for 2.
+        L: variables per pattern; pairs such as a * b are made only for 2. With 1 every direct term
+        reads one variable: cheaper to audit.
     budget : int, default=50
         K: at most so many patterns, and at most so many pairs. Bounds the audit load.
     min_gain : float, default=0.001
-        G: information gain (nats) that a pattern must exceed.
+        G: information gain (nats) that a pattern must exceed; larger keeps fewer patterns.
     criterion : {"newton", "label"}, default="newton"
         What splits are chosen by: the second-order loss of the residuals, or (the paper) the Gini
         impurity of the label.
     max_trees, max_leaves, max_depth : int, default=10, 12, 8
         T, L_max and D_max: bounds on the trees, and so on the audit load.
     min_samples_leaf : float, default=5
-        Least weight (rows) in a leaf.
+        Least weight (rows) in a leaf, and of a category level that keeps its name. Larger gives
+        coarser trees and steadier leaves.
     leaf_ridge : float, default=1.0
-        rho of the temporary Newton leaf values.
+        rho of the temporary Newton leaf values; larger favours splits of heavier nodes.
     learning_rate : float, default=0.3
         eta_0, where the line search of Stage 2 begins.
     lookahead : bool, default=False
-        Search two-level splits where no single split helps, confirmed on held-out rows.
+        Search two-level splits where no single split helps, confirmed on held-out rows: finds
+        parities, with few conditions.
     reassign : bool, default=True
         False keeps the leaf values of Stage 2 instead of Stage 3 (the paper's ablation).
     l1 : float, "4/n" or "cv", default="cv"
-        Penalty lambda of equation (5). "cv" chooses it, and the number of trees, by inner
-        validation in which everything learned from y is learned again.
+        Penalty lambda of equation (5): larger means fewer terms. "cv" chooses it, and the number of
+        trees, by inner validation in which everything learned from y is learned again.
     l1_ratio : float, default=1.0
-        L1 share of the penalty; the rest is ridge.
+        L1 share of the penalty; the rest is ridge. Below 1 correlated variables share their effect:
+        often a little more accurate, with more terms.
     conventions : {"ours", "paper"}, default="ours"
         The small choices that the paper leaves to its implementation (README, "The published
         configuration").
@@ -105,7 +133,12 @@ class RPTEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ownership: str = "component",
         max_component_sources: int = 6,
         positive: Any = None,
+        limits: Limits | None = None,
+        special_values: Mapping[str, Any] | None = None,
+        class_weight: Mapping[Any, float] | str | None = None,
+        cv: Any = None,
         n_jobs: int | None = None,
+        profile: str = "safe",
         vocabulary: str = "hug",
         pattern_order: int = 2,
         budget: int = 50,
@@ -126,7 +159,12 @@ class RPTEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.ownership = ownership
         self.max_component_sources = max_component_sources
         self.positive = positive
+        self.limits = limits
+        self.special_values = special_values
+        self.class_weight = class_weight
+        self.cv = cv
         self.n_jobs = n_jobs
+        self.profile = profile
         self.vocabulary = vocabulary
         self.pattern_order = pattern_order
         self.budget = budget
@@ -172,7 +210,7 @@ class RPTEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.string = True
         return tags
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RPTEClassifier:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> RPTEClassifier:
         """Learn a model.
 
         Parameters
@@ -184,21 +222,28 @@ class RPTEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Two different labels.
         sample_weight : array of shape (n_rows,), optional
             A whole weight is the same as repeating the row, zero as leaving it out.
+        groups : array of shape (n_rows,), optional
+            Rows of one group (a patient, a recording) are never split by inner validation.
         """
-        settings = checked_settings(self)
+        parameters = checked_parameters(self)
         inputs = self._read_training(X)
         labels = self._labels(y, inputs.n_rows)
-        weight = _weights(sample_weight, inputs.n_rows)
+        settings = settings_for(parameters, self.limits, inputs.schema)
+        weight = _weights(sample_weight, len(labels))
+        factors = self._class_factors(labels, weight)
+        weight = weight * factors[(labels == self.classes_[1]).astype(int)]
+        validation = make_validation(self.cv, X, labels, groups)
         positive = self._positive()
         target = (labels == self.classes_[positive]).astype(np.float64)
         with threadpool_limits(limits=1, user_api="blas"), worker_threads(self.n_jobs) as pool:
-            table = make_table(inputs, target, weight)
+            table = make_table(inputs, target, weight, settings.pooling, validation.part)
             if len(np.unique(table.y)) < 2:
                 raise InputError(
                     "only one class has rows with a positive weight; a classifier needs both"
                 )
             classes = (_plain(self.classes_[0]), _plain(self.classes_[1]))
-            self.model_ = learn(table, settings, classes, positive, pool)
+            model = learn(table, settings, classes, positive, validation, pool)
+        self.model_ = replace(model, training={**model.training, "class_factors": factors.tolist()})
         return self
 
     def _read_training(self, X: Any) -> Inputs:
@@ -207,7 +252,7 @@ class RPTEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "Sparse data was passed, but dense data is required: a readable model needs named "
                 "columns; pass X.toarray() or a data frame"
             )
-        inputs = read_training(X)
+        inputs = read_training(X, self.special_values)
         if not len(inputs.schema):
             raise InputError(
                 f"0 feature(s) (shape=({inputs.n_rows}, 0)) while a minimum of 1 is required."
@@ -258,6 +303,31 @@ class RPTEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"{self.classes_.tolist()}"
             )
         return int(found[0])
+
+    def _class_factors(self, labels: NDArray[Any], weight: Floats) -> Floats:
+        """Return the factor on the weights of each class; "balanced" counts weight, as all does."""
+        if self.class_weight is None:
+            return np.ones(2)
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            held = np.array([weight[labels == label].sum() for label in self.classes_])
+            return np.where(held > 0, held.sum() / 2.0 / np.where(held > 0, held, 1.0), 1.0)
+        if not isinstance(self.class_weight, Mapping):
+            raise InputError(
+                f"class_weight={self.class_weight!r}; it must be None, 'balanced' or a mapping "
+                "from class to weight"
+            )
+        unknown = [label for label in self.class_weight if label not in self.classes_.tolist()]
+        if unknown:
+            raise InputError(
+                f"class_weight={self.class_weight!r}; {unknown[0]!r} is not a class, the classes "
+                f"are {self.classes_.tolist()}"
+            )
+        factors = [self.class_weight.get(label, 1.0) for label in self.classes_.tolist()]
+        if any(not isinstance(f, Real) or not (np.isfinite(f) and f >= 0) for f in factors):
+            raise InputError(
+                f"class_weight={self.class_weight!r}; weights must be finite and not negative"
+            )
+        return np.array(factors, np.float64)
 
     def _inputs(self, X: Any) -> Inputs:
         check_is_fitted(self, "model_")
@@ -343,11 +413,9 @@ def _weights(sample_weight: Any, n_rows: int) -> Floats:
     if sample_weight is None:
         return np.ones(n_rows)
     weight = np.asarray(sample_weight, np.float64)
-    if weight.ndim == 0:
-        return np.full(n_rows, float(weight))
-    if weight.shape != (n_rows,):
+    if weight.ndim and weight.shape != (n_rows,):
         raise InputError(
             f"sample_weight.shape == {weight.shape}, expected ({n_rows},): Sample weights must be "
             "1D array or scalar, one per row"
         )
-    return weight
+    return np.broadcast_to(weight, (n_rows,))

@@ -12,14 +12,18 @@ from numpy.typing import NDArray
 from rpte.assemble import TrainedTerms, assemble
 from rpte.estimation.canonical import canonical
 from rpte.estimation.design import Design
-from rpte.estimation.solver import Fit, lambda_max, solve
+from rpte.estimation.monotone import Ties, solve_in_order
+from rpte.estimation.solver import Fit, lambda_max
 from rpte.estimation.terms import Structure, TermSet, choose_terms, make_design
+from rpte.folds import Validation
+from rpte.model.certificate import stage3_tolerance
 from rpte.model.model import Label, Model
 from rpte.model.parts import path_conditions
 from rpte.selection import Choice, select
 from rpte.settings import Settings
 from rpte.structure.boosting import Stage2, discover_trees
 from rpte.structure.coding import code_columns
+from rpte.structure.order import ordered_leaves
 from rpte.table.table import Table
 from rpte.vocabulary.build import ORIGINAL, Vocabulary, build_vocabulary
 from rpte.vocabulary.columns import Level, Missing, Pair
@@ -36,11 +40,21 @@ class Discovery:
     stage2: Stage2
 
 
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Stage 3 on a table: the fit, the problem that it solves, and the leaves tied in it."""
+
+    fit: Fit
+    design: Design
+    ties: Ties
+
+
 def learn(
     table: Table,
     settings: Settings,
     classes: tuple[Label, Label],
     positive: int,
+    validation: Validation | None = None,
     pool: ThreadPoolExecutor | None = None,
 ) -> Model:
     """Learn a model from a table.
@@ -49,32 +63,34 @@ def learn(
     coefficient per leaf and direct term; how many trees and which penalty is chosen by inner
     validation when ``l1="cv"``.
     """
+    validation = validation or Validation()
     found = discover(table, settings, pool)
     if not settings.reassign:
-        return _boosted_model(table, settings, found, classes, positive)
-    choice = _choose(table, settings, found.structure, pool)
-    terms = choose_terms(
-        table,
-        found.structure,
-        choice.n_trees,
-        settings.ownership,
-        settings.max_component_sources,
-        settings.paper,
+        record = {"objective": None, "selection": None, **_history(found, validation)}
+        return assemble(table, _boosted(found), settings, classes, positive, record)
+    choice = _choose(table, settings, found.structure, validation, pool)
+    terms = choose_terms(table, found.structure, choice.n_trees, settings.admission())
+    design = make_design(table, found.structure, terms, settings.limits)
+    estimated = estimate(design, terms, table, settings, choice.l1)
+    trained = TrainedTerms(
+        terms,
+        design.leaf_codes,
+        estimated.fit.intercept,
+        estimated.fit.coefficients,
+        design.penalty,
+        estimated.ties,
     )
-    design = make_design(table, found.structure, terms)
-    fit = estimate(design, terms, table, choice.l1, settings.l1_ratio)
-    trained = TrainedTerms(terms, design.leaf_codes, fit.intercept, fit.coefficients)
-    record = _record(table, found, choice, design, fit)
+    record = {**_solved(choice, estimated), **_history(found, validation)}
     return assemble(table, trained, settings, classes, positive, record)
 
 
 def discover(table: Table, settings: Settings, pool: ThreadPoolExecutor | None) -> Discovery:
     """Run Stages 1 and 2."""
     vocabulary = build_vocabulary(table, settings.stage1(), pool)
-    columns = code_columns(
-        table, vocabulary, settings.paper, _roots(table, settings, vocabulary, pool)
-    )
-    stage2 = discover_trees(columns.coded, table.y, table.weight, settings.stage2(), pool)
+    roots = _roots(table, settings, vocabulary, pool)
+    columns = code_columns(table, vocabulary, settings.paper, roots, settings.limits)
+    rules = settings.stage2(table.schema)
+    stage2 = discover_trees(columns.coded, table.y, table.weight, rules, pool)
     trees, codes, scores = [], [], [np.full(table.n_rows, stage2.base)]
     for accepted in (r for r in stage2.rounds if r.accepted):
         tree, numbers = columns.read(accepted.tree)
@@ -95,32 +111,46 @@ def _roots(
     if not settings.lookahead or settings.vocabulary == "original":
         return ()
     pairs = [column for column in vocabulary.columns if isinstance(column, Pair)]
-    return lookahead_roots(table, pairs, settings.budget - len(pairs), pool)
+    left = settings.budget - len(pairs)
+    return lookahead_roots(table, pairs, left, settings.limits, pool)
 
 
 def _choose(
-    table: Table, settings: Settings, structure: Structure, pool: ThreadPoolExecutor | None
+    table: Table,
+    settings: Settings,
+    structure: Structure,
+    validation: Validation,
+    pool: ThreadPoolExecutor | None,
 ) -> Choice:
     """Return the number of trees and the penalty: as told, or by inner validation."""
     if settings.l1 == "cv":
-        return select(
-            table, structure, settings, lambda part: discover(part, settings, pool).structure
-        )
+
+        def again(part: Table) -> Structure:
+            return discover(part, settings, pool).structure
+
+        return select(table, structure, settings, validation, again)
     l1 = 4.0 / table.total_weight if settings.l1 == "4/n" else float(settings.l1)
     return Choice(len(structure.trees), l1, ())
 
 
-def estimate(design: Design, terms: TermSet, table: Table, l1: float, l1_ratio: float) -> Fit:
-    """Solve equation (5) and take the canonical one of its equally good solutions."""
-    if design.n_terms == 0:
-        return solve(design, l1, l1_ratio)
-    conditions = [
-        path_conditions(path, table.schema) for tree in terms.trees for path in tree.paths()
-    ]
+def estimate(
+    design: Design, terms: TermSet, table: Table, settings: Settings, l1: float
+) -> Estimate:
+    """Solve equation (5) under the user's limits; of equally good solutions the canonical one."""
+    paths = [path for tree in terms.trees for path in tree.paths()]
+    in_leaves = np.array([path_conditions(path, table.schema) for path in paths], np.int64)
     columns = [terms.vocabulary.columns[j] for j in terms.direct]
-    conditions += [column.conditions(table.schema) for column in columns]
-    fit = solve(design, l1, l1_ratio)
-    return canonical(design, fit, np.array(conditions, np.int64), _level_groups(design, terms))
+    in_direct = np.array([column.conditions(table.schema) for column in columns], np.int64)
+    groups = _level_groups(design, terms)
+    order = [ordered_leaves(tree, settings.limits.directions) for tree in terms.trees]
+
+    def finish(tied: Design, fit: Fit, ties: Ties) -> Fit:
+        in_groups = np.bincount(ties.members, in_leaves, tied.n_leaves).astype(np.int64)
+        conditions = np.concatenate([in_groups, in_direct])
+        return canonical(tied, fit, conditions, [tied.n_leaves + g for g in groups])
+
+    fit, ties = solve_in_order(design, order, l1, settings.l1_ratio, finish)
+    return Estimate(fit, design, ties)
 
 
 def _level_groups(design: Design, terms: TermSet) -> list[NDArray[np.intp]]:
@@ -132,15 +162,13 @@ def _level_groups(design: Design, terms: TermSet) -> list[NDArray[np.intp]]:
             by_source.setdefault(column.source, []).append(d)
     groups = [np.array(members, np.intp) for members in by_source.values()]
     return [
-        design.n_leaves + members
+        members
         for members in groups
         if len(members) > 1 and (design.direct[:, members].sum(axis=1) == 1.0).all()
     ]
 
 
-def _boosted_model(
-    table: Table, settings: Settings, found: Discovery, classes: tuple[Label, Label], positive: int
-) -> Model:
+def _boosted(found: Discovery) -> TrainedTerms:
     """Keep the Stage 2 leaf values instead of Stage 3 (the paper's ablation): no direct terms."""
     structure = found.structure
     terms = TermSet(structure.vocabulary, structure.trees, np.zeros(0, np.intp))
@@ -151,15 +179,12 @@ def _boosted_model(
     ):
         value[codes] = after - previous
     coefficients = np.concatenate([np.zeros(0), *values])
-    trained = TrainedTerms(terms, structure.leaf_codes, found.stage2.base, coefficients)
-    record = {"objective": None, "selection": None, "rounds": _rounds(found.stage2)}
-    return assemble(table, trained, settings, classes, positive, record)
+    return TrainedTerms(terms, structure.leaf_codes, found.stage2.base, coefficients)
 
 
-def _record(
-    table: Table, found: Discovery, choice: Choice, design: Design, fit: Fit
-) -> dict[str, Any]:
-    """Return what the file keeps about how the model came about."""
+def _solved(choice: Choice, estimated: Estimate) -> dict[str, Any]:
+    """Return what the file keeps of Stage 3: the problem, its solution, how it was chosen."""
+    fit, design = estimated.fit, estimated.design
     top = lambda_max(design, fit.l1_ratio) if design.n_terms else 0.0
     return {
         "objective": {
@@ -167,12 +192,19 @@ def _record(
             "l1_ratio": fit.l1_ratio,
             "value": fit.objective,
             "kkt_residual": fit.kkt,
-            "tolerance": max(min(1e-6 * top, 1e-3 * fit.l1), 1e-12),
+            "tolerance": stage3_tolerance(top, fit.l1),
             "lambda_max": top,
             "terms_offered": design.n_terms,
             "converged": fit.converged,
         },
         "selection": choice.to_dict(),
+    }
+
+
+def _history(found: Discovery, validation: Validation) -> dict[str, Any]:
+    """Return what the file keeps of Stages 1 and 2: how rows were split, and trees tried."""
+    return {
+        "validation": {"folds": validation.count, "by": validation.by},
         "vocabulary_size": len(found.structure.vocabulary),
         "rounds": _rounds(found.stage2),
     }

@@ -7,7 +7,9 @@ from numbers import Integral, Real
 from typing import Any
 
 from rpte.errors import InputError
+from rpte.limits import permissions
 from rpte.settings import Settings
+from rpte.table.schema import Schema
 
 CHOICES = {
     "ownership": ("component", "strict", "separate", "paper"),
@@ -15,13 +17,14 @@ CHOICES = {
     "criterion": ("newton", "label"),
     "conventions": ("ours", "paper"),
     "pattern_order": (1, 2),
+    "profile": ("safe", "full", "none"),
 }
-WHOLE_FROM = {
-    "max_component_sources": 1,
-    "budget": 0,
-    "max_trees": 0,
-    "max_leaves": 2,
-    "max_depth": 1,
+WHOLE_RANGES = {
+    "max_component_sources": (1, 10**6),
+    "budget": (0, 10**6),
+    "max_trees": (0, 10**6),
+    "max_leaves": (2, 10**6),
+    "max_depth": (1, 100),
 }
 REAL_RANGES = {
     "min_gain": (0.0, math.inf),
@@ -33,28 +36,42 @@ REAL_RANGES = {
 FLAGS = ("lookahead", "reassign")
 
 
-def checked_settings(estimator: Any) -> Settings:
-    """Return the settings of an estimator, or raise `InputError` naming the first bad parameter."""
+def checked_parameters(estimator: Any) -> dict[str, Any]:
+    """Return an estimator's parameters, or raise `InputError` naming the first bad one."""
     for name, allowed in CHOICES.items():
         value = getattr(estimator, name)
         if isinstance(value, bool) or value not in allowed:
             raise InputError(f"{name}={value!r}; it must be one of {list(allowed)}")
-    for name, least in WHOLE_FROM.items():
+    for name, (least, most) in WHOLE_RANGES.items():
         value = getattr(estimator, name)
-        if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-            raise InputError(f"{name}={value!r}; it must be a whole number from {least}")
+        whole = isinstance(value, Integral) and not isinstance(value, bool)
+        if not whole or not least <= value <= most:
+            raise InputError(f"{name}={value!r}; it must be a whole number from {least} to {most}")
     for name, (low, high) in REAL_RANGES.items():
         value = getattr(estimator, name)
         number = isinstance(value, Real) and not isinstance(value, bool)
-        if not number or not low <= float(value) <= high:
+        if not number or not (low <= float(value) <= high and math.isfinite(value)):
             raise InputError(f"{name}={value!r}; it must be a number in [{low:g}, {high:g}]")
     for name in FLAGS:
         if not isinstance(getattr(estimator, name), bool):
             raise InputError(f"{name}={getattr(estimator, name)!r}; it must be True or False")
     _check_l1(estimator.l1)
     _check_jobs(estimator.n_jobs)
-    names = Settings.__dataclass_fields__
-    return Settings(**{name: _plain(getattr(estimator, name)) for name in names})
+    names = [name for name in Settings.__dataclass_fields__ if name != "limits"]
+    return {name: _plain(getattr(estimator, name)) for name in names}
+
+
+def settings_for(parameters: dict[str, Any], limits: Any, schema: Schema) -> Settings:
+    """Return the settings of a fit: checked parameters and limits that fit the table."""
+    found = permissions(limits, schema)
+    if found.together is not None and parameters["ownership"] not in ("component", "strict"):
+        raise InputError(
+            f"limits.interactions with ownership={parameters['ownership']!r}: direct terms could "
+            "join any variables there; use ownership='component' or 'strict'"
+        )
+    if found.directions and not parameters["reassign"]:
+        raise InputError("limits.monotone with reassign=False: only Stage 3 can keep the order")
+    return Settings(**parameters, limits=found)
 
 
 def _check_l1(l1: Any) -> None:

@@ -7,33 +7,42 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rpte.errors import RPTEWarning
-from rpte.estimation.path import lambda_grid, path
+from rpte.estimation.monotone import path_in_order
+from rpte.estimation.path import lambda_grid
+from rpte.estimation.solver import Fit
 from rpte.estimation.terms import Structure, TermSet, choose_terms, make_design
+from rpte.folds import Fold, Validation
 from rpte.settings import Settings
+from rpte.structure.order import ordered_leaves
 from rpte.table.table import Table
 
 Floats = NDArray[np.float64]
 
-FOLDS = 5
 GRID = 40
+BLOCKS = 10  # of the held-out rows, for the standard error where there is one fold
 TREE_COUNTS = (0, 1, 2, 3, 5, 8)
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Validated loss of one number of trees at one penalty."""
+    """Validated loss of one number of trees at one penalty.
+
+    `folds` are the deviances of the single folds (or of blocks of the held-out rows where there is
+    one fold), `deviance` their weighted mean and `error` its standard error.
+    """
 
     n_trees: int
     l1: float
     deviance: float
     error: float
+    folds: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,32 +58,45 @@ class Choice:
         return {
             "n_trees": self.n_trees,
             "l1": self.l1,
-            "points": [asdict(point) for point in self.points],
+            "points": [{**asdict(p), "folds": list(p.folds)} for p in self.points],
         }
 
 
 def select(
-    table: Table, structure: Structure, settings: Settings, discover: Callable[[Table], Structure]
+    table: Table,
+    structure: Structure,
+    settings: Settings,
+    validation: Validation,
+    discover: Callable[[Table], Structure],
 ) -> Choice:
     """Choose among (number of trees, lambda) by cross-validated deviance.
 
     The simplest model within one standard error of the best is taken: the fewest trees, then the
     largest lambda. The error is that of the difference to the best, over folds.
     """
-    smaller = int(min((table.y == 1).sum(), (table.y == 0).sum()))
-    if smaller < 2:
-        return _nothing_to_validate(table, structure, settings, smaller)
+    folds = validation.folds(table)
+    if not folds:
+        return _nothing_to_validate(table, structure, settings)
     counts = tree_counts(len(structure.trees))
     grids = [_grid(table, structure, m, settings) for m in counts]
-    held_out = folds(table, min(FOLDS, smaller))
-    losses = np.zeros((len(held_out), len(counts), GRID))
-    for f, rows in enumerate(held_out):
-        train = table.take(np.setdiff1d(np.arange(table.n_rows), rows))
-        part, valid = discover(train), table.take(rows)
-        for k, m in enumerate(counts):
-            losses[f, k] = _validated(train, valid, part, m, grids[k], settings)
-    weights = np.array([table.weight[rows].sum() for rows in held_out])
-    return _one_error_rule(counts, grids, losses, weights)
+    blocks = 1 if len(folds) > 1 else BLOCKS
+    losses, weights = [], []
+    for train_rows, test_rows in folds:
+        train = table.take(train_rows)
+        part = discover(train)
+        valid = [table.take(rows) for rows in np.array_split(test_rows, blocks)]
+        fitted = [_fits(train, part, m, grids[k], settings) for k, m in enumerate(counts)]
+        losses += [[_deviance(v, terms, fits) for terms, fits in fitted] for v in valid if v.n_rows]
+        weights += [v.total_weight for v in valid if v.n_rows]
+    share = max(len(train_rows) for train_rows, _ in folds) / table.n_rows
+    shrink = np.sqrt(share) if _sampled(table, folds) else 1.0
+    choice = _one_error_rule(counts, grids, np.array(losses), np.array(weights))
+    return replace(choice, l1=choice.l1 * float(shrink))
+
+
+def _sampled(table: Table, folds: list[Fold]) -> bool:
+    """Tell whether validation saw a sample only; the penalty then shrinks with the root of n."""
+    return len(folds[0][0]) + len(folds[0][1]) < table.n_rows and len(folds) == 1
 
 
 def tree_counts(accepted: int) -> list[int]:
@@ -82,22 +104,13 @@ def tree_counts(accepted: int) -> list[int]:
     return sorted({min(m, accepted) for m in (*TREE_COUNTS, accepted)})
 
 
-def folds(table: Table, count: int) -> list[NDArray[np.intp]]:
-    """Deal the rows of each class out over the folds; rows stand in a content-made random order."""
-    fold = np.empty(table.n_rows, np.intp)
-    for label in (0.0, 1.0):
-        rows = np.flatnonzero(table.y == label)
-        fold[rows] = np.arange(len(rows)) % count
-    return [np.flatnonzero(fold == f) for f in range(count)]
-
-
-def _nothing_to_validate(
-    table: Table, structure: Structure, settings: Settings, smaller: int
-) -> Choice:
-    """Admit no term where no row of a class can be held out: the model is the base rate."""
+def _nothing_to_validate(table: Table, structure: Structure, settings: Settings) -> Choice:
+    """Admit no term where nothing can be held out: the model is the base rate."""
+    smaller = int(min((table.y == 1).sum(), (table.y == 0).sum()))
     warnings.warn(
-        f"one class has {smaller} distinct row, and l1='cv' must hold some out: the model is the "
-        "base rate alone; give more cases, or set l1='4/n' or a number",
+        f"l1='cv' finds no splits that train and test on both classes ({smaller} distinct row(s) "
+        "in the smaller class): the model is the base rate alone; give more cases or groups, or "
+        "set l1='4/n' or a number",
         RPTEWarning,
         stacklevel=2,
     )
@@ -105,34 +118,34 @@ def _nothing_to_validate(
 
 
 def _terms(table: Table, structure: Structure, m: int, settings: Settings) -> TermSet:
-    return choose_terms(
-        table,
-        structure,
-        m,
-        settings.ownership,
-        settings.max_component_sources,
-        settings.paper,
-    )
+    return choose_terms(table, structure, m, settings.admission())
 
 
 def _grid(table: Table, structure: Structure, m: int, settings: Settings) -> Floats:
-    design = make_design(table, structure, _terms(table, structure, m, settings))
+    terms = _terms(table, structure, m, settings)
+    design = make_design(table, structure, terms, settings.limits)
     if design.n_terms == 0:
         return np.ones(GRID)
     return lambda_grid(design, settings.l1_ratio, GRID)
 
 
-def _validated(
-    train: Table, valid: Table, structure: Structure, m: int, grid: Floats, settings: Settings
-) -> Floats:
-    """Return the deviance on held-out rows at each lambda."""
+def _fits(
+    train: Table, structure: Structure, m: int, grid: Floats, settings: Settings
+) -> tuple[TermSet, list[Fit]]:
+    """Fit the whole path of lambdas on the training rows of a fold."""
     terms = _terms(train, structure, min(m, len(structure.trees)), settings)
-    fits = path(make_design(train, structure, terms), grid, settings.l1_ratio)
+    design = make_design(train, structure, terms, settings.limits)
+    order = [ordered_leaves(tree, settings.limits.directions) for tree in terms.trees]
+    return terms, path_in_order(design, order, grid, settings.l1_ratio)
+
+
+def _deviance(valid: Table, terms: TermSet, fits: list[Fit]) -> Floats:
+    """Return the deviance on held-out rows at each lambda."""
     intercepts = np.array([fit.intercept for fit in fits])
     coefficients = np.array([fit.coefficients for fit in fits])
     score = terms.score(valid.inputs, intercepts, coefficients)
     loss = np.logaddexp(0.0, score) - valid.y[:, None] * score
-    return 2.0 * (valid.weight @ loss) / valid.total_weight
+    return np.asarray(2.0 * (valid.weight @ loss) / valid.total_weight)
 
 
 def _one_error_rule(
@@ -146,7 +159,13 @@ def _one_error_rule(
     k = int(np.argmax(good.any(axis=1)))
     at = int(np.argmax(good[k]))
     points = tuple(
-        Point(m, float(grids[i][j]), float(mean[i, j]), float(spread[i, j]))
+        Point(
+            m,
+            float(grids[i][j]),
+            float(mean[i, j]),
+            float(spread[i, j]),
+            tuple(losses[:, i, j].tolist()),
+        )
         for i, m in enumerate(counts)
         for j in range(len(grids[i]))
     )

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
-from rpte.estimation.ownership import Ownership
+from rpte.estimation.ownership import ComponentRule, Ownership
+from rpte.estimation.terms import Admission
+from rpte.limits import FREE, Permissions, describe
 from rpte.structure.boosting import Criterion, Stage2Settings
+from rpte.table.fingerprint import Profile
+from rpte.table.levels import PoolingRule
+from rpte.table.schema import Schema
 from rpte.vocabulary.build import Miner, VocabularySettings
 
 Conventions = Literal["ours", "paper"]
+MOST_LEVELS = {"ours": 100, "paper": 1000}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +40,19 @@ class Settings:
     l1: float | str
     l1_ratio: float
     conventions: Conventions
+    profile: Profile = "safe"
+    limits: Permissions = FREE
 
     @property
     def paper(self) -> bool:
         """Whether the published configuration's small choices are followed."""
         return self.conventions == "paper"
+
+    @property
+    def pooling(self) -> PoolingRule:
+        """Which levels are pooled: those that could not fill a leaf, and all but the heaviest."""
+        least = 0.0 if self.paper else self.min_samples_leaf
+        return PoolingRule(least, MOST_LEVELS[self.conventions])
 
     def stage1(self) -> VocabularySettings:
         """Return the settings of Stage 1."""
@@ -49,11 +63,14 @@ class Settings:
             self.min_gain,
             self.paper,
             self.lookahead,
+            self.limits,
         )
 
-    def stage2(self) -> Stage2Settings:
+    def stage2(self, schema: Schema) -> Stage2Settings:
         """Return the settings of Stage 2."""
         largest = self.max_component_sources if self.ownership == "component" else None
+        sets = self.limits.together
+        together = None if sets is None else tuple(frozenset(map(schema.position, s)) for s in sets)
         return Stage2Settings(
             criterion=self.criterion,
             max_trees=self.max_trees,
@@ -63,9 +80,16 @@ class Settings:
             leaf_ridge=self.leaf_ridge,
             learning_rate=self.learning_rate,
             max_sources=largest,
+            together=together,
             lookahead=self.lookahead,
         )
 
+    def admission(self) -> Admission:
+        """Return the rules by which columns become direct terms."""
+        rule = ComponentRule(self.max_component_sources, self.limits)
+        return Admission(self.ownership, rule, self.paper)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain JSON values."""
-        return asdict(self)
+        record = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "limits"}
+        return {**record, "limits": describe(self.limits)}

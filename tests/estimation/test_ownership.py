@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rpte.estimation.ownership import Components, admit, components
+from rpte.estimation.ownership import ComponentRule, Components, admit, components
 
 NAMES = "abcdefgh"
 
@@ -27,7 +27,7 @@ def problems(draw):
 
 def admitted(policy, problem):
     columns, raw, trees, ranking, largest = problem
-    found = admit(policy, columns, raw, trees, ranking, largest).tolist()
+    found = admit(policy, columns, raw, trees, ranking, ComponentRule(largest)).tolist()
     assert found == sorted(set(found))
     return found
 
@@ -117,7 +117,7 @@ def parts_of(groups):
 @pytest.mark.parametrize("policy", ["paper", "separate", "strict", "component"])
 def test_nothing_to_admit(policy):
     empty = np.zeros(0, np.intp)
-    assert admit(policy, [], empty.astype(bool), [("a",)], empty, 6).tolist() == []
+    assert admit(policy, [], empty.astype(bool), [("a",)], empty, ComponentRule(6)).tolist() == []
 
 
 def test_long_chains_are_joined():
@@ -125,9 +125,9 @@ def test_long_chains_are_joined():
     for i in range(3000):
         joined.join((f"v{i:04}", f"v{i + 1:04}"))
     assert joined.root("v0000") == joined.root("v3000")
-    assert joined.allows(("v0000", "v3000"), 1)
-    assert not joined.allows(("v0000", "other"), 3001)
-    assert joined.allows(("v0000", "other"), 3002)
+    assert joined.allows(("v0000", "v3000"), ComponentRule(1))
+    assert not joined.allows(("v0000", "other"), ComponentRule(3001))
+    assert joined.allows(("v0000", "other"), ComponentRule(3002))
     backwards = Components()
     for i in reversed(range(3000)):
         backwards.join((f"v{i:04}", f"v{i + 1:04}"))

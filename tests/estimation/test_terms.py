@@ -2,12 +2,17 @@ import numpy as np
 import pytest
 
 from raw_tables import random_raw, same_bits
-from rpte.estimation.terms import Structure, TermSet, choose_terms, make_design
+from rpte.estimation.ownership import ComponentRule
+from rpte.estimation.terms import Admission, Structure, TermSet, choose_terms, make_design
 from rpte.structure.tree import Branch, Split, Tree
 from rpte.vocabulary.build import ORIGINAL, VocabularySettings, build_vocabulary
 from rpte.vocabulary.columns import Level, Value
 
 POLICIES = ("paper", "separate", "strict", "component")
+
+
+def admission(policy, paper):
+    return Admission(policy, ComponentRule(6), paper)
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +50,7 @@ def leaf_covers(structure, n_trees):
 def test_used_columns_and_repeated_leaves_are_left_out(case, policy, n_trees, paper):
     table, structure = case
     vocabulary = structure.vocabulary
-    terms = choose_terms(table, structure, n_trees, policy, 6, paper)
+    terms = choose_terms(table, structure, n_trees, admission(policy, paper))
     assert terms.trees == structure.trees[:n_trees]
     used = set().union(*structure.used[:n_trees])
     said = leaf_covers(structure, n_trees)
@@ -92,8 +97,8 @@ def test_a_column_equal_to_a_leaf_is_said_once():
     codes = tree.apply(table.inputs)[None]
     structure = Structure(vocabulary, (tree,), codes, (frozenset(),), np.zeros((2, table.n_rows)))
     for policy in ("paper", "component"):
-        assert choose_terms(table, structure, 1, policy, 6, paper=False).direct.tolist() == [0]
-        assert choose_terms(table, structure, 0, policy, 6, paper=False).direct.tolist() == [0, 1]
+        assert choose_terms(table, structure, 1, admission(policy, False)).direct.tolist() == [0]
+        assert choose_terms(table, structure, 0, admission(policy, False)).direct.tolist() == [0, 1]
 
 
 def test_two_source_terms_enter_by_standardised_gradient(case):
@@ -117,7 +122,7 @@ def test_two_source_terms_enter_by_standardised_gradient(case):
         if not mates or (raw and all(vocabulary.block[i] == ORIGINAL for i in mates)):
             expected.append(j)
             taken |= sources
-    found = choose_terms(table, structure, 0, "strict", 6, paper=False)
+    found = choose_terms(table, structure, 0, admission("strict", False))
     assert found.direct.tolist() == sorted(expected)
     assert taken
 
@@ -135,14 +140,14 @@ def test_strict_in_the_paper_order_lets_patterns_and_pairs_go_first(case):
         ):
             owner.update(dict.fromkeys(sources, me))
             expected.append(j)
-    found = choose_terms(table, structure, 0, "strict", 6, paper=True)
+    found = choose_terms(table, structure, 0, admission("strict", True))
     assert found.direct.tolist() == sorted(expected)
 
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_scores_are_the_sums_that_the_design_says(case, policy):
     table, structure = case
-    terms = choose_terms(table, structure, 2, policy, 6, paper=False)
+    terms = choose_terms(table, structure, 2, admission(policy, False))
     design = make_design(table, structure, terms)
     assert terms.leaf_counts == (3, 2)
     q = 5 + len(terms.direct)

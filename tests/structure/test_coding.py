@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from raw_tables import Raw, random_raw, raws
+from rpte.limits import FREE
 from rpte.structure.boosting import Stage2Settings, discover_trees
 from rpte.structure.coded import IS_MISSING, LEVELS, ORDERED, Split, TreeBuilder
 from rpte.structure.coding import MAX_BINS, code_columns
@@ -21,7 +22,7 @@ def coded(raw, paper, roots=0, order=2, budget=8):
     table = raw.table()
     vocabulary = build_vocabulary(table, VocabularySettings("hug", order, budget, 0.001, paper))
     known = [c for c in vocabulary.columns if isinstance(c, Pair)]
-    extra = lookahead_roots(table, known, roots, None)
+    extra = lookahead_roots(table, known, roots, FREE, None)
     return table, vocabulary, code_columns(table, vocabulary, paper, extra)
 
 

@@ -11,6 +11,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
 from raw_tables import Raw, random_raw, raws, same_bits
+from rpte.limits import FREE
 from rpte.table.inputs import Inputs, read_inputs
 from rpte.table.read import read_training
 from rpte.table.table import make_table
@@ -26,6 +27,7 @@ from rpte.vocabulary.build import (
 from rpte.vocabulary.columns import Interval, Level, Missing, Pair, Pattern, Value
 from rpte.vocabulary.hug import mine_hug
 from rpte.vocabulary.items import make_items
+from rpte.vocabulary.mining import item_book
 from rpte.vocabulary.pairs import mine_pairs
 
 choices = st.builds(
@@ -127,8 +129,8 @@ def test_breast_cancer_with_the_paper_settings(order, budget, min_gain):
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     table = Raw({n: X[n].to_numpy() for n in X}, y.to_numpy(float), np.ones(len(y))).table()
     chosen = VocabularySettings("hug", order, budget, min_gain, paper=True)
-    patterns = mine_hug(table, make_items(table, False), order, budget, min_gain, None)
-    pairs = mine_pairs(table, budget, None) if order > 1 else ()
+    patterns = mine_hug(item_book(table, make_items(table, False)), order, budget, min_gain, None)
+    pairs = mine_pairs(table, budget, table.schema.names, FREE, None) if order > 1 else ()
     columns = (*(Value(name) for name in sorted(X)), *patterns, *pairs)
     block = np.repeat([0, 1, 2], [30, len(patterns), len(pairs)])
     values = np.column_stack([c.evaluate(table.inputs) for c in columns])
@@ -144,8 +146,8 @@ def test_wdbc_redundancy_counts_equal_the_reference():
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     X, _, y, _ = train_test_split(X, y, test_size=0.25, random_state=42, stratify=y)
     table = Raw({n: X[n].to_numpy() for n in X}, y.to_numpy(float), np.ones(len(y))).table()
-    patterns = mine_hug(table, make_items(table, printed=False), 2, 100, 0.001, None)
-    assert len(patterns) == len(mine_pairs(table, 100, None)) == 100
+    patterns = mine_hug(item_book(table, make_items(table, printed=False)), 2, 100, 0.001, None)
+    assert len(patterns) == len(mine_pairs(table, 100, table.schema.names, FREE, None)) == 100
     found = build_vocabulary(table, VocabularySettings("hug", 2, 100, 0.001, paper=True))
     assert np.bincount(found.block).tolist() == [30, 100 - 2 - 15, 100 - 9 - 79]
 
@@ -170,7 +172,7 @@ def test_raw_columns_in_canonical_order():
 def test_centres_and_scales_stand_for_missing(raw):
     table, wide = raw.table(), raw.repeated()
     values = tuple(Value(name) for name in sorted(raw.columns))
-    pairs = mine_pairs(table, 5, None)
+    pairs = mine_pairs(table, 5, table.schema.names, FREE, None)
     exact = evaluate_columns(table, values, (), pairs, paper=True)
     short = evaluate_columns(table, values, (), pairs, paper=False)
     inputs = read_inputs(wide.columns, table.schema)

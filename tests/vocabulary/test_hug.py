@@ -31,7 +31,8 @@ def parts_of(column):
 def mined(raw, order, budget, min_gain):
     """Return our patterns as the oracle says them: variables and covers of repeated rows."""
     table = raw.table()
-    found = mine_hug(table, make_items(table, printed=False), order, budget, min_gain, None)
+    book = item_book(table, make_items(table, printed=False))
+    found = mine_hug(book, order, budget, min_gain, None)
     inputs = read_inputs(raw.repeated().columns, table.schema)
 
     def bits(item):
@@ -85,8 +86,8 @@ def test_utilities_equal_the_oracle(raw):
 def test_every_pattern_gains_and_fits_the_budget():
     raw = random_raw(5, ["number", "category", "few", "skewed"], 120)
     table = raw.table()
-    items = make_items(table, printed=True)
-    found = mine_hug(table, items, 2, 7, 0.02, None)
+    book = item_book(table, make_items(table, printed=True))
+    found = mine_hug(book, 2, 7, 0.02, None)
     assert 0 < len(found) <= 7
     y, weight = table.y, table.weight
     for column in found:
@@ -99,19 +100,17 @@ def test_every_pattern_gains_and_fits_the_budget():
 def test_threads_change_nothing():
     raw = random_raw(6, ["number", "category", "few", "skewed", "number", "two"], 200)
     table = raw.table()
-    items = make_items(table, printed=True)
+    book = item_book(table, make_items(table, printed=True))
     with ThreadPoolExecutor(2) as pool:
-        assert mine_hug(table, items, 2, 30, 0.001, pool) == mine_hug(
-            table, items, 2, 30, 0.001, None
-        )
+        assert mine_hug(book, 2, 30, 0.001, pool) == mine_hug(book, 2, 30, 0.001, None)
 
 
 def test_nothing_to_mine():
     table = random_raw(0, ["constant", "empty", "one"], 20, gaps=False).table()
     assert make_items(table, printed=True) == ()
-    assert mine_hug(table, (), 2, 10, 0.01, None) == ()
+    assert mine_hug(item_book(table, ()), 2, 10, 0.01, None) == ()
     table = random_raw(0, ["number"], 20).table()
-    assert mine_hug(table, make_items(table, printed=True), 2, 0, 0.01, None) == ()
+    assert mine_hug(item_book(table, make_items(table, printed=True)), 2, 0, 0.01, None) == ()
 
 
 def test_a_variable_without_correlation_has_no_utility():
@@ -129,4 +128,4 @@ def test_a_variable_without_correlation_has_no_utility():
 def test_one_class_has_no_patterns():
     raw = random_raw(0, ["number", "category"], 30)
     table = Raw(raw.columns, np.ones(30), raw.weight).table()
-    assert mine_hug(table, make_items(table, printed=True), 2, 10, 0.0, None) == ()
+    assert mine_hug(item_book(table, make_items(table, printed=True)), 2, 10, 0.0, None) == ()

@@ -8,7 +8,18 @@ from hypothesis import given, settings
 from sklearn.datasets import load_breast_cancer
 
 from raw_tables import Raw, random_raw, raws
-from rpte.vocabulary.pairs import lookahead_roots, mine_pairs, pair_score, rank_sources
+from rpte.limits import FREE
+from rpte.vocabulary.pairs import lookahead_roots, pair_score
+from rpte.vocabulary.pairs import mine_pairs as mine_pairs_among
+from rpte.vocabulary.pairs import rank_sources as rank_sources_among
+
+
+def mine_pairs(table, budget, pool):
+    return mine_pairs_among(table, budget, table.schema.names, FREE, pool)
+
+
+def rank_sources(table, pool):
+    return rank_sources_among(table, table.schema.names, pool)
 
 
 def as_lists(raw):
@@ -65,7 +76,7 @@ def test_no_pairs_without_two_numbers():
     table = random_raw(0, ["number", "category", "two"], 30).table()
     assert rank_sources(table, None) == ()
     assert mine_pairs(table, 10, None) == ()
-    assert lookahead_roots(table, (), 10, None) == ()
+    assert lookahead_roots(table, (), 10, FREE, None) == ()
 
 
 def test_pairs_that_never_have_a_value_are_left_out():
@@ -92,10 +103,10 @@ def test_lookahead_roots_are_new_absolute_differences():
     raw = random_raw(4, ["number"] * 6, 80)
     table = raw.table()
     known = mine_pairs(table, 12, None)
-    roots = lookahead_roots(table, known, 100, None)
+    roots = lookahead_roots(table, known, 100, FREE, None)
     differences = {frozenset(p.sources) for p in known if p.operation == "absolute difference"}
     assert {p.operation for p in roots} == {"absolute difference"}
     found = [frozenset(p.sources) for p in roots]
     assert len(set(found)) == len(found) == 15 - len(differences)
     assert not differences & set(found)
-    assert lookahead_roots(table, known, 3, None) == roots[:3]
+    assert lookahead_roots(table, known, 3, FREE, None) == roots[:3]

@@ -7,13 +7,24 @@ columns enter Stage 3 as direct terms, and tells the components of the terms tha
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte.limits import FREE, Permissions
+
 Ownership = Literal["paper", "separate", "strict", "component"]
 Sources = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentRule:
+    """What a component may become: at most `largest` sources, which the limits let meet."""
+
+    largest: int
+    limits: Permissions = FREE
 
 
 class Components:
@@ -21,12 +32,10 @@ class Components:
 
     def __init__(self) -> None:
         self._parent: dict[str, str] = {}
-        self._size: dict[str, int] = {}
         self._trees: dict[str, int] = {}
 
     def root(self, source: str) -> str:
         """Return the representative of the part that holds `source`."""
-        self._size.setdefault(source, 1)
         while (parent := self._parent.setdefault(source, source)) != source:
             self._parent[source] = self._parent[parent]  # halves the way for the next question
             source = parent
@@ -38,15 +47,17 @@ class Components:
         first = roots[0]
         for other in roots[1:]:
             self._parent[other] = first
-            self._size[first] += self._size[other]
             self._trees[first] = self._trees.get(first, 0) + self._trees.get(other, 0)
         self._trees[first] = self._trees.get(first, 0) + trees
 
-    def allows(self, sources: Iterable[str], largest: int) -> bool:
-        """Tell whether the joined part has at most one tree and at most `largest` sources."""
+    def allows(self, sources: Iterable[str], rule: ComponentRule) -> bool:
+        """Tell whether the joined part has at most one tree, few enough sources, and may be."""
         roots = {self.root(source) for source in sources}
+        if len(roots) == 1:
+            return True
         trees = sum(self._trees.get(root, 0) for root in roots)
-        return trees <= 1 and (len(roots) == 1 or sum(self._size[r] for r in roots) <= largest)
+        members = [s for s in self._parent if self.root(s) in roots]
+        return trees <= 1 and len(members) <= rule.largest and rule.limits.share(members)
 
 
 def components(parts: Sequence[Sources]) -> list[list[int]]:
@@ -72,7 +83,7 @@ def admit(
     raw: NDArray[np.bool_],
     trees: Sequence[Sources],
     ranking: NDArray[np.intp],
-    largest: int,
+    rule: ComponentRule,
 ) -> NDArray[np.intp]:
     """Return which columns enter Stage 3 as direct terms.
 
@@ -85,8 +96,8 @@ def admit(
     trees : sources of each tree
     ranking : (k,)
         The order in which columns are admitted where order decides.
-    largest : int
-        Most sources in a component (policy "component").
+    rule : ComponentRule
+        What a component may become (policy "component").
 
     Returns
     -------
@@ -101,7 +112,7 @@ def admit(
     elif policy == "strict":
         chosen = _strict(columns, raw, free)
     else:
-        chosen = _by_component(columns, trees, ranking, largest)
+        chosen = _by_component(columns, trees, ranking, rule)
     return np.array(sorted(chosen), np.intp)
 
 
@@ -121,7 +132,7 @@ def _by_component(
     columns: Sequence[Sources],
     trees: Sequence[Sources],
     ranking: NDArray[np.intp],
-    largest: int,
+    rule: ComponentRule,
 ) -> list[int]:
     """Admit one-source terms always, two-source terms while parts stay small and hold one tree."""
     joined = Components()
@@ -129,7 +140,7 @@ def _by_component(
         joined.join(sources, trees=1)
     chosen = [j for j in range(len(columns)) if len(set(columns[j])) == 1]
     for j in ranking:
-        if len(set(columns[j])) > 1 and joined.allows(columns[j], largest):
+        if len(set(columns[j])) > 1 and joined.allows(columns[j], rule):
             joined.join(columns[j])
             chosen.append(j)
     return chosen

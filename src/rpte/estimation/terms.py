@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.estimation.design import Design
-from rpte.estimation.ownership import Ownership, admit
+from rpte.estimation.ownership import ComponentRule, Ownership, admit
+from rpte.limits import FREE, Permissions
 from rpte.structure.tree import Tree
 from rpte.table.inputs import Inputs
 from rpte.table.table import Table
@@ -89,14 +90,30 @@ class TermSet:
         return total
 
 
-def choose_terms(
-    table: Table,
-    structure: Structure,
-    n_trees: int,
-    policy: Ownership,
-    largest: int,
-    paper: bool,
-) -> TermSet:
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """By which rules columns become direct terms.
+
+    Parameters
+    ----------
+    policy : {"paper", "separate", "strict", "component"}
+    rule : ComponentRule
+        What a component may become, and the user's limits.
+    paper : bool
+        Admit in the published order instead of the order of gradients.
+    """
+
+    policy: Ownership
+    rule: ComponentRule
+    paper: bool
+
+    @property
+    def limits(self) -> Permissions:
+        """The user's limits."""
+        return self.rule.limits
+
+
+def choose_terms(table: Table, structure: Structure, n_trees: int, admission: Admission) -> TermSet:
     """Admit the direct terms that the policy allows beside the first `n_trees` trees.
 
     Under "component" a column that a tree splits on may also be a direct term: both are in the same
@@ -104,7 +121,8 @@ def choose_terms(
     a leaf, or all rows but a leaf, would say the same twice and is left out.
     """
     vocabulary, trees = structure.vocabulary, structure.trees[:n_trees]
-    used = frozenset().union(*structure.used[:n_trees]) if policy != "component" else frozenset()
+    free_to_repeat = admission.policy == "component"
+    used = frozenset() if free_to_repeat else frozenset().union(*structure.used[:n_trees])
     said = _leaf_indicators(structure.leaf_codes[:n_trees])
     left = np.array(
         [
@@ -116,16 +134,16 @@ def choose_terms(
     )
     ranking = (
         _reference_order(vocabulary, left)
-        if paper
+        if admission.paper
         else _gradient_order(table, vocabulary, left, structure.scores[n_trees])
     )
     chosen = admit(
-        policy,
+        admission.policy,
         [vocabulary.columns[j].sources for j in left],
         vocabulary.block[left] == ORIGINAL,
         [tree.sources for tree in trees],
         ranking,
-        largest,
+        admission.rule,
     )
     return TermSet(vocabulary, trees, left[chosen])
 
@@ -162,13 +180,21 @@ def _gradient_order(
     return np.array(sorted(range(len(left)), key=lambda i: (-rounded[i], names[i])), np.intp)
 
 
-def make_design(table: Table, structure: Structure, terms: TermSet) -> Design:
-    """Return the Stage 3 problem of some terms on the training table."""
+def make_design(
+    table: Table, structure: Structure, terms: TermSet, limits: Permissions = FREE
+) -> Design:
+    """Return the Stage 3 problem of some terms on the training table, under the user's limits."""
+    columns = [terms.vocabulary.columns[j] for j in terms.direct]
+    paths = [path for tree in terms.trees for path in tree.paths()]
+    read = [{s for condition in path for s in condition.sources} for path in paths]
+    factors = [limits.factor(sources) for sources in (*read, *(c.sources for c in columns))]
+    signs = [0] * len(paths) + [limits.sign(column) or 0 for column in columns]
     return Design(
         leaf_codes=np.ascontiguousarray(structure.leaf_codes[: len(terms.trees)]),
         leaf_counts=terms.leaf_counts,
         direct=terms.vocabulary.standardised(terms.direct),
         y=table.y,
         weight=table.weight,
-        penalty=np.ones(sum(terms.leaf_counts) + len(terms.direct)),
+        penalty=np.array(factors, np.float64),
+        sign=np.array(signs, np.int8),
     )

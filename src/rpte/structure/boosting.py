@@ -39,6 +39,7 @@ class Stage2Settings:
     learning_rate : eta_0, where the line search begins
     line_search_trials : B_ls, how many steps are tried, each half the one before
     max_sources : most sources one tree may read, or None
+    together : sets of sources that a tree may mix, or None
     lookahead : search two-level splits where no single split helps (`rpte.structure.lookahead`)
     """
 
@@ -51,6 +52,7 @@ class Stage2Settings:
     learning_rate: float = 0.3
     line_search_trials: int = 6
     max_sources: int | None = None
+    together: tuple[frozenset[int], ...] | None = None
     lookahead: bool = False
 
 
@@ -184,6 +186,7 @@ def _limits(settings: Stage2Settings) -> GrowthLimits:
         ridge=0.0 if label else settings.leaf_ridge,
         zero_gain=label,
         max_sources=settings.max_sources,
+        together=settings.together,
     )
 
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte.limits import FREE, Permissions
 from rpte.structure.coded import LEVELS, ORDERED, CodedColumns, CodeTree
 from rpte.structure.tree import Branch, Split, Tree
 from rpte.table.decimals import shortest_between
 from rpte.table.table import Table
 from rpte.vocabulary.build import Vocabulary
-from rpte.vocabulary.columns import Column, Level, Missing, Pair, Value
+from rpte.vocabulary.columns import Column, Interval, Level, Missing, Pair, Value
 
 Floats = NDArray[np.float64]
 
@@ -39,6 +41,8 @@ class CodedColumn:
         Names of the codes of a whole category.
     fill : float or None
         The value that missing cells were given before binning (paper configuration).
+    special : bool
+        Whether cells without a number may hold a special code instead of being missing.
     """
 
     column: Column
@@ -49,6 +53,7 @@ class CodedColumn:
     high: Floats
     levels: tuple[str, ...] = ()
     fill: float | None = None
+    special: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +98,9 @@ class TreeColumns:
         if tree.test[node] != ORDERED and isinstance(source.column, Pair):
             # A pair is missing where either part is, which no flag says: all its values go one way.
             return Split(source.column, float(source.high[-1]), False), True
+        if tree.test[node] != ORDERED and source.special:
+            # The node parted numbers from everything else, special codes and missing alike.
+            return Split(Interval(source.column.sources[0], -math.inf, math.inf)), True
         if tree.test[node] != ORDERED:
             return Split(Missing(source.column.sources[0])), False
         if source.column.binary:
@@ -111,7 +119,11 @@ class TreeColumns:
 
 
 def code_columns(
-    table: Table, vocabulary: Vocabulary, paper: bool, roots: Sequence[Pair] = ()
+    table: Table,
+    vocabulary: Vocabulary,
+    paper: bool,
+    roots: Sequence[Pair] = (),
+    limits: Permissions = FREE,
 ) -> TreeColumns:
     """Code every column that a tree may split on, and the `roots` that only lookahead may.
 
@@ -121,6 +133,8 @@ def code_columns(
     """
     columns = _paper_columns(vocabulary) if paper else _our_columns(table, vocabulary)
     columns += [_root(table, pair) for pair in roots]
+    columns = [column for column in columns if limits.in_trees(column.column)]
+    n_roots = sum(limits.in_trees(pair) for pair in roots)
     widest = max((c.n_bins for c in columns), default=0)
     dtype = np.uint8 if widest < 256 else np.uint16
     codes = np.array([c.codes for c in columns], dtype).reshape(len(columns), table.n_rows)
@@ -130,7 +144,7 @@ def code_columns(
         n_bins=np.array([c.n_bins for c in columns], np.int64),
         is_category=np.array([bool(c.levels) for c in columns], bool),
         sources=tuple(tuple(position(s) for s in c.column.sources) for c in columns),
-        root_only=np.arange(len(columns)) >= len(columns) - len(roots),
+        root_only=np.arange(len(columns)) >= len(columns) - n_roots,
     )
     return TreeColumns(coded, tuple(columns), midpoints=paper)
 
@@ -153,14 +167,18 @@ def _our_columns(table: Table, vocabulary: Vocabulary) -> list[CodedColumn]:
     for j, column in enumerate(vocabulary.columns):
         if isinstance(column, (Level, Missing)) and vocabulary.block[j] == 0:
             name = column.source
-            if table.schema[name].kind == "category" and name not in done:
+            if table.schema[name].kind == "number":
+                if isinstance(column, Level):  # a special code; thresholds see missing themselves
+                    out.append(_binary(vocabulary, j))
+            elif name not in done:
                 done.add(name)
                 out.append(_category(table, vocabulary, name))
         elif column.binary:
             out.append(_binary(vocabulary, j))
         else:
-            x = vocabulary.values[:, j]
-            out.append(_number(column, (j,), x, table.weight, MAX_BINS))
+            coded = _number(column, (j,), vocabulary.values[:, j], table.weight, MAX_BINS)
+            special = any(table.schema[source].levels for source in column.sources)
+            out.append(replace(coded, special=special))
     return out
 
 

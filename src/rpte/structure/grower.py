@@ -55,6 +55,7 @@ class GrowthLimits:
     ridge : added to every sum of hessians in the gain
     zero_gain : also split impure nodes without gain, as scikit-learn does (g = w y, h = w)
     max_sources : most sources the whole tree may read, or None
+    together : sets of sources; a tree of two or more sources stays inside one of them. None: free
     """
 
     max_leaves: int
@@ -63,6 +64,7 @@ class GrowthLimits:
     ridge: float
     zero_gain: bool
     max_sources: int | None
+    together: tuple[frozenset[int], ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,23 +103,42 @@ class OpenLeaf:
 class SourceBudget:
     """The sources a growing tree has used, and which columns it may still test."""
 
-    def __init__(self, columns: CodedColumns, chosen: NDArray[np.int64], most: int | None) -> None:
+    def __init__(
+        self, columns: CodedColumns, chosen: NDArray[np.int64], limits: GrowthLimits
+    ) -> None:
         names = sorted({s for j in chosen for s in columns.sources[j]})
         place = {source: k for k, source in enumerate(names)}
         self.reads = np.zeros((len(chosen), len(names)), dtype=np.bool_)
         for k, j in enumerate(chosen):
             self.reads[k, [place[s] for s in columns.sources[j]]] = True
         self.used = np.zeros(len(names), dtype=np.bool_)
-        self.most = len(names) if most is None else most
+        self.most = len(names) if limits.max_sources is None else limits.max_sources
+        self.sets: NDArray[np.bool_] | None = None
+        if limits.together is not None:
+            inside = [[source in allowed for source in names] for allowed in limits.together]
+            self.sets = np.array(inside, dtype=np.bool_).reshape(len(inside), len(names))
 
     def admits(self) -> NDArray[np.bool_]:
         """Return (k,) whether the tree may test each chosen column."""
-        union: NDArray[np.int64] = (self.reads | self.used).sum(axis=1)
-        return union <= self.most
+        return admissible(self.reads | self.used, self.most, self.sets)
 
     def take(self, k: int) -> None:
         """Note that the tree tests chosen column k."""
         self.used |= self.reads[k]
+
+
+def admissible(
+    sources: NDArray[np.bool_], most: int, sets: NDArray[np.bool_] | None
+) -> NDArray[np.bool_]:
+    """Tell which unions of sources (..., s) a tree may read: few enough, and inside one set."""
+    size = sources.sum(axis=-1)
+    fits = np.asarray(size <= most)
+    if sets is None:
+        return fits
+    inside = np.zeros(fits.shape, dtype=np.bool_)
+    for allowed in sets:
+        inside |= ~(sources & ~allowed).any(axis=-1)
+    return np.asarray(fits & (inside | (size <= 1)))
 
 
 def grow(
@@ -142,7 +163,7 @@ def grow(
     chosen = np.unique(np.asarray(eligible, dtype=np.int64))
     chosen = chosen[~columns.root_only[chosen]]
     task = GrowthTask(columns, chosen, stack(gradient, hessian, weight), limits, pool)
-    budget = SourceBudget(columns, chosen, limits.max_sources)
+    budget = SourceBudget(columns, chosen, limits)
     rows = np.flatnonzero(weight > 0).astype(np.int32)
     tree = TreeBuilder(float(weight.sum()))
     frontier = _opened([open_leaf(task, 0, rows, 0)])

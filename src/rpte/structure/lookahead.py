@@ -45,6 +45,7 @@ from rpte.structure.grower import (
     GrowthLimits,
     GrowthTask,
     SourceBudget,
+    admissible,
     divide,
     open_leaf,
     read_split,
@@ -84,7 +85,7 @@ class _Lookahead:
         self.probe[self.rows] = probe_rows(y[self.rows])
         self.probe_weight = float(self.weight[self.probe].sum())
         self.single = np.flatnonzero(~task.columns.root_only[chosen])
-        self.budget = SourceBudget(task.columns, chosen, task.limits.max_sources)
+        self.budget = SourceBudget(task.columns, chosen, task.limits)
         self.overlap = (self.budget.reads.astype(np.int64) @ self.budget.reads.T) > 0
         self.tree = TreeBuilder(float(self.weight.sum()))
 
@@ -109,11 +110,17 @@ class _Lookahead:
         admitted = budget.admits()
         child = np.zeros(len(self.chosen), dtype=np.bool_)
         child[self.single] = admitted[self.single]
-        free = (budget.reads & ~budget.used).astype(np.int64)
-        # the root's and the child's sources are disjoint, so that their new sources add up
-        together = budget.used.sum() + free.sum(axis=1)[:, None] + free.sum(axis=1)
-        children = ~self.overlap & child & (together <= budget.most)
-        return SearchSpace(self.chosen, admitted, children, budget.reads, budget.used, budget.most)
+        both = budget.used | budget.reads[:, None, :] | budget.reads[None, :, :]
+        children = ~self.overlap & child & admissible(both, budget.most, budget.sets)
+        return SearchSpace(
+            self.chosen,
+            admitted,
+            children,
+            budget.reads,
+            budget.used,
+            budget.most,
+            budget.sets,
+        )
 
     def propose_all(self, leaves: Sequence[tuple[int, Rows]]) -> list[_Proposal]:
         proposals = (self.propose(node, rows) for node, rows in leaves)

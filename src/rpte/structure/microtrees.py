@@ -17,6 +17,7 @@ from scipy.special import xlogy
 
 from rpte.kernels.counts import joint_counts
 from rpte.structure.coded import LEVELS, ORDERED, CodedColumns, Split
+from rpte.structure.grower import admissible
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -55,7 +56,7 @@ class SearchSpace:
     """Who may be a root, and which child may follow which root.
 
     `chosen` (k,) column numbers; `roots` (k,); `children` (k, k) by root and child; `reads` (k, s)
-    and `used` (s,) sources, of which the tree may hold `most`.
+    and `used` (s,) sources, of which the tree may hold `most`, inside one of `sets` (m, s).
     """
 
     chosen: NDArray[np.int64]
@@ -64,11 +65,12 @@ class SearchSpace:
     reads: Flags
     used: Flags
     most: int
+    sets: Flags | None = None
 
     def admits(self, columns: tuple[int, ...]) -> bool:
         """Say whether the tree may test all these chosen columns."""
         union = self.used | self.reads[list(columns)].any(axis=0)
-        return int(union.sum()) <= self.most
+        return bool(admissible(union, self.most, self.sets))
 
 
 def impurity(weight: Floats, positive: Floats) -> Floats:

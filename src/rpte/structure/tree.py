@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rpte.table.decimals import number_text
 from rpte.table.inputs import Inputs
 from rpte.table.schema import Schema
-from rpte.vocabulary.columns import Column, Level, Missing, column_from_dict
+from rpte.vocabulary.columns import Column, Interval, Level, Missing, column_from_dict
 
 Rows = NDArray[np.intp]
 
@@ -75,13 +75,23 @@ class Condition:
         column, threshold = self.split.column, self.split.threshold
         if threshold is not None:
             sign = "<=" if self.holds else ">"
-            tail = " (or missing)" if self.split.missing_holds == self.holds else ""
+            tail = _absent_text(column, schema) if self.split.missing_holds == self.holds else ""
             return f"{column.text} {sign} {number_text(threshold)}{tail}"
         if isinstance(column, Level):
             return _level_text(column, self.holds, schema)
+        if isinstance(column, Interval) and column.unbounded:
+            return f"{column.source} is {'a number' if self.holds else 'missing or special'}"
         if isinstance(column, Missing):
             return column.text if self.holds else f"{column.source} is present"
-        return column.text if self.holds else f"not ({column.text}) (or missing)"
+        absent = _absent_text(column, schema)
+        return column.text if self.holds else f"not ({column.text}){absent}"
+
+
+def _absent_text(column: Column, schema: Schema) -> str:
+    """Say that missing goes this way, and special codes with it where there are any."""
+    variables = [schema[source] for source in column.sources]
+    special = any(v.kind == "number" and v.levels for v in variables)
+    return " (or missing or special)" if special else " (or missing)"
 
 
 def _level_text(column: Level, holds: bool, schema: Schema) -> str:
@@ -153,8 +163,10 @@ class Tree:
         self._send(node.yes, inputs, rows[holds], leaves)
         self._send(node.no, inputs, rows[~holds], leaves)
 
-    def merge_leaves(self, same: Callable[[int], bool]) -> tuple[Tree | None, list[list[int]]]:
-        """Replace every subtree whose leaves all satisfy `same` by one leaf.
+    def merge_leaves(
+        self, same: Callable[[list[int]], bool]
+    ) -> tuple[Tree | None, list[list[int]]]:
+        """Replace every subtree whose leaves say the `same` by one leaf.
 
         Returns
         -------
@@ -200,9 +212,11 @@ def _leaf_numbers(node: Branch | int) -> Iterator[int]:
     yield from _leaf_numbers(node.no)
 
 
-def _merge(node: Branch | int, same: Callable[[int], bool], out: list[list[int]]) -> Branch | int:
+def _merge(
+    node: Branch | int, same: Callable[[list[int]], bool], out: list[list[int]]
+) -> Branch | int:
     leaves = list(_leaf_numbers(node))
-    if not isinstance(node, Branch) or all(same(leaf) for leaf in leaves):
+    if not isinstance(node, Branch) or same(leaves):
         out.append(leaves)
         return len(out) - 1
     yes = _merge(node.yes, same, out)

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte.limits import FREE, Permissions
 from rpte.table.decimals import short_centre
 from rpte.table.table import Table
 from rpte.vocabulary.columns import Column, Level, Missing, Value
@@ -16,14 +17,17 @@ from rpte.vocabulary.frequent import mine_frequent
 from rpte.vocabulary.gain import SortedColumn
 from rpte.vocabulary.hug import mine_hug
 from rpte.vocabulary.items import make_items
+from rpte.vocabulary.mining import item_book
 from rpte.vocabulary.pairs import mine_pairs
 from rpte.vocabulary.redundancy import keep_distinct, keep_independent
+from rpte.vocabulary.screening import SAMPLE_ROWS, promising, sample
 
 Floats = NDArray[np.float64]
 Miner = Literal["hug", "frequent", "original"]
 
 ORIGINAL, PATTERN, PAIR = 0, 1, 2
 ORIGINAL_SCORE_BINS = 16
+ALL_RIVALS = 1000  # with more columns than this, only sources compete with what is made of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,8 @@ class VocabularySettings:
         Follow the published configuration where it is arbitrary.
     lookahead : bool
         Stage 2 will look ahead, and needs pairs of its own.
+    limits : Permissions
+        What the user forbids.
     """
 
     miner: Miner
@@ -51,6 +57,7 @@ class VocabularySettings:
     min_gain: float
     paper: bool
     lookahead: bool = False
+    limits: Permissions = FREE
 
     @property
     def pair_budget(self) -> int:
@@ -84,10 +91,15 @@ class Vocabulary:
     def __len__(self) -> int:
         return len(self.columns)
 
-    def standardised(self, which: NDArray[np.intp]) -> Floats:
-        """Return columns in penalty units, shape (n, k) Fortran order, missing as 0."""
-        scaled = (self.values[:, which] - self.centre[which]) / self.scale[which]
-        return np.asfortranarray(np.where(np.isnan(scaled), 0.0, scaled))
+    def standardised(self, which: NDArray[np.intp], rows: int | None = None) -> Floats:
+        """Return columns in penalty units, shape (n, k) Fortran order, missing as 0.
+
+        With `rows`, only the first rows.
+        """
+        scaled = self.values[:rows, which] - self.centre[which]
+        scaled /= self.scale[which]
+        scaled[np.isnan(scaled)] = 0.0
+        return np.asfortranarray(scaled)
 
     def keep(self, which: NDArray[np.intp]) -> Vocabulary:
         """Return the vocabulary of some columns."""
@@ -104,34 +116,36 @@ def build_vocabulary(
     table: Table, settings: VocabularySettings, pool: ThreadPoolExecutor | None = None
 ) -> Vocabulary:
     """Mine the vocabulary of a table: at most p0 + 2K columns, a raw variable counted once."""
-    originals = original_columns(table, settings.paper)
+    limits = settings.limits
+    originals = original_columns(table, settings.paper, limits)
     patterns: tuple[Column, ...] = ()
     pairs: tuple[Column, ...] = ()
     if settings.miner != "original":
-        items = make_items(table, printed=not settings.paper)
+        among = promising(table, limits)
+        book = item_book(table, make_items(table, not settings.paper, among), limits)
+        order, budget = settings.pattern_order, settings.budget
         if settings.miner == "hug":
-            patterns = mine_hug(
-                table, items, settings.pattern_order, settings.budget, settings.min_gain, pool
-            )
+            patterns = mine_hug(book, order, budget, settings.min_gain, pool)
         else:
-            patterns = mine_frequent(table, items, settings.pattern_order, settings.budget, pool)
-        if settings.pattern_order > 1:
-            pairs = mine_pairs(table, settings.pair_budget, pool)
+            patterns = mine_frequent(book, order, budget, pool)
+        if order > 1:
+            pairs = mine_pairs(sample(table), settings.pair_budget, among, limits, pool)
     vocabulary = evaluate_columns(table, originals, patterns, pairs, settings.paper)
     if settings.paper:
         vocabulary = _cap_originals(table, vocabulary, settings.budget)
     return _without_redundancy(table, vocabulary)
 
 
-def original_columns(table: Table, paper: bool) -> tuple[Column, ...]:
-    """Return values, levels and missing flags in canonical order of their variables."""
+def original_columns(table: Table, paper: bool, limits: Permissions = FREE) -> tuple[Column, ...]:
+    """Return values, levels (special codes too) and missing flags, by variable in order."""
     columns: list[Column] = []
     for position in table.schema.canonical():
         variable = table.schema.variables[position]
+        if not limits.usable(variable.name):
+            continue
         if variable.kind == "number":
             columns.append(Value(variable.name))
-        else:
-            columns.extend(Level(variable.name, (level,)) for level in variable.levels)
+        columns.extend(Level(variable.name, (level,)) for level in variable.levels)
         if variable.has_missing and not (paper and variable.kind == "number"):
             columns.append(Missing(variable.name))
     return tuple(columns)
@@ -200,8 +214,22 @@ def _coarse_gain(table: Table, vocabulary: Vocabulary, j: int) -> float:
 def _without_redundancy(table: Table, vocabulary: Vocabulary) -> Vocabulary:
     binary = np.array([_is_indicator(vocabulary, j) for j in range(len(vocabulary))], bool)
     vocabulary = vocabulary.keep(keep_distinct(vocabulary.values, binary))
-    filled = vocabulary.standardised(np.arange(len(vocabulary)))
-    return vocabulary.keep(keep_independent(filled, table.weight, vocabulary.block))
+    rivals = _rivals(vocabulary)
+    rows = min(table.n_rows, SAMPLE_ROWS)
+    filled = vocabulary.standardised(rivals, rows)
+    kept = keep_independent(filled, table.weight[:rows], vocabulary.block[rivals])
+    dropped = np.setdiff1d(rivals, rivals[kept])
+    return vocabulary.keep(np.setdiff1d(np.arange(len(vocabulary)), dropped))
+
+
+def _rivals(vocabulary: Vocabulary) -> NDArray[np.intp]:
+    """Return the derived columns and the raw columns of their sources: what may be redundant."""
+    derived = vocabulary.block != ORIGINAL
+    read = {s for j in np.flatnonzero(derived) for s in vocabulary.columns[j].sources}
+    if len(vocabulary) <= ALL_RIVALS:
+        return np.arange(len(vocabulary))
+    related = [derived[j] or c.sources[0] in read for j, c in enumerate(vocabulary.columns)]
+    return np.flatnonzero(related)
 
 
 def _is_indicator(vocabulary: Vocabulary, j: int) -> bool:

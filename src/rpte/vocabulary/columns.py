@@ -47,30 +47,20 @@ class Column(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
-    """A number as it is."""
+class OneSource:
+    """What columns of one variable share: one cell to read."""
 
     source: str
-    kind: ClassVar[str] = "value"
-    binary: ClassVar[bool] = False
+    kind: ClassVar[str]
 
     @property
     def sources(self) -> tuple[str, ...]:
         """The variable."""
         return (self.source,)
 
-    @property
-    def text(self) -> str:
-        """The variable's name."""
-        return self.source
-
     def conditions(self, schema: Schema) -> int:
-        """One number to read."""
+        """One cell to look at."""
         return 1
-
-    def evaluate(self, inputs: Inputs) -> Floats:
-        """Return the numbers, NaN where missing."""
-        return inputs[self.source]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the column as plain JSON values."""
@@ -78,18 +68,29 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class Value(OneSource):
+    """A number as it is."""
+
+    kind: ClassVar[str] = "value"
+    binary: ClassVar[bool] = False
+
+    @property
+    def text(self) -> str:
+        """The variable's name."""
+        return self.source
+
+    def evaluate(self, inputs: Inputs) -> Floats:
+        """Return the numbers, NaN where missing."""
+        return inputs[self.source]
+
+
+@dataclass(frozen=True, slots=True)
+class Level(OneSource):
     """A category is one of some levels; false where missing or unseen."""
 
-    source: str
     levels: tuple[str, ...]
     kind: ClassVar[str] = "level"
     binary: ClassVar[bool] = True
-
-    @property
-    def sources(self) -> tuple[str, ...]:
-        """The variable."""
-        return (self.source,)
 
     @property
     def text(self) -> str:
@@ -104,74 +105,56 @@ class Level:
 
     def evaluate(self, inputs: Inputs) -> Floats:
         """Return 1.0 where the level is one of these."""
-        wanted = [inputs.level_code(self.source, level) for level in self.levels]
-        return np.isin(inputs[self.source], wanted).astype(np.float64)
+        known = inputs.schema[self.source].levels
+        wanted = [known.index(level) for level in self.levels]
+        return np.isin(inputs.codes(self.source), wanted).astype(np.float64)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the column as plain JSON values."""
-        return {"kind": self.kind, "source": self.source, "levels": list(self.levels)}
+        return {**OneSource.to_dict(self), "levels": list(self.levels)}
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class Missing(OneSource):
     """A variable has no value."""
 
-    source: str
     kind: ClassVar[str] = "missing"
     binary: ClassVar[bool] = True
-
-    @property
-    def sources(self) -> tuple[str, ...]:
-        """The variable."""
-        return (self.source,)
 
     @property
     def text(self) -> str:
         """``age is missing``."""
         return f"{self.source} is missing"
 
-    def conditions(self, schema: Schema) -> int:
-        """One cell to look at."""
-        return 1
-
     def evaluate(self, inputs: Inputs) -> Floats:
         """Return 1.0 where the cell is empty."""
         return inputs.is_missing(self.source).astype(np.float64)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the column as plain JSON values."""
-        return {"kind": self.kind, "source": self.source}
-
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(OneSource):
     """A number lies in [low, high); either end may be infinite; false where missing."""
 
-    source: str
     low: float
     high: float
     kind: ClassVar[str] = "interval"
     binary: ClassVar[bool] = True
 
     @property
-    def sources(self) -> tuple[str, ...]:
-        """The variable."""
-        return (self.source,)
+    def unbounded(self) -> bool:
+        """Whether every number lies inside: false only where there is none."""
+        return math.isinf(self.low) and math.isinf(self.high)
 
     @property
     def text(self) -> str:
         """``20 <= age < 35``, ``age < 20`` or ``age >= 35``."""
-        if math.isinf(self.low) and math.isinf(self.high):
+        if self.unbounded:
             return f"{self.source} is present"
         if math.isinf(self.low):
             return f"{self.source} < {number_text(self.high)}"
         if math.isinf(self.high):
             return f"{self.source} >= {number_text(self.low)}"
         return f"{number_text(self.low)} <= {self.source} < {number_text(self.high)}"
-
-    def conditions(self, schema: Schema) -> int:
-        """One number to place."""
-        return 1
 
     def evaluate(self, inputs: Inputs) -> Floats:
         """Return 1.0 inside the interval."""
@@ -181,7 +164,7 @@ class Interval:
     def to_dict(self) -> dict[str, Any]:
         """Return the column as plain JSON values; an infinite end is null."""
         ends = [None if math.isinf(end) else end for end in (self.low, self.high)]
-        return {"kind": self.kind, "source": self.source, "low": ends[0], "high": ends[1]}
+        return {**OneSource.to_dict(self), "low": ends[0], "high": ends[1]}
 
 
 Item = Level | Interval

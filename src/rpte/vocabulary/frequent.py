@@ -6,28 +6,22 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from rpte.table.table import Table
 from rpte.vocabulary.columns import Column
-from rpte.vocabulary.items import ItemColumn
-from rpte.vocabulary.mining import distinct_covers, item_book, pair_candidates
+from rpte.vocabulary.mining import ItemBook, distinct_covers, pair_candidates
 
 
 def mine_frequent(
-    table: Table,
-    columns: tuple[ItemColumn, ...],
-    order: int,
-    budget: int,
-    pool: ThreadPoolExecutor | None,
+    book: ItemBook, order: int, budget: int, pool: ThreadPoolExecutor | None
 ) -> tuple[Column, ...]:
     """Return the `budget` patterns of at most `order` items that cover most weight.
 
     Patterns that cover every row, or the same rows as a more frequent one, are passed over; ties
     in support are broken by the canonical order of items.
     """
-    if not columns or budget == 0:
+    if not book.items or budget == 0:
         return ()
-    book = item_book(table, columns)
-    usable = (book.singles.cover > 0) & (book.singles.cover < table.total_weight)
+    usable = (book.singles.cover > 0) & (book.singles.cover < book.table.total_weight)
+    usable &= book.permitted()
     found = book.singles.keep(usable)
     if order > 1:
         found = found.join(pair_candidates(book, usable, pool))

@@ -12,15 +12,12 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.table.table import Table
 from rpte.vocabulary.columns import Column
 from rpte.vocabulary.gain import information_gain, weighted_entropy
-from rpte.vocabulary.items import ItemColumn
 from rpte.vocabulary.mining import (
     Candidates,
     ItemBook,
     distinct_covers,
-    item_book,
     pair_candidates,
     select,
 )
@@ -31,8 +28,7 @@ NEGATIVE_LEVEL = 0.05  # utility share of a level that goes with the negative cl
 
 
 def mine_hug(
-    table: Table,
-    columns: tuple[ItemColumn, ...],
+    book: ItemBook,
     order: int,
     budget: int,
     min_gain: float,
@@ -42,8 +38,8 @@ def mine_hug(
 
     Parameters
     ----------
-    table : Table
-    columns : tuple of ItemColumn
+    book : ItemBook
+        The items of the training table.
     order : {1, 2}
     budget : int
         K, the number of patterns.
@@ -51,11 +47,10 @@ def mine_hug(
         G, in nats: every pattern, and each part of a pair, must gain more.
     pool : threads, or None
     """
-    if not columns or budget == 0:
+    if not book.items or budget == 0:
         return ()
-    book = item_book(table, columns)
     utility = item_utilities(book)
-    singles = book.singles.keep(utility > 0)
+    singles = book.singles.keep((utility > 0) & book.permitted())
     if not len(singles):
         return ()
     floor = _utility_floor(singles.cover * utility[singles.first], budget)

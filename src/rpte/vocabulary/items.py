@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Container
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -47,18 +48,23 @@ class ItemColumn:
         return bool(self.items) and isinstance(self.items[0], Interval)
 
 
-def make_items(table: Table, printed: bool) -> tuple[ItemColumn, ...]:
-    """Cut every variable into items, in canonical order.
+def make_items(
+    table: Table, printed: bool, among: Container[str] | None = None
+) -> tuple[ItemColumn, ...]:
+    """Cut variables into items, in canonical order.
 
     Parameters
     ----------
     printed : bool
         True puts each edge at the shortest decimal between the neighbouring training values;
         False keeps the interpolated percentile (the paper configuration).
+    among : names of the variables to cut; all if None
     """
     columns = []
     for position in table.schema.canonical():
         variable, values = table.schema.variables[position], table.inputs.columns[position]
+        if among is not None and variable.name not in among:
+            continue
         if variable.kind == "category":
             columns.append(_levels(position, variable, values))
         else:

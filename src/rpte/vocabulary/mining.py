@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.kernels.counts import joint_counts
+from rpte.limits import FREE, Permissions
 from rpte.table.table import Table
 from rpte.vocabulary.columns import Item, Pattern
 from rpte.vocabulary.gain import in_or_out_gain
@@ -75,6 +76,7 @@ class ItemBook:
     items: tuple[Item, ...]
     owner: Ints
     singles: Candidates
+    limits: Permissions = FREE
 
     def covers(self, first: int, second: int) -> NDArray[np.bool_]:
         """Return the rows that a pattern covers."""
@@ -86,13 +88,19 @@ class ItemBook:
         left = self.items[first]
         return left if second < 0 else Pattern(left, self.items[second])
 
+    def permitted(self) -> NDArray[np.bool_]:
+        """Return which items may stand in a pattern under the user's limits."""
+        return np.array([self.limits.admits(item) for item in self.items], bool)
+
     def _item_rows(self, item: int) -> NDArray[np.bool_]:
         owner = self.owner[item]
         start = int(np.searchsorted(self.owner, owner))
         return np.asarray(self.columns[owner].codes == item - start)
 
 
-def item_book(table: Table, columns: tuple[ItemColumn, ...]) -> ItemBook:
+def item_book(
+    table: Table, columns: tuple[ItemColumn, ...], limits: Permissions = FREE
+) -> ItemBook:
     """Number the items and count each one's cover."""
     items = tuple(item for column in columns for item in column.items)
     owner = np.repeat(np.arange(len(columns)), [len(c.items) for c in columns])
@@ -102,7 +110,7 @@ def item_book(table: Table, columns: tuple[ItemColumn, ...]) -> ItemBook:
     gain = np.round(in_or_out_gain(cover, events, total, positive), 12)
     number = np.arange(len(items))
     singles = Candidates(number, np.full(len(items), -1), cover, events, gain)
-    return ItemBook(table, columns, items, owner, singles)
+    return ItemBook(table, columns, items, owner, singles, limits)
 
 
 def _counts(column: ItemColumn, weight: Floats) -> Floats:
@@ -118,7 +126,17 @@ def pair_candidates(
     codes, kept = _allowed_codes(book, allowed)
     firsts = range(len(codes) - 1)
     run = pool.map if pool is not None else map
-    return list(run(lambda c: _pairs_of(book, codes, kept, c), firsts))
+    return [
+        _permitted(book, found) for found in run(lambda c: _pairs_of(book, codes, kept, c), firsts)
+    ]
+
+
+def _permitted(book: ItemBook, found: Candidates) -> Candidates:
+    """Drop the pairs that the user's limits forbid."""
+    if book.limits is FREE:
+        return found
+    pairs = zip(found.first, found.second, strict=True)
+    return found.keep(np.array([book.limits.admits(book.column(a, b)) for a, b in pairs], bool))
 
 
 def _allowed_codes(

@@ -6,7 +6,7 @@ ranked by the best information gain over 2 to 12 quantile bins.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Container
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations, islice
 from typing import get_args
@@ -15,9 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.kernels.counts import joint_counts
+from rpte.limits import Permissions
 from rpte.table.table import Table
 from rpte.vocabulary.columns import Operation, Pair, Value
 from rpte.vocabulary.gain import BITS, SortedColumn, information_gain
+from rpte.vocabulary.screening import promising
 
 Floats = NDArray[np.float64]
 
@@ -27,14 +29,21 @@ SCORE_BINS = 12
 FEWEST_ROWS = 3
 
 
-def mine_pairs(table: Table, budget: int, pool: ThreadPoolExecutor | None) -> tuple[Pair, ...]:
-    """Return at most `budget` pair columns, best first, ties by name."""
-    ranked = rank_sources(table, pool)
-    candidates = [
+def mine_pairs(
+    table: Table,
+    budget: int,
+    among: Container[str],
+    limits: Permissions,
+    pool: ThreadPoolExecutor | None,
+) -> tuple[Pair, ...]:
+    """Return at most `budget` pair columns of the variables `among`, best first, ties by name."""
+    ranked = rank_sources(table, among, pool)
+    every = (
         Pair(operation, Value(a), Value(b))
         for a, b in combinations(ranked, 2)
         for operation in get_args(Operation)
-    ]
+    )
+    candidates = [pair for pair in every if limits.admits(pair)]
     run = pool.map if pool is not None else map
     scores = list(run(lambda pair: pair_score(table, pair), candidates))
     ranking = sorted(range(len(candidates)), key=lambda i: (-scores[i], candidates[i].text))
@@ -42,29 +51,38 @@ def mine_pairs(table: Table, budget: int, pool: ThreadPoolExecutor | None) -> tu
 
 
 def lookahead_roots(
-    table: Table, known: Collection[Pair], budget: int, pool: ThreadPoolExecutor | None
+    table: Table,
+    known: Collection[Pair],
+    budget: int,
+    limits: Permissions,
+    pool: ThreadPoolExecutor | None,
 ) -> tuple[Pair, ...]:
     """Return |a - b| of the most interacting numbers, as roots for the lookahead search.
 
     At most `budget` columns that are not among the `known` pairs; sources in the order of
     `rank_sources`, all of them and not only the first ten.
     """
-    ranked = rank_sources(table, pool, len(table.schema))
+    ranked = rank_sources(table, promising(table, limits), pool, len(table.schema))
     pairs = (
         Pair("absolute difference", Value(ranked[i]), Value(ranked[k]))
         for k in range(len(ranked))
         for i in range(k)
     )
     taken = {frozenset(p.sources) for p in known if p.operation == "absolute difference"}
-    fresh = (pair for pair in pairs if frozenset(pair.sources) not in taken)
+    fresh = (p for p in pairs if frozenset(p.sources) not in taken and limits.admits(p))
     return tuple(islice(fresh, budget))
 
 
 def rank_sources(
-    table: Table, pool: ThreadPoolExecutor | None, most: int = PAIR_SOURCES
+    table: Table, among: Container[str], pool: ThreadPoolExecutor | None, most: int = PAIR_SOURCES
 ) -> tuple[str, ...]:
     """Return the numbers that interact most with another, by (interaction, own gain, name)."""
-    numbers = [i for i in table.schema.canonical() if table.schema.variables[i].kind == "number"]
+    variables = table.schema.variables
+    numbers = [
+        i
+        for i in table.schema.canonical()
+        if variables[i].kind == "number" and variables[i].name in among
+    ]
     if len(numbers) < 2:
         return ()
     codes = np.array([_coarse(table, i) for i in numbers], np.int32)

@@ -1,0 +1,273 @@
+"""Limits that people set on variables: one object, checked against the table before any work."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from numbers import Real
+from typing import Any, Literal
+
+from rpte.errors import InputError
+from rpte.table.schema import Schema
+from rpte.vocabulary.columns import Column, Interval, Pair, Pattern, Value
+
+Direction = Literal["increasing", "decreasing"]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a model may not do.
+
+    Parameters
+    ----------
+    monotone : mapping from name to "increasing" or "decreasing"
+        The score of the positive class never moves the other way when only this number changes.
+        Such a variable enters no product and no absolute difference. Missing and special codes are
+        unordered and outside the claim.
+    exclude : names
+        Variables that the model may not use.
+    linear_only : names
+        Numbers that may have a slope (with a missing flag and special codes) but no tree, pattern
+        or pair.
+    interactions : sequence of sets of names
+        Which variables may share a component; a variable in no set stands alone. None: all may.
+    penalty : mapping from name to positive number
+        Factor on the penalty of every term that reads the variable (its cost, or sensitivity); a
+        term that reads two has the larger.
+
+    Examples
+    --------
+    >>> Limits(monotone={"age": "increasing"}, exclude=["postcode"])
+    Limits(monotone={'age': 'increasing'}, exclude=['postcode'])
+    """
+
+    monotone: Mapping[str, Direction] = field(default_factory=dict)
+    exclude: Iterable[str] = ()
+    linear_only: Iterable[str] = ()
+    interactions: Sequence[Iterable[str]] | None = None
+    penalty: Mapping[str, float] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        names = ("monotone", "exclude", "linear_only", "interactions", "penalty")
+        shown = [f"{name}={getattr(self, name)!r}" for name in names if getattr(self, name)]
+        return f"Limits({', '.join(shown)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Permissions:
+    """The limits as the stages ask for them.
+
+    Parameters
+    ----------
+    directions : mapping from name to +1 or -1
+    excluded, linear_only : sets of names
+    together : tuple of sets of names, or None
+    penalty : mapping from name to factor
+    """
+
+    directions: Mapping[str, int]
+    excluded: frozenset[str]
+    linear_only: frozenset[str]
+    together: tuple[frozenset[str], ...] | None
+    penalty: Mapping[str, float]
+
+    def usable(self, name: str) -> bool:
+        """Tell whether a variable may be used at all."""
+        return name not in self.excluded
+
+    def derivable(self, name: str) -> bool:
+        """Tell whether patterns, pairs and trees may read a variable."""
+        return name not in self.excluded and name not in self.linear_only
+
+    def share(self, names: Iterable[str]) -> bool:
+        """Tell whether some variables may be in one component."""
+        wanted = frozenset(names)
+        if self.together is None or len(wanted) < 2:
+            return True
+        return any(wanted <= allowed for allowed in self.together)
+
+    def sign(self, column: Column) -> int | None:
+        """Return the sign a direct term must have: 0 for any, None if it can have none.
+
+        +1: the coefficient must not be negative; None: the column is not monotone in a variable
+        that must be, or its variables pull against each other.
+        """
+        effects = {s: column_effect(column, s) for s in column.sources if s in self.directions}
+        if any(effect is None for effect in effects.values()):
+            return None
+        wanted = {self.directions[s] * e for s, e in effects.items() if e}
+        return wanted.pop() if len(wanted) == 1 else (None if wanted else 0)
+
+    def admits(self, column: Column) -> bool:
+        """Tell whether a column may be in the vocabulary."""
+        derived = isinstance(column, (Interval, Pattern, Pair))
+        allowed = self.derivable if derived else self.usable
+        if not all(allowed(source) for source in column.sources):
+            return False
+        return self.share(column.sources) and self.sign(column) is not None
+
+    def in_trees(self, column: Column) -> bool:
+        """Tell whether trees may split on a column.
+
+        A monotone variable is split by thresholds on its value alone, so that the order of leaves
+        can be read from the tree.
+        """
+        if not all(self.derivable(source) for source in column.sources):
+            return False
+        bound = any(source in self.directions for source in column.sources)
+        return not bound or isinstance(column, Value)
+
+    def factor(self, sources: Iterable[str]) -> float:
+        """Return the penalty factor of a term that reads some variables."""
+        return max((self.penalty.get(source, 1.0) for source in sources), default=1.0)
+
+
+FREE = Permissions({}, frozenset(), frozenset(), None, {})
+
+
+def column_effect(column: Column, source: str) -> int | None:
+    """Return how a column moves with a variable: +1, -1, 0 (unordered), None (both ways)."""
+    if isinstance(column, Value):
+        return 1
+    if isinstance(column, Interval):
+        if math.isinf(column.low) == math.isinf(column.high):
+            return None
+        return 1 if math.isinf(column.high) else -1
+    if isinstance(column, Pattern):
+        part = column.left if column.left.source == source else column.right
+        return column_effect(part, source)
+    if isinstance(column, Pair):
+        if column.operation not in ("sum", "difference"):
+            return None
+        return -1 if column.operation == "difference" and column.right.source == source else 1
+    return 0
+
+
+def permissions(limits: Limits | Mapping[str, Any] | None, schema: Schema) -> Permissions:
+    """Check limits against a table's columns; refuse unknown names and contradictions."""
+    if limits is None:
+        return FREE
+    if isinstance(limits, Mapping):
+        limits = _from_mapping(limits)
+    if not isinstance(limits, Limits):
+        raise InputError(f"limits={limits!r}; pass rpte.Limits(...), a mapping, or None")
+    monotone, penalty = _mapping(limits, "monotone"), _mapping(limits, "penalty")
+    found = Permissions(
+        {name: _direction(name, text) for name, text in monotone.items()},
+        _names("exclude", limits.exclude),
+        _names("linear_only", limits.linear_only),
+        _sets(limits),
+        {name: _factor(name, value) for name, value in penalty.items()},
+    )
+    _check_names(found, schema)
+    _check_contradictions(found)
+    return found
+
+
+def _from_mapping(limits: Mapping[str, Any]) -> Limits:
+    known = [f.name for f in fields(Limits)]
+    unknown = [name for name in limits if name not in known]
+    if unknown:
+        raise InputError(f"limits={limits!r}; {unknown[0]!r} is no limit, the limits are {known}")
+    return Limits(**limits)
+
+
+def _mapping(limits: Limits, limit: str) -> dict[str, Any]:
+    value = getattr(limits, limit)
+    if not isinstance(value, Mapping):
+        raise InputError(f"limits.{limit} is {value!r}; it must map names of columns to values")
+    return {str(name): item for name, item in value.items()}
+
+
+def _names(limit: str, value: Any) -> frozenset[str]:
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise InputError(f"limits.{limit} is {value!r}; it must be a list of names of columns")
+    return frozenset(str(name) for name in value)
+
+
+def _sets(limits: Limits) -> tuple[frozenset[str], ...] | None:
+    if limits.interactions is None:
+        return None
+    if isinstance(limits.interactions, (str, Mapping)) or not isinstance(
+        limits.interactions, Iterable
+    ):
+        raise InputError(
+            f"limits.interactions is {limits.interactions!r}; it must be a list of sets of names"
+        )
+    sets = tuple(_names("interactions", names) for names in limits.interactions)
+    for names in sets:
+        if len(names) < 2:
+            raise InputError(
+                f"limits.interactions holds {sorted(names)}; a set names at least two variables (a "
+                "variable in no set stands alone)"
+            )
+    return sets
+
+
+def _direction(name: str, text: str) -> int:
+    if text not in ("increasing", "decreasing"):
+        raise InputError(
+            f"limits.monotone[{name!r}] is {text!r}; it must be 'increasing' or 'decreasing'"
+        )
+    return 1 if text == "increasing" else -1
+
+
+def _factor(name: str, value: Any) -> float:
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    if not number or not (math.isfinite(value) and value > 0):
+        raise InputError(
+            f"limits.penalty[{name!r}] is {value!r}; it must be a positive number (to forbid a "
+            "variable, name it in exclude)"
+        )
+    return float(value)
+
+
+def _check_names(found: Permissions, schema: Schema) -> None:
+    asked = {
+        "monotone": found.directions,
+        "exclude": found.excluded,
+        "linear_only": found.linear_only,
+        "interactions": frozenset().union(*(found.together or ())),
+        "penalty": found.penalty,
+    }
+    for limit, names in asked.items():
+        unknown = sorted(set(names) - set(schema.names))
+        if unknown:
+            raise InputError(f"limits.{limit} names {unknown[:5]}, which are not columns of X")
+    for limit in ("monotone", "linear_only"):
+        for name in sorted(asked[limit]):
+            if schema[name].kind != "number":
+                raise InputError(f"limits.{limit} names '{name}', a category; it needs a number")
+    if set(schema.names) <= found.excluded:
+        raise InputError("limits.exclude names every column; leave at least one to learn from")
+
+
+def _check_contradictions(found: Permissions) -> None:
+    asked = {
+        "exclude": found.excluded,
+        "monotone": frozenset(found.directions),
+        "linear_only": found.linear_only,
+        "interactions": frozenset().union(*(found.together or ())),
+        "penalty": frozenset(found.penalty),
+    }
+    excludes = [("exclude", other) for other in asked if other != "exclude"]
+    for one, other in [*excludes, ("linear_only", "interactions")]:
+        both = sorted(asked[one] & asked[other])
+        if both:
+            raise InputError(
+                f"limits contradict each other: '{both[0]}' is in {one} and in {other}; keep one"
+            )
+
+
+def describe(limits: Permissions) -> dict[str, Any]:
+    """Return the limits as plain JSON values, for the model file."""
+    words = {1: "increasing", -1: "decreasing"}
+    together = limits.together
+    return {
+        "monotone": {name: words[sign] for name, sign in sorted(limits.directions.items())},
+        "exclude": sorted(limits.excluded),
+        "linear_only": sorted(limits.linear_only),
+        "interactions": None if together is None else sorted(sorted(names) for names in together),
+        "penalty": dict(sorted(limits.penalty.items())),
+    }
