@@ -13,28 +13,39 @@ from rpte.errors import InputError, ModelFileError, RPTEWarning
 if TYPE_CHECKING:
     from rpte.audit.load import AuditLoad, audit_load
     from rpte.classifier import RPTEClassifier
+    from rpte.limits import Limits
     from rpte.model.file import load
     from rpte.model.model import Model
+    from rpte.model.signature import check_signature, sign
+    from rpte.model.verify import verify_file
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "AuditLoad": "rpte.audit.load",
+    "Limits": "rpte.limits",
     "Model": "rpte.model.model",
     "RPTEClassifier": "rpte.classifier",
     "audit_load": "rpte.audit.load",
+    "check_signature": "rpte.model.signature",
     "load": "rpte.model.file",
+    "sign": "rpte.model.signature",
+    "verify_file": "rpte.model.verify",
 }
 
 __all__ = [
     "AuditLoad",
     "InputError",
+    "Limits",
     "Model",
     "ModelFileError",
     "RPTEClassifier",
     "RPTEWarning",
     "audit_load",
+    "check_signature",
     "load",
+    "sign",
+    "verify_file",
 ]
 
 

@@ -59,6 +59,8 @@ BOUND, SIZE, ONE_LEAF = (
     "component size",
     "each row in one leaf per tree",
 )
+MEANS, OBJECTIVE = "mean contributions", "recorded objective"
+TABLE, PROFILE, GAPS = "training table", "column profile", "missing values not met in training"
 
 
 @pytest.mark.parametrize("ownership", OWNERSHIPS)
@@ -66,25 +68,27 @@ def test_a_model_as_fitted_passes_every_check(ownership):
     checks = fit(ownership=ownership).verify(CASE.X, CASE.y, CASE.weight)
     assert all(check.holds for check in checks)
     names = {PARTITION, f"ownership '{ownership}'", SIZE, BOUND, ONE_LEAF, SUM, SUPPORT, OPTIMUM}
+    names |= {MEANS, OBJECTIVE, TABLE, PROFILE, GAPS}
     assert {check.name for check in checks} == names
     assert all(check.evidence for check in checks)
 
 
 def test_what_can_be_checked_depends_on_what_is_given(model):
-    assert [len(model.verify(*given)) for given in ((), (CASE.X,), (CASE.X, CASE.y))] == [4, 6, 8]
+    assert [len(model.verify(*given)) for given in ((), (CASE.X,), (CASE.X, CASE.y))] == [6, 8, 13]
 
 
 def test_a_changed_slope_is_not_optimal(model):
     term = first(model, DirectTerm)
     changed = with_part(model, term, replace(term, coefficient=1.3 * term.coefficient))
-    assert failing(changed) == {OPTIMUM}
+    assert failing(changed) == {OPTIMUM, MEANS}
 
 
 def test_a_changed_leaf_is_not_optimal(model):
     tree = first(model, TreeTerms)
     leaves = (replace(tree.leaves[0], coefficient=tree.leaves[0].coefficient + 0.2),)
     assert failing(with_part(model, tree, replace(tree, leaves=leaves + tree.leaves[1:]))) == {
-        OPTIMUM
+        OPTIMUM,
+        MEANS,
     }
 
 
@@ -100,7 +104,7 @@ def test_a_changed_sign_is_not_optimal(model):
 def test_a_changed_threshold_moves_supports(model):
     tree = next(p for _, p in model.parts() if isinstance(p, TreeTerms) and thresholds(p))
     changed = with_part(model, tree, replace(tree, tree=Tree(_moved(tree.tree.root))))
-    assert {SUPPORT} <= failing(changed) <= {SUPPORT, OPTIMUM}
+    assert {SUPPORT} <= failing(changed) <= {SUPPORT, OPTIMUM, MEANS}
 
 
 def thresholds(part):
@@ -121,7 +125,8 @@ def test_a_changed_support_is_found(model):
 
 
 def test_other_weights_than_those_of_the_fit_are_noticed(model):
-    assert failing(model, weight=np.ones(len(CASE.y))) == {SUPPORT, OPTIMUM}
+    found = failing(model, weight=np.ones(len(CASE.y)))
+    assert found == {SUPPORT, OPTIMUM, MEANS, TABLE, PROFILE}
 
 
 def test_another_table_is_noticed(model):
@@ -130,8 +135,8 @@ def test_another_table_is_noticed(model):
 
 def test_a_bound_that_is_too_low_is_found(model):
     miu = model.audit().miu
-    assert failing(replace(model, bound=miu)) == set()
-    assert failing(replace(model, bound=miu - 1)) == {BOUND}
+    for bound in (miu - 1, miu, model.bound - 1, model.bound + 1):  # not what the settings give
+        assert failing(replace(model, bound=bound)) == {BOUND}
 
 
 def test_a_component_that_is_too_large_is_found(model):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from rpte.audit.counting import level_set_conditions
 from rpte.table.schema import Schema, Variable
 
@@ -27,9 +30,20 @@ def audit_bound(schema: Schema, *, trees: int, leaves: int, depth: int, budget: 
     return in_trees + raw + 2 * (2 * budget)
 
 
+def bound_under(schema: Schema, settings: Mapping[str, Any]) -> int:
+    """Return the bound of a fit with these parameters (as the model file holds them)."""
+    return audit_bound(
+        schema,
+        trees=settings["max_trees"],
+        leaves=settings["max_leaves"],
+        depth=settings["max_depth"],
+        budget=0 if settings["vocabulary"] == "original" else settings["budget"],
+    )
+
+
 def _raw_terms(variable: Variable) -> int:
-    """Count the value or levels of a variable, and its missing flag if it has one."""
-    return max(1, len(variable.levels)) + variable.has_missing
+    """Count the value, levels or special codes, and missing flag of a variable."""
+    return (variable.kind == "number") + len(variable.levels) + variable.has_missing
 
 
 def _widest(variable: Variable) -> int:

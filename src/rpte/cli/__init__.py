@@ -8,6 +8,7 @@ from __future__ import annotations
 import typer
 
 from rpte.cli.demo import demo
+from rpte.cli.schema import schema
 
 app = typer.Typer(
     add_completion=False,
@@ -22,3 +23,4 @@ def main() -> None:
 
 
 app.command()(demo)
+app.command()(schema)

@@ -76,6 +76,8 @@ def explanation_view(explanation: Explanation, title: str) -> Table:
             reason = f"{component.component} {contribution.term}: {contribution.text}"
             table.add_row(coefficient(contribution.value), reason)
         table.add_row("", Text(f"with {explanation.given(component.sources)}", QUIET))
+    for flag in explanation.flags:
+        table.add_row("", Text(f"note: {flag}", "yellow"))
     total = f"score; probability of {explanation.positive} {explanation.probability:.4f}"
     table.add_row("-------", "")
     table.add_row(coefficient(explanation.score), total)

@@ -55,7 +55,8 @@ class Explanation:
 
     Adding `intercept` and the components' values from left to right, each of them the left-to-right
     sum of its contributions, gives `score` to the last bit. `inputs` are the values of the
-    variables that the model reads, None where missing.
+    variables that the model reads, None where missing. `flags` say what training did not have: a
+    missing cell in a column that had none, a level that was rare or never seen.
     """
 
     intercept: float
@@ -64,6 +65,7 @@ class Explanation:
     probability: float
     positive: Any
     inputs: Mapping[str, float | str | None]
+    flags: tuple[str, ...] = ()
     reference: str | None = None
 
     def __str__(self) -> str:
@@ -77,6 +79,7 @@ class Explanation:
             f"{self.score:+10.4f}  score: probability of {self.positive!r} is "
             f"{self.probability:.4f}"
         )
+        lines += [f"{'':12}note: {flag}" for flag in self.flags]
         return "\n".join(lines)
 
     def given(self, sources: tuple[str, ...]) -> str:
@@ -110,6 +113,7 @@ def explain(model: Model, X: Any, reference: str | None = None) -> list[Explanat
     tables = [_component_table(model, inputs, c, shift) for c in range(len(model.components))]
     read = sorted({s for component in model.components for s in component.sources})
     values = {name: _values(inputs, name) for name in read}
+    warned = [row_flags(inputs, name) for name in read]
     start = model.intercept
     for component in model.components:
         start += sum(shift.get(part.name, 0.0) for part in component.parts)
@@ -121,6 +125,7 @@ def explain(model: Model, X: Any, reference: str | None = None) -> list[Explanat
             float(probability[i]),
             model.classes[model.positive],
             {name: column[i] for name, column in values.items()},
+            tuple(flag for flags in warned for flag in flags[i]),
             reference,
         )
         for i in range(inputs.n_rows)
@@ -161,10 +166,33 @@ def _contributions(
 def _values(inputs: Inputs, name: str) -> list[float | str | None]:
     """Return a variable's cells as people know them: numbers, level names, None for missing."""
     column, variable = inputs[name], inputs.schema[name]
-    if variable.kind == "number":
-        return [None if np.isnan(cell) else float(cell) for cell in column]
     names = dict(enumerate(variable.levels)) | {MISSING: None, UNSEEN: "a level not seen before"}
-    return [names[int(code)] for code in column]
+    if variable.kind == "category":
+        return [names[int(code)] for code in column]
+    codes = inputs.codes(name) if variable.levels else np.full(inputs.n_rows, MISSING)
+    return [
+        names[int(code)] if np.isnan(cell) else float(cell)
+        for cell, code in zip(column, codes, strict=True)
+    ]
+
+
+def row_flags(inputs: Inputs, name: str) -> list[tuple[str, ...]]:
+    """Return, for each row, what a variable holds that training did not prepare the model for."""
+    variable = inputs.schema[name]
+    flags: list[tuple[str, ...]] = [()] * inputs.n_rows
+    if not variable.has_missing:
+        text = (f"{name} is missing, which it never was in training",)
+        flags = [
+            text if gone else flag
+            for gone, flag in zip(inputs.is_missing(name), flags, strict=True)
+        ]
+    if variable.kind == "category":
+        unknown = len(variable.levels) - 1 if variable.pooled else UNSEEN
+        how = "was rare or not seen" if variable.pooled else "was not seen"
+        text = (f"{name} holds a level that {how} in training",)
+        codes = inputs.codes(name)
+        flags = [text if code == unknown else flag for code, flag in zip(codes, flags, strict=True)]
+    return flags
 
 
 def _means(model: Model) -> dict[str, float]:

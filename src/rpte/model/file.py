@@ -1,21 +1,25 @@
-"""Model files: one JSON document with a version and a content hash; loading runs no code."""
+"""Model files: one JSON document with a version and a content hash; loading runs no code.
+
+`reading` takes the bytes apart, `format` and `validator` check every field by itself, `semantics`
+checks that the fields fit together; only then is a `Model` built.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
+import secrets
 from pathlib import Path
 from typing import Any
 
 from rpte.errors import ModelFileError
+from rpte.model.format import FORMAT, SCHEMA, VERSION
 from rpte.model.model import Model
 from rpte.model.parts import Component
+from rpte.model.reading import check_plain, read_json
+from rpte.model.semantics import check_semantics
+from rpte.model.validator import shown, validate
 from rpte.table.schema import Schema
-
-FORMAT = "rpte-model"
-VERSION = 1
 
 
 def to_dict(model: Model) -> dict[str, Any]:
@@ -23,6 +27,7 @@ def to_dict(model: Model) -> dict[str, Any]:
     document: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
+        "library_version": model.library_version,
         "schema": model.schema.to_dict(),
         "classes": list(model.classes),
         "positive": model.positive,
@@ -32,13 +37,15 @@ def to_dict(model: Model) -> dict[str, Any]:
         "components": [component.to_dict() for component in model.components],
         "settings": dict(model.settings),
         "training": dict(model.training),
+        "data": dict(model.data),
     }
+    check_plain(document)
     document["hash"] = content_hash(document)
     return document
 
 
 def content_hash(document: dict[str, Any]) -> str:
-    """Return the SHA-256 of everything but the hash itself."""
+    """Return the SHA-256 of everything but the hash itself, whatever the layout of the file."""
     content = {key: value for key, value in document.items() if key != "hash"}
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -46,19 +53,40 @@ def content_hash(document: dict[str, Any]) -> str:
 
 def from_dict(document: Any) -> Model:
     """Rebuild a model from `to_dict`, refusing what is not one."""
+    check_kind(document)
+    if not hash_fits(document):
+        raise ModelFileError("the content does not match its hash: the file was changed or damaged")
+    return build(document)
+
+
+def check_kind(document: Any) -> None:
+    """Refuse what is not a plain document of this format and version."""
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ModelFileError(f"not a model file: the field 'format' is not '{FORMAT}'")
-    if document.get("version") != VERSION:
+    check_plain(document)
+    version = document.get("version")
+    if version != VERSION:
         raise ModelFileError(
-            f"the file has format version {document.get('version')!r}, this library {VERSION}; "
-            "install the library version that wrote it"
+            f"the file has format version {shown(version)}, this library {VERSION}; install the "
+            "library version that wrote it"
         )
-    if document.get("hash") != content_hash(document):
-        raise ModelFileError("the content does not match its hash: the file was changed or damaged")
+
+
+def hash_fits(document: dict[str, Any]) -> bool:
+    """Tell whether the stored content hash is that of the content."""
+    return bool(document.get("hash") == content_hash(document))
+
+
+def build(document: dict[str, Any]) -> Model:
+    """Validate every field and build the model, whatever its hash."""
     try:
-        return _rebuild(document)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ModelFileError(f"the model file is malformed: {error!r}") from error
+        validate(document, SCHEMA)
+        check_semantics(document)
+        model = _rebuild(document)
+        _check_bound(model)
+    except ModelFileError as error:
+        raise ModelFileError(f"the model file is malformed: {error}") from error
+    return model
 
 
 def _rebuild(document: dict[str, Any]) -> Model:
@@ -66,28 +94,53 @@ def _rebuild(document: dict[str, Any]) -> Model:
     return Model(
         schema=Schema.from_dict(document["schema"]),
         classes=(first, second),
-        positive=int(document["positive"]),
+        positive=document["positive"],
         intercept=float(document["intercept"]),
         components=tuple(Component.from_dict(c) for c in document["components"]),
         ownership=document["ownership"],
         settings=document["settings"],
-        bound=int(document["bound"]),
+        bound=document["bound"],
         training=document["training"],
+        data=document["data"],
+        library_version=document["library_version"],
     )
 
 
+def _check_bound(model: Model) -> None:
+    load = model.audit().miu
+    if model.bound < load:
+        raise ModelFileError(f"bound is {model.bound}, below the audit load of {load} conditions")
+
+
 def save(model: Model, path: str | Path) -> None:
-    """Write a model file: to a temporary name first, then renamed."""
-    path = Path(path)
-    text = json.dumps(to_dict(model), indent=1, allow_nan=False)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
+    """Write a model file that `load` will read: to a temporary name first, then renamed."""
+    document = to_dict(model)
+    build(document)
+    write_text(json.dumps(document, indent=1, allow_nan=False), Path(path))
+
+
+def write_text(text: str, path: Path) -> None:
+    """Write a file whole or not at all."""
+    # Not `tempfile`, whose files nobody but their owner may read.
+    temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
+        with temporary.open("x", encoding="utf-8") as file:
             file.write(text)
-        Path(temporary).replace(path)
+        temporary.replace(path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
+
+
+def read_document(path: str | Path) -> dict[str, Any]:
+    """Return the plain document of a model file; its hash and fields are not looked at."""
+    document = read_json(path)
+    try:
+        check_kind(document)
+    except ModelFileError as error:
+        raise ModelFileError(f"{path}: {error}") from error
+    found: dict[str, Any] = document
+    return found
 
 
 def load(path: str | Path) -> Model:
@@ -103,6 +156,12 @@ def load(path: str | Path) -> Model:
     Model
         Scores with numpy alone, bit for bit as the estimator did.
 
+    Raises
+    ------
+    ModelFileError
+        If the file is not a model, is damaged (its content hash is wrong), or makes no sense; one
+        line that names the place. `verify_file` opens a file with a wrong hash and says so.
+
     Examples
     --------
     >>> import tempfile, rpte
@@ -115,8 +174,8 @@ def load(path: str | Path) -> Model:
     >>> bool((model.score(X) == clf.model_.score(X)).all())
     True
     """
+    document = read_document(path)
     try:
-        document = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ModelFileError(f"{path} is not a JSON document: {error}") from error
-    return from_dict(document)
+        return from_dict(document)
+    except ModelFileError as error:
+        raise ModelFileError(f"{path}: {error}") from error

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte import __version__
 from rpte.model.parts import Component, DirectTerm, TreeTerms, path_conditions, path_text
 from rpte.table.inputs import Inputs, read_inputs
 from rpte.table.schema import Schema
@@ -61,7 +62,11 @@ class Model:
     bound : int
         Bound on the audit load (MIU), known before training.
     training : mapping
-        The record of the fit: counts, objective, certificate, trees tried, choices made.
+        The record of the fit: counts, objective, certificates, trees tried, choices made.
+    data : mapping
+        The fingerprint of the training table: counts, hash and profile.
+    library_version : str
+        The version of the library that fitted the model.
     """
 
     schema: Schema
@@ -73,6 +78,8 @@ class Model:
     settings: Mapping[str, Any]
     bound: int
     training: Mapping[str, Any]
+    data: Mapping[str, Any] = field(default_factory=dict)
+    library_version: str = __version__
 
     def read(self, X: Any) -> Inputs:
         """Read the model's columns from a mapping, a 2-D array or a table with named columns."""

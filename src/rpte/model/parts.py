@@ -28,11 +28,14 @@ class Leaf:
         Zero for a leaf that says nothing.
     support, events : float
         Training weight in the leaf, and its positive part.
+    penalty : float
+        Factor on the penalty of this coefficient in Stage 3.
     """
 
     coefficient: float
     support: float
     events: float
+    penalty: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,12 @@ class TreeTerms:
     def to_dict(self) -> dict[str, Any]:
         """Return the tree as plain JSON values."""
         leaves = [
-            {"coefficient": v.coefficient, "support": v.support, "events": v.events}
+            {
+                "coefficient": v.coefficient,
+                "support": v.support,
+                "events": v.events,
+                "penalty": v.penalty,
+            }
             for v in self.leaves
         ]
         return {"name": self.name, **self.tree.to_dict(), "leaves": leaves}
@@ -74,7 +82,7 @@ class TreeTerms:
     def from_dict(cls, record: Mapping[str, Any]) -> TreeTerms:
         """Rebuild a tree from `to_dict`."""
         leaves = tuple(
-            Leaf(float(v["coefficient"]), float(v["support"]), float(v["events"]))
+            Leaf(*(float(v[key]) for key in ("coefficient", "support", "events", "penalty")))
             for v in record["leaves"]
         )
         tree = Tree.from_dict(record)
@@ -102,6 +110,8 @@ class DirectTerm:
     support, events : float
         Training weight where the column is true (binary) or present (numeric), and its positive
         part.
+    penalty : float
+        Factor on the penalty of this coefficient in Stage 3.
     """
 
     name: str
@@ -111,6 +121,7 @@ class DirectTerm:
     scale: float
     support: float
     events: float
+    penalty: float = 1.0
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -143,12 +154,13 @@ class DirectTerm:
             "scale": self.scale,
             "support": self.support,
             "events": self.events,
+            "penalty": self.penalty,
         }
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> DirectTerm:
         """Rebuild a term from `to_dict`."""
-        numbers = ("coefficient", "centre", "scale", "support", "events")
+        numbers = ("coefficient", "centre", "scale", "support", "events", "penalty")
         values = [float(record[key]) for key in numbers]
         return cls(record["name"], column_from_dict(record["column"]), *values)
 

@@ -1,0 +1,263 @@
+"""What a schema cannot say of a model file: that its fields make sense together.
+
+Each rule yields (place, what is wrong); the first stops the reading. Claims that people may want to
+see *fail* (the bound, ownership, certificates, counts) are checks of `verify`, not rules here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rpte.errors import ModelFileError
+from rpte.model.validator import Path, place, shown
+
+Record = Mapping[str, Any]
+Faults = Iterator[tuple[Path, str]]
+NUMERIC = ("value", "pair")
+TOLERANCE = 1e-9  # sums of weights are rounded
+
+
+def check_semantics(document: Record) -> None:
+    """Raise `ModelFileError` at the first field that does not fit the others."""
+    variables = {
+        v["name"]: {**v, "levels": frozenset(v["levels"])} for v in document["schema"]["variables"]
+    }
+    rules = (
+        _variables(document["schema"]),
+        _labels(document),
+        _components(document, variables),
+        _settings(document, variables),
+        _training(document),
+        _data(document),
+    )
+    for rule in rules:
+        for path, fault in rule:
+            raise ModelFileError(f"{place(path)} {fault}")
+
+
+def _variables(schema: Record) -> Faults:
+    seen: set[str] = set()
+    for number, variable in enumerate(schema["variables"]):
+        path: Path = ("schema", "variables", number)
+        name, levels = variable["name"], variable["levels"]
+        if not schema["named"] and name != f"x{number}":
+            yield (*path, "name"), f"is {shown(name)}; unnamed columns are x0, x1, ... in order"
+        if not name or name in seen:
+            yield (*path, "name"), f"is {shown(name)}; names must differ and not be empty"
+        seen.add(name)
+        yield from _twice(levels, (*path, "levels"))
+        if variable["pooled"] and (variable["kind"] != "category" or not levels):
+            yield (*path, "pooled"), "is true, but only a category with levels can be pooled"
+
+
+def _twice(names: list[str], path: Path) -> Faults:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            yield path, f"holds {shown(name)} twice"
+        seen.add(name)
+
+
+def _labels(document: Record) -> Faults:
+    first, second = document["classes"]
+    if type(first) is not type(second):
+        yield ("classes",), f"are {shown(first)} and {shown(second)}; they must be of one type"
+    elif not first < second:
+        yield ("classes",), f"are {shown(first)} and {shown(second)}; they must differ, in order"
+
+
+def _components(document: Record, variables: Record) -> Faults:
+    names: set[str] = set()
+    for number, component in enumerate(document["components"]):
+        path: Path = ("components", number)
+        parts = [(kind, i) for kind in ("trees", "direct") for i in range(len(component[kind]))]
+        read: set[str] = set()
+        for name, where in [
+            (component["name"], path),
+            *((component[kind][i]["name"], (*path, kind, i)) for kind, i in parts),
+        ]:
+            if name in names:
+                yield (*where, "name"), f"is '{name}', as another part's"
+            names.add(name)
+        for kind, i in parts:
+            rule = _tree if kind == "trees" else _direct
+            yield from rule(component[kind][i], (*path, kind, i), document, variables)
+            read |= _sources(component[kind][i])
+        if component["sources"] != sorted(read):
+            yield (*path, "sources"), f"must be what the component reads, {_names(read)}"
+
+
+def _names(names: set[str]) -> str:
+    return f"[{', '.join(shown(name) for name in sorted(names)[:10])}]"
+
+
+def _sources(part: Record) -> set[str]:
+    if "column" in part:
+        return _read(part["column"])
+    return {s for split, _ in _splits(part["root"], ()) for s in _read(split["column"])}
+
+
+def _read(column: Record) -> set[str]:
+    if "source" in column:
+        return {column["source"]}
+    return {column["left"]["source"], column["right"]["source"]}
+
+
+def _splits(root: Record, path: Path) -> Iterator[tuple[Record, Path]]:
+    stack = [(root, path)]
+    while stack:
+        node, at = stack.pop()
+        if "if" in node:
+            yield node["if"], (*at, "if")
+            stack += [(node["no"], (*at, "no")), (node["yes"], (*at, "yes"))]
+
+
+def _leaf_paths(root: Record, path: Path) -> Iterator[tuple[int, Path]]:
+    """Yield the number and the place of each leaf, the `yes` side first."""
+    stack = [(root, path)]
+    while stack:
+        node, at = stack.pop()
+        if "leaf" in node:
+            yield node["leaf"], at
+        else:
+            stack += [(node["no"], (*at, "no")), (node["yes"], (*at, "yes"))]
+
+
+def _tree(tree: Record, path: Path, document: Record, variables: Record) -> Faults:
+    root, leaves, settings = (*path, "root"), tree["leaves"], document["settings"]
+    for split, at in _splits(tree["root"], root):
+        yield from _column(split["column"], (*at, "column"), variables)
+        numeric = split["column"]["kind"] in NUMERIC
+        if numeric != ("at_most" in split):
+            word = "lacks its threshold 'at_most'" if numeric else "has a threshold on a 0/1 column"
+            yield at, word
+    found = list(_leaf_paths(tree["root"], root))
+    for expected, (number, at) in enumerate(found):
+        if number != expected:
+            yield (*at, "leaf"), f"is {shown(number)}; leaves count up in order, here {expected}"
+        if len(at) - len(root) > settings["max_depth"]:
+            yield at, f"is deeper than settings.max_depth, {settings['max_depth']}"
+    if len(found) != len(leaves):
+        yield (*path, "leaves"), f"describes {len(leaves)} leaves, the tree has {len(found)}"
+    if len(leaves) > settings["max_leaves"]:
+        yield (*path, "leaves"), f"are {len(leaves)}, settings.max_leaves {settings['max_leaves']}"
+    for number, leaf in enumerate(leaves):
+        yield from _counts(leaf, (*path, "leaves", number), document)
+
+
+def _direct(term: Record, path: Path, document: Record, variables: Record) -> Faults:
+    yield from _column(term["column"], (*path, "column"), variables)
+    yield from _counts(term, path, document)
+    if term["column"]["kind"] not in NUMERIC and term["centre"] != 0:
+        yield (*path, "centre"), f"is {shown(term['centre'])}; that of a 0/1 column is 0"
+
+
+def _counts(part: Record, path: Path, document: Record) -> Faults:
+    rows = document["training"]["rows"]
+    if part["support"] > rows * (1 + TOLERANCE):
+        yield (*path, "support"), f"is {part['support']:g}, training.rows only {rows:g}"
+    if part["events"] > part["support"] + rows * TOLERANCE:
+        yield (*path, "events"), f"is {part['events']:g}, the support only {part['support']:g}"
+
+
+def _column(column: Record, path: Path, variables: Record) -> Faults:
+    if "source" not in column:
+        left, right = column["left"], column["right"]
+        for side in ("left", "right"):
+            yield from _column(column[side], (*path, side), variables)
+        if left["source"] == right["source"]:
+            yield path, f"reads {shown(left['source'])} twice; it needs two variables"
+        return
+    variable = variables.get(column["source"])
+    if variable is None:
+        yield (*path, "source"), f"is {shown(column['source'])}, no variable of the schema"
+        return
+    if column["kind"] in ("value", "interval") and variable["kind"] != "number":
+        yield (*path, "source"), f"is {shown(column['source'])}, a category; it must be a number"
+    if column["kind"] == "level":
+        yield from _twice(column["levels"], (*path, "levels"))
+        for number, level in enumerate(column["levels"]):
+            if level not in variable["levels"]:
+                where = (*path, "levels", number)
+                yield where, f"is {shown(level)}, no level of {shown(variable['name'])}"
+    if column["kind"] == "interval":
+        low, high = column["low"], column["high"]
+        if low is not None and high is not None and not low < high:
+            yield (*path, "high"), f"is {shown(high)}, not above low, {shown(low)}"
+
+
+def _settings(document: Record, variables: Record) -> Faults:
+    settings, limits = document["settings"], document["settings"]["limits"]
+    if document["ownership"] != settings["ownership"]:
+        stated = settings["ownership"]
+        yield ("ownership",), f"is '{document['ownership']}', settings.ownership '{stated}'"
+    sets = [name for names in limits["interactions"] or () for name in names]
+    for limit in ("monotone", "exclude", "linear_only", "interactions", "penalty"):
+        for name in sets if limit == "interactions" else limits[limit]:
+            if name not in variables:
+                path = ("settings", "limits", limit)
+                yield path, f"names {shown(name)}, no variable of the schema"
+    for limit in ("monotone", "linear_only"):
+        for name in limits[limit]:
+            if variables[name]["kind"] != "number":
+                yield ("settings", "limits", limit), f"names {shown(name)}, a category"
+
+
+def _training(document: Record) -> Faults:
+    training, reassign = document["training"], document["settings"]["reassign"]
+    if training["events"] > training["rows"] * (1 + TOLERANCE):
+        yield ("training", "events"), "is more than training.rows"
+    for field in ("objective", "selection"):
+        if (training[field] is not None) != reassign:
+            yield ("training", field), f"does not go with settings.reassign {reassign}"
+    parts = [p["name"] for c in document["components"] for p in (*c["trees"], *c["direct"])]
+    if set(training["mean_contributions"]) != set(parts):
+        strange = set(training["mean_contributions"]) ^ set(parts)
+        path = ("training", "mean_contributions")
+        yield path, f"must name every tree and direct term once; see {_names(strange)}"
+    yield from _ties(document)
+
+
+def _ties(document: Record) -> Faults:
+    leaves = {
+        f"{tree['name']}.L{number + 1}": (tree["name"], leaf["coefficient"])
+        for component in document["components"]
+        for tree in component["trees"]
+        for number, leaf in enumerate(tree["leaves"])
+    }
+    seen: set[str] = set()
+    for number, names in enumerate(document["training"]["ties"]):
+        path: Path = ("training", "ties", number)
+        for name in names:
+            if name not in leaves or name in seen:
+                yield path, f"names {shown(name)}, no leaf or one named before"
+                return
+            seen.add(name)
+        if len({leaves[name] for name in names}) > 1 or leaves[names[0]][1] == 0:
+            yield path, "must name leaves of one tree that share one coefficient, not 0"
+
+
+def _data(document: Record) -> Faults:
+    data, training = document["data"], document["training"]
+    if abs(data["rows"] - training["rows"]) > TOLERANCE * training["rows"]:
+        yield ("data", "rows"), f"is {data['rows']:g}, training.rows {training['rows']:g}"
+    if data["distinct_rows"] > training["distinct_rows"]:
+        yield ("data", "distinct_rows"), "is more than training.distinct_rows"
+    profile = data["profile"]
+    if (profile is None) != (document["settings"]["profile"] == "none"):
+        yield ("data", "profile"), "does not go with settings.profile"
+    if profile is not None:
+        yield from _profile(profile, document["schema"]["variables"])
+
+
+def _profile(profile: list[Any], variables: list[Any]) -> Faults:
+    path: Path = ("data", "profile")
+    if len(profile) != len(variables):
+        yield path, f"has {len(profile)} columns, the schema {len(variables)}"
+        return
+    for number, (column, variable) in enumerate(zip(profile, variables, strict=True)):
+        if (column["name"], column["kind"]) != (variable["name"], variable["kind"]):
+            yield (*path, number), f"is not of the variable {shown(variable['name'])}"
+        if set(column["levels"]) != set(variable["levels"]):
+            yield (*path, number, "levels"), "are not those of the schema"

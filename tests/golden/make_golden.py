@@ -1,0 +1,64 @@
+"""Write the golden model files of this library version.
+
+Run after a deliberate change of the format, before a release; never for a version that is out:
+
+    python tests/golden/make_golden.py
+
+Each model of `model_files` gives ``<version>/<name>.json``, and ``<name>.rows.json`` with some rows
+and the scores that every later version must give, bit for bit (floats in hexadecimal).
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent))
+
+import rpte  # noqa: E402
+from model_files import NAMES, stored  # noqa: E402
+from rpte.model.file import from_dict  # noqa: E402
+
+ROWS = 40
+
+
+def plain(value):
+    """Return a cell as JSON has it, null where it is missing."""
+    value = value.item() if isinstance(value, np.generic) else value
+    return None if value is None or value != value else value
+
+
+def table(X):
+    """Return the first rows: columns by name, or rows of an array."""
+    if isinstance(X, np.ndarray):
+        return [[plain(cell) for cell in row] for row in X[:ROWS]]
+    head = X.head(ROWS).astype(object)
+    cells = {name: [plain(cell) for cell in head[name]] for name in head}
+    # Cells that training did not have: a missing one in each column, and a new level.
+    for number, column in enumerate(cells.values()):
+        column[number] = None
+        if any(isinstance(cell, str) for cell in column):
+            column[-1] = "never seen"
+    return cells
+
+
+def main() -> None:
+    folder = HERE / rpte.__version__
+    folder.mkdir(exist_ok=True)
+    for old in folder.glob("*.json"):
+        old.unlink()
+    for name in NAMES:
+        model, rows = from_dict(stored(name).copy()), table(stored(name).X)
+        model.save(folder / f"{name}.json")
+        score = [float(value).hex() for value in model.score(rows)]
+        record = {"rows": rows, "score": score, "class": model.predict(rows).tolist()}
+        (folder / f"{name}.rows.json").write_text(json.dumps(record, indent=1) + "\n")
+    print(f"{len(NAMES)} models in {folder}")
+
+
+if __name__ == "__main__":
+    main()

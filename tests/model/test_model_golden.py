@@ -1,0 +1,32 @@
+"""Files written by every version stay loadable and score the same to the last bit."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import rpte
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+FILES = sorted(p for p in GOLDEN.glob("*/*.json") if not p.name.endswith(".rows.json"))
+
+
+def test_this_version_has_files_of_every_kind():
+    mine = [path for path in FILES if path.parent.name == rpte.__version__]
+    text = "".join(path.read_text() for path in mine)
+    kinds = ("value", "level", "missing", "interval", "pattern", "pair")
+    assert all(f'"kind": "{kind}"' in text for kind in kinds)
+    assert len(mine) >= 6
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: f"{p.parent.name}/{p.stem}")
+def test_a_golden_file_scores_as_it_did(path, tmp_path):
+    expected = json.loads(path.with_suffix(".rows.json").read_text())
+    model = rpte.load(path)
+    assert [float(v).hex() for v in model.score(expected["rows"])] == expected["score"]
+    assert model.predict(expected["rows"]).tolist() == expected["class"]
+    explained = [e.score.hex() for e in model.explain(expected["rows"])]
+    assert explained == expected["score"]
+    assert all(check.holds for check in rpte.verify_file(path, expected["rows"]))
+    model.save(tmp_path / "again.json")
+    assert rpte.load(tmp_path / "again.json") == model
