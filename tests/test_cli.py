@@ -73,7 +73,7 @@ def test_demo_shows_the_load_beside_its_bound(shown):
 
 def test_demo_shows_every_guarantee_and_that_it_holds(shown):
     assert shown.count("What was verified") == 2
-    assert len(re.findall(r"^holds\s", shown, re.MULTILINE)) == 16
+    assert len(re.findall(r"^holds\s", shown, re.MULTILINE)) == 25
     assert "FAILS" not in shown
     for claim in ("leaves partition", "ownership", "bound", "contributions sum", "optimality"):
         assert claim in shown

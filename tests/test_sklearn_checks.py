@@ -8,7 +8,7 @@ from rpte import RPTEClassifier
 VARIANTS = [
     RPTEClassifier(),
     RPTEClassifier.paper(),
-    RPTEClassifier(ownership="strict", l1="4/n", l1_ratio=0.5),
+    RPTEClassifier(ownership="strict", l1="4/n", l1_ratio=0.5, class_weight="balanced"),
     RPTEClassifier(vocabulary="frequent", pattern_order=1, l1=0.01, lookahead=True),
     RPTEClassifier(vocabulary="original", ownership="separate", l1="4/n", reassign=False),
 ]
