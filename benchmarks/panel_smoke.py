@@ -1,8 +1,8 @@
 """Every binary table of the panel, straight from pandas.read_csv, with default parameters.
 
-Protocol: rows are split 75/25 by label (scikit-learn's train_test_split, seed 0); RPTEClassifier() is
-fitted on the larger part and verified on it (`Model.verify(X, y)`); AUC is that of the held-out part.
-Prints seconds, AUC, MIU, the checks that hold, and every warning raised.
+Protocol: rows are split 75/25 by label (scikit-learn's train_test_split, seed 0); RPTEClassifier()
+is fitted on the larger part and verified on it (`Model.verify(X, y)`); AUC is that of the held-out
+part. Prints seconds, AUC, MIU, the checks that hold, and every warning raised.
 
 Run: python benchmarks/panel_smoke.py [name ...]
 """
@@ -14,10 +14,10 @@ import sys
 import time
 import warnings
 
-from data import folder, read
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import train_test_split
 
+from data import folder, read
 from rpte import RPTEClassifier
 
 
@@ -43,7 +43,9 @@ def smoke(name: str) -> bool:
         auc = roc_auc_score(y_test, clf.decision_function(X_test))
     held = sum(check.holds for check in checks)
     size, kept = f"{len(X)}x{X.shape[1]}", f"{held}/{len(checks)}"
-    print(f"{name:26} {size:>12} {seconds:8.1f} {auc:7.4f} {clf.audit().miu:5d} {kept:>6}", flush=True)
+    print(
+        f"{name:26} {size:>12} {seconds:8.1f} {auc:7.4f} {clf.audit().miu:5d} {kept:>6}", flush=True
+    )
     for check in checks:
         if not check.holds:
             print(f"    FAILS {check.name}: {check.evidence}")

@@ -1,9 +1,9 @@
 """The published configuration on breast cancer, beside the reference's figures.
 
 Protocol: 569 x 30, 5 stratified folds, shuffled, seed 42, nothing tuned; mean AUC, MIU and IIU on
-held-out rows over the folds; every fold's model is verified on its training rows. Eight L/K/G cells,
-then the four ownership policies at L=2, K=100, G=0.001. Two copies of the table: paper12/wdbc (PMLB,
-rounded to three decimals) and paper12/wdbc_full_precision (scikit-learn's).
+held-out rows over the folds; every fold's model is verified on its training rows. Eight L/K/G
+cells, then the four ownership policies at L=2, K=100, G=0.001. Two copies of the table:
+paper12/wdbc (PMLB, rounded to three decimals) and paper12/wdbc_full_precision (scikit-learn's).
 
 Reference (hugiml-core 1.1.22, `benchmarks/reference_peer.py`): its published figures, AUC .990 and
 MIU 46 at L=2, K=100, G=0.001, are those of the full-precision copy.
@@ -16,10 +16,10 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
-from data import read
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
+from data import read
 from rpte import RPTEClassifier
 
 TABLES = ("paper12/wdbc", "paper12/wdbc_full_precision")

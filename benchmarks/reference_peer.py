@@ -1,7 +1,7 @@
 """The author's implementation on the folds of `paper_config.py`.
 
-hugiml-core 1.1.22 is a peer, never imported by the library; install it in an environment of its own:
-pip install hugiml-core==1.1.22. Settings: L=2, topK=100, G=0.001, adaptive binning, originals plus
+hugiml-core 1.1.22 is a peer, never imported by the library; install it in an environment of its
+own: pip install hugiml-core==1.1.22. Settings: L=2, topK=100, G=0.001, adaptive binning, originals plus
 patterns and augmented pairs, sequential RPTE with 3xD leaves at depth 4, L1 with C=0.5.
 
 Run: python benchmarks/reference_peer.py
@@ -12,11 +12,12 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from data import read
 from hugiml import HUGIMLClassifier, get_complexity
 from hugiml.rpte_bounded_lookahead_leafwise import LeafWiseBoundedLookaheadRPTEFeatureLR
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
+
+from data import read
 
 
 def reference() -> HUGIMLClassifier:
