@@ -1,8 +1,8 @@
 """The author's implementation on the folds of `paper_config.py`.
 
 hugiml-core 1.1.22 is a peer, never imported by the library; install it in an environment of its
-own: pip install hugiml-core==1.1.22. Settings: L=2, topK=100, G=0.001, adaptive binning, originals plus
-patterns and augmented pairs, sequential RPTE with 3xD leaves at depth 4, L1 with C=0.5.
+own: pip install hugiml-core==1.1.22. Settings: L=2, topK=100, G=0.001, adaptive binning, originals
+plus patterns and augmented pairs, sequential RPTE with 3xD leaves at depth 4, L1 with C=0.5.
 
 Run: python benchmarks/reference_peer.py
 """
