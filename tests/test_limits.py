@@ -18,6 +18,7 @@ from rpte.model.file import to_dict
 from rpte.model.parts import DirectTerm, TreeTerms
 from rpte.table.schema import Schema, Variable
 from rpte.vocabulary.columns import Interval, Level, Missing, Pair, Pattern, Value
+from test_smoke import mixed_table
 
 CASE = mixed_case()
 SCHEMA = Schema(
@@ -574,3 +575,24 @@ class TestMonotone:
             assert code > max(low, high) or way == "increasing"
             assert gone < code
             assert failing(model, {"x": x}, y) == set()
+
+
+def test_excluded_columns_leave_no_trace_in_a_named_table():
+    X, y = mixed_table()
+    X["secret"] = np.random.default_rng(1).permutation(len(X)).astype(float)
+    limits = Limits(exclude=["secret"])
+    with_it = RPTEClassifier(limits=limits, l1="4/n").fit(X, y)
+    without = RPTEClassifier(l1="4/n").fit(X.drop(columns="secret"), y)
+    assert with_it.model_.components == without.model_.components
+    assert with_it.model_.training["objective"] == without.model_.training["objective"]
+    assert "secret" not in with_it.model_.schema.names
+    bare = with_it.predict_proba(X.drop(columns="secret"))
+    assert (with_it.predict_proba(X) == bare).all()  # and no warning about an extra column
+
+
+def test_excluded_columns_of_an_array_keep_their_place():
+    X, y = mixed_table()
+    array = X[["age", "noise"]].to_numpy()
+    clf = RPTEClassifier(limits=Limits(exclude=["x1"]), l1="4/n").fit(array, y)
+    assert clf.predict_proba(array).shape == (len(X), 2)
+    assert all(check.holds for check in clf.model_.verify(array, y))

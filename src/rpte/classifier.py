@@ -21,7 +21,7 @@ from rpte.kernels import worker_threads
 from rpte.learn import learn
 from rpte.limits import Limits
 from rpte.parameters import checked_parameters, settings_for
-from rpte.table.inputs import Inputs, read_inputs
+from rpte.table.inputs import Inputs
 from rpte.table.read import read_training
 from rpte.table.table import make_table
 
@@ -229,6 +229,8 @@ class RPTEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         inputs = self._read_training(X)
         labels = self._labels(y, inputs.n_rows)
         settings = settings_for(parameters, self.limits, inputs.schema)
+        if inputs.schema.named:  # an array keeps its places, so that columns can be counted off
+            inputs = inputs.without(settings.limits.excluded)
         weight = _weights(sample_weight, len(labels))
         factors = self._class_factors(labels, weight)
         weight = weight * factors[(labels == self.classes_[1]).astype(int)]
@@ -333,7 +335,7 @@ class RPTEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "model_")
         if hasattr(X, "tocsr"):
             raise TypeError("Sparse data was passed, but dense data is required; pass X.toarray()")
-        inputs = read_inputs(X, self.model_.schema)
+        inputs = self.model_.read(X)
         if inputs.n_rows == 0:
             raise InputError("Found array with 0 sample(s) while a minimum of 1 is required.")
         return inputs

@@ -26,7 +26,8 @@ class Limits:
         Such a variable enters no product and no absolute difference. Missing and special codes are
         unordered and outside the claim.
     exclude : names
-        Variables that the model may not use.
+        Variables that the model may not use. A named table need not carry them at prediction, and
+        nothing in the model depends on them.
     linear_only : names
         Numbers that may have a slope (with a missing flag and special codes) but no tree, pattern
         or pair.

@@ -98,7 +98,7 @@ def level_of_a_plain_number(d):
 
 
 def limit_on_nothing(d):
-    d["settings"]["limits"]["exclude"] = ["salary"]
+    d["settings"]["limits"]["penalty"] = {"salary": 2.0}
 
 
 def interaction_of_nothing(d):
@@ -178,7 +178,7 @@ CASES = [
     (pair_of_one, r"column reads '\w+' twice; it needs two variables"),
     (pattern_of_one, r"column reads '\w+' twice; it needs two variables"),
     (level_of_a_plain_number, r"column\.levels\[0\] is '\w+', no level of 'age'"),
-    (limit_on_nothing, r"settings\.limits\.exclude names 'salary', no variable"),
+    (limit_on_nothing, r"settings\.limits\.penalty names 'salary', no variable"),
     (interaction_of_nothing, r"settings\.limits\.interactions names 'salary', no variable"),
     (monotone_category, r"settings\.limits\.monotone names 'region', a category"),
     (too_many_events, r"training\.events is more than training\.rows"),

@@ -21,8 +21,6 @@ Floats = NDArray[np.float64]
 Index = NDArray[np.intp]
 Order = Sequence[Sequence[tuple[int, int]]]
 
-TOLERANCE = 1e-10
-
 
 @dataclass(frozen=True, slots=True)
 class Ties:
@@ -126,7 +124,7 @@ def _worst(design: Design, order: Order, coefficients: Floats) -> list[tuple[int
     for tree, pairs in enumerate(order):
         leaves = coefficients[design.starts[tree] : design.starts[tree + 1]]
         excess = [leaves[a] - leaves[b] for a, b in pairs]
-        if excess and max(excess) > TOLERANCE:
+        if excess and max(excess) > 0:
             found.append((tree, *pairs[int(np.argmax(excess))]))
     return found
 

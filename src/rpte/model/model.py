@@ -83,7 +83,7 @@ class Model:
 
     def read(self, X: Any) -> Inputs:
         """Read the model's columns from a mapping, a 2-D array or a table with named columns."""
-        return read_inputs(X, self.schema)
+        return read_inputs(X, self.schema, self.settings["limits"]["exclude"])
 
     def score(self, X: Any) -> Floats:
         """Return the log odds of the positive class, shape (n_rows,)."""

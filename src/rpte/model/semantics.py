@@ -193,7 +193,7 @@ def _settings(document: Record, variables: Record) -> Faults:
         stated = settings["ownership"]
         yield ("ownership",), f"is '{document['ownership']}', settings.ownership '{stated}'"
     sets = [name for names in limits["interactions"] or () for name in names]
-    for limit in ("monotone", "exclude", "linear_only", "interactions", "penalty"):
+    for limit in ("monotone", "linear_only", "interactions", "penalty"):
         for name in sets if limit == "interactions" else limits[limit]:
             if name not in variables:
                 path = ("settings", "limits", limit)

@@ -19,8 +19,6 @@ from rpte.structure.order import is_orderable
 if TYPE_CHECKING:
     from rpte.model.model import Model
 
-ORDER_TOLERANCE = 1e-9
-
 
 def limit_checks(model: Model) -> list[Check]:
     """Return a check for each of the user's limits."""
@@ -95,7 +93,7 @@ def _tree_order(tree: TreeTerms, source: str, sign: int) -> list[str]:
     return [
         f"{tree.leaf_name(a)} is above {tree.leaf_name(b)}"
         for a, b in leaf_pairs(tree, source, sign)
-        if tree.leaves[a].coefficient > tree.leaves[b].coefficient + ORDER_TOLERANCE
+        if tree.leaves[a].coefficient > tree.leaves[b].coefficient
     ]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -70,19 +70,29 @@ class Inputs:
         special = self.specials.get(position)
         return empty if special is None else empty & (special == MISSING)
 
+    def without(self, names: Collection[str]) -> Inputs:
+        """Return the inputs without some variables."""
+        kept = [i for i, v in enumerate(self.schema.variables) if v.name not in names]
+        schema = Schema(tuple(self.schema.variables[i] for i in kept), self.schema.named)
+        specials = {new: self.specials[i] for new, i in enumerate(kept) if i in self.specials}
+        return Inputs(schema, tuple(self.columns[i] for i in kept), specials)
+
     def take(self, rows: NDArray[Any] | slice) -> Inputs:
         """Return some rows."""
         columns = tuple(column[rows] for column in self.columns)
         return Inputs(self.schema, columns, {p: c[rows] for p, c in self.specials.items()})
 
 
-def read_inputs(X: Any, schema: Schema) -> Inputs:
-    """Read the schema's columns from a mapping, a 2-D array, or a table with columns by name."""
+def read_inputs(X: Any, schema: Schema, ignored: Collection[str] = ()) -> Inputs:
+    """Read the schema's columns from a mapping, a 2-D array, or a table with columns by name.
+
+    Columns that are neither in the schema nor `ignored` give a warning.
+    """
     if isinstance(X, Inputs):
         return X
     columns: list[Array] = []
     specials: dict[int, Codes] = {}
-    raw = columns_of(X, schema)
+    raw = columns_of(X, schema, ignored)
     check_shapes(schema.names, raw)
     for position, (column, variable) in enumerate(zip(raw, schema.variables, strict=True)):
         if variable.kind == "category":
@@ -105,7 +115,7 @@ def check_shapes(names: Sequence[str], columns: Sequence[Array]) -> None:
         raise InputError(f"columns have different lengths {sorted(lengths)}; give one row per case")
 
 
-def columns_of(X: Any, schema: Schema) -> list[Array]:
+def columns_of(X: Any, schema: Schema, ignored: Collection[str] = ()) -> list[Array]:
     """Return the schema's columns of `X` as 1-D arrays, matched by name where there are names."""
     names = column_names(X)
     if names is not None and schema.named:
@@ -115,7 +125,7 @@ def columns_of(X: Any, schema: Schema) -> list[Array]:
                 f"the table lacks {len(absent)} of the model's {len(schema)} columns: "
                 f"{absent[:10]}; add or rename them"
             )
-        _warn_extra(names, schema)
+        _warn_extra([name for name in names if name not in ignored], schema)
         return [as_array(X[names[name]]) for name in schema.names]
     if names is not None:
         return _by_position([as_array(X[key]) for key in names.values()], schema)
@@ -123,7 +133,7 @@ def columns_of(X: Any, schema: Schema) -> list[Array]:
     return _by_position(list(matrix.T), schema)
 
 
-def _warn_extra(names: Mapping[str, Any], schema: Schema) -> None:
+def _warn_extra(names: list[str], schema: Schema) -> None:
     known = set(schema.names)
     extra = [name for name in names if name not in known]
     if extra:
