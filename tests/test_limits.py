@@ -57,7 +57,10 @@ class TestWhatIsRefused:
             ({"exclude": "age"}, "limits.exclude is 'age'; it must be a list of names"),
             ({"linear_only": 3}, "limits.linear_only is 3; it must be a list of names"),
             ({"interactions": "age"}, "limits.interactions is 'age'; it must be a list of sets"),
-            ({"interactions": ["age"]}, "limits.interactions is 'age'; it must be a list of names"),
+            (
+                {"interactions": ["age"]},
+                "limits.interactions is ..age..; it must be a list of sets",
+            ),
             ({"interactions": [{"age"}]}, r"holds \['age'\]; a set names at least two"),
             ({"penalty": {"age": 0}}, r"limits.penalty\['age'\] is 0; it must be a positive"),
             ({"penalty": {"age": -1.0}}, r"limits.penalty\['age'\] is -1.0"),

@@ -131,7 +131,9 @@ class TestNames:
 
     def test_absent_columns_are_listed(self):
         classifier = fit(CASE.X, CASE.y)
-        with pytest.raises(InputError, match=r"lacks 2 .* 5 columns: \['income', 'smoker'\]; add"):
+        with pytest.raises(
+            InputError, match=r"lacks 2 of the 5 columns .*: \['income', 'smoker'\]; add"
+        ):
             classifier.predict(CASE.X.drop(columns=["income", "smoker"]))
 
     def test_extra_columns_are_ignored_with_one_warning(self):
@@ -628,3 +630,48 @@ def test_rows_in_any_order_and_repeated_give_one_model():
     case = make_case(3, ("number", "category", "few"), 60, clear=True)
     order = np.random.default_rng(0).permutation(60)
     assert document(case.fit(RPTEClassifier())) == document(case.take(order).fit(RPTEClassifier()))
+
+
+class TestWhatNewcomersTry:
+    def test_a_model_needs_only_the_columns_that_it_reads(self):
+        rng = np.random.default_rng(0)
+        X = pd.DataFrame({"used": rng.normal(size=200), "idle": rng.normal(size=200)})
+        y = (X["used"] > 0).astype(int)
+        clf = RPTEClassifier(limits={"linear_only": ["used"]}, l1=0.3).fit(X, y)
+        assert {s for c in clf.model_.components for s in c.sources} == {"used"}
+        alone = clf.model_.predict_proba({"used": X["used"]})
+        assert (alone == clf.predict_proba(X)).all()
+        with pytest.raises(InputError, match=r"lacks 1 of the 2 columns .*\['idle'\]"):
+            clf.predict_proba(X[["used"]])
+
+    def test_mistakes_are_met_with_a_remedy(self):
+        X = pd.DataFrame({"Gender": ["m", "f"] * 20, "age": np.arange(40.0)})
+        y = np.arange(40) % 2
+        with pytest.raises(InputError, match="did you mean 'Gender'"):
+            RPTEClassifier(limits={"exclude": ["Gendr"]}).fit(X, y)
+        with pytest.raises(InputError, match="read a file with"):
+            RPTEClassifier().fit("table.csv", y)
+        with pytest.raises(InputError, match="mixes labels of the types"):
+            RPTEClassifier().fit(X, np.array([1, "Y"] * 20, dtype=object))
+        with pytest.raises(TypeError, match="column 'k'"):
+            RPTEClassifier().fit(X.assign(k=[[1]] * 40), y)
+        with pytest.raises(InputError, match="missing already"):
+            RPTEClassifier(special_values={"age": [np.nan, -9]}).fit(X, y)
+        clf = RPTEClassifier(l1="4/n").fit(X, y)
+        with pytest.raises(InputError, match="single values; give lists"):
+            clf.predict(X.iloc[0].to_dict())
+        with pytest.raises(InputError, match=r"X\.iloc\[\[0\]\]"):
+            clf.predict(X.iloc[0])
+        with pytest.raises(FileNotFoundError, match="make it first"):
+            clf.save("no/such/folder/model.json")
+
+    def test_the_summary_tells_of_limits_and_class_weights(self):
+        X = pd.DataFrame({"age": np.arange(60.0), "x": np.tile([0.0, 1.0, 2.0], 20)})
+        y = (np.arange(60) > 40).astype(int)
+        limits = {"monotone": {"age": "increasing"}, "exclude": ["x"]}
+        clf = RPTEClassifier(limits=limits, class_weight="balanced", l1="4/n").fit(X, y)
+        text = clf.summary()
+        assert "limit: increasing in age" in text
+        assert "limit: exclude ['x']" in text
+        assert "n and rate count these weights" in text
+        assert all(check.holds for check in clf.verify(X, y))

@@ -21,7 +21,7 @@ from rpte.kernels import worker_threads
 from rpte.learn import learn
 from rpte.limits import Limits
 from rpte.parameters import checked_parameters, settings_for
-from rpte.table.inputs import Inputs
+from rpte.table.inputs import Inputs, read_inputs
 from rpte.table.read import read_training
 from rpte.table.table import make_table
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from rpte.audit.load import AuditLoad
+    from rpte.model.check import Check
     from rpte.model.explain import Explanation
 
 Floats = NDArray[np.float64]
@@ -257,7 +258,8 @@ class RPTEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         inputs = read_training(X, self.special_values)
         if not len(inputs.schema):
             raise InputError(
-                f"0 feature(s) (shape=({inputs.n_rows}, 0)) while a minimum of 1 is required."
+                f"0 feature(s) (shape=({_height(X)}, 0)) while a minimum of 1 is required. Pass a "
+                "table with columns"
             )
         if inputs.n_rows < 2:
             raise InputError(
@@ -280,6 +282,7 @@ class RPTEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if len(labels) != n_rows:
             raise InputError(f"X has {n_rows} rows and y has {len(labels)}; give one label per row")
         _refuse_missing(labels)
+        _refuse_mixed(labels)
         check_classification_targets(labels)
         self.classes_ = np.unique(labels)
         if len(self.classes_) == 1:
@@ -335,7 +338,7 @@ class RPTEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "model_")
         if hasattr(X, "tocsr"):
             raise TypeError("Sparse data was passed, but dense data is required; pass X.toarray()")
-        inputs = self.model_.read(X)
+        inputs = read_inputs(X, self.model_.schema, self.model_.settings["limits"]["exclude"])
         if inputs.n_rows == 0:
             raise InputError("Found array with 0 sample(s) while a minimum of 1 is required.")
         return inputs
@@ -376,6 +379,11 @@ class RPTEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return the audit load (mu, miu, bound; iiu over the rows of `X`)."""
         check_is_fitted(self, "model_")
         return self.model_.audit(None if X is None else self._inputs(X))
+
+    def verify(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> list[Check]:
+        """Check every claim of the model; more can be checked with the training table."""
+        check_is_fitted(self, "model_")
+        return self.model_.verify(X, y, sample_weight)
 
     def save(self, path: str | Path) -> None:
         """Write the model to a JSON file, which `rpte.load` reads."""
@@ -421,3 +429,18 @@ def _weights(sample_weight: Any, n_rows: int) -> Floats:
             "1D array or scalar, one per row"
         )
     return np.broadcast_to(weight, (n_rows,))
+
+
+def _refuse_mixed(labels: NDArray[Any]) -> None:
+    kinds = {isinstance(label, str) for label in labels}
+    if len(kinds) > 1:
+        types = sorted({type(label).__name__ for label in labels})
+        raise InputError(
+            f"y mixes labels of the types {types}, which have no order; make them all text, or all "
+            "numbers"
+        )
+
+
+def _height(X: Any) -> int:
+    """Return the number of rows that a table without columns says it has."""
+    return int(getattr(X, "shape", (0,))[0])

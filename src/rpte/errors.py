@@ -3,6 +3,22 @@
 Each message states the value, the rule it breaks and what to do about it.
 """
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+def did_you_mean(name: object, known: Iterable[str]) -> str:
+    """Return a hint at the known name nearest to an unknown one, or nothing.
+
+    Examples
+    --------
+    >>> did_you_mean("Gendr", ["Age", "Gender"])
+    " (did you mean 'Gender'?)"
+    """
+    lowered = {text.lower(): text for text in known}
+    near = get_close_matches(str(name).lower(), list(lowered), n=1)
+    return f" (did you mean {lowered[near[0]]!r}?)" if near else ""
+
 
 class RPTEWarning(UserWarning):
     """Something in the data or the settings deserves a look; the answer is still exact."""

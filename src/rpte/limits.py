@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from numbers import Real
 from typing import Any, Literal
 
-from rpte.errors import InputError
+from rpte.errors import InputError, did_you_mean
 from rpte.table.schema import Schema
 from rpte.vocabulary.columns import Column, Interval, Pair, Pattern, Value
 
@@ -196,6 +196,11 @@ def _sets(limits: Limits) -> tuple[frozenset[str], ...] | None:
         raise InputError(
             f"limits.interactions is {limits.interactions!r}; it must be a list of sets of names"
         )
+    if any(isinstance(names, str) for names in limits.interactions):
+        raise InputError(
+            f"limits.interactions is {limits.interactions!r}; it must be a list of sets of names, "
+            "such as [{'age', 'sex'}]"
+        )
     sets = tuple(_names("interactions", names) for names in limits.interactions)
     for names in sets:
         if len(names) < 2:
@@ -235,7 +240,11 @@ def _check_names(found: Permissions, schema: Schema) -> None:
     for limit, names in asked.items():
         unknown = sorted(set(names) - set(schema.names))
         if unknown:
-            raise InputError(f"limits.{limit} names {unknown[:5]}, which are not columns of X")
+            hint = did_you_mean(unknown[0], schema.names)
+            raise InputError(
+                f"limits.{limit} names {unknown[:5]}, which are not columns of X{hint}; use the "
+                "table's names"
+            )
     for limit in ("monotone", "linear_only"):
         for name in sorted(asked[limit]):
             if schema[name].kind != "number":

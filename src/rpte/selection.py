@@ -71,8 +71,7 @@ def select(
 ) -> Choice:
     """Choose among (number of trees, lambda) by cross-validated deviance.
 
-    The simplest model within one standard error of the best is taken: the fewest trees, then the
-    largest lambda. The error is that of the difference to the best, over folds.
+    The best validated deviance wins; ties go to fewer trees, then to the larger lambda.
     """
     folds = validation.folds(table)
     if not folds:
@@ -90,7 +89,7 @@ def select(
         weights += [v.total_weight for v in valid if v.n_rows]
     share = max(len(train_rows) for train_rows, _ in folds) / table.n_rows
     shrink = np.sqrt(share) if _sampled(table, folds) else 1.0
-    choice = _one_error_rule(counts, grids, np.array(losses), np.array(weights))
+    choice = _best(counts, grids, np.array(losses), np.array(weights))
     return replace(choice, l1=choice.l1 * float(shrink))
 
 
@@ -148,16 +147,11 @@ def _deviance(valid: Table, terms: TermSet, fits: list[Fit]) -> Floats:
     return np.asarray(2.0 * (valid.weight @ loss) / valid.total_weight)
 
 
-def _one_error_rule(
-    counts: list[int], grids: list[Floats], losses: Floats, weights: Floats
-) -> Choice:
+def _best(counts: list[int], grids: list[Floats], losses: Floats, weights: Floats) -> Choice:
     mean = np.average(losses, axis=0, weights=weights)
-    best = np.unravel_index(np.argmin(mean), mean.shape)
     spread = _standard_error(losses, weights)
-    apart = _standard_error(losses - losses[:, best[0], best[1]][:, None, None], weights)
-    good = mean <= mean[best] + apart
-    k = int(np.argmax(good.any(axis=1)))
-    at = int(np.argmax(good[k]))
+    # Counts ascend and lambdas descend, so that the first of equals is the simplest.
+    k, at = np.unravel_index(int(np.argmin(np.round(mean, 12))), mean.shape)
     points = tuple(
         Point(
             m,

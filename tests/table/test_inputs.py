@@ -98,7 +98,7 @@ def test_numbers_as_levels_agree_across_dtypes():
 @pytest.mark.parametrize(
     ("X", "says"),
     [
-        ({"age": [1]}, r"lacks 1 of the model's 2 columns: \['region'\]"),
+        ({"age": [1]}, r"lacks 1 of the 2 columns that the model needs: \['region'\]"),
         ({"age": [1, 2], "region": ["north"]}, r"different lengths \[1, 2\]"),
         (
             {"age": [1.0, np.inf, -np.inf], "region": ["a"] * 3},

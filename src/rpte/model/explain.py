@@ -154,7 +154,8 @@ def _contributions(
     if part.name in shift:
         values = values - shift[part.name]
     if isinstance(part, DirectTerm):
-        return [Contribution(part.name, part.text, float(value)) for value in values]
+        text = part.text if part.column.binary else f"{part.text}, {part.coefficient:+.6g} per unit"
+        return [Contribution(part.name, text, float(value) + 0.0) for value in values]
     paths = list(part.tree.paths())
     leaves = part.tree.apply(inputs)
     return [

@@ -121,6 +121,8 @@ def save(model: Model, path: str | Path) -> None:
 
 def write_text(text: str, path: Path) -> None:
     """Write a file whole or not at all."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"the folder {path.parent} does not exist; make it first")
     # Not `tempfile`, whose files nobody but their owner may read.
     temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")
     try:

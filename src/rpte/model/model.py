@@ -82,8 +82,12 @@ class Model:
     library_version: str = __version__
 
     def read(self, X: Any) -> Inputs:
-        """Read the model's columns from a mapping, a 2-D array or a table with named columns."""
-        return read_inputs(X, self.schema, self.settings["limits"]["exclude"])
+        """Read the model's columns from a mapping, a 2-D array or a table with named columns.
+
+        A table with names needs to have only the variables that the model reads.
+        """
+        read = {source for component in self.components for source in component.sources}
+        return read_inputs(X, self.schema, self.settings["limits"]["exclude"], read)
 
     def score(self, X: Any) -> Floats:
         """Return the log odds of the positive class, shape (n_rows,)."""

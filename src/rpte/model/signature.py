@@ -116,8 +116,8 @@ def _signature_path(path: str | Path) -> Path:
 
 def _check_key(key: bytes) -> None:
     if not isinstance(key, bytes) or len(key) < SHORTEST_KEY:
-        size = len(key) if isinstance(key, bytes) else type(key).__name__
+        what = f"{len(key)} byte(s) long" if isinstance(key, bytes) else f"a {type(key).__name__}"
         raise InputError(
-            f"key is {size!r}; it must be at least {SHORTEST_KEY} secret bytes, such as "
+            f"key is {what}; it must be at least {SHORTEST_KEY} secret bytes, such as "
             "secrets.token_bytes(32)"
         )

@@ -17,13 +17,33 @@ def summary(model: Model) -> str:
     lines = [
         f"RPTE model: log odds of {model.classes[model.positive]!r} against "
         f"{model.classes[1 - model.positive]!r}",
-        f"{load.mu} terms, {load.miu} conditions to read (bound before training: {model.bound}); "
-        f"{len(model.components)} components, ownership '{model.ownership}'",
+        f"{_count(load.mu, 'term')}, {_count(load.miu, 'condition')} to read (bound before "
+        f"training: {model.bound}); {_count(len(model.components), 'component')}, ownership "
+        f"'{model.ownership}'",
+        *_notes(model),
         f"{model.intercept:+9.4f}  intercept",
     ]
     for component in model.components:
         lines += ["", *component_lines(model, component)]
     return "\n".join(lines)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _notes(model: Model) -> list[str]:
+    """Return what a reader must know beside the terms: limits, and weights by class."""
+    limits = model.settings["limits"]
+    notes = [f"limit: {word} in {name}" for name, word in limits["monotone"].items()]
+    others = ("exclude", "linear_only", "interactions", "penalty")
+    notes += [f"limit: {limit} {limits[limit]}" for limit in others if limits[limit]]
+    factors = model.training["class_factors"]
+    if factors != [1.0, 1.0]:
+        pairs = zip(model.classes, factors, strict=True)
+        said = ", ".join(f"{label!r} {factor:.4g}" for label, factor in pairs)
+        notes.append(f"rows are weighted by class ({said}): n and rate count these weights")
+    return notes
 
 
 def component_lines(model: Model, component: Component) -> list[str]:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.errors import InputError, RPTEWarning
+from rpte.errors import InputError, RPTEWarning, did_you_mean
 from rpte.table.schema import Schema, Variable
 
 MISSING = -1
@@ -83,16 +83,29 @@ class Inputs:
         return Inputs(self.schema, columns, {p: c[rows] for p, c in self.specials.items()})
 
 
-def read_inputs(X: Any, schema: Schema, ignored: Collection[str] = ()) -> Inputs:
+def read_inputs(
+    X: Any,
+    schema: Schema,
+    ignored: Collection[str] = (),
+    needed: Collection[str] | None = None,
+) -> Inputs:
     """Read the schema's columns from a mapping, a 2-D array, or a table with columns by name.
 
-    Columns that are neither in the schema nor `ignored` give a warning.
+    Parameters
+    ----------
+    X : table
+    schema : Schema
+    ignored : names
+        Columns that may be there without a warning although the schema does not have them.
+    needed : names, optional
+        Columns of the schema that a table with names must have; all if None. Others that are absent
+        are read as missing.
     """
     if isinstance(X, Inputs):
         return X
     columns: list[Array] = []
     specials: dict[int, Codes] = {}
-    raw = columns_of(X, schema, ignored)
+    raw = columns_of(X, schema, ignored, schema.names if needed is None else needed)
     check_shapes(schema.names, raw)
     for position, (column, variable) in enumerate(zip(raw, schema.variables, strict=True)):
         if variable.kind == "category":
@@ -109,24 +122,37 @@ def check_shapes(names: Sequence[str], columns: Sequence[Array]) -> None:
     """Refuse columns that are not 1-D, or not all of one length."""
     nested = [name for name, column in zip(names, columns, strict=True) if column.ndim != 1]
     if nested:
-        raise InputError(f"columns {nested[:10]} hold more than one value per row; split them up")
+        single = all(c.ndim == 0 for n, c in zip(names, columns, strict=True) if n in nested)
+        remedy = (
+            "are single values; give lists, one value per row"
+            if single
+            else ("hold more than one value per row; split them up")
+        )
+        raise InputError(f"columns {nested[:10]} {remedy}")
     lengths = {len(column) for column in columns}
     if len(lengths) > 1:
         raise InputError(f"columns have different lengths {sorted(lengths)}; give one row per case")
 
 
-def columns_of(X: Any, schema: Schema, ignored: Collection[str] = ()) -> list[Array]:
+def columns_of(
+    X: Any, schema: Schema, ignored: Collection[str], needed: Collection[str]
+) -> list[Array]:
     """Return the schema's columns of `X` as 1-D arrays, matched by name where there are names."""
     names = column_names(X)
     if names is not None and schema.named:
-        absent = [name for name in schema.names if name not in names]
+        absent = [name for name in schema.names if name not in names and name in needed]
         if absent:
+            more = ", ..." if len(absent) > 10 else ""
+            hint = did_you_mean(absent[0], names)
             raise InputError(
-                f"the table lacks {len(absent)} of the model's {len(schema)} columns: "
-                f"{absent[:10]}; add or rename them"
+                f"the table lacks {len(absent)} of the {len(needed)} columns that the model needs: "
+                f"{absent[:10]}{more}{hint}; add or rename them"
             )
         _warn_extra([name for name in names if name not in ignored], schema)
-        return [as_array(X[names[name]]) for name in schema.names]
+        found = {name: as_array(X[names[name]]) for name in schema.names if name in names}
+        height = len(next(iter(found.values()))) if found else 0
+        empty = np.full(height, None, object)
+        return [found.get(name, empty) for name in schema.names]
     if names is not None:
         return _by_position([as_array(X[key]) for key in names.values()], schema)
     matrix = as_matrix(X)
@@ -186,6 +212,8 @@ def as_array(column: Any) -> Array:
 
 def as_matrix(X: Any) -> Array:
     """Return `X` as a 2-D array or say what it is instead."""
+    if X is None or isinstance(X, (str, bytes)):
+        raise InputError(f"X is {X!r}; pass a table (read a file with pandas.read_csv first)")
     matrix = as_array(X)
     if matrix.ndim == 2:
         return matrix
@@ -193,7 +221,8 @@ def as_matrix(X: Any) -> Array:
         raise InputError(
             f"Expected 2D array, got {'scalar' if matrix.ndim == 0 else '1D'} array instead. "
             "Reshape your data either using array.reshape(-1, 1) if it has a single feature or "
-            "array.reshape(1, -1) if it contains a single sample."
+            "array.reshape(1, -1) if it contains a single sample. One row of a data frame is "
+            "X.iloc[[0]]; a list of records is pandas.DataFrame(records)."
         )
     raise InputError(f"Found array with dim {matrix.ndim}, expected 2: one row per case")
 
@@ -205,7 +234,7 @@ def is_absent(value: Any) -> bool:
     return isinstance(value, (float, np.floating)) and bool(value != value)
 
 
-def distinct(column: Array) -> tuple[list[Any], NDArray[np.intp]]:
+def distinct(column: Array, name: str = "") -> tuple[list[Any], NDArray[np.intp]]:
     """Return the distinct cells of a column and, for each row, which of them it holds."""
     if column.dtype.kind in "biufUS":
         values, inverse = np.unique(column, return_inverse=True)
@@ -215,7 +244,7 @@ def distinct(column: Array) -> tuple[list[Any], NDArray[np.intp]]:
         places = [numbers.setdefault(cell, len(numbers)) for cell in column]
     except TypeError:  # a list, a dict or a set in a cell
         cell = next(cell for cell in column if type(cell).__hash__ is None)
-        raise _strange(cell) from None
+        raise _strange(cell, f" (column '{name}')" if name else "") from None
     return list(numbers), np.array(places, np.intp)
 
 

@@ -12,7 +12,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.errors import InputError, RPTEWarning
+from rpte.errors import InputError, RPTEWarning, did_you_mean
 from rpte.table.inputs import (
     Codes,
     Inputs,
@@ -73,7 +73,11 @@ def _special_levels(specials: Specials, names: list[str]) -> dict[str, tuple[str
         raise InputError(f"special_values={specials!r}; it must map names of columns to codes")
     unknown = [name for name in specials if str(name) not in names]
     if unknown:
-        raise InputError(f"special_values names {unknown[:5]}, which are not columns of the table")
+        hint = did_you_mean(unknown[0], names)
+        raise InputError(
+            f"special_values names {unknown[:5]}, which are not columns of the table{hint}; use "
+            "its names"
+        )
     levels = {str(name): _codes(str(name), specials[name]) for name in specials}
     for name, codes in levels.items():
         if not codes or len(set(codes)) < len(codes):
@@ -86,6 +90,11 @@ def _special_levels(specials: Specials, names: list[str]) -> dict[str, tuple[str
 def _codes(name: str, codes: Any) -> tuple[str, ...]:
     if isinstance(codes, (str, Mapping)) or not isinstance(codes, Iterable):
         raise InputError(f"special_values[{name!r}] is {codes!r}; it must be a list of codes")
+    if any(is_absent(code) for code in codes):
+        raise InputError(
+            f"special_values[{name!r}] is {list(codes)}; missing cells are read as missing "
+            "already, list codes only"
+        )
     return tuple(special_text(code) for code in codes)
 
 
@@ -124,7 +133,9 @@ def _kind(name: str, column: Array, specials: tuple[str, ...]) -> Kind:
         return "category"
     if column.dtype.kind in "mM":
         raise _dates(name)
-    cells = [c for c in distinct(column)[0] if not is_absent(c) and special_text(c) not in specials]
+    cells = [
+        c for c in distinct(column, name)[0] if not is_absent(c) and special_text(c) not in specials
+    ]
     if any(isinstance(c, TIMES) or type(c).__name__ == "Period" for c in cells):  # pandas
         raise _dates(name)
     texts = [c for c in cells if isinstance(c, str)]
