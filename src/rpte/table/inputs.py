@@ -150,7 +150,7 @@ def columns_of(
             )
         _warn_extra([name for name in names if name not in ignored], schema)
         found = {name: as_array(X[names[name]]) for name in schema.names if name in names}
-        height = len(next(iter(found.values()))) if found else 0
+        height = next((column.shape[:1] for column in found.values()), (0,))
         empty = np.full(height, None, object)
         return [found.get(name, empty) for name in schema.names]
     if names is not None:
