@@ -1,4 +1,4 @@
-"""Stage 1 once more, naively, from the text of REFERENCE.md 1.2 to 1.6 and nothing else.
+"""Stage 1 once more, naively, from a description of the published method and nothing else.
 
 Plain loops over rows (whole weights are repetitions), covers as Python integers used as bit sets.
 Where the library differs from the reference on purpose the oracle follows the library:

@@ -1,4 +1,4 @@
-"""The high utility gain miner against the naive oracle of REFERENCE.md."""
+"""The high utility gain miner against the naive oracle of the published method."""
 
 import math
 from concurrent.futures import ThreadPoolExecutor
@@ -67,7 +67,7 @@ def test_equals_the_oracle_on_breast_cancer(cancer, order, budget, min_gain):
 
 
 def test_the_utility_floor_leaves_46_patterns_on_breast_cancer(cancer):
-    assert len(mined(cancer, 1, 50, 0.01)) == 46  # REFERENCE 1.5
+    assert len(mined(cancer, 1, 50, 0.01)) == 46  # as in the published implementation
 
 
 @settings(max_examples=30, deadline=None)
