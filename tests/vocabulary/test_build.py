@@ -142,7 +142,7 @@ def test_breast_cancer_with_the_paper_settings(order, budget, min_gain):
 
 
 def test_wdbc_redundancy_counts_equal_the_reference():
-    """The published implementation: 230 -> 125 columns (9 duplicates, 2 complements, 15 patterns, 79 pairs)."""
+    """As published: 230 -> 125 columns (9 duplicates, 2 complements, 15 patterns, 79 pairs)."""
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     X, _, y, _ = train_test_split(X, y, test_size=0.25, random_state=42, stratify=y)
     table = Raw({n: X[n].to_numpy() for n in X}, y.to_numpy(float), np.ones(len(y))).table()
