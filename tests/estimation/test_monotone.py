@@ -235,7 +235,7 @@ def test_spreading_gives_every_leaf_its_group_coefficient():
     design = ordered_design(6, trees=2, leaves=3)
     ties = Ties.none(design).tie(1, 0, 2)
     fit = solve(ties.apply(design), 0.01)
-    spread = ties.spread(fit, design)
+    spread = ties.spread(fit)
     assert spread.coefficients[3] == spread.coefficients[5] == fit.coefficients[3]
     assert spread.coefficients[4] == fit.coefficients[4]
     assert (spread.coefficients[6:] == fit.coefficients[5:]).all()

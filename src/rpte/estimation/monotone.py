@@ -70,7 +70,7 @@ class Ties:
             sign=np.concatenate([np.zeros(sum(counts), np.int8), design.sign[leaves:]]),
         )
 
-    def spread(self, fit: Fit, design: Design) -> Fit:
+    def spread(self, fit: Fit) -> Fit:
         """Return a fit of the tied design with one coefficient per leaf again."""
         members = self.members
         groups = int(members.max(initial=-1)) + 1
@@ -110,7 +110,7 @@ def solve_in_order(
         fit = solve(tied, l1, l1_ratio)
         if finish is not None:
             fit = finish(tied, fit, ties)
-        fit = ties.spread(fit, design)
+        fit = ties.spread(fit)
         further = _worst(design, order, fit.coefficients)
         if not further:
             return fit, ties
