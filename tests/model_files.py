@@ -7,6 +7,7 @@ import json
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ import pandas as pd
 from fit_tables import Case, mixed_case
 from rpte import Limits, RPTEClassifier
 from rpte.model.file import content_hash, to_dict
+from rpte.vocabulary.columns import Hinge, Pair, Scale, Step, Value
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,25 @@ def _boosted():
     return _stored(made, case.X, case.y == "sick")
 
 
+SHAPES = (
+    Hinge("age", 55.0, "above"),
+    Scale("income", "clip", (5.0, 30.0)),
+    Step("income", 20.0),
+    Pair("product", Hinge("age", 48.0, "below"), Value("income")),
+    Scale("noise", "distance", (0.2,)),
+    Scale("noise", "log", (0.1,)),
+    Pair("difference", Scale("noise", "sqrt", (0.0,)), Hinge("age", 60.0, "above")),
+)
+
+
+def _shaped():
+    """Fit with columns of the kinds that no miner makes, in the place of pairs."""
+    case = mixed_case()
+    made = RPTEClassifier(l1=0.002, max_trees=1, max_leaves=4, min_gain=100.0)
+    with mock.patch("rpte.vocabulary.build.mine_pairs", return_value=SHAPES):
+        return _stored(made, case.X, case.y, case.weight)
+
+
 MAKERS = {
     "mixed": _mixed,
     "published": _published,
@@ -136,6 +157,7 @@ MAKERS = {
     "chosen": _chosen,
     "array": _array,
     "boosted": _boosted,
+    "shaped": _shaped,
 }
 NAMES = tuple(MAKERS)
 

@@ -78,10 +78,26 @@ def evaluate(column, row):
         low = -math.inf if column["low"] is None else column["low"]
         high = math.inf if column["high"] is None else column["high"]
         return float(x is not None and low <= x < high)
+    if kind == "step":
+        x = row[column["source"]]
+        return float(x is not None and x > column["threshold"])
+    if kind in ("hinge", "scale"):
+        x = row[column["source"]]
+        return None if x is None else _shaped(column, x)
     left, right = evaluate(column["left"], row), evaluate(column["right"], row)
     if kind == "pattern":
         return float(left == 1.0 and right == 1.0)
     return _pair(column["operation"], left, right)
+
+
+def _shaped(column, x):
+    if column["kind"] == "hinge":
+        return max(0.0, x - column["knot"] if column["side"] == "above" else column["knot"] - x)
+    if column["formula"] == "distance":
+        return abs(x - column["centre"])
+    floored = max(x, column["low"])
+    shapes = {"log": math.log, "sqrt": math.sqrt, "clip": lambda v: min(v, column["high"])}
+    return shapes[column["formula"]](floored)
 
 
 def _pair(operation, a, b):
@@ -117,7 +133,7 @@ def direct_value(term, row):
 
 
 def is_binary(column):
-    return column["kind"] not in ("value", "pair")
+    return column["kind"] not in ("value", "hinge", "scale", "pair")
 
 
 def subtotals(document, row):

@@ -10,7 +10,17 @@ from typing import Any, Literal
 
 from rpte.errors import InputError, did_you_mean
 from rpte.table.schema import Schema
-from rpte.vocabulary.columns import Column, Interval, Pair, Pattern, Value
+from rpte.vocabulary.columns import (
+    RAW,
+    Column,
+    Hinge,
+    Interval,
+    Pair,
+    Pattern,
+    Scale,
+    Step,
+    Value,
+)
 
 Direction = Literal["increasing", "decreasing"]
 
@@ -23,14 +33,14 @@ class Limits:
     ----------
     monotone : mapping from name to "increasing" or "decreasing"
         The score of the positive class never moves the other way when only this number changes.
-        Such a variable enters no product and no absolute difference. Missing and special codes are
-        unordered and outside the claim.
+        Such a variable enters no product, absolute difference or distance. Missing and special
+        codes are unordered and outside the claim.
     exclude : names
         Variables that the model may not use. A named table need not carry them at prediction, and
         nothing in the model depends on them.
     linear_only : names
-        Numbers that may have a slope (with a missing flag and special codes) but no tree, pattern
-        or pair.
+        Numbers that may have a slope (with a missing flag and special codes) but no tree and no
+        other kind of column.
     interactions : sequence of sets of names
         Which variables may share a component; a variable in no set stands alone. None: all may.
     penalty : mapping from name to positive number
@@ -78,7 +88,7 @@ class Permissions:
         return name not in self.excluded
 
     def derivable(self, name: str) -> bool:
-        """Tell whether patterns, pairs and trees may read a variable."""
+        """Tell whether derived columns (all but the raw ones) and trees may read a variable."""
         return name not in self.excluded and name not in self.linear_only
 
     def share(self, names: Iterable[str]) -> bool:
@@ -102,8 +112,7 @@ class Permissions:
 
     def admits(self, column: Column) -> bool:
         """Tell whether a column may be in the vocabulary."""
-        derived = isinstance(column, (Interval, Pattern, Pair))
-        allowed = self.derivable if derived else self.usable
+        allowed = self.usable if isinstance(column, RAW) else self.derivable
         if not all(allowed(source) for source in column.sources):
             return False
         return self.share(column.sources) and self.sign(column) is not None
@@ -129,20 +138,29 @@ FREE = Permissions({}, frozenset(), frozenset(), None, {})
 
 def column_effect(column: Column, source: str) -> int | None:
     """Return how a column moves with a variable: +1, -1, 0 (unordered), None (both ways)."""
-    if isinstance(column, Value):
+    if isinstance(column, (Value, Step)):
         return 1
+    if isinstance(column, Hinge):
+        return 1 if column.side == "above" else -1
+    if isinstance(column, Scale):
+        return None if column.formula == "distance" else 1
     if isinstance(column, Interval):
         if math.isinf(column.low) == math.isinf(column.high):
             return None
         return 1 if math.isinf(column.high) else -1
-    if isinstance(column, Pattern):
-        part = column.left if column.left.source == source else column.right
-        return column_effect(part, source)
-    if isinstance(column, Pair):
-        if column.operation not in ("sum", "difference"):
-            return None
-        return -1 if column.operation == "difference" and column.right.source == source else 1
+    if isinstance(column, (Pattern, Pair)):
+        return _part_effect(column, source)
     return 0
+
+
+def _part_effect(column: Pattern | Pair, source: str) -> int | None:
+    part = column.left if column.left.source == source else column.right
+    effect = column_effect(part, source)
+    if isinstance(column, Pattern) or column.operation == "sum" or effect is None:
+        return effect
+    if column.operation == "difference":
+        return effect if part is column.left else -effect
+    return None
 
 
 def permissions(limits: Limits | Mapping[str, Any] | None, schema: Schema) -> Permissions:

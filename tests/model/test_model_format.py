@@ -127,7 +127,9 @@ def branch_with_leaf(document):
     trees(document)[0]["root"]["leaf"] = 0
 
 
-COLUMN_KINDS = r"\['value', 'missing', 'level', 'interval', 'pattern', 'pair'\]"
+COLUMN_KINDS = (
+    r"\['value', 'missing', 'level', 'interval', 'step', 'hinge', 'scale', 'pattern', 'pair'\]"
+)
 ROOT = r"components\[0\]\.trees\[0\]\.root"
 BAD = [
     (column_kind, rf"{ROOT}.*\.if\.column\.kind is 'valeu'; it must be one of {COLUMN_KINDS}"),

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import rpte
+from rpte.model.format import KINDS
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 FILES = sorted(p for p in GOLDEN.glob("*/*.json") if not p.name.endswith(".rows.json"))
@@ -14,8 +15,7 @@ FILES = sorted(p for p in GOLDEN.glob("*/*.json") if not p.name.endswith(".rows.
 def test_this_version_has_files_of_every_kind():
     mine = [path for path in FILES if path.parent.name == rpte.__version__]
     text = "".join(path.read_text() for path in mine)
-    kinds = ("value", "level", "missing", "interval", "pattern", "pair")
-    assert all(f'"kind": "{kind}"' in text for kind in kinds)
+    assert all(f'"kind": "{kind}"' in text for kind in KINDS)
     assert len(mine) >= 6
 
 

@@ -7,7 +7,17 @@ from fit_tables import CONFIGURATIONS, mixed_case
 from rpte.model.reachable import impossible_leaves
 from rpte.structure.tree import Branch, Split, Tree
 from rpte.table.schema import Schema, Variable
-from rpte.vocabulary.columns import Interval, Level, Missing, Pair, Pattern, Value
+from rpte.vocabulary.columns import (
+    Hinge,
+    Interval,
+    Level,
+    Missing,
+    Pair,
+    Pattern,
+    Scale,
+    Step,
+    Value,
+)
 
 SCHEMA = Schema(
     (
@@ -20,6 +30,7 @@ SCHEMA = Schema(
 )
 X, Z = Value("x"), Value("z")
 PAIR = Pair("sum", X, Z)
+HINGE = Hinge("x", 2.0, "above")
 
 
 def chain(*splits):
@@ -54,6 +65,13 @@ def low(column, threshold, missing=False):
         ((Split(Interval("x", 0, 2)), low(X, 0)), []),
         ((Split(Interval("x", 0, 2)), low(X, 2)), [1]),
         ((Split(Interval("x", 0, 2)), Split(Interval("x", 2, np.inf))), [0]),
+        ((Split(Step("x", 2)), low(X, 2)), [0]),
+        ((Split(Step("x", 2)), low(X, np.nextafter(2, 3))), []),
+        ((Split(Step("x", 2)), Split(Step("x", 1))), [1]),
+        ((Split(Step("x", 2)), Split(Missing("x"))), [0]),
+        ((low(HINGE, 3), low(HINGE, 5)), [1]),
+        ((low(HINGE, 3), low(X, 4.5)), []),  # x in (4.5, 5], which no number here names
+        ((low(Scale("x", "sqrt", (0.0,)), 3), low(X, 8.5)), []),
         ((low(PAIR, 3), low(PAIR, 5)), [1]),
         ((low(PAIR, 3, True), low(PAIR, 5)), []),
         ((Split(Pattern(Interval("x", 0, 2), Level("c", ("a",)))),) * 2, [1]),

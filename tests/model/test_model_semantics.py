@@ -171,7 +171,7 @@ CASES = [
     (leaves_out_of_order, r"root\.yes.*\.leaf is 1; leaves count up in order, here 0"),
     (a_leaf_too_many, r"trees\[0\]\.leaves describes \d+ leaves, the tree has \d+"),
     (more_events_than_cases, r"direct\[0\]\.events is \d.*, the support only"),
-    (centre_of_a_flag, r"\.centre is 1\.0; that of a 0/1 column is 0"),
+    (centre_of_a_flag, r"\.centre is 1\.0; that of a 0/1 column, a hinge"),
     (unknown_level, r"column\.levels\[0\] is 'moon', no level of '\w+'"),
     (level_listed_twice, r"column\.levels holds '\w+' twice"),
     (empty_interval, r"column\.high is 2\.0, not above low, 2\.0"),
@@ -204,6 +204,48 @@ def test_it_is_refused_with_its_place(change, message):
         from_dict(sealed(document))
     assert str(raised.value).startswith("the model file is malformed: ")
     assert len(str(raised.value).splitlines()) == 1
+
+
+LOG = {"kind": "scale", "source": "income", "formula": "log", "low": 0.5}
+CLIP = {"kind": "scale", "source": "income", "formula": "clip", "low": 1.0, "high": 9.0}
+HINGE = {"kind": "hinge", "source": "income", "knot": 5.0, "side": "above"}
+STEP = {"kind": "step", "source": "income", "threshold": 5.0}
+PRODUCT = {"kind": "pair", "operation": "product", "left": HINGE, "right": LOG}
+NO_FLAG = r"\.centre is 3\.0; that of a 0/1 column, a hinge or a product with one is 0"
+COLUMN_CASES = [
+    ({**LOG, "low": 0.0}, r"column\.low is 0\.0; that of a logarithm must be above 0"),
+    ({**LOG, "formula": "sqrt", "low": -1.0}, r"low is -1\.0; that of a square root must be at"),
+    ({**LOG, "high": 2.0}, r"column has 'high'; the formula 'log' has the numbers \['low'\]"),
+    ({**LOG, "formula": "distance"}, r"column has 'low'; the formula 'distance'"),
+    ({**LOG, "formula": "rank"}, r"formula is 'rank'; it must be one of \['log', 'sqrt'"),
+    ({**CLIP, "high": 1.0}, r"column\.high is 1\.0, not above low, 1\.0"),
+    ({k: v for k, v in CLIP.items() if k != "high"}, r"column lacks 'high'; the formula 'clip'"),
+    ({**HINGE, "side": "left"}, r"side is 'left'; it must be one of \['above', 'below'\]"),
+    ({**HINGE, "knot": None}, r"knot is None; it must be a finite number"),
+    ({**HINGE, "source": "region"}, r"source is 'region', a category; it must be a number"),
+    ({**STEP, "source": "region"}, r"source is 'region', a category; it must be a number"),
+    ({**LOG, "source": "region"}, r"source is 'region', a category; it must be a number"),
+    (PRODUCT, r"column reads 'income' twice"),
+    ({**PRODUCT, "right": {**STEP, "source": "age"}}, r"right\.kind is 'step'; it must be one of"),
+    (HINGE, NO_FLAG),
+    (STEP, NO_FLAG),
+    ({**PRODUCT, "right": {"kind": "value", "source": "age"}}, NO_FLAG),
+]
+
+
+@pytest.mark.parametrize(("column", "message"), COLUMN_CASES)
+def test_a_column_that_makes_no_sense_is_refused(column, message):
+    document = stored("mixed").copy()
+    direct(document)[0].update(column=column, centre=3.0)
+    with pytest.raises(ModelFileError, match=message):
+        from_dict(sealed(document))
+
+
+def test_numbers_of_a_column_that_are_none_are_refused():
+    document = stored("mixed").copy()
+    direct(document)[0]["column"] = {**LOG, "low": float("nan")}
+    with pytest.raises(ModelFileError, match=r"column\.low is nan; numbers must be finite"):
+        from_dict(document)
 
 
 def test_unnamed_columns_are_numbered():

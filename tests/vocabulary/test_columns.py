@@ -12,11 +12,15 @@ from rpte.table.inputs import Inputs, read_inputs
 from rpte.table.read import read_training
 from rpte.table.schema import Schema, Variable
 from rpte.vocabulary.columns import (
+    FORMULAS,
+    Hinge,
     Interval,
     Level,
     Missing,
     Pair,
     Pattern,
+    Scale,
+    Step,
     Value,
     column_from_dict,
     combine,
@@ -45,6 +49,15 @@ ALL = [
     Pair("sum", Value("age"), Value("dose")),
     Pair("difference", Value("dose"), Value("age")),
     Pair("absolute difference", Value("age"), Value("dose")),
+    Step("age", 20.0),
+    Hinge("age", 15.0, "above"),
+    Hinge("age", 15.0, "below"),
+    Scale("age", "log", (20.0,)),
+    Scale("age", "sqrt", (0.0,)),
+    Scale("age", "clip", (12.5, 30.0)),
+    Scale("age", "distance", (12.0,)),
+    Pair("product", Hinge("age", 15.0, "above"), Value("dose")),
+    Pair("absolute difference", Value("dose"), Scale("age", "distance", (12.0,))),
 ]
 TEXTS = [
     "age",
@@ -60,8 +73,17 @@ TEXTS = [
     "age + dose",
     "dose - age",
     "|age - dose|",
+    "age > 20",
+    "age above 15",
+    "age below 15",
+    "log of max(age, 20)",
+    "square root of max(age, 0)",
+    "age clipped to 12.5..30",
+    "distance of age from 12",
+    "(age above 15) * dose",
+    "|dose - (distance of age from 12)|",
 ]
-NAN = math.nan
+NAN, LOG_20 = math.nan, 2.995732273553991
 ROWS = {
     "age": [10.0, 20.0, 35.5, None, 10.0],
     "dose": [1.0, 2.0, None, 4.0, 5.0],
@@ -81,6 +103,15 @@ EXPECTED = [
     [11, 22, NAN, NAN, 15],
     [-9, -18, NAN, NAN, -5],
     [9, 18, NAN, NAN, 5],
+    [0, 0, 1, 0, 0],
+    [0, 5, 20.5, NAN, 0],
+    [5, 0, 0, NAN, 5],
+    [LOG_20, LOG_20, 3.5695326964813701, NAN, LOG_20],
+    [10**0.5, 20**0.5, 35.5**0.5, NAN, 10**0.5],
+    [12.5, 20, 30, NAN, 12.5],
+    [2, 8, 23.5, NAN, 2],
+    [0, 10, NAN, NAN, 0],
+    [1, 6, NAN, NAN, 3],
 ]
 
 
@@ -114,6 +145,56 @@ def test_overflow_is_missing_and_zero_has_no_sign():
     assert np.isnan(combine("absolute difference", a, b)[1])
     assert not np.signbit(combine("product", a, b)[2])
     assert combine("difference", a, b)[3] == 0.0
+
+
+def test_far_numbers_have_no_infinite_gap_and_are_not_missing():
+    rows = {"age": [1e300, -1e300], "dose": [0.0, 0.0], "region": ["north", "west"]}
+    inputs = read_inputs(rows, SCHEMA)
+    largest = np.finfo(float).max
+    assert Hinge("age", -largest, "above").evaluate(inputs)[0] == largest
+    assert Hinge("age", largest, "below").evaluate(inputs)[1] == largest
+    assert Scale("age", "distance", (-largest,)).evaluate(inputs)[0] == largest
+
+
+def test_only_slopes_have_a_centre():
+    hinge, scale = Hinge("age", 15.0, "above"), Scale("dose", "sqrt", (0.0,))
+    assert all(c.centred for c in (Value("age"), scale, Pair("sum", hinge, scale)))
+    assert not any(c.centred for c in (hinge, Step("age", 2.0), NORTH, Pattern(YOUNG, NORTH)))
+    assert Pair("product", Value("age"), scale).centred
+    assert not Pair("product", hinge, scale).centred
+    assert not Pair("product", scale, hinge).centred
+
+
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@st.composite
+def numbers(draw, source):
+    """Draw a numeric column of one variable."""
+    kind = draw(st.sampled_from(["value", "hinge", *FORMULAS]))
+    if kind == "value":
+        return Value(source)
+    if kind == "hinge":
+        return Hinge(source, draw(FINITE), draw(st.sampled_from(["above", "below"])))
+    return Scale(source, kind, tuple(draw(FINITE) for _ in FORMULAS[kind]))
+
+
+OPERATIONS = ("product", "absolute difference", "sum", "difference")
+
+
+@settings(deadline=None)
+@given(
+    st.one_of(
+        numbers("age"),
+        st.builds(Step, st.just("age"), FINITE),
+        st.builds(Pair, st.sampled_from(OPERATIONS), numbers("age"), numbers("dose")),
+    )
+)
+def test_numbers_survive_the_file(column):
+    again = column_from_dict(json.loads(json.dumps(column.to_dict())))
+    assert again == column
+    assert again.text == column.text
+    assert again.centred == column.centred
 
 
 def test_unknown_kinds_are_refused():
@@ -153,7 +234,11 @@ def every_column(schema, rng):
     for variable in schema.variables:
         yield Missing(variable.name)
         if variable.kind == "number":
-            numbers.append(Value(variable.name))
+            knot = float(rng.normal())
+            numbers += [Value(variable.name), Hinge(variable.name, knot, "below")]
+            numbers += [Hinge(variable.name, knot, "above"), Scale(variable.name, "log", (0.5,))]
+            numbers += [Scale(variable.name, "clip", (knot, knot + 1.0))]
+            yield Step(variable.name, knot)
             ends = sorted([*rng.normal(size=1), rng.choice([math.inf, 2.0])])
             items.append(Interval(variable.name, *map(float, ends)))
         elif variable.levels:
@@ -164,6 +249,6 @@ def every_column(schema, rng):
     yield from numbers
     for a, b in pairwise(items):
         yield Pattern(a, b)
-    for a, b in pairwise(numbers):
-        for operation in ("product", "absolute difference", "sum", "difference"):
+    for a, b in (two for two in pairwise(numbers) if two[0].source != two[1].source):
+        for operation in OPERATIONS:
             yield Pair(operation, a, b)

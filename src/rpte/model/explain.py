@@ -154,7 +154,7 @@ def _contributions(
     if part.name in shift:
         values = values - shift[part.name]
     if isinstance(part, DirectTerm):
-        text = part.text if part.column.binary else f"{part.text}, {part.coefficient:+.6g} per unit"
+        text = _weighed_text(part)
         return [Contribution(part.name, text, float(value) + 0.0) for value in values]
     paths = list(part.tree.paths())
     leaves = part.tree.apply(inputs)
@@ -162,6 +162,14 @@ def _contributions(
         Contribution(part.leaf_name(int(leaf)), path_text(paths[leaf], model.schema), float(value))
         for leaf, value in zip(leaves, values, strict=True)
     ]
+
+
+def _weighed_text(term: DirectTerm) -> str:
+    """Say a direct term; one that is not 0 or 1 with what a unit of it adds."""
+    if term.column.binary:
+        return term.text
+    weight = f"{term.coefficient:+.6g}"
+    return f"{term.text}, {weight} per unit" if term.column.centred else f"{weight} {term.text}"
 
 
 def _values(inputs: Inputs, name: str) -> list[float | str | None]:

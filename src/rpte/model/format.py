@@ -69,22 +69,30 @@ def kind(name: str, **fields: Schema) -> Schema:
     return record(kind={"const": name}, **fields)
 
 
+KINDS = ("value", "missing", "level", "interval", "step", "hinge", "scale", "pattern", "pair")
 COLUMNS: Schema = {
     "value": kind("value", source=TEXT),
     "missing": kind("missing", source=TEXT),
     "level": kind("level", source=TEXT, levels=listed(TEXT, 1)),
     "interval": kind("interval", source=TEXT, low=NUMBER_OR_NULL, high=NUMBER_OR_NULL),
+    "step": kind("step", source=TEXT, threshold=NUMBER),
+    "hinge": kind("hinge", source=TEXT, knot=NUMBER, side=one_of("above", "below")),
+    "scale": record(
+        {"low": NUMBER, "high": NUMBER, "centre": NUMBER},
+        kind={"const": "scale"},
+        source=TEXT,
+        formula=one_of("log", "sqrt", "clip", "distance"),
+    ),
     "item": {"oneOf": [ref("level"), ref("interval")]},
+    "number": {"oneOf": [ref("value"), ref("hinge"), ref("scale")]},
     "pattern": kind("pattern", left=ref("item"), right=ref("item")),
     "pair": kind(
         "pair",
         operation=one_of("product", "absolute difference", "sum", "difference"),
-        left=ref("value"),
-        right=ref("value"),
+        left=ref("number"),
+        right=ref("number"),
     ),
-    "column": {
-        "oneOf": [ref(k) for k in ("value", "missing", "level", "interval", "pattern", "pair")]
-    },
+    "column": {"oneOf": [ref(name) for name in KINDS]},
 }
 
 PARTS: Schema = {

@@ -13,7 +13,7 @@ from rpte.structure.tree import Condition, Tree
 from rpte.table.decimals import number_text
 from rpte.table.inputs import Inputs
 from rpte.table.schema import Schema
-from rpte.vocabulary.columns import Column, column_from_dict
+from rpte.vocabulary.columns import Column, column_from_dict, operand_text
 
 Floats = NDArray[np.float64]
 
@@ -104,7 +104,7 @@ class DirectTerm:
         Per unit of the column.
     centre : float
         A numeric column contributes coefficient times (value - centre), and nothing where it is
-        missing: the centre is the value that stands for missing. 0 for a binary column.
+        missing: the centre is the value that stands for missing. 0 unless `column.centred`.
     scale : float
         Units of the penalty: Stage 3 saw (value - centre) / scale.
     support, events : float
@@ -141,8 +141,10 @@ class DirectTerm:
         """The term in words; a slope says its centre and what missing counts as."""
         if self.column.binary:
             return self.column.text
+        if not self.column.centred:
+            return f"per unit of {self.column.text} (missing adds 0)"
         centre = number_text(self.centre)
-        return f"slope of {self.column.text} from {centre} (missing counts as {centre})"
+        return f"slope of {operand_text(self.column)} from {centre} (missing counts as {centre})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the term as plain JSON values."""

@@ -2,8 +2,9 @@
 
 Conditions on one variable can tell apart only finitely many cases: missing, each level or special
 code, and the ranges between the numbers that they name. A leaf is impossible if no such case meets
-all its conditions on some variable. Conditions on two variables are compared with each other only,
-so what is called impossible is impossible; the other way round is not claimed.
+all its conditions on some variable. Conditions on two variables, on a hinge or on a scale are
+compared with others on the same column only, so what is called impossible is impossible; the other
+way round is not claimed.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from rpte.structure.tree import Condition, Tree
 from rpte.table.inputs import MISSING, UNSEEN, Inputs
 from rpte.table.schema import Schema, Variable
-from rpte.vocabulary.columns import Column, Interval
+from rpte.vocabulary.columns import Column, Hinge, Interval, Scale, Step
 
 Floats = NDArray[np.float64]
 
@@ -36,7 +37,8 @@ def _possible(path: Iterable[Condition], schema: Schema) -> bool:
     groups: dict[str | Column, list[Condition]] = {}
     for condition in path:
         column = condition.split.column
-        key: str | Column = column.sources[0] if len(column.sources) == 1 else column
+        alone = len(column.sources) > 1 or isinstance(column, (Hinge, Scale))
+        key: str | Column = column if alone else column.sources[0]
         groups.setdefault(key, []).append(condition)
     return all(
         _one_variable(schema[key], group) if isinstance(key, str) else _one_column(group)
@@ -50,7 +52,7 @@ def _one_variable(variable: Variable, conditions: list[Condition]) -> bool:
 
 
 def _one_column(conditions: list[Condition]) -> bool:
-    """Try conditions on one column of two variables: on its values, or on true and false."""
+    """Try conditions on one column: on its values, or on true and false."""
     if conditions[0].split.column.binary:
         return len({c.holds for c in conditions}) == 1
     values = np.append(_around(_numbers(conditions)), np.nan)
@@ -73,6 +75,8 @@ def _numbers(conditions: list[Condition]) -> list[float]:
         column = condition.split.column
         if isinstance(column, Interval):
             ends += [column.low, column.high]
+        elif isinstance(column, Step):
+            ends.append(column.threshold)
     return [end for end in ends if np.isfinite(end)]
 
 

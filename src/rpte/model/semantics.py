@@ -11,10 +11,10 @@ from typing import Any
 
 from rpte.errors import ModelFileError
 from rpte.model.validator import Path, place, shown
+from rpte.vocabulary.columns import FORMULAS, column_from_dict
 
 Record = Mapping[str, Any]
 Faults = Iterator[tuple[Path, str]]
-NUMERIC = ("value", "pair")
 TOLERANCE = 1e-9  # sums of weights are rounded
 
 
@@ -128,7 +128,7 @@ def _tree(tree: Record, path: Path, document: Record, variables: Record) -> Faul
     root, leaves, settings = (*path, "root"), tree["leaves"], document["settings"]
     for split, at in _splits(tree["root"], root):
         yield from _column(split["column"], (*at, "column"), variables)
-        numeric = split["column"]["kind"] in NUMERIC
+        numeric = not column_from_dict(split["column"]).binary
         if numeric != ("at_most" in split):
             word = "lacks its threshold 'at_most'" if numeric else "has a threshold on a 0/1 column"
             yield at, word
@@ -149,8 +149,9 @@ def _tree(tree: Record, path: Path, document: Record, variables: Record) -> Faul
 def _direct(term: Record, path: Path, document: Record, variables: Record) -> Faults:
     yield from _column(term["column"], (*path, "column"), variables)
     yield from _counts(term, path, document)
-    if term["column"]["kind"] not in NUMERIC and term["centre"] != 0:
-        yield (*path, "centre"), f"is {shown(term['centre'])}; that of a 0/1 column is 0"
+    if term["centre"] != 0 and not column_from_dict(term["column"]).centred:
+        what = "a 0/1 column, a hinge or a product with one"
+        yield (*path, "centre"), f"is {shown(term['centre'])}; that of {what} is 0"
 
 
 def _counts(part: Record, path: Path, document: Record) -> Faults:
@@ -173,7 +174,7 @@ def _column(column: Record, path: Path, variables: Record) -> Faults:
     if variable is None:
         yield (*path, "source"), f"is {shown(column['source'])}, no variable of the schema"
         return
-    if column["kind"] in ("value", "interval") and variable["kind"] != "number":
+    if column["kind"] not in ("level", "missing") and variable["kind"] != "number":
         yield (*path, "source"), f"is {shown(column['source'])}, a category; it must be a number"
     if column["kind"] == "level":
         yield from _twice(column["levels"], (*path, "levels"))
@@ -181,10 +182,23 @@ def _column(column: Record, path: Path, variables: Record) -> Faults:
             if level not in variable["levels"]:
                 where = (*path, "levels", number)
                 yield where, f"is {shown(level)}, no level of {shown(variable['name'])}"
-    if column["kind"] == "interval":
-        low, high = column["low"], column["high"]
-        if low is not None and high is not None and not low < high:
-            yield (*path, "high"), f"is {shown(high)}, not above low, {shown(low)}"
+    if column["kind"] == "scale":
+        yield from _formula(column, path)
+    low, high = column.get("low"), column.get("high")
+    if low is not None and high is not None and not low < high:
+        yield (*path, "high"), f"is {shown(high)}, not above low, {shown(low)}"
+
+
+def _formula(column: Record, path: Path) -> Faults:
+    formula, needed = column["formula"], FORMULAS[column["formula"]]
+    for name in ("low", "high", "centre"):
+        if (name in column) != (name in needed):
+            word = f"lacks '{name}'" if name in needed else f"has '{name}'"
+            yield path, f"{word}; the formula '{formula}' has the numbers {list(needed)}"
+    if formula == "log" and column["low"] <= 0:
+        yield (*path, "low"), f"is {shown(column['low'])}; that of a logarithm must be above 0"
+    if formula == "sqrt" and column["low"] < 0:
+        yield (*path, "low"), f"is {shown(column['low'])}; that of a square root must be at least 0"
 
 
 def _settings(document: Record, variables: Record) -> Faults:

@@ -53,7 +53,7 @@ def validate(document: Any, schema: Mapping[str, Any]) -> None:
     >>> validate({"kind": "valeu"}, {**SCHEMA["$defs"]["column"], "$defs": SCHEMA["$defs"]})
     Traceback (most recent call last):
     rpte.errors.ModelFileError: kind is 'valeu'; it must be one of ['value', 'missing', 'level', \
-'interval', 'pattern', 'pair']
+'interval', 'step', 'hinge', 'scale', 'pattern', 'pair']
     """
     definitions = schema.get("$defs", {})
     stack: list[tuple[Any, Mapping[str, Any], Path]] = [(document, schema, ())]

@@ -89,7 +89,7 @@ def monotone(model: Model, source: str, sign: int) -> Check:
 
 def _tree_order(tree: TreeTerms, source: str, sign: int) -> list[str]:
     if not is_orderable(tree.tree, source):
-        return [f"{tree.name} reads {source} inside a pattern or pair"]
+        return [f"{tree.name} reads {source} otherwise than by thresholds on its value"]
     return [
         f"{tree.leaf_name(a)} is above {tree.leaf_name(b)}"
         for a, b in leaf_pairs(tree, source, sign)

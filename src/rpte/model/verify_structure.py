@@ -15,11 +15,10 @@ from rpte.model.check import Check, checked
 from rpte.model.parts import DirectTerm, TreeTerms
 from rpte.model.reachable import impossible_leaves
 from rpte.structure.tree import Branch
+from rpte.vocabulary.columns import RAW
 
 if TYPE_CHECKING:
     from rpte.model.model import Model
-
-RAW = ("value", "level", "missing")
 
 
 def structure_checks(model: Model) -> list[Check]:
@@ -127,7 +126,7 @@ def _strict(model: Model) -> list[str]:
 
 def is_raw(term: DirectTerm) -> bool:
     """Tell whether a term is a variable's value, level or missing flag."""
-    return term.column.kind in RAW
+    return isinstance(term.column, RAW)
 
 
 _POLICIES: dict[str, Callable[[Any], list[str]]] = {

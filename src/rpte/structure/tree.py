@@ -12,7 +12,14 @@ from numpy.typing import NDArray
 from rpte.table.decimals import number_text
 from rpte.table.inputs import Inputs
 from rpte.table.schema import Schema
-from rpte.vocabulary.columns import Column, Interval, Level, Missing, column_from_dict
+from rpte.vocabulary.columns import (
+    Column,
+    Interval,
+    Level,
+    Missing,
+    column_from_dict,
+    operand_text,
+)
 
 Rows = NDArray[np.intp]
 
@@ -76,7 +83,7 @@ class Condition:
         if threshold is not None:
             sign = "<=" if self.holds else ">"
             tail = _absent_text(column, schema) if self.split.missing_holds == self.holds else ""
-            return f"{column.text} {sign} {number_text(threshold)}{tail}"
+            return f"{operand_text(column)} {sign} {number_text(threshold)}{tail}"
         if isinstance(column, Level):
             return _level_text(column, self.holds, schema)
         if isinstance(column, Interval) and column.unbounded:

@@ -24,6 +24,7 @@ from rpte.vocabulary.screening import SAMPLE_ROWS, promising, sample
 
 Floats = NDArray[np.float64]
 Miner = Literal["hug", "frequent", "original"]
+Middle = Literal["zero", "mean", "median"]
 
 ORIGINAL, PATTERN, PAIR = 0, 1, 2
 ORIGINAL_SCORE_BINS = 16
@@ -166,19 +167,22 @@ def evaluate_columns(
     for j, column in enumerate(columns):
         values[:, j] = column.evaluate(table.inputs)
         if not column.binary:
-            by_mean = paper and block[j] == PAIR
-            centre[j], scale[j] = _location(values[:, j], table.weight, by_mean, exact=paper)
+            middle: Middle = "mean" if paper and block[j] == PAIR else "median"
+            middle = middle if column.centred else "zero"
+            centre[j], scale[j] = _location(values[:, j], table.weight, middle, exact=paper)
     return Vocabulary(columns, block, values, centre, scale)
 
 
-def _location(x: Floats, weight: Floats, by_mean: bool, exact: bool) -> tuple[float, float]:
+def _location(x: Floats, weight: Floats, middle: Middle, exact: bool) -> tuple[float, float]:
     """Return the value that stands for missing, and the standard deviation with it filled in."""
     present = ~np.isnan(x)
     if not present.any():
         return 0.0, 1.0
-    column = SortedColumn(x, weight, weight)
-    mean = float(np.average(x[present], weights=weight[present]))
-    centre = mean if by_mean else float(column.quantiles(0.5))
+    centre = 0.0
+    if middle == "mean":
+        centre = float(np.average(x[present], weights=weight[present]))
+    elif middle == "median":
+        centre = float(SortedColumn(x, weight, weight).quantiles(0.5))
     filled = np.where(present, x, centre)
     about = float(np.average(filled, weights=weight))
     biggest = float(np.abs(filled - about).max())

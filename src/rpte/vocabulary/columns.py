@@ -1,6 +1,7 @@
 """The kinds of vocabulary column: each knows its sources, how to say itself and how to evaluate.
 
-A column is *binary* (0/1, and 0 where a part is missing) or numeric (NaN where missing).
+A column is *binary* (0/1, and 0 where a part is missing) or numeric (NaN where missing). A numeric
+column of one variable is missing exactly where the variable has no number.
 """
 
 from __future__ import annotations
@@ -17,9 +18,21 @@ from rpte.audit.counting import level_set_conditions
 from rpte.table.decimals import number_text
 from rpte.table.inputs import Inputs
 from rpte.table.schema import Schema
+from rpte.vocabulary.logarithm import logarithm
 
 Floats = NDArray[np.float64]
 Operation = Literal["product", "absolute difference", "sum", "difference"]
+Side = Literal["above", "below"]
+Formula = Literal["log", "sqrt", "clip", "distance"]
+
+# The numbers that each formula needs, by the names they have in the model file.
+FORMULAS: dict[str, tuple[str, ...]] = {
+    "log": ("low",),
+    "sqrt": ("low",),
+    "clip": ("low", "high"),
+    "distance": ("centre",),
+}
+LARGEST = float(np.finfo(np.float64).max)
 
 
 class Column(Protocol):
@@ -27,6 +40,13 @@ class Column(Protocol):
 
     kind: ClassVar[str]
     binary: ClassVar[bool]
+
+    @property
+    def centred(self) -> bool:
+        """Whether a direct term counts the column from a centre.
+
+        If not, the column is zero where it says nothing, and its centre is 0.
+        """
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -52,6 +72,7 @@ class OneSource:
 
     source: str
     kind: ClassVar[str]
+    centred: ClassVar[bool] = False
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -73,6 +94,7 @@ class Value(OneSource):
 
     kind: ClassVar[str] = "value"
     binary: ClassVar[bool] = False
+    centred: ClassVar[bool] = True
 
     @property
     def text(self) -> str:
@@ -167,7 +189,97 @@ class Interval(OneSource):
         return {**OneSource.to_dict(self), "low": ends[0], "high": ends[1]}
 
 
+@dataclass(frozen=True, slots=True)
+class Step(OneSource):
+    """A number lies above a threshold; false where missing."""
+
+    threshold: float
+    kind: ClassVar[str] = "step"
+    binary: ClassVar[bool] = True
+
+    @property
+    def text(self) -> str:
+        """``age > 40``."""
+        return f"{self.source} > {number_text(self.threshold)}"
+
+    def evaluate(self, inputs: Inputs) -> Floats:
+        """Return 1.0 above the threshold."""
+        return (inputs[self.source] > self.threshold).astype(np.float64)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the column as plain JSON values."""
+        return {**OneSource.to_dict(self), "threshold": self.threshold}
+
+
+@dataclass(frozen=True, slots=True)
+class Hinge(OneSource):
+    """How far a number lies above (or below) a knot, 0 on the other side."""
+
+    knot: float
+    side: Side
+    kind: ClassVar[str] = "hinge"
+    binary: ClassVar[bool] = False
+
+    @property
+    def text(self) -> str:
+        """``age above 40`` or ``age below 40``."""
+        return f"{self.source} {self.side} {number_text(self.knot)}"
+
+    def evaluate(self, inputs: Inputs) -> Floats:
+        """Return max(0, x - knot) or max(0, knot - x)."""
+        gap = _gap(inputs[self.source], self.knot)
+        return np.maximum(gap if self.side == "above" else -gap, 0.0) + 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the column as plain JSON values."""
+        return {**OneSource.to_dict(self), "knot": self.knot, "side": self.side}
+
+
+@dataclass(frozen=True, slots=True)
+class Scale(OneSource):
+    """A formula of a number; `numbers` are those that `FORMULAS` names, in its order."""
+
+    formula: Formula
+    numbers: tuple[float, ...]
+    kind: ClassVar[str] = "scale"
+    binary: ClassVar[bool] = False
+    centred: ClassVar[bool] = True
+
+    @property
+    def text(self) -> str:
+        """``log of max(x, 0.5)``, ``square root of ...``, ``x clipped to 1..9`` and so on."""
+        x, first, last = self.source, number_text(self.numbers[0]), number_text(self.numbers[-1])
+        if self.formula == "clip":
+            return f"{x} clipped to {first}..{last}"
+        if self.formula == "distance":
+            return f"distance of {x} from {first}"
+        return f"{'log' if self.formula == 'log' else 'square root'} of max({x}, {first})"
+
+    def evaluate(self, inputs: Inputs) -> Floats:
+        """Return the formula's value."""
+        x, first, last = inputs[self.source], self.numbers[0], self.numbers[-1]
+        if self.formula == "distance":
+            return np.abs(_gap(x, first))
+        if self.formula == "clip":
+            return np.minimum(np.maximum(x, first), last) + 0.0
+        floored = np.maximum(x, first) + 0.0
+        return logarithm(floored) if self.formula == "log" else np.sqrt(floored)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the column as plain JSON values, its numbers by name."""
+        numbers = zip(FORMULAS[self.formula], self.numbers, strict=True)
+        return {**OneSource.to_dict(self), "formula": self.formula, **dict(numbers)}
+
+
+def _gap(x: Floats, number: float) -> Floats:
+    """Return x - number; a number and no infinity even where the difference overflows."""
+    with np.errstate(over="ignore"):
+        return np.clip(x - number, -LARGEST, LARGEST)
+
+
 Item = Level | Interval
+Number = Value | Hinge | Scale
+RAW = (Value, Level, Missing)  # what a variable is by itself; every other kind is derived
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +290,7 @@ class Pattern:
     right: Item
     kind: ClassVar[str] = "pattern"
     binary: ClassVar[bool] = True
+    centred: ClassVar[bool] = False
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -207,10 +320,15 @@ class Pair:
     """Arithmetic of two numbers; missing where a part is missing or the result overflows."""
 
     operation: Operation
-    left: Value
-    right: Value
+    left: Number
+    right: Number
     kind: ClassVar[str] = "pair"
     binary: ClassVar[bool] = False
+
+    @property
+    def centred(self) -> bool:
+        """No product with a hinge is: it is zero before the knot, as the hinge is."""
+        return self.operation != "product" or (self.left.centred and self.right.centred)
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -220,7 +338,7 @@ class Pair:
     @property
     def text(self) -> str:
         """``a * b``, ``|a - b|``, ``a + b`` or ``a - b``."""
-        a, b = self.left.text, self.right.text
+        a, b = operand_text(self.left), operand_text(self.right)
         texts = {"product": f"{a} * {b}", "sum": f"{a} + {b}", "difference": f"{a} - {b}"}
         return texts.get(self.operation, f"|{a} - {b}|")
 
@@ -242,6 +360,11 @@ class Pair:
         }
 
 
+def operand_text(column: Column) -> str:
+    """Return a column's text for use beside a sign, words in parentheses: ``(age above 40)``."""
+    return f"({column.text})" if isinstance(column, (Hinge, Scale)) else column.text
+
+
 def combine(operation: Operation, a: Floats, b: Floats) -> Floats:
     """Apply one of the four pair operations; an overflow counts as missing."""
     with np.errstate(over="ignore", invalid="ignore"):
@@ -259,18 +382,29 @@ def combine(operation: Operation, a: Floats, b: Floats) -> Floats:
 def column_from_dict(record: Mapping[str, Any]) -> Column:
     """Rebuild a column from its `to_dict`."""
     kind = record["kind"]
-    if kind == "value":
-        return Value(record["source"])
+    if kind in ("value", "hinge", "scale"):
+        return _number_from_dict(record)
     if kind == "missing":
         return Missing(record["source"])
     if kind in ("level", "interval"):
         return _item_from_dict(record)
+    if kind == "step":
+        return Step(record["source"], float(record["threshold"]))
     if kind == "pattern":
         return Pattern(_item_from_dict(record["left"]), _item_from_dict(record["right"]))
     if kind == "pair":
-        parts = Value(record["left"]["source"]), Value(record["right"]["source"])
+        parts = _number_from_dict(record["left"]), _number_from_dict(record["right"])
         return Pair(record["operation"], *parts)
     raise ValueError(f"a column of unknown kind {kind!r}")
+
+
+def _number_from_dict(record: Mapping[str, Any]) -> Number:
+    if record["kind"] == "hinge":
+        return Hinge(record["source"], float(record["knot"]), record["side"])
+    if record["kind"] == "scale":
+        numbers = tuple(float(record[name]) for name in FORMULAS[record["formula"]])
+        return Scale(record["source"], record["formula"], numbers)
+    return Value(record["source"])
 
 
 def _item_from_dict(record: Mapping[str, Any]) -> Item:

@@ -68,8 +68,8 @@ def lookahead_roots(
         for k in range(len(ranked))
         for i in range(k)
     )
-    taken = {frozenset(p.sources) for p in known if p.operation == "absolute difference"}
-    fresh = (p for p in pairs if frozenset(p.sources) not in taken and limits.admits(p))
+    taken = {frozenset((p.left, p.right)) for p in known if p.operation == "absolute difference"}
+    fresh = (p for p in pairs if {p.left, p.right} not in taken and limits.admits(p))
     return tuple(islice(fresh, budget))
 
 

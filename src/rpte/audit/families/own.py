@@ -54,6 +54,7 @@ def _reached(tree: TreeTerms, inputs: Inputs, start: int) -> Ints:
 def _direct_reached(direct: list[DirectTerm], inputs: Inputs, start: int) -> Ints:
     columns = [term.column.evaluate(inputs) for term in direct]
     values = np.column_stack(columns) if columns else np.zeros((inputs.n_rows, 0))
-    slope = np.array([not term.column.binary for term in direct], bool)
-    consulted = direct_terms_consulted(np.nan_to_num(values), slope)
+    slope = np.array([term.column.centred for term in direct], bool)
+    says = ~np.isnan(values) & (values != 0)  # however small its unit
+    consulted = direct_terms_consulted(says.astype(np.float64), slope)
     return np.where(consulted == NOT_CONSULTED, NOT_CONSULTED, consulted + start)

@@ -1,0 +1,166 @@
+"""Steps, hinges, scales and their pairs in a model: contributions, units and claims."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import model_reader
+from model_files import SHAPES, stored
+from rpte import Limits, RPTEClassifier
+from rpte.limits import column_effect, permissions
+from rpte.model.file import from_dict
+from rpte.model.parts import Component, DirectTerm
+from rpte.report.draw import draw_model
+from rpte.vocabulary.columns import Hinge, Pair, Scale, Step, Value
+
+ABOVE, BELOW = Hinge("age", 50.0, "above"), Hinge("age", 50.0, "below")
+STEP, ROOT = Step("age", 40.0), Scale("noise", "sqrt", (0.0,))
+ROWS = {"age": [38.0, 50.0, 53.0, None], "noise": [4.0, 9.0, 4.0, 4.0]}
+
+
+def term(name, column, coefficient, centre=0.0):
+    return DirectTerm(name, column, coefficient, centre, 1.0, 10.0, 5.0)
+
+
+def model_of(*terms, monotone=None):
+    """Return a model of some direct terms in one component, maybe with a monotone claim."""
+    model = from_dict(stored("shaped").copy())
+    limits = {**model.settings["limits"], "monotone": monotone or {}}
+    return replace(
+        model,
+        intercept=0.5,
+        components=(Component("C1", (), terms),),
+        settings={**model.settings, "limits": limits},
+    )
+
+
+def test_a_fit_with_these_columns_passes_every_check():
+    model = from_dict(stored("shaped").copy())
+    used = {part.column.kind for _, part in model.parts() if isinstance(part, DirectTerm)}
+    assert {"step", "hinge", "scale", "pair"} <= used
+    assert all(check.holds for check in model.verify(*stored("shaped").given))
+    for _, part in model.parts():
+        if isinstance(part, DirectTerm) and isinstance(part.column, Hinge):
+            assert part.centre == 0.0
+            assert part.scale != 1.0
+
+
+def test_the_second_reader_scores_the_same():
+    case = stored("shaped")
+    model = from_dict(case.copy())
+    rows = model_reader.rows_of(case.X)
+    read = [model_reader.score(case.document, row) for row in rows]
+    np.testing.assert_allclose(model.score(case.X), read, rtol=0, atol=1e-12)
+    assert model_reader.inspection_units(case.document) == model.audit().miu
+
+
+def test_contributions_by_hand_add_up_to_the_last_bit():
+    model = model_of(term("D1", STEP, 2.0), term("D2", ABOVE, 0.1), term("D3", ROOT, 1.0, 2.5))
+    found = model.explain(ROWS)
+    values = [[c.value for c in e.components[0].contributions] for e in found]
+    assert values == [[0, 0, -0.5], [2, 0, 0.5], [2, 0.1 * 3, -0.5], [0, 0, -0.5]]
+    for explanation, score in zip(found, model.score(ROWS), strict=True):
+        total = 0.0
+        for contribution in explanation.components[0].contributions:
+            total = total + contribution.value
+        assert 0.5 + total == explanation.score == score
+
+
+def test_terms_in_words():
+    product = Pair("product", ABOVE, Value("noise"))
+    model = model_of(
+        term("D1", STEP, 2.0), term("D2", ABOVE, 0.1), term("D3", ROOT, 1.0, 2.5),
+        term("D4", product, -0.25),
+    )  # fmt: skip
+    texts = [
+        "age > 40",
+        "per unit of age above 50 (missing adds 0)",
+        "slope of (square root of max(noise, 0)) from 2.5 (missing counts as 2.5)",
+        "per unit of (age above 50) * noise (missing adds 0)",
+    ]
+    assert [rule.conditions for rule in model.rules()] == texts
+    assert all(text in model.summary() for text in texts)
+    assert draw_model(model).count("missing adds 0") == 2
+    shown = [c.text for c in model.explain(ROWS)[0].components[0].contributions]
+    assert shown == [
+        texts[0],
+        f"+0.1 {texts[1]}",
+        f"{texts[2]}, +1 per unit",
+        f"-0.25 {texts[3]}",
+    ]
+
+
+def test_a_hinge_is_read_only_where_it_is_not_zero():
+    product = Pair("product", ABOVE, Value("noise"))
+    model = model_of(
+        term("D1", STEP, 2.0), term("D2", ABOVE, 0.1), term("D3", ROOT, 1.0, 2.5),
+        term("D4", product, 1.0),
+    )  # fmt: skip
+    load = model.audit(ROWS)
+    assert (load.mu, load.miu) == (4, 5)
+    assert load.per_row.tolist() == [1, 2, 5, 1]  # the slope always; the step; hinge and product
+    tiny = model_of(term("D1", Hinge("age", 0.0, "above"), 1.0))
+    assert tiny.audit({"age": [1e-15, 0.0]}).per_row.tolist() == [1, 0]
+
+
+def test_only_the_variables_that_it_reads_are_needed():
+    model = model_of(term("D1", ABOVE, 0.1))
+    assert model.score({"age": [60.0]}).tolist() == [0.5 + 0.1 * 10]
+
+
+MONOTONE = "monotone: increasing in age"
+SUM, DIFFERENCE = (Pair(op, Value("noise"), BELOW) for op in ("sum", "difference"))
+
+
+@pytest.mark.parametrize(
+    ("column", "effect"),
+    [
+        (STEP, 1),
+        (ABOVE, 1),
+        (BELOW, -1),
+        (Scale("age", "log", (1.0,)), 1),
+        (Scale("age", "sqrt", (1.0,)), 1),
+        (Scale("age", "clip", (1.0, 60.0)), 1),
+        (Scale("age", "distance", (45.0,)), None),
+        (SUM, -1),
+        (DIFFERENCE, 1),
+        (Pair("difference", BELOW, Value("noise")), -1),
+        (Pair("sum", Scale("age", "distance", (45.0,)), Value("noise")), None),
+        (Pair("product", ABOVE, Hinge("noise", 0.0, "above")), None),
+        (Pair("absolute difference", ABOVE, Value("noise")), None),
+    ],
+)
+def test_monotone_claims_hold_or_fail_as_the_scores_do(column, effect):
+    assert column_effect(column, "age") == effect
+    for coefficient in (1.0, -1.0):
+        model = model_of(term("D1", column, coefficient), monotone={"age": "increasing"})
+        holds = {check.name: check.holds for check in model.verify()}[MONOTONE]
+        assert holds == (effect is not None and effect * coefficient > 0)
+        age = np.arange(20.0, 80.0, 0.5)
+        steps = np.diff(model.score({"age": age, "noise": np.full(len(age), 0.3)}))
+        assert (steps >= 0).all() or not holds
+
+
+def test_linear_only_forbids_them():
+    schema = from_dict(stored("shaped").copy()).schema
+    limits = permissions(Limits(linear_only=["age"]), schema)
+    assert limits.admits(Value("age"))
+    for column in (STEP, ABOVE, Scale("age", "log", (1.0,)), DIFFERENCE):
+        assert not limits.admits(column)
+        assert permissions(None, schema).admits(column)
+    model = model_of(term("D1", ABOVE, 1.0))
+    settings = {**model.settings, "limits": {**model.settings["limits"], "linear_only": ["age"]}}
+    checks = replace(model, settings=settings).verify()
+    assert not next(check for check in checks if check.name == "linear only").holds
+
+
+def test_a_fit_obeys_a_monotone_limit_with_these_columns(monkeypatch):
+    admitted = [c for c in SHAPES if column_effect(c, "age") is not None or "age" not in c.sources]
+    monkeypatch.setattr("rpte.vocabulary.build.mine_pairs", lambda *_: tuple(admitted))
+    case = stored("shaped")
+    made = RPTEClassifier(l1=0.002, max_trees=1, limits=Limits(monotone={"age": "decreasing"}))
+    model = made.fit(case.X, case.y, case.weight).model_
+    assert any(part.column.kind == "hinge" or part.column.kind == "scale"
+               for _, part in model.parts() if isinstance(part, DirectTerm))  # fmt: skip
+    assert all(check.holds for check in model.verify(*case.given))
