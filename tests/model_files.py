@@ -15,7 +15,7 @@ import pandas as pd
 from fit_tables import Case, mixed_case
 from rpte import Limits, RPTEClassifier
 from rpte.model.file import content_hash, to_dict
-from rpte.vocabulary.columns import Hinge, Pair, Scale, Step, Value
+from rpte.vocabulary.columns import Hinge, Level, Pair, Pattern, Scale, Step, Value
 
 
 @dataclass(frozen=True)
@@ -137,6 +137,9 @@ SHAPES = (
     Scale("noise", "distance", (0.2,)),
     Scale("noise", "log", (0.1,)),
     Pair("difference", Scale("noise", "sqrt", (0.0,)), Hinge("age", 60.0, "above")),
+    Pair("product", Hinge("age", 50.0, "above"), Level("region", ("east", "north"))),
+    Pair("product", Step("income", 12.0), Value("noise")),
+    Pattern(Step("age", 45.0), Level("smoker", ("True",))),
 )
 
 

@@ -162,9 +162,9 @@ def conditions(column, levels):
     if kind == "level":
         listed, of = len(column["levels"]), levels[column["source"]]
         return max(1, math.ceil(min(listed, of - listed) / 8))
-    if kind == "pattern":
+    if kind in ("pattern", "pair"):
         return conditions(column["left"], levels) + conditions(column["right"], levels)
-    return 2 if kind == "pair" else 1
+    return 1
 
 
 def inspection_units(document):

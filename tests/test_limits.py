@@ -9,6 +9,8 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.base import clone
 
 from fit_tables import mixed_case
@@ -16,8 +18,19 @@ from rpte import InputError, Limits, RPTEClassifier, load
 from rpte.limits import FREE, column_effect, permissions
 from rpte.model.file import to_dict
 from rpte.model.parts import DirectTerm, TreeTerms
+from rpte.table.inputs import Inputs
 from rpte.table.schema import Schema, Variable
-from rpte.vocabulary.columns import Interval, Level, Missing, Pair, Pattern, Value
+from rpte.vocabulary.columns import (
+    Hinge,
+    Interval,
+    Level,
+    Missing,
+    Pair,
+    Pattern,
+    Scale,
+    Step,
+    Value,
+)
 from test_smoke import mixed_table
 
 CASE = mixed_case()
@@ -146,11 +159,79 @@ def test_limits_are_a_parameter_like_others():
         (Pair("difference", Value("x"), Value("v")), 1),
         (Pair("difference", Value("v"), Value("x")), -1),
         (Pair("product", Value("x"), Value("v")), None),
+        (Pattern(Step("x", 1.0), Step("v", 1.0)), 1),
+        (Pair("product", Value("x"), Level("c", ("a",))), 1),
+        (Pair("product", Step("v", 1.0), Hinge("x", 0.0, "below")), -1),
+        (Pair("product", Scale("x", "distance", (0.0,)), Step("v", 1.0)), None),
+        (Pair("product", Step("x", 1.0), Value("v")), None),
+        (Pair("product", Step("x", 1.0), Scale("v", "log", (0.5,))), None),
+        (Pair("product", Step("x", 1.0), Scale("v", "clip", (-1.0, 1.0))), None),
+        (Pair("product", Step("x", 1.0), Hinge("v", 0.0, "below")), 1),
+        (Pair("product", Scale("v", "distance", (0.0,)), Interval("x", -math.inf, 1.0)), -1),
+        (Pair("product", Interval("x", 0.0, 1.0), Scale("v", "sqrt", (0.0,))), None),
+        (Pair("product", Level("x", ("-9",)), Value("v")), 0),
+        (Pair("product", Hinge("x", 0.0, "below"), Hinge("v", 0.0, "above")), -1),
+        (Pair("product", Hinge("x", 0.0, "above"), Value("v")), None),
+        (Pair("product", Value("x"), Hinge("v", 0.0, "above")), 1),
         (Pair("absolute difference", Value("x"), Value("v")), None),
     ],
 )  # fmt: skip
 def test_how_columns_move_with_a_variable(column, effect):
     assert column_effect(column, "x") == effect
+
+
+SIZES = st.floats(-1e100, 1e100)
+THRESHOLDS = st.floats(-3.0, 3.0)
+SIDES = st.sampled_from(["above", "below"])
+
+
+def parts(name):
+    """Draw a column of a number."""
+    positive, source = st.floats(0.01, 3.0), st.just(name)
+    ends = st.tuples(THRESHOLDS, positive).map(lambda pair: (pair[0], sum(pair)))
+    return st.one_of(
+        st.just(Value(name)),
+        st.just(Level(name, ("-9",))),
+        st.builds(Step, source, THRESHOLDS),
+        st.builds(Interval, source, THRESHOLDS, st.just(math.inf)),
+        st.builds(Interval, source, st.just(-math.inf), THRESHOLDS),
+        ends.map(lambda pair: Interval(name, *pair)),
+        st.builds(Hinge, source, THRESHOLDS, SIDES),
+        st.builds(Scale, source, st.sampled_from(["log", "sqrt"]), st.tuples(positive)),
+        ends.map(lambda pair: Scale(name, "clip", pair)),
+        st.builds(Scale, source, st.just("distance"), st.tuples(THRESHOLDS)),
+    )
+
+
+def joined(left, right, operation):
+    if left.binary and right.binary:
+        return Pattern(left, right)
+    return Pair("product" if left.binary or right.binary else operation, left, right)
+
+
+NUMBERS = st.lists(st.one_of(SIZES, THRESHOLDS), max_size=9)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.builds(joined, parts("x"), parts("v"), st.sampled_from(["product", "sum", "difference"])),
+    NUMBERS,
+    NUMBERS,
+    st.sampled_from(["x", "v"]),
+)
+def test_no_column_moves_against_its_effect(column, numbers, fixed, moved):
+    schema = Schema(tuple(Variable(n, "number", ("-9",), True) for n in ("x", "v")), named=True)
+    grid = np.unique([*numbers, *np.linspace(-4.0, 4.0, 33)])
+    still, moving = np.meshgrid([*fixed, -2.0, 2.0, math.nan], grid, indexing="ij")
+    cells = (moving, still) if moved == "x" else (still, moving)
+    no_code = np.full(still.size, -1, np.int32)
+    inputs = Inputs(schema, tuple(c.ravel() for c in cells), {0: no_code, 1: no_code})
+    values = column.evaluate(inputs).reshape(still.shape)
+    effect, steps = column_effect(column, moved), np.diff(values, axis=1)
+    steps = steps[~np.isnan(steps)]
+    assert steps.size >= 2 * (len(grid) - 1)
+    if effect is not None:
+        assert (steps * effect >= 0).all() if effect else (steps == 0).all()
 
 
 def test_signs_that_pull_against_each_other_are_not_admitted():
@@ -270,8 +351,8 @@ def equation_5(model, X, y, weight):
 class TestPenalty:
     def test_factors_are_in_the_objective_that_was_solved(self):
         limits = Limits(penalty={"age": 3.0, "smoker": 0.5})
-        for given in (None, limits):
-            model = fit("4/n", given)
+        for asked in (None, limits):
+            model = fit("4/n", asked)
             value = model.training["objective"]["value"]
             assert equation_5(model, CASE.X, CASE.y, CASE.weight) == pytest.approx(value, abs=1e-9)
             assert failing(model, CASE.X, CASE.y, CASE.weight) == set()

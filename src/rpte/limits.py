@@ -33,8 +33,8 @@ class Limits:
     ----------
     monotone : mapping from name to "increasing" or "decreasing"
         The score of the positive class never moves the other way when only this number changes.
-        Such a variable enters no product, absolute difference or distance. Missing and special
-        codes are unordered and outside the claim.
+        Such a variable enters no absolute difference or distance, and no product but with what is
+        never negative. Missing and special codes are unordered and outside the claim.
     exclude : names
         Variables that the model may not use. A named table need not carry them at prediction, and
         nothing in the model depends on them.
@@ -154,13 +154,20 @@ def column_effect(column: Column, source: str) -> int | None:
 
 
 def _part_effect(column: Pattern | Pair, source: str) -> int | None:
-    part = column.left if column.left.source == source else column.right
+    on_left = column.left.source == source
+    part, other = (column.left, column.right) if on_left else (column.right, column.left)
     effect = column_effect(part, source)
-    if isinstance(column, Pattern) or column.operation == "sum" or effect is None:
+    if isinstance(column, Pattern) or column.operation == "sum" or not effect:
         return effect
     if column.operation == "difference":
-        return effect if part is column.left else -effect
-    return None
+        return effect if on_left else -effect
+    return effect if column.operation == "product" and _never_negative(other) else None
+
+
+def _never_negative(column: Column) -> bool:
+    if isinstance(column, Scale):
+        return column.formula in ("sqrt", "distance")
+    return column.binary or isinstance(column, Hinge)
 
 
 def permissions(limits: Limits | Mapping[str, Any] | None, schema: Schema) -> Permissions:

@@ -12,10 +12,11 @@ from rpte.limits import column_effect, permissions
 from rpte.model.file import from_dict
 from rpte.model.parts import Component, DirectTerm
 from rpte.report.draw import draw_model
-from rpte.vocabulary.columns import Hinge, Pair, Scale, Step, Value
+from rpte.vocabulary.columns import Hinge, Level, Pair, Pattern, Scale, Step, Value
 
 ABOVE, BELOW = Hinge("age", 50.0, "above"), Hinge("age", 50.0, "below")
 STEP, ROOT = Step("age", 40.0), Scale("noise", "sqrt", (0.0,))
+NORTH = Level("region", ("north",))
 ROWS = {"age": [38.0, 50.0, 53.0, None], "noise": [4.0, 9.0, 4.0, 4.0]}
 
 
@@ -38,7 +39,8 @@ def model_of(*terms, monotone=None):
 def test_a_fit_with_these_columns_passes_every_check():
     model = from_dict(stored("shaped").copy())
     used = {part.column.kind for _, part in model.parts() if isinstance(part, DirectTerm)}
-    assert {"step", "hinge", "scale", "pair"} <= used
+    assert {"step", "hinge", "scale", "pair", "pattern"} <= used
+    assert sum(" where " in rule.conditions for rule in model.rules()) == 2
     assert all(check.holds for check in model.verify(*stored("shaped").given))
     for _, part in model.parts():
         if isinstance(part, DirectTerm) and isinstance(part.column, Hinge):
@@ -104,6 +106,28 @@ def test_a_hinge_is_read_only_where_it_is_not_zero():
     assert tiny.audit({"age": [1e-15, 0.0]}).per_row.tolist() == [1, 0]
 
 
+def test_a_product_counts_only_where_its_condition_holds():
+    rows = {**ROWS, "region": ["north", "north", "north", None]}
+    given_north = Pair("product", Value("age"), NORTH)
+    wide = Pair("product", Level("region", ("north", "west")), ABOVE)
+    model = model_of(
+        term("D1", given_north, 0.5), term("D2", wide, 1.0), term("D3", Pattern(STEP, NORTH), 2.0)
+    )
+    texts = [
+        "per unit of age where region is north (missing adds 0)",
+        "per unit of (age above 50) where region in {north, west} (missing adds 0)",
+        "age > 40 and region is north",
+    ]
+    assert [rule.conditions for rule in model.rules()] == texts
+    assert model.audit(rows).per_row.tolist() == [2, 4, 6, 0]
+    elsewhere = {**rows, "region": [None, "east", "west", "west"]}
+    assert model.audit(elsewhere).per_row.tolist() == [0, 0, 2, 0]
+    found = model.explain(rows)
+    values = [[c.value for c in e.components[0].contributions] for e in found]
+    assert values == [[19, 0, 0], [25, 0, 2], [26.5, 3, 2], [0, 0, 0]]
+    assert found[0].components[0].contributions[0].text == f"+0.5 {texts[0]}"
+
+
 def test_only_the_variables_that_it_reads_are_needed():
     model = model_of(term("D1", ABOVE, 0.1))
     assert model.score({"age": [60.0]}).tolist() == [0.5 + 0.1 * 10]
@@ -127,7 +151,11 @@ SUM, DIFFERENCE = (Pair(op, Value("noise"), BELOW) for op in ("sum", "difference
         (DIFFERENCE, 1),
         (Pair("difference", BELOW, Value("noise")), -1),
         (Pair("sum", Scale("age", "distance", (45.0,)), Value("noise")), None),
-        (Pair("product", ABOVE, Hinge("noise", 0.0, "above")), None),
+        (Pair("product", ABOVE, Hinge("noise", 0.0, "above")), 1),
+        (Pair("product", BELOW, NORTH), -1),
+        (Pair("product", STEP, Value("noise")), None),
+        (Pair("product", STEP, ROOT), 1),
+        (Pattern(STEP, NORTH), 1),
         (Pair("absolute difference", ABOVE, Value("noise")), None),
     ],
 )
@@ -138,7 +166,11 @@ def test_monotone_claims_hold_or_fail_as_the_scores_do(column, effect):
         holds = {check.name: check.holds for check in model.verify()}[MONOTONE]
         assert holds == (effect is not None and effect * coefficient > 0)
         age = np.arange(20.0, 80.0, 0.5)
-        steps = np.diff(model.score({"age": age, "noise": np.full(len(age), 0.3)}))
+        steps = np.diff(
+            model.score(
+                {"age": age, "noise": np.full(len(age), 0.3), "region": ["north"] * len(age)}
+            )
+        )
         assert (steps >= 0).all() or not holds
 
 

@@ -210,7 +210,10 @@ LOG = {"kind": "scale", "source": "income", "formula": "log", "low": 0.5}
 CLIP = {"kind": "scale", "source": "income", "formula": "clip", "low": 1.0, "high": 9.0}
 HINGE = {"kind": "hinge", "source": "income", "knot": 5.0, "side": "above"}
 STEP = {"kind": "step", "source": "income", "threshold": 5.0}
+AGE, MISSING = ({"kind": kind, "source": "age"} for kind in ("value", "missing"))
+LEVEL = {"kind": "level", "source": "region", "levels": ["north"]}
 PRODUCT = {"kind": "pair", "operation": "product", "left": HINGE, "right": LOG}
+SUM = {**PRODUCT, "operation": "sum"}
 NO_FLAG = r"\.centre is 3\.0; that of a 0/1 column, a hinge or a product with one is 0"
 COLUMN_CASES = [
     ({**LOG, "low": 0.0}, r"column\.low is 0\.0; that of a logarithm must be above 0"),
@@ -226,10 +229,16 @@ COLUMN_CASES = [
     ({**STEP, "source": "region"}, r"source is 'region', a category; it must be a number"),
     ({**LOG, "source": "region"}, r"source is 'region', a category; it must be a number"),
     (PRODUCT, r"column reads 'income' twice"),
-    ({**PRODUCT, "right": {**STEP, "source": "age"}}, r"right\.kind is 'step'; it must be one of"),
+    ({**PRODUCT, "right": MISSING}, r"right\.kind is 'missing'; it must be one of"),
+    ({**PRODUCT, "right": STEP}, r"column reads 'income' twice"),
+    ({**PRODUCT, "left": STEP, "right": LEVEL}, r"column is a pair of two 0/1 columns; those make"),
+    ({**SUM, "right": LEVEL}, r"right\.kind is 'level'; 'sum' needs numbers, a 0/1 column can be"),
+    ({**SUM, "left": STEP, "right": AGE}, r"left\.kind is 'step'; 'sum' needs numbers"),
+    ({**SUM, "left": STEP, "right": LEVEL}, r"column is a pair of two 0/1 columns"),
     (HINGE, NO_FLAG),
     (STEP, NO_FLAG),
-    ({**PRODUCT, "right": {"kind": "value", "source": "age"}}, NO_FLAG),
+    ({**PRODUCT, "right": AGE}, NO_FLAG),
+    ({**PRODUCT, "left": STEP, "right": AGE}, NO_FLAG),
 ]
 
 

@@ -12,7 +12,7 @@ from rpte.structure.tree import Branch, Condition, Split, Tree
 from rpte.table.inputs import Inputs
 from rpte.table.read import read_training
 from rpte.table.schema import Schema, Variable
-from rpte.vocabulary.columns import Interval, Level, Missing, Pair, Pattern, Value
+from rpte.vocabulary.columns import Interval, Level, Missing, Pair, Pattern, Step, Value
 
 INPUTS = read_training(random_raw(3, ["number", "category", "few", "two"], 80).columns)
 NUMBERS, CATEGORIES = ("z0", "x2"), ("y1", "w3")
@@ -164,6 +164,13 @@ def test_conditions_count_the_variables_they_read():
     assert Condition(Split(value, 0.0), True).count(INPUTS.schema) == 1
     assert Condition(Split(pair, 0.0), True).count(INPUTS.schema) == 2
     assert Condition(Split(pair, 0.0), True).sources == ("z0", "x2")
+
+
+def test_a_number_that_counts_only_somewhere_is_compared_as_a_whole():
+    product = Pair("product", Value("z0"), Step("x2", 1.0))
+    assert Condition(Split(product, 0.5, True), True).text(INPUTS.schema) == (
+        "(z0 where x2 > 1) <= 0.5 (or missing)"
+    )
 
 
 @pytest.mark.parametrize("numbers", [(1, 0), (0, 0), (0, 2)])

@@ -1,6 +1,6 @@
 import json
 import math
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -58,6 +58,10 @@ ALL = [
     Scale("age", "distance", (12.0,)),
     Pair("product", Hinge("age", 15.0, "above"), Value("dose")),
     Pair("absolute difference", Value("dose"), Scale("age", "distance", (12.0,))),
+    Pattern(Step("age", 15.0), NORTH),
+    Pair("product", Hinge("age", 15.0, "below"), NORTH),
+    Pair("product", Step("age", 15.0), Value("dose")),
+    Pair("product", Value("dose"), YOUNG),
 ]
 TEXTS = [
     "age",
@@ -82,6 +86,10 @@ TEXTS = [
     "distance of age from 12",
     "(age above 15) * dose",
     "|dose - (distance of age from 12)|",
+    "age > 15 and region is north",
+    "(age below 15) where region is north",
+    "dose where age > 15",
+    "dose where age < 20",
 ]
 NAN, LOG_20 = math.nan, 2.995732273553991
 ROWS = {
@@ -112,6 +120,10 @@ EXPECTED = [
     [2, 8, 23.5, NAN, 2],
     [0, 10, NAN, NAN, 0],
     [1, 6, NAN, NAN, 3],
+    [0, 0, 0, 0, 0],
+    [5, 0, 0, NAN, 0],
+    [0, 2, NAN, 0, 0],
+    [1, 0, NAN, 0, 5],
 ]
 
 
@@ -136,6 +148,7 @@ def test_a_set_of_levels_counts_one_condition_per_eight():
     assert counts == [1, 1, 2, 3, 2, 1, 1]
     pattern = Pattern(Level("c", levels[:9]), Interval("x", 0.0, 1.0))
     assert pattern.conditions(schema) == 3
+    assert Pair("product", Hinge("x", 0.0, "above"), pattern.left).conditions(schema) == 3
 
 
 def test_overflow_is_missing_and_zero_has_no_sign():
@@ -163,6 +176,8 @@ def test_only_slopes_have_a_centre():
     assert Pair("product", Value("age"), scale).centred
     assert not Pair("product", hinge, scale).centred
     assert not Pair("product", scale, hinge).centred
+    assert not Pair("product", scale, NORTH).centred
+    assert not Pair("product", NORTH, Value("age")).centred
 
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
@@ -180,6 +195,7 @@ def numbers(draw, source):
 
 
 OPERATIONS = ("product", "absolute difference", "sum", "difference")
+NORTH_OR_DOSE = st.one_of(st.just(NORTH), st.builds(Step, st.just("dose"), FINITE))
 
 
 @settings(deadline=None)
@@ -188,6 +204,9 @@ OPERATIONS = ("product", "absolute difference", "sum", "difference")
         numbers("age"),
         st.builds(Step, st.just("age"), FINITE),
         st.builds(Pair, st.sampled_from(OPERATIONS), numbers("age"), numbers("dose")),
+        st.builds(Pair, st.just("product"), numbers("age"), NORTH_OR_DOSE),
+        st.builds(Pair, st.just("product"), NORTH_OR_DOSE, numbers("age")),
+        st.builds(Pattern, st.builds(Step, st.just("age"), FINITE), NORTH_OR_DOSE),
     )
 )
 def test_numbers_survive_the_file(column):
@@ -220,12 +239,22 @@ def test_columns_read_their_sources_only_and_binary_ones_are_false_on_missing(ra
             hidden = list(inputs.columns)
             hidden[inputs.schema.position(source)] = gone.astype(inputs[source].dtype)
             blank = column.evaluate(Inputs(inputs.schema, tuple(hidden)))
-            if not column.binary:
-                assert np.isnan(blank).all()
-            else:
+            if column.binary:
                 assert (blank == (1.0 if column.kind == "missing" else 0.0)).all()
+            else:
+                assert same_bits(blank, without(column, source, inputs))
         if column.binary:
             assert set(np.unique(values)) <= {0.0, 1.0}
+
+
+def without(column, source, inputs):
+    """Return the values of a numeric column where one of its variables is missing."""
+    if isinstance(column, Pair):
+        left, right = column.left, column.right
+        part, other = (left, right) if left.source == source else (right, left)
+        if part.binary:
+            return np.where(np.isnan(other.evaluate(inputs)), np.nan, 0.0)
+    return np.full(inputs.n_rows, np.nan)
 
 
 def every_column(schema, rng):
@@ -238,17 +267,22 @@ def every_column(schema, rng):
             numbers += [Value(variable.name), Hinge(variable.name, knot, "below")]
             numbers += [Hinge(variable.name, knot, "above"), Scale(variable.name, "log", (0.5,))]
             numbers += [Scale(variable.name, "clip", (knot, knot + 1.0))]
-            yield Step(variable.name, knot)
             ends = sorted([*rng.normal(size=1), rng.choice([math.inf, 2.0])])
-            items.append(Interval(variable.name, *map(float, ends)))
+            items += [Interval(variable.name, *map(float, ends)), Step(variable.name, knot)]
         elif variable.levels:
             size = rng.integers(1, len(variable.levels) + 1)
             chosen = rng.choice(variable.levels, size, replace=False)
             items.append(Level(variable.name, tuple(sorted(map(str, chosen)))))
     yield from items
     yield from numbers
-    for a, b in pairwise(items):
+    for a, b in two_sources(pairwise(items)):
         yield Pattern(a, b)
-    for a, b in (two for two in pairwise(numbers) if two[0].source != two[1].source):
+    for a, b in two_sources(pairwise(numbers)):
         for operation in OPERATIONS:
             yield Pair(operation, a, b)
+    for a, b in two_sources(product(items, numbers)):
+        yield Pair("product", *((a, b) if rng.random() < 0.5 else (b, a)))
+
+
+def two_sources(pairs):
+    return [(a, b) for a, b in pairs if a.source != b.source]

@@ -70,6 +70,8 @@ def kind(name: str, **fields: Schema) -> Schema:
 
 
 KINDS = ("value", "missing", "level", "interval", "step", "hinge", "scale", "pattern", "pair")
+ITEMS = [ref(name) for name in ("level", "interval", "step")]
+NUMBERS = [ref(name) for name in ("value", "hinge", "scale")]
 COLUMNS: Schema = {
     "value": kind("value", source=TEXT),
     "missing": kind("missing", source=TEXT),
@@ -83,14 +85,14 @@ COLUMNS: Schema = {
         source=TEXT,
         formula=one_of("log", "sqrt", "clip", "distance"),
     ),
-    "item": {"oneOf": [ref("level"), ref("interval")]},
-    "number": {"oneOf": [ref("value"), ref("hinge"), ref("scale")]},
+    "item": {"oneOf": ITEMS},
+    "part": {"oneOf": [*NUMBERS, *ITEMS]},
     "pattern": kind("pattern", left=ref("item"), right=ref("item")),
     "pair": kind(
         "pair",
         operation=one_of("product", "absolute difference", "sum", "difference"),
-        left=ref("number"),
-        right=ref("number"),
+        left=ref("part"),
+        right=ref("part"),
     ),
     "column": {"oneOf": [ref(name) for name in KINDS]},
 }

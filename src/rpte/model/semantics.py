@@ -169,6 +169,8 @@ def _column(column: Record, path: Path, variables: Record) -> Faults:
             yield from _column(column[side], (*path, side), variables)
         if left["source"] == right["source"]:
             yield path, f"reads {shown(left['source'])} twice; it needs two variables"
+        if column["kind"] == "pair":
+            yield from _parts(column, path)
         return
     variable = variables.get(column["source"])
     if variable is None:
@@ -187,6 +189,19 @@ def _column(column: Record, path: Path, variables: Record) -> Faults:
     low, high = column.get("low"), column.get("high")
     if low is not None and high is not None and not low < high:
         yield (*path, "high"), f"is {shown(high)}, not above low, {shown(low)}"
+
+
+def _parts(pair: Record, path: Path) -> Faults:
+    """A 0/1 column may only be multiplied, and only with a number."""
+    binary = [side for side in ("left", "right") if column_from_dict(pair[side]).binary]
+    if len(binary) == 2:
+        yield path, "is a pair of two 0/1 columns; those make a pattern"
+    elif binary and pair["operation"] != "product":
+        found, needs = shown(pair[binary[0]]["kind"]), f"'{pair['operation']}' needs numbers"
+        yield (
+            (*path, binary[0], "kind"),
+            f"is {found}; {needs}, a 0/1 column can be multiplied only",
+        )
 
 
 def _formula(column: Record, path: Path) -> Faults:

@@ -277,7 +277,7 @@ def _gap(x: Floats, number: float) -> Floats:
         return np.clip(x - number, -LARGEST, LARGEST)
 
 
-Item = Level | Interval
+Item = Level | Interval | Step
 Number = Value | Hinge | Scale
 RAW = (Value, Level, Missing)  # what a variable is by itself; every other kind is derived
 
@@ -317,18 +317,27 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Arithmetic of two numbers; missing where a part is missing or the result overflows."""
+    """Arithmetic of two numbers; missing where a part is missing or the result overflows.
+
+    One part of a product may be a 0/1 column instead: the product is the number where that holds, 0
+    where it does not, and missing only where the number is.
+    """
 
     operation: Operation
-    left: Number
-    right: Number
+    left: Number | Item
+    right: Number | Item
     kind: ClassVar[str] = "pair"
     binary: ClassVar[bool] = False
 
     @property
     def centred(self) -> bool:
-        """No product with a hinge is: it is zero before the knot, as the hinge is."""
+        """No product with a hinge or a 0/1 column is: it is zero where that is."""
         return self.operation != "product" or (self.left.centred and self.right.centred)
+
+    @property
+    def conditional(self) -> bool:
+        """Whether it is a number that counts only where a 0/1 column holds."""
+        return self.left.binary or self.right.binary
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -337,14 +346,16 @@ class Pair:
 
     @property
     def text(self) -> str:
-        """``a * b``, ``|a - b|``, ``a + b`` or ``a - b``."""
+        """``a * b`` (``a where b`` if b is a 0/1 column), ``|a - b|``, ``a + b`` or ``a - b``."""
         a, b = operand_text(self.left), operand_text(self.right)
+        if self.conditional:
+            return f"{b} where {a}" if self.left.binary else f"{a} where {b}"
         texts = {"product": f"{a} * {b}", "sum": f"{a} + {b}", "difference": f"{a} - {b}"}
         return texts.get(self.operation, f"|{a} - {b}|")
 
     def conditions(self, schema: Schema) -> int:
-        """Two numbers to read."""
-        return 2
+        """Both parts are read."""
+        return self.left.conditions(schema) + self.right.conditions(schema)
 
     def evaluate(self, inputs: Inputs) -> Floats:
         """Return the result, NaN where it has none."""
@@ -362,7 +373,8 @@ class Pair:
 
 def operand_text(column: Column) -> str:
     """Return a column's text for use beside a sign, words in parentheses: ``(age above 40)``."""
-    return f"({column.text})" if isinstance(column, (Hinge, Scale)) else column.text
+    words = column.conditional if isinstance(column, Pair) else isinstance(column, (Hinge, Scale))
+    return f"({column.text})" if words else column.text
 
 
 def combine(operation: Operation, a: Floats, b: Floats) -> Floats:
@@ -382,20 +394,22 @@ def combine(operation: Operation, a: Floats, b: Floats) -> Floats:
 def column_from_dict(record: Mapping[str, Any]) -> Column:
     """Rebuild a column from its `to_dict`."""
     kind = record["kind"]
-    if kind in ("value", "hinge", "scale"):
-        return _number_from_dict(record)
     if kind == "missing":
         return Missing(record["source"])
-    if kind in ("level", "interval"):
-        return _item_from_dict(record)
-    if kind == "step":
-        return Step(record["source"], float(record["threshold"]))
     if kind == "pattern":
         return Pattern(_item_from_dict(record["left"]), _item_from_dict(record["right"]))
     if kind == "pair":
-        parts = _number_from_dict(record["left"]), _number_from_dict(record["right"])
+        parts = _part_from_dict(record["left"]), _part_from_dict(record["right"])
         return Pair(record["operation"], *parts)
-    raise ValueError(f"a column of unknown kind {kind!r}")
+    return _part_from_dict(record)
+
+
+def _part_from_dict(record: Mapping[str, Any]) -> Number | Item:
+    if record["kind"] in ("value", "hinge", "scale"):
+        return _number_from_dict(record)
+    if record["kind"] in ("level", "interval", "step"):
+        return _item_from_dict(record)
+    raise ValueError(f"a column of unknown kind {record['kind']!r}")
 
 
 def _number_from_dict(record: Mapping[str, Any]) -> Number:
@@ -410,6 +424,8 @@ def _number_from_dict(record: Mapping[str, Any]) -> Number:
 def _item_from_dict(record: Mapping[str, Any]) -> Item:
     if record["kind"] == "level":
         return Level(record["source"], tuple(record["levels"]))
+    if record["kind"] == "step":
+        return Step(record["source"], float(record["threshold"]))
     low = -math.inf if record["low"] is None else float(record["low"])
     high = math.inf if record["high"] is None else float(record["high"])
     return Interval(record["source"], low, high)
