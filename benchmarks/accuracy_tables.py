@@ -1,0 +1,391 @@
+"""The tables of the accuracy benchmark in Markdown, from the CSV files of `accuracy.py`.
+
+Of our models the last run counts. A figure of a table is the mean over its folds; a figure of a
+suite is taken over the tables that every model shown has finished. Seconds are compared with
+LightGBM's table by table (medians over the folds), and the median ratio is shown.
+
+Run: python benchmarks/accuracy_tables.py [FILE.csv ...] [--write README.md]
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from accuracy import HERE, POOLED, read_log
+from peers import MODELS
+
+BEGIN, END = "<!-- benchmark:begin -->", "<!-- benchmark:end -->"
+OURS, L1 = "rpte", "l1_logistic"
+NO_TARGET = "postoperative_patient_data"  # chance level for every model
+EEG = "eeg_seizure"
+NAMES = {
+    "rpte": "ours",
+    "rpte_strict": "ours, strict",
+    "rpte_paper": "ours, paper's configuration",
+    "l1_logistic": "L1 logistic",
+    "xgboost": "XGBoost",
+    "lightgbm": "LightGBM",
+    "random_forest": "random forest",
+    "ebm": "EBM",
+}
+MEANS = ("auc", "log_loss", "brier", "mu", "iiu", "components")
+TITLES = {
+    "paper12": "The paper's twelve sets",
+    "panel": "The panel",
+    "eeg_grouped": "EEG, folds by recording",
+}
+# Krishnamoorthy, tables "Predictive performance" and "Audit-load metrics": AUC of RPTE, EBM and
+# XGBoost, then MIU of the same.
+PUBLISHED = {
+    "lupus": (0.768, 0.806, 0.772, 10, 159, 760),
+    "postoperative_patient_data": (0.432, 0.407, 0.440, 16, 33, 211),
+    "appendicitis": (0.797, 0.847, 0.806, 20, 657, 660),
+    "corral": (1.000, 1.000, 1.000, 18, 32, 1600),
+    "prnn_crabs": (0.974, 0.983, 0.976, 39, 1033, 1894),
+    "hepatitis": (0.790, 0.848, 0.793, 40, 368, 600),
+    "biomed": (0.927, 0.980, 0.945, 35, 1110, 1624),
+    "haberman": (0.669, 0.697, 0.687, 36, 165, 775),
+    "heart_c": (0.903, 0.915, 0.906, 75, 370, 1247),
+    "saheart": (0.728, 0.767, 0.748, 91, 1492, 820),
+    "wdbc": (0.987, 0.996, 0.993, 46, 12593, 1478),
+    "eeg_seizure": (0.990, 0.991, 0.995, 442, 145155, 9608),
+}
+
+
+@dataclass(frozen=True)
+class Results:
+    """The last runs of one suite and seed, one row per fold and the pooled rows apart."""
+
+    suite: str
+    seed: int
+    folds: pd.DataFrame
+    pooled: pd.DataFrame
+
+    @property
+    def models(self) -> list[str]:
+        """The models that have rows, in the order in which they are shown."""
+        return [model for model in MODELS if model in set(self.folds["model"])]
+
+    def each(self, column: str) -> pd.DataFrame:
+        """Return the mean over the folds, one row per table and one column per model."""
+        means = self.folds.groupby(["table", "model"], sort=False)[column].mean()
+        return means.unstack("model").reindex(columns=list(MODELS))
+
+    @cached_property
+    def slopes(self) -> pd.DataFrame:
+        """The mean calibration slope over the repeats; NaN where there is none."""
+        means = self.pooled.groupby(["table", "model"], sort=False)["calibration_slope"].mean()
+        return means.unstack("model").reindex(columns=list(MODELS))
+
+    def shared(self, *models: str) -> list[str]:
+        """Return the tables that all these models have finished, but the one at chance level."""
+        rows = self.pooled[self.pooled["model"].isin(models)]
+        done = rows.groupby("table", sort=False)["model"].nunique()
+        return [t for t in done.index if done[t] == len(models) and t != NO_TARGET]
+
+    def means(self, column: str, *models: str) -> list[float]:
+        """Return the mean of a column for each model, over the tables that they share."""
+        return self.each(column).loc[self.shared(*models), list(models)].mean().tolist()
+
+
+def last_runs(rows: pd.DataFrame) -> pd.DataFrame:
+    """Keep the rows of the last run of every table and model."""
+    last = rows.groupby(["suite", "table", "model", "seed"])["run"].transform("max")
+    return rows[rows["run"] == last]
+
+
+def read_results(paths: list[Path]) -> list[Results]:
+    """Return the results of all files by suite and seed."""
+    rows = last_runs(pd.concat([read_log(path) for path in paths], ignore_index=True))
+    found = []
+    for (suite, seed), part in rows.groupby(["suite", "seed"], sort=False):
+        pooled = part["fold"] == POOLED
+        found.append(Results(suite, seed, part[~pooled], part[pooled]))
+    return found
+
+
+def markdown(head: list[str], rows: list[list[str]]) -> str:
+    """Return a Markdown table, the first column to the left and the others to the right."""
+    rule = ["---"] + ["---:"] * (len(head) - 1)
+    return "\n".join("| " + " | ".join(row) + " |" for row in [head, rule, *rows])
+
+
+def number(value: float, form: str = ".3f") -> str:
+    """Write a number; nothing for NaN."""
+    return "" if pd.isna(value) else format(value, form)
+
+
+def model_row(results: Results, model: str) -> list[str]:
+    """Return the line of a model."""
+    tables = results.shared(*results.models)
+    miu = results.each("miu").loc[tables, model]
+    slope = results.slopes.loc[tables, model].median()
+    mean = {name: results.each(name).loc[tables, model].mean() for name in MEANS}
+    return [
+        NAMES[model],
+        *(number(mean[name], ".4f") for name in MEANS[:3]),
+        number(slope, ".2f"),
+        *(number(value, ",.0f") for value in (miu.mean(), miu.median(), miu.max())),
+        *(number(mean[name], ",.1f") for name in MEANS[3:]),
+        number(seconds_ratio(results, model, tables), ".2f"),
+    ]
+
+
+def seconds_ratio(results: Results, model: str, tables: list[str]) -> float:
+    """Return the median over tables of the seconds of a model against LightGBM's."""
+    medians = results.folds.groupby(["table", "model"])["fit_seconds"].median().unstack("model")
+    if "lightgbm" not in medians:
+        return np.nan
+    return float((medians[model] / medians["lightgbm"]).loc[tables].median())
+
+
+def models_table(results: Results) -> str:
+    """Return one line per model."""
+    head = ["model", "AUC", "log-loss", "Brier", "calibration slope", "MIU mean", "median", "max"]
+    head += ["MU", "IIU", "components", "fit time"]
+    return markdown(head, [model_row(results, model) for model in results.models])
+
+
+def tables_table(results: Results) -> str:
+    """Return one line per table: AUC of every model, MIU of ours and EBM, distance to L1."""
+    auc, miu = results.each("auc"), results.each("miu")
+    beside = results.suite == "paper12"
+    shown = [m for m in results.models if m not in ("rpte_strict", "rpte_paper")]
+    readable = [m for m in (OURS, "ebm") if m in shown]
+    head = ["table", *(NAMES[m] for m in shown), *(f"MIU {NAMES[m]}" for m in readable)]
+    head += ["ours - L1"] * bool(results.shared(OURS, L1))
+    if beside:
+        head += [f"published {what}" for what in ("RPTE", "EBM", "XGBoost")]
+        head += [f"published MIU {what}" for what in ("RPTE", "EBM", "XGBoost")]
+    rows = []
+    for table in auc.index:
+        row = [table, *(number(auc.at[table, m]) for m in shown)]
+        row += [number(miu.at[table, m], ",.0f") for m in readable]
+        row += [difference_text(results, table)] * bool(results.shared(OURS, L1))
+        if beside:
+            row += [format(v, ".3f" if v <= 1 else ",d") for v in PUBLISHED[table]]
+        rows.append(row)
+    return markdown(head, rows)
+
+
+def difference(results: Results, table: str) -> tuple[float, float]:
+    """Return the mean AUC of ours minus L1 logistic and its corrected standard error.
+
+    Nadeau and Bengio: the variance over J folds times 1/J + n_test/n_train.
+    """
+    part = results.folds[results.folds["table"] == table]
+    wide = part.pivot(index=["repeat", "fold"], columns="model", values="auc")
+    if not {OURS, L1} <= set(wide.columns):
+        return np.nan, np.nan
+    apart = (wide[OURS] - wide[L1]).dropna()
+    share = (part["n_test"] / part["n_train"]).mean()
+    return apart.mean(), float(np.sqrt(apart.var(ddof=1) * (1 / len(apart) + share)))
+
+
+def difference_text(results: Results, table: str) -> str:
+    """Write the difference and its error."""
+    apart, error = difference(results, table)
+    return "" if np.isnan(apart) else f"{apart:+.3f} ± {number(error)}"
+
+
+@dataclass(frozen=True)
+class Target:
+    """A target, what was measured, and whether it is met (and stretched)."""
+
+    text: str
+    measured: str
+    met: bool
+    stretch: bool | None = None
+
+    def row(self) -> list[str]:
+        """Return the line of the table."""
+        far = {None: "", True: ", stretch met", False: ", stretch not met"}[self.stretch]
+        return [self.text, self.measured, ("met" if self.met else "not met") + far]
+
+
+def accuracy_targets(results: Results) -> Iterator[Target]:
+    """The paper's sets: against EBM and XGBoost."""
+    models = (OURS, "ebm", "xgboost")
+    if not results.shared(*models):
+        return
+    own, ebm, _ = results.means("auc", *models)
+    apart = own - ebm
+    yield Target("AUC - EBM's >= 0.003 (0.008)", f"{apart:+.4f}", apart >= 0.003, apart >= 0.008)
+    for column in ("log_loss", "brier"):
+        own, *others = results.means(column, *models)
+        text = f"{own:.4f}; EBM {others[0]:.4f}, XGBoost {others[1]:.4f}"
+        yield Target(f"{column} below EBM's and XGBoost's", text, own < min(others))
+
+
+def load_targets(results: Results) -> Iterator[Target]:
+    """The paper's sets: the audit load."""
+    if OURS not in results.models:
+        return
+    miu = results.each("miu")[OURS].dropna()
+    small = miu.drop(EEG, errors="ignore").mean()
+    yield Target("MIU over the small sets <= 12 (9)", f"{small:.1f}", small <= 12, small <= 9)
+    if EEG in miu:
+        yield Target("MIU on EEG <= 90 (50)", f"{miu[EEG]:.1f}", miu[EEG] <= 90, miu[EEG] <= 50)
+
+
+def logistic_targets(results: Results) -> Iterator[Target]:
+    """The paper's sets: against L1 logistic."""
+    found = {table: difference(results, table) for table in results.shared(OURS, L1)}
+    if not found:
+        return
+    below = [f"{t} {d:+.3f} ± {e:.3f}" for t, (d, e) in found.items() if d < -0.005 - e]
+    text = "no set below L1 logistic by more than 0.005 + one error"
+    yield Target(text, ", ".join(below) or "none", not below)
+    mean = float(np.mean([apart for apart, _ in found.values()]))
+    yield Target("on average at least 0.005 above it", f"{mean:+.4f}", mean >= 0.005)
+
+
+def single_targets(results: Results) -> Iterator[Target]:
+    """The paper's sets: those with a target of their own."""
+    auc = results.each("auc")[OURS]
+    goals = {"corral": (0.9995, None), "prnn_crabs": (0.997, None), EEG: (0.990, 0.994)}
+    for table, (goal, far) in goals.items():
+        value = auc.get(table, np.nan)
+        if not np.isnan(value):
+            stretch = None if far is None else bool(value >= far)
+            name = f"{table} at least {goal:.3f}" + (f" ({far})" if far else "")
+            yield Target(name, f"{value:.4f}", bool(value >= goal), stretch)
+
+
+def calibration_targets(results: Results) -> Iterator[Target]:
+    """Calibration; sets without a slope are listed."""
+    if OURS not in results.models:
+        return
+    slope = results.slopes[OURS].median()
+    left_out = results.pooled[results.pooled["model"] == OURS].dropna(subset="note")
+    listed = ", ".join(sorted({f"{r.table} {r.note}" for r in left_out.itertuples()}))
+    text = f"{slope:.2f}" + (f" (without {listed})" if listed else "")
+    yield Target("median calibration slope in [0.85, 1.15]", text, 0.85 <= slope <= 1.15)
+
+
+def ownership_targets(results: Results) -> Iterator[Target]:
+    """Ownership, on every fold."""
+    held = results.folds.loc[results.folds["model"] == OURS, "verified"].map(is_verified)
+    if len(held):
+        text = f"{held.sum()} of {len(held)} folds"
+        yield Target("component ownership verified on every fold", text, bool(held.all()))
+
+
+def is_verified(text: str) -> bool:
+    """Tell whether ``component 5/5`` says that all checks hold."""
+    policy, counts = text.split()
+    held, total = counts.split("/")
+    return policy == "component" and held == total
+
+
+def grouped_targets(results: Results) -> Iterator[Target]:
+    """EEG with folds by recording."""
+    models = (OURS, "ebm", "xgboost", "lightgbm")
+    if results.shared(*models):
+        own, *peers = results.means("auc", *models)
+        best = max(peers)
+        yield Target("AUC at least the best peer's", f"{own:.4f}; {best:.4f}", own >= best)
+
+
+def panel_targets(results: Results) -> Iterator[Target]:
+    """The panel: against EBM and XGBoost, and the audit load."""
+    for peer in ("ebm", "xgboost"):
+        if results.shared(OURS, peer):
+            own, other = results.means("auc", OURS, peer)
+            yield Target(f"AUC not below {NAMES[peer]}'s", f"{own:.4f}; {other:.4f}", own >= other)
+    if OURS in results.models:
+        miu = results.each("miu")[OURS].dropna()
+        most = results.folds.loc[results.folds["model"] == OURS, "miu"].max()
+        yield Target("median MIU at most 30", f"{miu.median():.1f}", miu.median() <= 30)
+        yield Target("no MIU above 300 on any fold", f"{most:.0f}", most <= 300)
+
+
+Rule = Callable[[Results], Iterator[Target]]
+TARGETS: dict[str, tuple[Rule, ...]] = {
+    "paper12": (
+        accuracy_targets,
+        load_targets,
+        logistic_targets,
+        single_targets,
+        calibration_targets,
+        ownership_targets,
+    ),
+    "panel": (panel_targets, ownership_targets),
+    "eeg_grouped": (grouped_targets, ownership_targets),
+}
+
+
+def targets_table(results: Results) -> str:
+    """Return one line per target that can be judged."""
+    rows = [target.row() for rule in TARGETS[results.suite] for target in rule(results)]
+    return markdown(["target", "measured", ""], rows) if rows else ""
+
+
+def notes(results: Results) -> str:
+    """List where a model was cut short."""
+    cut = results.folds.dropna(subset="note")
+    if cut.empty:
+        return ""
+    tables = cut.groupby(["model", "note"], sort=False)["table"].unique()
+    lines = [f"* {NAMES[m]}, {note}: {', '.join(t)}" for (m, note), t in tables.items()]
+    return "Cut short:\n\n" + "\n".join(lines)
+
+
+def section(results: Results) -> str:
+    """Return the section of a suite."""
+    splits = results.folds.groupby(["table", "model"]).size().max()
+    tables = results.shared(*results.models)
+    out = ""
+    if results.suite == "paper12":
+        out = f", without {NO_TARGET}, where every model is at chance level"
+    says = (
+        f"Seed {results.seed}, up to {splits} splits; means over the {len(tables)} tables that "
+        f"every model has finished{out}. Fit time: median ratio to LightGBM's, tuning included."
+    )
+    parts = [
+        f"### {TITLES[results.suite]}",
+        says,
+        models_table(results) if tables else "",
+        targets_table(results),
+        "AUC by table:",
+        tables_table(results),
+        notes(results),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def replace_section(path: Path, text: str) -> None:
+    """Put the text between the two marks of a file."""
+    whole = path.read_text()
+    if BEGIN not in whole or END not in whole:
+        raise SystemExit(f"{path} has no {BEGIN} ... {END}; put the two lines where the tables go")
+    before, rest = whole.split(BEGIN, 1)
+    path.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{rest.split(END, 1)[1]}")
+
+
+def main() -> None:
+    """Print the tables, or write them into a file."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("files", nargs="*", type=Path)
+    parser.add_argument("--write", type=Path, help="replace the benchmark section of this file")
+    args = parser.parse_args()
+    known = [HERE / "results" / f"accuracy_{suite}.csv" for suite in TITLES]
+    files = args.files or [path for path in known if path.exists()]
+    if not files:
+        raise SystemExit("no results yet; run benchmarks/accuracy.py first")
+    text = "\n\n".join(section(results) for results in read_results(files))
+    if args.write:
+        replace_section(args.write, text)
+    else:
+        print(text)
+
+
+if __name__ == "__main__":
+    main()
