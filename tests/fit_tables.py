@@ -12,20 +12,24 @@ from raw_tables import random_raw
 from rpte import RPTEClassifier
 
 QUICK = {"l1": "4/n"}
+PATTERNS = {"vocabulary": "hug", "budget": 100, **QUICK}
 CONFIGURATIONS = {
     "default": lambda: RPTEClassifier(),
     "4/n": lambda: RPTEClassifier(**QUICK),
+    "hug": lambda: RPTEClassifier(**PATTERNS),
     "published": lambda: RPTEClassifier.paper(),
     "published, strict": lambda: RPTEClassifier.paper(ownership="strict"),
-    "ownership paper": lambda: RPTEClassifier(ownership="paper", **QUICK),
+    "ownership paper": lambda: RPTEClassifier(ownership="paper", **PATTERNS),
     "ownership separate": lambda: RPTEClassifier(ownership="separate", **QUICK),
-    "ownership strict": lambda: RPTEClassifier(ownership="strict", **QUICK),
+    "ownership strict": lambda: RPTEClassifier(ownership="strict", **PATTERNS),
     "small components": lambda: RPTEClassifier(max_component_sources=2, **QUICK),
     "frequent": lambda: RPTEClassifier(vocabulary="frequent", ownership="paper", **QUICK),
     "original": lambda: RPTEClassifier(vocabulary="original", ownership="separate", **QUICK),
-    "label": lambda: RPTEClassifier(criterion="label", **QUICK),
-    "lookahead": lambda: RPTEClassifier(lookahead=True, **QUICK),
-    "not reassigned": lambda: RPTEClassifier(reassign=False, ownership="paper"),
+    "label": lambda: RPTEClassifier(criterion="label", **PATTERNS),
+    "lookahead": lambda: RPTEClassifier(lookahead=True, **PATTERNS),
+    "not reassigned": lambda: RPTEClassifier(
+        reassign=False, ownership="paper", vocabulary="hug", budget=100
+    ),
     "ridge share": lambda: RPTEClassifier(l1_ratio=0.5, **QUICK),
     "tight": lambda: RPTEClassifier(
         max_trees=2,

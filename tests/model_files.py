@@ -17,6 +17,8 @@ from rpte import Limits, RPTEClassifier
 from rpte.model.file import content_hash, to_dict
 from rpte.vocabulary.columns import Hinge, Level, Pair, Pattern, Scale, Step, Value
 
+PATTERNS = {"vocabulary": "hug", "budget": 100}
+
 
 @dataclass(frozen=True)
 class Stored:
@@ -78,7 +80,7 @@ def ordered_case(seed=7, n=300):
 
 def _mixed():
     case = mixed_case()
-    return _stored(RPTEClassifier(l1="4/n"), case.X, case.y, case.weight)
+    return _stored(RPTEClassifier(l1="4/n", **PATTERNS), case.X, case.y, case.weight)
 
 
 def _published():
@@ -88,7 +90,8 @@ def _published():
 
 def _special():
     case = special_case()
-    made = RPTEClassifier(l1=0.01, special_values={"points": [-9, -8]}, ownership="separate")
+    codes = {"points": [-9, -8]}
+    made = RPTEClassifier(l1=0.01, special_values=codes, ownership="separate", **PATTERNS)
     return _stored(made, case.X, case.y)
 
 
@@ -105,7 +108,7 @@ def _limited():
         exclude=["noise"],
         interactions=[{"age", "region"}, {"income", "smoker"}],
     )
-    made = RPTEClassifier(l1=0.005, limits=limits, profile="full")
+    made = RPTEClassifier(l1=0.005, limits=limits, profile="full", **PATTERNS)
     return _stored(made, case.X, case.y, case.weight)
 
 
@@ -115,17 +118,23 @@ def _chosen():
     return _stored(made, case.X, case.y, case.weight)
 
 
+def _products():
+    """Fit the default with a penalty low enough for shapes, a tree and products."""
+    case = mixed_case()
+    return _stored(RPTEClassifier(l1=0.004, max_trees=1, max_leaves=4), case.X, case.y, case.weight)
+
+
 def _array():
     case = mixed_case()
     X = case.X[["age", "income", "noise"]].to_numpy()
     y = np.where(case.y == "sick", 2, 1)
-    made = RPTEClassifier(l1=0.004, l1_ratio=0.7, class_weight="balanced", max_leaves=4)
+    made = RPTEClassifier(l1=0.004, l1_ratio=0.7, class_weight="balanced", max_leaves=4, **PATTERNS)
     return _stored(made, X, y)
 
 
 def _boosted():
     case = mixed_case()
-    made = RPTEClassifier(reassign=False, ownership="paper", max_trees=2)
+    made = RPTEClassifier(reassign=False, ownership="paper", max_trees=2, **PATTERNS)
     return _stored(made, case.X, case.y == "sick")
 
 
@@ -146,7 +155,7 @@ SHAPES = (
 def _shaped():
     """Fit with columns of the kinds that no miner makes, in the place of pairs."""
     case = mixed_case()
-    made = RPTEClassifier(l1=0.002, max_trees=1, max_leaves=4, min_gain=100.0)
+    made = RPTEClassifier(l1=0.002, max_trees=1, max_leaves=4, min_gain=100.0, **PATTERNS)
     with mock.patch("rpte.vocabulary.build.mine_pairs", return_value=SHAPES):
         return _stored(made, case.X, case.y, case.weight)
 
@@ -158,6 +167,7 @@ MAKERS = {
     "monotone": _monotone,
     "limited": _limited,
     "chosen": _chosen,
+    "products": _products,
     "array": _array,
     "boosted": _boosted,
     "shaped": _shaped,

@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 from fit_tables import mixed_case
 from rpte import InputError, RPTEClassifier, RPTEWarning
-from rpte import learn as learn_module
+from rpte import selection as selection_module
 from rpte.model.file import to_dict
 
 CASE = mixed_case()
@@ -34,7 +34,7 @@ class TestParameters:
         ("name", "value", "rule"),
         [
             ("ownership", "mine", "one of ['component', 'strict', 'separate', 'paper']"),
-            ("vocabulary", None, "one of ['hug', 'frequent', 'original']"),
+            ("vocabulary", None, "one of ['shapes', 'hug', 'frequent', 'original']"),
             ("criterion", "gini", "one of ['newton', 'label']"),
             ("conventions", "theirs", "one of ['ours', 'paper']"),
             ("pattern_order", 3, "one of [1, 2]"),
@@ -53,6 +53,10 @@ class TestParameters:
             ("learning_rate", 0, "a number in [1e-06, 1]"),
             ("learning_rate", 1.1, "a number in [1e-06, 1]"),
             ("l1_ratio", 0.0, "a number in [0.001, 1]"),
+            ("audit_price", -0.1, "a number in [0, 1]"),
+            ("audit_price", None, "a number in [0, 1]"),
+            ("max_inspection_units", -1, "a whole number from 0"),
+            ("max_inspection_units", 2.5, "a whole number from 0"),
             ("lookahead", 1, "True or False"),
             ("reassign", "no", "True or False"),
             ("l1", "aic", "'cv', '4/n' or a positive number"),
@@ -96,11 +100,16 @@ class TestParameters:
         found = RPTEClassifier.paper(pattern_order=1, budget=50, min_gain=0.01).get_params()
         changed = {k: v for k, v in found.items() if v != RPTEClassifier().get_params()[k]}
         assert changed == {
+            "vocabulary": "hug",
             "pattern_order": 1,
+            "budget": 50,
             "min_gain": 0.01,
             "ownership": "paper",
             "criterion": "label",
+            "max_leaves": 12,
+            "max_depth": 8,
             "l1": "4/n",
+            "l1_ratio": 1.0,
             "conventions": "paper",
         }
         assert RPTEClassifier.paper(l1=0.5, n_jobs=2).get_params()["l1"] == 0.5
@@ -236,7 +245,7 @@ class TestTables:
 class TestScikitLearn:
     def test_grid_search_over_a_pipeline(self):
         X, y = small(120)
-        pipe = make_pipeline(StandardScaler(), RPTEClassifier(l1=0.05, budget=5))
+        pipe = make_pipeline(StandardScaler(), RPTEClassifier(vocabulary="hug", budget=5))
         grid = {"rpteclassifier__l1": [0.02, 0.5], "rpteclassifier__ownership": ["strict", "paper"]}
         search = GridSearchCV(pipe, grid, scoring="roc_auc", cv=3).fit(X, y)
         assert search.best_score_ > 0.85
@@ -305,9 +314,9 @@ class TestFit:
         X = rng.integers(0, 2, (600, 8)).astype(float)
         y = X[:, :3].sum(axis=1) % 2
         train = np.arange(600) < 400
-        classifier = RPTEClassifier(lookahead=True).fit(X[train], y[train])
+        classifier = RPTEClassifier(lookahead=True, l1_ratio=1.0).fit(X[train], y[train])
         assert roc_auc_score(y[~train], classifier.decision_function(X[~train])) == 1.0
-        whole = RPTEClassifier(lookahead=True).fit(X, y)
+        whole = RPTEClassifier(lookahead=True, l1_ratio=1.0).fit(X, y)
         assert roc_auc_score(y, whole.decision_function(X)) == 1.0
         assert whole.audit().miu <= 14
 
@@ -333,29 +342,42 @@ def newton_values(leaf, y, weight, score):
 
 class TestValidation:
     def test_everything_learned_from_y_is_learned_again_in_each_fold(self, monkeypatch):
-        seen = []
-        honest = learn_module.discover
+        seen = {"mine": [], "grow": []}
 
-        def watched(table, settings, pool):
-            seen.append(table)
-            return honest(table, settings, pool)
+        def watched(stage):
+            honest = getattr(selection_module, stage)
 
-        monkeypatch.setattr(learn_module, "discover", watched)
+            def call(table, *given):
+                seen[stage].append(table)
+                return honest(table, *given)
+
+            return call
+
+        for stage in seen:
+            monkeypatch.setattr(selection_module, stage, watched(stage))
         X, y = small(80)
         RPTEClassifier(budget=5).fit(X, y)
-        whole, *parts = seen
-        assert whole.n_rows == 80
-        assert len(parts) == 5
-        held_out = [rows_of(whole) - rows_of(part) for part in parts]
-        assert set().union(*held_out) == rows_of(whole)
-        assert sum(len(rows) for rows in held_out) == 80
-        for rows in held_out:
-            labels = [row[-1] for row in rows]
-            assert min(labels.count(0.0), labels.count(1.0)) >= 1
+        for whole, *parts in seen.values():
+            assert whole.n_rows == 80
+            assert len(parts) == 3 * 5
+            held_out = [rows_of(whole) - rows_of(part) for part in parts]
+            for repeat in (held_out[:5], held_out[5:10], held_out[10:]):
+                assert set().union(*repeat) == rows_of(whole)
+                assert sum(len(rows) for rows in repeat) == 80
+            for rows in held_out:
+                labels = [row[-1] for row in rows]
+                assert min(labels.count(0.0), labels.count(1.0)) >= 1
 
     @pytest.mark.parametrize("seed", range(3))
     def test_noise_gives_an_almost_empty_model(self, seed):
         """A vocabulary mined on all rows looks good on any fold: leaking would keep many terms."""
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(80, 25)), rng.integers(0, 2, 80)
+        mined = RPTEClassifier(vocabulary="hug", budget=30, l1_ratio=1.0, cv=5)
+        assert mined.fit(X, y).audit().mu <= 2
+
+    @pytest.mark.parametrize("seed", range(2))
+    def test_noise_gives_an_almost_empty_default_model(self, seed):
         rng = np.random.default_rng(seed)
         X, y = rng.normal(size=(80, 25)), rng.integers(0, 2, 80)
         assert RPTEClassifier().fit(X, y).audit().mu <= 2
@@ -365,14 +387,13 @@ class TestValidation:
         classifier = RPTEClassifier().fit(X, y)
         assert 1 <= classifier.audit().mu <= 20
         assert classifier.score(X, y) > 0.8
-        points = classifier.model_.training["selection"]["points"]
-        chosen = classifier.model_.training["selection"]
+        selection = classifier.model_.training["selection"]
+        points, chosen = selection["frontier"], selection["chosen"]
         best = min(points, key=lambda point: point["deviance"])
-        taken = next(
-            p for p in points if (p["n_trees"], p["l1"]) == (chosen["n_trees"], chosen["l1"])
-        )
+        taken = next(p for p in points if chosen.items() <= p.items())
         assert best["deviance"] <= taken["deviance"] <= best["deviance"] + 3 * best["error"]
-        assert taken["n_trees"] <= best["n_trees"]
+        assert taken["miu"] <= best["miu"]
+        assert taken["deviance"] < selection["null_deviance"]
 
 
 def rows_of(table):

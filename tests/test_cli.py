@@ -71,6 +71,10 @@ def test_demo_shows_the_load_beside_its_bound(shown):
         assert float(auc) > 0.95
 
 
+def test_demo_mentions_what_else_could_have_been_chosen(shown):
+    assert re.search(r"among models of 0 to \d+ conditions: see clf.frontier_", shown)
+
+
 def test_demo_shows_every_guarantee_and_that_it_holds(shown):
     assert shown.count("What was verified") == 2
     assert len(re.findall(r"^holds\s", shown, re.MULTILINE)) == 25

@@ -261,7 +261,8 @@ CONFIGURATIONS = {
     "lookahead": {"l1": "4/n", "lookahead": True},
     "strict": {"l1": "4/n", "ownership": "strict"},
     "frequent": {"l1": "4/n", "vocabulary": "frequent"},
-    "paper": {"l1": "4/n", "criterion": "label", "conventions": "paper"},
+    "hug": {"l1": "4/n", "vocabulary": "hug"},
+    "paper": {"l1": "4/n", "criterion": "label", "conventions": "paper", "vocabulary": "hug"},
 }
 every_configuration = pytest.mark.parametrize("name", CONFIGURATIONS)
 
@@ -507,14 +508,18 @@ MONOTONE = {
     "three": {"x": "increasing", "z": "decreasing", "v": "increasing"},
 }
 SETTINGS = {
-    "default": {},
+    "default": {"cv": 2, "l1_ratio": 1.0, "max_trees": 2, "max_leaves": 12},  # with less to compare
     "4/n": {"l1": "4/n"},
     "many leaves": {"l1": 0.002, "max_leaves": 20, "min_samples_leaf": 2, "vocabulary": "original"},
     "lookahead": {"l1": 0.004, "lookahead": True},
     "ridge": {"l1": "4/n", "l1_ratio": 0.5},
     "strict": {"l1": "4/n", "ownership": "strict"},
-    "paper": {"l1": "4/n", "criterion": "label", "conventions": "paper", "ownership": "paper"},
-}
+    "hug": {"l1": "4/n", "vocabulary": "hug"},
+    "paper": {
+        "l1": "4/n", "criterion": "label", "conventions": "paper", "ownership": "paper",
+        "vocabulary": "hug",
+    },
+}  # fmt: skip
 QUICK = [(s, m, seed) for s in SETTINGS for m in MONOTONE for seed in (0,)]
 QUICK += [("many leaves", m, seed) for m in MONOTONE for seed in (1, 2)]
 
@@ -561,8 +566,9 @@ class TestMonotone:
         ]  # fmt: skip
         assert slopes
 
-    def test_no_product_and_no_absolute_difference_of_a_monotone_variable(self):
-        for setting in ("4/n", "lookahead", "paper"):
+    def test_no_absolute_difference_and_no_signed_product_of_a_monotone_variable(self):
+        products = 0
+        for setting in ("4/n", "lookahead", "hug", "paper"):
             model, _, _ = fit_monotone(setting, "up", 0)
             for _, part in model.parts():
                 columns = [part.column] if isinstance(part, DirectTerm) else [
@@ -570,7 +576,12 @@ class TestMonotone:
                 ]  # fmt: skip
                 for column in columns:
                     if isinstance(column, Pair) and "x" in column.sources:
-                        assert column.operation in ("sum", "difference")
+                        assert column.operation != "absolute difference"
+                    if isinstance(column, Pair) and column.operation == "product":
+                        other = column.right if column.left.source == "x" else column.left
+                        assert "x" not in column.sources or other.binary or other.kind == "hinge"
+                        products += 1
+        assert products
 
     def test_the_certificate_fails_when_a_slope_breaks_the_order(self):
         broken = 0

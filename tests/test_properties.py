@@ -15,10 +15,12 @@ from hypothesis import strategies as st
 import model_reader as reader
 from fit_tables import CONFIGURATIONS, KINDS, Case, cases, make_case
 from rpte import RPTEClassifier, load
-from rpte.estimation.terms import choose_terms, make_design
-from rpte.learn import discover
+from rpte.discovery import discover
+from rpte.estimation.terms import Offer, choose_terms, make_design
+from rpte.folds import Validation
 from rpte.model.file import to_dict
 from rpte.parameters import checked_parameters, settings_for
+from rpte.selection import select
 from rpte.table.read import read_training
 from rpte.table.table import make_table
 
@@ -28,11 +30,9 @@ every_configuration = pytest.mark.parametrize("name", CONFIGURATIONS)
 
 def for_all(name, *more, examples=4, **limits):
     """Decorate a check of one configuration with its random tables."""
-    if name == "default":  # inner validation is five times as much work
-        examples, limits = (
-            max(1, examples // 2),
-            {"rows": (40, 60), "most": 3, "clear": True, **limits},
-        )
+    if name == "default":  # inner validation is a hundred times as much work
+        examples = max(1, examples // 4)
+        limits = {"rows": (40, 60), "most": 3, "clear": True, **limits}
     run = settings(
         max_examples=examples,
         deadline=None,
@@ -67,11 +67,12 @@ def test_the_random_tables_exercise_every_kind_of_part():
     kinds, trees = set(), []
     for seed in range(12):
         case = make_case(seed, np.random.default_rng(seed).choice(KINDS, 4), 60)
-        for name in ("4/n", "small components"):
+        for name in ("4/n", "small components", "hug", "tight"):
             document = document_of(fitted(name, case))
             kinds |= {column["kind"] for column in reader.columns(document)}
             trees.append(len(reader.trees(document)))
-    assert kinds == {"value", "level", "missing", "interval", "pattern", "pair"}
+    shapes = {"step", "hinge", "scale"}
+    assert kinds == {"value", "level", "missing", "interval", "pattern", "pair"} | shapes
     assert max(trees) >= 2
 
 
@@ -223,21 +224,26 @@ def test_contributions_add_up_to_the_last_bit(name):
 
 @every_configuration
 def test_vocabulary_is_within_its_bound(name):
-    """At most p0 raw variables, K patterns and K pairs, lookahead's own pairs included."""
+    """At most p0 raw variables, K patterns or shapes and K pairs, lookahead's own included."""
 
     @for_all(name)
     def check(case):
         classifier = CONFIGURATIONS[name]()
         table = table_of(case, classifier)
-        structure = discover(table, settings_of(classifier, table), None).structure
+        chosen = settings_of(classifier, table)
+        structure = discover(table, chosen, 0.01 if chosen.starts_from_terms else None, None)
+        structure = structure.structure
         found = [column.to_dict() for column in structure.vocabulary.columns]
         found += [s.column.to_dict() for tree in structure.trees for s in tree.splits]
         texts = {str(column): column for column in found}.values()
         raw = {column["source"] for column in texts if column["kind"] in reader.RAW}
         assert raw <= set(case.X.columns)
         budget = 0 if classifier.vocabulary == "original" else classifier.budget
-        assert sum(column["kind"] in ("pattern", "interval") for column in texts) <= budget
-        assert sum(column["kind"] == "pair" for column in texts) <= budget
+        shapes = classifier.vocabulary == "shapes"  # their patterns are products of two steps
+        pairs = ("pair", "pattern") if shapes else ("pair",)
+        assert sum(column["kind"] in pairs for column in texts) <= budget
+        others = [c for c in texts if c["kind"] not in (*pairs, *reader.RAW)]
+        assert len(others) <= budget
 
     check()
 
@@ -290,7 +296,7 @@ def test_stage_3_is_optimal_over_all_offered_terms(name):
     def check(case):
         classifier = fitted(name, case)
         table, document = table_of(case, classifier), document_of(classifier)
-        l1, share = penalty_of(classifier, case), classifier.l1_ratio
+        l1, share = penalty_of(classifier, case), share_of(classifier)
         score = classifier.model_.score(table.inputs)
         residual = 2.0 * table.weight * (sigmoid(score) - table.y) / table.weight.sum()
         offered = one_hot(classifier, table)
@@ -341,16 +347,27 @@ def null_gradient(table):
 
 def penalty_of(classifier, case):
     if classifier.l1 == "cv":
-        return classifier.model_.training["selection"]["l1"]
+        return classifier.model_.training["selection"]["chosen"]["l1"]
     return 4.0 / case.weight.sum() if classifier.l1 == "4/n" else classifier.l1
+
+
+def share_of(classifier):
+    if classifier.l1 == "cv" and classifier.l1_ratio is None:
+        return classifier.model_.training["selection"]["chosen"]["l1_ratio"]
+    return 1.0 if classifier.l1_ratio is None else classifier.l1_ratio
 
 
 def one_hot(classifier, table):
     """Return all leaves and direct terms that Stage 3 could use, as columns."""
     chosen = settings_of(classifier, table)
-    structure = discover(table, chosen, None).structure
-    n_trees = classifier.model_.training["selection"]["n_trees"]
-    terms = choose_terms(table, structure, n_trees, chosen.admission())
+    aim = classifier.model_.training["selection"]["chosen"]
+    if classifier.l1 == "cv":
+        found, _ = select(table, chosen, Validation(), None)
+    else:
+        found = discover(table, chosen, aim["l1"] if chosen.starts_from_terms else None, None)
+    structure = found.structure
+    offer = Offer(aim["menu"], aim["n_trees"], aim["n_pairs"])
+    terms = choose_terms(table, structure, offer, chosen.admission())
     design = make_design(table, structure, terms)
     blocks = [
         np.eye(k)[codes] for k, codes in zip(design.leaf_counts, design.leaf_codes, strict=True)
@@ -496,6 +513,7 @@ def test_components_stay_small_and_hold_one_tree(most, max_trees):
     """Numbers and short trees: pairs would like to join two trees, or many free variables."""
     sizes, trees = [], []
     limits = {"max_component_sources": most, "max_leaves": 3, "max_trees": max_trees, "l1": 0.01}
+    limits["vocabulary"] = "hug"
     for seed in range(5):
         case = make_case(seed, ["number", "few", "number", "few", "skewed", "number"], 70)
         components = document_of(case.fit(RPTEClassifier(**limits)))["components"]

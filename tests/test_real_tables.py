@@ -555,7 +555,7 @@ class TestGroupsAndSplitters:
         def points(**given):
             cv = given.pop("cv", None)
             found = RPTEClassifier(cv=cv).fit(CASE.X, CASE.y, **given)
-            return found.model_.training["selection"]["points"]
+            return found.model_.training["selection"]["frontier"]
 
         plain = points()
         assert points(groups=self.GROUPS) != plain

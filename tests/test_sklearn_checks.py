@@ -6,7 +6,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from rpte import RPTEClassifier
 
 VARIANTS = [
-    RPTEClassifier(),
+    RPTEClassifier(cv=2, l1_ratio=1.0, budget=20),  # the default, with less to compare
     RPTEClassifier.paper(),
     RPTEClassifier(ownership="strict", l1="4/n", l1_ratio=0.5, class_weight="balanced"),
     RPTEClassifier(vocabulary="frequent", pattern_order=1, l1=0.01, lookahead=True),

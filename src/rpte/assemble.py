@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,7 +19,6 @@ from rpte.model.model import Label, Model
 from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms
 from rpte.settings import Settings
 from rpte.structure.tree import Tree
-from rpte.table.fingerprint import fingerprint
 from rpte.table.table import Table
 
 Floats = NDArray[np.float64]
@@ -59,22 +59,30 @@ class TrainedTerms:
         return self.ties.group[tree]
 
 
+def labels(classes: tuple[Label, Label], positive: int) -> tuple[Label, Label]:
+    """Return the names of y = 0 and y = 1."""
+    return classes[1 - positive], classes[positive]
+
+
 def assemble(
     table: Table,
     trained: TrainedTerms,
     settings: Settings,
     classes: tuple[Label, Label],
     positive: int,
+    data: Mapping[str, Any],
     record: dict[str, Any],
 ) -> Model:
-    """Build the model that is stored: active terms only, in components that share no source."""
+    """Build the model that is stored: active terms only, in components that share no source.
+
+    `data` is the table's fingerprint, `record` what the file keeps of the search.
+    """
     trees, tied = _trees(table, trained)
     parts: list[TreeTerms | DirectTerm] = [*trees, *_direct(table, trained)]
     groups = components([part.sources for part in parts])
     spread = [_spread(table, [parts[i] for i in group]) for group in groups]
     order = sorted(range(len(groups)), key=lambda g: (-spread[g], parts[groups[g][0]].sources))
     named = _named([[parts[i] for i in groups[g]] for g in order])
-    labels = classes[1 - positive], classes[positive]
     model = Model(
         schema=table.schema,
         classes=classes,
@@ -93,7 +101,7 @@ def assemble(
             "mean_contributions": _mean_contributions(table, named),
             **record,
         },
-        data=fingerprint(table.inputs, table.y, table.weight, labels, settings.profile),
+        data=data,
     )
     return replace(model, training={**model.training, "monotone": monotone_certificate(model)})
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace
 from numbers import Real
 from pathlib import Path
@@ -31,8 +32,20 @@ if TYPE_CHECKING:
     from rpte.audit.load import AuditLoad
     from rpte.model.check import Check
     from rpte.model.explain import Explanation
+    from rpte.model.model import Model
 
 Floats = NDArray[np.float64]
+FRONTIER_COLUMNS = [
+    "miu",
+    "deviance",
+    "error",
+    "components",
+    "menu",
+    "n_trees",
+    "n_pairs",
+    "l1_ratio",
+    "l1",
+]
 
 
 class RPTEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -57,6 +70,9 @@ class RPTEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     limits : Limits, default=None
         What the model may not do, by variable: monotone directions, excluded variables, slopes
         only, which variables may meet in a component, penalty factors.
+    max_inspection_units : int, default=None
+        The audit load (conditions in the whole model) that you can afford: the best model within
+        it, guaranteed.
     special_values : mapping from name to codes, default=None
         Codes of a number that are no measurements (-9, "unknown"): levels of their own next to the
         numeric range.
@@ -70,20 +86,21 @@ class RPTEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         What the model file tells of each training column beside the table's hash. "safe" hides
         counts under 5 and exact extremes, "full" shows them, "none" leaves the profile out. No
         effect on the model.
-    vocabulary : {"hug", "frequent", "original"}, default="hug"
-        How patterns are mined: high utility gain, most frequent, or not at all (fewer two-variable
-        terms, less accuracy where variables interact).
+    vocabulary : {"shapes", "hug", "frequent", "original"}, default="shapes"
+        The derived columns: logs, hinges, distances and steps of single numbers, and products or
+        distances of two for what they leave unexplained; or the paper's patterns of high utility
+        gain, the most frequent ones, or none.
     pattern_order : {1, 2}, default=2
-        L: variables per pattern; pairs such as a * b are made only for 2. With 1 every direct term
-        reads one variable: cheaper to audit.
-    budget : int, default=50
-        K: at most so many patterns, and at most so many pairs. Bounds the audit load.
+        L: variables per pattern; products and pairs such as a * b are made only for 2. With 1 every
+        direct term reads one variable: cheaper to audit.
+    budget : int, default=400
+        K: at most so many shapes or patterns, and at most so many pairs. Bounds the audit load.
     min_gain : float, default=0.001
         G: information gain (nats) that a pattern must exceed; larger keeps fewer patterns.
     criterion : {"newton", "label"}, default="newton"
         What splits are chosen by: the second-order loss of the residuals, or (the paper) the Gini
         impurity of the label.
-    max_trees, max_leaves, max_depth : int, default=10, 12, 8
+    max_trees, max_leaves, max_depth : int, default=10, 32, 6
         T, L_max and D_max: bounds on the trees, and so on the audit load.
     min_samples_leaf : float, default=5
         Least weight (rows) in a leaf, and of a category level that keeps its name. Larger gives
@@ -98,11 +115,16 @@ class RPTEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     reassign : bool, default=True
         False keeps the leaf values of Stage 2 instead of Stage 3 (the paper's ablation).
     l1 : float, "4/n" or "cv", default="cv"
-        Penalty lambda of equation (5): larger means fewer terms. "cv" chooses it, and the number of
-        trees, by inner validation in which everything learned from y is learned again.
-    l1_ratio : float, default=1.0
+        Penalty lambda of equation (5): larger means fewer terms. "cv" chooses it, and which shapes,
+        products and trees are offered, by inner validation in which everything learned from y is
+        learned again.
+    l1_ratio : float, default=None
         L1 share of the penalty; the rest is ridge. Below 1 correlated variables share their effect:
-        often a little more accurate, with more terms.
+        often a little more accurate, with more terms. None lets validation choose 1 or 0.15 (up to
+        5,000 rows, with ``l1="cv"``), otherwise 1.
+    audit_price : float, default=0.004
+        Share of the deviance that can be explained which one more condition must explain to be
+        worth reading; falls with the root of n above 1,000 rows. Larger gives shorter models.
     conventions : {"ours", "paper"}, default="ours"
         The small choices that the paper leaves to its implementation (README, "The published
         configuration").
@@ -117,6 +139,10 @@ class RPTEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Only when the training table had text names.
     rules_ : pandas.DataFrame
         One row per term.
+    frontier_ : pandas.DataFrame
+        The trade-off between conditions and validated deviance found in training.
+    frontier_models_ : tuple of Model
+        Their models; `at` makes a classifier of one.
 
     Examples
     --------
@@ -135,32 +161,35 @@ class RPTEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         max_component_sources: int = 6,
         positive: Any = None,
         limits: Limits | None = None,
+        max_inspection_units: int | None = None,
         special_values: Mapping[str, Any] | None = None,
         class_weight: Mapping[Any, float] | str | None = None,
         cv: Any = None,
         n_jobs: int | None = None,
         profile: str = "safe",
-        vocabulary: str = "hug",
+        vocabulary: str = "shapes",
         pattern_order: int = 2,
-        budget: int = 50,
+        budget: int = 400,
         min_gain: float = 0.001,
         criterion: str = "newton",
         max_trees: int = 10,
-        max_leaves: int = 12,
-        max_depth: int = 8,
+        max_leaves: int = 32,
+        max_depth: int = 6,
         min_samples_leaf: float = 5,
         leaf_ridge: float = 1.0,
         learning_rate: float = 0.3,
         lookahead: bool = False,
         reassign: bool = True,
         l1: float | str = "cv",
-        l1_ratio: float = 1.0,
+        l1_ratio: float | None = None,
+        audit_price: float = 0.004,
         conventions: str = "ours",
     ) -> None:
         self.ownership = ownership
         self.max_component_sources = max_component_sources
         self.positive = positive
         self.limits = limits
+        self.max_inspection_units = max_inspection_units
         self.special_values = special_values
         self.class_weight = class_weight
         self.cv = cv
@@ -181,6 +210,7 @@ class RPTEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.reassign = reassign
         self.l1 = l1
         self.l1_ratio = l1_ratio
+        self.audit_price = audit_price
         self.conventions = conventions
 
     @classmethod
@@ -194,7 +224,15 @@ class RPTEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         **changes: Any,
     ) -> RPTEClassifier:
         """Return the published configuration; L, K and G are what the paper tunes."""
-        fixed = {"criterion": "label", "l1": "4/n", "conventions": "paper"}
+        fixed = {
+            "vocabulary": "hug",
+            "criterion": "label",
+            "max_leaves": 12,
+            "max_depth": 8,
+            "l1": "4/n",
+            "l1_ratio": 1.0,
+            "conventions": "paper",
+        }
         return cls(
             pattern_order=pattern_order,
             budget=budget,
@@ -245,8 +283,13 @@ class RPTEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     "only one class has rows with a positive weight; a classifier needs both"
                 )
             classes = (_plain(self.classes_[0]), _plain(self.classes_[1]))
-            model = learn(table, settings, classes, positive, validation, pool)
-        self.model_ = replace(model, training={**model.training, "class_factors": factors.tolist()})
+            learned = learn(table, settings, classes, positive, validation, pool)
+
+        def told(model: Model) -> Model:
+            return replace(model, training={**model.training, "class_factors": factors.tolist()})
+
+        self.model_ = told(learned.model)
+        self.frontier_models_ = tuple(told(model) for model in learned.frontier)
         return self
 
     def _read_training(self, X: Any) -> Inputs:
@@ -389,6 +432,36 @@ class RPTEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Write the model to a JSON file, which `rpte.load` reads."""
         check_is_fitted(self, "model_")
         self.model_.save(path)
+
+    @property
+    def frontier_(self) -> pd.DataFrame:
+        """The trade-off found in training: one row per model that no other beats.
+
+        Conditions (miu), validated deviance with its standard error, components, and what Stage 3
+        was offered. Empty where the penalty was given.
+        """
+        import pandas as pd
+
+        check_is_fitted(self, "model_")
+        selection = self.model_.training["selection"]
+        return pd.DataFrame(
+            [] if selection is None else selection["frontier"], columns=FRONTIER_COLUMNS
+        )
+
+    def at(self, miu: int) -> RPTEClassifier:
+        """Return the classifier with the best model of `frontier_` within `miu` conditions.
+
+        Nothing is searched or estimated again.
+        """
+        check_is_fitted(self, "model_")
+        loads = [model.audit().miu for model in self.frontier_models_]
+        within = [k for k, load in enumerate(loads) if load <= miu]
+        if not within:
+            known = f"the least on the frontier is {loads[0]}" if loads else "there is no frontier"
+            raise InputError(f"miu={miu!r}; {known}: fit with l1='cv', or allow more conditions")
+        other = copy(self)
+        other.model_ = self.frontier_models_[within[-1]]
+        return other
 
     @property
     def rules_(self) -> pd.DataFrame:

@@ -18,6 +18,9 @@ Rows = NDArray[np.intp]
 Fold = tuple[Rows, Rows]
 
 FOLDS = 5
+SMALL = 1_000
+REPEATS = 3  # of all folds, on small tables that are split by content
+MIDDLING = 5_000  # from here on two of the folds
 LARGE = 20_000
 SAMPLE = 60_000
 TRAIN, TEST = 1, 2
@@ -51,8 +54,10 @@ class Validation:
     def folds(self, table: Table) -> list[Fold]:
         """Return training and held-out rows; folds that train on one class only are left out.
 
-        Above 20,000 distinct rows one fold is enough, and without groups a sample of 60,000 rows:
-        the first, which content has put in a random order. The user's own splits are all used.
+        Below 1,000 distinct rows the folds are dealt out three times, each time anew, when content
+        decides. Above 5,000 distinct rows two of the folds are used, above 20,000 one, and then
+        without groups a sample of 60,000 rows: the first, which content has put in a random order.
+        The user's own splits are all used.
         None are returned where all held-out rows are of one class: they could not tell a model that
         is too sure of it.
         """
@@ -69,11 +74,19 @@ class Validation:
         large = table.n_rows > LARGE
         if self.part is None:
             rows = np.arange(min(table.n_rows, SAMPLE if large else table.n_rows))
-            fold = _by_content(table.y[rows], self.count)
+            repeats = min(REPEATS, self.count) if table.n_rows < SMALL else 1
+            dealt = [_by_content(table.y[rows], self.count, r) for r in range(repeats)]
         else:
-            rows, fold = np.arange(table.n_rows), _by_group(table, self.count)
-        numbers = range(1 if large else int(fold.max(initial=-1)) + 1)
-        return [(rows[fold != f], rows[fold == f]) for f in numbers]
+            rows, dealt = np.arange(table.n_rows), [_by_group(table, self.count)]
+        return [
+            (rows[fold != f], rows[fold == f])
+            for fold in dealt
+            for f in range(min(_most_folds(table.n_rows), int(fold.max(initial=-1)) + 1))
+        ]
+
+
+def _most_folds(n_rows: int) -> int:
+    return 1 if n_rows > LARGE else 2 if n_rows > MIDDLING else n_rows
 
 
 def _both(y: NDArray[np.float64]) -> bool:
@@ -140,12 +153,17 @@ def _from_splits(splits: list[Fold], n_rows: int) -> Validation:
     return Validation(len(splits), part.astype(np.int64).reshape(-1), kinds)
 
 
-def _by_content(y: NDArray[np.float64], count: int) -> Ints:
-    """Deal the rows of each class out over the folds; rows stand in a content-made random order."""
+def _by_content(y: NDArray[np.float64], count: int, repeat: int) -> Ints:
+    """Deal the rows of each class out over the folds; rows stand in a content-made random order.
+
+    Rows that met in a fold are parted in the other repeats: the r-th deals row k to k + r floor(k /
+    count), as in a Latin square, which has as many ways as there are folds.
+    """
     fold = np.empty(len(y), np.int64)
     for label in (0.0, 1.0):
         rows = np.flatnonzero(y == label)
-        fold[rows] = np.arange(len(rows)) % count
+        places = np.arange(len(rows))
+        fold[rows] = (places + repeat * (places // count)) % count
     return fold
 
 

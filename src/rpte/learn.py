@@ -2,42 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.assemble import TrainedTerms, assemble
+from rpte.assemble import TrainedTerms, assemble, labels
+from rpte.discovery import Discovery, discover
 from rpte.estimation.canonical import canonical
 from rpte.estimation.design import Design
 from rpte.estimation.monotone import Ties, solve_in_order
 from rpte.estimation.solver import Fit, lambda_max
-from rpte.estimation.terms import Structure, TermSet, choose_terms, make_design
+from rpte.estimation.terms import Offer, TermSet, choose_terms, make_design
 from rpte.folds import Validation
 from rpte.model.certificate import stage3_tolerance
 from rpte.model.model import Label, Model
-from rpte.model.parts import path_conditions
-from rpte.selection import Choice, select
+from rpte.selection import Aim, Comparison, Point, select
 from rpte.settings import Settings
-from rpte.structure.boosting import Stage2, discover_trees
-from rpte.structure.coding import code_columns
+from rpte.structure.boosting import Stage2
 from rpte.structure.order import ordered_leaves
+from rpte.table.fingerprint import fingerprint
 from rpte.table.table import Table
-from rpte.vocabulary.build import ORIGINAL, Vocabulary, build_vocabulary
-from rpte.vocabulary.columns import Level, Missing, Pair
-from rpte.vocabulary.pairs import lookahead_roots
-
-Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class Discovery:
-    """Stages 1 and 2 on a table, with the record of Stage 2."""
-
-    structure: Structure
-    stage2: Stage2
+from rpte.vocabulary.build import ORIGINAL
+from rpte.vocabulary.columns import Level, Missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +39,14 @@ class Estimate:
     ties: Ties
 
 
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """The model, and the models along the frontier of conditions and validated deviance."""
+
+    model: Model
+    frontier: tuple[Model, ...] = ()
+
+
 def learn(
     table: Table,
     settings: Settings,
@@ -56,91 +54,111 @@ def learn(
     positive: int,
     validation: Validation | None = None,
     pool: ThreadPoolExecutor | None = None,
-) -> Model:
+) -> Learned:
     """Learn a model from a table.
 
     Stage 1 mines the vocabulary, Stage 2 discovers source-disjoint trees, Stage 3 estimates one
-    coefficient per leaf and direct term; how many trees and which penalty is chosen by inner
-    validation when ``l1="cv"``.
+    coefficient per leaf and direct term. Which columns and how many trees are offered, and which
+    penalty, is chosen by inner validation when ``l1="cv"``.
     """
     validation = validation or Validation()
-    found = discover(table, settings, pool)
-    if not settings.reassign:
-        record = {"objective": None, "selection": None, **_history(found, validation)}
-        return assemble(table, _boosted(found), settings, classes, positive, record)
-    choice = _choose(table, settings, found.structure, validation, pool)
-    terms = choose_terms(table, found.structure, choice.n_trees, settings.admission())
-    design = make_design(table, found.structure, terms, settings.limits)
-    estimated = estimate(design, terms, table, settings, choice.l1)
-    trained = TrainedTerms(
-        terms,
-        design.leaf_codes,
-        estimated.fit.intercept,
-        estimated.fit.coefficients,
-        design.penalty,
-        estimated.ties,
+    data = fingerprint(
+        table.inputs, table.y, table.weight, labels(classes, positive), settings.profile
     )
-    record = {**_solved(choice, estimated), **_history(found, validation)}
-    return assemble(table, trained, settings, classes, positive, record)
+    make = _Maker(table, settings, classes, positive, data)
+    if not settings.reassign:
+        found = discover(table, settings, None, pool)
+        record = {"objective": None, "selection": None, **_history(found, validation)}
+        return Learned(make.model(_boosted(found), record))
+    if settings.l1 != "cv":
+        l1 = 4.0 / table.total_weight if settings.l1 == "4/n" else float(settings.l1)
+        found = discover(table, settings, l1 if settings.starts_from_terms else None, pool)
+        aim = Aim(Offer("all", len(found.structure.trees), None), settings.share, l1)
+        return Learned(make.at(aim, found, Comparison(), _history(found, validation)))
+    found, compared = select(table, settings, validation, pool)
+    history = _history(found, validation)
+    made = [(p, make.at(p.aim, found, compared, history)) for p in compared.frontier()]
+    most = settings.max_inspection_units
+    for point in compared.ranked(most):
+        model = make.at(point.aim, found, compared, history)
+        if most is None or model.audit().miu <= most:
+            break
+    else:  # a sample may promise fewer conditions than the whole table needs
+        first = compared.points[0]
+        point = replace(first, aim=make.without_terms(first.aim, found))
+        model = make.at(point.aim, found, compared, history)
+    return _with_frontier([*made, (point, model)])
 
 
-def discover(table: Table, settings: Settings, pool: ThreadPoolExecutor | None) -> Discovery:
-    """Run Stages 1 and 2."""
-    vocabulary = build_vocabulary(table, settings.stage1(), pool)
-    roots = _roots(table, settings, vocabulary, pool)
-    columns = code_columns(table, vocabulary, settings.paper, roots, settings.limits)
-    rules = settings.stage2(table.schema)
-    stage2 = discover_trees(columns.coded, table.y, table.weight, rules, pool)
-    trees, codes, scores = [], [], [np.full(table.n_rows, stage2.base)]
-    for accepted in (r for r in stage2.rounds if r.accepted):
-        tree, numbers = columns.read(accepted.tree)
-        reached = accepted.tree.apply(columns.coded.codes)
-        scores.append(scores[-1] + accepted.step * accepted.leaf_values[reached])
-        trees.append(tree)
-        codes.append(np.argsort(numbers).astype(np.int32)[reached])
-    leaf_codes = np.array(codes, np.int32).reshape(len(trees), table.n_rows)
-    used = tuple(frozenset(columns.members(tree)) for tree in stage2.trees)
-    structure = Structure(vocabulary, tuple(trees), leaf_codes, used, np.array(scores))
-    return Discovery(structure, stage2)
+@dataclass(frozen=True, slots=True)
+class _Maker:
+    """What all models of one fit share."""
+
+    table: Table
+    settings: Settings
+    classes: tuple[Label, Label]
+    positive: int
+    data: Mapping[str, Any]
+
+    def at(
+        self, aim: Aim, found: Discovery, compared: Comparison, history: dict[str, Any]
+    ) -> Model:
+        """Estimate and assemble one model."""
+        settings, structure = self.settings, found.structure
+        terms = choose_terms(self.table, structure, aim.offer, settings.admission())
+        design = make_design(self.table, structure, terms, settings.limits)
+        estimated = estimate(design, terms, self.table, settings, aim)
+        trained = TrainedTerms(
+            terms,
+            design.leaf_codes,
+            estimated.fit.intercept,
+            estimated.fit.coefficients,
+            design.penalty,
+            estimated.ties,
+        )
+        return self.model(trained, {**_solved(aim, compared, estimated), **history})
+
+    def without_terms(self, aim: Aim, found: Discovery) -> Aim:
+        """Return the aim with a penalty that no term survives on this table."""
+        terms = choose_terms(self.table, found.structure, aim.offer, self.settings.admission())
+        design = make_design(self.table, found.structure, terms, self.settings.limits)
+        return replace(aim, l1=max(aim.l1, lambda_max(design, aim.l1_ratio) * (1 + 1e-9)))
+
+    def model(self, trained: TrainedTerms, record: dict[str, Any]) -> Model:
+        """Assemble a model."""
+        return assemble(
+            self.table, trained, self.settings, self.classes, self.positive, self.data, record
+        )
 
 
-def _roots(
-    table: Table, settings: Settings, vocabulary: Vocabulary, pool: ThreadPoolExecutor | None
-) -> tuple[Pair, ...]:
-    """Return the pairs that only lookahead may use: what is left of the budget of K pairs."""
-    if not settings.lookahead or settings.vocabulary == "original":
-        return ()
-    pairs = [column for column in vocabulary.columns if isinstance(column, Pair)]
-    left = settings.budget - len(pairs)
-    return lookahead_roots(table, pairs, left, settings.limits, pool)
+def _with_frontier(made: list[tuple[Point, Model]]) -> Learned:
+    """Let every model tell of the whole frontier; the last one is the model that was chosen.
 
+    The frontier goes by the load that each model really has, which may be less than its terms'.
+    """
+    shown: list[dict[str, Any]] = []
+    kept: list[Model] = []
+    loads = [model.audit().miu for _, model in made]
+    deviances = [round(point.deviance, 12) for point, _ in made]
+    for i in sorted(range(len(made)), key=lambda i: (loads[i], deviances[i], -i)):
+        point, model = made[i]
+        if not shown or deviances[i] < round(shown[-1]["deviance"], 12):
+            shown.append({**point.to_dict(), "miu": loads[i], "components": len(model.components)})
+            kept.append(model)
 
-def _choose(
-    table: Table,
-    settings: Settings,
-    structure: Structure,
-    validation: Validation,
-    pool: ThreadPoolExecutor | None,
-) -> Choice:
-    """Return the number of trees and the penalty: as told, or by inner validation."""
-    if settings.l1 == "cv":
+    def told(model: Model) -> Model:
+        selection = {**model.training["selection"], "frontier": shown}
+        return replace(model, training={**model.training, "selection": selection})
 
-        def again(part: Table) -> Structure:
-            return discover(part, settings, pool).structure
-
-        return select(table, structure, settings, validation, again)
-    l1 = 4.0 / table.total_weight if settings.l1 == "4/n" else float(settings.l1)
-    return Choice(len(structure.trees), l1, ())
+    return Learned(told(made[-1][1]), tuple(told(model) for model in kept))
 
 
 def estimate(
-    design: Design, terms: TermSet, table: Table, settings: Settings, l1: float
+    design: Design, terms: TermSet, table: Table, settings: Settings, aim: Aim
 ) -> Estimate:
     """Solve equation (5) under the user's limits; of equally good solutions the canonical one."""
-    paths = [path for tree in terms.trees for path in tree.paths()]
-    in_leaves = np.array([path_conditions(path, table.schema) for path in paths], np.int64)
-    columns = [terms.vocabulary.columns[j] for j in terms.direct]
-    in_direct = np.array([column.conditions(table.schema) for column in columns], np.int64)
+    read = terms.conditions(table.schema)
+    in_leaves, in_direct = read[: design.n_leaves], read[design.n_leaves :]
     groups = _level_groups(design, terms)
     order = [ordered_leaves(tree, settings.limits.directions) for tree in terms.trees]
 
@@ -149,7 +167,7 @@ def estimate(
         conditions = np.concatenate([in_groups, in_direct])
         return canonical(tied, fit, conditions, [tied.n_leaves + g for g in groups])
 
-    fit, ties = solve_in_order(design, order, l1, settings.l1_ratio, finish)
+    fit, ties = solve_in_order(design, order, aim.l1, aim.l1_ratio, finish)
     return Estimate(fit, design, ties)
 
 
@@ -182,7 +200,7 @@ def _boosted(found: Discovery) -> TrainedTerms:
     return TrainedTerms(terms, structure.leaf_codes, found.stage2.base, coefficients)
 
 
-def _solved(choice: Choice, estimated: Estimate) -> dict[str, Any]:
+def _solved(aim: Aim, compared: Comparison, estimated: Estimate) -> dict[str, Any]:
     """Return what the file keeps of Stage 3: the problem, its solution, how it was chosen."""
     fit, design = estimated.fit, estimated.design
     top = lambda_max(design, fit.l1_ratio) if design.n_terms else 0.0
@@ -197,7 +215,7 @@ def _solved(choice: Choice, estimated: Estimate) -> dict[str, Any]:
             "terms_offered": design.n_terms,
             "converged": fit.converged,
         },
-        "selection": choice.to_dict(),
+        "selection": {**compared.to_dict(), "chosen": aim.to_dict()},
     }
 
 

@@ -13,7 +13,7 @@ from rpte.table.schema import Schema
 
 CHOICES = {
     "ownership": ("component", "strict", "separate", "paper"),
-    "vocabulary": ("hug", "frequent", "original"),
+    "vocabulary": ("shapes", "hug", "frequent", "original"),
     "criterion": ("newton", "label"),
     "conventions": ("ours", "paper"),
     "pattern_order": (1, 2),
@@ -25,6 +25,7 @@ WHOLE_RANGES = {
     "max_trees": (0, 10**6),
     "max_leaves": (2, 10**6),
     "max_depth": (1, 100),
+    "max_inspection_units": (0, 10**9),
 }
 REAL_RANGES = {
     "min_gain": (0.0, math.inf),
@@ -32,7 +33,9 @@ REAL_RANGES = {
     "leaf_ridge": (0.0, math.inf),
     "learning_rate": (1e-6, 1.0),
     "l1_ratio": (1e-3, 1.0),
+    "audit_price": (0.0, 1.0),
 }
+OPTIONAL = ("max_inspection_units", "l1_ratio")
 FLAGS = ("lookahead", "reassign")
 
 
@@ -44,11 +47,15 @@ def checked_parameters(estimator: Any) -> dict[str, Any]:
             raise InputError(f"{name}={value!r}; it must be one of {list(allowed)}")
     for name, (least, most) in WHOLE_RANGES.items():
         value = getattr(estimator, name)
+        if value is None and name in OPTIONAL:
+            continue
         whole = isinstance(value, Integral) and not isinstance(value, bool)
         if not whole or not least <= value <= most:
             raise InputError(f"{name}={value!r}; it must be a whole number from {least} to {most}")
     for name, (low, high) in REAL_RANGES.items():
         value = getattr(estimator, name)
+        if value is None and name in OPTIONAL:
+            continue
         number = isinstance(value, Real) and not isinstance(value, bool)
         if not number or not (low <= float(value) <= high and math.isfinite(value)):
             raise InputError(f"{name}={value!r}; it must be a number in [{low:g}, {high:g}]")
@@ -71,6 +78,16 @@ def settings_for(parameters: dict[str, Any], limits: Any, schema: Schema) -> Set
         )
     if found.directions and not parameters["reassign"]:
         raise InputError("limits.monotone with reassign=False: only Stage 3 can keep the order")
+    if parameters["max_inspection_units"] is not None and not parameters["reassign"]:
+        raise InputError(
+            f"max_inspection_units={parameters['max_inspection_units']} with reassign=False: only "
+            "Stage 3 can keep a budget; use reassign=True"
+        )
+    if parameters["max_inspection_units"] is not None and parameters["l1"] != "cv":
+        raise InputError(
+            f"max_inspection_units={parameters['max_inspection_units']} with "
+            f"l1={parameters['l1']!r}: a budget is kept by choosing among penalties; use l1='cv'"
+        )
     return Settings(**parameters, limits=found)
 
 

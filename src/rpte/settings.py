@@ -38,7 +38,9 @@ class Settings:
     lookahead: bool
     reassign: bool
     l1: float | str
-    l1_ratio: float
+    l1_ratio: float | None
+    audit_price: float
+    max_inspection_units: int | None
     conventions: Conventions
     profile: Profile = "safe"
     limits: Permissions = FREE
@@ -47,6 +49,25 @@ class Settings:
     def paper(self) -> bool:
         """Whether the published configuration's small choices are followed."""
         return self.conventions == "paper"
+
+    @property
+    def share(self) -> float:
+        """The L1 share of the penalty where none is chosen by validation."""
+        return 1.0 if self.l1_ratio is None else self.l1_ratio
+
+    @property
+    def makes_products(self) -> bool:
+        """Whether Stage 2 looks for products of two variables."""
+        return self.vocabulary == "shapes" and self.pattern_order > 1
+
+    @property
+    def starts_from_terms(self) -> bool:
+        """Whether Stage 2 sets out from the direct terms, not from the base rate.
+
+        Only where the trees may stand beside direct terms on their variables.
+        """
+        beside = self.ownership in ("component", "paper")
+        return beside and self.reassign and not self.paper
 
     @property
     def pooling(self) -> PoolingRule:
@@ -62,6 +83,7 @@ class Settings:
             self.budget,
             self.min_gain,
             self.paper,
+            self.min_samples_leaf,
             self.lookahead,
             self.limits,
         )

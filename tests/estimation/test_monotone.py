@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from rpte.estimation import lambda_max, path, solve
-from rpte.estimation.monotone import Ties, path_in_order, solve_in_order
+from rpte.estimation import lambda_max, solve
+from rpte.estimation.monotone import Ties, solve_in_order, walk_in_order
+from rpte.estimation.path import Walk
 
 RATIOS = (1.0, 0.5)
 
@@ -249,12 +250,13 @@ def test_paths_are_in_order_at_every_lambda_and_plain_without_one():
     design = ordered_design(7, trees=2, leaves=5)
     l1s = lambda_max(design) * np.geomspace(1.0, 0.01, 8)
     order = random_order(3, 2, 5)
-    fits = path_in_order(design, order, l1s, 1.0)
+    walk = walk_in_order(design, order, 1.0)
+    fits = [walk(l1) for l1 in l1s.tolist()]
     assert [fit.l1 for fit in fits] == l1s.tolist()
     for fit in fits:
         assert violations(design, order, fit.coefficients).max() <= 0.0
         one, _ = solve_in_order(design, order, fit.l1, 1.0)
         assert (one.coefficients == fit.coefficients).all()
-    plain = path_in_order(design, [[], []], l1s, 1.0)
-    for a, b in zip(plain, path(design, l1s), strict=True):
-        assert (a.coefficients == b.coefficients).all()
+    plain, rough = walk_in_order(design, [[], []], 1.0), Walk(design, rough=True)
+    for l1 in l1s.tolist():
+        assert (plain(l1).coefficients == rough.to(l1).coefficients).all()

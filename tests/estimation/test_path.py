@@ -9,6 +9,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from rpte.estimation import canonical, lambda_grid, lambda_max, path, solve
 from rpte.estimation.gram import one_blas_thread
+from rpte.estimation.path import Walk
 
 
 @pytest.mark.parametrize("l1_ratio", [1.0, 0.4])
@@ -25,6 +26,22 @@ def test_path_equals_single_fits(seed, l1_ratio):
             design.score(alone.intercept, alone.coefficients),
             atol=1e-5,
         )
+
+
+@pytest.mark.parametrize("l1_ratio", [1.0, 0.15])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_rough_walk_is_within_a_hundredth_of_lambda(seed, l1_ratio):
+    design = random_design(seed, n=150, d=20)
+    rough, exact = Walk(design, l1_ratio, rough=True), Walk(design, l1_ratio)
+    residuals = []
+    for l1 in lambda_grid(design, l1_ratio, length=12).tolist():
+        near, fit = rough.to(l1), exact.to(l1)
+        assert near.kkt <= 1e-2 * l1
+        assert fit.kkt <= 1e-3 * l1
+        assert near.converged
+        assert near.objective == pytest.approx(fit.objective, rel=1e-3)
+        residuals.append(near.kkt / l1)
+    assert max(residuals) > 1e-3  # rough it is
 
 
 def test_deviance_falls_along_the_path():

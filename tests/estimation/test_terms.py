@@ -3,16 +3,28 @@ import pytest
 
 from raw_tables import random_raw, same_bits
 from rpte.estimation.ownership import ComponentRule
-from rpte.estimation.terms import Admission, Structure, TermSet, choose_terms, make_design
+from rpte.estimation.terms import (
+    Admission,
+    Offer,
+    Structure,
+    TermSet,
+    choose_terms,
+    make_design,
+)
 from rpte.structure.tree import Branch, Split, Tree
-from rpte.vocabulary.build import ORIGINAL, VocabularySettings, build_vocabulary
-from rpte.vocabulary.columns import Level, Value
+from rpte.vocabulary.build import ORIGINAL, PAIR, VocabularySettings, build_vocabulary
+from rpte.vocabulary.columns import RAW, Level, Value
 
 POLICIES = ("paper", "separate", "strict", "component")
 
 
 def admission(policy, paper):
     return Admission(policy, ComponentRule(6), paper)
+
+
+def offer(n_trees):
+    """All columns beside the first trees."""
+    return Offer("all", n_trees, None)
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +62,7 @@ def leaf_covers(structure, n_trees):
 def test_used_columns_and_repeated_leaves_are_left_out(case, policy, n_trees, paper):
     table, structure = case
     vocabulary = structure.vocabulary
-    terms = choose_terms(table, structure, n_trees, admission(policy, paper))
+    terms = choose_terms(table, structure, offer(n_trees), admission(policy, paper))
     assert terms.trees == structure.trees[:n_trees]
     used = set().union(*structure.used[:n_trees])
     said = leaf_covers(structure, n_trees)
@@ -97,8 +109,12 @@ def test_a_column_equal_to_a_leaf_is_said_once():
     codes = tree.apply(table.inputs)[None]
     structure = Structure(vocabulary, (tree,), codes, (frozenset(),), np.zeros((2, table.n_rows)))
     for policy in ("paper", "component"):
-        assert choose_terms(table, structure, 1, admission(policy, False)).direct.tolist() == [0]
-        assert choose_terms(table, structure, 0, admission(policy, False)).direct.tolist() == [0, 1]
+        assert choose_terms(
+            table, structure, offer(1), admission(policy, False)
+        ).direct.tolist() == [0]
+        assert choose_terms(
+            table, structure, offer(0), admission(policy, False)
+        ).direct.tolist() == [0, 1]
 
 
 def test_two_source_terms_enter_by_standardised_gradient(case):
@@ -122,7 +138,7 @@ def test_two_source_terms_enter_by_standardised_gradient(case):
         if not mates or (raw and all(vocabulary.block[i] == ORIGINAL for i in mates)):
             expected.append(j)
             taken |= sources
-    found = choose_terms(table, structure, 0, admission("strict", False))
+    found = choose_terms(table, structure, offer(0), admission("strict", False))
     assert found.direct.tolist() == sorted(expected)
     assert taken
 
@@ -140,14 +156,14 @@ def test_strict_in_the_paper_order_lets_patterns_and_pairs_go_first(case):
         ):
             owner.update(dict.fromkeys(sources, me))
             expected.append(j)
-    found = choose_terms(table, structure, 0, admission("strict", True))
+    found = choose_terms(table, structure, offer(0), admission("strict", True))
     assert found.direct.tolist() == sorted(expected)
 
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_scores_are_the_sums_that_the_design_says(case, policy):
     table, structure = case
-    terms = choose_terms(table, structure, 2, admission(policy, False))
+    terms = choose_terms(table, structure, offer(2), admission(policy, False))
     design = make_design(table, structure, terms)
     assert terms.leaf_counts == (3, 2)
     q = 5 + len(terms.direct)
@@ -173,3 +189,59 @@ def test_no_terms_score_the_intercept(case):
     found = terms.score(table.inputs, np.array([0.5, -1.0]), np.zeros((2, 0)))
     assert found.shape == (table.n_rows, 2)
     assert (found == [0.5, -1.0]).all()
+
+
+@pytest.mark.parametrize(
+    ("menu", "kinds"),
+    [
+        ("values", {"log"}),
+        ("curves", {"log", "distance", "hinge"}),
+        ("steps", {"log", "step"}),
+        ("all", {"log", "distance", "hinge", "step"}),
+    ],
+)
+def test_a_menu_offers_its_shapes_beside_the_raw_columns(menu, kinds):
+    table = random_raw(3, ["number", "category", "skewed"], 150).table()
+    vocabulary = build_vocabulary(table, VocabularySettings("shapes", 2, 400, 0.001, paper=False))
+    nothing = np.zeros((0, table.n_rows), np.int32)
+    structure = Structure(vocabulary, (), nothing, (), np.zeros((1, table.n_rows)))
+    terms = choose_terms(table, structure, Offer(menu), admission("component", False))
+    found = [vocabulary.columns[j] for j in terms.direct]
+    shapes = [c for c in found if not isinstance(c, RAW)]
+    assert {getattr(c, "formula", c.kind) for c in shapes} == kinds
+    assert [c for c in found if isinstance(c, RAW)] == [
+        c for c in vocabulary.columns if isinstance(c, RAW)
+    ]
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_fewer_pairs_are_the_first_of_the_ranking(case, policy):
+    table, structure = case
+    block = structure.vocabulary.block
+
+    def direct(n_pairs):
+        few = Offer("all", 1, n_pairs)
+        return choose_terms(table, structure, few, admission(policy, False)).direct
+
+    every = direct(None)
+    pairs = every[block[every] == PAIR]
+    gradient = standardised_gradient(table, structure, pairs, 1)
+    for most in range(len(pairs) + 2):
+        found = direct(most)
+        kept = found[block[found] == PAIR]
+        assert len(kept) == min(most, len(pairs))
+        if most:  # the policies see the same columns, so that the others do not change
+            assert (found[block[found] != PAIR] == every[block[every] != PAIR]).all()
+        dropped = np.setdiff1d(pairs, kept)
+        if len(kept) and len(dropped):
+            assert min(gradient[j] for j in kept) >= max(gradient[j] for j in dropped) - 1e-9
+
+
+def standardised_gradient(table, structure, columns, n_trees):
+    p = 1 / (1 + np.exp(-structure.scores[n_trees]))
+    weight, residual = table.weight * p * (1 - p), table.weight * (table.y - p)
+    found = {}
+    for j, z in zip(columns, structure.vocabulary.standardised(columns).T, strict=True):
+        centred = z - np.average(z, weights=weight)
+        found[j] = abs(residual @ centred) / np.sqrt(weight @ centred**2)
+    return found

@@ -14,7 +14,7 @@ CASE = mixed_case()
 
 @pytest.fixture(scope="module")
 def model():
-    return CASE.fit(RPTEClassifier(l1="4/n")).model_
+    return CASE.fit(RPTEClassifier(l1="4/n", vocabulary="hug")).model_
 
 
 @pytest.fixture

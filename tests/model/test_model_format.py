@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import fields
+from pathlib import Path
 
 import jsonschema
 import pytest
@@ -221,3 +222,12 @@ def test_small_documents_are_judged_as_the_reference_judges_them(a, rest, extra)
 
 def test_a_document_that_obeys_is_a_model():
     assert from_dict(sealed(stored("special").copy())).score(stored("special").X).shape == (300,)
+
+
+def test_the_page_on_the_file_names_the_fields_of_the_selection():
+    page = (Path(__file__).parents[2] / "docs" / "model_file.md").read_text()
+    aim, selection = SCHEMA["$defs"]["aim"], SCHEMA["$defs"]["selection"]
+    inside = selection["properties"]["frontier"]["items"]
+    names = {n for part in (aim, selection, inside) for n in part["properties"]}
+    assert {"menu", "frontier", "miu"} <= names
+    assert [name for name in sorted(names) if f"`{name}`" not in page] == []

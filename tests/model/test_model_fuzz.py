@@ -21,6 +21,14 @@ from model_files import NAMES, sealed, stored
 from rpte import ModelFileError
 from rpte.model.file import from_dict
 
+
+@pytest.fixture(scope="module", autouse=True)
+def fitted():
+    """Fit the models before any example is timed."""
+    for name in NAMES:
+        stored(name)
+
+
 QUICK = settings(
     deadline=5000, max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

@@ -16,7 +16,9 @@ COLUMNS = (
 
 @pytest.fixture(scope="module", params=[None, "healthy"])
 def classifier(request):
-    return CASE.fit(RPTEClassifier(l1=0.015, max_leaves=6, positive=request.param))
+    return CASE.fit(
+        RPTEClassifier(vocabulary="hug", l1=0.015, max_leaves=6, positive=request.param)
+    )
 
 
 def test_the_frame_has_one_row_per_active_term(classifier):

@@ -121,7 +121,7 @@ def other_penalty(d):
 
 
 def other_penalty_everywhere(d):
-    d["training"]["objective"]["l1"] = d["training"]["selection"]["l1"] = 0.5
+    d["training"]["objective"]["l1"] = d["training"]["selection"]["chosen"]["l1"] = 0.5
 
 
 def other_share(d):
@@ -232,8 +232,10 @@ def a_scale(d):
 
 
 def a_threshold(d):
-    test = next(t for t in splits(d) if "at_most" in t and t["column"]["kind"] == "value")
-    test["at_most"] += 2.5
+    """Move the last of a number's thresholds, which leaves every leaf possible."""
+    tests = [t for t in splits(d) if "at_most" in t and t["column"]["kind"] == "value"]
+    number = tests[0]["column"]
+    max((t for t in tests if t["column"] == number), key=lambda t: t["at_most"])["at_most"] += 2.5
 
 
 def a_missing_side(d):
@@ -242,7 +244,9 @@ def a_missing_side(d):
 
 
 def an_unmet_missing_side(d):
-    test = next(t for t in splits(d) if t["column"] == {"kind": "value", "source": "age"})
+    complete = {v["name"] for v in d["schema"]["variables"] if not v["has_missing"]}
+    values = [t for t in splits(d) if t["column"]["kind"] == "value"]
+    test = next(t for t in values if t["column"]["source"] in complete)
     test["missing_holds"] = not test["missing_holds"]
 
 
@@ -267,7 +271,7 @@ def a_pattern(d):
 
 
 def an_operation(d):
-    column = next(c for c in columns(d) if c["kind"] == "pair")
+    column = next(t["column"] for t in direct(d) if t["column"]["kind"] == "pair")
     column["operation"] = "sum" if column["operation"] != "sum" else "product"
 
 
@@ -368,7 +372,7 @@ WITH_TABLE = [
     ("boosted", a_threshold, {SUPPORT}),
     ("special", a_missing_side, {SUPPORT}),
     ("array", a_missing_side, {SUPPORT}),
-    ("special", an_unmet_missing_side, {UNMET}),
+    ("monotone", an_unmet_missing_side, {UNMET}),
     ("limited", an_unmet_missing_side, {UNMET}),
     ("boosted", an_unmet_missing_side, {UNMET}),
     ("mixed", a_level_set, {SUPPORT}),

@@ -62,6 +62,28 @@ def test_score_is_base_plus_steps_of_newton_values():
     np.testing.assert_array_equal(score, result.score)
 
 
+def test_trees_set_out_from_a_given_score():
+    """What the start explains already, no tree explains again."""
+    columns, y, w = random_table(5, 200)
+    plain = discover_trees(columns, y, w, Stage2Settings(max_trees=1))
+    base = np.full(len(y), plain.base)
+    same = discover_trees(columns, y, w, Stage2Settings(max_trees=1), None, base)
+    assert same_tree(same.trees[0], plain.trees[0])
+    rng = np.random.default_rng(0)
+    start = rng.normal(size=len(y))
+    found = discover_trees(columns, y, w, Stage2Settings(max_trees=1), None, start)
+    (r,) = found.rounds
+    p = 1 / (1 + np.exp(-start))
+    leaf = r.tree.apply(columns.codes)
+    for k, value in enumerate(r.leaf_values):
+        at = leaf == k
+        expected = (w * (y - p))[at].sum() / ((w * p * (1 - p))[at].sum() + 1.0)
+        assert value == pytest.approx(expected, rel=1e-9)
+    np.testing.assert_array_equal(found.score, start + r.step * r.leaf_values[leaf])
+    certain = np.where(y == 1, 30.0, -30.0)
+    assert discover_trees(columns, y, w, Stage2Settings(), None, certain).trees == ()
+
+
 def test_the_line_search_halves_a_step_that_is_too_long():
     columns, y, w = random_table(5, 200)
     result = discover_trees(columns, y, w, Stage2Settings(learning_rate=40.0))

@@ -207,7 +207,9 @@ CODES = {"score": [-9, -8, -7]}
     "changes",
     [
         {}, {"l1": "4/n"}, {"l1": "4/n", "vocabulary": "original"},
-        {"l1": "4/n", "ownership": "strict"}, {"l1": "4/n", "lookahead": True},
+        {"l1": "4/n", "ownership": "strict", "vocabulary": "original", "max_trees": 0},
+        {"l1": "4/n", "ownership": "strict"},
+        {"l1": "4/n", "lookahead": True}, {"l1": "4/n", "vocabulary": "hug"},
         {"l1": "4/n", "criterion": "label", "conventions": "paper", "ownership": "paper"},
     ],
 )  # fmt: skip

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.estimation.design import Design
-from rpte.estimation.path import path
+from rpte.estimation.path import Walk
 from rpte.estimation.solver import Fit, solve
 
 Floats = NDArray[np.float64]
@@ -129,8 +129,8 @@ def _worst(design: Design, order: Order, coefficients: Floats) -> list[tuple[int
     return found
 
 
-def path_in_order(design: Design, order: Order, l1s: Floats, l1_ratio: float) -> list[Fit]:
-    """Return one fit per lambda, in order; the plain path where no leaves need one."""
+def walk_in_order(design: Design, order: Order, l1_ratio: float) -> Callable[[float], Fit]:
+    """Return what fits one lambda after the other; roughly where no leaves need an order."""
     if not any(order):
-        return path(design, l1s, l1_ratio)
-    return [solve_in_order(design, order, float(l1), l1_ratio)[0] for l1 in l1s]
+        return Walk(design, l1_ratio, rough=True).to
+    return lambda l1: solve_in_order(design, order, l1, l1_ratio)[0]

@@ -20,7 +20,7 @@ from rpte.estimation.solver import (
     target_residual,
 )
 
-__all__ = ["lambda_grid", "path"]
+__all__ = ["Walk", "lambda_grid", "path"]
 
 Vector = NDArray[np.float64]
 
@@ -36,34 +36,42 @@ def lambda_grid(
     return np.asarray(top * np.geomspace(1.0, ratio, length))
 
 
-def path(design: Design, l1s: Iterable[float], l1_ratio: float = 1.0) -> list[Fit]:
-    """One fit per lambda of `l1s`, each started from the one before.
+class Walk:
+    """A walk down the lambdas of one design, each fit started from the one before.
+
+    The strong rule (Tibshirani and others, 2012) only chooses the first working set; every fit is
+    checked against the optimality conditions of all terms.
 
     Parameters
     ----------
     design : Design
-    l1s : iterable of float
-        Lambdas, best in descending order.
     l1_ratio : float
         Share of the penalty that is L1.
-
-    Returns
-    -------
-    list of Fit
-        In the order of `l1s`. The strong rule (Tibshirani and others, 2012) only chooses the first
-        working set; every fit is checked against the optimality conditions of all terms.
+    rough : bool
+        Stop each fit at a hundredth of lambda: enough to compare penalties on held-out rows.
     """
-    top = lambda_max(design, l1_ratio)
-    fits: list[Fit] = []
-    before = top
-    with one_blas_thread():
-        engine = ProxNewton(design, null_intercept(design), np.zeros(design.n_terms))
-        for l1 in l1s:
-            check_penalty(l1, l1_ratio)
-            penalty = Penalty.of(design, l1, l1_ratio)
+
+    def __init__(self, design: Design, l1_ratio: float = 1.0, rough: bool = False) -> None:
+        self.l1_ratio, self.rough = l1_ratio, rough
+        self.top = self._before = lambda_max(design, l1_ratio)
+        self._engine = ProxNewton(design, null_intercept(design), np.zeros(design.n_terms))
+
+    def to(self, l1: float) -> Fit:
+        """Go on to a lambda, best a smaller one than before."""
+        check_penalty(l1, self.l1_ratio)
+        engine, design = self._engine, self._engine.design
+        with one_blas_thread():
+            penalty = Penalty.of(design, l1, self.l1_ratio)
             _, gradient = engine.gradient()
-            strong = design.pull(gradient) >= (2 * l1 - before) * l1_ratio * design.penalty
-            outcome = engine.run(penalty, strong, target_residual(l1, top))
-            fits.append(fit_of(engine, penalty, outcome, l1, l1_ratio, top))
-            before = l1
-    return fits
+            least = (2 * l1 - self._before) * self.l1_ratio
+            strong = design.pull(gradient) >= least * design.penalty
+            target = target_residual(l1, self.top, self.rough)
+            outcome = engine.run(penalty, strong, target)
+        self._before = l1
+        return fit_of(engine, penalty, outcome, l1, self.l1_ratio, self.top, 0, self.rough)
+
+
+def path(design: Design, l1s: Iterable[float], l1_ratio: float = 1.0) -> list[Fit]:
+    """One fit per lambda of `l1s`, in their order, which is best descending; see `Walk`."""
+    walk = Walk(design, l1_ratio)
+    return [walk.to(float(l1)) for l1 in l1s]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,12 +11,46 @@ from numpy.typing import NDArray
 from rpte.estimation.design import Design
 from rpte.estimation.ownership import ComponentRule, Ownership, admit
 from rpte.limits import FREE, Permissions
-from rpte.structure.tree import Tree
+from rpte.structure.tree import Tree, path_conditions
 from rpte.table.inputs import Inputs
+from rpte.table.schema import Schema
 from rpte.table.table import Table
-from rpte.vocabulary.build import ORIGINAL, Vocabulary
+from rpte.vocabulary.build import ORIGINAL, PAIR, Vocabulary
+from rpte.vocabulary.columns import Column, Hinge, Interval, Scale, Step
 
 Floats = NDArray[np.float64]
+Menu = Literal["values", "levels", "curves", "steps", "all"]
+MENUS: tuple[Menu, ...] = ("values", "levels", "curves", "steps")
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What Stage 3 is offered of a structure.
+
+    Parameters
+    ----------
+    menu : {"values", "levels", "curves", "steps", "all"}
+        Which shapes of single numbers: none but logs; also the single values of numbers that have
+        few; hinges and distances; steps; or all.
+    n_trees : int
+        The first so many trees.
+    n_pairs : int or None
+        At most so many pairs; None for all.
+    """
+
+    menu: Menu = "all"
+    n_trees: int = 0
+    n_pairs: int | None = 0
+
+    def holds(self, column: Column) -> bool:
+        """Tell whether the menu holds a column."""
+        if isinstance(column, Scale) and column.formula == "log":
+            return True
+        if isinstance(column, (Hinge, Scale)):
+            return self.menu in ("curves", "all")
+        if isinstance(column, Interval):
+            return self.menu in ("levels", "all")
+        return not isinstance(column, Step) or self.menu in ("steps", "all")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +97,12 @@ class TermSet:
     def leaf_counts(self) -> tuple[int, ...]:
         """Leaves per tree."""
         return tuple(tree.n_leaves for tree in self.trees)
+
+    def conditions(self, schema: Schema) -> NDArray[np.int64]:
+        """Return how many conditions a person reads for each term, shape (q,)."""
+        leaves = [path_conditions(path, schema) for tree in self.trees for path in tree.paths()]
+        direct = [self.vocabulary.columns[j].conditions(schema) for j in self.direct]
+        return np.array([*leaves, *direct], np.int64)
 
     def score(self, inputs: Inputs, intercept: Floats, coefficients: Floats) -> Floats:
         """Return the scores of new rows under several fits at once.
@@ -113,13 +154,14 @@ class Admission:
         return self.rule.limits
 
 
-def choose_terms(table: Table, structure: Structure, n_trees: int, admission: Admission) -> TermSet:
-    """Admit the direct terms that the policy allows beside the first `n_trees` trees.
+def choose_terms(table: Table, structure: Structure, offer: Offer, admission: Admission) -> TermSet:
+    """Admit the direct terms of an offer that the policy allows beside its trees.
 
     Under "component" a column that a tree splits on may also be a direct term: both are in the same
     component. Elsewhere a used column is used up (Algorithm 1, line 20). A direct term that equals
     a leaf, or all rows but a leaf, would say the same twice and is left out.
     """
+    n_trees = min(offer.n_trees, len(structure.trees))
     vocabulary, trees = structure.vocabulary, structure.trees[:n_trees]
     free_to_repeat = admission.policy == "component"
     used = frozenset() if free_to_repeat else frozenset().union(*structure.used[:n_trees])
@@ -128,7 +170,10 @@ def choose_terms(table: Table, structure: Structure, n_trees: int, admission: Ad
         [
             j
             for j in range(len(vocabulary))
-            if j not in used and not _repeats_leaf(vocabulary, j, said)
+            if j not in used
+            and offer.holds(vocabulary.columns[j])
+            and (offer.n_pairs != 0 or vocabulary.block[j] != PAIR)
+            and not _repeats_leaf(vocabulary, j, said)
         ],
         np.intp,
     )
@@ -145,7 +190,22 @@ def choose_terms(table: Table, structure: Structure, n_trees: int, admission: Ad
         ranking,
         admission.rule,
     )
-    return TermSet(vocabulary, trees, left[chosen])
+    return TermSet(vocabulary, trees, _with_few_pairs(vocabulary, left, ranking, chosen, offer))
+
+
+def _with_few_pairs(
+    vocabulary: Vocabulary,
+    left: NDArray[np.intp],
+    ranking: NDArray[np.intp],
+    chosen: NDArray[np.intp],
+    offer: Offer,
+) -> NDArray[np.intp]:
+    """Return the admitted columns, of the pairs only the first in the ranking."""
+    if offer.n_pairs is None:
+        return left[chosen]
+    admitted = set(chosen.tolist())
+    pairs = [j for j in ranking if j in admitted and vocabulary.block[left[j]] == PAIR]
+    return left[sorted(admitted.difference(pairs[offer.n_pairs :]))]
 
 
 def _leaf_indicators(leaf_codes: NDArray[np.int32]) -> set[bytes]:

@@ -147,7 +147,7 @@ SETTINGS: Schema = {
     "settings": record(
         ownership=one_of("component", "strict", "separate", "paper"),
         max_component_sources={"type": "integer", "minimum": 1},
-        vocabulary=one_of("hug", "frequent", "original"),
+        vocabulary=one_of("shapes", "hug", "frequent", "original"),
         pattern_order=one_of(1, 2),
         budget=WHOLE,
         min_gain=AMOUNT,
@@ -161,13 +161,22 @@ SETTINGS: Schema = {
         lookahead=FLAG,
         reassign=FLAG,
         l1={"oneOf": [one_of("cv", "4/n"), POSITIVE]},
-        l1_ratio={"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+        l1_ratio=or_null({"type": "number", "exclusiveMinimum": 0, "maximum": 1}),
+        audit_price=AMOUNT,
+        max_inspection_units=or_null(WHOLE),
         conventions=one_of("ours", "paper"),
         profile=one_of("safe", "full", "none"),
         limits=ref("limits"),
     ),
 }
 
+AIM: Schema = {
+    "menu": one_of("values", "levels", "curves", "steps", "all"),
+    "n_trees": WHOLE,
+    "n_pairs": or_null(WHOLE),
+    "l1_ratio": SHARE,
+    "l1": POSITIVE,
+}
 TRAINING: Schema = {
     "objective": record(
         l1=POSITIVE,
@@ -179,17 +188,14 @@ TRAINING: Schema = {
         terms_offered=WHOLE,
         converged=FLAG,
     ),
+    "aim": record(**AIM),
     "selection": record(
-        n_trees=WHOLE,
-        l1=POSITIVE,
-        points=listed(
-            record(
-                n_trees=WHOLE,
-                l1=POSITIVE,
-                deviance=AMOUNT,
-                error=AMOUNT,
-                folds=listed(AMOUNT),
-            )
+        chosen=ref("aim"),
+        price=AMOUNT,
+        compared=WHOLE,
+        null_deviance=or_null(AMOUNT),
+        frontier=listed(
+            record(**AIM, miu=WHOLE, deviance=AMOUNT, error=AMOUNT, components=WHOLE),
         ),
     ),
     "round": record(

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte import __version__
-from rpte.model.parts import Component, DirectTerm, TreeTerms, path_conditions, path_text
+from rpte.model.parts import Component, DirectTerm, TreeTerms, path_text
+from rpte.structure.tree import path_conditions
 from rpte.table.inputs import Inputs, read_inputs
 from rpte.table.schema import Schema
 

@@ -215,11 +215,6 @@ class Component:
         return component
 
 
-def path_conditions(path: tuple[Condition, ...], schema: Schema) -> int:
-    """Count the conditions on the way to a leaf, as they stand."""
-    return sum(condition.count(schema) for condition in path)
-
-
 def path_text(path: tuple[Condition, ...], schema: Schema) -> str:
     """Say the conditions on the way to a leaf."""
     return " and ".join(condition.text(schema) for condition in path)

@@ -178,12 +178,15 @@ def recorded_objective(model: Model) -> Check:
 
 def _penalty_faults(model: Model, objective: Mapping[str, Any]) -> Iterator[str]:
     asked, found = model.settings["l1"], objective["l1"]
-    chosen = model.training["selection"]["l1"]
+    aim = model.training["selection"]["chosen"]
+    chosen = aim["l1"]
     wanted = {"cv": chosen, "4/n": 4.0 / model.training["rows"]}.get(asked, asked)
     if found != chosen or not np.isclose(found, wanted, rtol=1e-12, atol=0.0):
         yield f"lambda {found:g} was solved, {chosen:g} chosen, {asked} asked for"
-    if objective["l1_ratio"] != model.settings["l1_ratio"]:
-        yield f"L1 share {objective['l1_ratio']:g} solved, {model.settings['l1_ratio']:g} asked for"
+    share = model.settings["l1_ratio"]
+    wanted = aim["l1_ratio"] if share is None and asked == "cv" else share or 1.0
+    if not objective["l1_ratio"] == aim["l1_ratio"] == wanted:
+        yield f"L1 share {objective['l1_ratio']:g} solved, {wanted:g} chosen or asked for"
 
 
 def _factor_faults(model: Model) -> Iterator[str]:

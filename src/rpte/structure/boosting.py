@@ -102,6 +102,7 @@ def discover_trees(
     weight: Floats,
     settings: Stage2Settings,
     pool: ThreadPoolExecutor | None = None,
+    start: Floats | None = None,
 ) -> Stage2:
     """Run Stage 2.
 
@@ -112,11 +113,12 @@ def discover_trees(
     weight : (n,) case weights
     settings : the bounds of Algorithm 1
     pool : threads that share out the columns, or None; the result does not depend on it
+    start : (n,) score that the trees set out from; the log odds F_0 of the base rate if None
     """
     target = np.asarray(y, dtype=np.float64)
     weight = np.asarray(weight, dtype=np.float64)
-    base = _base_score(target, weight)
-    score = np.full(len(target), base)
+    base = base_score(target, weight)
+    score = np.full(len(target), base) if start is None else start
     available = {s for sources in columns.sources for s in sources}
     rounds: list[Round] = []
     stopped = "every round was used"
@@ -138,7 +140,8 @@ def discover_trees(
     return Stage2(trees, tuple(rounds), score, base, stopped)
 
 
-def _base_score(y: Floats, weight: Floats) -> float:
+def base_score(y: Floats, weight: Floats) -> float:
+    """Return F_0, the log odds of the base rate."""
     mean = float(np.clip((weight * y).sum() / weight.sum(), _LEAST_MEAN, 1 - _LEAST_MEAN))
     return float(np.log(mean / (1 - mean)))
 

@@ -15,7 +15,17 @@ from rpte.structure.tree import Branch, Split, Tree
 from rpte.table.decimals import shortest_between
 from rpte.table.table import Table
 from rpte.vocabulary.build import Vocabulary
-from rpte.vocabulary.columns import Column, Interval, Level, Missing, Pair, Value
+from rpte.vocabulary.columns import (
+    Column,
+    Hinge,
+    Interval,
+    Level,
+    Missing,
+    Pair,
+    Scale,
+    Step,
+    Value,
+)
 
 Floats = NDArray[np.float64]
 
@@ -165,6 +175,8 @@ def _our_columns(table: Table, vocabulary: Vocabulary) -> list[CodedColumn]:
     out: list[CodedColumn] = []
     done: set[str] = set()
     for j, column in enumerate(vocabulary.columns):
+        if isinstance(column, (Hinge, Scale, Step)):
+            continue  # thresholds on the value say the same
         if isinstance(column, (Level, Missing)) and vocabulary.block[j] == 0:
             name = column.source
             if table.schema[name].kind == "number":

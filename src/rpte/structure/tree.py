@@ -241,3 +241,8 @@ def _node_from_dict(record: Mapping[str, Any]) -> Branch | int:
         return int(record["leaf"])
     split = Split.from_dict(record["if"])
     return Branch(split, _node_from_dict(record["yes"]), _node_from_dict(record["no"]))
+
+
+def path_conditions(path: tuple[Condition, ...], schema: Schema) -> int:
+    """Count the conditions on the way to a leaf, as they stand."""
+    return sum(condition.count(schema) for condition in path)

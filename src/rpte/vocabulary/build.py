@@ -20,13 +20,14 @@ from rpte.vocabulary.items import make_items
 from rpte.vocabulary.mining import item_book
 from rpte.vocabulary.pairs import mine_pairs
 from rpte.vocabulary.redundancy import keep_distinct, keep_independent
-from rpte.vocabulary.screening import SAMPLE_ROWS, promising, sample
+from rpte.vocabulary.screening import SAMPLE_ROWS, promising, sample, strongest
+from rpte.vocabulary.shapes import shape_columns
 
 Floats = NDArray[np.float64]
-Miner = Literal["hug", "frequent", "original"]
+Miner = Literal["shapes", "hug", "frequent", "original"]
 Middle = Literal["zero", "mean", "median"]
 
-ORIGINAL, PATTERN, PAIR = 0, 1, 2
+ORIGINAL, PATTERN, PAIR = 0, 1, 2  # shapes are in the budget of patterns, products in that of pairs
 ORIGINAL_SCORE_BINS = 16
 ALL_RIVALS = 1000  # with more columns than this, only sources compete with what is made of them
 
@@ -37,15 +38,17 @@ class VocabularySettings:
 
     Parameters
     ----------
-    miner : {"hug", "frequent", "original"}
+    miner : {"shapes", "hug", "frequent", "original"}
     pattern_order : {1, 2}
         L: items per pattern; pairs are made only for 2.
     budget : int
-        K: at most so many patterns, and at most so many pairs.
+        K: at most so many patterns (or shapes), and at most so many pairs.
     min_gain : float
         G: gain in nats that a pattern must exceed.
     paper : bool
         Follow the published configuration where it is arbitrary.
+    least : float
+        Weight on either side of a shape's knot.
     lookahead : bool
         Stage 2 will look ahead, and needs pairs of its own.
     limits : Permissions
@@ -57,6 +60,7 @@ class VocabularySettings:
     budget: int
     min_gain: float
     paper: bool
+    least: float = 5.0
     lookahead: bool = False
     limits: Permissions = FREE
 
@@ -73,9 +77,9 @@ class Vocabulary:
     Parameters
     ----------
     columns : tuple of Column
-        Raw variables, then patterns, then pairs; each block in its ranking.
+        Raw variables, then patterns or shapes, then pairs; each block in its ranking.
     block : (V,)
-        0 raw variable, 1 pattern, 2 pair.
+        0 raw variable, 1 pattern or shape, 2 pair.
     values : (n, V) Fortran order
         Training values, NaN where missing.
     centre, scale : (V,)
@@ -112,6 +116,21 @@ class Vocabulary:
             self.scale[which],
         )
 
+    def with_pairs(self, table: Table, pairs: tuple[Column, ...]) -> Vocabulary:
+        """Return the vocabulary with some more columns of two sources, those that repeat left out.
+
+        `table` is the one that this vocabulary was evaluated on.
+        """
+        more = evaluate_columns(table, (), (), pairs, paper=False)
+        both = Vocabulary(
+            (*self.columns, *more.columns),
+            np.concatenate([self.block, more.block]),
+            np.asfortranarray(np.hstack([self.values, more.values])),
+            np.concatenate([self.centre, more.centre]),
+            np.concatenate([self.scale, more.scale]),
+        )
+        return both.keep(keep_distinct(both.values, _indicators(both)))
+
 
 def build_vocabulary(
     table: Table, settings: VocabularySettings, pool: ThreadPoolExecutor | None = None
@@ -121,7 +140,10 @@ def build_vocabulary(
     originals = original_columns(table, settings.paper, limits)
     patterns: tuple[Column, ...] = ()
     pairs: tuple[Column, ...] = ()
-    if settings.miner != "original":
+    if settings.miner == "shapes":
+        shapes = shape_columns(table, promising(table, limits), settings.least, limits)
+        patterns = strongest(sample(table), shapes, settings.budget)
+    elif settings.miner != "original":
         among = promising(table, limits)
         book = item_book(table, make_items(table, not settings.paper, among), limits)
         order, budget = settings.pattern_order, settings.budget
@@ -134,7 +156,8 @@ def build_vocabulary(
     vocabulary = evaluate_columns(table, originals, patterns, pairs, settings.paper)
     if settings.paper:
         vocabulary = _cap_originals(table, vocabulary, settings.budget)
-    return _without_redundancy(table, vocabulary)
+    vocabulary = vocabulary.keep(keep_distinct(vocabulary.values, _indicators(vocabulary)))
+    return vocabulary if settings.miner == "shapes" else _independent(table, vocabulary)
 
 
 def original_columns(table: Table, paper: bool, limits: Permissions = FREE) -> tuple[Column, ...]:
@@ -215,9 +238,8 @@ def _coarse_gain(table: Table, vocabulary: Vocabulary, j: int) -> float:
     return column.gain(np.unique(column.quantiles(fractions)))
 
 
-def _without_redundancy(table: Table, vocabulary: Vocabulary) -> Vocabulary:
-    binary = np.array([_is_indicator(vocabulary, j) for j in range(len(vocabulary))], bool)
-    vocabulary = vocabulary.keep(keep_distinct(vocabulary.values, binary))
+def _independent(table: Table, vocabulary: Vocabulary) -> Vocabulary:
+    """Drop the patterns and pairs that another column nearly repeats."""
     rivals = _rivals(vocabulary)
     rows = min(table.n_rows, SAMPLE_ROWS)
     filled = vocabulary.standardised(rivals, rows)
@@ -236,7 +258,7 @@ def _rivals(vocabulary: Vocabulary) -> NDArray[np.intp]:
     return np.flatnonzero(related)
 
 
-def _is_indicator(vocabulary: Vocabulary, j: int) -> bool:
-    """Tell whether a column holds only 0 and 1, so that a complement can repeat it."""
-    x = vocabulary.values[:, j]
-    return vocabulary.columns[j].binary or bool(((x == 0) | (x == 1)).all())
+def _indicators(vocabulary: Vocabulary) -> NDArray[np.bool_]:
+    """Tell which columns hold only 0 and 1, so that a complement can repeat them."""
+    pairs = zip(vocabulary.columns, vocabulary.values.T, strict=True)
+    return np.array([c.binary or bool(((x == 0) | (x == 1)).all()) for c, x in pairs], bool)

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from rpte.audit.counting import is_active
 from rpte.audit.terms import NOT_CONSULTED, Terms, direct_terms_consulted
 from rpte.model.model import Model
-from rpte.model.parts import DirectTerm, TreeTerms, path_conditions
+from rpte.model.parts import DirectTerm, TreeTerms
+from rpte.structure.tree import path_conditions
 from rpte.table.inputs import Inputs
 
 Ints = NDArray[np.int64]

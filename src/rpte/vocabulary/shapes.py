@@ -1,0 +1,116 @@
+"""Shapes of single numbers: steps, codes, hinges and scales that a slope alone cannot say.
+
+Knots and centres are weighted quantiles, as short decimals; the label decides only which shapes
+stay when there are more than the budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.limits import Permissions
+from rpte.table.decimals import short_centre, shortest_between
+from rpte.table.table import Table
+from rpte.vocabulary.columns import Column, Hinge, Interval, Scale, Step
+from rpte.vocabulary.gain import SortedColumn
+
+Floats = NDArray[np.float64]
+
+KNOTS, MORE_KNOTS = 6, 12  # the latter from so much weight on:
+MUCH = 2_000.0
+FEWEST_FOR_CURVES = 4  # distinct values; with fewer, steps say it all
+FEWEST_FOR_LOG = 6
+MOST_CODES = 6  # distinct whole numbers
+SKEWED = 1.0
+
+
+def shape_columns(
+    table: Table, among: Container[str], least: float, limits: Permissions
+) -> tuple[Column, ...]:
+    """Return the shapes of every number in `among`: log, distance, hinges, codes, steps.
+
+    Parameters
+    ----------
+    table : Table
+    among : names
+    least : float
+        Weight that must lie on either side of a knot.
+    limits : Permissions
+    """
+    found: list[Column] = []
+    for position in table.schema.canonical():
+        variable = table.schema.variables[position]
+        if variable.kind == "number" and variable.name in among:
+            x = table.inputs.columns[position]
+            found += _shapes(variable.name, SortedColumn(x, table.y, table.weight), least)
+    return tuple(column for column in found if limits.admits(column))
+
+
+def _shapes(name: str, column: SortedColumn, least: float) -> list[Column]:
+    values, first = np.unique(column.values, return_index=True)
+    if len(values) < 3:
+        return []
+    below = np.append(column.weight[first[1:]], column.total)  # weight up to each value
+    knots = _knots(values, below, least)
+    weight = np.diff(below, prepend=0.0)
+    steps: list[Column] = [*_codes(name, values, weight, least)]
+    steps += [Step(name, knot) for knot in knots]
+    if len(values) < FEWEST_FOR_CURVES:
+        return steps
+    hinges = [Hinge(name, knot, side) for knot in knots for side in ("above", "below")]
+    return [*_scales(name, values, weight), *hinges, *steps]
+
+
+def _knots(values: Floats, below: Floats, least: float) -> list[float]:
+    """Return short decimals between neighbouring values, near the inner quantiles."""
+    most = KNOTS if below[-1] < MUCH else MORE_KNOTS
+    if len(values) > most + 2:
+        wanted = below[-1] * np.arange(1, most + 1) / (most + 1)
+        gaps = np.unique(np.searchsorted(below, wanted * (1 - 1e-12)))
+    else:
+        gaps = np.arange(len(values) - 1)
+    gaps = gaps[(gaps < len(values) - 1)]
+    inside = (below[gaps] >= least) & (below[-1] - below[gaps] >= least)
+    return [shortest_between(float(values[g]), float(values[g + 1])) for g in gaps[inside]]
+
+
+def _codes(name: str, values: Floats, weight: Floats, least: float) -> list[Interval]:
+    """Return each value of a whole number that has few: it may be a code and not an amount."""
+    if len(values) > MOST_CODES or (values != np.round(values)).any():
+        return []
+    return [
+        Interval(name, float(value), float(value) + 1.0)
+        for value, held in zip(values, weight, strict=True)
+        if held >= least
+    ]
+
+
+def _scales(name: str, values: Floats, weight: Floats) -> list[Column]:
+    """Return the log of a skewed number that is never negative, and the distance from its middle.
+
+    Zeros count as a number just below the smallest positive one.
+    """
+    spread, _ = _spread_and_skew(values, weight)
+    middle = values[np.searchsorted(np.cumsum(weight), weight.sum() / 2)]
+    found: list[Column] = [Scale(name, "distance", (short_centre(float(middle), spread),))]
+    if values[0] >= 0 and len(values) >= FEWEST_FOR_LOG:
+        smallest = float(values[values > 0][0])
+        low = shortest_between(smallest / 2, smallest)
+        _, skew = _spread_and_skew(values, weight)
+        _, left = _spread_and_skew(np.log(np.maximum(values, low)), weight)
+        if skew > SKEWED and abs(left) < skew:
+            found.insert(0, Scale(name, "log", (low,)))
+    return found
+
+
+def _spread_and_skew(values: Floats, weight: Floats) -> tuple[float, float]:
+    """Return the weighted standard deviation and skewness."""
+    biggest = float(np.abs(values).max()) or 1.0  # keeps powers of values near 1e300 finite
+    centred = values / biggest - np.average(values / biggest, weights=weight)
+    spread = float(np.sqrt(np.average(centred**2, weights=weight)))
+    if spread == 0.0:
+        return 0.0, 0.0
+    return spread * biggest, float(np.average((centred / spread) ** 3, weights=weight))

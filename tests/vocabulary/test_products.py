@@ -1,0 +1,276 @@
+"""Products of two variables for what the single variables leave unexplained."""
+
+from functools import cache
+from itertools import combinations, pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.linear_model import LinearRegression, LogisticRegression
+
+import rpte.vocabulary.products as module
+from raw_tables import Raw, raws
+from rpte.limits import FREE, Limits, permissions
+from rpte.vocabulary.build import PAIR, VocabularySettings, build_vocabulary
+from rpte.vocabulary.columns import Hinge, Level, Pair, Pattern, Step, Value
+from rpte.vocabulary.products import _Slopes, find_products
+
+
+def vocabulary_of(table, limits=FREE):
+    return build_vocabulary(
+        table, VocabularySettings("shapes", 2, 400, 0.001, False, limits=limits)
+    )
+
+
+def main_effects(table, vocabulary):
+    """Return the score of a penalised fit of all one-source columns, and their use."""
+    z = vocabulary.standardised(np.arange(len(vocabulary)))
+    fit = LogisticRegression(C=1.0, max_iter=200).fit(z, table.y, table.weight)
+    return fit.decision_function(z), np.abs(fit.coef_[0]) * z.std(axis=0)
+
+
+def found_in(table, most=10, limits=FREE):
+    vocabulary = vocabulary_of(table, limits)
+    score, use = main_effects(table, vocabulary)
+    return find_products(table, vocabulary, use, score, most, limits)
+
+
+@cache
+def planted(kind, n=2000, seed=0):
+    """Return a table whose label has main effects of a, b, g and one product."""
+    rng = np.random.default_rng(seed)
+    columns = {name: rng.normal(size=n).round(2) for name in "abcd"}
+    columns["flag"] = rng.integers(0, 2, n).astype(float)
+    columns["g"] = rng.choice(np.array(["u", "v", "w"], object), n)
+    columns["h"] = rng.choice(np.array(["u", "v", "w"], object), n)
+    a, b, u = columns["a"], columns["b"], (columns["g"] == "u") + 0.0
+    product = {
+        "hinges": np.maximum(a, 0) * np.maximum(b - 0.4, 0),
+        "level": np.maximum(a, 0) * u,
+        "levels": 1.0 * u * (columns["h"] == "w"),
+        "steps": 1.0 * (a > 0.2) * (b > -0.1),
+        "flag": columns["flag"] * np.maximum(-b, 0),
+    }[kind]
+    score = 0.5 * a - 0.4 * b + 0.5 * u + 1.5 * (product - product.mean()) / product.std()
+    y = (rng.random(n) < 1 / (1 + np.exp(-score))).astype(float)
+    return Raw(columns, y, np.ones(n)).table()
+
+
+@pytest.mark.parametrize(
+    ("kind", "sources"),
+    [
+        ("hinges", {"a", "b"}),
+        ("level", {"a", "g"}),
+        ("levels", {"g", "h"}),
+        ("steps", {"a", "b"}),
+        ("flag", {"b", "flag"}),
+    ],
+)
+def test_a_planted_product_comes_first(kind, sources):
+    found = found_in(planted(kind))
+    assert len(found) == 10
+    assert set(found[0].sources) == sources
+    first = {set(column.sources) == sources for column in found[:3]}
+    assert first == {True}
+
+
+def test_the_shape_of_the_planted_product_is_found():
+    hinges = found_in(planted("hinges"))[0]
+    assert isinstance(hinges, Pair)
+    assert {hinges.left.source, hinges.right.source} == {"a", "b"}
+    assert all(isinstance(p, (Hinge, Step)) for p in (hinges.left, hinges.right))
+    levels = found_in(planted("levels"))[0]
+    assert levels == Pattern(Level("g", ("u",)), Level("h", ("w",)))
+    level = found_in(planted("level"))[0]
+    assert Level("g", ("u",)) in (level.left, level.right)
+
+
+def test_the_product_is_not_found_when_the_score_has_it():
+    """What is looked for is what the score leaves, not what goes with the label."""
+    table = planted("levels")
+    vocabulary = vocabulary_of(table)
+    z = vocabulary.standardised(np.arange(len(vocabulary)))
+    both = Pattern(Level("g", ("u",)), Level("h", ("w",)))
+    told = np.column_stack([z, both.evaluate(table.inputs)])
+    score = LogisticRegression(C=1e4, max_iter=2000).fit(told, table.y).decision_function(told)
+    found = find_products(table, vocabulary, np.ones(len(vocabulary)), score, 60, FREE)
+    assert both not in found
+
+
+def own_gradient(a, b, residual, curvature):
+    return _Slopes(residual, curvature, np.ones(1)).beside(a * b, a, b)
+
+
+def projected(a, b, residual, curvature):
+    """Regress the product on its parts by weighted least squares; return the rest's gradient."""
+    beside, product = np.column_stack([a, b]), a * b
+    line = LinearRegression().fit(beside, product, sample_weight=curvature)
+    rest = product - line.predict(beside)
+    return abs(residual @ rest) / np.sqrt(curvature @ rest**2)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 9_999), st.integers(8, 200), st.booleans(), st.booleans())
+def test_the_own_gradient_is_that_of_least_squares(seed, n, step_a, step_b):
+    rng = np.random.default_rng(seed)
+    a = (rng.random(n) < 0.5) + 0.0 if step_a else np.maximum(rng.normal(size=n), 0)
+    b = (rng.random(n) < 0.5) + 0.0 if step_b else np.maximum(rng.normal(size=n) + 0.3, 0)
+    residual, curvature = rng.normal(size=n), rng.uniform(0.05, 1.0, n)
+    beside = np.column_stack([np.ones(n), a, b, a * b])
+    if np.linalg.matrix_rank(beside) < 4:
+        assert own_gradient(a, b, residual, curvature) == 0.0
+    else:
+        expected = projected(a, b, residual, curvature)
+        assert own_gradient(a, b, residual, curvature) == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_product_that_its_parts_say_already_has_no_gradient():
+    rng = np.random.default_rng(0)
+    a = (rng.random(100) < 0.5) + 0.0
+    residual, curvature = rng.normal(size=100), np.full(100, 0.25)
+    for b in (a, 1.0 - a, np.where(a == 1, 2.0, 0.0), np.ones(100)):
+        assert own_gradient(a, b, residual, curvature) == 0.0
+    b = (rng.random(100) < 0.5) + 0.0
+    before = own_gradient(a, b, residual, curvature)
+    shifted = residual + curvature * (3 * a - 2 * b + 1)  # main effects do not count
+    assert before > 0
+    assert own_gradient(a, b, shifted, curvature) == pytest.approx(before)
+    assert own_gradient(a, b, shifted + curvature * a * b, curvature) != pytest.approx(before)
+
+
+@settings(max_examples=15, deadline=None)
+@given(raws(least=2, most=4, kinds=("number", "few", "skewed", "01", "category"), rows=(40, 80)))
+def test_the_ranking_by_brute_force(raw):
+    """All pairs of parts, where none is cut from the lists, in the order of their own gradient."""
+    table = raw.table()
+    vocabulary = vocabulary_of(table)
+    p = np.average(table.y, weights=table.weight)
+    score = np.full(table.n_rows, np.log(p / (1 - p)))
+    residual, curvature = table.weight * (table.y - p), table.weight * p * (1 - p)
+    parts = [
+        j
+        for j, c in enumerate(vocabulary.columns)
+        if isinstance(c, (Hinge, Step, Level))
+        or (isinstance(c, Value) and set(vocabulary.values[:, j]) <= {0.0, 1.0})
+    ]
+    strength = {}
+    for j, k in combinations(parts, 2):
+        one, two = vocabulary.columns[j], vocabulary.columns[k]
+        if one.source != two.source:
+            x = [np.nan_to_num(vocabulary.values[:, i] / vocabulary.scale[i]) for i in (j, k)]
+            strength["product", frozenset({one, two})] = own_gradient(*x, residual, curvature)
+    numbers = [j for j, c in enumerate(vocabulary.columns) if isinstance(c, Value)]
+    for j, k in combinations([j for j in numbers if j not in parts], 2):
+        ratio = vocabulary.scale[j] / vocabulary.scale[k]
+        if 1 / 3 < ratio < 3:
+            x = [np.where(np.isnan(v := vocabulary.values[:, i]), vocabulary.centre[i], v)
+                 for i in (j, k)]  # fmt: skip
+            slopes = _Slopes(residual, curvature, np.ones(1))
+            key = "absolute difference", frozenset({vocabulary.columns[i] for i in (j, k)})
+            strength[key] = slopes.beside(np.abs(x[0] - x[1]), *x)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "SHORT_LIST", 10**6)
+        found = find_products(
+            table, vocabulary, np.zeros(len(vocabulary)), score, len(strength), FREE
+        )
+    assert len(parts) <= module.MOST_PARTS
+    kinds = [getattr(c, "operation", "product") for c in found]
+    pairs = [frozenset({c.left, c.right}) for c in found]
+    got = [strength.pop(key) for key in zip(kinds, pairs, strict=True)]
+    assert not strength
+    assert all(a >= b - 1e-8 for a, b in pairwise(got))
+
+
+@settings(max_examples=20, deadline=None)
+@given(raws(least=2, most=5, rows=(30, 80)), st.integers(0, 12))
+def test_pairs_are_of_two_variables_and_no_more_than_asked_for(raw, most):
+    table = raw.table()
+    vocabulary = vocabulary_of(table)
+    score = np.zeros(table.n_rows)
+    use = np.random.default_rng(0).random(len(vocabulary))
+    found = find_products(table, vocabulary, use, score, most, FREE)
+    assert len(found) <= most
+    assert len(set(found)) == len(found)
+    for column in found:
+        assert len(set(column.sources)) == 2
+        assert isinstance(column, (Pair, Pattern))
+        values = column.evaluate(table.inputs)
+        assert np.nanmin(values, initial=0.0) >= 0.0  # zero where a part says nothing
+    assert find_products(table, vocabulary, use, score, most + 1, FREE)[: len(found)] == found
+    more = vocabulary.with_pairs(table, found)
+    assert (more.block == PAIR).sum() <= len(found)
+
+
+@settings(max_examples=10, deadline=None)
+@given(
+    raws(least=2, most=4, kinds=("number", "skewed", "category", "two"), rows=(40, 60)),
+    st.randoms(use_true_random=False),
+)
+def test_the_order_of_rows_and_repetition_do_not_matter(raw, random):
+    rows = list(range(len(raw.y)))
+    random.shuffle(rows)
+
+    def products(same):
+        table = same.table()
+        vocabulary = vocabulary_of(table)
+        start = np.zeros(table.n_rows)
+        return find_products(table, vocabulary, np.zeros(len(vocabulary)), start, 8, FREE)
+
+    found = products(raw)
+    assert products(raw.take(np.array(rows))) == found
+    assert products(raw.repeated()) == found
+
+
+def test_parts_are_the_columns_of_most_use(monkeypatch):
+    table = planted("hinges")
+    vocabulary = vocabulary_of(table)
+    use = np.zeros(len(vocabulary))
+    wanted = {Level("g", ("v",)), Level("h", ("u",))}
+    wanted |= {c for c in vocabulary.columns if isinstance(c, Step) and c.source == "d"}
+    chosen = [j for j, c in enumerate(vocabulary.columns) if c in wanted]
+    use[chosen] = 1.0
+    monkeypatch.setattr(module, "MOST_PARTS", len(chosen))
+    found = find_products(table, vocabulary, use, np.zeros(table.n_rows), 100, FREE)
+    products = [c for c in found if getattr(c, "operation", "product") == "product"]
+    parts = {part for column in products for part in (column.left, column.right)}
+    assert len(chosen) > 4
+    assert parts == {vocabulary.columns[j] for j in chosen}
+
+
+def test_a_distance_of_two_numbers_in_one_unit_is_found():
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(600, 4)) * [10, 12, 9, 1000] + 50
+    y = (np.abs(x[:, 0] - x[:, 1]) + rng.normal(size=600) > 12).astype(float)
+    columns = {name: x[:, i] for i, name in enumerate("abcd")}
+    table = Raw(columns, y, np.ones(600)).table()
+    vocabulary = vocabulary_of(table)
+    found = find_products(table, vocabulary, np.zeros(len(vocabulary)), np.zeros(600), 10**4, FREE)
+    assert found[0] == Pair("absolute difference", Value("a"), Value("b"))
+    distances = [c for c in found if getattr(c, "operation", "") == "absolute difference"]
+    assert {frozenset(c.sources) for c in distances} == set(map(frozenset, ("ab", "ac", "bc")))
+
+
+def test_limits_are_kept():
+    table = planted("hinges")
+    assert any("a" in c.sources for c in found_in(table, 60))
+
+    def products(**limits):
+        return found_in(table, 60, permissions(Limits(**limits), table.schema))
+
+    assert not any("a" in c.sources for c in products(linear_only=["a"]))
+    assert not any("a" in c.sources for c in products(exclude=["a"]))
+    assert {frozenset(c.sources) for c in products(interactions=[{"c", "g"}])} == {frozenset("cg")}
+    ordered = products(monotone={"a": "increasing", "b": "decreasing"})
+    limits = permissions(Limits(monotone={"a": "increasing", "b": "decreasing"}), table.schema)
+    both = [c for c in ordered if set(c.sources) == {"a", "b"}]
+    assert both
+    assert all(limits.sign(c) in (1, -1) for c in both)
+
+
+def test_no_products_without_two_variables():
+    rng = np.random.default_rng(0)
+    table = Raw({"a": rng.normal(size=50).round(1)}, np.arange(50) % 2.0, np.ones(50)).table()
+    vocabulary = vocabulary_of(table)
+    use, score = np.ones(len(vocabulary)), np.zeros(table.n_rows)
+    assert find_products(table, vocabulary, use, score, 10, FREE) == ()
