@@ -1,13 +1,16 @@
-"""Every example in a docstring runs, and every public object has one."""
+"""Every example in a docstring runs, and every public object has one; so do those of a page."""
 
 import doctest
 import pkgutil
+import runpy
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
 import rpte
 
+DOCS = Path(__file__).parent.parent / "docs"
 MODULES = [info.name for info in pkgutil.walk_packages(rpte.__path__, "rpte.")]
 
 
@@ -36,3 +39,13 @@ def test_the_walk_finds_the_folders():
 @pytest.mark.parametrize("name", ["rpte", *MODULES])
 def test_modules_say_what_they_are_for(name):
     assert (import_module(name).__doc__ or "").strip().endswith((".", ")", "`"))
+
+
+def test_the_frontier_page_shows_what_its_examples_print(tmp_path, monkeypatch):
+    """After a change of the learner: python docs/run_page.py docs/frontier.md ."""
+    run_page = runpy.run_path(str(DOCS / "run_page.py"))["run_page"]
+    monkeypatch.chdir(tmp_path)
+    page = (DOCS / "frontier.md").read_text(encoding="utf-8")
+    assert run_page(page) == page
+    drawn = (tmp_path / "frontier.svg").read_text(encoding="utf-8")
+    assert drawn == (DOCS / "frontier.svg").read_text(encoding="utf-8")

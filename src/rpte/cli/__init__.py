@@ -1,6 +1,7 @@
 """The command line: `app` is what the `rpte` command runs; one file per command.
 
-`show` draws models and explanations for a terminal. Only this folder prints.
+`show` draws models and explanations for a terminal, `failures` says what went wrong. Only this
+folder prints.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import typer
 
 from rpte.cli.demo import demo
+from rpte.cli.frontier import frontier
 from rpte.cli.schema import schema
 
 app = typer.Typer(
@@ -23,4 +25,5 @@ def main() -> None:
 
 
 app.command()(demo)
+app.command()(frontier)
 app.command()(schema)

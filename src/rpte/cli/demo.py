@@ -47,6 +47,7 @@ def demo() -> None:
             raise typer.Exit(1)
     console.rule("[bold]Audit load", align="left")
     console.print(_loads(models, test))
+    console.print(_frontier_line(models["default"]))
     console.print("Next: RPTEClassifier().fit(X, y) on a table of your own; see the README.")
 
 
@@ -61,6 +62,14 @@ def _breast_cancer() -> tuple[tuple[Any, Any], tuple[Any, Any]]:
         data.data, y, test_size=0.25, stratify=y, random_state=SEED
     )
     return (X_train, y_train), (X_test, y_test)
+
+
+def _frontier_line(estimator: Any) -> str:
+    loads = estimator.frontier_["miu"]
+    return (
+        f"The default was chosen among models of {loads.min()} to {loads.max()} conditions: see "
+        "clf.frontier_ and clf.at(miu=...), or save it and run rpte frontier MODEL.json."
+    )
 
 
 def _loads(models: dict[str, Any], test: tuple[Any, Any]) -> Table:

@@ -1,1 +1,1 @@
-"""Pictures of models: plain SVG, built from the `Model` alone."""
+"""Pictures of models and of the frontier: SVG and text, built from the `Model` alone."""

@@ -8,15 +8,11 @@ from html import escape
 
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, TreeTerms
+from rpte.report.svg import LINE, LOWERS, RAISES, svg_document
 from rpte.structure.tree import Branch, Condition
 
 ROW, INDENT, LEFT, BAR, COUNTS = 22, 22, 16, 150, 120
 CHARACTER = 7.0  # mean advance of the font at its size, in pixels
-RAISES, LOWERS, INK, FAINT, LINE = "#b3261e", "#1b6e4f", "#1c1b1f", "#6b6b6b", "#c9c9c9"
-STYLE = (
-    "text{font:13px 'DejaVu Sans','Segoe UI',Helvetica,Arial,sans-serif;fill:" + INK + "}"
-    ".h{font-weight:bold}.f{fill:" + FAINT + "}.n{font-size:12px}"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +40,8 @@ def draw_model(model: Model) -> str:
     largest = max((abs(row.spread) for row in rows), default=0.0) or 1.0
     body = [_row_svg(row, number, bars, largest) for number, row in enumerate(rows)]
     axis = f'<path d="M{bars + BAR / 2} 8V{height - 8}" stroke="{LINE}"/>'
-    label = escape(f"The model: {len(rows)} lines, every coefficient with a bar")
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-        f'viewBox="0 0 {width} {height}" role="img" aria-label="{label}">'
-        f'<style>{STYLE}</style><rect width="100%" height="100%" fill="#ffffff"/>'
-        f"{axis}{''.join(body)}</svg>\n"
-    )
+    label = f"The model: {len(rows)} lines, every coefficient with a bar"
+    return svg_document(width, height, label, axis + "".join(body))
 
 
 def _rows(model: Model) -> Iterator[Row]:
