@@ -182,7 +182,7 @@ class TestComparison:
     @given(ROWS)
     def test_the_frontier_by_brute_force(self, rows):
         points = points_of(rows)
-        frontier = Comparison(points).frontier()
+        frontier = Comparison(points).frontier(12)
 
         def beaten(p):
             return any(
@@ -202,7 +202,7 @@ class TestComparison:
 
     def test_a_long_frontier_is_thinned_evenly(self):
         points = points_of([(miu, 1.4 - 0.01 * miu, 0, 0.1) for miu in range(56)])
-        assert [p.miu for p in Comparison(points).frontier()] == list(range(0, 56, 5))
+        assert [p.miu for p in Comparison(points).frontier(12)] == list(range(0, 56, 5))
 
     @settings(max_examples=60, deadline=None)
     @given(ROWS)

@@ -17,10 +17,10 @@ from rpte.estimation.design import Design
 from rpte.estimation.monotone import Ties, solve_in_order
 from rpte.estimation.solver import Fit, lambda_max
 from rpte.estimation.terms import Offer, TermSet, choose_terms, make_design
-from rpte.folds import Validation
+from rpte.folds import LARGE, Validation
 from rpte.model.certificate import stage3_tolerance
 from rpte.model.model import Label, Model
-from rpte.selection import Aim, Comparison, Point, select
+from rpte.selection import FRONTIER, Aim, Comparison, Point, select
 from rpte.settings import Settings
 from rpte.structure.boosting import Stage2
 from rpte.structure.order import ordered_leaves
@@ -77,7 +77,10 @@ def learn(
         return Learned(make.at(aim, found, Comparison(), _history(found, validation)))
     found, compared = select(table, settings, validation, pool)
     history = _history(found, validation)
-    made = [(p, make.at(p.aim, found, compared, history)) for p in compared.frontier()]
+    made = [
+        (p, make.at(p.aim, found, compared, history))
+        for p in compared.frontier(_models_kept(table))
+    ]
     most = settings.max_inspection_units
     for point in compared.ranked(most):
         model = make.at(point.aim, found, compared, history)
@@ -88,6 +91,11 @@ def learn(
         point = replace(first, aim=make.without_terms(first.aim, found))
         model = make.at(point.aim, found, compared, history)
     return _with_frontier([*made, (point, model)])
+
+
+def _models_kept(table: Table) -> int:
+    """Return how many models the frontier keeps: few where each takes long to estimate."""
+    return FRONTIER if table.n_rows <= LARGE else FRONTIER // 3
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ SHARES = (1.0, 0.15)
 RIDGE_ROWS = 5_000  # with more rows a ridge share gains nothing worth its cost
 ENOUGH_ROWS = 1_000  # from here on the price of a condition falls with the root of n
 MANY_CASES = 40
-FRONTIER = 12
+FRONTIER = 12  # models kept beside the chosen one
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +114,8 @@ class Comparison:
         costs = {id(p): round(self.cost(p), 12) for p in fit}
         return sorted(fit, key=lambda p: (costs[id(p)], p.miu, p.aim.offer.n_trees, -p.aim.l1))
 
-    def frontier(self) -> list[Point]:
-        """Return points that no other beats in both conditions and deviance, at most twelve."""
+    def frontier(self, most: int) -> list[Point]:
+        """Return points that no other beats in both conditions and deviance, at most so many."""
         best: list[Point] = []
 
         def key(p: Point) -> tuple[int, float, int, float]:
@@ -124,9 +124,9 @@ class Comparison:
         for point in sorted(self.points, key=key):
             if not best or key(point)[1] < key(best[-1])[1]:
                 best.append(point)
-        if len(best) <= FRONTIER:
+        if len(best) <= most:
             return best
-        steps = np.linspace(0, len(best) - 1, FRONTIER).round().astype(int)
+        steps = np.linspace(0, len(best) - 1, most).round().astype(int)
         return [best[i] for i in steps]
 
 
@@ -165,6 +165,13 @@ class _Search:
         share = self.parts[0].train.n_rows / self.table.n_rows
         return float(np.sqrt(share)) if self.sampled else 1.0
 
+    @property
+    def seen(self) -> tuple[Table, Structure]:
+        """The rows that decide on grids and conditions: all, or the training rows of a sample."""
+        if self.sampled:
+            return self.parts[0].train, self.parts[0].structure
+        return self.table, self.whole
+
     def compare_base_rate(self) -> None:
         """Validate the model without terms."""
         losses, weights = [], []
@@ -180,7 +187,7 @@ class _Search:
 
     def compare(self, offer: Offer, l1_ratio: float) -> None:
         """Validate an offer at one lambda after the other, until the deviance is past its least."""
-        grid = _grid(self.table, self.whole, offer, l1_ratio, self.settings)
+        grid = _grid(*self.seen, offer, l1_ratio, self.settings)
         trails = [self._trail(p.train, p.structure, offer, l1_ratio) for p in self.parts]
         seen = trails[0] if self.sampled else self._trail(self.table, self.whole, offer, l1_ratio)
         weights = np.array([valid.total_weight for p in self.parts for valid in p.valid])
@@ -298,7 +305,7 @@ def _compare_first(search: _Search, shares: Sequence[float]) -> None:
     shaped = settings.vocabulary == "shapes"
     seen: set[tuple[int, ...]] = set()
     for offer in [Offer(menu) for menu in menus] if shaped else [Offer("all", 0, None)]:
-        terms = choose_terms(table, search.whole, offer, settings.admission())
+        terms = choose_terms(*search.seen, offer, settings.admission())
         if tuple(terms.direct) not in seen:
             seen.add(tuple(terms.direct))
             for share in shares:
