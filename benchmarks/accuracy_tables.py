@@ -216,11 +216,13 @@ def accuracy_targets(results: Results) -> Iterator[Target]:
     if not results.shared(*models):
         return
     own, ebm, _ = results.means("auc", *models)
-    apart = own - ebm
-    yield Target("AUC - EBM's >= 0.003 (0.008)", f"{apart:+.4f}", apart >= 0.003, apart >= 0.008)
+    apart, sets = own - ebm, f"over {len(results.shared(*models))} sets"
+    yield Target(
+        "AUC - EBM's >= 0.003 (0.008)", f"{apart:+.4f} {sets}", apart >= 0.003, apart >= 0.008
+    )
     for column in ("log_loss", "brier"):
         own, *others = results.means(column, *models)
-        text = f"{own:.4f}; EBM {others[0]:.4f}, XGBoost {others[1]:.4f}"
+        text = f"{own:.4f}; EBM {others[0]:.4f}, XGBoost {others[1]:.4f}, {sets}"
         yield Target(f"{column} below EBM's and XGBoost's", text, own < min(others))
 
 
