@@ -122,7 +122,7 @@ def _distances(
     for i in range(len(numbers) - 1):
         ratio = spread[i + 1 :] / spread[i]
         near = i + 1 + np.flatnonzero((ratio < COMPARABLE) & (ratio > 1 / COMPARABLE))
-        apart = np.abs(x[:, near] - x[:, [i]])
+        apart = np.abs(x[:, near] / spread[i] - x[:, [i]] / spread[i])
         mean = slopes.curvature @ apart
         size = slopes.curvature @ (apart * apart) - mean * mean / total
         strength = np.abs(slopes.residual @ apart) / np.sqrt(np.maximum(size, 1e-300))
@@ -131,10 +131,11 @@ def _distances(
         (i, k, Pair("absolute difference", values[i], values[k])) for _, i, k in sorted(ranked)
     )
     admitted = islice((entry for entry in pairs if limits.admits(entry[2])), SHORT_LIST)
-    return [
-        (slopes.beside(np.abs(x[:, i] - x[:, k]), x[:, i], x[:, k]), pair)
-        for i, k, pair in admitted
-    ]
+    found: list[tuple[float, Column]] = []
+    for i, k, pair in admitted:
+        a, b = x[:, i] / spread[i], x[:, k] / spread[i]
+        found.append((slopes.beside(np.abs(a - b), a, b), pair))
+    return found
 
 
 def _scaled(vocabulary: Vocabulary, which: Rows, rows: int) -> Floats:
