@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -14,6 +15,7 @@ from rpte.settings import Settings
 from rpte.structure.boosting import Stage2, base_score, discover_trees
 from rpte.structure.coding import code_columns
 from rpte.structure.order import ordered_leaves
+from rpte.structure.tree import Tree
 from rpte.table.table import Table
 from rpte.vocabulary.build import Vocabulary, build_vocabulary
 from rpte.vocabulary.columns import Pair
@@ -132,9 +134,6 @@ def _roots(
     return lookahead_roots(table, pairs, left, settings.limits, pool)
 
 
-def leaf_order(
-    structure: Structure, offer: Offer, settings: Settings
-) -> list[list[tuple[int, int]]]:
-    """Return for each tree of an offer the pairs of leaves that the user's limits put in order."""
-    trees = structure.trees[: offer.n_trees]
+def leaf_order(trees: Sequence[Tree], settings: Settings) -> list[list[tuple[int, int]]]:
+    """Return for each tree the pairs of leaves that the user's limits put in order."""
     return [ordered_leaves(tree, settings.limits.directions) for tree in trees]

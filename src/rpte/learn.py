@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.assemble import TrainedTerms, assemble, labels
-from rpte.discovery import Discovery, discover
+from rpte.discovery import Discovery, discover, leaf_order
 from rpte.estimation.canonical import canonical
 from rpte.estimation.design import Design
 from rpte.estimation.monotone import Ties, solve_in_order
@@ -23,7 +23,6 @@ from rpte.model.model import Label, Model
 from rpte.selection import FRONTIER, Aim, Comparison, Point, select
 from rpte.settings import Settings
 from rpte.structure.boosting import Stage2
-from rpte.structure.order import ordered_leaves
 from rpte.table.fingerprint import fingerprint
 from rpte.table.table import Table
 from rpte.vocabulary.build import ORIGINAL
@@ -82,15 +81,10 @@ def learn(
         for p in compared.frontier(_models_kept(table))
     ]
     most = settings.max_inspection_units
-    for point in compared.ranked(most):
-        model = make.at(point.aim, found, compared, history)
-        if most is None or model.audit().miu <= most:
-            break
-    else:  # a sample may promise fewer conditions than the whole table needs
-        first = compared.points[0]
-        point = replace(first, aim=make.without_terms(first.aim, found))
-        model = make.at(point.aim, found, compared, history)
-    return _with_frontier([*made, (point, model)])
+    # A sample may promise fewer conditions than the whole table needs; the base rate needs none.
+    tried = ((p, make.at(p.aim, found, compared, history)) for p in compared.ranked(most))
+    chosen = next((p, m) for p, m in tried if most is None or m.audit().miu <= most)
+    return _with_frontier([*made, chosen])
 
 
 def _models_kept(table: Table) -> int:
@@ -125,12 +119,6 @@ class _Maker:
             estimated.ties,
         )
         return self.model(trained, {**_solved(aim, compared, estimated), **history})
-
-    def without_terms(self, aim: Aim, found: Discovery) -> Aim:
-        """Return the aim with a penalty that no term survives on this table."""
-        terms = choose_terms(self.table, found.structure, aim.offer, self.settings.admission())
-        design = make_design(self.table, found.structure, terms, self.settings.limits)
-        return replace(aim, l1=max(aim.l1, lambda_max(design, aim.l1_ratio) * (1 + 1e-9)))
 
     def model(self, trained: TrainedTerms, record: dict[str, Any]) -> Model:
         """Assemble a model."""
@@ -168,7 +156,7 @@ def estimate(
     read = terms.conditions(table.schema)
     in_leaves, in_direct = read[: design.n_leaves], read[design.n_leaves :]
     groups = _level_groups(design, terms)
-    order = [ordered_leaves(tree, settings.limits.directions) for tree in terms.trees]
+    order = leaf_order(terms.trees, settings)
 
     def finish(tied: Design, fit: Fit, ties: Ties) -> Fit:
         in_groups = np.bincount(ties.members, in_leaves, tied.n_leaves).astype(np.int64)

@@ -224,7 +224,7 @@ class _Search:
     def _trail(self, train: Table, structure: Structure, offer: Offer, l1_ratio: float) -> _Trail:
         terms = choose_terms(train, structure, offer, self.settings.admission())
         design = make_design(train, structure, terms, self.settings.limits)
-        order = leaf_order(structure, offer, self.settings)
+        order = leaf_order(terms.trees, self.settings)
         return _Trail(terms, walk_in_order(design, order, l1_ratio))
 
 
