@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 from fit_tables import mixed_case
 from rpte import InputError, RPTEClassifier, RPTEWarning
-from rpte import selection as selection_module
+from rpte.discovery import Quarry
 from rpte.model.file import to_dict
 
 CASE = mixed_case()
@@ -345,19 +345,19 @@ class TestValidation:
         seen = {"mine": [], "grow": []}
 
         def watched(stage):
-            honest = getattr(selection_module, stage)
+            honest = getattr(Quarry, stage)
 
-            def call(table, *given):
-                seen[stage].append(table)
-                return honest(table, *given)
+            def call(quarry, part, *given):
+                seen[stage].append(part)
+                return honest(quarry, part, *given)
 
             return call
 
         for stage in seen:
-            monkeypatch.setattr(selection_module, stage, watched(stage))
+            monkeypatch.setattr(Quarry, stage, watched(stage))
         X, y = small(80)
         RPTEClassifier(budget=5).fit(X, y)
-        for whole, *parts in seen.values():
+        for *parts, whole in seen.values():
             assert whole.n_rows == 80
             assert len(parts) == 3 * 5
             held_out = [rows_of(whole) - rows_of(part) for part in parts]

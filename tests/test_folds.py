@@ -268,11 +268,31 @@ def test_large_tables_have_one_fold_of_a_sample(monkeypatch):
     validation = make_validation(None, None, raw.y, groups)
     table = make_table(read_training(raw.columns), raw.y, raw.weight, part=validation.part)
     ((train, test),) = validation.folds(table)
-    assert sorted([*train, *test]) == list(range(table.n_rows))
+    sampled = np.sort([*train, *test])
+    assert (np.diff(sampled) > 0).all()
+    assert 150 <= len(sampled) < 160  # whole groups, of at most 10 rows
+    chosen = set(table.part[sampled])
+    assert sampled.tolist() == np.flatnonzero(np.isin(table.part, [*chosen])).tolist()
+    assert set(table.part[: sampled[0] + 1]) <= chosen  # those whose first rows come first
     assert not set(table.part[train]) & set(table.part[test])
     splits = make_validation([(range(300), range(300, 400))] * 3, None, raw.y, None)
     table = make_table(read_training(raw.columns), raw.y, raw.weight, part=splits.part)
     assert len(splits.folds(table)) == 3
+
+
+@pytest.mark.parametrize("n_groups", [2, 3, 5, 8])
+def test_few_large_groups_are_enough_to_validate(monkeypatch, n_groups):
+    """A sample never is one group alone: as many as there are folds, if there are so many."""
+    monkeypatch.setattr(module, "LARGE", 100)
+    monkeypatch.setattr(module, "SAMPLE", 40)
+    raw = random_raw(6, ["number", "number"], 400, gaps=False)
+    validation = make_validation(None, None, raw.y, np.arange(400) % n_groups)
+    table = make_table(read_training(raw.columns), raw.y, raw.weight, part=validation.part)
+    ((train, test),) = validation.folds(table)
+    groups = [set(table.part[side]) for side in (train, test)]
+    assert all(groups)
+    assert not groups[0] & groups[1]
+    assert len(groups[0] | groups[1]) == min(n_groups, 5)
 
 
 def leak(seed=0, n_groups=10, size=30):

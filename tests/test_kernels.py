@@ -23,7 +23,7 @@ rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 3)).round(1)
 X[:5, 2] = np.nan
 y = (X[:, 0] + X[:, 1] * (X[:, 0] > 0) + rng.normal(size=60) > 0).astype(int)
-settings = dict(l1="4/n", budget=5, max_leaves=4, {more})
+settings = {**dict(l1="4/n", budget=5, max_leaves=4), **dict({more})}
 print(json.dumps(to_dict(RPTEClassifier(**settings).fit(X, y).model_)))
 """
 ANNOUNCED = "rpte: rpte compiles its kernels on first use"
@@ -54,6 +54,16 @@ def test_compiled_kernels_compute_what_their_source_says():
     assert ANNOUNCED not in plain[0]
     assert '"trees": [{' in compiled[1]
     assert_close(json.loads(plain[1]), json.loads(compiled[1]))
+
+
+def test_the_search_for_a_penalty_works_without_a_compiler():
+    """Rough paths, deviances and moments are kernels too."""
+    more = 'l1="cv", cv=2, l1_ratio=1.0, max_trees=1'
+    models = [json.loads(fit(more, **jit)[1]) for jit in ({"NUMBA_DISABLE_JIT": "1"}, {})]
+    plain, compiled = (model["training"]["selection"] for model in models)
+    assert compiled["compared"] > 10
+    assert len(compiled["frontier"]) > 1
+    assert_close(plain, compiled)
 
 
 def assert_close(a, b):

@@ -10,18 +10,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss
+from threadpoolctl import threadpool_limits
 
 import rpte.folds as folds_module
+import rpte.learn as learn_module
 import rpte.selection as module
 from fit_tables import make_case, mixed_case
 from rpte import InputError, Limits, RPTEClassifier
+from rpte.estimation.design import Design
+from rpte.estimation.solver import solve
 from rpte.estimation.terms import Offer
 from rpte.folds import make_validation
 from rpte.model.file import to_dict
 from rpte.parameters import checked_parameters, settings_for
-from rpte.selection import FRONTIER, Aim, Comparison, Point, select
+from rpte.selection import FRONTIER, HEAD_START, SHARES, STRIDE, Aim, Comparison, Point, select
 from rpte.table.read import read_training
 from rpte.table.table import make_table
+from rpte.vocabulary.build import build_vocabulary
 
 SMALL = make_case(4, ("number", "few", "two"), 70, clear=True)
 MIXED = mixed_case(150)
@@ -41,67 +46,90 @@ def table_of(case, validation, **parameters):
     return make_table(inputs, y, case.weight, chosen.pooling, validation.part), chosen
 
 
-def only_offer(monkeypatch, offer):
-    """Let Stage 2 set out from one offer, whatever validation says."""
+def only_offer(monkeypatch, offer, l1):
+    """Let Stage 2 set out from one offer at one penalty, whatever validation says."""
+    chosen = Point(Aim(offer, 1.0, l1), 0, 0.0, 0.0)
     monkeypatch.setattr(module, "_compare_first", lambda search, _: search.compare(offer, 1.0))
-    monkeypatch.setattr(module, "_without_terms", lambda *_: Aim(offer, 1.0, 0.005))
+    monkeypatch.setattr(module._Search, "_grid", lambda *_: np.array([l1]))
+    monkeypatch.setattr(Comparison, "ranked", lambda *_: [chosen])
+
+
+def watch_fits(monkeypatch):
+    """Return a list that fills with what is fitted: rows, offer, lambda, terms, coefficients."""
+    seen, honest = [], module._Search._trail
+
+    def watched(search, part, offer, *given):
+        trail = honest(search, part, offer, *given)
+        said = [trail.terms.vocabulary.columns[j].text for j in trail.terms.direct]
+
+        def to(l1s):
+            fits = trail.to(l1s)
+            for l1, fit in zip(l1s.tolist(), fits.tolist(), strict=True):
+                seen.append((part.train.n_rows, offer, l1, said, trail.terms.trees, fit))
+            return fits
+
+        return replace(trail, to=to)
+
+    monkeypatch.setattr(module._Search, "_trail", watched)
+    return seen
 
 
 class TestFolds:
     @pytest.mark.parametrize("vocabulary", ["shapes", "hug"])
+    @pytest.mark.parametrize("sample", [False, True])
     def test_what_is_learned_in_a_fold_does_not_see_its_held_out_labels(
-        self, monkeypatch, vocabulary
+        self, monkeypatch, vocabulary, sample
     ):
         """The start of Stage 2 fixed, the labels of held-out rows turned: the same bits."""
-        only_offer(monkeypatch, Offer("all", 0, None))
-        monkeypatch.setattr(module, "_grid", lambda *_: np.array([0.005]))
+        only_offer(monkeypatch, Offer("all", 0, 0 if vocabulary == "shapes" else None), 0.005)
+        monkeypatch.setattr(module._Search, "compare_base_rate", lambda *_: None)
         monkeypatch.setattr(module, "MANY_CASES", 0)
-        honest = module._Search._trail
-        half = np.arange(150) % 3 > 0
-        validation = make_validation(
-            [(np.flatnonzero(half), np.flatnonzero(~half))], None, half, None
-        )
+        validation = make_validation(None, None, MIXED.y, None)
         given = {"vocabulary": vocabulary, "budget": 20, "max_trees": 3, "l1_ratio": 1.0}
         table, chosen = table_of(MIXED, validation, **given)
-        held_out = validation.roles[0][table.part] == folds_module.TEST
+        rows = np.arange(30 * sample, table.n_rows)  # with a sample, some rows are not looked at
+        trained = (np.arange(table.n_rows) % 3 > 0) & np.isin(np.arange(table.n_rows), rows)
+        fold = np.flatnonzero(trained), np.setdiff1d(rows, np.flatnonzero(trained))
+        monkeypatch.setattr(folds_module.Validation, "folds", lambda *_: [fold])
+        turned = replace(table, y=np.where(trained, table.y, 1.0 - table.y))
+        seen = watch_fits(monkeypatch)
 
         def learned(table):
-            """Return what was fitted on the training rows, and on all rows."""
-            seen = {len(table.y): [], int((~held_out).sum()): []}
+            """Return what was fitted on the training rows, on all rows, and the structure."""
+            seen.clear()
+            found, _ = select(table, chosen, validation, None)
+            part = [fit for fit in seen if fit[0] == trained.sum()]
+            return part, [fit for fit in seen if fit[0] == table.n_rows], found
 
-            def watched(search, train, structure, offer, l1_ratio):
-                trail = honest(search, train, structure, offer, l1_ratio)
-                said = [trail.terms.vocabulary.columns[j].text for j in trail.terms.direct]
-
-                def to(l1):
-                    fit = trail.to(l1)
-                    values = [fit.intercept, *fit.coefficients.tolist()]
-                    seen[train.n_rows].append((offer, l1, said, trail.terms.trees, values))
-                    return fit
-
-                return replace(trail, to=to)
-
-            monkeypatch.setattr(module._Search, "_trail", watched)
-            select(table, chosen, validation, None)
-            whole, part = seen.values()
-            return whole, part
-
-        whole, part = learned(table)
-        turned = replace(table, y=np.where(held_out, 1.0 - table.y, table.y))
-        other_whole, other_part = learned(turned)
-        common = [(a, b) for a in part for b in other_part if a[:2] == b[:2]]
+        part, whole, found = learned(table)
+        other_part, other_whole, other = learned(turned)
+        common = [(a, b) for a in part for b in other_part if a[1:3] == b[1:3]]
         assert len(common) >= 2
-        assert any(offer.n_trees for (offer, *_), _ in common)
+        assert any(offer.n_trees for (_, offer, *_), _ in common)
         assert all(a == b for a, b in common)
-        assert whole != other_whole
+        assert found.table.n_rows == (trained.sum() if sample else table.n_rows)
+        columns = [f.structure.vocabulary.columns for f in (found, other)]
+        assert (columns[0] == columns[1]) == sample  # a sample is all that is learned from
+        assert (whole != other_whole) != sample
+
+    def test_the_whole_table_is_searched_beside_one_split_of_the_user(self):
+        """A split that leaves rows out is no sample: the structure comes from all rows."""
+        role = np.arange(150) % 3
+        splits = [(np.flatnonzero(role == 0), np.flatnonzero(role == 1))]
+        validation = make_validation(splits, None, MIXED.y, None)
+        table, chosen = table_of(MIXED, validation, max_trees=1, l1_ratio=1.0, budget=20)
+        found, compared = select(table, chosen, validation, None)
+        assert found.table is table
+        assert compared.points[0].deviance > min(p.deviance for p in compared.points)
 
     def test_groups_are_never_split(self, monkeypatch):
         seen = []
         honest = module._part
 
-        def watched(table, fold, *given):
-            seen.append((set(table.part[fold[0]]), set(table.part[fold[1]])))
-            return honest(table, fold, *given)
+        def watched(quarry, fold, *given):
+            part = quarry.table.part
+            seen.append((set(part[fold[0]]), set(part[fold[1]])))
+            return honest(quarry, fold, *given)
 
         monkeypatch.setattr(module, "_part", watched)
         groups = np.arange(150) % 12
@@ -114,27 +142,89 @@ class TestFolds:
 
     def test_the_validated_deviance_is_that_of_held_out_rows(self, monkeypatch):
         """One offer, one penalty, splits by hand: the mean over folds, weighted by their rows."""
-        only_offer(monkeypatch, Offer("values"))
+        only_offer(monkeypatch, Offer("values"), 0.02)
         monkeypatch.setattr(module, "_compare_further", lambda *_: None)
-        monkeypatch.setattr(module, "_grid", lambda *_: np.array([0.02]))
         fold = np.arange(70) % 3
         splits = [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(3)]
         validation = make_validation(splits, None, SMALL.y, None)
         table, chosen = table_of(SMALL, validation, max_trees=1)
         _, compared = select(table, chosen, validation, None)
-        _, point = compared.points  # after the base rate
-        losses, weights = [], []
-        for train, test in splits:
-            model = RPTEClassifier(
-                vocabulary="original", pattern_order=1, max_trees=0, l1=0.02, min_samples_leaf=1
-            ).fit(SMALL.X.iloc[train], SMALL.y[train], SMALL.weight[train])
-            p = model.predict_proba(SMALL.X.iloc[test])
-            losses.append(2 * log_loss(SMALL.y[test], p, sample_weight=SMALL.weight[test]))
-            weights.append(SMALL.weight[test].sum())
-        mean = np.average(losses, weights=weights)
-        assert point.deviance == pytest.approx(mean, rel=0.02)
-        spread = np.average((np.array(losses) - mean) ** 2, weights=weights)
-        assert point.error == pytest.approx(np.sqrt(spread / 2), rel=0.1)
+        vocabulary = build_vocabulary(table, chosen.stage1())
+        z = vocabulary.z[Offer("values").holds(vocabulary)]
+        losses, base, weights = [], [], []
+        for roles in validation.roles:
+            train, test = (roles[table.part] == r for r in (folds_module.TRAIN, folds_module.TEST))
+            nothing = np.zeros((0, int(train.sum())), np.int32)
+            direct = np.asfortranarray(z[:, train].T)
+            fit = solve(
+                Design(nothing, (), direct, table.y[train], table.weight[train], np.ones(len(z))),
+                0.02,
+            )
+            rate = np.average(table.y[train], weights=table.weight[train])
+            score = fit.intercept + fit.coefficients @ z[:, test]
+            for found, p in ((losses, 1 / (1 + np.exp(-score))), (base, np.full(len(score), rate))):
+                loss = log_loss(table.y[test], p, sample_weight=table.weight[test])
+                found.append(2 * loss)
+            weights.append(table.weight[test].sum())
+        for point, expected in zip(compared.points, (base, losses), strict=True):
+            mean = np.average(expected, weights=weights)
+            assert point.deviance == pytest.approx(mean, rel=1e-2 if point.miu else 1e-9)
+            spread = np.average((np.array(expected) - mean) ** 2, weights=weights)
+            assert point.error == pytest.approx(np.sqrt(spread / 2), rel=0.03)
+        assert compared.points[0].miu == 0 < compared.points[1].miu
+
+
+class TestWalks:
+    """Each offer goes down its lambdas, by strides, until it has got worse."""
+
+    def compared(self, **parameters):
+        validation = make_validation(3, None, MIXED.y, None)
+        given = {"audit_price": 0.0, "max_trees": 2, **parameters}
+        table, chosen = table_of(MIXED, validation, **given)
+        _, compared = select(table, chosen, validation, None)
+        walks = {}
+        for point in compared.points[1:]:
+            walks.setdefault((point.aim.offer, point.aim.l1_ratio), []).append(point)
+        return compared, walks
+
+    def test_a_walk_ends_after_a_stride_without_a_new_least(self):
+        _, walks = self.compared()
+        assert len(walks) > 4
+        ended = 0
+        for points in walks.values():
+            lambdas = [p.aim.l1 for p in points]
+            assert lambdas == sorted(set(lambdas), reverse=True)
+            steps = np.diff(np.log(lambdas))
+            assert steps == pytest.approx(np.full(len(steps), steps[0] if len(steps) else 0.0))
+            losses = [p.deviance for p in points]
+            strides = [losses[at : at + STRIDE] for at in range(0, len(losses), STRIDE)]
+            least = [min(stride) for stride in strides]
+            for at in range(1, len(least) - 1):
+                assert least[at] <= min(least[:at])  # or it would have ended here
+            ended += len(least) > 1 and least[-1] > min(least[:-1])
+        assert ended > 2
+
+    @pytest.mark.parametrize("l1_ratio", [None, 1.0, 0.5])
+    def test_every_point_has_the_fit_that_it_counts(self, l1_ratio):
+        compared, walks = self.compared(l1_ratio=l1_ratio)
+        assert {share for _, share in walks} == {*(SHARES if l1_ratio is None else (l1_ratio,))}
+        for point in compared.points:
+            fit = compared.fits[point.aim]
+            assert (point.miu == 0) == (not fit[1:].any())
+        deviances = [p.deviance for p in compared.points]
+        assert min(deviances) < deviances[0] == compared.to_dict()["null_deviance"]
+
+    def test_what_adds_to_an_offer_sets_out_near_its_best(self):
+        """Trees and products are tried at the penalties where the direct terms were good."""
+        _, walks = self.compared(l1_ratio=1.0)
+        adding = {offer for offer, _ in walks if offer.n_trees or offer.n_pairs}
+        assert adding
+        for offer in adding:
+            base = walks[replace(offer, n_trees=0, n_pairs=0), 1.0]
+            lambdas = [p.aim.l1 for p in base]
+            least = int(np.argmin([p.deviance for p in base]))
+            first = walks[offer, 1.0][0].aim.l1
+            assert lambdas.index(first) == max(0, least - HEAD_START)
 
 
 def points_of(rows):
@@ -176,7 +266,9 @@ class TestComparison:
         assert len(ranked) == len(within)
         assert {id(p) for p in ranked} == {id(p) for p in within}
         assert [key(p) for p in ranked] == sorted(map(key, within))
-        assert all(compared.cost(p) == pytest.approx(cost(p), abs=1e-12) for p in points)
+        assert compared.explained() == pytest.approx(explained)
+        for p in points:
+            assert compared.cost(p, explained) == pytest.approx(cost(p), abs=1e-12)
 
     @settings(max_examples=150, deadline=None)
     @given(ROWS)
@@ -331,3 +423,120 @@ def test_the_null_deviance_is_that_of_the_base_rate():
     rate = case.y.mean()
     entropy = -2 * (rate * np.log(rate) + (1 - rate) * np.log(1 - rate))
     assert found == pytest.approx(entropy, abs=2e-3)
+
+
+def call_large(monkeypatch):
+    """Treat tables of more than 300 rows as large: the search sees 200 of them."""
+    for name, value in (("SMALL", 10), ("MIDDLING", 50), ("LARGE", 300), ("SAMPLE", 200)):
+        monkeypatch.setattr(folds_module, name, value)
+    monkeypatch.setattr(learn_module, "LARGE", 300)
+
+
+@cache
+def sampled(**changes):
+    """Fit 600 rows as if these were many; return the problems of Stage 3 too."""
+    with pytest.MonkeyPatch.context() as patch:
+        call_large(patch)
+        designs, honest = [], learn_module.design_on
+
+        def watched(table, *given):
+            designs.append((table, honest(table, *given)))
+            return designs[-1][1]
+
+        patch.setattr(learn_module, "design_on", watched)
+        case = mixed_case(600)
+        return case, case.fit(RPTEClassifier(**{"l1_ratio": 1.0, **changes})), designs
+
+
+class TestSample:
+    """Above some number of rows the search sees a sample; Stage 3 sees all rows."""
+
+    CHANGES = ({}, {"l1_ratio": 0.5}, {"vocabulary": "hug", "budget": 20, "max_trees": 2})
+
+    @pytest.mark.parametrize("changes", CHANGES)
+    def test_every_model_solves_its_terms_on_all_rows(self, changes):
+        case, found, designs = sampled(**changes)
+        problems = {}
+        for table, design in designs:
+            assert table.n_rows == 600
+            problems.setdefault(design.n_terms, []).append(design)
+        models = [found.model_, *found.frontier_models_]
+        assert any(model.audit().miu > 3 for model in models)
+        for model in models:
+            told = model.training["objective"]
+            assert told["converged"]
+            if not told["terms_offered"]:
+                continue
+            direct = [
+                (design, solve(design, told["l1"], told["l1_ratio"]))
+                for design in problems[told["terms_offered"]]
+            ]
+            close = [
+                (design, fit)
+                for design, fit in direct
+                if fit.objective == pytest.approx(told["value"], rel=1e-9)
+            ]
+            assert close
+            design, fit = close[0]
+            scores = np.sort(design.score(fit.intercept, fit.coefficients))
+            np.testing.assert_allclose(np.sort(model.score(case.X)), scores, atol=1e-4)
+
+    @pytest.mark.parametrize("changes", CHANGES)
+    def test_the_model_holds_what_it_claims(self, changes):
+        case, found, _ = sampled(**changes)
+        for model in (found.model_, *found.frontier_models_):
+            checks = model.verify(case.X, case.y, case.weight)
+            assert [check for check in checks if not check.holds] == []
+        assert found.model_.training["distinct_rows"] == 600
+        assert len(found.frontier_models_) <= FRONTIER // 3 + 1
+
+    @pytest.mark.parametrize("seed", range(6))
+    def test_trees_of_a_sample_send_missing_as_all_rows_have_it(self, monkeypatch, seed):
+        """Splits near the middle: which side is the heavier differs from sample to table."""
+        call_large(monkeypatch)
+        case = make_case(seed, ("number", "few"), 400, clear=True)
+        case = replace(case, X=case.X.fillna(0.0))
+        made = RPTEClassifier(ownership="separate", max_leaves=4, l1_ratio=1.0, cv=2)
+        found = case.fit(made)
+        for model in (found.model_, *found.frontier_models_):
+            checks = model.verify(case.X, case.y, case.weight)
+            assert [check for check in checks if not check.holds] == []
+
+    def test_the_order_of_rows_does_not_matter(self, monkeypatch):
+        case, found, _ = sampled()
+        call_large(monkeypatch)
+        order = np.random.default_rng(1).permutation(600)
+        again = case.take(order).fit(RPTEClassifier(l1_ratio=1.0, n_jobs=2))
+        assert to_dict(again.model_) == to_dict(found.model_)
+
+    def test_the_threads_of_matrix_products_do_not_matter(self):
+        """Long sums are split over threads only where that changes no bit."""
+        case = mixed_case(11_000)
+        made = {"l1_ratio": 1.0, "max_trees": 1, "cv": 2}
+        found = []
+        for threads in (1, 2):
+            with threadpool_limits(threads):
+                found.append(to_dict(case.fit(RPTEClassifier(**made)).model_))
+        assert found[0] == found[1]
+
+    def test_the_penalty_shrinks_with_the_root_of_the_rows(self, monkeypatch):
+        call_large(monkeypatch)
+        seen = watch_fits(monkeypatch)
+        case = mixed_case(600)
+        validation = make_validation(None, None, case.y, None)
+        table, chosen = table_of(case, validation, l1_ratio=1.0, max_trees=1)
+        found, compared = select(table, chosen, validation, None)
+        trained = found.table.n_rows
+        assert {rows for rows, *_ in seen} == {trained}
+        assert 155 < trained < 165  # four of five folds of 200 rows
+        shrink = np.sqrt(trained / 600)
+        lambdas = {(offer, round(l1 * shrink, 12)) for _, offer, l1, *_ in seen}
+        told = {(p.aim.offer, round(p.aim.l1, 12)) for p in compared.points}
+        assert told == lambdas
+        for _, offer, l1, _, _, fit in seen:
+            kept = next(
+                compared.fits[p.aim]
+                for p in compared.points
+                if p.aim.offer == offer and p.aim.l1 == pytest.approx(l1 * shrink)
+            )
+            assert kept.tolist() == fit

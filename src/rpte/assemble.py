@@ -164,7 +164,8 @@ def _direct(table: Table, trained: TrainedTerms) -> list[DirectTerm]:
         coefficient = float(trained.coefficients[start + d])
         if not is_active(coefficient):
             continue
-        column, values = vocabulary.columns[j], vocabulary.values[:, j]
+        column = vocabulary.columns[j]
+        values = column.evaluate(table.inputs)
         rows = values > 0 if column.binary else ~np.isnan(values)
         scale, centre = float(vocabulary.scale[j]), float(vocabulary.centre[j])
         factor = float(trained.factors()[start + d])

@@ -484,6 +484,8 @@ def _plain(label: Any) -> Any:
 def _refuse_missing(labels: NDArray[Any]) -> None:
     from rpte.table.inputs import is_absent
 
+    if labels.dtype.kind in "biuUS":
+        return
     absent = [i for i, label in enumerate(labels) if is_absent(label)]
     if absent:
         raise InputError(
@@ -505,6 +507,8 @@ def _weights(sample_weight: Any, n_rows: int) -> Floats:
 
 
 def _refuse_mixed(labels: NDArray[Any]) -> None:
+    if labels.dtype.kind != "O":
+        return
     kinds = {isinstance(label, str) for label in labels}
     if len(kinds) > 1:
         types = sorted({type(label).__name__ for label in labels})

@@ -13,26 +13,20 @@ from rpte.estimation.monotone import solve_in_order
 from rpte.estimation.terms import Offer, Structure, choose_terms, make_design
 from rpte.settings import Settings
 from rpte.structure.boosting import Stage2, base_score, discover_trees
-from rpte.structure.coding import code_columns
+from rpte.structure.coding import TreeColumns, code_columns
 from rpte.structure.order import ordered_leaves
 from rpte.structure.tree import Tree
 from rpte.table.table import Table
-from rpte.vocabulary.build import Vocabulary, build_vocabulary
+from rpte.vocabulary.book import ShapeBook
+from rpte.vocabulary.build import Vocabulary, build_vocabulary, read_book
 from rpte.vocabulary.columns import Pair
 from rpte.vocabulary.pairs import lookahead_roots
 from rpte.vocabulary.products import find_products
 
 Floats = NDArray[np.float64]
+Rows = NDArray[np.intp]
 
 MOST_PRODUCTS = 60
-
-
-@dataclass(frozen=True, slots=True)
-class Discovery:
-    """Stages 1 and 2 on a table, with the record of Stage 2."""
-
-    structure: Structure
-    stage2: Stage2
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,76 +45,125 @@ class Start:
     use: Floats
 
 
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """Stages 1 and 2 on a table, so far.
+
+    Parameters
+    ----------
+    table : Table
+    structure : Structure
+    columns : TreeColumns
+        What trees may split on.
+    stage2 : Stage2
+        The record of the trees that were tried.
+    """
+
+    table: Table
+    structure: Structure
+    columns: TreeColumns
+    stage2: Stage2
+
+    def with_trees(
+        self, most: int, settings: Settings, pool: ThreadPoolExecutor | None
+    ) -> Discovery:
+        """Go on until there are so many trees, or no more is to be had."""
+        table, columns = self.table, self.columns
+        rules = replace(settings.stage2(table.schema), max_trees=min(most, settings.max_trees))
+        stage2 = discover_trees(columns.coded, table.y, table.weight, rules, pool, self.stage2)
+        trees, codes = list(self.structure.trees), list(self.structure.leaf_codes)
+        scores = list(self.structure.scores)
+        for accepted in [r for r in stage2.rounds if r.accepted][len(trees) :]:
+            tree, numbers = columns.read(accepted.tree)
+            reached = accepted.tree.apply(columns.coded.codes)
+            scores.append(scores[-1] + accepted.step * accepted.leaf_values[reached])
+            trees.append(tree)
+            codes.append(np.argsort(numbers).astype(np.int32)[reached])
+        structure = replace(
+            self.structure,
+            trees=tuple(trees),
+            leaf_codes=np.array(codes, np.int32).reshape(len(trees), table.n_rows),
+            used=tuple(frozenset(columns.members(tree)) for tree in stage2.trees),
+            scores=np.array(scores),
+        )
+        return replace(self, structure=structure, stage2=stage2)
+
+
+@dataclass(frozen=True, slots=True)
+class Quarry:
+    """A table to learn structures from, on all of its rows or on some, and what these share.
+
+    Shapes and the codes of numbers come from cells alone; they are made once.
+    """
+
+    table: Table
+    settings: Settings
+    pool: ThreadPoolExecutor | None
+    book: ShapeBook
+
+    @classmethod
+    def of(cls, table: Table, settings: Settings, pool: ThreadPoolExecutor | None) -> Quarry:
+        """Return the quarry of a table."""
+        book = ShapeBook(table, settings.min_samples_leaf, settings.limits)
+        return cls(table, settings, pool, book)
+
+    def mine(self, part: Table, rows: Rows) -> Structure:
+        """Run Stage 1 on some rows of the table: a structure without trees."""
+        if self.settings.vocabulary == "shapes":
+            vocabulary = read_book(self.book, part, rows, self.settings.stage1())
+        else:
+            vocabulary = build_vocabulary(part, self.settings.stage1(), self.pool)
+        base = base_score(part.y, part.weight)
+        nothing = np.zeros((0, part.n_rows), np.int32)
+        return Structure(vocabulary, (), nothing, (), np.full((1, part.n_rows), base))
+
+    def grow(self, part: Table, mined: Structure, start: Start | None) -> Discovery:
+        """Begin Stage 2: products for what the start leaves, no trees yet."""
+        settings, vocabulary = self.settings, mined.vocabulary
+        if start is not None and settings.makes_products:
+            most = min(settings.budget, MOST_PRODUCTS)
+            pairs = find_products(part, vocabulary, start.use, start.score, most, settings.limits)
+            vocabulary = vocabulary.with_pairs(part, pairs)
+        roots = _roots(part, settings, vocabulary, self.pool)
+        columns = code_columns(part, mined.vocabulary, settings.paper, roots, settings.limits)
+        score = mined.scores[0] if start is None else start.score
+        stage2 = Stage2((), (), score, base_score(part.y, part.weight), "no tree was asked for")
+        structure = replace(mined, vocabulary=vocabulary, scores=score[None, :])
+        return Discovery(part, structure, columns, stage2)
+
+
 def discover(
     table: Table, settings: Settings, start_l1: float | None, pool: ThreadPoolExecutor | None
 ) -> Discovery:
     """Run Stages 1 and 2; Stage 2 sets out from the direct terms at `start_l1`, if there is one."""
-    mined = mine(table, settings, pool)
-    if start_l1 is None:
-        return grow(table, mined, settings, None, pool)
-    start = start_from(table, mined, Offer(), settings, start_l1, settings.share)
-    return grow(table, mined, settings, start, pool)
+    quarry = Quarry.of(table, settings, pool)
+    mined = quarry.mine(table, np.arange(table.n_rows))
+    start = None
+    if start_l1 is not None:
+        start = _start_from(table, mined, settings, start_l1)
+    return quarry.grow(table, mined, start).with_trees(settings.max_trees, settings, pool)
 
 
-def mine(table: Table, settings: Settings, pool: ThreadPoolExecutor | None) -> Structure:
-    """Run Stage 1: a structure without trees."""
-    vocabulary = build_vocabulary(table, settings.stage1(), pool)
-    base = base_score(table.y, table.weight)
-    nothing = np.zeros((0, table.n_rows), np.int32)
-    return Structure(vocabulary, (), nothing, (), np.full((1, table.n_rows), base))
-
-
-def start_from(
-    table: Table, mined: Structure, offer: Offer, settings: Settings, l1: float, l1_ratio: float
-) -> Start:
-    """Return the score of the direct terms of an offer without trees."""
-    terms = choose_terms(table, mined, offer, settings.admission())
+def _start_from(table: Table, mined: Structure, settings: Settings, l1: float) -> Start | None:
+    """Return the score of all direct terms of single variables."""
+    terms = choose_terms(table, mined, Offer(), settings.admission())
     design = make_design(table, mined, terms, settings.limits)
-    use = np.zeros(len(mined.vocabulary))
     if design.n_terms == 0:
-        return Start(mined.scores[0], use)
-    fit, _ = solve_in_order(design, [], l1, l1_ratio)
-    use[terms.direct] = np.abs(fit.coefficients) * design.direct.std(axis=0)
-    return Start(design.score(fit.intercept, fit.coefficients), use)
-
-
-def grow(
-    table: Table,
-    mined: Structure,
-    settings: Settings,
-    start: Start | None,
-    pool: ThreadPoolExecutor | None,
-) -> Discovery:
-    """Run Stage 2: trees, and under vocabulary "shapes" products, for what the start leaves."""
-    vocabulary = mined.vocabulary
-    if start is not None and settings.makes_products:
-        most = min(settings.budget, MOST_PRODUCTS)
-        pairs = find_products(table, vocabulary, start.use, start.score, most, settings.limits)
-        vocabulary = vocabulary.with_pairs(table, pairs)
-    roots = _roots(table, settings, vocabulary, pool)
-    columns = code_columns(table, mined.vocabulary, settings.paper, roots, settings.limits)
-    rules = settings.stage2(table.schema)
-    first = None if start is None else start.score
-    stage2 = discover_trees(columns.coded, table.y, table.weight, rules, pool, first)
-    trees, codes = [], []
-    scores = [mined.scores[0] if first is None else first]
-    for accepted in (r for r in stage2.rounds if r.accepted):
-        tree, numbers = columns.read(accepted.tree)
-        reached = accepted.tree.apply(columns.coded.codes)
-        scores.append(scores[-1] + accepted.step * accepted.leaf_values[reached])
-        trees.append(tree)
-        codes.append(np.argsort(numbers).astype(np.int32)[reached])
-    leaf_codes = np.array(codes, np.int32).reshape(len(trees), table.n_rows)
-    used = tuple(frozenset(columns.members(tree)) for tree in stage2.trees)
-    structure = replace(
-        mined,
-        vocabulary=vocabulary,
-        trees=tuple(trees),
-        leaf_codes=leaf_codes,
-        used=used,
-        scores=np.array(scores),
+        return Start(mined.scores[0], np.zeros(len(mined.vocabulary)))
+    fit, _ = solve_in_order(design, [], l1, settings.share)
+    return Start(
+        design.score(fit.intercept, fit.coefficients),
+        use_of(mined.vocabulary, terms.direct, fit.coefficients),
     )
-    return Discovery(structure, stage2)
+
+
+def use_of(vocabulary: Vocabulary, direct: Rows, coefficients: Floats) -> Floats:
+    """Return how much each column moves the score of some direct terms, (V,)."""
+    use = np.zeros(len(vocabulary))
+    active = np.flatnonzero(coefficients)
+    which = direct[active]
+    use[which] = np.abs(coefficients[active]) * vocabulary.z[which].std(axis=1)
+    return use
 
 
 def _roots(

@@ -22,7 +22,7 @@ SMALL = 1_000
 REPEATS = 3  # of all folds, on small tables that are split by content
 MIDDLING = 5_000  # from here on two of the folds
 LARGE = 20_000
-SAMPLE = 60_000
+SAMPLE = 25_000
 TRAIN, TEST = 1, 2
 
 
@@ -56,7 +56,8 @@ class Validation:
 
         Below 1,000 distinct rows the folds are dealt out three times, each time anew, when content
         decides. Above 5,000 distinct rows two of the folds are used, above 20,000 one, and then
-        without groups a sample of 60,000 rows: the first, which content has put in a random order.
+        of a sample of 25,000 rows: the first, which content has put in a random order, or whole
+        groups in the order of their first rows.
         The user's own splits are all used.
         None are returned where all held-out rows are of one class: they could not tell a model that
         is too sure of it.
@@ -77,7 +78,8 @@ class Validation:
             repeats = min(REPEATS, self.count) if table.n_rows < SMALL else 1
             dealt = [_by_content(table.y[rows], self.count, r) for r in range(repeats)]
         else:
-            rows, dealt = np.arange(table.n_rows), [_by_group(table, self.count)]
+            rows = _whole_groups(table, self.count) if large else np.arange(table.n_rows)
+            dealt = [_by_group(table.take(rows), self.count)]
         return [
             (rows[fold != f], rows[fold == f])
             for fold in dealt
@@ -165,6 +167,18 @@ def _by_content(y: NDArray[np.float64], count: int, repeat: int) -> Ints:
         places = np.arange(len(rows))
         fold[rows] = (places + repeat * (places // count)) % count
     return fold
+
+
+def _whole_groups(table: Table, least: int) -> Rows:
+    """Return the rows of as many groups as a sample needs, and at least so many.
+
+    Content has put them in random order.
+    """
+    assert table.part is not None
+    first, counts = np.unique(table.part, return_index=True, return_counts=True)[1:]
+    order = np.argsort(first)
+    enough = max(least, 1 + int(np.searchsorted(np.cumsum(counts[order]), SAMPLE)))
+    return np.flatnonzero(np.isin(table.part, table.part[first[order[:enough]]]))
 
 
 def _by_group(table: Table, count: int) -> Ints:

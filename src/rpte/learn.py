@@ -16,7 +16,7 @@ from rpte.estimation.canonical import canonical
 from rpte.estimation.design import Design
 from rpte.estimation.monotone import Ties, solve_in_order
 from rpte.estimation.solver import Fit, lambda_max
-from rpte.estimation.terms import Offer, TermSet, choose_terms, make_design
+from rpte.estimation.terms import Offer, TermSet, choose_terms, design_on, make_design
 from rpte.folds import LARGE, Validation
 from rpte.model.certificate import stage3_tolerance
 from rpte.model.model import Label, Model
@@ -27,6 +27,8 @@ from rpte.table.fingerprint import fingerprint
 from rpte.table.table import Table
 from rpte.vocabulary.build import ORIGINAL
 from rpte.vocabulary.columns import Level, Missing
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,11 @@ def learn(
     ]
     most = settings.max_inspection_units
     # A sample may promise fewer conditions than the whole table needs; the base rate needs none.
-    tried = ((p, make.at(p.aim, found, compared, history)) for p in compared.ranked(most))
+    known = {p.aim: m for p, m in made}
+    tried = (
+        (p, known.get(p.aim) or make.at(p.aim, found, compared, history))
+        for p in compared.ranked(most)
+    )
     chosen = next((p, m) for p, m in tried if most is None or m.audit().miu <= most)
     return _with_frontier([*made, chosen])
 
@@ -107,9 +113,15 @@ class _Maker:
     ) -> Model:
         """Estimate and assemble one model."""
         settings, structure = self.settings, found.structure
-        terms = choose_terms(self.table, structure, aim.offer, settings.admission())
-        design = make_design(self.table, structure, terms, settings.limits)
-        estimated = estimate(design, terms, self.table, settings, aim)
+        terms = choose_terms(found.table, structure, aim.offer, settings.admission())
+        start = compared.fits.get(aim)
+        if found.table is self.table:
+            design = make_design(self.table, structure, terms, settings.limits)
+        else:
+            terms, start = terms.active(compared.fits[aim])
+            terms = self._settled(terms)
+            design = design_on(self.table, terms, settings.limits)
+        estimated = estimate(design, terms, self.table, settings, aim, start)
         trained = TrainedTerms(
             terms,
             design.leaf_codes,
@@ -119,6 +131,14 @@ class _Maker:
             estimated.ties,
         )
         return self.model(trained, {**_solved(aim, compared, estimated), **history})
+
+    def _settled(self, terms: TermSet) -> TermSet:
+        """Return terms of a sample whose trees send missing cells as all rows have it."""
+        if self.settings.paper:
+            return terms
+        table = self.table
+        trees = [tree.with_heavier_sides(table.inputs, table.weight) for tree in terms.trees]
+        return replace(terms, trees=tuple(trees))
 
     def model(self, trained: TrainedTerms, record: dict[str, Any]) -> Model:
         """Assemble a model."""
@@ -150,7 +170,12 @@ def _with_frontier(made: list[tuple[Point, Model]]) -> Learned:
 
 
 def estimate(
-    design: Design, terms: TermSet, table: Table, settings: Settings, aim: Aim
+    design: Design,
+    terms: TermSet,
+    table: Table,
+    settings: Settings,
+    aim: Aim,
+    start: Floats | None = None,
 ) -> Estimate:
     """Solve equation (5) under the user's limits; of equally good solutions the canonical one."""
     read = terms.conditions(table.schema)
@@ -163,7 +188,7 @@ def estimate(
         conditions = np.concatenate([in_groups, in_direct])
         return canonical(tied, fit, conditions, [tied.n_leaves + g for g in groups])
 
-    fit, ties = solve_in_order(design, order, aim.l1, aim.l1_ratio, finish)
+    fit, ties = solve_in_order(design, order, aim.l1, aim.l1_ratio, finish, start=start)
     return Estimate(fit, design, ties)
 
 

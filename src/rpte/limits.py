@@ -104,6 +104,8 @@ class Permissions:
         +1: the coefficient must not be negative; None: the column is not monotone in a variable
         that must be, or its variables pull against each other.
         """
+        if not self.directions:
+            return 0
         effects = {s: column_effect(column, s) for s in column.sources if s in self.directions}
         if any(effect is None for effect in effects.values()):
             return None
@@ -112,6 +114,8 @@ class Permissions:
 
     def admits(self, column: Column) -> bool:
         """Tell whether a column may be in the vocabulary."""
+        if self == FREE:
+            return True
         allowed = self.usable if isinstance(column, RAW) else self.derivable
         if not all(allowed(source) for source in column.sources):
             return False
@@ -130,6 +134,8 @@ class Permissions:
 
     def factor(self, sources: Iterable[str]) -> float:
         """Return the penalty factor of a term that reads some variables."""
+        if not self.penalty:
+            return 1.0
         return max((self.penalty.get(source, 1.0) for source in sources), default=1.0)
 
 

@@ -8,7 +8,7 @@ it adds is compared with them.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -17,23 +17,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.audit.counting import is_active
-from rpte.discovery import Discovery, grow, leaf_order, mine, start_from
+from rpte.discovery import Discovery, Quarry, Start, leaf_order, use_of
 from rpte.errors import RPTEWarning
+from rpte.estimation.design import Design
 from rpte.estimation.monotone import walk_in_order
 from rpte.estimation.path import lambda_grid
-from rpte.estimation.solver import Fit
 from rpte.estimation.terms import MENUS, Offer, Structure, TermSet, choose_terms, make_design
-from rpte.folds import Fold, Validation
+from rpte.folds import MIDDLING, Fold, Validation
+from rpte.kernels.rough_path import deviances
 from rpte.settings import Settings
-from rpte.structure.boosting import base_score, deviance
+from rpte.structure.boosting import base_score
 from rpte.table.table import Table
 from rpte.vocabulary.build import PAIR
 
 Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
 
-GRID = 41
+GRID = 25
+COARSE_GRID = 21  # for 5,000 rows and more
 LOWEST = 1e-4  # of lambda_max
-STRIDE = 6  # lambdas between two looks at whether the least deviance is passed
+STRIDE = 3  # lambdas between two looks at whether the least deviance is passed
+HEAD_START = 4  # lambdas before the best of an offer, where an offer that adds to it sets out
 BLOCKS = 10  # of the held-out rows, for the standard error where there is one fold
 TREE_COUNTS = (0, 1, 2, 3, 5, 8)
 MORE_TREES = ((1, 0), (3, 0), (8, 0))  # numbers of trees and pairs that are offered in turn
@@ -44,6 +48,7 @@ RIDGE_ROWS = 5_000  # with more rows a ridge share gains nothing worth its cost
 ENOUGH_ROWS = 1_000  # from here on the price of a condition falls with the root of n
 MANY_CASES = 40
 FRONTIER = 12  # models kept beside the chosen one
+NOTHING = np.zeros((0, 0), np.float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +93,13 @@ class Comparison:
     points : tuple of Point
     price : float
         Share of the deviance that can be explained which one more condition must explain.
+    fits : mapping from Aim to (q + 1,)
+        Rough fits on the rows that the model's structure comes from: intercept, coefficients.
     """
 
     points: tuple[Point, ...] = ()
     price: float = 0.0
+    fits: Mapping[Aim, Floats] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what the file keeps of the comparison, the frontier left to who makes models."""
@@ -103,15 +111,19 @@ class Comparison:
             "frontier": [],
         }
 
-    def cost(self, point: Point) -> float:
+    def explained(self) -> float:
+        """Return the deviance that the best point explains of that without terms."""
+        return max(self.points[0].deviance - min(p.deviance for p in self.points), 0.0)
+
+    def cost(self, point: Point, explained: float) -> float:
         """Return the validated deviance and the price of a point's conditions."""
-        explained = self.points[0].deviance - min(p.deviance for p in self.points)
-        return point.deviance + self.price * max(explained, 0.0) * point.miu
+        return point.deviance + self.price * explained * point.miu
 
     def ranked(self, most: int | None) -> list[Point]:
         """Return the points with at most so many conditions, the best first; ties to the simple."""
         fit = [p for p in self.points if most is None or p.miu <= most]
-        costs = {id(p): round(self.cost(p), 12) for p in fit}
+        explained = self.explained()
+        costs = {id(p): round(self.cost(p, explained), 12) for p in fit}
         return sorted(fit, key=lambda p: (costs[id(p)], p.miu, p.aim.offer.n_trees, -p.aim.l1))
 
     def frontier(self, most: int) -> list[Point]:
@@ -130,102 +142,289 @@ class Comparison:
         return [best[i] for i in steps]
 
 
-@dataclass(frozen=True, slots=True)
-class _Trail:
-    """The way of one offer down the lambdas, on some training rows."""
+@dataclass(slots=True, eq=False)
+class _Part:
+    """Some training rows with what was learned from them, and held-out rows.
 
+    Parameters
+    ----------
+    train : Table
+    valid : Table or None
+        Held-out rows, block after block; None for all rows of the table.
+    blocks : (b + 1,)
+        Where the blocks of `valid` begin, and the end of the last.
+    mined : Structure
+        Of Stage 1.
+    held : (V, n_valid) float32
+        The vocabulary on the held-out rows.
+    found : Discovery or None
+        Of Stage 2, once it has begun.
+    """
+
+    train: Table
+    valid: Table | None
+    blocks: NDArray[np.intp]
+    mined: Structure
+    held: Singles
+    found: Discovery | None = None
+
+    @property
+    def structure(self) -> Structure:
+        """What was learned so far."""
+        return self.mined if self.found is None else self.found.structure
+
+
+@dataclass(slots=True, eq=False)
+class _Trail:
+    """The way of one offer down the lambdas, on the rows of one part.
+
+    Parameters
+    ----------
+    terms : TermSet
+    design : Design
+    to : callable
+        From lambdas (f,) to fits (f, q + 1).
+    held : (q, n_valid)
+        The terms on held-out rows.
+    fits : (f, q + 1)
+        The last ones.
+    """
+
+    part: _Part
     terms: TermSet
-    to: Callable[[float], Fit]
+    design: Design
+    to: Callable[[Floats], Floats]
+    held: Singles
+    fits: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+
+    def go(self, l1s: Floats) -> None:
+        """Go on to some lambdas."""
+        self.fits = self.to(l1s)
+
+    def losses(self) -> Floats:
+        """Return the deviance of the last fits on each block of held-out rows, (b, f)."""
+        valid = self.part.valid
+        assert valid is not None
+        out = np.empty((len(self.part.blocks) - 1, len(self.fits)))
+        deviances(self.held, valid.y, valid.weight, self.part.blocks, self.fits, out)
+        return out
 
 
 @dataclass(slots=True)
-class _Part:
-    """The training rows of a fold with what was learned from them, and blocks of held-out rows."""
+class _Path:
+    """One offer down the lambdas, in every part.
 
-    train: Table
-    valid: list[Table]
-    structure: Structure
+    Parameters
+    ----------
+    grid : (f,)
+        Descending; the walk may have ended before the last.
+    terms : list of TermSet
+    fits : list of lists of arrays (q + 1,)
+        By part, then by lambda.
+    least : int
+        Where on the grid the validated deviance is least.
+    """
+
+    grid: Floats
+    terms: list[TermSet]
+    fits: list[list[Floats]]
+    least: int = 0
 
 
 @dataclass(slots=True)
 class _Search:
-    """The parts and the whole table, and the points compared so far."""
+    """The parts and the points compared so far.
 
-    table: Table
-    settings: Settings
-    whole: Structure
+    Parameters
+    ----------
+    quarry : Quarry
+        The rows that are searched: the table, or a sample of it.
+    parts : list of _Part
+        With held-out rows.
+    seen : _Part
+        The rows that decide on grids and conditions, and from which the model's structure comes:
+        all, or the training rows of a sample.
+    shrink : float
+        Factor on lambda from the rows searched to all rows.
+    independent : int
+        Held-out blocks that share no row.
+    price : float
+        As in `Comparison`.
+    """
+
+    quarry: Quarry
     parts: list[_Part]
-    sampled: bool
-    independent: int  # held-out blocks that share no row
+    seen: _Part
+    shrink: float
+    independent: int
+    price: float
     points: list[Point] = field(default_factory=list)
+    paths: dict[tuple[Offer, float], _Path] = field(default_factory=dict)
 
     @property
-    def shrink(self) -> float:
-        """Factor on lambda from the rows of a sample to all: it shrinks with the root of n."""
-        share = self.parts[0].train.n_rows / self.table.n_rows
-        return float(np.sqrt(share)) if self.sampled else 1.0
+    def settings(self) -> Settings:
+        """The settings of the fit."""
+        return self.quarry.settings
 
     @property
-    def seen(self) -> tuple[Table, Structure]:
-        """The rows that decide on grids and conditions: all, or the training rows of a sample."""
-        if self.sampled:
-            return self.parts[0].train, self.parts[0].structure
-        return self.table, self.whole
+    def everyone(self) -> list[_Part]:
+        """All parts, the one that decides on conditions last if it holds nothing out."""
+        return self.parts if self.seen in self.parts else [*self.parts, self.seen]
 
     def compare_base_rate(self) -> None:
         """Validate the model without terms."""
         losses, weights = [], []
         for part in self.parts:
-            score = base_score(part.train.y, part.train.weight)
-            for valid in part.valid:
-                losses.append([deviance(valid.y, valid.weight, np.full(valid.n_rows, score))])
-                weights.append(valid.total_weight)
-        mean = float(np.average(losses, axis=0, weights=weights)[0])
-        error = float(self._error(np.array(losses), np.array(weights))[0])
-        aim = _without_terms(self.table, self.whole, self.settings)
-        self.points.append(Point(aim, 0, mean, error))
+            valid = part.valid
+            assert valid is not None
+            out = np.empty((len(part.blocks) - 1, 1))
+            base = np.array([[base_score(part.train.y, part.train.weight)]])
+            deviances(NOTHING, valid.y, valid.weight, part.blocks, base, out)
+            losses.append(out)
+            weights.append(_weights(part))
+        mean, error = self._mean(np.vstack(losses), np.concatenate(weights))
+        shaped = self.settings.vocabulary == "shapes" and self.settings.starts_from_terms
+        offer = Offer("values") if shaped else Offer("all", 0, None)
+        trail = self._trail(self.seen, offer, self.settings.share)
+        top = float(self._grid(trail, self.settings.share)[0])
+        aim = Aim(offer, self.settings.share, top * self.shrink)
+        self.points.append(Point(aim, 0, float(mean[0]), float(error[0])))
 
-    def compare(self, offer: Offer, l1_ratio: float) -> None:
-        """Validate an offer at one lambda after the other, until the deviance is past its least."""
-        grid = _grid(*self.seen, offer, l1_ratio, self.settings)
-        trails = [self._trail(p.train, p.structure, offer, l1_ratio) for p in self.parts]
-        seen = trails[0] if self.sampled else self._trail(self.table, self.whole, offer, l1_ratio)
-        weights = np.array([valid.total_weight for p in self.parts for valid in p.valid])
-        conditions = seen.terms.conditions(self.table.schema)
+    def compare(self, offer: Offer, l1_ratio: float, base: Offer | None = None) -> None:
+        """Validate an offer at one lambda after the other, until the cost is past its least.
+
+        With a `base` that it adds to, the walk sets out from the base's fits, a little above the
+        lambda where the base was best.
+        """
+        before = None if base is None else self.paths[base, l1_ratio]
+        trails = [
+            self._trail(part, offer, l1_ratio, _carried(before, p))
+            for p, part in enumerate(self.everyone)
+        ]
+        seen = next(trail for trail in trails if trail.part is self.seen)
+        grid = self._grid(seen, l1_ratio) if before is None else before.grid[_place(before) :]
+        path = _Path(grid, [trail.terms for trail in trails], [[] for _ in trails])
+        weights = np.concatenate([_weights(part) for part in self.parts])
+        conditions = seen.terms.conditions(self.quarry.table.schema)
         best = np.inf, 0
         for start in range(0, len(grid), STRIDE):
             lambdas = grid[start : start + STRIDE]
-            fitted = [[trail.to(float(l1)) for l1 in lambdas] for trail in trails]
-            losses = np.array(
-                [
-                    _deviance(valid, trail.terms, fits)
-                    for part, trail, fits in zip(self.parts, trails, fitted, strict=True)
-                    for valid in part.valid
-                ]
-            )
-            mean, error = np.average(losses, axis=0, weights=weights), self._error(losses, weights)
-            fits = fitted[0] if self.sampled else [seen.to(float(l1)) for l1 in lambdas]
-            for at, fit in enumerate(fits):
+            for fits, trail in zip(path.fits, trails, strict=True):
+                trail.go(lambdas)
+                fits.extend(trail.fits)
+            losses = np.vstack([trail.losses() for trail in trails if trail.part.valid is not None])
+            mean, error = self._mean(losses, weights)
+            for at, fit in enumerate(seen.fits):
                 aim = Aim(offer, l1_ratio, float(lambdas[at] * self.shrink))
-                miu = int(is_active(fit.coefficients) @ conditions)
-                self.points.append(Point(aim, miu, float(mean[at]), float(error[at])))
-            best = min(best, (float(mean.min()), start + int(mean.argmin())))
+                self.points.append(
+                    Point(aim, _miu(fit, conditions), float(mean[at]), float(error[at]))
+                )
+            costs = self._costs(self.points[-len(lambdas) :])
+            best = min(best, (float(costs.min()), start + int(costs.argmin())))
             if best[1] < start:
-                return
+                break
+        path.least = best[1]
+        self.paths[offer, l1_ratio] = path
 
-    def _error(self, losses: Floats, weights: Floats) -> Floats:
-        """Return the standard error of the mean; repeats of the folds do not add to the rows."""
-        if self.independent < 2:
-            return np.zeros(losses.shape[1:])
+    def _costs(self, points: Sequence[Point]) -> Floats:
+        """Return the costs of some points, as far as is known what can be explained."""
+        compared = Comparison(tuple(self.points), self.price)
+        explained = compared.explained()
+        return np.array([compared.cost(point, explained) for point in points])
+
+    def least_cost(self, since: int = 0) -> float:
+        """Return the least cost of the points from one on; infinite if there are none."""
+        return float(self._costs(self.points[since:]).min(initial=np.inf))
+
+    def fit_at(self, aim: Aim) -> list[Floats]:
+        """Return the fits of every part at an aim that was compared."""
+        path = self.paths[aim.offer, aim.l1_ratio]
+        at = int(np.argmin(np.abs(path.grid * self.shrink - aim.l1)))
+        return [fits[at] for fits in path.fits]
+
+    def start(self, aim: Aim) -> None:
+        """Begin Stage 2 in every part, from the fit at an aim that was compared."""
+        for part, fit in zip(self.everyone, self.fit_at(aim), strict=True):
+            trail = self._trail(part, aim.offer, aim.l1_ratio)
+            use = use_of(part.mined.vocabulary, trail.terms.direct, fit[1:])
+            self._begin(part, Start(trail.design.score(float(fit[0]), fit[1:]), use))
+
+    def start_from_base_rate(self) -> None:
+        """Begin Stage 2 in every part without any terms."""
+        for part in self.everyone:
+            self._begin(part, None)
+
+    def _begin(self, part: _Part, start: Start | None) -> None:
+        part.found = self.quarry.grow(part.train, part.mined, start)
+        if part.valid is not None:
+            known = len(part.mined.vocabulary)
+            more = part.found.structure.vocabulary.on(part.valid.inputs, known, np.float32)
+            part.held = np.vstack([part.held, more])
+
+    def grow(self, n_trees: int) -> int:
+        """Let every part have so many trees, if it can; return how many the model can have."""
+        for part in self.everyone:
+            assert part.found is not None
+            part.found = part.found.with_trees(n_trees, self.settings, self.quarry.pool)
+        return len(self.seen.structure.trees)
+
+    def result(self) -> tuple[Discovery, Comparison]:
+        """Return what the model's structure is, and the comparison."""
+        assert self.seen.found is not None
+        place = self.everyone.index(self.seen)
+        fits = {point.aim: self.fit_at(point.aim)[place] for point in self.points}
+        return self.seen.found, Comparison(tuple(self.points), self.price, fits)
+
+    def _mean(self, losses: Floats, weights: Floats) -> tuple[Floats, Floats]:
+        """Return the mean over blocks and its standard error; repeats do not add to the rows."""
         mean = np.average(losses, axis=0, weights=weights)
+        if self.independent < 2:
+            return mean, np.zeros(losses.shape[1:])
         variance = np.average((losses - mean) ** 2, axis=0, weights=weights)
-        return np.sqrt(variance / (self.independent - 1))
+        return mean, np.sqrt(variance / (self.independent - 1))
 
-    def _trail(self, train: Table, structure: Structure, offer: Offer, l1_ratio: float) -> _Trail:
-        terms = choose_terms(train, structure, offer, self.settings.admission())
-        design = make_design(train, structure, terms, self.settings.limits)
+    def _grid(self, trail: _Trail, share: float) -> Floats:
+        """Return descending lambdas, the first without terms."""
+        if not trail.design.n_terms:
+            return np.ones(1)
+        points = GRID if self.quarry.table.n_rows <= MIDDLING else COARSE_GRID
+        return lambda_grid(trail.design, share, points, LOWEST)
+
+    def _trail(
+        self,
+        part: _Part,
+        offer: Offer,
+        l1_ratio: float,
+        carried: tuple[TermSet, Floats] | None = None,
+    ) -> _Trail:
+        structure = part.structure
+        terms = choose_terms(part.train, structure, offer, self.settings.admission())
+        design = make_design(part.train, structure, terms, self.settings.limits)
         order = leaf_order(terms.trees, self.settings)
-        return _Trail(terms, walk_in_order(design, order, l1_ratio))
+        start = None if carried is None else terms.carry(carried[1], carried[0].direct)
+        held = NOTHING if part.valid is None else terms.on(part.valid.inputs, part.held)
+        return _Trail(part, terms, design, walk_in_order(design, order, l1_ratio, start), held)
+
+
+def _weights(part: _Part) -> Floats:
+    """Return the weight of each held-out block."""
+    assert part.valid is not None
+    return np.add.reduceat(part.valid.weight, part.blocks[:-1])
+
+
+def _miu(fit: Floats, conditions: NDArray[np.int64]) -> int:
+    """Return the conditions of the active terms of a fit (q + 1,)."""
+    return int(is_active(fit[1:]) @ conditions)
+
+
+def _place(path: _Path) -> int:
+    """Return where an offer that adds to a path sets out."""
+    return max(0, path.least - HEAD_START)
+
+
+def _carried(path: _Path | None, part: int) -> tuple[TermSet, Floats] | None:
+    """Return the terms and the fit of a part from which an offer that adds to them sets out."""
+    return None if path is None else (path.terms[part], path.fits[part][_place(path)])
 
 
 def select(
@@ -236,59 +435,81 @@ def select(
     Returns
     -------
     found : Discovery
-        Stages 1 and 2 on the whole table, for the offers of the points.
+        Stages 1 and 2 on the whole table, or on a sample of it, for the offers of the points.
     compared : Comparison
     """
     folds = validation.folds(table)
-    whole = mine(table, settings, pool)
     price = settings.audit_price * min(1.0, float(np.sqrt(ENOUGH_ROWS / table.n_rows)))
     if not folds:
-        _warn_of_nothing_to_validate(table)
-        point = Point(_without_terms(table, whole, settings), 0, 0.0, 0.0)
-        return grow(table, whole, settings, None, pool), Comparison((point,), price)
-    parts = [_part(table, fold, len(folds), settings, pool) for fold in folds]
-    blocks = len(parts[0].valid) if len(parts) == 1 else min(len(parts), validation.count)
-    search = _Search(table, settings, whole, parts, _sampled(table, folds), blocks)
+        return _nothing_to_validate(table, settings, pool, price)
+    search = _search(table, settings, validation, folds, pool, price)
     search.compare_base_rate()
     if not settings.starts_from_terms:
-        found = grow(table, whole, settings, None, pool)
-        search.whole = found.structure
-        for part in parts:
-            part.structure = grow(part.train, part.structure, settings, None, pool).structure
-        counts = tree_counts(len(found.structure.trees))
-        for m in counts:
+        search.start_from_base_rate()
+        for m in tree_counts(search.grow(settings.max_trees)):
             search.compare(Offer("all", m, None), settings.share)
-        return found, Comparison(tuple(search.points), price)
+        return search.result()
     shares = _shares(table, settings)
     _compare_first(search, shares)
     base = Comparison(tuple(search.points), price).ranked(None)[0].aim
-
-    def again(rows: Table, mined: Structure, shrunk: float) -> Discovery:
-        start = start_from(rows, mined, base.offer, settings, base.l1 / shrunk, base.l1_ratio)
-        return grow(rows, mined, settings, start, pool)
-
-    found = again(table, whole, 1.0)
-    search.whole = found.structure
-    for part in parts:
-        part.structure = again(part.train, part.structure, search.shrink).structure
-    if _many_cases(table):
-        _compare_further(search, base.offer, found, shares)
-    return found, Comparison(tuple(search.points), price)
+    search.start(base)
+    if _many_cases(search.quarry.table):
+        _compare_further(search, base.offer, shares)
+    return search.result()
 
 
-def _part(
-    table: Table, fold: Fold, count: int, settings: Settings, pool: ThreadPoolExecutor | None
-) -> _Part:
+def _search(
+    table: Table,
+    settings: Settings,
+    validation: Validation,
+    folds: list[Fold],
+    pool: ThreadPoolExecutor | None,
+    price: float,
+) -> _Search:
+    """Mine every part: the folds, and all rows unless validation sees a sample only."""
+    rows = np.sort(np.concatenate(folds[0]))
+    sampled = validation.roles is None and len(rows) < table.n_rows
+    searched = table.take(rows) if sampled else table
+    if sampled:
+        folds = [
+            (np.searchsorted(rows, train), np.searchsorted(rows, test)) for train, test in folds
+        ]
+    quarry = Quarry.of(searched, settings, pool)
+    parts = [_part(quarry, fold, len(folds)) for fold in folds]
+    blocks = len(parts[0].blocks) - 1 if len(parts) == 1 else min(len(parts), validation.count)
+    if sampled:
+        shrink = float(np.sqrt(parts[0].train.n_rows / table.n_rows))
+        return _Search(quarry, parts, parts[0], shrink, blocks, price)
+    everything = np.arange(table.n_rows)
+    whole = _Part(table, None, np.zeros(1, np.intp), quarry.mine(table, everything), NOTHING)
+    return _Search(quarry, parts, whole, 1.0, blocks, price)
+
+
+def _part(quarry: Quarry, fold: Fold, count: int) -> _Part:
+    """Mine the training rows of a fold; where it is the only one, hold its rows out in blocks."""
     train, test = fold
-    blocks = np.array_split(test, 1 if count > 1 else BLOCKS)
-    valid = [table.take(rows) for rows in blocks if len(rows)]
-    rows = table.take(train)
-    return _Part(rows, valid, mine(rows, settings, pool))
+    sizes = [len(b) for b in np.array_split(test, 1 if count > 1 else BLOCKS) if len(b)]
+    blocks = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
+    rows, valid = quarry.table.take(train), quarry.table.take(test)
+    mined = quarry.mine(rows, train)
+    return _Part(rows, valid, blocks, mined, mined.vocabulary.on(valid.inputs, 0, np.float32))
 
 
-def _sampled(table: Table, folds: list[Fold]) -> bool:
-    """Tell whether validation saw a sample only; the penalty then shrinks with the root of n."""
-    return len(folds[0][0]) + len(folds[0][1]) < table.n_rows and len(folds) == 1
+def _nothing_to_validate(
+    table: Table, settings: Settings, pool: ThreadPoolExecutor | None, price: float
+) -> tuple[Discovery, Comparison]:
+    """Admit no term: the model is the base rate."""
+    _warn_of_nothing_to_validate(table)
+    quarry = Quarry.of(table, settings, pool)
+    rows = np.arange(table.n_rows)
+    part = _Part(table, None, np.zeros(1, np.intp), quarry.mine(table, rows), NOTHING)
+    search = _Search(quarry, [], part, 1.0, 0, price)
+    shaped = settings.vocabulary == "shapes"
+    offer = Offer("values") if shaped else Offer("all", 0, None)
+    top = float(search._grid(search._trail(part, offer, settings.share), settings.share)[0])
+    point = Point(Aim(offer, settings.share, top), 0, 0.0, 0.0)
+    found = quarry.grow(table, part.mined, None).with_trees(settings.max_trees, settings, pool)
+    return found, Comparison((point,), price)
 
 
 def _shares(table: Table, settings: Settings) -> Sequence[float]:
@@ -300,50 +521,46 @@ def _shares(table: Table, settings: Settings) -> Sequence[float]:
 
 def _compare_first(search: _Search, shares: Sequence[float]) -> None:
     """Compare the direct terms of single variables by menu, those that hold the same once."""
-    settings, table = search.settings, search.table
-    menus = MENUS if _many_cases(table) else MENUS[:2]
+    settings = search.settings
+    menus = MENUS if _many_cases(search.quarry.table) else MENUS[:2]
     shaped = settings.vocabulary == "shapes"
-    seen: set[tuple[int, ...]] = set()
+    known: set[tuple[int, ...]] = set()
     for offer in [Offer(menu) for menu in menus] if shaped else [Offer("all", 0, None)]:
-        terms = choose_terms(*search.seen, offer, settings.admission())
-        if tuple(terms.direct) not in seen:
-            seen.add(tuple(terms.direct))
+        seen = search.seen
+        terms = choose_terms(seen.train, seen.structure, offer, settings.admission())
+        if tuple(terms.direct) not in known:
+            known.add(tuple(terms.direct))
             for share in shares:
                 search.compare(offer, share)
 
 
-def _compare_further(
-    search: _Search, base: Offer, found: Discovery, shares: Sequence[float]
-) -> None:
+def _compare_further(search: _Search, base: Offer, shares: Sequence[float]) -> None:
     """Compare offers with trees, with products and with both: more only while more helps."""
-    trees = len(found.structure.trees)
     if not search.settings.makes_products:
-        for m in tree_counts(trees)[1:]:
+        for m in tree_counts(search.grow(search.settings.max_trees))[1:]:
             for share in shares:
-                search.compare(replace(base, n_trees=m), share)
+                search.compare(replace(base, n_trees=m), share, base)
         return
-    pairs = int((found.structure.vocabulary.block == PAIR).sum())
+    pairs = int((search.seen.structure.vocabulary.block == PAIR).sum())
     helped: list[bool] = []
     for wanted in (MORE_TREES, MORE_PAIRS, BOTH):
         if wanted is BOTH and not all(helped):
             return
-        offers = dict.fromkeys((min(m, trees), min(k, pairs)) for m, k in wanted)
-        least, helps = min(p.deviance for p in search.points), False
-        for m, k in offers:
-            for share in shares if m or k else ():
-                search.compare(replace(base, n_trees=m, n_pairs=k), share)
-            now = min(p.deviance for p in search.points)
-            if now >= least:
+        helps = False
+        tried = {(0, 0)}
+        for m, k in wanted:
+            offered = min(m, search.grow(m)), min(k, pairs)
+            if offered in tried:
                 break
-            least, helps = now, True
+            tried.add(offered)
+            known = len(search.points)
+            for share in shares:
+                more = replace(base, n_trees=offered[0], n_pairs=offered[1])
+                search.compare(more, share, base)
+            if search.least_cost(known) > search.least_cost():
+                break
+            helps = True
         helped.append(helps)
-
-
-def _without_terms(table: Table, whole: Structure, settings: Settings) -> Aim:
-    """Return an aim whose penalty no term survives."""
-    offer = Offer("values") if settings.vocabulary == "shapes" else Offer("all", 0, None)
-    top = float(_grid(table, whole, offer, settings.share, settings)[0])
-    return Aim(offer, settings.share, top)
 
 
 def _many_cases(table: Table) -> bool:
@@ -367,21 +584,3 @@ def _warn_of_nothing_to_validate(table: Table) -> None:
         RPTEWarning,
         stacklevel=2,
     )
-
-
-def _grid(
-    table: Table, structure: Structure, offer: Offer, share: float, settings: Settings
-) -> Floats:
-    """Return descending lambdas, the first without terms."""
-    terms = choose_terms(table, structure, offer, settings.admission())
-    design = make_design(table, structure, terms, settings.limits)
-    return lambda_grid(design, share, GRID, LOWEST) if design.n_terms else np.ones(1)
-
-
-def _deviance(valid: Table, terms: TermSet, fits: list[Fit]) -> Floats:
-    """Return the deviance on held-out rows at each lambda."""
-    intercepts = np.array([fit.intercept for fit in fits])
-    coefficients = np.array([fit.coefficients for fit in fits])
-    score = terms.score(valid.inputs, intercepts, coefficients)
-    loss = np.logaddexp(0.0, score) - valid.y[:, None] * score
-    return np.asarray(2.0 * (valid.weight @ loss) / valid.total_weight)

@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 
 from rpte.estimation import lambda_max, solve
 from rpte.estimation.monotone import Ties, solve_in_order, walk_in_order
-from rpte.estimation.path import Walk
+from rpte.estimation.path import RoughWalk
 
 RATIOS = (1.0, 0.5)
 
@@ -251,12 +251,12 @@ def test_paths_are_in_order_at_every_lambda_and_plain_without_one():
     l1s = lambda_max(design) * np.geomspace(1.0, 0.01, 8)
     order = random_order(3, 2, 5)
     walk = walk_in_order(design, order, 1.0)
-    fits = [walk(l1) for l1 in l1s.tolist()]
-    assert [fit.l1 for fit in fits] == l1s.tolist()
-    for fit in fits:
-        assert violations(design, order, fit.coefficients).max() <= 0.0
-        one, _ = solve_in_order(design, order, fit.l1, 1.0)
-        assert (one.coefficients == fit.coefficients).all()
-    plain, rough = walk_in_order(design, [[], []], 1.0), Walk(design, rough=True)
-    for l1 in l1s.tolist():
-        assert (plain(l1).coefficients == rough.to(l1).coefficients).all()
+    fits = np.vstack([walk(l1s[:3]), walk(l1s[3:])])
+    assert fits.shape == (8, design.n_terms + 1)
+    for l1, fit in zip(l1s.tolist(), fits, strict=True):
+        assert violations(design, order, fit[1:]).max() <= 0.0
+        one, _ = solve_in_order(design, order, l1, 1.0)
+        assert fit.tolist() == [one.intercept, *one.coefficients]
+    plain = walk_in_order(design, [[], []], 1.0)(l1s)
+    assert (plain == RoughWalk(design).to(l1s)).all()
+    assert (plain != fits).any()

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from rpte.estimation import Design, Fit, lambda_max, newton, solve
+from rpte.estimation import Design, lambda_max, newton, solve
 
 RATIOS = (1.0, 0.5)
 
@@ -168,7 +168,7 @@ def test_integer_weight_is_repetition():
 def test_far_start_still_converges():
     design = random_design(4)
     l1 = 0.02 * lambda_max(design)
-    far = Fit(500.0, np.full(design.n_terms, -300.0), l1, 1.0, 0.0, 0.0, 0, False)
+    far = np.append(500.0, np.full(design.n_terms, -300.0))
     fit = solve(design, l1, start=far)
     assert_certified(design, fit)
     assert fit.objective == pytest.approx(solve(design, l1).objective, rel=1e-10)

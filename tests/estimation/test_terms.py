@@ -7,10 +7,11 @@ from rpte.estimation.terms import (
     Admission,
     Offer,
     Structure,
-    TermSet,
     choose_terms,
+    design_on,
     make_design,
 )
+from rpte.limits import FREE, Limits, permissions
 from rpte.structure.tree import Branch, Split, Tree
 from rpte.vocabulary.build import ORIGINAL, PAIR, VocabularySettings, build_vocabulary
 from rpte.vocabulary.columns import RAW, Level, Value
@@ -68,7 +69,7 @@ def test_used_columns_and_repeated_leaves_are_left_out(case, policy, n_trees, pa
     said = leaf_covers(structure, n_trees)
     expected = []
     for j, column in enumerate(vocabulary.columns):
-        repeats = column.binary and (vocabulary.values[:, j] > 0).tobytes() in said
+        repeats = column.binary and (vocabulary.z[j] > 0).tobytes() in said
         if not repeats and (policy == "component" or j not in used):
             expected.append(j)
     found = terms.direct.tolist()
@@ -125,7 +126,7 @@ def test_two_source_terms_enter_by_standardised_gradient(case):
     curvature = table.weight * p * (1 - p)
 
     def gradient(j):
-        z = vocabulary.standardised(np.array([j]))[:, 0]
+        z = vocabulary.z[j]
         z = z - np.average(z, weights=curvature)
         return abs((table.weight * (table.y - p)) @ z) / np.sqrt((curvature * z * z).sum())
 
@@ -160,48 +161,114 @@ def test_strict_in_the_paper_order_lets_patterns_and_pairs_go_first(case):
     assert found.direct.tolist() == sorted(expected)
 
 
+def matrix_of(structure, terms):
+    """Return the terms on the structure's rows, leaves as 0/1 columns: (n, q)."""
+    one_hot = [
+        codes == k
+        for tree, codes in zip(terms.trees, structure.leaf_codes, strict=False)
+        for k in range(tree.n_leaves)
+    ]
+    return np.column_stack([*np.array(one_hot, float), *structure.vocabulary.z[terms.direct]])
+
+
 @pytest.mark.parametrize("policy", POLICIES)
-def test_scores_are_the_sums_that_the_design_says(case, policy):
+def test_the_design_and_other_rows_say_the_same(case, policy):
     table, structure = case
     terms = choose_terms(table, structure, offer(2), admission(policy, False))
     design = make_design(table, structure, terms)
     assert terms.leaf_counts == (3, 2)
     q = 5 + len(terms.direct)
     assert design.penalty.tolist() == [1.0] * q
+    expected = matrix_of(structure, terms)
     rng = np.random.default_rng(1)
-    coefficients = rng.normal(size=(3, q)) * (rng.random((3, q)) < 0.6)
-    intercept = rng.normal(size=3)
-    one_hot = [
-        codes == k for codes, n in zip(design.leaf_codes, (3, 2), strict=True) for k in range(n)
-    ]
-    matrix = np.column_stack([*np.array(one_hot, float), *design.direct.T])
-    expected = intercept + matrix @ coefficients.T
+    coefficients = rng.normal(size=q) * (rng.random(q) < 0.6)
     np.testing.assert_allclose(
-        terms.score(table.inputs, intercept, coefficients), expected, atol=1e-10
+        design.score(0.3, coefficients), 0.3 + expected @ coefficients, atol=1e-10
     )
+    singles = design.rows()
+    assert singles.flags.c_contiguous
+    assert singles.tolist() == expected.T.astype(np.float32).tolist()
+    rows = rng.integers(0, table.n_rows, 30)
+    other = table.take(rows)
+    z = structure.vocabulary.on(other.inputs, kind=np.float32)
+    assert terms.on(other.inputs, z).tolist() == expected[rows].T.astype(np.float32).tolist()
     assert same_bits(design.y, table.y)
     assert not np.isnan(design.direct).any()
 
 
-def test_no_terms_score_the_intercept(case):
+@pytest.mark.parametrize("n_trees", [0, 2])
+def test_the_design_on_another_table(case, n_trees):
     table, structure = case
-    terms = TermSet(structure.vocabulary, (), np.zeros(0, np.intp))
-    found = terms.score(table.inputs, np.array([0.5, -1.0]), np.zeros((2, 0)))
-    assert found.shape == (table.n_rows, 2)
-    assert (found == [0.5, -1.0]).all()
+    terms = choose_terms(table, structure, offer(n_trees), admission("component", False))
+    limits = permissions(Limits(monotone={"v4": "increasing"}, penalty={"z0": 3.0}), table.schema)
+    there, here = design_on(table, terms, limits), make_design(table, structure, terms, limits)
+    for name in ("leaf_codes", "direct", "y", "weight", "penalty", "sign"):
+        assert same_bits(getattr(there, name), getattr(here, name))
+    assert there.leaf_counts == here.leaf_counts
+    assert set(here.penalty) == {1.0, 3.0}
+    assert 1 in here.sign
+    few = table.take(np.arange(10, 90))
+    smaller = design_on(few, terms, limits)
+    assert same_bits(smaller.direct, here.direct[10:90])
+    assert same_bits(smaller.leaf_codes, here.leaf_codes[:, 10:90])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_active_terms_score_as_the_whole_fit(case, seed):
+    """Trees without an active leaf and direct terms of zero go, and nothing else."""
+    table, structure = case
+    terms = choose_terms(table, structure, offer(2), admission("component", False))
+    rng = np.random.default_rng(seed)
+    fit = rng.normal(size=1 + 5 + len(terms.direct)) * (rng.random(6 + len(terms.direct)) < 0.3)
+    fit[1:4] *= seed % 2
+    fit[4:6] *= seed > 2
+    kept, few = terms.active(fit)
+    used = [fit[1:4].any(), fit[4:6].any()]
+    assert kept.trees == tuple(t for t, u in zip(structure.trees, used, strict=True) if u)
+    assert kept.direct.tolist() == terms.direct[fit[6:] != 0].tolist()
+    assert len(few) == 1 + sum(kept.leaf_counts) + len(kept.direct)
+    whole = design_on(table, terms, FREE).score(fit[0], fit[1:])
+    np.testing.assert_allclose(design_on(table, kept, FREE).score(few[0], few[1:]), whole)
+
+
+def test_no_active_terms(case):
+    table, structure = case
+    terms = choose_terms(table, structure, offer(1), admission("paper", False))
+    kept, few = terms.active(np.append(0.7, np.zeros(3 + len(terms.direct))))
+    assert (kept.trees, len(kept.direct), few.tolist()) == ((), 0, [0.7])
+    design = design_on(table, kept, FREE)
+    assert design.n_terms == 0
+    assert (design.score(few[0], few[1:]) == 0.7).all()
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_fit_is_carried_to_more_terms(case, policy):
+    """Leaves begin at zero, and so do direct terms that are new; what is not offered is lost."""
+    table, structure = case
+    few = choose_terms(table, structure, Offer("all", 0, 0), admission(policy, False))
+    more = choose_terms(table, structure, offer(2), admission(policy, False))
+    fit = np.random.default_rng(0).normal(size=1 + len(few.direct))
+    carried = more.carry(fit, few.direct)
+    assert carried.shape == (1 + 5 + len(more.direct),)
+    assert carried[0] == fit[0]
+    assert not carried[1:6].any()
+    known = dict(zip(few.direct.tolist(), fit[1:].tolist(), strict=True))
+    assert carried[6:].tolist() == [known.get(j, 0.0) for j in more.direct.tolist()]
+    assert len(set(known) & set(more.direct.tolist())) > 2
 
 
 @pytest.mark.parametrize(
     ("menu", "kinds"),
     [
         ("values", {"log"}),
+        ("levels", {"log", "interval"}),
         ("curves", {"log", "distance", "hinge"}),
         ("steps", {"log", "step"}),
-        ("all", {"log", "distance", "hinge", "step"}),
+        ("all", {"log", "distance", "hinge", "step", "interval"}),
     ],
 )
 def test_a_menu_offers_its_shapes_beside_the_raw_columns(menu, kinds):
-    table = random_raw(3, ["number", "category", "skewed"], 150).table()
+    table = random_raw(3, ["number", "category", "skewed", "few"], 150).table()
     vocabulary = build_vocabulary(table, VocabularySettings("shapes", 2, 400, 0.001, paper=False))
     nothing = np.zeros((0, table.n_rows), np.int32)
     structure = Structure(vocabulary, (), nothing, (), np.zeros((1, table.n_rows)))
@@ -241,7 +308,7 @@ def standardised_gradient(table, structure, columns, n_trees):
     p = 1 / (1 + np.exp(-structure.scores[n_trees]))
     weight, residual = table.weight * p * (1 - p), table.weight * (table.y - p)
     found = {}
-    for j, z in zip(columns, structure.vocabulary.standardised(columns).T, strict=True):
+    for j, z in zip(columns, structure.vocabulary.z[columns], strict=True):
         centred = z - np.average(z, weights=weight)
         found[j] = abs(residual @ centred) / np.sqrt(weight @ centred**2)
     return found

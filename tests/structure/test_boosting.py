@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rpte.structure import grower
-from rpte.structure.boosting import Stage2Settings, deviance, discover_trees
+from rpte.structure.boosting import Stage2, Stage2Settings, deviance, discover_trees
 
 CRITERIA = st.sampled_from(["label", "newton"])
 
@@ -62,16 +62,22 @@ def test_score_is_base_plus_steps_of_newton_values():
     np.testing.assert_array_equal(score, result.score)
 
 
+def from_score(start, base):
+    """Return Stage 2 before its first tree, with a score of its own."""
+    return Stage2((), (), start, base, "")
+
+
 def test_trees_set_out_from_a_given_score():
     """What the start explains already, no tree explains again."""
     columns, y, w = random_table(5, 200)
     plain = discover_trees(columns, y, w, Stage2Settings(max_trees=1))
-    base = np.full(len(y), plain.base)
+    base = from_score(np.full(len(y), plain.base), plain.base)
     same = discover_trees(columns, y, w, Stage2Settings(max_trees=1), None, base)
     assert same_tree(same.trees[0], plain.trees[0])
     rng = np.random.default_rng(0)
     start = rng.normal(size=len(y))
-    found = discover_trees(columns, y, w, Stage2Settings(max_trees=1), None, start)
+    before = from_score(start.copy(), plain.base)
+    found = discover_trees(columns, y, w, Stage2Settings(max_trees=1), None, before)
     (r,) = found.rounds
     p = 1 / (1 + np.exp(-start))
     leaf = r.tree.apply(columns.codes)
@@ -80,8 +86,34 @@ def test_trees_set_out_from_a_given_score():
         expected = (w * (y - p))[at].sum() / ((w * p * (1 - p))[at].sum() + 1.0)
         assert value == pytest.approx(expected, rel=1e-9)
     np.testing.assert_array_equal(found.score, start + r.step * r.leaf_values[leaf])
-    certain = np.where(y == 1, 30.0, -30.0)
+    np.testing.assert_array_equal(before.score, start)
+    certain = from_score(np.where(y == 1, 30.0, -30.0), plain.base)
     assert discover_trees(columns, y, w, Stage2Settings(), None, certain).trees == ()
+
+
+@given(st.integers(0, 10_000), CRITERIA, st.lists(st.integers(0, 5), max_size=4))
+@settings(max_examples=40, deadline=None)
+def test_going_on_is_the_same_as_going_through(seed, criterion, stops):
+    """Trees on demand: with any stops on the way, the trees are those of one run."""
+    columns, y, w = two_source_table(seed)
+
+    def options(most):
+        return Stage2Settings(criterion=criterion, max_trees=most, max_sources=1, max_leaves=4)
+
+    whole = discover_trees(columns, y, w, options(4))
+    found = None
+    for most in [*stops, 4]:
+        before = 0 if found is None else len(found.trees)
+        found = discover_trees(columns, y, w, options(most), None, found)
+        assert len(found.trees) <= max(most, before)
+        for one, other in zip(found.trees, whole.trees, strict=False):
+            assert same_tree(one, other)
+    assert len(found.trees) == len(whole.trees)
+    assert [r.accepted for r in found.rounds] == [r.accepted for r in whole.rounds]
+    np.testing.assert_array_equal(found.score, whole.score)
+    assert found.stopped == whole.stopped
+    again = discover_trees(columns, y, w, options(4), None, found)
+    assert len(again.rounds) == len(found.rounds)
 
 
 def test_the_line_search_halves_a_step_that_is_too_long():

@@ -180,3 +180,30 @@ def test_stored_leaves_must_be_numbered_in_order(numbers):
         Tree.from_dict(tree.to_dict())
     with pytest.raises(ValueError, match="without a split"):
         Tree.from_dict({"root": {"leaf": 0}})
+
+
+@settings(deadline=None)
+@given(trees(), st.integers(0, 99))
+def test_missing_goes_to_the_heavier_side_where_none_is_met(tree, seed):
+    """The oracle walks row by row; where missing is met, the test keeps what it has learned."""
+    weight = np.random.default_rng(seed).integers(1, 4, INPUTS.n_rows).astype(float)
+    settled = tree.with_heavier_sides(INPUTS, weight)
+    assert settled.n_leaves == tree.n_leaves
+    assert (settled.apply(INPUTS) == tree.apply(INPUTS)).all()
+    stack = [(tree.root, settled.root, np.arange(INPUTS.n_rows))]
+    while stack:
+        before, after, rows = stack.pop()
+        if isinstance(before, int):
+            assert before == after
+            continue
+        assert (before.split.column, before.split.threshold) == (
+            after.split.column,
+            after.split.threshold,
+        )
+        holds = before.split.holds(INPUTS)[rows]
+        excess = weight[rows[holds]].sum() - weight[rows[~holds]].sum()
+        met = np.isnan(before.split.column.evaluate(INPUTS)[rows]).any()
+        free = before.split.threshold is not None and not met and excess != 0.0
+        assert after.split.missing_holds == (excess > 0 if free else before.split.missing_holds)
+        stack.append((before.yes, after.yes, rows[holds]))
+        stack.append((before.no, after.no, rows[~holds]))

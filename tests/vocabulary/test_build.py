@@ -24,7 +24,17 @@ from rpte.vocabulary.build import (
     evaluate_columns,
     original_columns,
 )
-from rpte.vocabulary.columns import Interval, Level, Missing, Pair, Pattern, Value
+from rpte.vocabulary.columns import (
+    Hinge,
+    Interval,
+    Level,
+    Missing,
+    Pair,
+    Pattern,
+    Scale,
+    Step,
+    Value,
+)
 from rpte.vocabulary.hug import mine_hug
 from rpte.vocabulary.items import make_items
 from rpte.vocabulary.mining import item_book
@@ -32,7 +42,7 @@ from rpte.vocabulary.pairs import mine_pairs
 
 choices = st.builds(
     VocabularySettings,
-    miner=st.sampled_from(["hug", "frequent", "original"]),
+    miner=st.sampled_from(["hug", "frequent", "original", "shapes"]),
     pattern_order=st.sampled_from([1, 2]),
     budget=st.sampled_from([2, 6, 20]),
     min_gain=st.sampled_from([0.001, 0.01]),
@@ -40,11 +50,12 @@ choices = st.builds(
 )
 OURS = VocabularySettings("hug", 2, 10, 0.001, paper=False)
 PAPER = replace(OURS, paper=True)
+SHAPES = replace(OURS, miner="shapes")
 
 
-def identical(a, b, values=True):
+def identical(a, b):
     """Tell whether two vocabularies agree bit for bit."""
-    fields = ("block", "centre", "scale", *(("values",) if values else ()))
+    fields = ("block", "centre", "scale", "z")
     return a.columns == b.columns and all(same_bits(getattr(a, f), getattr(b, f)) for f in fields)
 
 
@@ -72,11 +83,17 @@ def test_the_vocabulary_is_bounded_and_names_raw_variables(raw, chosen):
     for block in (PATTERN, PAIR):
         assert (found.block == block).sum() <= chosen.budget
     kinds = {ORIGINAL: (Value, Level, Missing), PATTERN: (Level, Interval, Pattern), PAIR: Pair}
+    if chosen.miner == "shapes":
+        kinds[PATTERN] = (Hinge, Interval, Scale, Step)
     for j, (column, block) in enumerate(zip(found.columns, found.block, strict=True)):
         assert isinstance(column, kinds[int(block)])
         assert set(column.sources) <= set(raw.columns)
-        assert same_bits(found.values[:, j], column.evaluate(table.inputs))
+        x = column.evaluate(table.inputs)
+        z = (x - found.centre[j]) / found.scale[j]
+        assert same_bits(found.z[j], np.where(np.isnan(x), 0.0, z))
         assert np.isfinite(found.centre[j])
+        if column.binary:
+            assert (found.centre[j], found.scale[j]) == (0.0, 1.0)
         assert 0 < found.scale[j] < np.inf
     assert (np.diff(found.block) >= 0).all()
     if chosen.miner == "original":
@@ -86,9 +103,11 @@ def test_the_vocabulary_is_bounded_and_names_raw_variables(raw, chosen):
 @settings(max_examples=40, deadline=None)
 @given(raws(), choices)
 def test_nothing_is_said_twice(raw, chosen):
-    found = build_vocabulary(raw.table(), chosen)
-    indicator = [set(v[~np.isnan(v)]) <= {0, 1} and not np.isnan(v).any() for v in found.values.T]
-    kept = naive.distinct(found.values.T.tolist(), indicator)
+    table = raw.table()
+    found = build_vocabulary(table, chosen)
+    values = [column.evaluate(table.inputs) for column in found.columns]
+    indicator = [bool(np.isin(v, (0.0, 1.0)).all()) for v in values]
+    kept = naive.distinct([v.tolist() for v in values], indicator)
     assert kept == list(range(len(found)))
 
 
@@ -105,7 +124,7 @@ def test_columns_read_only_their_sources(raw, seed):
         assert same_bits(column.evaluate(changed), column.evaluate(table.inputs))
 
 
-@pytest.mark.parametrize("chosen", [OURS, PAPER, replace(OURS, miner="frequent")])
+@pytest.mark.parametrize("chosen", [OURS, PAPER, SHAPES, replace(OURS, miner="frequent")])
 def test_threads_change_nothing(chosen):
     table = random_raw(1, ["number", "category", "few", "skewed", "number"], 150).table()
     with ThreadPoolExecutor(3) as pool:
@@ -182,14 +201,13 @@ def test_centres_and_scales_stand_for_missing(raw):
         if not len(present):
             continue
         unit = max(np.abs(present).max(), 1e-300)
-        centre = present.mean() if j >= len(values) else np.median(present)
+        centre = present.mean() if isinstance(column, Pair) else np.median(present)
         assert exact.centre[j] == pytest.approx(centre, rel=1e-9, abs=unit * 1e-12)
         spread = np.std(np.where(np.isnan(x), centre, x) / unit) * unit
         assert exact.scale[j] == pytest.approx(spread if spread > 0 else 1.0, rel=1e-6)
         assert abs(short.centre[j] - np.median(present)) <= max(short.scale[j] / 100, unit * 1e-12)
-        z = exact.standardised(np.array([j]))[:, 0]
-        assert (z[np.isnan(exact.values[:, j])] == 0.0).all()
-        assert not np.isnan(z).any()
+        assert (exact.z[j][np.isnan(column.evaluate(table.inputs))] == 0.0).all()
+        assert not np.isnan(exact.z[j]).any()
 
 
 def test_the_paper_keeps_the_k_raw_columns_of_highest_gain():
@@ -204,7 +222,7 @@ def test_the_paper_keeps_the_k_raw_columns_of_highest_gain():
     assert [c.text for c in ours.columns] == [f"v{i}" for i in range(6)]
 
 
-@pytest.mark.parametrize("chosen", [OURS, PAPER])
+@pytest.mark.parametrize("chosen", [OURS, PAPER, SHAPES])
 def test_awkward_columns(chosen):
     raw = random_raw(
         7, ["constant", "empty", "one", "category", "huge", "01", "number"], 80, gaps=False
@@ -217,7 +235,7 @@ def test_awkward_columns(chosen):
     assert {"w3", "v4", "u5", "t6"} <= sources
 
 
-@pytest.mark.parametrize("chosen", [OURS, PAPER])
+@pytest.mark.parametrize("chosen", [OURS, PAPER, SHAPES])
 def test_a_table_with_nothing_to_say_has_no_columns(chosen):
     table = random_raw(0, ["constant", "empty", "one"], 20, gaps=False).table()
     assert len(build_vocabulary(table, chosen)) == 0
@@ -234,11 +252,44 @@ def test_lookahead_leaves_half_of_the_pair_budget():
     assert OURS.pair_budget == 10
 
 
-def test_keep_and_standardised_agree():
+@pytest.mark.parametrize("chosen", [OURS, PAPER, SHAPES])
+def test_keep_and_other_rows_agree(chosen):
     table = random_raw(3, ["number", "category", "few"], 60).table()
-    found = build_vocabulary(table, OURS)
+    found = build_vocabulary(table, chosen)
     which = np.array([len(found) - 1, 0])
     part = found.keep(which)
     assert part.columns == (found.columns[-1], found.columns[0])
-    assert same_bits(part.standardised(np.arange(2)), found.standardised(which))
-    assert part.values.flags.f_contiguous
+    assert same_bits(part.z, found.z[which])
+    assert same_bits(found.on(table.inputs), found.z)
+    rows = np.array([5, 3, 3, 17])
+    assert same_bits(found.on(table.inputs.take(rows)), found.z[:, rows])
+    assert same_bits(found.on(table.inputs.take(rows), 2), found.z[2:, rows])
+    assert found.z.flags.c_contiguous
+
+
+@settings(max_examples=30, deadline=None)
+@given(raws(least=2, rows=(20, 60)), st.integers(0, 99))
+def test_more_pairs_repeat_nothing(raw, seed):
+    """Two-source columns join; what is constant, or an earlier column once more, does not."""
+    table, rng = raw.table(), np.random.default_rng(seed)
+    found = build_vocabulary(table, SHAPES)
+    binary = [c for c in found.columns if c.binary and isinstance(c, (Level, Step))]
+    pairs = tuple(
+        Pattern(binary[i], binary[k])
+        for i, k in rng.integers(0, max(len(binary), 1), (12, 2))
+        if binary and binary[i].source != binary[k].source
+    )
+    more = found.with_pairs(table, (*pairs, *pairs[:3]))
+    assert identical(more.keep(np.arange(len(found))), found)
+    assert (more.block[len(found) :] == PAIR).all()
+    said = [c.evaluate(table.inputs) for c in found.columns if c.binary]
+    wanted = []
+    for pair in pairs:
+        x = pair.evaluate(table.inputs)
+        known = any(same_bits(x, s) or same_bits(x, 1.0 - s) for s in said)
+        if not known and x.min() < x.max():
+            wanted.append(pair)
+            said.append(x)
+    assert more.columns[len(found) :] == tuple(wanted)
+    for column, z in zip(more.columns[len(found) :], more.z[len(found) :], strict=True):
+        assert same_bits(z, column.evaluate(table.inputs))

@@ -1,9 +1,10 @@
 import naive_stage1 as naive
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rpte.vocabulary.redundancy import keep_distinct, keep_independent
+from rpte.vocabulary.redundancy import Registry, first_alike, keep_distinct, keep_independent
 
 
 @settings(deadline=None)
@@ -17,7 +18,7 @@ def test_distinct_columns_equal_brute_force(seed, n, q, gaps):
         holes = (rng.random((n, q)) < 0.2) & numeric
         values[holes] = np.nan
     binary = np.isin(values, (0.0, 1.0)).all(axis=0)
-    found = keep_distinct(np.asfortranarray(values), binary)
+    found = keep_distinct(values.T)
     assert found.tolist() == naive.distinct(values.T.tolist(), binary)
 
 
@@ -26,15 +27,53 @@ def test_constants_duplicates_and_complements_go():
     x = np.array([1.5, np.nan, 2.5, 1.5])
     columns = [a, np.ones(4), a.copy(), 1 - a, x, x.copy(), np.full(4, np.nan), 1 - x,
                np.where(np.isnan(x), np.nan, 7.0)]  # fmt: skip
-    binary = np.array([True, True, True, True, False, False, False, False, False])
-    assert keep_distinct(np.column_stack(columns), binary).tolist() == [0, 4, 7]
+    assert keep_distinct(columns).tolist() == [0, 4, 7]
 
 
 def test_negative_zero_makes_no_difference():
     x = np.array([0.0, 1.0, 2.0])
-    assert keep_distinct(
-        np.column_stack([x, np.array([-0.0, 1.0, 2.0])]), np.zeros(2, bool)
-    ).tolist() == [0]
+    assert keep_distinct([x, np.array([-0.0, 1.0, 2.0])]).tolist() == [0]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10_000), st.integers(2, 300), st.sampled_from([0, 1, 3]))
+def test_where_a_column_lies_in_memory_makes_no_difference(seed, n, offset):
+    """The same numbers are one column, be they a row of a matrix, every k-th cell, or shifted."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n).round(1)
+    x[:2] = 0.0, 1.0
+    strided = np.empty((n, 3))
+    strided[:, 1] = x
+    shifted = np.empty(n + offset)
+    shifted[offset:] = x
+    assert keep_distinct([x, strided[:, 1], shifted[offset:], x[::-1][::-1]]).tolist() == [0]
+
+
+def test_near_copies_are_two_columns():
+    x = np.random.default_rng(1).normal(size=500)
+    near = x.copy()
+    near[250] += 1e-9
+    swapped = x.copy()
+    swapped[[3, 4]] = swapped[[4, 3]]
+    assert keep_distinct([x, near, swapped]).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("n", [4, 8, 12])
+def test_no_two_sets_of_rows_are_taken_for_one(n):
+    """All 0/1 columns of n rows: halves of them are the complements of the others."""
+    every = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
+    assert len(keep_distinct(every.astype(float))) == 2 ** (n - 1) - 1
+
+
+def test_a_registry_goes_on_numbering():
+    a, b = np.array([0.0, 1.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0, 2.0])
+    seen = Registry()
+    assert [seen.number(x) for x in (a, np.ones(4), 1 - a)] == [0, -1, 0]
+    assert seen.count == 1
+    assert [seen.number(x) for x in (b, a, 2 - b)] == [1, 0, 2]
+    assert first_alike([0, -1, 0, 1, 0, 2]).tolist() == [0, 3, 5]
+    assert first_alike([0, -1, 0, 1, 0, 2, 1], 1).tolist() == [3, 5]
+    assert first_alike([]).tolist() == []
 
 
 @settings(max_examples=60, deadline=None)

@@ -7,17 +7,18 @@ from hypothesis import strategies as st
 
 from raw_tables import Raw, random_raw, raws
 from rpte.limits import FREE, Limits, permissions
+from rpte.vocabulary.book import ShapeBook
 from rpte.vocabulary.build import VocabularySettings, build_vocabulary
 from rpte.vocabulary.columns import Hinge, Interval, Scale, Step
-from rpte.vocabulary.screening import strongest
-from rpte.vocabulary.shapes import KNOTS, MORE_KNOTS, MUCH, shape_columns
+from rpte.vocabulary.shapes import KNOTS, MORE_KNOTS, MUCH
 
 LEAST = 5.0
 NUMBERS = ("number", "few", "skewed", "01", "huge", "constant", "empty", "two")
 
 
-def shapes(table, least=LEAST, limits=FREE, among=None):
-    return shape_columns(table, table.schema.names if among is None else among, least, limits)
+def shapes(table, least=LEAST, limits=FREE, most=10**6):
+    """Return the shapes of all numbers, or the strongest of them."""
+    return ShapeBook(table, least, limits).strongest(table, np.arange(table.n_rows), most)
 
 
 def one_number(x, weight=None):
@@ -193,7 +194,9 @@ def test_shapes_are_of_the_numbers_asked_for():
     table = random_raw(3, ["number", "category", "number", "two"], 80).table()
     numbers = {v.name for v in table.schema.variables if v.kind == "number"}
     assert {c.source for c in shapes(table)} == numbers
-    assert {c.source for c in shapes(table, among={"z0"})} == {"z0"}
+    book = ShapeBook(table, LEAST, FREE)
+    assert {c.source for c in book.shapes("z0")} == {"z0"}
+    assert book.shapes("z0") == tuple(c for c in shapes(table) if c.source == "z0")
 
 
 def test_limits_are_kept():
@@ -215,7 +218,7 @@ def test_the_budget_is_shared_out_by_variable(budget):
     columns = {name: rng.normal(size=200).round(2) for name in "abcd"}
     table = Raw(columns, (columns["c"] > 0.3) + 0.0, np.ones(200)).table()
     every = shapes(table)
-    kept = strongest(table, every, budget)
+    kept = shapes(table, most=budget)
     assert len(kept) == min(budget, len(every))
     counts = [sum(c.source == name for c in kept) for name in "abcd"]
     assert max(counts) - min(counts) <= 1

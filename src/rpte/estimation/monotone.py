@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.estimation.design import Design
-from rpte.estimation.path import Walk
+from rpte.estimation.path import RoughWalk
 from rpte.estimation.solver import Fit, solve
 
 Floats = NDArray[np.float64]
@@ -85,6 +85,7 @@ def solve_in_order(
     l1_ratio: float,
     finish: Callable[[Design, Fit, Ties], Fit] | None = None,
     ties: Ties | None = None,
+    start: Floats | None = None,
 ) -> tuple[Fit, Ties]:
     """Solve equation (5) with as few ties as the order of leaves needs.
 
@@ -97,6 +98,8 @@ def solve_in_order(
         Applied to each solution of a tied design (the canonical solution).
     ties : Ties, optional
         Ties to begin with.
+    start : (q + 1,), optional
+        Intercept and coefficients to begin with, where there are no ties.
 
     Returns
     -------
@@ -107,7 +110,8 @@ def solve_in_order(
     ties = Ties.none(design) if ties is None else ties
     while True:
         tied = ties.apply(design)
-        fit = solve(tied, l1, l1_ratio)
+        warm = start if tied.n_terms == design.n_terms else None
+        fit = solve(tied, l1, l1_ratio, warm)
         if finish is not None:
             fit = finish(tied, fit, ties)
         fit = ties.spread(fit)
@@ -129,8 +133,18 @@ def _worst(design: Design, order: Order, coefficients: Floats) -> list[tuple[int
     return found
 
 
-def walk_in_order(design: Design, order: Order, l1_ratio: float) -> Callable[[float], Fit]:
-    """Return what fits one lambda after the other; roughly where no leaves need an order."""
+def walk_in_order(
+    design: Design, order: Order, l1_ratio: float, start: Floats | None = None
+) -> Callable[[Floats], Floats]:
+    """Return what fits some lambdas after others, (f,) to (f, q + 1): the intercept comes first.
+
+    Roughly, and from a `start` (q + 1,), where no leaves need an order.
+    """
     if not any(order):
-        return Walk(design, l1_ratio, rough=True).to
-    return lambda l1: solve_in_order(design, order, l1, l1_ratio)[0]
+        return RoughWalk(design, l1_ratio, start).to
+
+    def to(l1s: Floats) -> Floats:
+        fits = [solve_in_order(design, order, float(l1), l1_ratio)[0] for l1 in l1s]
+        return np.array([[fit.intercept, *fit.coefficients] for fit in fits])
+
+    return to

@@ -19,8 +19,9 @@ from rpte.estimation.solver import (
     null_intercept,
     target_residual,
 )
+from rpte.kernels.rough_path import rough_path
 
-__all__ = ["Walk", "lambda_grid", "path"]
+__all__ = ["RoughWalk", "Walk", "lambda_grid", "path"]
 
 Vector = NDArray[np.float64]
 
@@ -47,12 +48,10 @@ class Walk:
     design : Design
     l1_ratio : float
         Share of the penalty that is L1.
-    rough : bool
-        Stop each fit at a hundredth of lambda: enough to compare penalties on held-out rows.
     """
 
-    def __init__(self, design: Design, l1_ratio: float = 1.0, rough: bool = False) -> None:
-        self.l1_ratio, self.rough = l1_ratio, rough
+    def __init__(self, design: Design, l1_ratio: float = 1.0) -> None:
+        self.l1_ratio = l1_ratio
         self.top = self._before = lambda_max(design, l1_ratio)
         self._engine = ProxNewton(design, null_intercept(design), np.zeros(design.n_terms))
 
@@ -65,10 +64,50 @@ class Walk:
             _, gradient = engine.gradient()
             least = (2 * l1 - self._before) * self.l1_ratio
             strong = design.pull(gradient) >= least * design.penalty
-            target = target_residual(l1, self.top, self.rough)
-            outcome = engine.run(penalty, strong, target)
+            outcome = engine.run(penalty, strong, target_residual(l1, self.top))
         self._before = l1
-        return fit_of(engine, penalty, outcome, l1, self.l1_ratio, self.top, 0, self.rough)
+        return fit_of(engine, penalty, outcome, l1, self.l1_ratio, self.top)
+
+
+class RoughWalk:
+    """A walk whose fits are good enough to compare penalties on held-out rows, and no better.
+
+    Parameters
+    ----------
+    design : Design
+    l1_ratio : float
+    start : (q + 1,), optional
+        Intercept and coefficients at the lambda before the first one; no terms if None.
+    """
+
+    def __init__(self, design: Design, l1_ratio: float = 1.0, start: Vector | None = None) -> None:
+        self.design, self.l1_ratio = design, l1_ratio
+        self._z = design.rows()
+        if start is None:
+            start = np.array([null_intercept(design), *np.zeros(design.n_terms)])
+        self._state = np.array([start[0], 0.0, 0.0])
+        self._theta = np.array(start[1:])
+        self._score = design.score(float(start[0]), self._theta)
+
+    def to(self, l1s: Vector) -> Vector:
+        """Go on to some lambdas, descending; return intercepts and coefficients, (f, q + 1)."""
+        design = self.design
+        fits = np.empty((len(l1s), design.n_terms + 1))
+        with one_blas_thread():
+            rough_path(
+                self._z,
+                design.y,
+                design.share,
+                design.penalty,
+                design.sign,
+                np.ascontiguousarray(l1s),
+                self.l1_ratio,
+                self._state,
+                self._theta,
+                self._score,
+                fits,
+            )
+        return fits
 
 
 def path(design: Design, l1s: Iterable[float], l1_ratio: float = 1.0) -> list[Fit]:

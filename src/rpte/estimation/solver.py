@@ -20,7 +20,6 @@ Vector = NDArray[np.float64]
 
 # Without any L1 share no lambda is large enough; the grid then starts as if the share were this.
 MIN_SHARE = 1e-3
-ROUGH = 1e-2  # of lambda: the residual of fits that only compare penalties
 ROUNDING = 1e-14  # a null gradient below this share of the column's largest value is zero
 
 
@@ -79,7 +78,7 @@ def _peaks(design: Design) -> Vector:
     return np.concatenate((np.ones(design.n_leaves), direct))
 
 
-def solve(design: Design, l1: float, l1_ratio: float = 1.0, start: Fit | None = None) -> Fit:
+def solve(design: Design, l1: float, l1_ratio: float = 1.0, start: Vector | None = None) -> Fit:
     """Minimise equation (5) at lambda = `l1`.
 
     Parameters
@@ -89,9 +88,9 @@ def solve(design: Design, l1: float, l1_ratio: float = 1.0, start: Fit | None = 
         lambda > 0.
     l1_ratio : float
         Share of the penalty that is L1, in [0, 1]; the rest is ridge.
-    start : Fit, optional
-        Starting point (forbidden signs count as zero); ignored where it is worse than the model
-        without terms.
+    start : (q + 1,), optional
+        Intercept and coefficients to start from (forbidden signs count as zero); ignored where they
+        are worse than the model without terms.
 
     Returns
     -------
@@ -107,12 +106,12 @@ def solve(design: Design, l1: float, l1_ratio: float = 1.0, start: Fit | None = 
     return fit_of(engine, penalty, outcome, l1, l1_ratio, top)
 
 
-def _engine(design: Design, penalty: Penalty, start: Fit | None) -> ProxNewton:
+def _engine(design: Design, penalty: Penalty, start: Vector | None) -> ProxNewton:
     """Begin at `start`, or without terms when that is the better point."""
     null = ProxNewton(design, null_intercept(design), np.zeros(design.n_terms))
     if start is None:
         return null
-    warm = ProxNewton(design, start.intercept, start.coefficients)
+    warm = ProxNewton(design, float(start[0]), start[1:])
     better = warm.loss + penalty.value(warm.theta) < null.loss
     return warm if better else null
 
@@ -125,13 +124,8 @@ def check_penalty(l1: float, l1_ratio: float) -> None:
         raise ValueError(f"l1_ratio is {l1_ratio}; it must lie in [0, 1]")
 
 
-def target_residual(l1: float, top: float, rough: bool = False) -> float:
-    """Residual at which the iteration stops: a thousandfold inside what is promised.
-
-    A rough fit, for comparing penalties on held-out rows, stops at a hundredth of lambda.
-    """
-    if rough:
-        return ROUGH * l1
+def target_residual(l1: float, top: float) -> float:
+    """Residual at which the iteration stops: a thousandfold inside what is promised."""
     return min(1e-9 * top, 1e-6 * l1) if top > 0.0 else 1e-9 * l1
 
 
@@ -143,11 +137,9 @@ def fit_of(
     l1_ratio: float,
     top: float,
     steps_before: int = 0,
-    rough: bool = False,
 ) -> Fit:
     """Freeze the state of the iteration; say so when it missed its tolerance."""
     tolerance = min(1e-6 * top, 1e-3 * l1) if top > 0.0 else 1e-6 * l1
-    tolerance = ROUGH * l1 if rough else tolerance
     converged = outcome.kkt <= tolerance
     if not converged:
         logger.warning(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -15,12 +16,12 @@ from rpte.structure.tree import Tree, path_conditions
 from rpte.table.inputs import Inputs
 from rpte.table.schema import Schema
 from rpte.table.table import Table
-from rpte.vocabulary.build import ORIGINAL, PAIR, Vocabulary
-from rpte.vocabulary.columns import Column, Hinge, Interval, Scale, Step
+from rpte.vocabulary.build import CODE, CURVE, ORIGINAL, PAIR, PLAIN, STEP, Vocabulary
 
 Floats = NDArray[np.float64]
 Menu = Literal["values", "levels", "curves", "steps", "all"]
 MENUS: tuple[Menu, ...] = ("values", "levels", "curves", "steps")
+MENU_ROLES = {"levels": CODE, "curves": CURVE, "steps": STEP}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +43,11 @@ class Offer:
     n_trees: int = 0
     n_pairs: int | None = 0
 
-    def holds(self, column: Column) -> bool:
-        """Tell whether the menu holds a column."""
-        if isinstance(column, Scale) and column.formula == "log":
-            return True
-        if isinstance(column, (Hinge, Scale)):
-            return self.menu in ("curves", "all")
-        if isinstance(column, Interval):
-            return self.menu in ("levels", "all")
-        return not isinstance(column, Step) or self.menu in ("steps", "all")
+    def holds(self, vocabulary: Vocabulary) -> NDArray[np.bool_]:
+        """Tell which columns the offer holds, (V,)."""
+        shown = (PLAIN, MENU_ROLES.get(self.menu, PLAIN))
+        held = np.isin(vocabulary.role, shown) if self.menu != "all" else vocabulary.role >= PLAIN
+        return held if self.n_pairs != 0 else held & (vocabulary.block != PAIR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,31 +101,31 @@ class TermSet:
         direct = [self.vocabulary.columns[j].conditions(schema) for j in self.direct]
         return np.array([*leaves, *direct], np.int64)
 
-    def score(self, inputs: Inputs, intercept: Floats, coefficients: Floats) -> Floats:
-        """Return the scores of new rows under several fits at once.
+    def on(self, inputs: Inputs, z: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the terms on other rows, (q, n), whose vocabulary is `z` (V, n)."""
+        leaves = [
+            np.arange(tree.n_leaves)[:, None] == tree.apply(inputs)[None, :] for tree in self.trees
+        ]
+        return np.vstack([*leaves, z[self.direct]], dtype=np.float32)
 
-        Parameters
-        ----------
-        intercept : (f,)
-        coefficients : (f, q)
+    def carry(self, fit: Floats, from_direct: NDArray[np.intp]) -> Floats:
+        """Return a fit (d + 1,) of some of the direct terms as one of all these terms, (q + 1,)."""
+        leaves = sum(self.leaf_counts)
+        carried = np.zeros(1 + leaves + len(self.direct))
+        carried[0] = fit[0]
+        held = np.isin(from_direct, self.direct)
+        carried[1 + leaves + np.searchsorted(self.direct, from_direct[held])] = fit[1:][held]
+        return carried
 
-        Returns
-        -------
-        (n_rows, f)
-        """
-        total = np.repeat(intercept[None, :], inputs.n_rows, axis=0)
-        start = 0
-        for tree in self.trees:
-            leaves = coefficients[:, start : start + tree.n_leaves]
-            total += leaves.T[tree.apply(inputs)]
-            start += tree.n_leaves
-        active = np.flatnonzero(np.any(coefficients[:, start:] != 0, axis=0))
-        for d in active:
-            j = self.direct[d]
-            value = self.vocabulary.columns[j].evaluate(inputs)
-            scaled = (value - self.vocabulary.centre[j]) / self.vocabulary.scale[j]
-            total += np.where(np.isnan(scaled), 0.0, scaled)[:, None] * coefficients[:, start + d]
-        return total
+    def active(self, fit: Floats) -> tuple[TermSet, Floats]:
+        """Return the trees and direct terms that a fit (q + 1,) uses, and the fit of these."""
+        ends = 1 + np.cumsum([0, *self.leaf_counts])
+        used = [bool(fit[a:b].any()) for a, b in pairwise(ends)]
+        direct = np.flatnonzero(fit[ends[-1] :])
+        leaves = [fit[a:b] for (a, b), kept in zip(pairwise(ends), used, strict=True) if kept]
+        trees = tuple(tree for tree, kept in zip(self.trees, used, strict=True) if kept)
+        terms = TermSet(self.vocabulary, trees, self.direct[direct])
+        return terms, np.concatenate([fit[:1], *leaves, fit[ends[-1] + direct]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,19 +166,14 @@ def choose_terms(table: Table, structure: Structure, offer: Offer, admission: Ad
     left = np.array(
         [
             j
-            for j in range(len(vocabulary))
-            if j not in used
-            and offer.holds(vocabulary.columns[j])
-            and (offer.n_pairs != 0 or vocabulary.block[j] != PAIR)
-            and not _repeats_leaf(vocabulary, j, said)
+            for j in np.flatnonzero(offer.holds(vocabulary)).tolist()
+            if j not in used and not _repeats_leaf(vocabulary, j, said)
         ],
         np.intp,
     )
-    ranking = (
-        _reference_order(vocabulary, left)
-        if admission.paper
-        else _gradient_order(table, vocabulary, left, structure.scores[n_trees])
-    )
+    if free_to_repeat and not vocabulary.paired[left].any():
+        return TermSet(vocabulary, trees, left)
+    ranking = _ranking(table, structure, left, n_trees, admission)
     chosen = admit(
         admission.policy,
         [vocabulary.columns[j].sources for j in left],
@@ -217,7 +209,26 @@ def _leaf_indicators(leaf_codes: NDArray[np.int32]) -> set[bytes]:
 def _repeats_leaf(vocabulary: Vocabulary, j: int, said: set[bytes]) -> bool:
     if not said or not vocabulary.columns[j].binary:
         return False
-    return np.packbits(vocabulary.values[:, j] > 0).tobytes() in said
+    return np.packbits(vocabulary.z[j] > 0).tobytes() in said
+
+
+def _ranking(
+    table: Table,
+    structure: Structure,
+    left: NDArray[np.intp],
+    n_trees: int,
+    admission: Admission,
+) -> NDArray[np.intp]:
+    """Return the order of admission; components admit one-source columns in any order."""
+    vocabulary = structure.vocabulary
+    if admission.paper:
+        return _reference_order(vocabulary, left)
+    if admission.policy == "strict":
+        return _gradient_order(table, vocabulary, left, structure.scores[n_trees])
+    single = vocabulary.block[left] != PAIR
+    pairs = np.flatnonzero(~single)
+    order = _gradient_order(table, vocabulary, left[pairs], structure.scores[n_trees])
+    return np.concatenate([np.flatnonzero(single), pairs[order]])
 
 
 def _reference_order(vocabulary: Vocabulary, left: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -231,10 +242,10 @@ def _gradient_order(
     """Largest standardised gradient at the Stage 2 score first, ties by name."""
     p = 1.0 / (1.0 + np.exp(-score))
     residual, curvature = table.weight * (table.y - p), table.weight * p * (1.0 - p)
-    z = vocabulary.standardised(left)
-    z -= (curvature @ z) / curvature.sum()
-    size = np.sqrt(curvature @ (z * z))
-    gradient = np.abs(residual @ z) / np.where(size > 0, size, 1.0)
+    z = vocabulary.z[left]
+    z -= ((z @ curvature) / curvature.sum())[:, None]
+    size = np.sqrt((z * z) @ curvature)
+    gradient = np.abs(z @ residual) / np.where(size > 0, size, 1.0)
     names = [vocabulary.columns[j].text for j in left]
     rounded = np.round(gradient, 10)
     return np.array(sorted(range(len(left)), key=lambda i: (-rounded[i], names[i])), np.intp)
@@ -243,16 +254,32 @@ def _gradient_order(
 def make_design(
     table: Table, structure: Structure, terms: TermSet, limits: Permissions = FREE
 ) -> Design:
-    """Return the Stage 3 problem of some terms on the training table, under the user's limits."""
+    """Return the Stage 3 problem of some terms on the structure's table, under the limits."""
+    codes = np.ascontiguousarray(structure.leaf_codes[: len(terms.trees)])
+    return _design(table, terms, codes, terms.vocabulary.z[terms.direct], limits)
+
+
+def design_on(table: Table, terms: TermSet, limits: Permissions) -> Design:
+    """Return the Stage 3 problem of some terms on a table that they were not learned from."""
+    codes = np.array([tree.apply(table.inputs) for tree in terms.trees], np.int32)
+    few = terms.vocabulary.keep(terms.direct)
+    return _design(
+        table, terms, codes.reshape(len(terms.trees), table.n_rows), few.on(table.inputs), limits
+    )
+
+
+def _design(
+    table: Table, terms: TermSet, leaf_codes: NDArray[np.int32], z: Floats, limits: Permissions
+) -> Design:
     columns = [terms.vocabulary.columns[j] for j in terms.direct]
     paths = [path for tree in terms.trees for path in tree.paths()]
     read = [{s for condition in path for s in condition.sources} for path in paths]
     factors = [limits.factor(sources) for sources in (*read, *(c.sources for c in columns))]
     signs = [0] * len(paths) + [limits.sign(column) or 0 for column in columns]
     return Design(
-        leaf_codes=np.ascontiguousarray(structure.leaf_codes[: len(terms.trees)]),
+        leaf_codes=leaf_codes,
         leaf_counts=terms.leaf_counts,
-        direct=terms.vocabulary.standardised(terms.direct),
+        direct=z.T,
         y=table.y,
         weight=table.weight,
         penalty=np.array(factors, np.float64),

@@ -102,9 +102,9 @@ def discover_trees(
     weight: Floats,
     settings: Stage2Settings,
     pool: ThreadPoolExecutor | None = None,
-    start: Floats | None = None,
+    before: Stage2 | None = None,
 ) -> Stage2:
-    """Run Stage 2.
+    """Run Stage 2, or go on with it.
 
     Parameters
     ----------
@@ -113,16 +113,18 @@ def discover_trees(
     weight : (n,) case weights
     settings : the bounds of Algorithm 1
     pool : threads that share out the columns, or None; the result does not depend on it
-    start : (n,) score that the trees set out from; the log odds F_0 of the base rate if None
+    before : what there is already; if None, the score of no trees is the log odds F_0 of the base
+        rate
     """
     target = np.asarray(y, dtype=np.float64)
     weight = np.asarray(weight, dtype=np.float64)
     base = base_score(target, weight)
-    score = np.full(len(target), base) if start is None else start
+    if before is None:
+        before = Stage2((), (), np.full(len(target), base), base, "every round was used")
+    score, stopped, rounds = before.score, before.stopped, list(before.rounds)
     available = {s for sources in columns.sources for s in sources}
-    rounds: list[Round] = []
-    stopped = "every round was used"
-    while sum(r.accepted for r in rounds) < settings.max_trees:
+    available -= {s for tree in before.trees for j in tree.used_columns for s in columns.sources[j]}
+    while all(r.accepted for r in rounds) and len(rounds) < settings.max_trees:
         eligible = _eligible(columns, available)
         tree, stopped = _next_tree(columns, eligible, target, weight, score, settings, pool)
         if tree is None:

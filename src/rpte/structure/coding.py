@@ -141,7 +141,7 @@ def code_columns(
     one bin per distinct value; otherwise a category is one column whose splits are sets of levels,
     missing has a code of its own, and numbers have at most 255 bins.
     """
-    columns = _paper_columns(vocabulary) if paper else _our_columns(table, vocabulary)
+    columns = _paper_columns(table, vocabulary) if paper else _our_columns(table, vocabulary)
     columns += [_root(table, pair) for pair in roots]
     columns = [column for column in columns if limits.in_trees(column.column)]
     n_roots = sum(limits.in_trees(pair) for pair in roots)
@@ -159,13 +159,13 @@ def code_columns(
     return TreeColumns(coded, tuple(columns), midpoints=paper)
 
 
-def _paper_columns(vocabulary: Vocabulary) -> list[CodedColumn]:
+def _paper_columns(table: Table, vocabulary: Vocabulary) -> list[CodedColumn]:
     out = []
     for j, column in enumerate(vocabulary.columns):
         if column.binary:
             out.append(_binary(vocabulary, j))
             continue
-        x, fill = vocabulary.values[:, j], float(vocabulary.centre[j])
+        x, fill = column.evaluate(table.inputs), float(vocabulary.centre[j])
         filled = np.where(np.isnan(x), fill, x)
         out.append(_number(column, (j,), filled, np.ones(len(x)), EXACT_BINS, fill))
     return out
@@ -188,7 +188,7 @@ def _our_columns(table: Table, vocabulary: Vocabulary) -> list[CodedColumn]:
         elif column.binary:
             out.append(_binary(vocabulary, j))
         else:
-            coded = _number(column, (j,), vocabulary.values[:, j], table.weight, MAX_BINS)
+            coded = _number(column, (j,), column.evaluate(table.inputs), table.weight, MAX_BINS)
             special = any(table.schema[source].levels for source in column.sources)
             out.append(replace(coded, special=special))
     return out
@@ -200,7 +200,7 @@ def _root(table: Table, pair: Pair) -> CodedColumn:
 
 
 def _binary(vocabulary: Vocabulary, j: int) -> CodedColumn:
-    codes = (vocabulary.values[:, j] > 0).astype(np.int64)
+    codes = (vocabulary.z[j] > 0).astype(np.int64)
     return CodedColumn(vocabulary.columns[j], (j,), codes, 2, np.zeros(2), np.zeros(2))
 
 

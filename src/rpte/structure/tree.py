@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -170,6 +170,13 @@ class Tree:
         self._send(node.yes, inputs, rows[holds], leaves)
         self._send(node.no, inputs, rows[~holds], leaves)
 
+    def with_heavier_sides(self, inputs: Inputs, weight: NDArray[np.float64]) -> Tree:
+        """Return the tree whose tests send missing to the side with more weight on other rows.
+
+        Those that meet a missing value there stay as they are.
+        """
+        return Tree(_heavier(self.root, inputs, weight, np.arange(inputs.n_rows)))
+
     def merge_leaves(
         self, same: Callable[[list[int]], bool]
     ) -> tuple[Tree | None, list[list[int]]]:
@@ -209,6 +216,21 @@ def _paths(node: Branch | int, way: tuple[Condition, ...]) -> Iterator[tuple[Con
         return
     yield from _paths(node.yes, (*way, Condition(node.split, True)))
     yield from _paths(node.no, (*way, Condition(node.split, False)))
+
+
+def _heavier(node: Branch, inputs: Inputs, weight: NDArray[np.float64], rows: Rows) -> Branch:
+    split = node.split
+    holds = split.holds(inputs)[rows]
+    sides = [rows[holds], rows[~holds]]
+    excess = float(weight[sides[0]].sum() - weight[sides[1]].sum())
+    met = bool(np.isnan(split.column.evaluate(inputs)[rows]).any())
+    if split.threshold is not None and excess != 0.0 and not met:
+        split = replace(split, missing_holds=excess > 0.0)
+    children = [
+        _heavier(child, inputs, weight, side) if isinstance(child, Branch) else child
+        for child, side in zip((node.yes, node.no), sides, strict=True)
+    ]
+    return Branch(split, *children)
 
 
 def _leaf_numbers(node: Branch | int) -> Iterator[int]:

@@ -24,6 +24,7 @@ Profile = Literal["safe", "full", "none"]
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 SMALL = 5
 TOO_SMALL, HIDDEN = "<5", "hidden"
+LINES = 100_000  # hashed at a time
 WEIGHT_DIGITS = 9  # sums of weights are rounded differently in different orders
 
 
@@ -66,10 +67,23 @@ def table_hash(inputs: Inputs, y: Floats, weight: Floats, labels: Sequence[Any])
     # By class, not by which of them is called positive.
     names = [json.dumps(label) for label in labels]
     digest = hashlib.sha256(json.dumps(sorted(names)).encode())
-    rows = hashes[starts].tolist(), y[starts].tolist(), sums.tolist()
-    for row, label, total in zip(*rows, strict=True):
-        digest.update(f"\n{row:016x} {names[int(label)]} {total:.{WEIGHT_DIGITS}g}".encode())
+    rows = hashes[starts].astype(">u8").tobytes().hex()
+    ends, which = _line_ends(names, y[starts], sums)
+    for low in range(0, len(starts), LINES):
+        lines = [
+            f"\n{rows[16 * i : 16 * i + 16]}{ends[which[i]]}"
+            for i in range(low, min(low + LINES, len(starts)))
+        ]
+        digest.update("".join(lines).encode())
     return len(starts), digest.hexdigest()
+
+
+def _line_ends(names: Sequence[str], y: Floats, sums: Floats) -> tuple[list[str], list[int]]:
+    """Return the distinct ends of lines, label and weight, and which of them each row has."""
+    weights, place = np.unique(sums, return_inverse=True)
+    texts = [f"{total:.{WEIGHT_DIGITS}g}" for total in weights.tolist()]
+    ends = [f" {name} {text}" for name in names for text in texts]
+    return ends, (y.astype(np.intp) * len(texts) + place.reshape(-1)).tolist()
 
 
 def _profile(inputs: Inputs, weight: Floats, full: bool) -> list[dict[str, Any]]:
@@ -109,8 +123,12 @@ def _values(inputs: Inputs, name: str, weight: Floats) -> tuple[Floats, Floats]:
     if inputs.schema[name].kind != "number":
         return np.zeros(0), np.zeros(0)
     present = ~np.isnan(inputs[name])
-    values, place = np.unique(inputs[name][present], return_inverse=True)
-    sums: Floats = np.bincount(place.reshape(-1), weight[present]).astype(np.float64)
+    x, weight = inputs[name][present], weight[present]
+    if len(weight) and (weight == weight[0]).all():
+        values, counts = np.unique(x, return_counts=True)
+        return values, counts * weight[0]
+    values, place = np.unique(x, return_inverse=True)
+    sums: Floats = np.bincount(place.reshape(-1), weight).astype(np.float64)
     return values, sums
 
 

@@ -3,31 +3,42 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rpte.limits import FREE, Permissions
-from rpte.table.decimals import short_centre
+from rpte.table.inputs import Inputs
 from rpte.table.table import Table
-from rpte.vocabulary.columns import Column, Level, Missing, Value
+from rpte.vocabulary.book import ShapeBook, evaluate, standardise
+from rpte.vocabulary.columns import (
+    Column,
+    Hinge,
+    Interval,
+    Level,
+    Missing,
+    Pair,
+    Pattern,
+    Scale,
+    Step,
+    Value,
+)
 from rpte.vocabulary.frequent import mine_frequent
 from rpte.vocabulary.gain import SortedColumn
 from rpte.vocabulary.hug import mine_hug
 from rpte.vocabulary.items import make_items
 from rpte.vocabulary.mining import item_book
 from rpte.vocabulary.pairs import mine_pairs
-from rpte.vocabulary.redundancy import keep_distinct, keep_independent
-from rpte.vocabulary.screening import SAMPLE_ROWS, promising, sample, strongest
-from rpte.vocabulary.shapes import shape_columns
+from rpte.vocabulary.redundancy import Registry, first_alike, keep_independent
+from rpte.vocabulary.screening import SAMPLE_ROWS, promising, sample
 
 Floats = NDArray[np.float64]
 Miner = Literal["shapes", "hug", "frequent", "original"]
-Middle = Literal["zero", "mean", "median"]
 
 ORIGINAL, PATTERN, PAIR = 0, 1, 2  # shapes are in the budget of patterns, products in that of pairs
+PLAIN, CURVE, STEP, CODE = 0, 1, 2, 3  # what menus tell apart; a log is plain
 ORIGINAL_SCORE_BINS = 16
 ALL_RIVALS = 1000  # with more columns than this, only sources compete with what is made of them
 
@@ -72,7 +83,7 @@ class VocabularySettings:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The columns of Stage 1 with what the other stages need to use them.
+    """The columns of Stage 1 on some training rows, as Stage 3 sees them.
 
     Parameters
     ----------
@@ -80,70 +91,90 @@ class Vocabulary:
         Raw variables, then patterns or shapes, then pairs; each block in its ranking.
     block : (V,)
         0 raw variable, 1 pattern or shape, 2 pair.
-    values : (n, V) Fortran order
-        Training values, NaN where missing.
+    z : (V, n) C order
+        (value - centre) / scale for numeric columns, 0 where missing; binary ones as they are.
     centre, scale : (V,)
-        Numeric columns enter Stage 3 as (value - centre) / scale, missing as 0; binary ones as
-        they are.
+
+    Attributes
+    ----------
+    role : (V,)
+        Plain, or the shape by which menus hold it: curve, step, or code (a single value).
+    paired : (V,)
+        Whether the column reads two variables.
     """
 
     columns: tuple[Column, ...]
     block: NDArray[np.intp]
-    values: Floats
+    z: Floats
     centre: Floats
     scale: Floats
+    role: NDArray[np.int8] = field(init=False)
+    paired: NDArray[np.bool_] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "role", np.array([_role(c) for c in self.columns], np.int8))
+        paired = [isinstance(c, (Pair, Pattern)) for c in self.columns]
+        object.__setattr__(self, "paired", np.array(paired, np.bool_))
 
     def __len__(self) -> int:
         return len(self.columns)
-
-    def standardised(self, which: NDArray[np.intp], rows: int | None = None) -> Floats:
-        """Return columns in penalty units, shape (n, k) Fortran order, missing as 0.
-
-        With `rows`, only the first rows.
-        """
-        scaled = self.values[:rows, which] - self.centre[which]
-        scaled /= self.scale[which]
-        scaled[np.isnan(scaled)] = 0.0
-        return np.asfortranarray(scaled)
 
     def keep(self, which: NDArray[np.intp]) -> Vocabulary:
         """Return the vocabulary of some columns."""
         return Vocabulary(
             tuple(self.columns[j] for j in which),
             self.block[which],
-            np.asfortranarray(self.values[:, which]),
+            self.z[which],
             self.centre[which],
             self.scale[which],
         )
+
+    def on(self, inputs: Inputs, first: int = 0, kind: type = np.float64) -> NDArray[Any]:
+        """Return the columns from the `first` on, on other rows: (V - first, n)."""
+        z: NDArray[Any] = np.empty((len(self) - first, inputs.n_rows), kind)
+        for row, j in zip(z, range(first, len(self)), strict=True):
+            row[:] = standardise(
+                self.columns[j].evaluate(inputs), float(self.centre[j]), float(self.scale[j])
+            )
+        return z
 
     def with_pairs(self, table: Table, pairs: tuple[Column, ...]) -> Vocabulary:
         """Return the vocabulary with some more columns of two sources, those that repeat left out.
 
         `table` is the one that this vocabulary was evaluated on.
         """
-        more = evaluate_columns(table, (), (), pairs, paper=False)
-        both = Vocabulary(
+        seen = Registry()
+        for column, z in zip(self.columns, self.z, strict=True):
+            if column.binary:
+                seen.number(z)
+        more = evaluate_columns(table, (), (), pairs, False, seen)
+        return Vocabulary(
             (*self.columns, *more.columns),
             np.concatenate([self.block, more.block]),
-            np.asfortranarray(np.hstack([self.values, more.values])),
+            np.vstack([self.z, more.z]),
             np.concatenate([self.centre, more.centre]),
             np.concatenate([self.scale, more.scale]),
         )
-        return both.keep(keep_distinct(both.values, _indicators(both)))
+
+
+def _role(column: Column) -> int:
+    if isinstance(column, (Hinge, Scale)):
+        return PLAIN if isinstance(column, Scale) and column.formula == "log" else CURVE
+    return CODE if isinstance(column, Interval) else STEP if isinstance(column, Step) else PLAIN
 
 
 def build_vocabulary(
     table: Table, settings: VocabularySettings, pool: ThreadPoolExecutor | None = None
 ) -> Vocabulary:
     """Mine the vocabulary of a table: at most p0 + 2K columns, a raw variable counted once."""
+    if settings.miner == "shapes":
+        shapes = ShapeBook(table, settings.least, settings.limits)
+        return read_book(shapes, table, np.arange(table.n_rows), settings)
     limits = settings.limits
     originals = original_columns(table, settings.paper, limits)
     patterns: tuple[Column, ...] = ()
     pairs: tuple[Column, ...] = ()
-    if settings.miner == "shapes":
-        shapes = shape_columns(table, promising(table, limits), settings.least, limits)
-        patterns = strongest(sample(table), shapes, settings.budget)
-    elif settings.miner != "original":
+    if settings.miner != "original":
         among = promising(table, limits)
         book = item_book(table, make_items(table, not settings.paper, among), limits)
         order, budget = settings.pattern_order, settings.budget
@@ -153,11 +184,29 @@ def build_vocabulary(
             patterns = mine_frequent(book, order, budget, pool)
         if order > 1:
             pairs = mine_pairs(sample(table), settings.pair_budget, among, limits, pool)
-    vocabulary = evaluate_columns(table, originals, patterns, pairs, settings.paper)
     if settings.paper:
-        vocabulary = _cap_originals(table, vocabulary, settings.budget)
-    vocabulary = vocabulary.keep(keep_distinct(vocabulary.values, _indicators(vocabulary)))
-    return vocabulary if settings.miner == "shapes" else _independent(table, vocabulary)
+        originals = _cap_originals(table, originals, settings.budget)
+    return _independent(table, evaluate_columns(table, originals, patterns, pairs, settings.paper))
+
+
+def read_book(
+    book: ShapeBook, part: Table, rows: NDArray[np.intp], settings: VocabularySettings
+) -> Vocabulary:
+    """Return the vocabulary "shapes" of some rows of a book's table."""
+    originals = original_columns(book.table, settings.paper, settings.limits)
+    columns = (*originals, *book.strongest(part, rows, settings.budget))
+    entries = [book.entry(column) for column in columns]
+    kept = first_alike([entry.alike for entry in entries])
+    z = np.empty((len(kept), len(rows)))
+    for row, j in zip(z, kept, strict=True):
+        np.take(entries[j].z, rows, out=row)
+    return Vocabulary(
+        tuple(columns[j] for j in kept),
+        np.where(kept < len(originals), ORIGINAL, PATTERN),
+        z,
+        np.array([entries[j].centre for j in kept]),
+        np.array([entries[j].scale for j in kept]),
+    )
 
 
 def original_columns(table: Table, paper: bool, limits: Permissions = FREE) -> tuple[Column, ...]:
@@ -181,58 +230,44 @@ def evaluate_columns(
     patterns: tuple[Column, ...],
     pairs: tuple[Column, ...],
     paper: bool,
+    seen: Registry | None = None,
 ) -> Vocabulary:
-    """Evaluate columns on the training rows and choose their centres and scales."""
+    """Evaluate columns on the training rows.
+
+    Those that are constant, or repeat another or what was `seen` before, are left out.
+    """
     columns = (*originals, *patterns, *pairs)
     block = np.repeat([ORIGINAL, PATTERN, PAIR], [len(originals), len(patterns), len(pairs)])
-    values = np.empty((table.n_rows, len(columns)), order="F")
-    centre, scale = np.zeros(len(columns)), np.ones(len(columns))
-    for j, column in enumerate(columns):
-        values[:, j] = column.evaluate(table.inputs)
-        if not column.binary:
-            middle: Middle = "mean" if paper and block[j] == PAIR else "median"
-            middle = middle if column.centred else "zero"
-            centre[j], scale[j] = _location(values[:, j], table.weight, middle, exact=paper)
-    return Vocabulary(columns, block, values, centre, scale)
+    seen = Registry() if seen is None else seen
+    before = seen.count
+    entries = [
+        evaluate(table, column, "mean" if paper and kind == PAIR else "median", paper, seen)
+        for column, kind in zip(columns, block, strict=True)
+    ]
+    kept = first_alike([entry.alike for entry in entries], before)
+    return Vocabulary(
+        tuple(columns[j] for j in kept),
+        block[kept],
+        np.array([entries[j].z for j in kept]).reshape(len(kept), table.n_rows),
+        np.array([entries[j].centre for j in kept]),
+        np.array([entries[j].scale for j in kept]),
+    )
 
 
-def _location(x: Floats, weight: Floats, middle: Middle, exact: bool) -> tuple[float, float]:
-    """Return the value that stands for missing, and the standard deviation with it filled in."""
-    present = ~np.isnan(x)
-    if not present.any():
-        return 0.0, 1.0
-    centre = 0.0
-    if middle == "mean":
-        centre = float(np.average(x[present], weights=weight[present]))
-    elif middle == "median":
-        centre = float(SortedColumn(x, weight, weight).quantiles(0.5))
-    filled = np.where(present, x, centre)
-    about = float(np.average(filled, weights=weight))
-    biggest = float(np.abs(filled - about).max())
-    if biggest == 0.0:
-        return centre, 1.0
-    # Dividing by the largest deviation first keeps the squares of values near 1e300 finite.
-    scale = biggest * float(np.sqrt(np.average(((filled - about) / biggest) ** 2, weights=weight)))
-    return (centre if exact else short_centre(centre, scale)), scale
-
-
-def _cap_originals(table: Table, vocabulary: Vocabulary, budget: int) -> Vocabulary:
+def _cap_originals(table: Table, originals: tuple[Column, ...], budget: int) -> tuple[Column, ...]:
     """Keep the K raw columns of highest gain in 16 quantile bins (paper configuration)."""
-    originals = np.flatnonzero(vocabulary.block == ORIGINAL)
     if len(originals) <= budget:
-        return vocabulary
-    gains = np.array([_coarse_gain(table, vocabulary, int(j)) for j in originals])
-    ranking = np.lexsort((originals, -np.round(gains, 12)))
-    kept = np.sort(originals[ranking[:budget]])
-    others = np.flatnonzero(vocabulary.block != ORIGINAL)
-    return vocabulary.keep(np.concatenate([kept, others]))
+        return originals
+    gains = np.array([_coarse_gain(table, column) for column in originals])
+    ranking = np.argsort(-np.round(gains, 12), kind="stable")
+    return tuple(originals[j] for j in np.sort(ranking[:budget]))
 
 
-def _coarse_gain(table: Table, vocabulary: Vocabulary, j: int) -> float:
-    column = SortedColumn(vocabulary.values[:, j], table.y, table.weight)
+def _coarse_gain(table: Table, original: Column) -> float:
+    column = SortedColumn(original.evaluate(table.inputs), table.y, table.weight)
     if not len(column.values):
         return 0.0
-    if vocabulary.columns[j].binary:
+    if original.binary:
         return column.gain(np.array([0.5]))
     fractions = np.arange(1, ORIGINAL_SCORE_BINS) / ORIGINAL_SCORE_BINS
     return column.gain(np.unique(column.quantiles(fractions)))
@@ -242,7 +277,7 @@ def _independent(table: Table, vocabulary: Vocabulary) -> Vocabulary:
     """Drop the patterns and pairs that another column nearly repeats."""
     rivals = _rivals(vocabulary)
     rows = min(table.n_rows, SAMPLE_ROWS)
-    filled = vocabulary.standardised(rivals, rows)
+    filled = vocabulary.z[rivals, :rows].T
     kept = keep_independent(filled, table.weight[:rows], vocabulary.block[rivals])
     dropped = np.setdiff1d(rivals, rivals[kept])
     return vocabulary.keep(np.setdiff1d(np.arange(len(vocabulary)), dropped))
@@ -256,9 +291,3 @@ def _rivals(vocabulary: Vocabulary) -> NDArray[np.intp]:
         return np.arange(len(vocabulary))
     related = [derived[j] or c.sources[0] in read for j, c in enumerate(vocabulary.columns)]
     return np.flatnonzero(related)
-
-
-def _indicators(vocabulary: Vocabulary) -> NDArray[np.bool_]:
-    """Tell which columns hold only 0 and 1, so that a complement can repeat them."""
-    pairs = zip(vocabulary.columns, vocabulary.values.T, strict=True)
-    return np.array([c.binary or bool(((x == 0) | (x == 1)).all()) for c, x in pairs], bool)

@@ -7,13 +7,14 @@ spreads are comparable, as those of measurements in one unit are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte.kernels.moments import distance_moments
 from rpte.limits import Permissions
 from rpte.table.table import Table
 from rpte.vocabulary.build import Vocabulary
@@ -23,13 +24,16 @@ from rpte.vocabulary.screening import SAMPLE_ROWS
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 Part = Value | Hinge | Step | Level
+Found = tuple[float, Column]
 
 MOST_PARTS = 120
-SHORT_LIST = 400
 MOST_NUMBERS = 200
+SHORT_LIST = 120  # distances that are looked at beside their numbers
 COMPARABLE = 3.0  # ratio of the standard deviations of two numbers that may be subtracted
 DISTANCE_ROWS = 10_000
+FEWER_ROWS = 4_000  # for the first look at all distances
 LEAST_CURVATURE = 1e-6  # share of the rows' curvature that a product must have of its own
+DEPENDENT = 1e-9  # share of their variances below which two parts say the same
 
 
 def find_products(
@@ -59,11 +63,16 @@ def find_products(
     curvature = table.weight * np.maximum(p * (1.0 - p), 1e-9)
     slopes = _Slopes(table.weight * (table.y - p), curvature, table.weight)
     found = [
-        *_products(vocabulary, use, slopes.first(SAMPLE_ROWS), limits),
-        *_distances(vocabulary, use, slopes.first(DISTANCE_ROWS), limits),
+        *_first(_products(vocabulary, use, slopes.first(SAMPLE_ROWS)), most, limits),
+        *_first(_distances(vocabulary, use, slopes.first(DISTANCE_ROWS), limits), most, limits),
     ]
-    found.sort(key=lambda entry: (-round(entry[0], 9), entry[1].text))
+    found.sort(key=lambda entry: (-entry[0], entry[1].text))
     return tuple(column for _, column in found[:most])
+
+
+def _first(found: Iterable[Found], most: int, limits: Permissions) -> list[Found]:
+    """Return the first of those that the limits admit, so that forbidden ones take no places."""
+    return list(islice((entry for entry in found if limits.admits(entry[1])), most))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,68 +87,151 @@ class _Slopes:
         """Return those of the first rows."""
         return _Slopes(self.residual[:rows], self.curvature[:rows], self.weight[:rows])
 
-    def beside(self, term: Floats, a: Floats, b: Floats) -> float:
-        """Return the standardised gradient of a term beside the intercept, a and b.
+    def moments(self, a: Floats, b: Floats, t: Floats) -> _Moments:
+        """Return the moments of terms t and their parts a and b, each (k, n)."""
+        c, r = self.curvature, self.residual
+        ca, cb, ct = a * c, b * c, t * c
+        return _Moments(
+            total=c.sum(),
+            r=r.sum(),
+            c_a=a @ c,
+            c_b=b @ c,
+            c_t=t @ c,
+            r_a=a @ r,
+            r_b=b @ r,
+            r_t=t @ r,
+            c_aa=(ca * a).sum(axis=1),
+            c_bb=(cb * b).sum(axis=1),
+            c_ab=(ca * b).sum(axis=1),
+            c_at=(ca * t).sum(axis=1),
+            c_bt=(cb * t).sum(axis=1),
+            c_tt=(ct * t).sum(axis=1),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Moments:
+    """Sums over rows of the derivatives times terms t and their parts a and b; arrays alike."""
+
+    total: float
+    r: float
+    c_a: Floats
+    c_b: Floats
+    c_t: Floats
+    r_a: Floats
+    r_b: Floats
+    r_t: Floats
+    c_aa: Floats
+    c_bb: Floats
+    c_ab: Floats
+    c_at: Floats
+    c_bt: Floats
+    c_tt: Floats
+
+    def gradient(self, weight: float) -> Floats:
+        """Return the standardised gradient of each term beside the intercept, a and b.
 
         Per root of the weight of the rows, so that samples of different size compare.
         """
-        columns = np.stack([np.ones_like(a), a, b], axis=1)
-        weighted = columns * self.curvature[:, None]
-        share = np.linalg.lstsq(columns.T @ weighted, weighted.T @ term, rcond=None)[0]
-        rest = term - columns @ share
-        size = float(self.curvature @ (rest * rest))
-        whole = float(self.curvature @ (term * term))
-        if size <= LEAST_CURVATURE * whole:
-            return 0.0
-        gradient = abs(float(self.residual @ rest)) / np.sqrt(size)
-        return float(gradient / np.sqrt(self.weight.sum()))
+        mean_a, mean_b, mean_t = self.c_a / self.total, self.c_b / self.total, self.c_t / self.total
+        aa, bb = self.c_aa - mean_a * self.c_a, self.c_bb - mean_b * self.c_b
+        ab = self.c_ab - mean_a * self.c_b
+        at, bt = self.c_at - mean_a * self.c_t, self.c_bt - mean_b * self.c_t
+        determinant = aa * bb - ab * ab
+        varies_a, varies_b = aa > DEPENDENT * self.c_aa, bb > DEPENDENT * self.c_bb
+        both = varies_a & varies_b & (determinant > DEPENDENT * aa * bb)
+        safe = np.where(both, determinant, 1.0)
+        # Where the parts say the same a stands for both, where one is constant the other does.
+        a, b = ~both & varies_a, ~both & ~varies_a & varies_b
+        on_a = np.where(both, (at * bb - bt * ab) / safe, a * at / np.where(a, aa, 1.0))
+        on_b = np.where(both, (bt * aa - at * ab) / safe, b * bt / np.where(b, bb, 1.0))
+        size = self.c_tt - mean_t * self.c_t - on_a * at - on_b * bt
+        slope = self.r_t - mean_t * self.r
+        slope -= on_a * (self.r_a - mean_a * self.r) + on_b * (self.r_b - mean_b * self.r)
+        usable = size > LEAST_CURVATURE * self.c_tt
+        strength = np.abs(slope) / np.sqrt(np.where(usable, size, 1.0) * weight)
+        return np.asarray(np.round(np.where(usable, strength, 0.0), 9), np.float64)
 
 
-def _products(
-    vocabulary: Vocabulary, use: Floats, slopes: _Slopes, limits: Permissions
-) -> list[tuple[float, Column]]:
-    """Return the most promising products, each with its gradient."""
+def _products(vocabulary: Vocabulary, use: Floats, slopes: _Slopes) -> Iterator[Found]:
+    """Yield the products of parts of different variables, the largest gradient first."""
     parts = _parts(vocabulary, use)
-    z = _scaled(vocabulary, parts, len(slopes.residual))
     columns = [c for j in parts if isinstance(c := vocabulary.columns[j], Part)]
-    return [
-        (slopes.beside(z[:, i] * z[:, k], z[:, i], z[:, k]), _product(columns[i], columns[k]))
-        for i, k in _short_list(z, slopes, columns, limits)
-    ]
+    z = vocabulary.z[parts, : len(slopes.residual)]
+    z += (vocabulary.centre[parts] / vocabulary.scale[parts])[:, None]
+    sources = np.array([column.source for column in columns])
+    i, k = np.nonzero(np.triu(sources[:, None] != sources[None, :], 1))
+    strength = _product_moments(z, slopes, i, k).gradient(slopes.weight.sum())
+    for place in np.lexsort((k, i, -strength)):
+        yield float(strength[place]), _product(columns[i[place]], columns[k[place]])
+
+
+def _product_moments(z: Floats, slopes: _Slopes, i: Rows, k: Rows) -> _Moments:
+    """Return the moments of all products z[i] z[k], from products of matrices."""
+    c, r = slopes.curvature, slopes.residual
+    square = z * z
+    weighted = square * c
+    c_zz, r_zz = (z * c) @ z.T, (z * r) @ z.T
+    c_zzz, c_zzzz = weighted @ z.T, weighted @ square.T
+    c_z, r_z, own = z @ c, z @ r, np.diag(c_zz)
+    return _Moments(
+        total=c.sum(),
+        r=r.sum(),
+        c_a=c_z[i],
+        c_b=c_z[k],
+        c_t=c_zz[i, k],
+        r_a=r_z[i],
+        r_b=r_z[k],
+        r_t=r_zz[i, k],
+        c_aa=own[i],
+        c_bb=own[k],
+        c_ab=c_zz[i, k],
+        c_at=c_zzz[i, k],
+        c_bt=c_zzz[k, i],
+        c_tt=c_zzzz[i, k],
+    )
 
 
 def _distances(
     vocabulary: Vocabulary, use: Floats, slopes: _Slopes, limits: Permissions
-) -> list[tuple[float, Column]]:
-    """Return the most promising distances of two numbers, each with its gradient."""
+) -> Iterator[Found]:
+    """Yield the most promising distances of two numbers, the largest gradient first."""
     numbers = _numbers(vocabulary, use)
     values = [c for j in numbers if isinstance(c := vocabulary.columns[j], Value)]
     spread = vocabulary.scale[numbers]
-    x = vocabulary.values[: len(slopes.residual), numbers]
-    x = np.where(np.isnan(x), vocabulary.centre[numbers], x)
-    total = slopes.curvature.sum()
-    ranked: list[tuple[float, int, int]] = []
-    for i in range(len(numbers) - 1):
+    rows = len(slopes.residual)
+    x = vocabulary.z[numbers, :rows] * spread[:, None] + vocabulary.centre[numbers][:, None]
+    i, k = _near(x[:, :FEWER_ROWS], spread, slopes.first(FEWER_ROWS))
+    pairs = [Pair("absolute difference", values[a], values[b]) for a, b in zip(i, k, strict=True)]
+    kept = np.array([j for j, pair in enumerate(pairs) if limits.admits(pair)][:SHORT_LIST], int)
+    if not len(kept):
+        return
+    unit = spread[i[kept]][:, None]
+    a, b = x[i[kept]] / unit, x[k[kept]] / unit
+    distance = np.abs(a - b)
+    a -= a.mean(axis=1, keepdims=True)  # squares of numbers far from zero would drown the rest
+    b -= b.mean(axis=1, keepdims=True)
+    strength = slopes.moments(a, b, distance).gradient(slopes.weight.sum())
+    for place in np.argsort(-strength, kind="stable"):
+        yield float(strength[place]), pairs[kept[place]]
+
+
+def _near(x: Floats, spread: Floats, slopes: _Slopes) -> tuple[Rows, Rows]:
+    """Return the pairs of comparable numbers (rows of x), those that promise most first."""
+    total, found = slopes.curvature.sum(), []
+    for i in range(len(spread) - 1):
         ratio = spread[i + 1 :] / spread[i]
         near = i + 1 + np.flatnonzero((ratio < COMPARABLE) & (ratio > 1 / COMPARABLE))
-        apart = np.abs(x[:, near] / spread[i] - x[:, [i]] / spread[i])
-        mean = slopes.curvature @ apart
-        size = slopes.curvature @ (apart * apart) - mean * mean / total
-        strength = np.abs(slopes.residual @ apart) / np.sqrt(np.maximum(size, 1e-300))
-        ranked += [(-round(s, 9), i, int(k)) for s, k in zip(strength, near, strict=True)]
-    pairs = (
-        (i, k, Pair("absolute difference", values[i], values[k])) for _, i, k in sorted(ranked)
-    )
-    admitted = islice((entry for entry in pairs if limits.admits(entry[2])), SHORT_LIST)
-    found: list[tuple[float, Column]] = []
-    for i, k, pair in admitted:
-        a, b = x[:, i] / spread[i], x[:, k] / spread[i]
-        found.append((slopes.beside(np.abs(a - b), a, b), pair))
-    return found
-
-
-def _scaled(vocabulary: Vocabulary, which: Rows, rows: int) -> Floats:
-    return np.nan_to_num(vocabulary.values[:rows, which] / vocabulary.scale[which])
+        sums = np.empty((len(near), 3))
+        distance_moments(x, i, near, spread[i], slopes.curvature, slopes.residual, sums)
+        size = sums[:, 1] - sums[:, 0] ** 2 / total
+        strength = np.abs(sums[:, 2]) / np.sqrt(np.maximum(size, 1e-300))
+        found.append((np.full(len(near), i), near, np.round(strength, 9)))
+    if not found:
+        return np.zeros(0, np.intp), np.zeros(0, np.intp)
+    first, second, strength = (np.concatenate(column) for column in zip(*found, strict=True))
+    order = np.lexsort((second, first, -strength))
+    return first[order], second[order]
 
 
 def _numbers(vocabulary: Vocabulary, use: Floats) -> Rows:
@@ -150,7 +242,7 @@ def _numbers(vocabulary: Vocabulary, use: Floats) -> Rows:
         if isinstance(column, Value) and not _is_indicator(vocabulary, j)
     ]
     by_source = _use_by_source(vocabulary, use)
-    names = [vocabulary.columns[j].text for j in range(len(vocabulary))]
+    names = [column.sources[0] for column in vocabulary.columns]
     ranking = sorted(fit, key=lambda j: (-round(by_source[names[j]], 12), names[j]))
     return np.array(sorted(ranking[:MOST_NUMBERS]), np.intp)
 
@@ -184,27 +276,9 @@ def _may_be_part(vocabulary: Vocabulary, j: int) -> bool:
 
 
 def _is_indicator(vocabulary: Vocabulary, j: int) -> bool:
-    return bool(np.isin(vocabulary.values[:, j], (0.0, 1.0)).all())
-
-
-def _short_list(
-    z: Floats, slopes: _Slopes, columns: Sequence[Part], limits: Permissions
-) -> list[tuple[int, int]]:
-    """Return the pairs of parts of different variables with the largest standardised gradient.
-
-    Only pairs whose product the limits admit, so that forbidden ones take no places.
-    """
-    gradient = np.abs((z * slopes.residual[:, None]).T @ z)
-    squares = z * z
-    size = np.sqrt((squares * slopes.curvature[:, None]).T @ squares)
-    strength = np.where(size > 0, gradient / np.where(size > 0, size, 1.0), 0.0)
-    sources = np.array([column.source for column in columns])
-    apart = np.triu(sources[:, None] != sources[None, :], 1)
-    i, k = np.nonzero(apart)
-    order = np.lexsort((k, i, -np.round(strength[i, k], 9)))
-    pairs = zip(i[order].tolist(), k[order].tolist(), strict=True)
-    admitted = ((a, b) for a, b in pairs if limits.admits(_product(columns[a], columns[b])))
-    return list(islice(admitted, SHORT_LIST))
+    """Tell whether a number holds only 0 and 1 (or is missing, where the centre is one of them)."""
+    z, centre, scale = vocabulary.z[j], vocabulary.centre[j], vocabulary.scale[j]
+    return bool(((z == (0.0 - centre) / scale) | (z == (1.0 - centre) / scale)).all())
 
 
 def _product(a: Part, b: Part) -> Column:

@@ -7,6 +7,9 @@ Raw variables stay.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,37 +17,65 @@ Floats = NDArray[np.float64]
 
 MAX_INFLATION = 5.0
 NEARLY_EQUAL = 0.8  # squared correlation
+GAP = 0.7853981633974483  # stands for missing where columns are compared
 
 
-def keep_distinct(values: Floats, binary: NDArray[np.bool_]) -> NDArray[np.intp]:
+class Registry:
+    """Numbers columns by what they say: those that are equal or complementary get one number.
+
+    A column is known by its products with two vectors without pattern. Different columns agree in
+    both only by an accident of rounding, about once in 1e30.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[float, float], int] = {}
+        self.count = 0
+
+    def number(self, x: Floats) -> int:
+        """Return the number of a column (missing cells NaN), -1 if it is constant where present."""
+        missing = np.isnan(x)
+        gaps = bool(missing.any())
+        present = x[~missing] if gaps else x
+        if not len(present) or (present == present[0]).all():
+            return -1
+        filled = np.where(missing, GAP, x) if gaps else x
+        key = _key(filled)
+        if key not in self._known:
+            self._known[key] = self.count
+            if not gaps and ((x == 0) | (x == 1)).all():
+                self._known[_key(1.0 - x)] = self.count
+            self.count += 1
+        return self._known[key]
+
+
+def _key(filled: Floats) -> tuple[float, float]:
+    first, second = _probes(len(filled))
+    cells = np.ascontiguousarray(filled)  # products of strided cells round in another way
+    return float(cells @ first), float(cells @ second)
+
+
+@cache
+def _probes(n: int) -> tuple[Floats, Floats]:
+    """Return two vectors of n numbers without pattern."""
+    first, second = np.random.default_rng(0).random((2, n))
+    return first, second
+
+
+def keep_distinct(columns: Iterable[Floats]) -> NDArray[np.intp]:
     """Return the columns that are not constant, nor equal or complementary to an earlier one.
 
-    Parameters
-    ----------
-    values : (n, q) Fortran order, missing cells as NaN
-    binary : (q,)
-        0/1 columns: only these have complements.
+    Columns are of shape (n,), missing cells as NaN; those that hold only 0 and 1 have complements.
     """
-    seen: set[bytes] = set()
-    kept = []
-    for j in range(values.shape[1]):
-        column = values[:, j]
-        present = column[~np.isnan(column)]
-        if not len(present) or (len(present) == len(column) and (column == column[0]).all()):
-            continue
-        if len(present) < len(column) and (present == present[0]).all() and not binary[j]:
-            continue
-        if _key(column) in seen:
-            continue
-        seen.add(_key(column))
-        if binary[j]:
-            seen.add(_key(1.0 - column))
-        kept.append(j)
-    return np.array(kept, np.intp)
+    seen = Registry()
+    return first_alike([seen.number(x) for x in columns])
 
 
-def _key(column: Floats) -> bytes:
-    return np.where(np.isnan(column), np.nan, column + 0.0).tobytes()
+def first_alike(numbers: Iterable[int], least: int = 0) -> NDArray[np.intp]:
+    """Return the places of the first column of each number, those below `least` left out."""
+    first: dict[int, int] = {}
+    for place, number in enumerate(numbers):
+        first.setdefault(number, place)
+    return np.array(sorted(place for number, place in first.items() if number >= least), np.intp)
 
 
 def keep_independent(filled: Floats, weight: Floats, block: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -6,6 +6,8 @@ Both are content-chosen, so neither the order of rows nor that of columns matter
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,21 +65,81 @@ def _correlation(x: Floats, table: Table) -> float:
     return float((residual @ centred) ** 2 / variance) if variance > 0 else 0.0
 
 
-def strongest(table: Table, columns: Sequence[Column], most: int) -> tuple[Column, ...]:
-    """Return at most so many columns: each variable's best first, then each one's second best.
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What correlations with the label need of the rows.
 
-    The best go most with the label by squared correlation, ties by name.
+    Parameters
+    ----------
+    weight, residual : (n,)
+        The residual is the weight times the label's distance from the base rate.
+    variance : float
+        Of the label, times the weight of all rows.
     """
-    if len(columns) <= most:
-        return tuple(columns)
-    scores = [round(_correlation(column.evaluate(table.inputs), table), 12) for column in columns]
-    ranking = sorted(range(len(columns)), key=lambda j: (-scores[j], columns[j].text))
+
+    weight: Floats
+    residual: Floats
+    variance: float
+
+    @classmethod
+    def of(cls, table: Table) -> Label:
+        """Return the label of a table."""
+        total = table.weight.sum()
+        rate = (table.weight @ table.y) / total
+        return cls(table.weight, table.weight * (table.y - rate), rate * (1.0 - rate) * total)
+
+    def beside(self, sums: Floats, knots: Floats) -> dict[str, Floats]:
+        """Return the squared correlations of the steps and hinges at knots, each (m,).
+
+        Parameters
+        ----------
+        sums : (m + 1, 5)
+            Of w, wx, wxx, r, rx between the knots.
+        knots : (m,)
+            In the units of x.
+        """
+        total = sums.sum(axis=0)
+        below = np.cumsum(sums[:-1], axis=0)
+        above = total - below
+        step = above[:, 0], above[:, 0], above[:, 3]
+        return {
+            "step": self._squared(*step, total),
+            "above": self._squared(*_hinge(above, knots), total),
+            "below": self._squared(*_hinge(below, knots), total),
+        }
+
+    def alone(self, z: Floats, total: Floats) -> float:
+        """Return the squared correlation of a column that is 0 where missing; `total` is (5,)."""
+        weighted = self.weight * z
+        return float(self._squared(weighted.sum(), weighted @ z, self.residual @ z, total))
+
+    def _squared(self, wz: Any, wzz: Any, rz: Any, total: Floats) -> Any:
+        spread = wzz - wz * wz / max(total[0], 1e-300)
+        gradient = rz - wz * (total[3] / max(total[0], 1e-300))
+        usable = spread > 1e-12 * np.abs(wzz)
+        return np.where(usable, gradient**2 / np.where(usable, spread * self.variance, 1.0), 0.0)
+
+
+def _hinge(sums: Floats, knots: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the sums of wz, wzz and rz for |x - knot| on one side; the sign does not matter."""
+    w, wx, wxx, r, rx = sums.T
+    return wx - knots * w, wxx - 2.0 * knots * wx + knots * knots * w, rx - knots * r
+
+
+def strongest(
+    columns: Sequence[Column], texts: Sequence[str], scores: Floats, most: int
+) -> list[int]:
+    """Return the places of at most so many columns: each variable's best first, then the seconds.
+
+    The best have the highest score, ties by name.
+    """
+    keys = list(zip((-np.round(scores, 12)).tolist(), texts, strict=True))
+    ranking = sorted(range(len(columns)), key=keys.__getitem__)
     seen: dict[str, int] = {}
     turn = [0] * len(columns)
     for j in ranking:
         turn[j] = seen[columns[j].sources[0]] = seen.get(columns[j].sources[0], -1) + 1
-    kept = sorted(ranking, key=lambda j: turn[j])[:most]
-    return tuple(columns[j] for j in sorted(kept))
+    return sorted(sorted(ranking, key=lambda j: turn[j])[:most])
 
 
 def sample(table: Table) -> Table:

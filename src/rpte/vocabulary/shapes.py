@@ -1,17 +1,13 @@
 """Shapes of single numbers: steps, codes, hinges and scales that a slope alone cannot say.
 
-Knots and centres are weighted quantiles, as short decimals; the label decides only which shapes
-stay when there are more than the budget.
+Knots and centres are weighted quantiles, as short decimals.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container
-
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.limits import Permissions
 from rpte.table.decimals import short_centre, shortest_between
 from rpte.table.table import Table
 from rpte.vocabulary.columns import Column, Hinge, Interval, Scale, Step
@@ -27,29 +23,12 @@ MOST_CODES = 6  # distinct whole numbers
 SKEWED = 1.0
 
 
-def shape_columns(
-    table: Table, among: Container[str], least: float, limits: Permissions
-) -> tuple[Column, ...]:
-    """Return the shapes of every number in `among`: log, distance, hinges, codes, steps.
+def shapes_of(table: Table, name: str, least: float) -> list[Column]:
+    """Return the shapes of a number: log, distance, hinges, codes, steps.
 
-    Parameters
-    ----------
-    table : Table
-    among : names
-    least : float
-        Weight that must lie on either side of a knot.
-    limits : Permissions
+    `least` is the weight that must lie on either side of a knot. Labels are not looked at.
     """
-    found: list[Column] = []
-    for position in table.schema.canonical():
-        variable = table.schema.variables[position]
-        if variable.kind == "number" and variable.name in among:
-            x = table.inputs.columns[position]
-            found += _shapes(variable.name, SortedColumn(x, table.y, table.weight), least)
-    return tuple(column for column in found if limits.admits(column))
-
-
-def _shapes(name: str, column: SortedColumn, least: float) -> list[Column]:
+    column = SortedColumn(table.inputs[name], table.y, table.weight)
     values, first = np.unique(column.values, return_index=True)
     if len(values) < 3:
         return []

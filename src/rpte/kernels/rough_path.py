@@ -1,0 +1,406 @@
+"""A stretch of the lambda path in one call, solved roughly: enough to compare penalties.
+
+The proximal Newton method of `rpte.estimation.newton` for columns that are rows of one matrix: a
+working set that grows by violations, a Gram matrix that is kept while it serves, coordinate
+descent, and steps that are halved until the true objective falls. A fit stops at a residual of
+`ROUGH` times lambda over all terms, or where the objective hardly falls any more. Columns are in
+single precision, which is far finer than that.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba.extending import register_jitable
+from numpy.typing import NDArray
+
+from rpte.kernels.compile import kernel
+from rpte.kernels.coordinate_descent import gram_descent, violation
+from rpte.kernels.design_products import logistic_statistics
+
+__all__ = ["INTERCEPT", "LOSS", "ROUGH", "deviances", "gradients", "rough_path"]
+
+Vector = NDArray[np.float64]
+Singles = NDArray[np.float32]
+Index = NDArray[np.intp]
+
+ROUGH = 1e-2  # of lambda: the residual at which a fit stops
+ENOUGH = 1e-5  # of the loss: a step or a wider working set that gains less is the last
+INTERCEPT, LOSS, TOTAL = 0, 1, 2  # what `state` holds; the total of no Gram matrix is 0
+ROUNDS = 12  # times that the working set may grow at one lambda
+STEPS = 12  # Newton steps on one working set
+KEEP = 0.3  # a Gram matrix is kept while a step with it shrinks the residual to this share
+SWEEPS = 30  # of coordinate descent, before the support is solved exactly
+SOLVES = 10
+JITTER = 1e-9  # share of its diagonal that is added to a Gram matrix to be solved with
+ROOM = 16  # terms that may always join the working set at once
+ROWS = 4096  # taken together for a Gram matrix
+NEAR = 0.6  # share of the pull that a term needs, from which it may join the working set
+FLOOR = 1e-10  # smallest curvature of a row, as a share of its weight
+CONSTANT = 1e-12  # share of a column's second moment that is rounding error
+SHORTEST = 1e-4  # step
+
+
+def _inner(function: Any) -> Any:
+    """Return the compiled form of a kernel for use in another (itself when JIT is off)."""
+    return getattr(function, "compiled", function)
+
+
+_statistics, _descent = _inner(logistic_statistics), _inner(gram_descent)
+
+
+def thresholds(size: float, sign: int) -> tuple[float, float]:
+    """Return the L1 penalties of positive and of negative values."""
+    return (np.inf if sign < 0 else size), (np.inf if sign > 0 else size)
+
+
+register_jitable(thresholds)
+
+
+@kernel
+def gradients(z: Singles, rows: Index, values: Singles, out: Vector) -> None:
+    """Fill `out` (k,) with the products of some rows of `z` (q, n) and `values` (n,)."""
+    for a in range(rows.size):
+        out[a] = np.dot(z[rows[a]], values)
+
+
+@kernel
+def add_rows(z: Singles, rows: Index, coefficients: Vector, out: Vector) -> None:
+    """Add some rows of `z` (q, n) times their coefficients (k,) to `out` (n,)."""
+    for a in range(rows.size):
+        factor = coefficients[a]
+        if factor != 0.0:
+            row = z[rows[a]]
+            for i in range(out.size):
+                out[i] += factor * row[i]
+
+
+@kernel
+def centred_moments(z: Singles, rows: Index, h: Vector, gram: Vector, cross: Vector) -> float:
+    """Fill `gram` (k, k) and `cross` (k,) with moments under the weights `h` (n,); return its sum.
+
+    The intercept is eliminated from `gram`.
+    """
+    k, n = rows.size, h.size
+    gram[:] = 0.0
+    cross[:] = 0.0
+    total = float(h.sum())
+    root = np.sqrt(h).astype(np.float32)
+    for low in range(0, n, ROWS):
+        high = min(low + ROWS, n)
+        block = np.empty((k, high - low), np.float32)
+        for a in range(k):
+            row = z[rows[a]]
+            for i in range(low, high):
+                block[a, i - low] = root[i] * row[i]
+        cross += np.dot(block, root[low:high])
+        gram += np.dot(block, block.T)
+    for a in range(k):
+        own = gram[a, a]
+        for b in range(k):
+            gram[a, b] -= cross[a] * (cross[b] / total)
+        if gram[a, a] <= CONSTANT * own:
+            gram[a, :] = 0.0
+            gram[:, a] = 0.0
+    return total
+
+
+@kernel
+def penalised(theta: Vector, l1: Vector, l2: Vector) -> float:
+    """Return the elastic-net penalty of some coefficients; all (k,)."""
+    total = 0.0
+    for a in range(theta.size):
+        total += l1[a] * abs(theta[a]) + 0.5 * l2[a] * theta[a] * theta[a]
+    return total
+
+
+_gradients, _add_rows = _inner(gradients), _inner(add_rows)
+_moments, _penalised = _inner(centred_moments), _inner(penalised)
+
+
+@kernel
+def excesses(
+    gradient: Vector,
+    theta: Vector,
+    l1: Vector,
+    l2: Vector,
+    sign: NDArray[np.int8],
+    scale: Vector,
+    out: Vector,
+) -> float:
+    """Fill `out` (k,) with violations of the optimality conditions, in units of lambda.
+
+    Return the largest, 0 if there are no terms.
+    """
+    largest = 0.0
+    for a in range(theta.size):
+        up, down = thresholds(l1[a], sign[a])
+        out[a] = violation(gradient[a] + l2[a] * theta[a], theta[a], up, down) / scale[a]
+        largest = max(largest, out[a])
+    return largest
+
+
+_excesses = _inner(excesses)
+
+
+@kernel
+def working_set(pull: Vector, theta: Vector, l1: Vector) -> Index:
+    """Return the active terms, and those of the others that are nearest to becoming so.
+
+    As many more as there are, if their pull (q,) is at least `NEAR` of what is needed.
+    """
+    active = np.flatnonzero(theta)
+    near = np.flatnonzero((theta == 0.0) & (pull >= NEAR * l1))
+    room = max(ROOM, active.size)
+    if near.size > room:
+        near = near[np.argsort(-pull[near] / l1[near], kind="mergesort")[:room]]
+    return np.sort(np.concatenate((active, near)))
+
+
+@kernel
+def line_search(
+    y: Vector,
+    share: Vector,
+    l1: Vector,
+    l2: Vector,
+    promised: float,
+    along: Vector,
+    move: Vector,
+    state: Vector,
+    theta: Vector,
+    score: Vector,
+    residual: Vector,
+    curvature: Vector,
+) -> float:
+    """Halve a step until the objective falls as it should; return the step, 0 if none is taken."""
+    trial, new_residual = np.empty_like(score), np.empty_like(score)
+    new_curvature = np.empty_like(score)
+    held = _penalised(theta, l1, l2)
+    size = 1.0
+    while size >= SHORTEST:
+        for i in range(score.size):
+            trial[i] = score[i] + size * along[i]
+        loss = _statistics(trial, y, share, new_residual, new_curvature)
+        middle = theta + size * move
+        most = state[LOSS] + held + 1e-4 * size * promised + 1e-12 * abs(state[LOSS])
+        if loss + _penalised(middle, l1, l2) <= most:
+            theta[:], score[:] = middle, trial
+            residual[:], curvature[:] = new_residual, new_curvature
+            state[LOSS] = loss
+            return size
+        size *= 0.5
+    return 0.0
+
+
+@kernel
+def support_step(gram: Vector, slope: Vector, theta: Vector, l1: Vector) -> bool:
+    """Move `theta` to the minimum over its support and signs, or to the first zero on the way.
+
+    `theta` and `slope` change in place. True when a term became zero, so that the support shrank.
+    """
+    support = np.flatnonzero(theta)
+    k = support.size
+    if k == 0:
+        return False
+    part, pull = np.empty((k, k)), np.empty(k)
+    for a in range(k):
+        for b in range(k):
+            part[a, b] = gram[support[a], support[b]]
+        part[a, a] *= 1.0 + JITTER
+        pull[a] = slope[support[a]] + l1[support[a]] * np.sign(theta[support[a]])
+    direction = np.linalg.solve(part, -pull)
+    first, length = -1, 1.0
+    for a in range(k):
+        here = theta[support[a]]
+        if direction[a] * here < 0.0 and -here / direction[a] <= length:
+            first, length = a, -here / direction[a]
+    for a in range(k):
+        j, here = support[a], theta[support[a]]
+        there = here + length * direction[a]
+        theta[j] = there if a != first and there * here > 0.0 else 0.0
+        change = theta[j] - here
+        for i in range(slope.size):
+            slope[i] += change * gram[j, i]
+    return first >= 0
+
+
+_working_set, _line_search, _support_step = (
+    _inner(working_set),
+    _inner(line_search),
+    _inner(support_step),
+)
+
+
+@kernel
+def newton_steps(
+    z: Singles,
+    terms: Index,
+    y: Vector,
+    share: Vector,
+    l1: Vector,
+    l2: Vector,
+    sign: NDArray[np.int8],
+    scale: Vector,
+    target: float,
+    gram: Vector,
+    cross: Vector,
+    state: Vector,
+    theta: Vector,
+    score: Vector,
+    residual: Vector,
+    curvature: Vector,
+) -> None:
+    """Minimise over the terms (k,); `state`, `theta` (k,) and what is by row go along.
+
+    `gram` (k, k) and `cross` (k,) are used as they are if `state` holds their total.
+    """
+    k = terms.size
+    slope, excess, along = np.empty(k), np.empty(k), np.empty(y.size)
+    up, down = np.empty(k), np.empty(k)
+    for a in range(k):
+        up[a], down[a] = thresholds(l1[a], sign[a])
+    previous = np.inf
+    for _ in range(STEPS):
+        _gradients(z, terms, residual.astype(np.float32), slope)
+        at_intercept = residual.sum()
+        worst = max(abs(at_intercept), _excesses(slope, theta, l1, l2, sign, scale, excess))
+        if worst <= target:
+            return
+        if state[TOTAL] == 0.0 or worst > KEEP * previous:
+            weight = np.maximum(curvature, FLOOR * share)
+            state[TOTAL] = _moments(z, terms, weight, gram, cross)
+        previous = worst
+        there = theta.copy()
+        inner = slope + l2 * theta - cross * (at_intercept / state[TOTAL])
+        with_ridge = gram.copy()
+        for a in range(k):
+            with_ridge[a, a] += l2[a]
+        accuracy = max(0.03 * worst, 0.1 * target)
+        for _ in range(SOLVES):
+            if _descent(with_ridge, inner, there, up, down, scale, accuracy, SWEEPS) <= accuracy:
+                break
+            while _support_step(with_ridge, inner, there, l1):
+                pass
+        move = there - theta
+        shift = -(at_intercept + np.dot(cross, move)) / state[TOTAL]
+        along[:] = shift
+        _add_rows(z, terms, move, along)
+        promised = at_intercept * shift + np.dot(slope, move)
+        promised += _penalised(there, l1, l2) - _penalised(theta, l1, l2)
+        if -promised <= ENOUGH * state[LOSS]:
+            return
+        size = _line_search(
+            y, share, l1, l2, promised, along, move, state, theta, score, residual, curvature
+        )
+        if size == 0.0:
+            return
+        state[INTERCEPT] += size * shift
+
+
+_newton_steps = _inner(newton_steps)
+
+
+@kernel
+def rough_path(
+    z: Singles,
+    y: Vector,
+    share: Vector,
+    penalty: Vector,
+    sign: NDArray[np.int8],
+    l1s: Vector,
+    l1_ratio: float,
+    state: Vector,
+    theta: Vector,
+    score: Vector,
+    fits: Vector,
+) -> None:
+    """Go down some lambdas from where `state`, `theta` and `score` are; these go along.
+
+    Parameters
+    ----------
+    z : (q, n)
+        The terms, as rows of memory.
+    y, share : (n,)
+        Labels, and row weights that sum to 2.
+    penalty, sign : (q,)
+        Factors on the penalty; the sign that a coefficient may have, 0 for either.
+    l1s : (f,)
+        Descending.
+    l1_ratio : float
+    state : (3,)
+        The intercept; the rest is overwritten.
+    theta : (q,)
+    score : (n,)
+    fits : (f, q + 1)
+        Filled with the intercept and the coefficients at each lambda.
+    """
+    q, n = z.shape
+    residual, curvature = np.empty(n), np.empty(n)
+    excess, pull, known = np.empty(q), np.empty(q), np.zeros(q, np.bool_)
+    terms = np.zeros(0, np.intp)
+    gram, cross = np.empty((0, 0)), np.empty(0)
+    state[LOSS] = _statistics(score, y, share, residual, curvature)
+    gradient = np.dot(z, residual.astype(np.float32)).astype(np.float64)
+    for at in range(l1s.size):
+        target = ROUGH * l1s[at]
+        l1, l2 = l1s[at] * l1_ratio * penalty, l1s[at] * (1.0 - l1_ratio) * penalty
+        for _ in range(ROUNDS):
+            worst = _excesses(gradient, theta, l1, l2, sign, penalty, excess)
+            if max(abs(residual.sum()), worst) <= target:
+                break
+            if np.any((excess > target) & ~known):
+                for j in range(q):
+                    pull[j] = abs(gradient[j]) if sign[j] == 0 else -sign[j] * gradient[j]
+                terms = _working_set(pull, theta, l1)
+                known[:] = False
+                known[terms] = True
+                gram, cross = np.empty((terms.size, terms.size)), np.empty(terms.size)
+                state[TOTAL] = 0.0
+            here = theta[terms]
+            before = state[LOSS] + _penalised(here, l1[terms], l2[terms])
+            _newton_steps(
+                z,
+                terms,
+                y,
+                share,
+                l1[terms],
+                l2[terms],
+                sign[terms],
+                penalty[terms],
+                0.5 * target,
+                gram,
+                cross,
+                state,
+                here,
+                score,
+                residual,
+                curvature,
+            )
+            gain = before - state[LOSS] - _penalised(here, l1[terms], l2[terms])
+            theta[terms] = here
+            gradient = np.dot(z, residual.astype(np.float32)).astype(np.float64)
+            if gain <= ENOUGH * state[LOSS]:
+                break
+        fits[at, 0] = state[INTERCEPT]
+        fits[at, 1:] = theta
+
+
+@kernel
+def deviances(
+    z: Singles, y: Vector, weight: Vector, blocks: Index, fits: Vector, out: Vector
+) -> None:
+    """Fill `out` (b, f) with the mean deviance of each fit on blocks of held-out rows.
+
+    `blocks` (b + 1,) are where blocks begin, and the end of the last; the rest as in `rough_path`.
+    """
+    for at in range(fits.shape[0]):
+        score = np.full(y.size, fits[at, 0])
+        _add_rows(z, np.arange(z.shape[0]), fits[at, 1:], score)
+        for b in range(blocks.size - 1):
+            loss, total = 0.0, 0.0
+            for i in range(blocks[b], blocks[b + 1]):
+                margin = -score[i] if y[i] > 0.5 else score[i]
+                loss += weight[i] * (max(margin, 0.0) + np.log1p(np.exp(-abs(margin))))
+                total += weight[i]
+            out[b, at] = 2.0 * loss / total

@@ -1,0 +1,136 @@
+"""Stages 1 and 2 on a table and on parts of it: what is shared, what is learned anew, when."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fit_tables import mixed_case
+from raw_tables import same_bits
+from rpte import RPTEClassifier
+from rpte.discovery import Quarry, Start, discover, use_of
+from rpte.parameters import checked_parameters, settings_for
+from rpte.structure.boosting import deviance
+from rpte.table.read import read_training
+from rpte.table.table import make_table
+from rpte.vocabulary.build import PAIR
+from rpte.vocabulary.columns import Pair, Pattern
+
+CASE = mixed_case(240)
+
+
+def case_of(**parameters):
+    inputs = read_training(CASE.X)
+    chosen = settings_for(checked_parameters(RPTEClassifier(**parameters)), None, inputs.schema)
+    return make_table(inputs, (CASE.y == "sick").astype(float), CASE.weight), chosen
+
+
+def same_structure(a, b):
+    return (
+        a.vocabulary.columns == b.vocabulary.columns
+        and same_bits(a.vocabulary.z, b.vocabulary.z)
+        and a.trees == b.trees
+        and same_bits(a.leaf_codes, b.leaf_codes)
+        and a.used == b.used
+        and same_bits(a.scores, b.scores)
+    )
+
+
+def begun(table, settings, rows=None):
+    """Return Stage 2 before its first tree, on some rows, set out from the score 0."""
+    rows = np.arange(table.n_rows) if rows is None else rows
+    quarry, part = Quarry.of(table, settings, None), table.take(rows)
+    mined = quarry.mine(part, rows)
+    start = Start(np.zeros(len(rows)), np.ones(len(mined.vocabulary)))
+    return quarry.grow(part, mined, start)
+
+
+@pytest.mark.parametrize("parameters", [{}, {"vocabulary": "hug", "budget": 20}])
+def test_trees_on_demand_are_those_of_one_run(parameters):
+    table, settings = case_of(max_trees=3, max_component_sources=1, **parameters)
+    whole = begun(table, settings).with_trees(3, settings, None)
+    assert len(whole.structure.trees) == 3
+    step = begun(table, settings)
+    assert step.structure.trees == ()
+    for most in (0, 1, 1, 3, 2, 9):
+        step = step.with_trees(most, settings, None)
+        known = len(step.structure.trees)
+        assert step.structure.trees == whole.structure.trees[:known]
+        assert known <= settings.max_trees
+    assert same_structure(step.structure, whole.structure)
+    assert step.stage2.stopped == whole.stage2.stopped
+
+
+def test_codes_and_scores_are_those_of_the_trees():
+    table, settings = case_of(max_trees=4, max_component_sources=1)
+    found = begun(table, settings).with_trees(4, settings, None)
+    structure = found.structure
+    accepted = [r for r in found.stage2.rounds if r.accepted]
+    assert len(structure.trees) == len(accepted) == len(structure.scores) - 1 >= 3
+    for m, (tree, r) in enumerate(zip(structure.trees, accepted, strict=True)):
+        assert (structure.leaf_codes[m] == tree.apply(table.inputs)).all()
+        losses = [deviance(table.y, table.weight, s) for s in structure.scores[m : m + 2]]
+        assert losses == pytest.approx([r.deviance_before, r.deviance_after])
+        added = structure.scores[m + 1] - structure.scores[m]
+        for leaf in range(tree.n_leaves):
+            assert np.ptp(added[structure.leaf_codes[m] == leaf]) < 1e-12
+    assert same_bits(structure.scores[-1], found.stage2.score)
+    sources = [s for tree in structure.trees for s in tree.sources]
+    assert len(sources) == len(set(sources))
+
+
+@pytest.mark.parametrize("vocabulary", ["shapes", "hug"])
+def test_a_part_sees_no_label_of_other_rows(vocabulary):
+    table, settings = case_of(max_trees=2, vocabulary=vocabulary, budget=15)
+    rows = np.arange(0, table.n_rows, 2)
+    other = np.setdiff1d(np.arange(table.n_rows), rows)
+    y = table.y.copy()
+    y[other] = 1.0 - y[other]
+    turned = replace(table, y=y)
+    one, two = (begun(t, settings, rows).with_trees(2, settings, None) for t in (table, turned))
+    assert same_structure(one.structure, two.structure)
+    mine = np.where(np.isin(np.arange(table.n_rows), rows), 1.0 - table.y, table.y)
+    third = begun(replace(table, y=mine), settings, rows).with_trees(2, settings, None)
+    assert not same_structure(one.structure, third.structure)
+
+
+def test_products_are_for_what_the_start_leaves():
+    """They join the vocabulary last, repeat nothing, and the trees do not use them up."""
+    table, settings = case_of(max_trees=1)
+    quarry, rows = Quarry.of(table, settings, None), np.arange(table.n_rows)
+    mined = quarry.mine(table, rows)
+    grown = begun(table, settings).structure.vocabulary
+    assert grown.columns[: len(mined.vocabulary)] == mined.vocabulary.columns
+    added = grown.columns[len(mined.vocabulary) :]
+    assert 0 < len(added) <= 60
+    assert all(isinstance(column, (Pair, Pattern)) for column in added)
+    assert (grown.block[len(mined.vocabulary) :] == PAIR).all()
+    plain = quarry.grow(table, mined, None)
+    assert plain.structure.vocabulary.columns == mined.vocabulary.columns
+    assert same_bits(plain.structure.scores, mined.scores)
+
+
+def test_the_whole_run_is_the_sum_of_its_steps():
+    table, settings = case_of(max_trees=2)
+    found = discover(table, settings, 0.01, None)
+    assert 1 <= len(found.structure.trees) <= 2
+    assert found.table is table
+    base = np.log((table.weight @ table.y) / (table.weight @ (1 - table.y)))
+    assert found.stage2.base == pytest.approx(base)
+    null = deviance(table.y, table.weight, np.full(table.n_rows, base))
+    assert deviance(table.y, table.weight, found.structure.scores[0]) < 0.9 * null
+    plain = discover(table, settings, None, None)
+    np.testing.assert_allclose(plain.structure.scores[0], base)
+
+
+def test_use_is_how_far_a_column_moves_the_score():
+    table, settings = case_of()
+    mined = Quarry.of(table, settings, None).mine(table, np.arange(table.n_rows))
+    vocabulary = mined.vocabulary
+    direct = np.array([0, 2, 5, 7])
+    coefficients = np.array([1.5, 0.0, -0.5, 2.0])
+    use = use_of(vocabulary, direct, coefficients)
+    expected = np.zeros(len(vocabulary))
+    for j, c in zip(direct, coefficients, strict=True):
+        expected[j] = np.std(c * vocabulary.z[j])
+    np.testing.assert_allclose(use, expected)
