@@ -2,8 +2,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import rpte.table.inputs as module
 from rpte.errors import InputError, RPTEWarning
-from rpte.table.inputs import MISSING, UNSEEN, is_absent, level_text, read_inputs
+from rpte.table.inputs import MISSING, UNSEEN, distinct, is_absent, level_text, read_inputs
 from rpte.table.read import read_training
 from rpte.table.schema import Schema, Variable
 
@@ -123,3 +124,19 @@ def test_what_is_refused_and_why(schema, X, says):
 def test_cells_that_are_no_numbers_are_refused(schema):
     with pytest.raises(TypeError, match="not 'dict'"):
         read_inputs({"age": np.array([{}], object), "region": ["north"]}, schema)
+
+
+def test_many_cells_of_text_are_told_apart_alike(monkeypatch):
+    """With pandas, from many cells on, as without it."""
+    cells = np.array(["a", "b", None, np.nan, 1, 1.0, "1", 2.5, "nan"], object)
+    column = cells[np.random.default_rng(0).integers(0, len(cells), 300)]
+
+    def read():
+        found, places = distinct(column)
+        return [None if is_absent(found[place]) else found[place] for place in places]
+
+    plain = read()
+    monkeypatch.setattr(module, "MANY_CELLS", 10)
+    assert read() == plain
+    with pytest.raises(TypeError, match="not 'list' \\(column 'x'\\)"):
+        distinct(np.array([["a"], *"bcdefghijklm"], object), "x")

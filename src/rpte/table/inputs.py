@@ -8,6 +8,7 @@ number with special codes has both: NaN as its value, and the code of its specia
 from __future__ import annotations
 
 import math
+import sys
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from rpte.table.schema import Schema, Variable
 
 MISSING = -1
 UNSEEN = -2
+MANY_CELLS = 10_000  # of text: from here on pandas, if it is there, tells them apart faster
 LARGEST = 1e300  # beyond it sums and squares overflow; such numbers are codes for missing
 
 Array = NDArray[Any]
@@ -241,6 +243,9 @@ def distinct(column: Array, name: str = "") -> tuple[list[Any], NDArray[np.intp]
         return values.tolist(), inverse.reshape(-1)
     numbers: dict[Any, int] = {}
     try:
+        if len(column) > MANY_CELLS and "pandas" in sys.modules:
+            codes, cells = sys.modules["pandas"].factorize(column, use_na_sentinel=False)
+            return list(cells), codes
         places = [numbers.setdefault(cell, len(numbers)) for cell in column]
     except TypeError:  # a list, a dict or a set in a cell
         cell = next(cell for cell in column if type(cell).__hash__ is None)

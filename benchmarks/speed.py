@@ -1,0 +1,253 @@
+"""Time and memory of our fits and predictions beside XGBoost and LightGBM, as ratios in one run.
+
+Every cell is measured in a process of its own, after a fit of a small table that loads libraries
+and kernels: fit, `predict_proba` of all rows, `predict_proba` of one row, and the peak memory above
+that of the process with its data. Short cells are repeated, the median counts. Libraries get the
+table as their users pass it: ours as it is, the boosters with text as pandas categories, the
+conversion timed. The boosters: 200 trees, XGBoost of depth 4, LightGBM of 31 leaves.
+
+Run: python benchmarks/speed.py run [--data breast_cancer,adult] [--models rpte,lightgbm]
+     [--threads 1,2] [--out benchmarks/results/speed.csv]; python benchmarks/speed.py table
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import rpte
+
+HERE = Path(__file__).parent
+OUT = HERE / "results" / "speed.csv"
+TREES = 200
+ENOUGH = 1.0  # seconds of repeats
+MOST_REPEATS = 7
+ONE_ROWS = 200
+# Ratio of our fit to a peer's that the cell is to stay below.
+TARGETS = {
+    ("breast_cancer", "rpte"): ("xgboost", 10.0),
+    ("breast_cancer", "rpte_paper"): ("xgboost", 2.0),
+    ("eeg_seizure", "rpte"): ("xgboost", 2.0),
+    ("eeg_seizure", "rpte_paper"): ("xgboost", 1.0),
+    ("synthetic_100000x50", "rpte"): ("lightgbm", 0.8),
+    ("synthetic_100000x50", "rpte_paper"): ("lightgbm", 0.5),
+    ("synthetic_1000000x50", "rpte"): ("lightgbm", 0.5),
+    ("synthetic_1000000x50", "rpte_paper"): ("lightgbm", 0.5),
+    ("adult", "rpte"): ("lightgbm", 1.0),
+    ("kddcup99_10pct", "rpte"): ("lightgbm", 1.0),
+    ("nycflights_late30", "rpte"): ("lightgbm", 1.0),
+    ("synthetic_2000x2000", "rpte"): ("lightgbm", 1.0),
+}
+DATA = tuple(dict.fromkeys(name for name, _ in TARGETS))
+MODELS = ("rpte", "rpte_paper", "xgboost", "lightgbm")
+COLUMNS = ("data", "model", "threads", "rows", "columns", "fit", "predict", "one_row", "memory_mb")
+
+
+def synthetic(n: int, p: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return numbers of three kinds and labels with main effects, bends and two products."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, p))
+    X[:, 1::5] = np.exp(X[:, 1::5])
+    X[:, 2::5] = np.round(3 * X[:, 2::5])
+    bends = -1.6 * np.maximum(X[:, 5] - 0.3, 0) + 0.5 * np.abs(X[:, 8]) + 0.7 * (X[:, 2] > 1)
+    products = 0.6 * X[:, 3] * X[:, 4] - 0.4 * X[:, 9] * (X[:, 10] > 0)
+    score = X[:, 0] + 0.5 * np.log(X[:, 1]) + bends + products - 1.0
+    return X, (rng.random(n) < 1.0 / (1.0 + np.exp(-score))).astype(int)
+
+
+def table(name: str) -> tuple[Any, np.ndarray]:
+    """Return the features and the label of a cell."""
+    if name.startswith("synthetic_"):
+        return synthetic(*map(int, name.removeprefix("synthetic_").split("x")))
+    if name == "breast_cancer":
+        from sklearn.datasets import load_breast_cancer
+
+        return load_breast_cancer(return_X_y=True)
+    from data import read
+
+    X, y = read(f"{'paper12' if name == 'eeg_seizure' else 'panel'}/{name}")
+    return X, y.to_numpy()
+
+
+def with_categories(X: Any) -> Any:
+    """Return a data frame with its text columns as categories."""
+    if not isinstance(X, pd.DataFrame):
+        return X
+    text = [name for name in X if X[name].dtype.kind not in "fiub"]
+    return X.assign(**{name: X[name].astype("category") for name in text})
+
+
+def make(model: str, threads: int) -> Callable[[Any, np.ndarray], Any]:
+    """Return what fits a model."""
+    if model.startswith("rpte"):
+        from rpte import RPTEClassifier
+
+        new = RPTEClassifier if model == "rpte" else RPTEClassifier.paper
+        return lambda X, y: new(n_jobs=threads).fit(X, y)
+    if model == "xgboost":
+        from xgboost import XGBClassifier
+
+        booster = XGBClassifier(
+            n_estimators=TREES, max_depth=4, n_jobs=threads, enable_categorical=True
+        )
+    else:
+        from lightgbm import LGBMClassifier
+
+        booster = LGBMClassifier(n_estimators=TREES, num_leaves=31, n_jobs=threads, verbose=-1)
+    return lambda X, y: booster.fit(with_categories(X), y)
+
+
+def peak_mb(reset: bool = False) -> float:
+    """Return the peak memory of the process; with `reset`, begin to watch anew."""
+    if reset:
+        Path("/proc/self/clear_refs").write_text("5")
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmHWM"):
+            return int(line.split()[1]) / 1024
+    raise OSError("/proc/self/status has no VmHWM")
+
+
+def seconds(call: Callable[[], Any]) -> float:
+    """Return the median time of a call, repeated while it is short."""
+    taken: list[float] = []
+    while sum(taken) < ENOUGH and len(taken) < MOST_REPEATS:
+        start = time.perf_counter()
+        call()
+        taken.append(time.perf_counter() - start)
+    return statistics.median(taken)
+
+
+def measure(name: str, model: str, threads: int) -> dict[str, Any]:
+    """Measure one cell in this process."""
+    fit = make(model, threads)
+    warm = synthetic(1200, 12)
+    fit(*warm).predict_proba(warm[0])
+    X, y = table(name)
+    before = peak_mb(reset=True)
+    start = time.perf_counter()
+    fitted = fit(X, y)
+    first = time.perf_counter() - start
+    memory = peak_mb() - before
+    taken = first if first > ENOUGH else seconds(lambda: fit(X, y))
+    scored = fitted.model_ if model.startswith("rpte") else fitted
+    rows = with_categories(X) if not model.startswith("rpte") else X
+    one = rows.iloc[[0]] if isinstance(rows, pd.DataFrame) else rows[:1]
+    single = [seconds(lambda: scored.predict_proba(one)) for _ in range(3)]
+    return {
+        "data": name,
+        "model": model,
+        "threads": threads,
+        "rows": len(y),
+        "columns": X.shape[1],
+        "fit": taken,
+        "predict": seconds(lambda: scored.predict_proba(rows)),
+        "one_row": min(single),
+        "memory_mb": memory,
+    }
+
+
+def header() -> str:
+    """Return what was measured on, as comments."""
+    packages = ("xgboost", "lightgbm", "numpy", "numba", "scikit-learn", "pandas")
+    kind = next(
+        (
+            line.split(":")[1].strip()
+            for line in Path("/proc/cpuinfo").read_text().splitlines()
+            if line.startswith("model name")
+        ),
+        platform.processor(),
+    )
+    versions = ", ".join([f"rpte {rpte.__version__}", *(f"{n} {version(n)}" for n in packages)])
+    return (
+        "# Written by benchmarks/speed.py: seconds (median of repeats for short cells), peak\n"
+        "# memory above the data in MB; each cell in a process of its own.\n"
+        f"# {kind}, {os.cpu_count()} cores, Python {platform.python_version()}; {versions}\n"
+    )
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Measure the cells asked for, each in a new process, and write them to the CSV."""
+    out: Path = arguments.out
+    kept = pd.read_csv(out, comment="#") if out.exists() else pd.DataFrame(columns=COLUMNS)
+    for name in arguments.data:
+        for threads in arguments.threads:
+            for model in arguments.models:
+                command = [sys.executable, __file__, "one", name, model, str(threads)]
+                done = subprocess.run(command, capture_output=True, text=True, check=False)
+                if done.returncode:
+                    print(f"{name} {model} {threads}: failed\n{done.stderr[-2000:]}", flush=True)
+                    continue
+                row = json.loads(done.stdout.splitlines()[-1])
+                same = (kept["data"] == name) & (kept["model"] == model)
+                kept = kept[~(same & (kept["threads"] == threads))]
+                kept = pd.concat([kept, pd.DataFrame([row])], ignore_index=True)
+                text = kept.to_csv(index=False, float_format="%.6g", quoting=csv.QUOTE_MINIMAL)
+                out.write_text(header() + text)
+                print(f"{name} {model} x{threads}: fit {row['fit']:.3f} s", flush=True)
+
+
+def ratio_table(frame: pd.DataFrame) -> str:
+    """Return our times over the peers', and the targets, as Markdown."""
+    lines = [
+        "| data | threads | model | fit, s | of XGBoost | of LightGBM | target "
+        "| predict of XGBoost | of LightGBM | one row of XGBoost | memory above the data, MB |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    cells = frame.set_index(["data", "model", "threads"])
+    for (name, model, threads), row in cells.iterrows():
+        if not str(model).startswith("rpte"):
+            continue
+        peer, limit = TARGETS.get((name, model), ("", None))
+        target = f"<= {limit:g} of {peer}" if limit else ""
+
+        def over(kind: str, other: str, row: Any = row, at: Any = (name, threads)) -> str:
+            key = (at[0], other, at[1])
+            return f"{row[kind] / cells.loc[key, kind]:.2f}" if key in cells.index else ""
+
+        fits = over("fit", "xgboost"), over("fit", "lightgbm")
+        scores = over("predict", "xgboost"), over("predict", "lightgbm"), over("one_row", "xgboost")
+        numbers = (f"{row['fit']:.2f}", *fits, target, *scores, f"{row['memory_mb']:.0f}")
+        lines.append(f"| {name} | {threads} | {model} | {' | '.join(numbers)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    words = {"type": lambda text: text.split(",")}
+    command = commands.add_parser("run")
+    command.add_argument("--data", default=list(DATA), **words)
+    command.add_argument("--models", default=list(MODELS), **words)
+    command.add_argument("--threads", default=[1, 2], type=lambda t: [int(k) for k in t.split(",")])
+    command.add_argument("--out", type=Path, default=OUT)
+    shown = commands.add_parser("table")
+    shown.add_argument("--out", type=Path, default=OUT)
+    one = commands.add_parser("one")
+    one.add_argument("cell", nargs=3)
+    arguments = parser.parse_args()
+    if arguments.command == "run":
+        run(arguments)
+    elif arguments.command == "table":
+        print(ratio_table(pd.read_csv(arguments.out, comment="#")))
+    else:
+        name, model, threads = arguments.cell
+        print(json.dumps(measure(name, model, int(threads))))
+
+
+if __name__ == "__main__":
+    main()

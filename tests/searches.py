@@ -1,0 +1,49 @@
+"""Running the search for offers and penalties alone, and watching it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+import rpte.folds as folds_module
+import rpte.learn as learn_module
+import rpte.selection as module
+from rpte import RPTEClassifier
+from rpte.parameters import checked_parameters, settings_for
+from rpte.table.read import read_training
+from rpte.table.table import make_table
+
+
+def table_of(case, validation, **parameters):
+    inputs = read_training(case.X)
+    chosen = settings_for(checked_parameters(RPTEClassifier(**parameters)), None, inputs.schema)
+    y = (case.y == np.unique(case.y)[1]).astype(float)
+    return make_table(inputs, y, case.weight, chosen.pooling, validation.part), chosen
+
+
+def watch_fits(monkeypatch):
+    """Return a list that fills with what is fitted: rows, offer, lambda, terms, coefficients."""
+    seen, honest = [], module._Search._trail
+
+    def watched(search, part, offer, *given):
+        trail = honest(search, part, offer, *given)
+        said = [trail.terms.vocabulary.columns[j].text for j in trail.terms.direct]
+
+        def to(l1s):
+            fits = trail.to(l1s)
+            for l1, fit in zip(l1s.tolist(), fits.tolist(), strict=True):
+                seen.append((part.train.n_rows, offer, l1, said, trail.terms.trees, fit))
+            return fits
+
+        return replace(trail, to=to)
+
+    monkeypatch.setattr(module._Search, "_trail", watched)
+    return seen
+
+
+def call_large(monkeypatch):
+    """Treat tables of more than 300 rows as large: the search sees 200 of them."""
+    for name, value in (("SMALL", 10), ("MIDDLING", 50), ("LARGE", 300), ("SAMPLE", 200)):
+        monkeypatch.setattr(folds_module, name, value)
+    monkeypatch.setattr(learn_module, "LARGE", 300)

@@ -1,0 +1,162 @@
+"""Large tables: the search sees a sample of their rows, Stage 3 sees all."""
+
+import warnings
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from threadpoolctl import threadpool_limits
+
+import rpte.folds as folds_module
+import rpte.learn as learn_module
+from fit_tables import cases, make_case, mixed_case
+from rpte import Limits, RPTEClassifier, RPTEWarning
+from rpte.estimation.solver import solve
+from rpte.folds import make_validation
+from rpte.model.file import to_dict
+from rpte.selection import FRONTIER, select
+from searches import call_large, table_of, watch_fits
+
+
+@cache
+def sampled(**changes):
+    """Fit 600 rows as if these were many; return the problems of Stage 3 too."""
+    with pytest.MonkeyPatch.context() as patch:
+        call_large(patch)
+        designs, honest = [], learn_module.design_on
+
+        def watched(table, *given):
+            designs.append((table, honest(table, *given)))
+            return designs[-1][1]
+
+        patch.setattr(learn_module, "design_on", watched)
+        case = mixed_case(600)
+        return case, case.fit(RPTEClassifier(**{"l1_ratio": 1.0, **changes})), designs
+
+
+class TestSample:
+    """Above some number of rows the search sees a sample; Stage 3 sees all rows."""
+
+    CHANGES = ({}, {"l1_ratio": 0.5}, {"vocabulary": "hug", "budget": 20, "max_trees": 2})
+
+    @pytest.mark.parametrize("changes", CHANGES)
+    def test_every_model_solves_its_terms_on_all_rows(self, changes):
+        case, found, designs = sampled(**changes)
+        problems = {}
+        for table, design in designs:
+            assert table.n_rows == 600
+            problems.setdefault(design.n_terms, []).append(design)
+        models = [found.model_, *found.frontier_models_]
+        assert any(model.audit().miu > 3 for model in models)
+        for model in models:
+            told = model.training["objective"]
+            assert told["converged"]
+            if not told["terms_offered"]:
+                continue
+            direct = [
+                (design, solve(design, told["l1"], told["l1_ratio"]))
+                for design in problems[told["terms_offered"]]
+            ]
+            close = [
+                (design, fit)
+                for design, fit in direct
+                if fit.objective == pytest.approx(told["value"], rel=1e-9)
+            ]
+            assert close
+            design, fit = close[0]
+            scores = np.sort(design.score(fit.intercept, fit.coefficients))
+            np.testing.assert_allclose(np.sort(model.score(case.X)), scores, atol=1e-4)
+
+    @pytest.mark.parametrize("changes", CHANGES)
+    def test_the_model_holds_what_it_claims(self, changes):
+        case, found, _ = sampled(**changes)
+        for model in (found.model_, *found.frontier_models_):
+            checks = model.verify(case.X, case.y, case.weight)
+            assert [check for check in checks if not check.holds] == []
+        assert found.model_.training["distinct_rows"] == 600
+        assert len(found.frontier_models_) <= FRONTIER // 3 + 1
+
+    @pytest.mark.parametrize("seed", range(6))
+    def test_trees_of_a_sample_send_missing_as_all_rows_have_it(self, monkeypatch, seed):
+        """Splits near the middle: which side is the heavier differs from sample to table."""
+        call_large(monkeypatch)
+        case = make_case(seed, ("number", "few"), 400, clear=True)
+        case = replace(case, X=case.X.fillna(0.0))
+        made = RPTEClassifier(ownership="separate", max_leaves=4, l1_ratio=1.0, cv=2)
+        found = case.fit(made)
+        for model in (found.model_, *found.frontier_models_):
+            checks = model.verify(case.X, case.y, case.weight)
+            assert [check for check in checks if not check.holds] == []
+
+    @settings(max_examples=25, deadline=None)
+    @given(
+        cases(rows=(70, 200), clear=True),
+        st.sampled_from(["shapes", "hug", "original"]),
+        st.sampled_from(["component", "paper", "separate", "strict"]),
+        st.sampled_from([{}, {"monotone": {"clear": "increasing"}, "penalty": {"clear": 2.0}}]),
+        st.booleans(),
+    )
+    def test_any_table_gives_a_model_that_holds(self, case, vocabulary, ownership, limits, grouped):
+        made = RPTEClassifier(
+            vocabulary=vocabulary, ownership=ownership, limits=Limits(**limits), budget=15,
+            max_trees=2, l1_ratio=1.0,
+        )  # fmt: skip
+        with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+            warnings.simplefilter("ignore", RPTEWarning)  # some samples have too few cases
+            for name, value in (("SMALL", 10), ("MIDDLING", 30), ("LARGE", 60), ("SAMPLE", 50)):
+                patch.setattr(folds_module, name, value)
+            groups = np.arange(len(case.y)) % 7 if grouped else None
+            found = made.fit(case.X, case.y, case.weight, groups=groups)
+        for model in (found.model_, *found.frontier_models_):
+            checks = model.verify(case.X, case.y, case.weight)
+            assert [check for check in checks if not check.holds] == []
+
+    def test_the_order_of_rows_does_not_matter(self, monkeypatch):
+        case, found, _ = sampled()
+        call_large(monkeypatch)
+        order = np.random.default_rng(1).permutation(600)
+        again = case.take(order).fit(RPTEClassifier(l1_ratio=1.0, n_jobs=2))
+        assert to_dict(again.model_) == to_dict(found.model_)
+
+    def test_the_threads_of_matrix_products_do_not_matter(self):
+        """Long sums are split over threads only where that changes no bit."""
+        case = mixed_case(11_000)
+        made = {"l1_ratio": 1.0, "max_trees": 1, "cv": 2}
+        found = []
+        for threads in (1, 2):
+            with threadpool_limits(threads):
+                found.append(to_dict(case.fit(RPTEClassifier(**made)).model_))
+        assert found[0] == found[1]
+
+    def test_the_penalty_shrinks_with_the_root_of_the_rows(self, monkeypatch):
+        call_large(monkeypatch)
+        seen = watch_fits(monkeypatch)
+        case = mixed_case(600)
+        validation = make_validation(None, None, case.y, None)
+        table, chosen = table_of(case, validation, l1_ratio=1.0, max_trees=1)
+        found, compared = select(table, chosen, validation, None)
+        trained = found.table.n_rows
+        assert {rows for rows, *_ in seen} == {trained}
+        assert 155 < trained < 165  # four of five folds of 200 rows
+        shrink = np.sqrt(trained / 600)
+        lambdas = {(offer, round(l1 * shrink, 12)) for _, offer, l1, *_ in seen}
+        told = {(p.aim.offer, round(p.aim.l1, 12)) for p in compared.points}
+        assert told == lambdas
+        for _, offer, l1, _, _, fit in seen:
+            kept = next(
+                compared.fits[p.aim]
+                for p in compared.points
+                if p.aim.offer == offer and p.aim.l1 == pytest.approx(l1 * shrink)
+            )
+            assert kept.tolist() == fit
+
+    @pytest.mark.parametrize("most", [0, 2])
+    def test_a_budget_is_kept_where_validation_saw_a_sample(self, monkeypatch, most):
+        """The penalty then shrinks, so that more terms enter than were counted."""
+        call_large(monkeypatch)
+        case = mixed_case(600)
+        found = case.fit(RPTEClassifier(max_inspection_units=most, max_trees=1, l1_ratio=1.0))
+        assert found.audit().miu <= most
