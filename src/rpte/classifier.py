@@ -122,7 +122,7 @@ class RPTEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         L1 share of the penalty; the rest is ridge. Below 1 correlated variables share their effect:
         often a little more accurate, with more terms. None lets validation choose 1 or 0.15 (up to
         5,000 rows, with ``l1="cv"``), otherwise 1.
-    audit_price : float, default=0.004
+    audit_price : float, default=0.002
         Share of the deviance that can be explained which one more condition must explain to be
         worth reading; falls with the root of n above 1,000 rows. Larger gives shorter models.
     conventions : {"ours", "paper"}, default="ours"
@@ -182,7 +182,7 @@ class RPTEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         reassign: bool = True,
         l1: float | str = "cv",
         l1_ratio: float | None = None,
-        audit_price: float = 0.004,
+        audit_price: float = 0.002,
         conventions: str = "ours",
     ) -> None:
         self.ownership = ownership
