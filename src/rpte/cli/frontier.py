@@ -11,7 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from rpte.cli.failures import told_in_one_line
-from rpte.model.file import load, write_text
+from rpte.model.file import load
+from rpte.output import write_text
 from rpte.report.frontier import Frontier, read_frontier
 from rpte.report.frontier_svg import draw_frontier
 from rpte.report.frontier_text import ASCII, CHOSEN, plot_frontier

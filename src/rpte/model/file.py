@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import secrets
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from rpte.model.parts import Component
 from rpte.model.reading import check_plain, read_json
 from rpte.model.semantics import check_semantics
 from rpte.model.validator import shown, validate
+from rpte.output import write_text as write_text
 from rpte.table.schema import Schema
 
 
@@ -117,21 +117,6 @@ def save(model: Model, path: str | Path) -> None:
     document = to_dict(model)
     build(document)
     write_text(json.dumps(document, indent=1, allow_nan=False), Path(path))
-
-
-def write_text(text: str, path: Path) -> None:
-    """Write a file whole or not at all."""
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"the folder {path.parent} does not exist; make it first")
-    # Not `tempfile`, whose files nobody but their owner may read.
-    temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")
-    try:
-        with temporary.open("x", encoding="utf-8") as file:
-            file.write(text)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def read_document(path: str | Path) -> dict[str, Any]:

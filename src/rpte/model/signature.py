@@ -13,10 +13,11 @@ import json
 from pathlib import Path
 
 from rpte.errors import InputError, ModelFileError
-from rpte.model.file import content_hash, from_dict, read_document, write_text
+from rpte.model.file import content_hash, from_dict, read_document
 from rpte.model.format import FORMAT, SHA256, record
 from rpte.model.reading import check_plain, read_json
 from rpte.model.validator import validate
+from rpte.output import write_text
 
 ALGORITHM = "hmac-sha256"
 SHORTEST_KEY = 16

@@ -1,0 +1,153 @@
+"""What the cells of a file mean: gaps, numbers, levels.
+
+A CSV file and a sheet hold texts where a data frame holds values; one rule turns them into columns,
+and, when a model is given, into what the model's variables know.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.errors import RPTEWarning
+from rpte.table.inputs import is_absent, level_text, parse_number, special_text
+from rpte.table.schema import Variable
+
+MARKERS = (
+    "NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "NaN", "nan", "-nan", "-NaN", "NULL", "null", "None",
+)  # fmt: skip
+"""Texts that stand for a missing cell, as they do for `pandas.read_csv`."""
+
+MOSTLY = 0.5  # share of the rows that spell numbers from which on other texts deserve a word
+FEW = 5  # different texts that are shown, and more than which are no codes
+
+Cells = NDArray[Any]
+
+
+def typed(
+    name: str,
+    cells: list[Any],
+    place: NDArray[np.intp],
+    markers: Collection[str] = MARKERS,
+    variable: Variable | None = None,
+    codes_known: bool = False,
+) -> Cells:
+    """Return a column: numbers as int64 or float64, anything else as objects with None for gaps.
+
+    Parameters
+    ----------
+    name : str
+        For warnings.
+    cells : list
+        The different cells of the column as the file has them.
+    place : (n_rows,)
+        Which of them each row holds.
+    markers : texts that stand for missing, beside the empty cell
+    variable : Variable, optional
+        What a model knows of the column: its levels are then never read as missing, its numbers
+        may have leading zeros.
+    codes_known : bool
+        Whether the user has named the texts that stand among the column's numbers.
+    """
+    if variable is not None:
+        values = [_known(cell, variable, markers) for cell in cells]
+    else:
+        values = [_meant(cell, markers) for cell in cells]
+        _say_markers(name, cells, values)
+        if not codes_known:
+            _say_mixed(name, values, np.bincount(place, minlength=len(cells)))
+    return _column(values, place, variable is None or variable.kind == "number")
+
+
+def _column(values: list[Any], place: NDArray[np.intp], may_be_numbers: bool) -> Cells:
+    present = [value for value in values if value is not None]
+    numbers = [_number(value) for value in present]
+    if may_be_numbers and None not in numbers:
+        return _numbers([None if v is None else _number(v) for v in values], place)
+    texts = any(isinstance(value, str) for value in present)
+    levels = [level_text(v) if texts and v is not None else v for v in values]
+    return np.array([*levels, None], object)[:-1][place]
+
+
+def _numbers(values: list[float | None], place: NDArray[np.intp]) -> NDArray[Any]:
+    """Return float64, or int64 where every cell is a whole number."""
+    column = np.array([np.nan if value is None else value for value in values], np.float64)[place]
+    whole = np.isfinite(column).all() and (np.abs(column) < 2**53).all()
+    return column.astype(np.int64) if whole and (column == np.rint(column)).all() else column
+
+
+def _meant(cell: Any, markers: Collection[str]) -> Any:
+    """Return what a cell means: None for a gap, a text without its margins, or the value."""
+    if is_absent(cell):
+        return None
+    if not isinstance(cell, str):
+        return cell.item() if isinstance(cell, np.generic) else cell
+    text = cell.strip()
+    return None if not text or text in markers else text
+
+
+def _known(cell: Any, variable: Variable, markers: Collection[str]) -> Any:
+    """Return what a cell means to a model's variable."""
+    if not isinstance(cell, str):
+        return _meant(cell, markers)
+    for text in (cell, cell.strip()):
+        if (special_text(text) if variable.kind == "number" else text) in variable.levels:
+            return text
+    meant = _meant(cell, markers)
+    if variable.kind == "number" and meant is not None:
+        number = parse_number(meant.lstrip("0") or "0")
+        return meant if number is None else number
+    return meant
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, str):
+        return parse_number(value)
+    plain = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return float(value) if plain else None
+
+
+def _say_markers(name: str, cells: list[Any], values: list[Any]) -> None:
+    """Say which texts of a column of texts were read as missing; they might be levels."""
+    gone = [
+        cell.strip()
+        for cell, value in zip(cells, values, strict=True)
+        if value is None and isinstance(cell, str) and cell.strip()
+    ]
+    if gone and any(isinstance(v, str) and _number(v) is None for v in values):
+        warnings.warn(
+            f"column '{name}': {_texts(gone)} is read as missing; to keep it as a level, say which "
+            "texts are missing (--missing, or --missing '' for empty cells only)",
+            RPTEWarning,
+            stacklevel=2,
+        )
+
+
+def _say_mixed(name: str, values: list[Any], counts: NDArray[np.intp]) -> None:
+    """Say that a few texts make a category of what is otherwise a column of numbers."""
+    present = [(v, int(n)) for v, n in zip(values, counts, strict=True) if v is not None]
+    odd = [v for v, _ in present if _number(v) is None]
+    spelled = sum(n for v, n in present if _number(v) is not None)
+    total = sum(n for _, n in present)
+    if not odd or spelled <= MOSTLY * total or not all(isinstance(v, str) for v in odd):
+        return
+    if all(text.isdigit() for text in odd):  # codes with leading zeros
+        return
+    if len(odd) > FEW or len(present) - len(odd) <= FEW:  # levels such as 0, 1, 2, 3+
+        return
+    warnings.warn(
+        f"column '{name}': {spelled} of {total} cells spell numbers but {_texts(odd)} does not, so "
+        "it is read as a category; if that means missing, name it in --missing, if it is a code, "
+        f"in --special {name}={','.join(odd)}",
+        RPTEWarning,
+        stacklevel=2,
+    )
+
+
+def _texts(texts: list[str]) -> str:
+    more = ", ..." if len(texts) > FEW else ""
+    return ", ".join(repr(text) for text in texts[:FEW]) + more
