@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from pathlib import Path
 
@@ -13,8 +14,7 @@ def write_text(text: str, path: Path) -> None:
 
 def write_bytes(data: bytes, path: Path) -> None:
     """Write a file to a temporary name, then rename it."""
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"the folder {path.parent} does not exist; make it first")
+    check_folder(path)
     # Not `tempfile`, whose files nobody but their owner may read.
     temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")
     try:
@@ -24,3 +24,13 @@ def write_bytes(data: bytes, path: Path) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def check_folder(path: Path) -> None:
+    """Refuse a file that could not be written, before any work is lost."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"the folder {path.parent} does not exist; make it first")
+    if not os.access(path.parent, os.W_OK):
+        raise PermissionError(f"the folder {path.parent} may not be written to; choose another")
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; give the name of a file")

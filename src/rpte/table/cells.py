@@ -6,6 +6,7 @@ and, when a model is given, into what the model's variables know.
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Collection
 from typing import Any
@@ -24,6 +25,11 @@ MARKERS = (
 
 MOSTLY = 0.5  # share of the rows that spell numbers from which on other texts deserve a word
 FEW = 5  # different texts that are shown, and more than which are no codes
+
+COMMA_NUMBER = re.compile(r"\s*[+-]?\d+(,\d+)?([eE][+-]?\d+)?\s*")
+DATE = re.compile(
+    r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})([ T]\d{1,2}:\d{2}.*)?"
+)
 
 Cells = NDArray[Any]
 
@@ -58,9 +64,23 @@ def typed(
     else:
         values = [_meant(cell, markers) for cell in cells]
         _say_markers(name, cells, values)
+        _say_dates(name, values)
         if not codes_known:
             _say_mixed(name, values, np.bincount(place, minlength=len(cells)))
     return _column(values, place, variable is None or variable.kind == "number")
+
+
+def with_points(name: str, cells: list[Any]) -> list[Any]:
+    """Write decimal commas as points, in a column whose cells with digits are numbers all of them.
+
+    Only for files with another delimiter: elsewhere a comma may part thousands.
+    """
+    texts = [cell for cell in cells if isinstance(cell, str) and any(map(str.isdigit, cell))]
+    commas = [text for text in texts if "," in text]
+    if not commas or not all(COMMA_NUMBER.fullmatch(text) for text in texts):
+        return cells
+    _say(f"column '{name}': commas are read as decimal points, such as in {commas[0].strip()!r}")
+    return [cell.replace(",", ".") if isinstance(cell, str) else cell for cell in cells]
 
 
 def _column(values: list[Any], place: NDArray[np.intp], may_be_numbers: bool) -> Cells:
@@ -119,11 +139,18 @@ def _say_markers(name: str, cells: list[Any], values: list[Any]) -> None:
         if value is None and isinstance(cell, str) and cell.strip()
     ]
     if gone and any(isinstance(v, str) and _number(v) is None for v in values):
-        warnings.warn(
+        _say(
             f"column '{name}': {_texts(gone)} is read as missing; to keep it as a level, say which "
-            "texts are missing (--missing, or --missing '' for empty cells only)",
-            RPTEWarning,
-            stacklevel=2,
+            "texts are missing (--missing, or --missing '' for empty cells only)"
+        )
+
+
+def _say_dates(name: str, values: list[Any]) -> None:
+    texts = [value for value in values if isinstance(value, str)]
+    if len(texts) > 1 and all(DATE.fullmatch(text) for text in texts):
+        _say(
+            f"column '{name}' looks like dates ({texts[0]}) and is read as a category; turn them "
+            "into numbers, such as days since a reference date, or leave the column out"
         )
 
 
@@ -139,15 +166,17 @@ def _say_mixed(name: str, values: list[Any], counts: NDArray[np.intp]) -> None:
         return
     if len(odd) > FEW or len(present) - len(odd) <= FEW:  # levels such as 0, 1, 2, 3+
         return
-    warnings.warn(
+    _say(
         f"column '{name}': {spelled} of {total} cells spell numbers but {_texts(odd)} does not, so "
         "it is read as a category; if that means missing, name it in --missing, if it is a code, "
-        f"in --special {name}={','.join(odd)}",
-        RPTEWarning,
-        stacklevel=2,
+        f"in --special {name}={','.join(odd)}"
     )
 
 
 def _texts(texts: list[str]) -> str:
     more = ", ..." if len(texts) > FEW else ""
     return ", ".join(repr(text) for text in texts[:FEW]) + more
+
+
+def _say(text: str) -> None:
+    warnings.warn(text, RPTEWarning, stacklevel=3)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rpte.errors import InputError, RPTEWarning, did_you_mean
-from rpte.output import write_bytes
-from rpte.table.cells import MARKERS, typed
+from rpte.output import check_folder, write_bytes
+from rpte.table.cells import MARKERS, typed, with_points
 from rpte.table.schema import Schema
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def read_table(
     ([34.0, nan], ['007', '012'])
     """
     path = Path(path)
-    raw = _reader(path)(path)
+    raw, delimiter = _reader(path)(path)
     if not len(raw.columns) or not len(raw):
         what = "no columns" if not len(raw.columns) else "a header but no rows"
         raise InputError(f"{path} has {what}; give a table with a header and at least one row")
@@ -91,6 +91,8 @@ def read_table(
         if name in as_text:
             return raw[name]
         place, cells = _distinct(raw[name])
+        if delimiter not in (None, ","):
+            cells = with_points(name, cells)
         return typed(name, cells, place, markers, known.get(name), name in special)
 
     return _frame({name: column(name) for name in raw.columns})
@@ -136,14 +138,6 @@ def check_writable(path: str | Path) -> None:
     check_folder(path)
 
 
-def check_folder(path: Path) -> None:
-    """Refuse a file whose folder does not exist, or that is a folder itself."""
-    if not path.parent.is_dir():
-        raise InputError(f"the folder {path.parent} does not exist; make it first")
-    if path.is_dir():
-        raise InputError(f"{path} is a folder; give the name of a file")
-
-
 def check_column(frame: pd.DataFrame, name: str, role: str) -> None:
     """Refuse a column that the table does not have, naming the nearest it has."""
     if name not in frame.columns:
@@ -155,7 +149,8 @@ def check_column(frame: pd.DataFrame, name: str, role: str) -> None:
         )
 
 
-def _reader(path: Path) -> Callable[[Path], pd.DataFrame]:
+def _reader(path: Path) -> Callable[[Path], tuple[pd.DataFrame, str | None]]:
+    """Return the function that reads a kind of file: its cells, and the delimiter of a text."""
     ending = _ending(path)
     if ending in TEXT_ENDINGS:
         return _read_text
@@ -188,19 +183,25 @@ def _need(package: str, what: str) -> None:
         ) from None
 
 
-def _read_parquet(path: Path) -> pd.DataFrame:
+def _read_parquet(path: Path) -> tuple[pd.DataFrame, None]:
     _need("pyarrow", "Parquet")
     import pandas as pd
     import pyarrow as pa
+    from pyarrow import parquet
 
     with path.open("rb") as file:  # a missing file is the system's own error
         try:
-            return pd.read_parquet(file)
+            schema = parquet.read_schema(file)
+            frame = pd.read_parquet(file)
         except (pa.ArrowException, ValueError) as error:
             raise InputError(f"{path} is not a Parquet file that can be read: {error}") from error
+    nested = [field.name for field in schema if pa.types.is_nested(field.type)]
+    if nested:
+        _say(f"{path}: the columns {nested[:5]} hold lists or records and are left out")
+    return frame.drop(columns=nested, errors="ignore"), None
 
 
-def _read_excel(path: Path) -> pd.DataFrame:
+def _read_excel(path: Path) -> tuple[pd.DataFrame, None]:
     _need("openpyxl", "Excel")
     import zipfile
 
@@ -217,10 +218,10 @@ def _read_excel(path: Path) -> pd.DataFrame:
     if not len(sheet):
         raise InputError(f"{path} is empty; give a table with a header and at least one row")
     header = ["" if cell is None else str(cell) for cell in sheet.iloc[0]]
-    return _named(sheet.iloc[1:].reset_index(drop=True), header, path)
+    return _named(sheet.iloc[1:].reset_index(drop=True), header, path), None
 
 
-def _read_text(path: Path) -> pd.DataFrame:
+def _read_text(path: Path) -> tuple[pd.DataFrame, str]:
     import pandas as pd
 
     text = _decoded(path)
@@ -237,7 +238,7 @@ def _read_text(path: Path) -> pd.DataFrame:
         dtype=str,
         na_filter=False,
     )
-    return _named(table, header, path)
+    return _named(table, header, path), delimiter
 
 
 def _decoded(path: Path) -> str:
