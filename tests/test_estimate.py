@@ -1,0 +1,82 @@
+"""The cross-validated estimate: whole fits on other rows, folds by content or by group."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.metrics import log_loss, roc_auc_score
+
+from fit_tables import mixed_case
+from rpte import InputError, RPTEClassifier
+from rpte.estimate import _splits, estimate
+
+CASE = mixed_case(160)
+MADE = RPTEClassifier(l1=0.03, positive="sick")
+
+
+@pytest.mark.parametrize("by", ["content", "groups"])
+def test_equal_rows_and_groups_stay_together(by):
+    y = np.array([0, 1] * 30)
+    content = np.repeat(np.arange(20), 3).astype(np.uint64)
+    groups = np.repeat(list("abcdefghij"), 6)
+    keys, given = (content, None) if by == "content" else (groups, groups)
+    splits = list(_splits(content, y, given, 5))
+    assert len(splits) == 5
+    for train, test in splits:
+        assert not set(keys[train]) & set(keys[test])
+        assert sorted([*train, *test]) == list(range(60))
+    assert sorted(np.concatenate([test for _, test in splits])) == list(range(60))
+
+
+def test_each_fold_is_a_fit_on_the_other_rows():
+    seen = []
+    found = estimate(
+        MADE, CASE.X, CASE.y, folds=3, on_fold=lambda number, count: seen.append((number, count))
+    )
+    assert seen == [(1, 3), (2, 3), (3, 3)]
+    assert not hasattr(MADE, "model_")
+    assert sum(fold.rows for fold in found.folds) == len(CASE.y)
+    from rpte.table.read import read_training
+    from rpte.table.table import row_hashes
+
+    hashes = row_hashes(read_training(CASE.X))
+    for (train, test), fold in zip(_splits(hashes, CASE.y, None, 3), found.folds, strict=True):
+        fitted = clone(MADE).fit(CASE.X.iloc[train], CASE.y[train])
+        p = fitted.predict_proba(CASE.X.iloc[test])[:, 1]
+        truth = CASE.y[test] == "sick"
+        assert fold.auc == pytest.approx(roc_auc_score(truth, p))
+        assert fold.log_loss == pytest.approx(log_loss(truth, p))
+        assert fold.brier == pytest.approx(np.mean((p - truth) ** 2))
+        assert fold.miu == fitted.audit().miu
+    assert found.mean("auc") == pytest.approx(np.mean([fold.auc for fold in found.folds]))
+    spread = np.std([fold.auc for fold in found.folds], ddof=1)
+    assert found.error("auc") == pytest.approx(spread / np.sqrt(3))
+
+
+def test_the_order_of_rows_does_not_matter():
+    order = np.random.default_rng(0).permutation(len(CASE.y))
+    other = CASE.take(order)
+    for weights in ((None, None), (CASE.weight, other.weight)):
+        first = estimate(MADE, CASE.X, CASE.y, weight=weights[0], folds=2).to_dict()
+        second = estimate(MADE, other.X, other.y, weight=weights[1], folds=2).to_dict()
+        assert first["auc"]["mean"] == pytest.approx(second["auc"]["mean"])
+        assert first["miu"] == second["miu"]
+
+
+def test_folds_are_as_many_as_the_smaller_class_allows():
+    X = pd.DataFrame({"x": np.arange(40.0)})
+    y = np.array([1] * 3 + [0] * 37)
+    assert len(estimate(MADE.set_params(positive=None), X, y, folds=10).folds) == 3
+    with pytest.raises(InputError, match="fewer than two different rows or groups"):
+        estimate(MADE, X, np.array([1] + [0] * 39), folds=5)
+    with pytest.raises(InputError, match="folds=1; give at least 2"):
+        estimate(MADE, X, y, folds=1)
+
+
+def test_groups_may_leave_a_fold_without_one_class():
+    X = pd.DataFrame({"x": np.arange(60.0)})
+    groups = np.repeat(list("abcdef"), 10)
+    y = np.array([0] * 25 + [1] * 35)
+    found = estimate(RPTEClassifier(l1=0.1), X, y, groups=groups, folds=3)
+    assert all(fold.auc is None or 0 <= fold.auc <= 1 for fold in found.folds)
+    assert found.to_dict()["log_loss"]["mean"] > 0
