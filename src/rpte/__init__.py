@@ -14,10 +14,12 @@ if TYPE_CHECKING:
     from rpte.audit.load import AuditLoad, audit_load
     from rpte.classifier import RPTEClassifier
     from rpte.limits import Limits
+    from rpte.model.compare import compare
     from rpte.model.file import load
     from rpte.model.model import Model
     from rpte.model.signature import check_signature, sign
     from rpte.model.verify import verify_file
+    from rpte.table.files import read_table
 
 __version__ = "0.1.0"
 
@@ -28,7 +30,9 @@ _HOMES = {
     "RPTEClassifier": "rpte.classifier",
     "audit_load": "rpte.audit.load",
     "check_signature": "rpte.model.signature",
+    "compare": "rpte.model.compare",
     "load": "rpte.model.file",
+    "read_table": "rpte.table.files",
     "sign": "rpte.model.signature",
     "verify_file": "rpte.model.verify",
 }
@@ -43,7 +47,9 @@ __all__ = [
     "RPTEWarning",
     "audit_load",
     "check_signature",
+    "compare",
     "load",
+    "read_table",
     "sign",
     "verify_file",
 ]

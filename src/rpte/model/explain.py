@@ -69,8 +69,7 @@ class Explanation:
     reference: str | None = None
 
     def __str__(self) -> str:
-        start = "intercept" if self.reference is None else "mean score in training"
-        lines = [f"{self.intercept:+10.4f}  {start}"]
+        lines = [f"{self.intercept:+10.4f}  {self.start}"]
         for component in self.components:
             lines.append(f"{component.value:+10.4f}  {component.component}")
             lines += [f"  {c.value:+10.4f}  {c.term}: {c.text}" for c in component.contributions]
@@ -81,6 +80,11 @@ class Explanation:
         )
         lines += [f"{'':12}note: {flag}" for flag in self.flags]
         return "\n".join(lines)
+
+    @property
+    def start(self) -> str:
+        """What the sum begins with."""
+        return "intercept" if self.reference is None else "mean score in training"
 
     def given(self, sources: tuple[str, ...]) -> str:
         """Say the row's values of some variables."""

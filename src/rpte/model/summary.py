@@ -13,19 +13,23 @@ if TYPE_CHECKING:
 
 def summary(model: Model) -> str:
     """Return the model as readable text: every tree, every direct term, nothing left out."""
+    lines = [*head_lines(model), f"{model.intercept:+9.4f}  intercept"]
+    for component in model.components:
+        lines += ["", *component_lines(model, component)]
+    return "\n".join(lines)
+
+
+def head_lines(model: Model) -> list[str]:
+    """Return what the score is, how much there is to read, and what a reader must know beside."""
     load = model.audit()
-    lines = [
+    return [
         f"RPTE model: log odds of {model.classes[model.positive]!r} against "
         f"{model.classes[1 - model.positive]!r}",
         f"{_count(load.mu, 'term')}, {_count(load.miu, 'condition')} to read (bound before "
         f"training: {model.bound}); {_count(len(model.components), 'component')}, ownership "
         f"'{model.ownership}'",
         *_notes(model),
-        f"{model.intercept:+9.4f}  intercept",
     ]
-    for component in model.components:
-        lines += ["", *component_lines(model, component)]
-    return "\n".join(lines)
 
 
 def _count(number: int, noun: str) -> str:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Check", "verify", "verify_file"]
 
+NOT_CHECKED = "not checked"
 NEEDS_ROWS = ("one leaf per tree for each row", "contributions sum to the score")
 NEEDS_TRAINING = (
     "training table",
@@ -60,7 +61,7 @@ def verify(model: Model, X: Any = None, y: Any = None, sample_weight: Any = None
 
 def _not_checked(*claims: str) -> Check:
     evidence = f"{'; '.join(claims)}: give the training X and y (and sample_weight)"
-    return Check("not checked", True, evidence)
+    return Check(NOT_CHECKED, True, evidence)
 
 
 def verify_file(
