@@ -6,6 +6,7 @@ Run: python docs/run_page.py docs/frontier.md
 import contextlib
 import io
 import re
+import shlex
 import shutil
 import sys
 import tempfile
@@ -21,14 +22,17 @@ EXAMPLE = re.compile(r"```(python|sh)\n(.*?)```\n(?:\n```text\n(.*?)```\n)?", re
 def run_page(text: str) -> str:
     """Return a page with the output of each example as it is now; files go to the current folder.
 
-    Python blocks share their names; in shell blocks only `rpte` is known, on 80 columns. An output
-    that no `text` block follows is not shown.
+    Python blocks share their names; a shell block is one call of `rpte`, on 80 columns. An output
+    that no `text` block follows is not shown, and is that of a command that ends well; a shown one
+    ends with the exit code if it is not 0.
     """
     names: dict[str, object] = {}
 
     def again(found: re.Match[str]) -> str:
         language, source, shown = found.groups()
-        printed = _python(source, names) if language == "python" else _shell(source)
+        printed = (
+            _python(source, names) if language == "python" else _shell(source, shown is not None)
+        )
         example = f"```{language}\n{source}```\n"
         return example if shown is None else f"{example}\n```text\n{printed}```\n"
 
@@ -41,12 +45,13 @@ def _python(source: str, names: dict[str, object]) -> str:
     return _trimmed(printed.getvalue())
 
 
-def _shell(source: str) -> str:
-    program, *arguments = source.split()
+def _shell(source: str, may_fail: bool) -> str:
+    program, *arguments = shlex.split(source)
     assert program == "rpte", program
     outcome = CliRunner().invoke(app, arguments, env={"COLUMNS": "80", "TERM": "dumb"})
-    assert outcome.exit_code == 0, outcome.output
-    return _trimmed(outcome.output)
+    assert may_fail or outcome.exit_code == 0, outcome.output
+    code = f"(exit code {outcome.exit_code})\n" if outcome.exit_code else ""
+    return _trimmed(outcome.output + code)
 
 
 def _trimmed(printed: str) -> str:

@@ -1,29 +1,57 @@
 """The command line: `app` is what the `rpte` command runs; one file per command.
 
-`show` draws models and explanations for a terminal, `failures` says what went wrong. Only this
-folder prints.
+`options` holds what commands share, `tables` reads rows for a model, `show` draws models and
+explanations, `terminal` prints them, `failures` says what went wrong. Only this folder prints.
 """
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
+from rpte import __version__
+from rpte.cli.audit import audit
+from rpte.cli.compare import compare
 from rpte.cli.demo import demo
+from rpte.cli.explain import explain
+from rpte.cli.fit import fit
 from rpte.cli.frontier import frontier
 from rpte.cli.schema import schema
+from rpte.cli.score import score
+from rpte.cli.show import show
+from rpte.cli.verify import verify
 
 app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
+    pretty_exceptions_show_locals=False,  # they could show rows of the user's table
     help="Auditable classifiers for tables: every prediction a short sum of named rules.",
 )
 
 
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"rpte {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def main() -> None:
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_version)
+    ] = False,
+) -> None:
     """Auditable classifiers for tables: every prediction a short sum of named rules."""
 
 
-app.command()(demo)
+app.command()(fit)
+app.command()(show)
+app.command()(score)
+app.command()(explain)
+app.command()(audit)
 app.command()(frontier)
+app.command()(verify)
+app.command()(compare)
+app.command()(demo)
 app.command()(schema)

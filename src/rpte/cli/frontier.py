@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console, Group
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
 from rpte.cli.failures import told_in_one_line
+from rpte.cli.options import AsJson, ModelFile
+from rpte.cli.terminal import console, print_json
 from rpte.model.file import load
 from rpte.output import write_text
 from rpte.report.frontier import Frontier, read_frontier
@@ -21,10 +24,11 @@ WIDEST = 100
 
 
 def frontier(
-    model: Annotated[Path, typer.Argument(help="A model file.", show_default=False)],
+    model: ModelFile,
     svg: Annotated[
         Path | None, typer.Option(help="Write the plot to this SVG file too.", show_default=False)
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Show the trade-off between conditions and validated deviance that a model file holds.
 
@@ -32,11 +36,15 @@ def frontier(
     """
     with told_in_one_line():
         found = read_frontier(load(model))
-        console = Console(highlight=False)
-        console.print(frontier_view(found, min(console.width, WIDEST), console.options.ascii_only))
         if svg is not None:
             write_text(draw_frontier(found), svg)
-            console.print(f"Wrote {svg}", soft_wrap=True, markup=False)
+        if as_json:
+            print_json(asdict(found))
+            return
+        out = console()
+        out.print(frontier_view(found, min(out.width, WIDEST), out.options.ascii_only))
+        if svg is not None:
+            out.print(f"Wrote {svg}", soft_wrap=True)
 
 
 def frontier_view(found: Frontier, width: int, ascii_only: bool = False) -> Group:

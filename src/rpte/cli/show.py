@@ -1,19 +1,76 @@
-"""Models, explanations and checks drawn for a terminal."""
+"""Models, explanations and checks drawn for a terminal; `rpte show` shows a model whole."""
 
 from __future__ import annotations
 
+import math
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree as Drawing
 
+from rpte.cli.failures import told_in_one_line
+from rpte.cli.options import AsJson, ModelFile
+from rpte.cli.terminal import console, print_json
 from rpte.model.explain import Explanation
+from rpte.model.file import load
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, TreeTerms
-from rpte.model.verify import Check
+from rpte.model.summary import head_lines
+from rpte.model.verify import NOT_CHECKED, Check
+from rpte.output import write_text
+from rpte.report.draw import draw_model
 from rpte.structure.tree import Branch, Condition
 
 RAISES, LOWERS, QUIET = "bold red", "bold green", "dim"
+
+
+def show(
+    model: ModelFile,
+    svg: Annotated[
+        Path | None, typer.Option(help="Write the model as a picture to this SVG file too.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the whole model: every component, tree, leaf and direct term, nothing left out.
+
+    Example: rpte show model.json
+    """
+    with told_in_one_line():
+        loaded = load(model)
+        if svg is not None:
+            write_text(draw_model(loaded), svg)
+        if as_json:
+            print_json(model_record(loaded))
+            return
+        out = console()
+        out.print(Text("\n".join(head_lines(loaded)[1:]), QUIET), model_view(loaded))
+        if svg is not None:
+            out.print(f"Wrote {svg}", soft_wrap=True)
+
+
+def model_record(model: Model) -> dict[str, Any]:
+    """Return what `rpte show` shows as plain values: one rule per term, in the order of the sum."""
+    load = model.audit()
+    rules = [asdict(rule) for rule in model.rules()]
+    for rule in rules:
+        for name in ("event_rate", "odds_ratio"):  # no rate without rows, no number for infinity
+            rule[name] = rule[name] if math.isfinite(rule[name]) else None
+    return {
+        "positive": model.classes[model.positive],
+        "other": model.classes[1 - model.positive],
+        "ownership": model.ownership,
+        "limits": model.settings["limits"],
+        "terms": load.mu,
+        "conditions": load.miu,
+        "bound": load.bound,
+        "intercept": model.intercept,
+        "rules": rules,
+    }
 
 
 def coefficient(value: float) -> Text:
@@ -70,7 +127,7 @@ def explanation_view(explanation: Explanation, title: str) -> Table:
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     table.add_column("adds", justify="right")
     table.add_column("because")
-    table.add_row(coefficient(explanation.intercept), "intercept")
+    table.add_row(coefficient(explanation.intercept), explanation.start)
     for component in explanation.components:
         for contribution in component.contributions:
             reason = f"{component.component} {contribution.term}: {contribution.text}"
@@ -78,7 +135,7 @@ def explanation_view(explanation: Explanation, title: str) -> Table:
         table.add_row("", Text(f"with {explanation.given(component.sources)}", QUIET))
     for flag in explanation.flags:
         table.add_row("", Text(f"note: {flag}", "yellow"))
-    total = f"score; probability of {explanation.positive} {explanation.probability:.4f}"
+    total = f"score; probability of {explanation.positive}: {explanation.probability:.4f}"
     table.add_row("-------", "")
     table.add_row(coefficient(explanation.score), total)
     return table
@@ -88,8 +145,13 @@ def checks_view(checks: list[Check]) -> Table:
     """Return the guarantees with their evidence."""
     table = Table(title="What was verified", title_justify="left", box=None, pad_edge=False)
     for name in ("", "claim", "evidence"):
-        table.add_column(name)
+        table.add_column(name, overflow="fold")
     for check in checks:
-        mark = Text("holds", "green") if check.holds else Text("FAILS", "bold red")
-        table.add_row(mark, check.name, Text(check.evidence, QUIET))
+        table.add_row(_mark(check), check.name, Text(check.evidence, QUIET))
     return table
+
+
+def _mark(check: Check) -> Text:
+    if check.name == NOT_CHECKED:
+        return Text("open", "yellow")
+    return Text("holds", "green") if check.holds else Text("FAILS", "bold red")

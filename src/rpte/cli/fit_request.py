@@ -1,0 +1,192 @@
+"""What a user asked `rpte fit` for: checked, and turned into a table and an estimator."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.cli.options import listed, pairs
+from rpte.cli.tables import weights
+from rpte.errors import InputError, RPTEWarning
+from rpte.limits import Limits
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from rpte.estimate import Estimate
+
+Array = NDArray[Any]
+FEWEST = 20  # rows from which on a column of nothing but different texts is no accident
+
+
+@dataclass(frozen=True)
+class FitRequest:
+    """The options of `rpte fit`, as they were given."""
+
+    table: Path
+    target: str
+    output: Path
+    positive: str | None
+    monotone: list[str] | None
+    exclude: list[str] | None
+    linear_only: list[str] | None
+    together: list[str] | None
+    penalty: list[str] | None
+    special: list[str] | None
+    max_inspection_units: int | None
+    audit_price: float | None
+    ownership: str | None
+    max_component_sources: int | None
+    l1: str | None
+    balanced: bool
+    paper: bool
+    id_column: str | None
+    weight_column: str | None
+    group_column: str | None
+    drop_unlabelled: bool
+    missing: str | None
+    profile: str | None
+    jobs: int | None
+    folds: int
+
+    def check(self) -> None:
+        """Refuse what cannot be right, before the table is read."""
+        from rpte.output import check_folder
+
+        check_folder(self.output)
+        if self.output.resolve() == self.table.resolve():
+            raise InputError(f"the model would overwrite the table {self.table}; name another file")
+        if self.folds < 0 or self.folds == 1:
+            raise InputError(f"--folds {self.folds}: give 0 for no estimate, or at least 2")
+        self.limits()
+        self.specials()
+
+    def specials(self) -> dict[str, list[str]]:
+        """Return the special codes by variable."""
+        found = pairs("--special", self.special or [])
+        return {name: listed(codes) or [] for name, codes in found.items()}
+
+    def limits(self) -> Limits:
+        """Return the limits that the model must keep."""
+        factors = pairs("--penalty", self.penalty or [])
+        sets = None if self.together is None else [listed(names) or [] for names in self.together]
+        return Limits(
+            monotone=pairs("--monotone", self.monotone or []),  # type: ignore[arg-type]
+            exclude=self.exclude or (),
+            linear_only=self.linear_only or (),
+            interactions=sets,
+            penalty={name: _number("--penalty", text) for name, text in factors.items()},
+        )
+
+    def read(self) -> Training:
+        """Read the table and set features, labels, weights and groups apart."""
+        from rpte.table.files import check_column, read_table
+        from rpte.table.target import binary_labels, has_label
+
+        kept = [name for name in (self.id_column, self.group_column) if name is not None]
+        frame = read_table(
+            self.table, as_text=kept, special=self.specials(), missing=listed(self.missing)
+        )
+        roles = {"id": self.id_column, "group": self.group_column}
+        for role, name in roles.items():
+            if name is not None:
+                check_column(frame, name, role)
+        if self.drop_unlabelled:
+            frame = frame[has_label(frame, self.target)].reset_index(drop=True)
+        labels = binary_labels(frame, self.target)
+        weight = None if self.weight_column is None else weights(frame, self.weight_column)
+        groups = None if self.group_column is None else frame[self.group_column].to_numpy(str)
+        beside = {self.target, self.weight_column, *kept}
+        X = frame[[name for name in frame if name not in beside]]
+        unread = [name for name in self.exclude or () if name in X]
+        X = X.assign(**dict.fromkeys(unread, 0.0))  # they need not even be readable, as dates
+        if not X.shape[1]:
+            raise InputError(f"{self.table} has no variables beside the columns that were named")
+        _say_ids(X)
+        return Training(X, labels, weight, groups, self.estimator(labels), self)
+
+    def estimator(self, labels: Array) -> Any:
+        """Return the unfitted estimator."""
+        from rpte.classifier import RPTEClassifier
+        from rpte.table.target import matching_label
+
+        classes = np.unique(labels).tolist()
+        asked: dict[str, Any] = {
+            "positive": None if self.positive is None else matching_label(self.positive, classes),
+            "max_inspection_units": self.max_inspection_units,
+            "audit_price": self.audit_price,
+            "ownership": self.ownership,
+            "max_component_sources": self.max_component_sources,
+            "l1": self.l1 if self.l1 in (None, "cv", "4/n") else _number("--l1", str(self.l1)),
+            "class_weight": "balanced" if self.balanced else None,
+            "profile": self.profile,
+            "n_jobs": self.jobs,
+            "special_values": self.specials() or None,
+            "limits": self.limits(),
+        }
+        make = RPTEClassifier.paper if self.paper else RPTEClassifier
+        return make(**{name: value for name, value in asked.items() if value is not None})
+
+
+@dataclass(frozen=True)
+class Training:
+    """A table taken apart for a fit."""
+
+    X: pd.DataFrame
+    y: Array
+    weight: Array | None
+    groups: Array | None
+    estimator: Any
+    request: FitRequest
+
+    def said(self) -> str:
+        """Say what is there to learn from."""
+        values, counts = np.unique(self.y, return_counts=True)
+        held = " and ".join(f"{v} in {n}" for v, n in zip(values, counts, strict=True))
+        return f"{len(self.y)} rows, {self.request.target} {held}; {self.X.shape[1]} variables"
+
+    def fit(self) -> Any:
+        """Return the fitted estimator."""
+        return self.estimator.fit(self.X, self.y, self.weight, self.groups)
+
+    def estimate(self, on_fold: Callable[[int, int], None]) -> Estimate:
+        """Cross-validate the whole fit."""
+        from rpte.estimate import estimate
+
+        return estimate(
+            self.estimator,
+            self.X,
+            self.y,
+            weight=self.weight,
+            groups=self.groups,
+            folds=self.request.folds,
+            on_fold=on_fold,
+        )
+
+
+def _say_ids(X: pd.DataFrame) -> None:
+    """Say which columns name the cases, as it seems, rather than describe them."""
+    for name in X.columns if len(X) >= FEWEST else []:
+        column = X[name]
+        texts = column.dtype.kind == "O" and column.nunique() == len(X)
+        counted = column.dtype.kind == "i" and set(column.diff().dropna()) == {1}
+        if texts or counted:
+            what = "a different text in every row" if texts else "the numbers of the rows"
+            warnings.warn(
+                f"column '{name}' holds {what}; if it names the cases, say --id-column {name}",
+                RPTEWarning,
+                stacklevel=2,
+            )
+
+
+def _number(option: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"{option}: '{text}' is not a number") from None

@@ -1,0 +1,108 @@
+"""`rpte score`: a table in, scores and probabilities out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+import typer
+
+from rpte.cli.failures import say, told_in_one_line
+from rpte.cli.options import IdColumn, Missing, ModelFile, TableFile
+from rpte.cli.tables import Rows, rows_for
+from rpte.errors import InputError
+from rpte.model.file import load
+from rpte.model.model import Model
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def score(
+    model: ModelFile,
+    table: TableFile,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="CSV, Parquet or Excel; standard output if not given."),
+    ] = None,
+    id_column: IdColumn = None,
+    with_class: Annotated[
+        bool, typer.Option("--class", help="Add the class: the more probable one.")
+    ] = False,
+    threshold: Annotated[
+        float | None,
+        typer.Option(help="Add the class: positive from this probability on."),
+    ] = None,
+    contributions: Annotated[
+        bool, typer.Option("--contributions", help="Add the intercept and each component's share.")
+    ] = False,
+    missing: Missing = None,
+) -> None:
+    """Score the rows of a table: the log odds and the probability of the positive class.
+
+    With --contributions, adding the intercept and the components from left to right gives the
+    score, to the last bit (Excel files keep 16 digits).
+
+    Example: rpte score model.json cases.csv --id-column case -o scores.csv
+    """
+    from rpte.table.files import check_writable, write_table
+
+    with told_in_one_line():
+        if output is not None:
+            check_writable(output)
+        if threshold is not None and not 0 <= threshold <= 1:
+            raise InputError(f"--threshold {threshold:g}: a probability lies between 0 and 1")
+        loaded = load(model)
+        rows = rows_for(loaded, table, missing, id_column=id_column)
+        scores = score_table(loaded, rows, id_column, contributions)
+        if with_class or threshold is not None:
+            scores["class"] = classes_of(loaded, rows, scores["probability"].to_numpy(), threshold)
+        _say_flags(loaded, rows)
+        if output is None:
+            typer.echo(scores.to_csv(index=False, lineterminator="\n"), nl=False)
+            return
+        write_table(scores, output)
+        say(f"Wrote {output}: {len(scores)} rows")
+
+
+def score_table(
+    model: Model, rows: Rows, id_column: str | None, contributions: bool
+) -> pd.DataFrame:
+    """Return id, score and probability of each row, and what its components add."""
+    import pandas as pd
+
+    inputs = rows.inputs
+    name, ids = rows.ids(id_column)
+    columns = {
+        "score": model.score(inputs),
+        "probability": model.predict_proba(inputs)[:, model.positive],
+    }
+    if contributions:
+        columns["intercept"] = np.full(inputs.n_rows, model.intercept)
+        columns |= {part.name: part.subtotal(inputs) for part in model.components}
+    if name in (*columns, "class"):
+        raise InputError(f"the id column '{name}' has the name of a result; rename it")
+    return pd.DataFrame({name: ids, **columns})
+
+
+def classes_of(
+    model: Model, rows: Rows, probability: np.ndarray, threshold: float | None
+) -> np.ndarray:
+    """Return each row's class: the more probable one, or the positive one from a threshold on."""
+    if threshold is None:
+        return model.predict(rows.inputs)
+    positive, other = model.classes[model.positive], model.classes[1 - model.positive]
+    return np.where(probability >= threshold, positive, other)
+
+
+def _say_flags(model: Model, rows: Rows) -> None:
+    """Say how many rows hold what training did not have."""
+    from rpte.model.explain import row_flags
+
+    inputs = rows.inputs
+    read = sorted({source for component in model.components for source in component.sources})
+    counts = Counter(flag for name in read for row in row_flags(inputs, name) for flag in row)
+    for flag, count in counts.items():
+        say(f"note: {count} of {inputs.n_rows} rows: {flag}")

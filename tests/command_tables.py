@@ -1,0 +1,95 @@
+"""Tables in files as people have them, and the command as they call it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from typer.testing import CliRunner
+
+import rpte
+from rpte.cli import app
+
+SOURCE = str(Path(rpte.__file__).parents[1])
+PLACES = [os.environ.get("RPTE_DATA"), Path(__file__).parents[2] / "shared" / "data"]
+DATA = next((Path(p) for p in PLACES if p and Path(p).is_dir()), None)
+QUICK = ("--l1", "4/n", "--folds", "0")
+
+
+def run(*arguments, width=120):
+    """Call the command inside this process; standard output and error stay apart."""
+    env = {"COLUMNS": str(width), "TERM": "dumb"}
+    return CliRunner().invoke(app, [str(a) for a in arguments], env=env)
+
+
+def good(*arguments, width=120):
+    """Call the command, which must succeed, and return what it prints."""
+    outcome = run(*arguments, width=width)
+    assert outcome.exit_code == 0, outcome.output
+    return outcome.stdout
+
+
+def refused(*arguments):
+    """Call the command, which must end in one line and exit code 1, and return the line."""
+    outcome = run(*arguments)
+    assert outcome.exit_code == 1, outcome.output
+    *notes, line = outcome.stderr.splitlines()
+    assert line.startswith("error: "), outcome.stderr
+    assert all(note.startswith("note: ") for note in notes)
+    assert outcome.stdout == ""
+    return line
+
+
+def called(*arguments, **options):
+    """Call the installed command in a process of its own."""
+    command = [sys.executable, "-m", "rpte", *map(str, arguments)]
+    env = {**os.environ, "PYTHONPATH": SOURCE, "COLUMNS": "120"}
+    return subprocess.run(command, capture_output=True, text=True, env=env, check=False, **options)
+
+
+def credit(n=400, seed=3):
+    """Return a table of loans: case numbers, codes, special codes, gaps and the outcome."""
+    rng = np.random.default_rng(seed)
+    age = rng.integers(19, 75, n)
+    income = rng.lognormal(7.5, 0.5, n).round()
+    job = rng.choice(
+        ["fixed", "free lance", "part time, seasonal", "other"], n, p=[0.5, 0.2, 0.2, 0.1]
+    )
+    branch = rng.choice(["001", "007", "012"], n)
+    debts = rng.integers(0, 9, n)
+    signal = 0.04 * (40 - age) + 1.2 * (job == "free lance") - 0.0006 * (income - 1800)
+    signal += 0.25 * debts + 0.8 * (branch == "007") - 1.4
+    bad = rng.random(n) < 1 / (1 + np.exp(-signal))
+    frame = pd.DataFrame(
+        {
+            "case": [f"{k:05d}" for k in range(1, n + 1)],
+            "age": age.astype(object),
+            "income [EUR]": income,
+            "job": job,
+            "branch": branch,
+            "debts": debts,
+            "outcome": np.where(bad, "bad", "good"),
+            "weight": rng.integers(1, 3, n),
+        }
+    )
+    frame.loc[rng.random(n) < 0.08, "age"] = -9
+    frame.loc[rng.random(n) < 0.05, "age"] = "unknown"
+    frame.loc[rng.random(n) < 0.1, "income [EUR]"] = np.nan
+    frame.loc[rng.random(n) < 0.1, "job"] = None
+    return frame
+
+
+def write_csv(frame, path, delimiter=";", encoding="utf-8-sig"):
+    """Write a table as a spreadsheet would."""
+    frame.to_csv(path, sep=delimiter, index=False, encoding=encoding)
+    return path
+
+
+CREDIT = (
+    *("--target", "outcome", "--positive", "bad", "--id-column", "case"),
+    *("--weight-column", "weight", "--special", "age=-9,unknown"),
+)
