@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 
 from fit_tables import Case, mixed_case
-from rpte import Limits, RPTEClassifier
-from rpte.model.file import content_hash, to_dict
+from rpte import Labelled, Limits, RPTEClassifier, edit
+from rpte.model.file import content_hash, from_dict, to_dict
 from rpte.vocabulary.columns import Hinge, Level, Pair, Pattern, Scale, Step, Value
 
 PATTERNS = {"vocabulary": "hug", "budget": 100}
@@ -160,6 +160,16 @@ def _shaped():
         return _stored(made, case.X, case.y, case.weight)
 
 
+def _edited():
+    """Edit a model twice: the first edit is estimated again, the second is not."""
+    made = stored("mixed")
+    who = {"by": "A. Smith", "reason": "a test", "when": "2026-01-31T12:00:00Z"}
+    table = Labelled(*made.given)
+    model = edit(from_dict(made.copy()), drop_sources=["smoker"], table=table, refit=True, **who)
+    model = edit(model, drop_terms=["D1"], **who)
+    return Stored(json.loads(json.dumps(to_dict(model))), *made.given)
+
+
 MAKERS = {
     "mixed": _mixed,
     "published": _published,
@@ -171,6 +181,7 @@ MAKERS = {
     "array": _array,
     "boosted": _boosted,
     "shaped": _shaped,
+    "edited": _edited,
 }
 NAMES = tuple(MAKERS)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rpte.errors import InputError, ModelFileError, RPTEWarning
 
 if TYPE_CHECKING:
+    from rpte.audit.edits import Labelled, edit
     from rpte.audit.load import AuditLoad, audit_load
     from rpte.classifier import RPTEClassifier
     from rpte.limits import Limits
@@ -25,12 +26,14 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "AuditLoad": "rpte.audit.load",
+    "Labelled": "rpte.audit.edits",
     "Limits": "rpte.limits",
     "Model": "rpte.model.model",
     "RPTEClassifier": "rpte.classifier",
     "audit_load": "rpte.audit.load",
     "check_signature": "rpte.model.signature",
     "compare": "rpte.model.compare",
+    "edit": "rpte.audit.edits",
     "load": "rpte.model.file",
     "read_table": "rpte.table.files",
     "sign": "rpte.model.signature",
@@ -40,6 +43,7 @@ _HOMES = {
 __all__ = [
     "AuditLoad",
     "InputError",
+    "Labelled",
     "Limits",
     "Model",
     "ModelFileError",
@@ -48,6 +52,7 @@ __all__ = [
     "audit_load",
     "check_signature",
     "compare",
+    "edit",
     "load",
     "read_table",
     "sign",

@@ -16,6 +16,7 @@ from rpte.cli.compare import compare
 from rpte.cli.demo import demo
 from rpte.cli.explain import explain
 from rpte.cli.fit import fit
+from rpte.cli.edit import edit
 from rpte.cli.frontier import frontier
 from rpte.cli.schema import schema
 from rpte.cli.score import score
@@ -55,3 +56,4 @@ app.command()(verify)
 app.command()(compare)
 app.command()(demo)
 app.command()(schema)
+app.command()(edit)

@@ -38,6 +38,7 @@ def to_dict(model: Model) -> dict[str, Any]:
         "settings": dict(model.settings),
         "training": dict(model.training),
         "data": dict(model.data),
+        **({"ledger": [dict(entry) for entry in model.ledger]} if model.ledger else {}),
     }
     check_plain(document)
     document["hash"] = content_hash(document)
@@ -46,7 +47,19 @@ def to_dict(model: Model) -> dict[str, Any]:
 
 def content_hash(document: dict[str, Any]) -> str:
     """Return the SHA-256 of everything but the hash itself, whatever the layout of the file."""
-    content = {key: value for key, value in document.items() if key != "hash"}
+    return sealed_hash({key: value for key, value in document.items() if key != "hash"})
+
+
+def core_hash(document: dict[str, Any]) -> str:
+    """Return the content hash without the ledger: what an entry of the ledger speaks of.
+
+    That of a file without a ledger is its content hash.
+    """
+    return content_hash({key: value for key, value in document.items() if key != "ledger"})
+
+
+def sealed_hash(content: Any) -> str:
+    """Return the SHA-256 of plain JSON values, keys sorted, without spaces."""
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -103,6 +116,7 @@ def _rebuild(document: dict[str, Any]) -> Model:
         training=document["training"],
         data=document["data"],
         library_version=document["library_version"],
+        ledger=tuple(document.get("ledger", ())),
     )
 
 

@@ -250,6 +250,33 @@ DATA: Schema = {
     ),
 }
 
+STATE: Schema = record(
+    model=SHA256,
+    terms=WHOLE,
+    conditions=WHOLE,
+    intercept=NUMBER,
+    metrics=or_null(record(rows=POSITIVE, log_loss=AMOUNT, brier=SHARE, auc=SHARE)),
+)
+LEDGER: Schema = {
+    "entry": record(
+        number={"type": "integer", "minimum": 1},
+        by={"type": "string", "pattern": "^.*[^ ].*$"},
+        when={"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z$"},
+        reason={"type": "string", "pattern": "^.*[^ ].*$"},
+        operations=listed(
+            record(operation=one_of("drop-term", "drop-source", "merge", "refit"), names=NAMES), 1
+        ),
+        forced=FLAG,
+        withdrawn=NAMES,
+        restored=NAMES,
+        table=or_null(SHA256),
+        before=STATE,
+        after=STATE,
+        previous=or_null(SHA256),
+        hash=SHA256,
+    ),
+}
+
 SCHEMA: Schema = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "title": "RPTE model file, format version 1",
@@ -259,6 +286,7 @@ SCHEMA: Schema = {
         "finite 64-bit floats."
     ),
     **record(
+        {"ledger": listed(ref("entry"), 1)},
         format={"const": FORMAT},
         version={"const": VERSION},
         library_version={"type": "string", "pattern": "^[0-9A-Za-z.+!-]{1,64}$"},
@@ -274,5 +302,5 @@ SCHEMA: Schema = {
         data=ref("data"),
         hash=SHA256,
     ),
-    "$defs": {**COLUMNS, **PARTS, **SETTINGS, **TRAINING, **DATA},
+    "$defs": {**COLUMNS, **PARTS, **SETTINGS, **TRAINING, **DATA, **LEDGER},
 }

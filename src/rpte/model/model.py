@@ -68,6 +68,8 @@ class Model:
         The fingerprint of the training table: counts, hash and profile.
     library_version : str
         The version of the library that fitted the model.
+    ledger : tuple of mappings
+        Who edited the model since, when and why; see `rpte.model.ledger`.
     """
 
     schema: Schema
@@ -81,6 +83,7 @@ class Model:
     training: Mapping[str, Any]
     data: Mapping[str, Any] = field(default_factory=dict)
     library_version: str = __version__
+    ledger: tuple[Mapping[str, Any], ...] = ()
 
     def read(self, X: Any) -> Inputs:
         """Read the model's columns from a mapping, a 2-D array or a table with named columns.

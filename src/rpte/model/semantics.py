@@ -238,7 +238,8 @@ def _training(document: Record) -> Faults:
     if training["events"] > training["rows"] * (1 + TOLERANCE):
         yield ("training", "events"), "is more than training.rows"
     for field in ("objective", "selection"):
-        if (training[field] is not None) != reassign:
+        withdrawn = field == "objective" and reassign and "ledger" in document
+        if (training[field] is not None) != reassign and not withdrawn:
             yield ("training", field), f"does not go with settings.reassign {reassign}"
     parts = [p["name"] for c in document["components"] for p in (*c["trees"], *c["direct"])]
     if set(training["mean_contributions"]) != set(parts):

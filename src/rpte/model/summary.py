@@ -47,6 +47,11 @@ def _notes(model: Model) -> list[str]:
         pairs = zip(model.classes, factors, strict=True)
         said = ", ".join(f"{label!r} {factor:.4g}" for label, factor in pairs)
         notes.append(f"rows are weighted by class ({said}): n and rate count these weights")
+    notes += [
+        f"edit {e['number']}, {e['when']}, {e['by']}: {e['reason']}"
+        + (f"; no longer claimed: {', '.join(e['withdrawn'])}" if e["withdrawn"] else "")
+        for e in model.ledger
+    ]
     return notes
 
 

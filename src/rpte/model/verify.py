@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rpte.errors import ModelFileError
 from rpte.model.check import Check
 from rpte.model.file import build, content_hash, read_document
+from rpte.model.ledger import OPTIMALITY, ledger_checks, withdrawn
 from rpte.model.verify_limits import limit_checks
 from rpte.model.verify_structure import structure_checks
 from rpte.model.verify_table import labelled, row_checks, training_checks
@@ -49,14 +50,18 @@ def verify(model: Model, X: Any = None, y: Any = None, sample_weight: Any = None
     list of Check
         The last one, "not checked", says what more the training table would prove.
     """
-    checks = [*structure_checks(model), *limit_checks(model)]
+    checks = [*structure_checks(model), *limit_checks(model), *ledger_checks(model)]
     if X is None:
-        return [*checks, _not_checked(*NEEDS_ROWS, *NEEDS_TRAINING)]
+        return [*checks, _not_checked(*NEEDS_ROWS, *_needs_training(model))]
     inputs = model.read(X)
     checks += row_checks(model, inputs)
     if y is None:
-        return [*checks, _not_checked(*NEEDS_TRAINING)]
+        return [*checks, _not_checked(*_needs_training(model))]
     return [*checks, *training_checks(model, labelled(model, inputs, y, sample_weight))]
+
+
+def _needs_training(model: Model) -> tuple[str, ...]:
+    return NEEDS_TRAINING[:-1] if OPTIMALITY in withdrawn(model) else NEEDS_TRAINING
 
 
 def _not_checked(*claims: str) -> Check:

@@ -12,6 +12,7 @@ from rpte.model.certificate import (
     readers_of,
 )
 from rpte.model.check import Check, checked
+from rpte.model.ledger import monotone_claim
 from rpte.model.parts import DirectTerm, TreeTerms
 from rpte.model.verify_structure import is_raw
 from rpte.structure.order import is_orderable
@@ -84,7 +85,7 @@ def monotone(model: Model, source: str, sign: int) -> Check:
         f"{pairs} pairs of leaves that agree elsewhere are ordered, {terms} direct terms have the "
         "right sign; missing and special codes are outside the claim"
     )
-    return checked(f"monotone: {word} in {source}", faults, evidence)
+    return checked(monotone_claim(source, word), faults, evidence)
 
 
 def _tree_order(tree: TreeTerms, source: str, sign: int) -> list[str]:

@@ -12,6 +12,7 @@ import numpy as np
 from rpte.audit.bound import bound_under
 from rpte.model.certificate import monotone_directions, stage3_tolerance
 from rpte.model.check import Check, checked
+from rpte.model.ledger import OPTIMALITY, withdrawn
 from rpte.model.parts import DirectTerm, TreeTerms
 from rpte.model.reachable import impossible_leaves
 from rpte.structure.tree import Branch
@@ -28,7 +29,7 @@ def structure_checks(model: Model) -> list[Check]:
         ownership(model),
         component_size(model),
         load_within_bound(model),
-        recorded_objective(model),
+        *recorded_objective(model),
     ]
 
 
@@ -159,11 +160,17 @@ def load_within_bound(model: Model) -> Check:
     )
 
 
-def recorded_objective(model: Model) -> Check:
-    """The problem that Stage 3 is said to have solved is the one that the parameters ask for."""
+def recorded_objective(model: Model) -> list[Check]:
+    """The problem that Stage 3 is said to have solved is the one that the parameters ask for.
+
+    Nothing is said of a model whose optimality was withdrawn by an edit.
+    """
     name, objective = "recorded objective", model.training.get("objective")
+    if objective is None and OPTIMALITY in withdrawn(model):
+        return []
     if objective is None:
-        return Check(name, not model.settings["reassign"], "none: leaf values are those of Stage 2")
+        stage2 = not model.settings["reassign"]
+        return [Check(name, stage2, "none: leaf values are those of Stage 2")]
     faults = [*_penalty_faults(model, objective), *_factor_faults(model), *_tie_faults(model)]
     if objective["tolerance"] != stage3_tolerance(objective["lambda_max"], objective["l1"]):
         faults.append(f"tolerance {objective['tolerance']:g} does not follow from the penalty")
@@ -173,7 +180,7 @@ def recorded_objective(model: Model) -> Check:
         f"lambda {objective['l1']:g}, L1 share {objective['l1_ratio']:g}, penalty factors, "
         f"{len(model.training['ties'])} ties and tolerance are those that the parameters ask for"
     )
-    return checked(name, faults, evidence)
+    return [checked(name, faults, evidence)]
 
 
 def _penalty_faults(model: Model, objective: Mapping[str, Any]) -> Iterator[str]:

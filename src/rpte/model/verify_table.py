@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rpte.errors import InputError
 from rpte.model.check import Check, checked
+from rpte.model.ledger import OPTIMALITY, UNMET_MISSING, withdrawn
 from rpte.model.model import probability
 from rpte.model.parts import DirectTerm, TreeTerms
 from rpte.model.verify_structure import trees_of
@@ -192,9 +193,10 @@ def _stored_counts(
 def unseen_missing(model: Model, rows: Rows) -> list[Check]:
     """Return the check that a test which met no missing value sends missing to the heavier side.
 
-    The published configuration fills in a median instead, which the file does not hold.
+    The published configuration fills in a median instead, which the file does not hold; a model
+    refitted on another table keeps the sides that its first table gave.
     """
-    if model.settings["conventions"] == "paper":
+    if model.settings["conventions"] == "paper" or UNMET_MISSING in withdrawn(model):
         return []
     faults: list[str] = []
     tests = 0
@@ -205,7 +207,7 @@ def unseen_missing(model: Model, rows: Rows) -> list[Check]:
             if (excess < 0) == split.missing_holds and not near(excess, 0.0):
                 faults.append(f"{tree.name} sends missing {split.column.text} to the lighter side")
     evidence = f"{tests} tests met none and send it to the heavier side"
-    return [checked("missing values not met in training", faults, evidence)]
+    return [checked(UNMET_MISSING, faults, evidence)]
 
 
 def _sides(tree: TreeTerms, rows: Rows) -> Iterator[tuple[Split, Places, Places]]:
@@ -260,7 +262,7 @@ def optimal(model: Model, rows: Rows) -> list[Check]:
     )
     same = bool(np.isclose(value, objective["value"], rtol=VALUE_TOLERANCE))
     holds = bool(worst <= limit) and same
-    return [Check("Stage 3 optimality of the active terms", holds, evidence)]
+    return [Check(OPTIMALITY, holds, evidence)]
 
 
 def _deviance(rows: Rows, score: Floats) -> float:

@@ -1,0 +1,348 @@
+"""Edits that people make to a model by hand, each with an entry in the model's ledger.
+
+What is dropped gives its training mean to the intercept, merged leaves get the mean of their
+coefficients by support: so the mean score in training stays. Such a model still has disjoint
+sources, a partition and a bounded load, and its supports and means stay those of the training
+table; it is no longer the optimum of Stage 3, and says so, until Stage 3 is solved again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from rpte.audit.performance import performance
+from rpte.errors import InputError, did_you_mean
+from rpte.model.certificate import monotone_certificate
+from rpte.model.check import Check
+from rpte.model.ledger import (
+    OPTIMALITY,
+    UNMET_MISSING,
+    monotone_claim,
+    sealed,
+    state,
+    withdrawn,
+)
+from rpte.model.model import Model
+from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms
+from rpte.model.verify_limits import limit_checks
+from rpte.model.verify_structure import component_size, load_within_bound, ownership, partition
+from rpte.table.fingerprint import table_hash
+
+Names = Sequence[str]
+Part = TreeTerms | DirectTerm
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """A table with its labels, for metrics before and after an edit or for solving Stage 3 again.
+
+    Parameters
+    ----------
+    X : table of shape (n_rows, n_columns)
+    y : labels of shape (n_rows,)
+    sample_weight : (n_rows,), optional
+    """
+
+    X: Any
+    y: Any
+    sample_weight: Any = None
+
+
+def edit(
+    model: Model,
+    *,
+    by: str,
+    reason: str,
+    drop_terms: Names = (),
+    drop_sources: Names = (),
+    merge: Sequence[Names] = (),
+    table: Labelled | None = None,
+    refit: bool = False,
+    force: bool = False,
+    when: str | None = None,
+) -> Model:
+    """Return an edited model, with one more entry in its ledger.
+
+    Parameters
+    ----------
+    model : Model
+    by, reason : str
+        Who edits it, and why.
+    drop_terms : names
+        Leaves (``T1.L2``), trees (``T1``) and direct terms (``D3``) that shall say nothing.
+    drop_sources : names
+        Variables that the model shall not read: direct terms that read them go, and so does what
+        is said by leaves behind a test on them.
+    merge : sequence of lists of names
+        Leaves of one subtree that shall be one leaf.
+    table : Labelled, optional
+        For metrics before and after, and for `refit`.
+    refit : bool
+        Solve Stage 3 again on `table`, over the terms that are left.
+    force : bool
+        Edit even where a limit is broken; the model then no longer claims it.
+    when : str, optional
+        UTC time such as ``2026-01-31T12:00:00Z``; now if None.
+
+    Raises
+    ------
+    InputError
+        If a name is unknown, nothing would change, or a guarantee would break without `force`.
+
+    Examples
+    --------
+    >>> import rpte
+    >>> X = {"debt": [1.0, 2.0, 3.0, 4.0] * 10, "age": [30.0, 50.0, 40.0] * 13 + [30.0]}
+    >>> model = rpte.RPTEClassifier(l1=0.01).fit(X, [0, 0, 1, 1] * 10).model_
+    >>> shorter = rpte.edit(model, by="A. Smith", reason="a test", drop_sources=["debt"])
+    >>> shorter.components, shorter.ledger[0]["withdrawn"]
+    ((), ['Stage 3 optimality of the active terms'])
+    """
+    operations = list(_operations(drop_terms, drop_sources, merge, refit))
+    _check_asked(by, reason, operations, table, refit)
+    edited = _changed(model, drop_terms, drop_sources, merge)
+    if edited.components == model.components and not refit:
+        raise InputError("the edit changes nothing: what it names says nothing already")
+    if refit and table is not None:
+        from rpte.refit import refit as solved_again
+
+        edited = solved_again(edited, table.X, table.y, table.sample_weight)
+    edited, broken = _without_broken(model, edited, force)
+    gone, back = _claims(model, edited, broken)
+    entry = {
+        "number": len(model.ledger) + 1,
+        "by": by,
+        "when": when or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "reason": reason,
+        "operations": operations,
+        "forced": bool(broken),
+        "withdrawn": gone,
+        "restored": back,
+        "table": None if table is None else _hash_of(model, table),
+        "before": state(model, _metrics(model, table)),
+        "after": state(edited, _metrics(edited, table)),
+    }
+    before = model.ledger[-1] if model.ledger else None
+    return replace(edited, ledger=(*model.ledger, sealed(entry, before)))
+
+
+def _operations(
+    terms: Names, sources: Names, merge: Sequence[Names], refit: bool
+) -> Iterator[dict[str, Any]]:
+    if sources:
+        yield {"operation": "drop-source", "names": list(sources)}
+    if terms:
+        yield {"operation": "drop-term", "names": list(terms)}
+    for names in merge:
+        yield {"operation": "merge", "names": list(names)}
+    if refit:
+        yield {"operation": "refit", "names": []}
+
+
+def _check_asked(
+    by: str, reason: str, operations: list[Any], table: Labelled | None, refit: bool
+) -> None:
+    for word, text in (("by", by), ("reason", reason)):
+        if not text.strip():
+            raise InputError(f"{word} is empty; the ledger needs to know")
+    if not operations:
+        raise InputError("nothing to edit; name terms, sources or leaves, or ask for a refit")
+    if refit and table is None:
+        raise InputError("refit needs a table with labels")
+
+
+def _changed(model: Model, drop_terms: Names, drop_sources: Names, merge: Sequence[Names]) -> Model:
+    """Return the model after drops and merges, all names being those of the model as it is."""
+    _check_names(model, drop_terms, drop_sources, merge)
+    if not (drop_terms or drop_sources or merge):
+        return model
+    rows = float(model.training["rows"])
+    means, shift, components = dict(model.training["mean_contributions"]), 0.0, []
+    for component in model.components:
+        kept: list[Part] = []
+        for part in component.parts:
+            new = _part(part, set(drop_terms), set(drop_sources), merge)
+            before = float(means.pop(part.name))
+            after = 0.0 if new is None else before
+            if isinstance(new, TreeTerms) and new != part:
+                after = sum(leaf.coefficient * leaf.support for leaf in new.leaves) / rows
+            shift += before - after
+            if new is not None:
+                kept.append(new)
+                means[new.name] = after
+        components.append(kept)
+    training = {**model.training, "mean_contributions": means, "ties": [], "objective": None}
+    if not model.settings["reassign"]:
+        training["objective"] = model.training["objective"]
+    edited = replace(
+        model,
+        intercept=model.intercept + shift,
+        components=_regrouped(model.components, components),
+        training=training,
+    )
+    return _certified(edited)
+
+
+def _certified(model: Model) -> Model:
+    return replace(model, training={**model.training, "monotone": monotone_certificate(model)})
+
+
+def _part(part: Part, terms: set[str], sources: set[str], merge: Sequence[Names]) -> Part | None:
+    """Return what is left of a tree or direct term."""
+    if part.name in terms:
+        return None
+    if isinstance(part, DirectTerm):
+        return None if sources & set(part.sources) else part
+    silent = {
+        number
+        for number, path, _ in part.rules()
+        if part.leaf_name(number) in terms or any(sources & set(c.sources) for c in path)
+    }
+    groups = [
+        {n for n in range(len(part.leaves)) if part.leaf_name(n) in names}
+        for names in merge
+        if names[0].split(".")[0] == part.name
+    ]
+    return _tree(part, silent, groups) if silent or groups else part
+
+
+def _tree(part: TreeTerms, silent: set[int], groups: list[set[int]]) -> TreeTerms | None:
+    """Return a tree with silent leaves and merged ones; None if it says nothing any more."""
+    leaves = [
+        replace(leaf, coefficient=0.0) if number in silent else leaf
+        for number, leaf in enumerate(part.leaves)
+    ]
+
+    def same(numbers: list[int]) -> bool:
+        idle = all(leaves[n].coefficient == 0 for n in numbers)
+        return idle or any(set(numbers) <= group for group in groups)
+
+    tree, members = part.tree.merge_leaves(same)
+    for group in groups:
+        if not any(group <= set(old) for old in members):
+            names = ", ".join(part.leaf_name(n) for n in sorted(group))
+            raise InputError(
+                f"merge {names}: only all leaves below one test can be merged; see rpte show"
+            )
+    if tree is None:
+        return None
+    merged = tuple(_merged([leaves[n] for n in old]) for old in members)
+    return TreeTerms(part.name, tree, merged)
+
+
+def _merged(leaves: list[Leaf]) -> Leaf:
+    """Return one leaf in the place of some: sums, and the mean coefficient by support."""
+    if len(leaves) == 1:
+        return leaves[0]
+    support = sum(leaf.support for leaf in leaves)
+    weights = [leaf.support / support if support else 1.0 / len(leaves) for leaf in leaves]
+    return Leaf(
+        sum(w * leaf.coefficient for w, leaf in zip(weights, leaves, strict=True)),
+        support,
+        sum(leaf.events for leaf in leaves),
+        sum(leaf.penalty for leaf in leaves),
+    )
+
+
+def _regrouped(
+    old: tuple[Component, ...], parts: Sequence[Sequence[Part]]
+) -> tuple[Component, ...]:
+    """Return the components of what is left; one that falls apart gets new names for its parts."""
+    from rpte.estimation.ownership import components
+
+    used, found = {component.name for component in old}, []
+    for component, kept in zip(old, parts, strict=True):
+        for place, group in enumerate(components([part.sources for part in kept])):
+            name = component.name
+            if place:
+                name = next(f"C{n}" for n in range(1, len(used) + 2) if f"C{n}" not in used)
+                used.add(name)
+            trees = tuple(kept[i] for i in group if isinstance(kept[i], TreeTerms))
+            direct = tuple(kept[i] for i in group if isinstance(kept[i], DirectTerm))
+            found.append(Component(name, trees, direct))  # type: ignore[arg-type]
+    return tuple(found)
+
+
+def _check_names(model: Model, terms: Names, sources: Names, merge: Sequence[Names]) -> None:
+    read = {source for component in model.components for source in component.sources}
+    leaves = {
+        part.leaf_name(n)
+        for _, part in model.parts()
+        if isinstance(part, TreeTerms)
+        for n in range(len(part.leaves))
+    }
+    known = leaves | {part.name for _, part in model.parts()}
+    _refuse_unknown("drop-source", sources, read, "variable that the model reads")
+    _refuse_unknown("drop-term", terms, known, "term of the model")
+    merged = [name for names in merge for name in names]
+    _refuse_unknown("merge", merged, leaves, "leaf of the model")
+    twice = sorted(name for name in set(merged) if merged.count(name) > 1 or name in terms)
+    if twice:
+        raise InputError(f"{twice[0]} is named twice; drop it, or merge it once")
+    for names in merge:
+        if len(names) < 2 or len({name.split(".")[0] for name in names}) > 1:
+            raise InputError(f"merge {'+'.join(names)}: name two or more leaves of one tree")
+
+
+def _refuse_unknown(operation: str, names: Names, known: set[str], what: str) -> None:
+    for name in names:
+        if name not in known:
+            hint = did_you_mean(name, known) if operation == "drop-source" else ""
+            raise InputError(f"{operation} {name}: there is no such {what}{hint}; see rpte show")
+
+
+def _without_broken(old: Model, new: Model, force: bool) -> tuple[Model, list[str]]:
+    """Return the model without the claims that an edit broke; refuse to break them unforced."""
+    held = {check.name for check in _guarantees(old) if check.holds}
+    broken = [check for check in _guarantees(new) if not check.holds and check.name in held]
+    directions = dict(new.settings["limits"]["monotone"])
+    claims = {monotone_claim(name, word): name for name, word in directions.items()}
+    fatal = [check for check in broken if check.name not in claims]
+    if fatal or (broken and not force):
+        raise InputError(_refusal(fatal or broken, not fatal))
+    for check in broken:
+        del directions[claims[check.name]]
+    if not broken:
+        return new, []
+    limits = {**new.settings["limits"], "monotone": directions}
+    freed = replace(new, settings={**new.settings, "limits": limits})
+    return _certified(freed), [check.name for check in broken]
+
+
+def _guarantees(model: Model) -> list[Check]:
+    """Return the checks of what holds for the structure, however coefficients were found."""
+    structure = partition, ownership, component_size, load_within_bound
+    return [*(check(model) for check in structure), *limit_checks(model)]
+
+
+def _refusal(broken: list[Check], may_force: bool) -> str:
+    said = "; ".join(f"'{check.name}' ({check.evidence})" for check in broken)
+    if not may_force:
+        return f"the edit breaks {said}; it cannot be made"
+    return f"the edit breaks {said}; refit, which keeps it, or force the edit and give it up"
+
+
+def _claims(old: Model, new: Model, broken: list[str]) -> tuple[list[str], list[str]]:
+    """Return the names of claims that an edit withdraws, and of those that it restores."""
+    gone, lost = withdrawn(old), list(broken)
+    unsolved = bool(new.settings["reassign"]) and new.training["objective"] is None
+    if unsolved and OPTIMALITY not in gone:
+        lost.append(OPTIMALITY)
+    if new.data["sha256"] != old.data["sha256"] and UNMET_MISSING not in gone:
+        lost.append(UNMET_MISSING)
+    return lost, [OPTIMALITY] if OPTIMALITY in gone and not unsolved else []
+
+
+def _metrics(model: Model, table: Labelled | None) -> Mapping[str, float] | None:
+    return None if table is None else performance(model, table.X, table.y, table.sample_weight)
+
+
+def _hash_of(model: Model, table: Labelled) -> str:
+    from rpte.model.verify_table import labelled
+
+    rows = labelled(model, model.read(table.X), table.y, table.sample_weight)
+    labels = model.classes[1 - model.positive], model.classes[model.positive]
+    return table_hash(rows.inputs, rows.y, rows.weight, labels)[1]

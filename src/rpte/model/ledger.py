@@ -1,0 +1,107 @@
+"""The ledger of a model: who edited it, when, why, and what that cost.
+
+Each entry holds the hash of the entry before it, the hash of the model (ledger aside) before and
+after the edit, and a hash of its own: an entry that is changed, left out or moved breaks the chain.
+As with the content hash, who rewrites the whole ledger can make a chain that fits; a signature
+finds that. What an edit takes from a model is withdrawn here by the name of its check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from rpte.model.check import Check, checked
+from rpte.model.file import core_hash, sealed_hash, to_dict
+
+if TYPE_CHECKING:
+    from rpte.model.model import Model
+
+Entry = Mapping[str, Any]
+
+OPTIMALITY = "Stage 3 optimality of the active terms"
+UNMET_MISSING = "missing values not met in training"
+
+
+def sealed(content: Entry, previous: Entry | None) -> dict[str, Any]:
+    """Return an entry with the hash of the one before it and its own."""
+    linked = {**content, "previous": None if previous is None else previous["hash"]}
+    return {**linked, "hash": _own_hash(linked)}
+
+
+def _own_hash(entry: Entry) -> str:
+    return sealed_hash({key: value for key, value in entry.items() if key != "hash"})
+
+
+def state(model: Model, metrics: Mapping[str, float] | None = None) -> dict[str, Any]:
+    """Return what an entry says of a model before or after an edit."""
+    load = model.audit()
+    return {
+        "model": core_hash(to_dict(model)),
+        "terms": load.mu,
+        "conditions": load.miu,
+        "intercept": model.intercept,
+        "metrics": None if metrics is None else dict(metrics),
+    }
+
+
+def withdrawn(model: Model) -> dict[str, Entry]:
+    """Return the claims that edits took from a model, each with the entry that did."""
+    gone: dict[str, Entry] = {}
+    for entry in model.ledger:
+        for name in entry["restored"]:
+            gone.pop(name, None)
+        gone |= dict.fromkeys(entry["withdrawn"], entry)
+    return gone
+
+
+def ledger_checks(model: Model) -> list[Check]:
+    """Return the checks of the ledger; none for a model without one."""
+    if not model.ledger:
+        return []
+    faults = [*_chain_faults(model), *_claim_faults(model)]
+    count = "1 entry" if len(model.ledger) == 1 else f"{len(model.ledger)} entries"
+    evidence = (
+        f"{count}, each sealing the one before and the models on both sides; "
+        f"head {model.ledger[-1]['hash']}"
+    )
+    checks = [checked("ledger", faults, evidence)]
+    said = [
+        f"{name} (withdrawn by entry {entry['number']}, {entry['by']}, {entry['when']})"
+        for name, entry in withdrawn(model).items()
+    ]
+    return [*checks, Check("no longer claimed", True, "; ".join(said))] if said else checks
+
+
+def _chain_faults(model: Model) -> Iterator[str]:
+    before: Entry | None = None
+    for number, entry in enumerate(model.ledger, 1):
+        if entry["number"] != number:
+            yield f"entry {number} is numbered {entry['number']}"
+        if entry["hash"] != _own_hash(entry):
+            yield f"entry {number} was changed: its content does not match its hash"
+        if entry["previous"] != (None if before is None else before["hash"]):
+            yield f"entry {number} does not follow the entry before it"
+        if before is not None and entry["before"]["model"] != before["after"]["model"]:
+            yield f"entry {number} edits another model than the entry before it left"
+        before = entry
+    now = state(model, None if before is None else before["after"]["metrics"])
+    if before is not None and before["after"] != now:
+        yield "the model is not the one that the last entry left"
+
+
+def _claim_faults(model: Model) -> Iterator[str]:
+    """What was withdrawn must be gone, and what is gone must have been withdrawn."""
+    gone = withdrawn(model)
+    unsolved = model.settings["reassign"] and model.training["objective"] is None
+    if unsolved != (OPTIMALITY in gone):
+        yield f"'{OPTIMALITY}' is {'gone but not withdrawn' if unsolved else 'withdrawn but there'}"
+    directions = model.settings["limits"]["monotone"]
+    for name, word in directions.items():
+        if monotone_claim(name, word) in gone:
+            yield f"'{monotone_claim(name, word)}' is withdrawn but there"
+
+
+def monotone_claim(name: str, word: str) -> str:
+    """Return the name of the check of a monotone direction."""
+    return f"monotone: {word} in {name}"

@@ -1,0 +1,170 @@
+"""Stage 3 solved again on a table, the structure of a model being what it is.
+
+The terms are those that the model has: a coefficient of zero stays zero, others may become zero.
+Penalty and limits are those of the model; monotone directions hold again in the result.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.assemble import TrainedTerms, assemble, labels
+from rpte.errors import InputError
+from rpte.estimation.design import Design
+from rpte.estimation.solver import lambda_max
+from rpte.estimation.terms import Offer, Structure, TermSet, make_design
+from rpte.learn import Estimate, estimate
+from rpte.limits import Permissions
+from rpte.model.certificate import monotone_directions, stage3_tolerance
+from rpte.model.model import Model
+from rpte.model.parts import DirectTerm, TreeTerms
+from rpte.model.verify_table import labelled
+from rpte.selection import Aim
+from rpte.settings import Settings
+from rpte.table.fingerprint import fingerprint
+from rpte.table.table import Table, row_hashes
+from rpte.vocabulary.build import ORIGINAL, PAIR, Vocabulary
+from rpte.vocabulary.columns import RAW
+
+Floats = NDArray[np.float64]
+
+HELD = 1e9  # factor on the penalty of a leaf that says nothing, so that it stays silent
+
+
+def refit(model: Model, X: Any, y: Any, sample_weight: Any = None) -> Model:
+    """Return the model with its coefficients estimated again.
+
+    Parameters
+    ----------
+    model : Model
+    X : table of shape (n_rows, n_columns)
+    y : labels of shape (n_rows,)
+    sample_weight : (n_rows,), optional
+        The class weights of the first fit are applied on top.
+
+    Returns
+    -------
+    Model
+        Named and ordered anew, as a fit would; the table is now its training table.
+    """
+    if not model.settings["reassign"]:
+        raise InputError("the leaf values are those of Stage 2 (reassign=false); fit it again")
+    table, terms, aim = _table(model, X, y, sample_weight), _terms(model), _aim(model)
+    if model.settings["l1"] == "4/n":
+        aim = replace(aim, l1=4.0 / table.total_weight)
+    settings = _settings(model)
+    structure = _structure(table, terms)
+    filled = replace(terms, vocabulary=structure.vocabulary)
+    design = make_design(table, structure, filled, settings.limits)
+    factors = np.where(_silent(model, design.n_terms), HELD, 1.0) * design.penalty
+    held = replace(design, penalty=factors)
+    estimated = estimate(held, filled, table, settings, aim)
+    fit = estimated.fit
+    codes = structure.leaf_codes
+    trained = TrainedTerms(
+        filled, codes, fit.intercept, fit.coefficients, design.penalty, estimated.ties
+    )
+    return _assembled(model, table, trained, settings, _record(model, aim, estimated, held))
+
+
+def _table(model: Model, X: Any, y: Any, sample_weight: Any) -> Table:
+    """Return the rows in an order that their content decides, under the model's schema."""
+    rows = labelled(model, model.read(X), y, sample_weight)
+    if not np.isfinite(rows.weight).all() or (rows.weight < 0).any():
+        raise InputError("sample_weight must be finite and not negative")
+    order = np.lexsort((rows.weight, rows.y, row_hashes(rows.inputs)))
+    order = order[rows.weight[order] > 0]
+    table = Table(rows.inputs.take(order), rows.y[order], rows.weight[order])
+    if len(np.unique(table.y)) < 2:
+        raise InputError("the table holds one class only; Stage 3 needs rows of both")
+    return table
+
+
+def _terms(model: Model) -> TermSet:
+    """Return the model's terms, in the order of a design: trees, then direct terms."""
+    direct = [part for _, part in model.parts() if isinstance(part, DirectTerm)]
+    trees = tuple(part.tree for _, part in model.parts() if isinstance(part, TreeTerms))
+    columns = tuple(term.column for term in direct)
+    vocabulary = Vocabulary(
+        columns,
+        np.array([ORIGINAL if isinstance(c, RAW) else PAIR for c in columns], np.intp),
+        np.zeros((0, len(columns)), order="F"),
+        np.array([term.centre for term in direct], np.float64),
+        np.array([term.scale for term in direct], np.float64),
+    )
+    return TermSet(vocabulary, trees, np.arange(len(columns)))
+
+
+def _structure(table: Table, terms: TermSet) -> Structure:
+    """Return the terms evaluated on a table, as Stages 1 and 2 would have left them."""
+    values = np.zeros((table.n_rows, len(terms.vocabulary)), order="F")
+    for place, column in enumerate(terms.vocabulary.columns):
+        values[:, place] = column.evaluate(table.inputs)
+    codes = [tree.apply(table.inputs) for tree in terms.trees]
+    return Structure(
+        replace(terms.vocabulary, values=values),
+        terms.trees,
+        np.array(codes, np.int32).reshape(len(codes), table.n_rows),
+        (),
+        np.zeros((1, table.n_rows)),
+    )
+
+
+def _silent(model: Model, n_terms: int) -> NDArray[np.bool_]:
+    """Return which terms say nothing: leaves with a coefficient of zero."""
+    trees = [part for _, part in model.parts() if isinstance(part, TreeTerms)]
+    leaves = [leaf.coefficient == 0 for tree in trees for leaf in tree.leaves]
+    return np.array(leaves + [False] * (n_terms - len(leaves)), bool)
+
+
+def _aim(model: Model) -> Aim:
+    chosen = model.training["selection"]["chosen"]
+    offer = Offer(chosen["menu"], chosen["n_trees"], chosen["n_pairs"])
+    return Aim(offer, float(chosen["l1_ratio"]), float(chosen["l1"]))
+
+
+def _settings(model: Model) -> Settings:
+    limits = model.settings["limits"]
+    together = limits["interactions"]
+    allowed = Permissions(
+        monotone_directions(model),
+        frozenset(limits["exclude"]),
+        frozenset(limits["linear_only"]),
+        None if together is None else tuple(frozenset(names) for names in together),
+        limits["penalty"],
+    )
+    return Settings(**{**model.settings, "limits": allowed})
+
+
+def _record(model: Model, aim: Aim, estimated: Estimate, design: Design) -> dict[str, Any]:
+    """Return what the file keeps of the fit; how trees and penalty were found stays history."""
+    fit = estimated.fit
+    top = lambda_max(design, fit.l1_ratio) if design.n_terms else 0.0
+    objective = {
+        "l1": fit.l1,
+        "l1_ratio": fit.l1_ratio,
+        "value": fit.objective,
+        "kkt_residual": fit.kkt,
+        "tolerance": stage3_tolerance(top, fit.l1),
+        "lambda_max": top,
+        "terms_offered": design.n_terms,
+        "converged": fit.converged,
+    }
+    kept = ("class_factors", "validation", "vocabulary_size", "rounds")
+    selection = {**model.training["selection"], "chosen": aim.to_dict()}
+    history = {key: model.training[key] for key in kept}
+    return {**history, "objective": objective, "selection": selection}
+
+
+def _assembled(
+    model: Model, table: Table, trained: TrainedTerms, settings: Settings, record: dict[str, Any]
+) -> Model:
+    named = labels(model.classes, model.positive)
+    data = fingerprint(table.inputs, table.y, table.weight, named, settings.profile)
+    made = assemble(table, trained, settings, model.classes, model.positive, data, record)
+    distinct = {**made.training, "distinct_rows": data["distinct_rows"]}
+    return replace(made, settings=model.settings, training=distinct, ledger=model.ledger)
