@@ -102,6 +102,20 @@ model.save({str(folder / "again.json")!r})
     assert (folder / "again.json").read_text() == (folder / "model.json").read_text()
 
 
+def test_decisions_need_numpy_alone(stored):
+    folder, _, _ = stored
+    done = run(f"""
+import json, rpte
+X, y, weight = json.load(open({str(folder / "rows.json")!r}))
+model = rpte.load({str(folder / "model.json")!r})
+log = {str(folder / "log.jsonl")!r}
+with open(log, "w") as file:
+    file.writelines(json.dumps(record) + "\\n" for record in rpte.decide(model, X))
+print(len(rpte.replay(log, model).findings), len(rpte.reason_codes(model, X)))
+""")
+    assert done.stdout == "0 300\n", done.stderr
+
+
 def test_every_public_name_resolves():
     for name in rpte.__all__:
         assert getattr(rpte, name).__name__ == name

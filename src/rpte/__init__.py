@@ -11,8 +11,12 @@ from typing import TYPE_CHECKING, Any
 from rpte.errors import InputError, ModelFileError, RPTEWarning
 
 if TYPE_CHECKING:
+    from rpte.audit.catalogue import Catalogue, read_catalogue
+    from rpte.audit.decisions import decide
     from rpte.audit.edits import Labelled, edit
     from rpte.audit.load import AuditLoad, audit_load
+    from rpte.audit.reasons import ReasonRule, reason_codes, reason_rule
+    from rpte.audit.replay import replay
     from rpte.classifier import RPTEClassifier
     from rpte.limits import Limits
     from rpte.model.compare import compare
@@ -26,22 +30,30 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "AuditLoad": "rpte.audit.load",
+    "Catalogue": "rpte.audit.catalogue",
     "Labelled": "rpte.audit.edits",
     "Limits": "rpte.limits",
     "Model": "rpte.model.model",
     "RPTEClassifier": "rpte.classifier",
+    "ReasonRule": "rpte.audit.reasons",
     "audit_load": "rpte.audit.load",
     "check_signature": "rpte.model.signature",
     "compare": "rpte.model.compare",
+    "decide": "rpte.audit.decisions",
     "edit": "rpte.audit.edits",
     "load": "rpte.model.file",
+    "read_catalogue": "rpte.audit.catalogue",
     "read_table": "rpte.table.files",
+    "reason_codes": "rpte.audit.reasons",
+    "reason_rule": "rpte.audit.reasons",
+    "replay": "rpte.audit.replay",
     "sign": "rpte.model.signature",
     "verify_file": "rpte.model.verify",
 }
 
 __all__ = [
     "AuditLoad",
+    "Catalogue",
     "InputError",
     "Labelled",
     "Limits",
@@ -49,12 +61,18 @@ __all__ = [
     "ModelFileError",
     "RPTEClassifier",
     "RPTEWarning",
+    "ReasonRule",
     "audit_load",
     "check_signature",
     "compare",
+    "decide",
     "edit",
     "load",
+    "read_catalogue",
     "read_table",
+    "reason_codes",
+    "reason_rule",
+    "replay",
     "sign",
     "verify_file",
 ]

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 
 def write_text(text: str, path: Path) -> None:
@@ -14,12 +17,19 @@ def write_text(text: str, path: Path) -> None:
 
 def write_bytes(data: bytes, path: Path) -> None:
     """Write a file to a temporary name, then rename it."""
+    with writing(path) as file:
+        file.write(data)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[BinaryIO]:
+    """Open a file that gets its name only when all of it is written."""
     check_folder(path)
     # Not `tempfile`, whose files nobody but their owner may read.
     temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")
     try:
         with temporary.open("xb") as file:
-            file.write(data)
+            yield file
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)

@@ -13,11 +13,14 @@ import typer
 from rpte import __version__
 from rpte.cli.audit import audit
 from rpte.cli.compare import compare
+from rpte.cli.decide import decide
 from rpte.cli.demo import demo
+from rpte.cli.edit import edit
 from rpte.cli.explain import explain
 from rpte.cli.fit import fit
-from rpte.cli.edit import edit
 from rpte.cli.frontier import frontier
+from rpte.cli.reasons import reasons
+from rpte.cli.replay import replay
 from rpte.cli.schema import schema
 from rpte.cli.score import score
 from rpte.cli.show import show
@@ -56,4 +59,7 @@ app.command()(verify)
 app.command()(compare)
 app.command()(demo)
 app.command()(schema)
+app.command()(reasons)
+app.command()(decide)
+app.command()(replay)
 app.command()(edit)

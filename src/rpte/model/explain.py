@@ -116,7 +116,7 @@ def explain(model: Model, X: Any, reference: str | None = None) -> list[Explanat
     shift = _means(model) if reference == "mean" else {}
     tables = [_component_table(model, inputs, c, shift) for c in range(len(model.components))]
     read = sorted({s for component in model.components for s in component.sources})
-    values = {name: _values(inputs, name) for name in read}
+    values = {name: cell_values(inputs, name) for name in read}
     warned = [row_flags(inputs, name) for name in read]
     start = model.intercept
     for component in model.components:
@@ -176,7 +176,7 @@ def _weighed_text(term: DirectTerm) -> str:
     return f"{term.text}, {weight} per unit" if term.column.centred else f"{weight} {term.text}"
 
 
-def _values(inputs: Inputs, name: str) -> list[float | str | None]:
+def cell_values(inputs: Inputs, name: str) -> list[float | str | None]:
     """Return a variable's cells as people know them: numbers, level names, None for missing."""
     column, variable = inputs[name], inputs.schema[name]
     names = dict(enumerate(variable.levels)) | {MISSING: None, UNSEEN: "a level not seen before"}

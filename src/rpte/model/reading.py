@@ -29,7 +29,7 @@ def read_json(path: str | FilePath) -> Any:
     content = read_bytes(path)
     try:
         # An object of 256 MB cannot be decoded faster by a stream, so the whole text is read.
-        return json.loads(content.decode("utf-8"), object_pairs_hook=_object)
+        return parsed(content.decode("utf-8"))
     except UnicodeDecodeError as error:
         reason = f"byte {error.start} is not UTF-8"
     except RecursionError:
@@ -37,6 +37,11 @@ def read_json(path: str | FilePath) -> Any:
     except ValueError as error:  # JSONDecodeError, or a whole number of thousands of digits
         reason = str(error)
     raise ModelFileError(f"{path} is not a JSON document: {reason}")
+
+
+def parsed(text: str) -> Any:
+    """Return the JSON values of a text; `check_plain` then refuses what cannot be kept."""
+    return json.loads(text, object_pairs_hook=_object)
 
 
 def read_bytes(path: str | FilePath) -> bytes:

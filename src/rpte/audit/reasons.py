@@ -1,0 +1,304 @@
+"""Principal reasons for a score, as US Regulation B (12 CFR 1002.9(b)(2)) understands them.
+
+The unit that adds up is the component: what it adds against a reference is its *gap*. A reason
+names one variable. A component of one variable gives its whole gap to it; a component of several
+shares its gap among them in proportion to what each could have improved alone, all others as they
+are. The gaps are exact; the shares within a component are a stated convention.
+
+What weighs less than a twentieth of the first reason is no principal one and is not told.
+Ties: the component that stands first in the file, then the name of the variable. A variable that
+the case does not have is a reason like any other, said with its sentence for missing values.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.audit.catalogue import Catalogue
+from rpte.audit.grid import changed, grid
+from rpte.errors import InputError
+from rpte.model.model import Label, Model
+from rpte.model.parts import Component, DirectTerm
+from rpte.table.inputs import MISSING, Inputs
+
+Floats = NDArray[np.float64]
+Reference = Literal["mean", "best", "threshold"]
+REFERENCES = ("mean", "best", "threshold")
+MOST, LEAST = 4, 0.05
+NEAREST = 100  # passing cases next to the threshold whose mean is the reference
+LARGEST_GRID = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One principal reason.
+
+    Parameters
+    ----------
+    source : str
+        The variable that the reason names.
+    component : str
+    code, sentence : str
+        From the catalogue.
+    weight : float
+        The variable's share of the gap, in log odds against the case.
+    gap : float
+        What the whole component adds against the case, compared with the reference.
+    """
+
+    source: str
+    component: str
+    code: str
+    sentence: str
+    weight: float
+    gap: float
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonRule:
+    """How reasons are found: what is adverse, compared with what, and how many are told.
+
+    Parameters
+    ----------
+    adverse : label
+        The class whose log odds count against the case.
+    reference : {"mean", "best", "threshold"}
+    values : mapping from component to float
+        What each component adds to the score of the reference.
+    most : int
+        At most so many reasons.
+    threshold : float, optional
+        A probability of the adverse class; only cases from it on get reasons.
+    least : float
+        What weighs less than this share of the first reason is not a principal one.
+    """
+
+    adverse: Label
+    reference: Reference
+    values: Mapping[str, float]
+    most: int = MOST
+    threshold: float | None = None
+    least: float = LEAST
+
+    def sign(self, model: Model) -> float:
+        """Return 1.0 if the score counts against the case, -1.0 if for it."""
+        return 1.0 if self.adverse == model.classes[model.positive] else -1.0
+
+    def is_adverse(self, model: Model, probability: float) -> bool:
+        """Tell whether a case with this probability of the positive class gets reasons."""
+        against = probability if self.sign(model) > 0 else 1.0 - probability
+        return self.threshold is None or against >= self.threshold
+
+
+def reason_rule(
+    model: Model,
+    reference: Reference = "mean",
+    *,
+    adverse: Label | None = None,
+    most: int = MOST,
+    threshold: float | None = None,
+    cases: Any = None,
+    least: float = LEAST,
+) -> ReasonRule:
+    """Return how reasons are to be found.
+
+    Parameters
+    ----------
+    model : Model
+    reference : {"mean", "best", "threshold"}
+        "mean": the training mean of each component, as stored in the file. "best": the least
+        that a component can add against anybody (over `rpte.audit.grid`). "threshold": the
+        mean over the cases that pass next to the threshold.
+    adverse : label, optional
+        The class that counts against the case; the positive class if None.
+    most : int
+        At most so many reasons; the commentary on Regulation B holds more than four unhelpful.
+    threshold : float, optional
+        Probability of the adverse class from which on the decision is adverse.
+    cases : table, optional
+        Needed for "threshold": the 100 passing cases that lie nearest to it (all that lie as near
+        as the last of them) make the reference.
+    least : float
+        What weighs less than this share of the first reason is left out; 0 tells everything.
+    """
+    label = _label(model, adverse)
+    if reference not in REFERENCES:
+        raise InputError(f"reference={reference!r}; it must be one of {list(REFERENCES)}")
+    if most < 1:
+        raise InputError(f"most={most!r}; at least one reason has to be told")
+    if threshold is not None and not 0.0 < threshold < 1.0:
+        raise InputError(f"threshold={threshold!r}; it is a probability between 0 and 1")
+    if not 0.0 <= least <= 1.0:
+        raise InputError(f"least={least!r}; it is a share of the first reason, from 0 to 1")
+    rule = ReasonRule(label, reference, {}, most, threshold, least)
+    values = {
+        "mean": lambda: _means(model),
+        "best": lambda: {c.name: _best(model, c, rule.sign(model)) for c in model.components},
+        "threshold": lambda: _next_to_threshold(model, rule, cases),
+    }[reference]()
+    return replace(rule, values=values)
+
+
+def _label(model: Model, adverse: Label | None) -> Label:
+    if adverse is None:
+        return model.classes[model.positive]
+    for label in model.classes:
+        if adverse == label or str(adverse) == str(label):
+            return label
+    raise InputError(f"adverse={adverse!r}; the model's classes are {list(model.classes)}")
+
+
+def reason_codes(
+    model: Model, X: Any, rule: ReasonRule | None = None, catalogue: Catalogue | None = None
+) -> list[tuple[Reason, ...]]:
+    """Return the principal reasons of each row, the weightiest first.
+
+    Parameters
+    ----------
+    model : Model
+    X : table of shape (n_rows, n_columns)
+    rule : ReasonRule, optional
+        From `reason_rule`; if None, against the training mean, the positive class adverse.
+    catalogue : Catalogue, optional
+        Codes and sentences by variable; if None, the names of variables.
+
+    Examples
+    --------
+    >>> import rpte
+    >>> X = {"debt": [1.0, 2.0, 3.0, 4.0] * 10, "age": [30.0, 50.0] * 20}
+    >>> clf = rpte.RPTEClassifier(l1="4/n").fit(X, ["paid", "paid", "lost", "lost"] * 10)
+    >>> rule = rpte.reason_rule(clf.model_, adverse="lost")
+    >>> [reason.source for reason in rpte.reason_codes(clf.model_, X, rule)[3]]
+    ['debt']
+    """
+    rule = rule or reason_rule(model)
+    catalogue = catalogue or Catalogue()
+    inputs = model.read(X)
+    probability = model.predict_proba(inputs)[:, model.positive]
+    shares = [_shares(model, component, inputs, rule) for component in model.components]
+    missing = {
+        source: inputs.is_missing(source)
+        for component in model.components
+        for source in component.sources
+    }
+    found = []
+    for row in range(inputs.n_rows):
+        adverse = rule.is_adverse(model, float(probability[row]))
+        weighed = [share.reason(row) for share in shares] if adverse else []
+        ranked = sorted((r for reasons in weighed for r in reasons), key=lambda r: -r.weight)
+        told = [r for r in ranked[: rule.most] if r.weight >= rule.least * ranked[0].weight]
+        gone = {source for source, rows in missing.items() if rows[row]}
+        found.append(tuple(catalogue.said(reason, gone) for reason in told))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Shares:
+    """The gap of a component on each row, and what each of its variables could improve alone."""
+
+    component: Component
+    gap: Floats
+    gains: Mapping[str, Floats] = field(default_factory=dict)
+
+    def reason(self, row: int) -> list[Reason]:
+        """Return the reasons that the component gives for a row, by weight, then by name."""
+        gap = float(self.gap[row])
+        if not gap > 0.0:
+            return []
+        gains = {source: float(gain[row]) for source, gain in self.gains.items()}
+        total = math.fsum(gains.values())
+        if not total > 0.0:  # no variable could improve it alone: all of them together
+            gains, total = dict.fromkeys(gains, 1.0), float(len(gains))
+        told = [
+            Reason(source, self.component.name, "", "", gap * (gain / total), gap)
+            for source, gain in gains.items()
+            if gain > 0.0
+        ]
+        return sorted(told, key=lambda reason: -reason.weight)
+
+
+def _shares(model: Model, component: Component, inputs: Inputs, rule: ReasonRule) -> _Shares:
+    sign, subtotal = rule.sign(model), component.subtotal(inputs)
+    gap = sign * (subtotal - rule.values[component.name])
+    if len(component.sources) == 1:
+        return _Shares(component, gap, {component.sources[0]: np.ones(inputs.n_rows)})
+    gains = {
+        source: _gain(model, component, inputs, source, sign * subtotal, sign)
+        for source in component.sources
+    }
+    return _Shares(component, gap, gains)
+
+
+def _gain(
+    model: Model, component: Component, inputs: Inputs, source: str, now: Floats, sign: float
+) -> Floats:
+    """Return how much a component could improve by one variable alone, per row."""
+    best = now
+    for value in grid(model, component, source):
+        other = changed(inputs, source, np.full(inputs.n_rows, value))
+        best = np.minimum(best, sign * component.subtotal(other))
+    return now - best
+
+
+def _means(model: Model) -> dict[str, float]:
+    stored = model.training["mean_contributions"]
+    return {c.name: math.fsum(stored[part.name] for part in c.parts) for c in model.components}
+
+
+def _best(model: Model, component: Component, sign: float) -> float:
+    """Return what a component adds at best: over its grid, or part by part if that is too large."""
+    grids = {source: grid(model, component, source) for source in component.sources}
+    if np.prod([float(len(values)) for values in grids.values()]) <= LARGEST_GRID:
+        return sign * float((sign * component.subtotal(_cases(model, grids))).min())
+    total = 0.0
+    for part in component.parts:
+        if isinstance(part, DirectTerm):
+            own = {source: grids[source] for source in part.sources}
+            values = part.contribution(_cases(model, own))
+        else:
+            values = np.array([leaf.coefficient for leaf in part.leaves])
+        total += sign * float((sign * values).min())
+    return total
+
+
+def _cases(model: Model, grids: Mapping[str, Any]) -> Inputs:
+    """Return every combination of the values of some variables; the others are missing."""
+    rows = np.array(list(product(*grids.values())), np.float64)
+    columns, specials = [], {}
+    for position, variable in enumerate(model.schema.variables):
+        number = variable.kind == "number"
+        empty = np.full(len(rows), np.nan if number else MISSING)
+        columns.append(empty if number else empty.astype(np.int32))
+        if number and variable.levels:
+            specials[position] = np.full(len(rows), MISSING, np.int32)
+    inputs = Inputs(model.schema, tuple(columns), specials)
+    for place, source in enumerate(grids):
+        inputs = changed(inputs, source, rows[:, place])
+    return inputs
+
+
+def _next_to_threshold(model: Model, rule: ReasonRule, cases: Any) -> dict[str, float]:
+    if rule.threshold is None or cases is None:
+        raise InputError(
+            "reference='threshold' compares with the cases that pass next to the threshold; give "
+            "the threshold and a table of cases"
+        )
+    inputs = model.read(cases)
+    against = model.predict_proba(inputs)[:, model.positive]
+    against = against if rule.sign(model) > 0 else 1.0 - against
+    passing = np.flatnonzero(against < rule.threshold)
+    if not len(passing):
+        raise InputError(
+            f"no case of the table passes the threshold {rule.threshold}; raise it, or use the "
+            "reference 'mean'"
+        )
+    nearest = np.sort(against[passing])[::-1][:NEAREST][-1]
+    near = inputs.take(passing[against[passing] >= nearest])
+    return {c.name: float(np.mean(c.subtotal(near))) for c in model.components}
