@@ -1,0 +1,322 @@
+"""The checker agrees with the library to the last bit, and finds what was tampered with."""
+
+import contextlib
+import csv
+import importlib.resources
+import io
+import json
+import math
+import random
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rpte
+from file_fuzz import damaged_document
+from fit_tables import cases
+from model_files import NAMES, sealed, stored, trees, write
+from rpte.check import rpte_check
+from rpte.errors import InputError, ModelFileError
+from rpte.model.file import from_dict, to_dict
+from rpte.table.files import read_table
+from rpte.vocabulary.logarithm import logarithm
+from test_real_tables import DATA, needs_data
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+FILES = sorted(p for p in GOLDEN.glob("*/*.json") if not p.name.endswith(".rows.json"))
+SOURCE = Path(rpte_check.__file__)
+ODD = (
+    *("", " ", "NA", "nan", "None", "null", "inf", "-inf", "1e400", "1e301", "1e300", "-0", "-0.0"),
+    *(
+        " 3.5",
+        "4 ",
+        "+4",
+        ".5",
+        "5.",
+        "1e3",
+        "1E-3",
+        "007",
+        "00",
+        "0",
+        "00.5",
+        "1_0",
+        "0x1",
+        "1,5",
+        "0e5",
+        "0 5",
+    ),
+    *("-9", "-9.0", " -9", "-8", "True", "False", "true", "north", " north ", "east", "never", "é"),
+    *("(other)", "a", "1", "1.0", "2", "12345678901234567890", "0.1", "3e-5", "u", "v", "x;y", "٣"),
+)
+
+
+def run(*arguments):
+    return subprocess.run(
+        [sys.executable, "-I", "-S", str(SOURCE), *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def library_scores(document, path):
+    """Return the library's scores of a CSV file, None if it refuses the file."""
+    model = from_dict(document)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            frame = read_table(path, schema=model.schema)
+            known = [n for n in frame if not model.schema.named or n in model.schema.names]
+            return [value.hex() for value in model.score(frame[known]).tolist()]
+        except InputError:
+            return None
+
+
+def checker_scores(document, path):
+    try:
+        rows = rpte_check.read_rows(document, str(path))
+    except rpte_check.Problem:
+        return None
+    return [float(rpte_check.score(document, row)).hex() for row in rows]
+
+
+def plain(X):
+    """Return a table of the tests as texts, None for missing."""
+    if isinstance(X, np.ndarray):
+        X = pd.DataFrame(X, columns=[f"c{i}" for i in range(X.shape[1])])
+    return X.astype(object).where(X.notna(), None)
+
+
+def test_it_runs_alone(tmp_path):
+    done = run(FILES[0])
+    assert done.returncode == 0, done.stderr
+    assert all(line.startswith("holds") for line in done.stdout.splitlines())
+    assert run().returncode == 2
+    assert run(FILES[0], "--expect", "x.csv").returncode == 2
+    done = run(tmp_path / "absent.json")
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_it_imports_nothing_but_the_standard_library():
+    lines = SOURCE.read_text(encoding="utf-8").splitlines()
+    imports = {
+        line.split()[1].split(".")[0] for line in lines if line.startswith(("import", "from"))
+    }
+    assert imports <= set(sys.stdlib_module_names)
+
+
+def test_the_package_brings_it():
+    found = importlib.resources.files("rpte.check") / "rpte_check.py"
+    assert found.read_text(encoding="utf-8").startswith("#!/usr/bin/env python3")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
+def test_golden_files(path, tmp_path):
+    document = json.loads(path.read_text())
+    assert [c for c in rpte_check.file_checks(document) if c[1]] == []
+    expected = json.loads(path.with_suffix(".rows.json").read_text())
+    rows = expected["rows"]
+    frame = pd.DataFrame(rows if isinstance(rows, dict) else np.array(rows, object))
+    table, scores = tmp_path / "table.csv", tmp_path / "scores.csv"
+    frame.to_csv(table, index=False)
+    given = [float.fromhex(v) for v in expected["score"]]
+    pd.DataFrame({"score": given}).to_csv(scores)
+    done = run(path, table, "--expect", scores, "--scores", tmp_path / "out.csv")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "equal to the last bit" in done.stdout
+    lines = (tmp_path / "out.csv").read_text().splitlines()[1:]
+    assert [float(line.split(",")[1]).hex() for line in lines] == expected["score"]
+    given[0] = math.nextafter(given[0], math.inf)
+    pd.DataFrame({"score": given}).to_csv(scores)
+    done = run(path, table, "--expect", scores)
+    assert done.returncode == 1
+    assert "FAILS  expected scores: row 1: " in done.stdout
+
+
+def dirty_text(frame, rng, share):
+    """Return a CSV file of a table with odd cells, in an odd shape."""
+    out = io.StringIO()
+    delimiter = rng.choice(",;\t|")
+    quoting = rng.choice((csv.QUOTE_MINIMAL, csv.QUOTE_ALL))
+    writer = csv.writer(
+        out, delimiter=delimiter, quoting=quoting, lineterminator=rng.choice(("\n", "\r\n"))
+    )
+    writer.writerow([f" {name}" if rng.random() < 0.1 else name for name in frame.columns])
+    for row in frame.itertuples(index=False):
+        cells = ["" if cell is None else str(cell) for cell in row]
+        writer.writerow([rng.choice(ODD) if rng.random() < share else cell for cell in cells])
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_dirty_tables(name, tmp_path):
+    """Whatever stands in the cells, both give the same scores, or both refuse."""
+    made, rng, outcomes = stored(name), random.Random(name), []
+    frame = plain(made.X)
+    for share in [0.0, 0.002, 0.01, 0.05] * 6 + [0.0]:
+        rows = frame.sample(rng.randrange(5, 40), random_state=rng.randrange(10**6))
+        path = tmp_path / "dirty.csv"
+        path.write_bytes(
+            dirty_text(rows, rng, share).encode(rng.choice(("utf-8", "utf-8-sig", "utf-16")))
+        )
+        here, there = library_scores(made.document, path), checker_scores(made.document, path)
+        assert here == there, path.read_bytes()
+        outcomes.append(here is not None)
+    assert any(outcomes)
+
+
+@pytest.mark.parametrize("cell", ODD)
+def test_one_odd_cell(cell, tmp_path):
+    """Every odd cell in every column of a model with special codes and of one by position."""
+    for name in ("special", "array", "chosen"):
+        made = stored(name)
+        frame = plain(made.X).head(3)
+        for column in frame.columns:
+            odd = frame.copy()
+            odd.loc[odd.index[1], column] = cell
+            odd.to_csv(tmp_path / "t.csv", index=False)
+            here = library_scores(made.document, tmp_path / "t.csv")
+            assert here == checker_scores(made.document, tmp_path / "t.csv"), (name, column, cell)
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+@pytest.mark.parametrize("odd", ["", "1.5", "n/a", "12", "x", " 7,25 "])
+def test_decimal_commas(delimiter, odd, tmp_path):
+    made, path = stored("mixed"), tmp_path / "commas.csv"
+    frame = plain(made.X).head(8)
+    frame["income"] = [None if v is None else str(v).replace(".", ",") for v in frame["income"]]
+    frame.loc[frame.index[0], "income"] = odd
+    frame.to_csv(path, index=False, sep=delimiter)
+    assert library_scores(made.document, path) == checker_scores(made.document, path)
+
+
+@settings(max_examples=12, deadline=None)
+@given(case=cases(clear=True), miner=st.sampled_from(("shapes", "hug", "original")))
+def test_models_of_random_tables(case, miner, tmp_path_factory):
+    clf = rpte.RPTEClassifier(l1="4/n", vocabulary=miner, budget=30, min_samples_leaf=2)
+    document = json.loads(json.dumps(to_dict(case.fit(clf).model_)))
+    assert [c for c in rpte_check.file_checks(document) if c[1]] == []
+    path = tmp_path_factory.mktemp("random") / "table.csv"
+    plain(case.X).to_csv(path, index=False)
+    scores = library_scores(document, path)
+    assert scores is not None
+    assert scores == checker_scores(document, path)
+
+
+@given(st.floats(min_value=5e-324, max_value=1e300))
+def test_the_logarithm_is_the_librarys(x):
+    found = rpte_check.logarithm(x)
+    assert found.hex() == float(logarithm(np.array([x]))[0]).hex()
+    assert math.isclose(found, math.log(x), rel_tol=1e-15, abs_tol=1e-16)
+
+
+@needs_data
+@pytest.mark.parametrize(
+    "name", ["hepatitis_uci", "credit_scoring_spain", "loan_eligibility", "stroke"]
+)
+def test_real_tables(name, tmp_path):
+    path = next((DATA / "panel").glob(f"{name}.csv*"))
+    table = pd.read_csv(path, nrows=400)
+    target = next(c for c in table.columns[::-1] if table[c].dropna().nunique() == 2)
+    kept = table[table[target].notna()]
+    kept.drop(columns=target).to_csv(tmp_path / "rows.csv", index=False)
+    X = read_table(tmp_path / "rows.csv")
+    clf = rpte.RPTEClassifier(l1="4/n", budget=40)
+    document = to_dict(clf.fit(X, kept[target].to_numpy()).model_)
+    assert [c for c in rpte_check.file_checks(document) if c[1]] == []
+    scores = library_scores(document, tmp_path / "rows.csv")
+    assert scores is not None
+    assert scores == checker_scores(document, tmp_path / "rows.csv")
+
+
+def failing(document, tmp_path):
+    done = run(write(document, tmp_path))
+    assert done.returncode == 1, done.stdout
+    return [
+        line.split(":")[0].removeprefix("FAILS  ")
+        for line in done.stdout.splitlines()
+        if "FAILS" in line
+    ]
+
+
+class TestTampering:
+    def test_a_changed_coefficient(self, tmp_path):
+        document = stored("mixed").copy()
+        trees(document)[0]["leaves"][1]["coefficient"] += 0.5
+        assert failing(document, tmp_path) == ["content hash", "sums"]
+        assert failing(sealed(document), tmp_path) == ["sums"]
+
+    def test_a_changed_support(self, tmp_path):
+        document = stored("mixed").copy()
+        trees(document)[0]["leaves"][1]["support"] += 1
+        assert failing(sealed(document), tmp_path) == ["sums"]
+
+    def test_a_stolen_source(self, tmp_path):
+        document = stored("limited").copy()
+        term = document["components"][0]["direct"][0]
+        term["column"] = {"kind": "value", "source": document["components"][1]["sources"][0]}
+        assert "ownership 'component'" in failing(sealed(document), tmp_path)
+
+    def test_a_false_direction(self, tmp_path):
+        document = stored("monotone").copy()
+        document["settings"]["limits"]["monotone"]["a"] = "decreasing"
+        found = failing(sealed(document), tmp_path)
+        assert found == ["monotone"]
+
+    def test_a_raised_bound(self, tmp_path):
+        document = stored("chosen").copy()
+        document["bound"] += 1
+        assert failing(sealed(document), tmp_path) == ["audit load"]
+
+    def test_a_finer_certificate(self, tmp_path):
+        document = stored("chosen").copy()
+        document["training"]["objective"]["tolerance"] /= 10
+        assert failing(sealed(document), tmp_path) == ["objective"]
+
+    def test_an_excluded_variable(self, tmp_path):
+        document = stored("chosen").copy()
+        document["settings"]["limits"]["exclude"] = [document["components"][0]["sources"][0]]
+        assert failing(sealed(document), tmp_path) == ["limits"]
+
+    def test_a_level_that_is_none(self, tmp_path):
+        document = stored("shaped").copy()
+        text = json.dumps(document).replace('"levels": ["east", "north"]}', '"levels": ["mars"]}')
+        assert "variables and levels" in failing(sealed(json.loads(text)), tmp_path)
+
+    def test_it_finds_what_verify_finds(self, tmp_path, capsys):
+        """A forged file that the library takes but finds fault with is no better here."""
+        rng, found = random.Random(0), 0
+        for name in NAMES * 25:
+            path = write(damaged_document(stored(name).document, rng), tmp_path)
+            code = rpte_check.main([str(path)])
+            assert code in (0, 1)
+            with contextlib.suppress(ModelFileError):
+                wrong = {c.name for c in rpte.verify_file(path) if not c.holds}
+                assert code == 1 or wrong <= {"monotone certificate"}, wrong
+                found += bool(wrong)
+        assert found >= 1
+        capsys.readouterr()
+
+    @pytest.mark.parametrize("seed", range(20))
+    def test_damage_is_one_line(self, seed, tmp_path):
+        """A field lost or of the wrong type ends in one line, never in a traceback."""
+        rng, document = random.Random(seed), stored("shaped").copy()
+        node = document
+        while True:
+            key = rng.choice(list(node) if isinstance(node, dict) else range(len(node)))
+            if not isinstance(node[key], dict | list) or not node[key] or rng.random() < 0.1:
+                break
+            node = node[key]
+        node[key] = rng.choice([None, "x", [], {}, -1, 1e308])
+        done = run(write(sealed(document), tmp_path))
+        assert done.returncode in (0, 1)
+        assert "Traceback" not in done.stderr
