@@ -21,6 +21,7 @@ from rpte.cli.fit import fit
 from rpte.cli.frontier import frontier
 from rpte.cli.reasons import reasons
 from rpte.cli.replay import replay
+from rpte.cli.report import report
 from rpte.cli.schema import schema
 from rpte.cli.score import score
 from rpte.cli.show import show
@@ -58,6 +59,7 @@ app.command()(frontier)
 app.command()(verify)
 app.command()(compare)
 app.command()(demo)
+app.command()(report)
 app.command()(schema)
 app.command()(reasons)
 app.command()(decide)

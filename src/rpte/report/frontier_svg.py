@@ -6,14 +6,18 @@ from collections.abc import Sequence
 from html import escape
 
 from rpte.report.frontier import Frontier, FrontierPoint, condition_ticks, decimals, ticks
-from rpte.report.svg import INK, LINE, svg_document
+from rpte.report.svg import ACCENT, INK, LINE, svg_document
 
-ACCENT = "#1f5fa8"
 LEFT, TOP, PLOT_WIDTH, PLOT_HEIGHT, RIGHT, BOTTOM = 76, 64, 560, 300, 84, 60
 
 
 def draw_frontier(frontier: Frontier) -> str:
-    """Return the frontier as an SVG document.
+    """Return the frontier as an SVG document."""
+    return svg_document(*frontier_drawing(frontier))
+
+
+def frontier_drawing(frontier: Frontier) -> tuple[int, int, str, str]:
+    """Return the picture of the frontier: width, height, label, body.
 
     Points with bars of one standard error either way; the line is the best within each number of
     conditions; an arrow stands for a point above the scale.
@@ -42,7 +46,7 @@ def draw_frontier(frontier: Frontier) -> str:
         body.append(_bar(x, ends) + _sign(point, x, y, above))
     width, height = LEFT + PLOT_WIDTH + RIGHT, TOP + PLOT_HEIGHT + BOTTOM
     label = f"Validated deviance against conditions for {len(frontier.points)} models"
-    return svg_document(width, height, label, "".join(body))
+    return width, height, label, "".join(body)
 
 
 def _text(x: float, y: float, text: str, look: str = "", anchor: str = "middle") -> str:

@@ -1,0 +1,111 @@
+"""The whole model as plain values: each component a card with its trees, terms and shapes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rpte.model.model import Model, odds_ratio
+from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms, path_text
+from rpte.report.curves import shapes
+from rpte.report.surfaces import surfaces
+from rpte.structure.tree import Branch, Condition
+from rpte.table.inputs import Inputs
+
+
+def cards(model: Model, inputs: Inputs | None) -> list[dict[str, Any]]:
+    """Return every component, in the order in which they are summed.
+
+    Parameters
+    ----------
+    model : Model
+    inputs : Inputs, optional
+        Rows over which curves and ranges are shown.
+    """
+    return [_card(model, component, inputs) for component in model.components]
+
+
+def _card(model: Model, component: Component, inputs: Inputs | None) -> dict[str, Any]:
+    rules = [rule for rule in model.rules() if rule.component == component.name]
+    card: dict[str, Any] = {
+        "name": component.name,
+        "sources": list(component.sources),
+        "mu": len(rules),
+        "miu": sum(rule.inspection_units for rule in rules),
+        "range": None,
+        "trees": [tree_card(model, tree) for tree in component.trees],
+        "direct": [_term(term) for term in component.direct],
+        "shapes": shapes(model, component, inputs),
+        "surfaces": surfaces(model, component, inputs),
+    }
+    if inputs is not None and inputs.n_rows:
+        total = component.subtotal(inputs)
+        card["range"] = [float(total.min()), float(np.median(total)), float(total.max())]
+    return card
+
+
+def tree_card(model: Model, tree: TreeTerms) -> dict[str, Any]:
+    """Return a tree as nested nodes, and its leaves as rows."""
+    leaves = [
+        {**_leaf(tree, number, leaf), "conditions": path_text(path, model.schema)}
+        for number, path, leaf in tree.rules()
+    ]
+    total = sum(leaf.support for leaf in tree.leaves)
+    return {
+        "name": tree.name,
+        "sources": list(tree.sources),
+        "support": total,
+        "leaves": leaves,
+        "root": _node(model, tree, tree.tree.root),
+    }
+
+
+def _leaf(tree: TreeTerms, number: int, leaf: Leaf) -> dict[str, Any]:
+    return {
+        "name": tree.leaf_name(number),
+        "support": leaf.support,
+        "events": leaf.events,
+        "rate": rate(leaf.events, leaf.support),
+        "coefficient": leaf.coefficient,
+        "odds_ratio": finite(odds_ratio(leaf.coefficient)),
+    }
+
+
+def _node(model: Model, tree: TreeTerms, node: Branch | int) -> dict[str, Any]:
+    """Return the two ways out of a node; a way ends in a leaf's number or in another node."""
+    if not isinstance(node, Branch):
+        return {"leaf": node, "support": tree.leaves[node].support}
+    ways = []
+    for holds, child in ((True, node.yes), (False, node.no)):
+        below = _node(model, tree, child)
+        ways.append({"condition": Condition(node.split, holds).text(model.schema), **below})
+    return {"ways": ways, "support": sum(way["support"] for way in ways)}
+
+
+def _term(term: DirectTerm) -> dict[str, Any]:
+    return {
+        "name": term.name,
+        "text": term.text,
+        "kind": term.column.kind,
+        "binary": term.column.binary,
+        "sources": list(term.sources),
+        "support": term.support,
+        "events": term.events,
+        "rate": rate(term.events, term.support),
+        "coefficient": term.coefficient,
+        "odds_ratio": finite(odds_ratio(term.coefficient)),
+        "unit": term.scale,
+        "per_unit": finite(odds_ratio(term.coefficient * term.scale)),
+        "centre": term.centre,
+    }
+
+
+def rate(events: float, support: float) -> float | None:
+    """Return the observed event rate, None where nothing was observed."""
+    return events / support if support else None
+
+
+def finite(value: float) -> float | None:
+    """Return a number that JSON can hold, None for what it cannot."""
+    return float(value) if np.isfinite(value) else None

@@ -1,0 +1,218 @@
+"""Everything that a report says, as one plain dict: what the template gets, and what JSON holds."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from rpte import __version__
+from rpte.model.file import to_dict
+from rpte.model.model import Model, probability
+from rpte.report.about import NOTHING, About, about_contents
+from rpte.report.cards import cards
+from rpte.report.cases import cases
+from rpte.report.crosswalk import crosswalk
+from rpte.report.evidence import Evidence
+from rpte.report.history import history, ledger
+from rpte.report.peers import audit_contents
+from rpte.report.performance import by_group, performance
+from rpte.report.stability import stability
+
+FORMAT, VERSION = "rpte-report", 1
+SECTIONS = {
+    "summary": "At a glance",
+    "purpose": "Purpose and limits",
+    "data": "Data",
+    "model": "The model",
+    "guarantees": "Guarantees",
+    "audit": "Audit load",
+    "performance": "Performance",
+    "subgroups": "Performance by group",
+    "stability": "Stability",
+    "cases": "Cases taken apart",
+    "history": "Training history",
+    "ledger": "Changes after training",
+    "provenance": "Versions and hashes",
+    "crosswalk": "Crosswalk to rules and guidelines",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What a report is asked to hold beside the model.
+
+    Parameters
+    ----------
+    about : About
+    peers : list of records from `read_peers`
+    threshold : float
+        The probability from which on a case counts as flagged.
+    resamples : int
+        Bootstrap resamples for intervals.
+    refits : int
+        Refits for the stability of structure; 0 for none.
+    show_cases : bool
+        Cases show single rows of the table.
+    files : mapping from role to (name, sha256)
+        The files that went in.
+    tick : callable
+        Called with the number of each refit that is done.
+    """
+
+    about: About = NOTHING
+    peers: list[dict[str, Any]] = field(default_factory=list)
+    threshold: float = 0.5
+    resamples: int = 200
+    refits: int = 0
+    show_cases: bool = True
+    files: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    tick: Callable[[int], None] = lambda _: None
+
+
+def report_contents(
+    model: Model,
+    evidence: Evidence | None = None,
+    wishes: Wishes | None = None,
+    document: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Return all contents of a report as plain JSON values.
+
+    Parameters
+    ----------
+    model : Model
+    evidence : Evidence, optional
+        Rows to report on; without them the sections that need rows are None.
+    wishes : Wishes, optional
+    document : the document of the model file, optional
+        For what a file may hold beside the model, such as its ledger.
+    """
+    wishes = wishes or Wishes()
+    inputs = None if evidence is None else evidence.inputs
+    record = document if document is not None else to_dict(model)
+    found: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "title": wishes.about.texts.get("model.name") or _file_name(wishes),
+        "threshold": wishes.threshold,
+        "about": about_contents(wishes.about),
+        "identity": _identity(model),
+        "data": _data(model, evidence),
+        "components": cards(model, inputs),
+        "guarantees": _guarantees(model, evidence),
+        "audit": audit_contents(model, inputs, wishes.peers),
+        "history": history(model),
+        "ledger": ledger(record),
+        "provenance": _provenance(model, evidence, record, wishes),
+        **_measured(model, evidence, wishes),
+    }
+    present = {name: bool(found.get(name)) for name in ("performance", "subgroups", "stability")}
+    present |= {"cases": bool(found["cases"]), "ledger": True}
+    found["crosswalk"] = crosswalk(wishes.about.texts, present)
+    # Through text and back: what the page shows is what `--json` writes, and no NaN is in either.
+    plain: dict[str, Any] = json.loads(json.dumps(found, allow_nan=False))
+    return plain
+
+
+def _measured(model: Model, evidence: Evidence | None, wishes: Wishes) -> dict[str, Any]:
+    """Return the sections that need rows, None where they cannot be had."""
+    if evidence is None:
+        return dict.fromkeys(("performance", "subgroups", "stability", "cases"))
+    at = wishes.threshold, wishes.resamples
+    return {
+        "performance": performance(model, evidence, *at),
+        "subgroups": by_group(model, evidence, *at) or None,
+        "stability": stability(model, evidence, wishes.refits, wishes.tick)
+        if wishes.refits
+        else None,
+        "cases": cases(model, evidence) if wishes.show_cases else None,
+    }
+
+
+def _file_name(wishes: Wishes) -> str:
+    return wishes.files["model"][0] if "model" in wishes.files else "Model without a name"
+
+
+def _identity(model: Model) -> dict[str, Any]:
+    training = model.training
+    return {
+        "positive": str(model.classes[model.positive]),
+        "other": str(model.classes[1 - model.positive]),
+        "ownership": model.ownership,
+        "intercept": model.intercept,
+        "intercept_probability": float(probability(np.array([model.intercept]))[0]),
+        "variables": len(model.schema),
+        "read": sorted({s for component in model.components for s in component.sources}),
+        "largest_component": max((len(c.sources) for c in model.components), default=0),
+        "trees": sum(len(c.trees) for c in model.components),
+        "rows": training["rows"],
+        "events": training["events"],
+        "class_factors": list(training["class_factors"]),
+        "limits": dict(model.settings["limits"]),
+        "library_version": model.library_version,
+    }
+
+
+def _data(model: Model, evidence: Evidence | None) -> dict[str, Any]:
+    trained = {column["name"]: column for column in model.data.get("profile") or []}
+    here = {} if evidence is None else {column["name"]: column for column in evidence.profile}
+    homes = {s: c.name for c in model.components for s in c.sources}
+    variables = [
+        {
+            "name": v.name,
+            "kind": v.kind,
+            "component": homes.get(v.name),
+            "special": list(v.levels) if v.kind == "number" else [],
+            "training": trained.get(v.name),
+            "here": here.get(v.name),
+        }
+        for v in model.schema.variables
+    ]
+    return {"variables": variables, "table": None if evidence is None else _table(evidence)}
+
+
+def _table(evidence: Evidence) -> dict[str, Any]:
+    events = None if evidence.y is None else float((evidence.weight * evidence.y).sum())
+    return {
+        "name": evidence.name,
+        "rows": len(evidence.weight),
+        "weight": evidence.total,
+        "weighted": bool((evidence.weight != 1.0).any()),
+        "unlabelled": evidence.unlabelled,
+        "events": events,
+        "training": evidence.training,
+        "labelled": evidence.y is not None,
+    }
+
+
+def _guarantees(model: Model, evidence: Evidence | None) -> list[dict[str, Any]]:
+    """Return every check that can be made: the training table allows more than another one."""
+    if evidence is None:
+        checks = model.verify()
+    elif evidence.training:
+        checks = model.verify(evidence.inputs, evidence.labels, evidence.weight)
+    else:
+        checks = model.verify(evidence.inputs)
+    return [{"name": c.name, "holds": c.holds, "evidence": c.evidence} for c in checks]
+
+
+def _provenance(
+    model: Model, evidence: Evidence | None, document: Mapping[str, Any], wishes: Wishes
+) -> dict[str, Any]:
+    return {
+        "content_hash": document["hash"],
+        "training_table": model.data.get("sha256"),
+        "table": None if evidence is None else evidence.sha256,
+        "files": {role: list(named) for role, named in wishes.files.items()},
+        "fitted_with": model.library_version,
+        "reported_with": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "system": f"{platform.system()} {platform.machine()}",
+    }

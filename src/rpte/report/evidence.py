@@ -1,0 +1,167 @@
+"""The table that a report is made on: typed rows, outcomes, weights and groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.errors import InputError
+from rpte.model.model import Model
+from rpte.model.verify_table import labelled
+from rpte.table.fingerprint import Profile, fingerprint, table_hash
+from rpte.table.inputs import Inputs, is_absent
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Rows to report on.
+
+    Parameters
+    ----------
+    name : str
+        What the table is called.
+    inputs : Inputs
+    labels : array of shape (n,), optional
+        Outcomes as the model's classes; None where the table has none.
+    y : (n,), optional
+        1.0 for the positive class.
+    weight : (n,)
+    places : (n,)
+        The number of each row in the user's table, counted from 0.
+    unlabelled : int
+        Rows that were left out because they have no outcome.
+    sha256 : str, optional
+        The fingerprint of rows, outcomes and weights; as `Model.data` has it for training.
+    profile : list of column records
+    training : bool
+        Whether these are the training rows, by their fingerprint.
+    groups : mapping from name to array of shape (n,)
+        Columns by which performance is split.
+    """
+
+    name: str
+    inputs: Inputs
+    weight: Floats
+    places: NDArray[np.intp]
+    profile: list[dict[str, Any]]
+    labels: NDArray[Any] | None = None
+    y: Floats | None = None
+    unlabelled: int = 0
+    sha256: str | None = None
+    training: bool = False
+    groups: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+
+    @property
+    def total(self) -> float:
+        """Sum of weights."""
+        return float(self.weight.sum())
+
+
+def gather(
+    model: Model,
+    X: Any,
+    y: Any = None,
+    weight: Any = None,
+    *,
+    name: str = "table",
+    groups: Mapping[str, Any] | None = None,
+    profile: Profile = "safe",
+) -> Evidence:
+    """Read a table for a report; rows without an outcome are left out and counted.
+
+    Parameters
+    ----------
+    model : Model
+    X : table
+    y : outcomes, optional
+    weight : weights, optional
+    name : str
+        What the table is called in the report.
+    groups : mapping from name to values, optional
+        Columns by which performance is split; the model need not know them.
+    profile : {"safe", "full"}
+        "safe" hides counts under 5 and exact extremes.
+    """
+    inputs = model.read(X)
+    if inputs.n_rows == 0:
+        raise InputError("the table has no rows; a report needs at least one")
+    own = _weights(weight, inputs.n_rows)
+    columns = {key: np.asarray(values, object) for key, values in (groups or {}).items()}
+    if y is None:
+        nobody, rows = np.zeros(len(own)), np.arange(len(own))
+        profiled = fingerprint(inputs, nobody, own, model.classes, profile)["profile"]
+        return Evidence(name, inputs, own, rows, profiled, groups=columns)
+    kept, labels = _labelled(model, y, inputs.n_rows)
+    return _measured(
+        model,
+        Evidence(
+            name=name,
+            inputs=inputs.take(kept),
+            weight=own[kept],
+            places=kept,
+            profile=[],
+            labels=labels,
+            unlabelled=inputs.n_rows - len(kept),
+            groups={key: values[kept] for key, values in columns.items()},
+        ),
+        profile,
+    )
+
+
+def _labelled(model: Model, y: Any, n_rows: int) -> tuple[NDArray[np.intp], NDArray[Any]]:
+    """Return the rows that have an outcome, and these outcomes as the model's classes."""
+    labels = np.asarray(y)
+    if labels.shape != (n_rows,):
+        raise InputError(f"y has shape {labels.shape}, X has {n_rows} rows; give one label per row")
+    kept = np.flatnonzero([not is_absent(label) for label in labels])
+    if not len(kept):
+        raise InputError("no row has an outcome; name another column, or none")
+    return kept, _known(model, labels[kept])
+
+
+def _measured(model: Model, found: Evidence, profile: Profile) -> Evidence:
+    """Add 0/1 outcomes, the fingerprint and the profile."""
+    rows = labelled(model, found.inputs, found.labels, found.weight)
+    names = model.classes[1 - model.positive], model.classes[model.positive]
+    held = np.flatnonzero(rows.weight > 0)
+    _, digest = table_hash(found.inputs.take(held), rows.y[held], rows.weight[held], names)
+    return replace(
+        found,
+        y=rows.y,
+        sha256=digest,
+        training=digest == model.data.get("sha256"),
+        profile=fingerprint(found.inputs, rows.y, found.weight, names, profile)["profile"],
+    )
+
+
+def _weights(weight: Any, n_rows: int) -> Floats:
+    if weight is None:
+        return np.ones(n_rows)
+    found = np.asarray(weight)
+    fits = found.shape == (n_rows,) and found.dtype.kind in "iufb"
+    if not fits or not (np.isfinite(found) & (found >= 0)).all() or not found.sum() > 0:
+        raise InputError(
+            f"the weights do not fit {n_rows} rows; give one finite number per row, none negative, "
+            "not all zero"
+        )
+    return found.astype(np.float64)
+
+
+def _known(model: Model, labels: NDArray[Any]) -> NDArray[Any]:
+    """Return the labels as the model's classes; a file may have lost their type."""
+    if np.isin(labels, np.array(model.classes)).all():
+        return labels
+    by_text = {str(known): known for known in model.classes}
+    by_text |= {str(float(known)): known for known in model.classes if _is_number(known)}
+    texts = [str(label) for label in labels.tolist()]
+    return np.array([by_text.get(text, label) for text, label in zip(texts, labels, strict=True)])
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

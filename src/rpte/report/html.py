@@ -1,0 +1,86 @@
+"""From the contents of a report to one self-contained page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from rpte.report import charts
+from rpte.report.contents import SECTIONS
+from rpte.report.frontier_svg import frontier_drawing
+from rpte.report.numbers import count, exact, fixed, known, percent, short, signed
+from rpte.report.plot import widened
+from rpte.report.surface_svg import surface_chart
+from rpte.report.svg import THEME, svg_inline
+from rpte.report.tree_svg import Drawing, tree_drawing
+
+DRAWINGS: dict[str, Callable[..., Drawing | None]] = {
+    "tree": tree_drawing,
+    "roc": charts.roc_chart,
+    "precision": charts.precision_chart,
+    "calibration": charts.calibration_chart,
+    "decision": charts.decision_chart,
+    "probabilities": charts.probability_chart,
+    "spread": charts.spread_chart,
+    "shape": charts.shape_chart,
+    "levels": charts.level_chart,
+    "surface": surface_chart,
+    "explanation": charts.explanation_chart,
+    "load": charts.load_chart,
+    "share": charts.share_bar,
+    "box": charts.quantile_box,
+    "frontier": lambda drawn: frontier_drawing(charts.frontier_of(drawn)),
+}
+
+
+def render(contents: Mapping[str, Any]) -> str:
+    """Return the report as HTML: no script, nothing loaded from elsewhere.
+
+    Parameters
+    ----------
+    contents : dict from `report_contents`, or the same read back from JSON
+    """
+    environment = Environment(
+        loader=PackageLoader("rpte.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(FILTERS)
+    environment.globals["draw"] = drawn
+    scale, largest = effect_scale(contents["components"])
+    page = environment.get_template("report.html.j2").render(
+        report=contents, sections=SECTIONS, theme=THEME, scale=scale, largest=largest
+    )
+    # A name may hold half a surrogate pair, which no file can.
+    return page.encode("utf-8", "replace").decode("utf-8")
+
+
+def drawn(kind: str, *given: Any) -> Markup:
+    """Return one of the pictures for the page, or nothing where there is nothing to draw."""
+    drawing = DRAWINGS[kind](*given)
+    return Markup("") if drawing is None else Markup(svg_inline(*drawing))
+
+
+def effect_scale(components: Any) -> tuple[tuple[float, float], float]:
+    """Return the common scale of all curves, and the largest level, of the added log odds."""
+    shapes = [shape for card in components for shape in card["shapes"]]
+    heights = [y for shape in shapes for _, y in shape.get("points", [])]
+    levels = [abs(row["value"]) for shape in shapes for row in shape["levels"]]
+    low, high = min([0.0, *heights]), max([0.0, *heights])
+    return widened(low, high, 0.08), max([0.0, *levels])
+
+
+FILTERS: dict[str, Callable[..., str]] = {
+    "fixed": fixed,
+    "signed": signed,
+    "short": short,
+    "known": known,
+    "count": count,
+    "percent": percent,
+    "exact": exact,
+}

@@ -1,0 +1,268 @@
+"""How well probabilities foretell a 0/1 outcome: weighted measures, with numpy alone.
+
+Rows are sorted by score once (`rank`); a resample is the same rows with other weights, so that a
+bootstrap sorts nothing again. Tests compare every measure with scikit-learn's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.model.model import probability
+
+Floats = NDArray[np.float64]
+Measures = dict[str, float | None]
+
+GRID = np.linspace(0.0, 1.0, 201)
+STEEPEST = 50.0  # a calibration slope beyond it means that the score separates the classes
+SEED = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """Rows by falling score.
+
+    Parameters
+    ----------
+    y, score, weight : (n,)
+        1.0 for the positive class; log odds; weights.
+    ends : (groups,)
+        The last row of each run of equal scores.
+    """
+
+    y: Floats
+    score: Floats
+    weight: Floats
+    ends: NDArray[np.intp]
+
+    @property
+    def probability(self) -> Floats:
+        """The probabilities of the positive class."""
+        return probability(self.score)
+
+    def counts(self) -> tuple[Floats, Floats]:
+        """Return true and false positives if all scores down to each distinct one are flagged."""
+        true = np.cumsum(self.weight * self.y)[self.ends]
+        false = np.cumsum(self.weight * (1.0 - self.y))[self.ends]
+        return np.concatenate([[0.0], true]), np.concatenate([[0.0], false])
+
+
+def rank(y: Floats, score: Floats, weight: Floats) -> Ranked:
+    """Sort rows by falling score; rows of weight zero go."""
+    kept = np.flatnonzero(weight > 0)
+    order = kept[np.argsort(-score[kept], kind="stable")]
+    sorted_score = score[order]
+    last = np.append(sorted_score[1:] != sorted_score[:-1], True)[: len(order)]
+    return Ranked(y[order], sorted_score, weight[order], np.flatnonzero(last))
+
+
+def auc(rows: Ranked) -> float | None:
+    """Return the area under the ROC curve; None with one class only."""
+    true, false = rows.counts()
+    if not (true[-1] > 0 and false[-1] > 0):
+        return None
+    heights = (true[1:] + true[:-1]) / 2.0
+    return float((np.diff(false) * heights).sum() / (true[-1] * false[-1]))
+
+
+def average_precision(rows: Ranked) -> float | None:
+    """Return the mean precision over recall, without interpolation; None without events."""
+    true, false = rows.counts()
+    if not true[-1] > 0:
+        return None
+    flagged = true[1:] + false[1:]
+    precision = np.divide(true[1:], flagged, out=np.zeros_like(flagged), where=flagged > 0)
+    return float((np.diff(true) * precision).sum() / true[-1])
+
+
+def log_loss(rows: Ranked) -> float:
+    """Return the mean negative log-likelihood, in nats."""
+    loss = np.logaddexp(0.0, rows.score) - rows.y * rows.score
+    return float((rows.weight * loss).sum() / rows.weight.sum())
+
+
+def brier(rows: Ranked) -> float:
+    """Return the mean squared error of the probability."""
+    error = (rows.probability - rows.y) ** 2
+    return float((rows.weight * error).sum() / rows.weight.sum())
+
+
+def expected(rows: Ranked) -> float:
+    """Return the mean probability."""
+    return float((rows.weight * rows.probability).sum() / rows.weight.sum())
+
+
+def calibration(rows: Ranked) -> tuple[float | None, float | None]:
+    """Return the calibration intercept (slope held at 1) and the calibration slope.
+
+    Both are 0 and 1 for perfect calibration; None where the outcome has one class, or the score
+    does not vary or separates the classes.
+    """
+    events = float((rows.weight * rows.y).sum())
+    if not 0.0 < events < float(rows.weight.sum()):
+        return None, None
+    level = _logistic(rows, slope_too=False)
+    both = _logistic(rows, slope_too=True) if len(rows.ends) > 1 else None
+    return None if level is None else level[0], None if both is None else both[1]
+
+
+def _logistic(rows: Ranked, slope_too: bool) -> tuple[float, float] | None:
+    """Fit outcome ~ level + slope * score by Newton's method from (0, 1); None if it diverges."""
+    level, slope, score = 0.0, 1.0, rows.score
+    for _ in range(60):
+        p = probability(level + slope * score)
+        residual, w = rows.weight * (rows.y - p), rows.weight * p * (1.0 - p)
+        g0, h00 = float(residual.sum()), float(w.sum())
+        g1, h01, h11 = 0.0, 0.0, h00 or 1.0
+        if slope_too:
+            weighed = w * score
+            g1, h01 = float(residual @ score), float(weighed.sum())
+            h11 = float(weighed @ score)
+        determinant = h00 * h11 - h01 * h01
+        if not determinant > 1e-12 * h00 * h11:
+            return None
+        step = ((h11 * g0 - h01 * g1) / determinant, (h00 * g1 - h01 * g0) / determinant)
+        level += min(max(step[0], -5.0), 5.0)
+        slope += min(max(step[1], -5.0), 5.0)
+        if max(abs(level), abs(slope)) > STEEPEST:
+            return None
+        if max(map(abs, step)) < 1e-9:
+            return level, slope
+    return None
+
+
+def measures(rows: Ranked) -> Measures:
+    """Return all single numbers, by the names that the report uses."""
+    total = float(rows.weight.sum())
+    observed = float((rows.weight * rows.y).sum()) / total
+    intercept, slope = calibration(rows)
+    return {
+        "auc": auc(rows),
+        "average_precision": average_precision(rows),
+        "log_loss": log_loss(rows),
+        "brier": brier(rows),
+        "observed": observed,
+        "expected": expected(rows),
+        "calibration_intercept": intercept,
+        "calibration_slope": slope,
+    }
+
+
+def roc_on_grid(rows: Ranked) -> Floats:
+    """Return the share of events caught at each share of false alarms of `GRID`."""
+    true, false = rows.counts()
+    corner = np.maximum.accumulate(true / true[-1])
+    return np.interp(GRID, false / false[-1], corner)
+
+
+def precision_on_grid(rows: Ranked) -> Floats:
+    """Return the precision at which each share of events of `GRID` is first caught."""
+    true, false = rows.counts()
+    flagged = true + false
+    precision = np.divide(true, flagged, out=np.ones_like(true), where=flagged > 0)
+    places = np.searchsorted(true, GRID * true[-1] * (1.0 - 1e-12))
+    places = np.maximum(places, min(1, len(true) - 1))
+    found: Floats = precision[np.minimum(places, len(true) - 1)]
+    return found
+
+
+def confusion(rows: Ranked, thresholds: Floats) -> tuple[Floats, Floats]:
+    """Return true and false positives where p >= threshold is flagged, per threshold."""
+    true, false = rows.counts()
+    p = rows.probability[rows.ends]
+    # p falls with place: as many groups are flagged as have p at or above the threshold.
+    flagged = np.searchsorted(-p, -thresholds, side="right")
+    return true[flagged], false[flagged]
+
+
+def net_benefit(rows: Ranked, thresholds: Floats) -> Floats:
+    """Return the net benefit of flagging at each threshold (Vickers and Elkin)."""
+    true, false = confusion(rows, thresholds)
+    return (true - false * thresholds / (1.0 - thresholds)) / float(rows.weight.sum())
+
+
+def treat_all(rows: Ranked, thresholds: Floats) -> Floats:
+    """Return the net benefit of flagging everybody."""
+    rate = float((rows.weight * rows.y).sum() / rows.weight.sum())
+    return rate - (1.0 - rate) * thresholds / (1.0 - thresholds)
+
+
+def at_thresholds(rows: Ranked, thresholds: Floats) -> dict[str, tuple[Floats, Floats]]:
+    """Return what a decision at each threshold does: shares, and the weight each is a share of."""
+    true, false = confusion(rows, thresholds)
+    events = np.full(len(thresholds), float((rows.weight * rows.y).sum()))
+    total = np.full(len(thresholds), float(rows.weight.sum()))
+    others = total - events
+    parts = {
+        "flagged": (true + false, total),
+        "sensitivity": (true, events),
+        "specificity": (others - false, others),
+        "ppv": (true, true + false),
+        "npv": (others - false, total - true - false),
+    }
+    return {name: (_shares(*pair), pair[1]) for name, pair in parts.items()}
+
+
+def _shares(part: Floats, whole: Floats) -> Floats:
+    """Return part / whole, NaN where there is nothing."""
+    shares = np.full(len(part), np.nan)
+    np.divide(part, whole, out=shares, where=whole > 0)
+    return shares
+
+
+def calibration_groups(rows: Ranked, groups: int = 10) -> list[dict[str, float]]:
+    """Return groups of about equal weight by falling score, equal scores together.
+
+    Each with its weight, mean probability, observed rate and a 95% Wilson interval of it.
+    """
+    below = np.cumsum(rows.weight)[rows.ends]
+    place = np.ceil(below / below[-1] * groups - 1e-9).astype(int)
+    cut = np.append(place[1:] != place[:-1], True)
+    bounds = [0, *(rows.ends[cut] + 1).tolist()]
+    found = []
+    for start, stop in pairwise(bounds):
+        weight, y = rows.weight[start:stop], rows.y[start:stop]
+        total = float(weight.sum())
+        observed = float((weight * y).sum()) / total
+        low, high = wilson(observed, total)
+        mean = float((weight * probability(rows.score[start:stop])).sum()) / total
+        found.append(
+            {"weight": total, "expected": mean, "observed": observed, "low": low, "high": high}
+        )
+    return found[::-1]
+
+
+def wilson(rate: float, n: float, z: float = 1.959964) -> tuple[float, float]:
+    """Return the 95% Wilson score interval of a rate over n cases; it is never empty."""
+    centre = (rate + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * float(np.sqrt(rate * (1 - rate) / n + z * z / (4 * n * n)))
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def bootstrap(
+    rows: Ranked, statistic: Callable[[Ranked], Sequence[Any] | Floats], resamples: int
+) -> tuple[Floats, Floats]:
+    """Return the 2.5% and 97.5% points of a statistic over resamples of rows.
+
+    A row that is drawn twice counts twice its weight. Resamples without both classes are drawn
+    again; NaN marks what a resample does not define, and NaN comes back where most did not.
+    """
+    generator, n = np.random.default_rng(SEED), len(rows.y)
+    values: list[list[float]] = []
+    while len(values) < resamples:
+        weight = rows.weight * np.bincount(generator.integers(0, n, n), minlength=n)
+        events = float((weight * rows.y).sum())
+        if 0.0 < events < float(weight.sum()):
+            found = statistic(replace(rows, weight=weight))
+            values.append([np.nan if v is None else v for v in found])
+    table = np.array(values, np.float64)
+    undefined = np.isnan(table).mean(axis=0) > 0.5
+    table[:, undefined] = 0.0
+    low, high = np.nanquantile(table, [0.025, 0.975], axis=0)
+    return np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)

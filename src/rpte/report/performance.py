@@ -1,0 +1,233 @@
+"""Performance on a table: single numbers, curves, calibration and decisions, with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.model.model import Model
+from rpte.report import metrics
+from rpte.report.cards import finite
+from rpte.report.evidence import Evidence
+from rpte.report.metrics import GRID, Ranked
+
+Floats = NDArray[np.float64]
+MEASURES = {
+    "auc": ("Area under the ROC curve", "0.5 is chance, 1 is perfect order"),
+    "average_precision": ("Average precision", "chance level is the observed rate"),
+    "log_loss": ("Log-loss", "nats per case; lower is better"),
+    "brier": ("Brier score", "mean squared error of the probability; lower is better"),
+    "observed": ("Observed event rate", ""),
+    "expected": ("Mean predicted probability", "equals the observed rate if calibrated on average"),
+    "calibration_intercept": ("Calibration intercept", "0 is ideal; below 0 risk is overstated"),
+    "calibration_slope": ("Calibration slope", "1 is ideal; below 1 predictions are too extreme"),
+}
+DECISIONS = np.round(np.arange(0.01, 1.0, 0.01), 2)
+THRESHOLDS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+LEAST = 10  # rows of a group under which nothing is measured
+MOST_GROUPS = 12
+BANDS = 4
+
+
+def performance(
+    model: Model, evidence: Evidence, threshold: float, resamples: int
+) -> dict[str, Any] | None:
+    """Return everything that is measured on the whole table; None without outcomes."""
+    if evidence.y is None:
+        return None
+    rows = metrics.rank(evidence.y, model.score(evidence.inputs), evidence.weight)
+    events = float((rows.weight * rows.y).sum())
+    found: dict[str, Any] = {
+        "rows": len(rows.y),
+        "weight": float(rows.weight.sum()),
+        "events": events,
+        "training": evidence.training,
+        "resamples": resamples,
+        "histogram": _histogram(rows),
+        "calibration": [_rounded(group) for group in metrics.calibration_groups(rows)],
+    }
+    if not 0.0 < events < found["weight"]:
+        return {**found, "one_class": True, "measures": _measures(rows, None)}
+    ends = metrics.bootstrap(rows, _everything, resamples)
+    parts = _parts(np.stack([_everything(rows), *ends]))
+    return {
+        **found,
+        "one_class": False,
+        "measures": _measures(rows, parts["measures"]),
+        "roc": _curve(GRID, parts["roc"]),
+        "precision_recall": _curve(GRID[1:], parts["precision"]),
+        "decision": {
+            **_curve(DECISIONS, parts["decision"]),
+            "all": _list(metrics.treat_all(rows, DECISIONS)),
+        },
+        "thresholds": _threshold_rows(rows, threshold),
+    }
+
+
+def _everything(rows: Ranked) -> Floats:
+    """Return all numbers that the bootstrap gives an interval, one after the other."""
+    single = [np.nan if v is None else v for v in metrics.measures(rows).values()]
+    roc, precision = metrics.roc_on_grid(rows), metrics.precision_on_grid(rows)[1:]
+    return np.concatenate([single, roc, precision, metrics.net_benefit(rows, DECISIONS)])
+
+
+def _parts(table: Floats) -> dict[str, Floats]:
+    """Take the numbers of `_everything` apart again: (value, low, high) rows each."""
+    sizes = [len(MEASURES), len(GRID), len(GRID) - 1, len(DECISIONS)]
+    pieces = np.split(table, np.cumsum(sizes)[:-1], axis=1)
+    return dict(zip(("measures", "roc", "precision", "decision"), pieces, strict=True))
+
+
+def _measures(rows: Ranked, ends: Floats | None) -> list[dict[str, Any]]:
+    found = metrics.measures(rows)
+    return [
+        {
+            "key": key,
+            "name": name,
+            "meaning": meaning,
+            "value": found[key],
+            "low": None if ends is None else finite(ends[1, place]),
+            "high": None if ends is None else finite(ends[2, place]),
+        }
+        for place, (key, (name, meaning)) in enumerate(MEASURES.items())
+    ]
+
+
+def _curve(x: Floats, table: Floats) -> dict[str, list[float | None]]:
+    y, low, high = (_list(row) for row in table)
+    return {"x": _list(x), "y": y, "low": low, "high": high}
+
+
+def _list(values: Floats) -> list[float | None]:
+    return [None if np.isnan(v) else round(float(v), 4) for v in values]
+
+
+def _rounded(record: dict[str, float]) -> dict[str, float]:
+    return {key: round(value, 6) for key, value in record.items()}
+
+
+def _threshold_rows(rows: Ranked, chosen: float) -> list[dict[str, Any]]:
+    thresholds = np.array(sorted({*THRESHOLDS, chosen}))
+    benefit = metrics.net_benefit(rows, thresholds)
+    return [
+        {
+            "threshold": float(at),
+            "chosen": float(at) == chosen,
+            **_decision(rows, at),
+            "net_benefit": float(benefit[place]),
+        }
+        for place, at in enumerate(thresholds)
+    ]
+
+
+def _decision(rows: Ranked, threshold: float) -> dict[str, list[float | None]]:
+    """Return what flagging at a threshold does, each share with its Wilson interval."""
+    found = metrics.at_thresholds(rows, np.array([threshold]))
+    return {
+        name: [None, None, None]
+        if np.isnan(share[0])
+        else [float(share[0]), *metrics.wilson(float(share[0]), float(whole[0]))]
+        for name, (share, whole) in found.items()
+    }
+
+
+def _histogram(rows: Ranked) -> dict[str, list[float]]:
+    """Return the shares of both classes by predicted probability, in twentieths."""
+    place = np.minimum((rows.probability * 20).astype(int), 19)
+    found = {}
+    for name, y in (("events", 1.0), ("others", 0.0)):
+        counts = np.bincount(place, rows.weight * (rows.y == y), minlength=20)
+        found[name] = [round(float(c), 6) for c in counts / max(float(counts.sum()), 1e-300)]
+    return found
+
+
+def by_group(
+    model: Model, evidence: Evidence, threshold: float, resamples: int
+) -> list[dict[str, Any]]:
+    """Return performance within the groups of each column named."""
+    if evidence.y is None:
+        return []
+    score = model.score(evidence.inputs)
+    return [
+        {
+            "column": name,
+            "in_model": any(name in component.sources for component in model.components),
+            "groups": _groups(values, evidence, score, threshold, resamples),
+        }
+        for name, values in evidence.groups.items()
+    ]
+
+
+def _groups(
+    values: NDArray[Any], evidence: Evidence, score: Floats, threshold: float, resamples: int
+) -> list[dict[str, Any]]:
+    assert evidence.y is not None
+    found = []
+    for name, inside in group_rows(values):
+        y, weight = evidence.y[inside], evidence.weight[inside]
+        rows = metrics.rank(y, score[inside], weight)
+        record: dict[str, Any] = {"group": name, "rows": len(rows.y), "weight": float(weight.sum())}
+        if len(rows.y) >= LEAST:
+            record |= _group_measures(rows, threshold, resamples)
+        found.append(record)
+    largest = max(found, key=lambda g: g["weight"])
+    for record in found:
+        if "flagged" in record and largest.get("flagged", [0])[0]:
+            record["ratio"] = record["flagged"][0] / largest["flagged"][0]
+    return found
+
+
+def _group_measures(rows: Ranked, threshold: float, resamples: int) -> dict[str, Any]:
+    """Return the measures of one group with intervals, None where a class is missing."""
+    keys = ("expected", "auc", "brier")
+
+    def statistic(sample: Ranked) -> list[float | None]:
+        return [metrics.expected(sample), metrics.auc(sample), metrics.brier(sample)]
+
+    found = metrics.measures(rows)
+    observed, total = float(found["observed"] or 0.0), float(rows.weight.sum())
+    both = 0.0 < observed < 1.0
+    ends = metrics.bootstrap(rows, statistic, resamples) if both else None
+    intervals = {
+        key: [found[key], *((None, None) if ends is None else (finite(e[i]) for e in ends))]
+        for i, key in enumerate(keys)
+    }
+    rate = {"observed": [observed, *metrics.wilson(observed, total)]}
+    return {**rate, **intervals, **_decision(rows, threshold)}
+
+
+def group_rows(values: NDArray[Any]) -> list[tuple[str, NDArray[np.intp]]]:
+    """Return groups of rows by what a column holds; numbers of many values by quarters."""
+    from rpte.table.inputs import is_absent, level_text
+
+    gone = np.array([is_absent(v) for v in values], bool)
+    numbers = all(isinstance(v, (int, float, np.number)) for v in values[~gone])
+    if numbers and len(set(values[~gone].tolist())) > MOST_GROUPS:
+        found = _bands(values, gone)
+    else:
+        texts = np.array(["" if g else level_text(v) for v, g in zip(values, gone, strict=True)])
+        names, counts = np.unique(texts[~gone], return_counts=True)
+        kept = names[np.argsort(-counts, kind="stable")][:MOST_GROUPS]
+        found = [(str(n), np.flatnonzero((texts == n) & ~gone)) for n in sorted(kept)]
+        rest = np.flatnonzero(~np.isin(texts, kept) & ~gone)
+        found += [(f"all other ({len(names) - len(kept)})", rest)] if len(rest) else []
+    return [*found, ("missing", np.flatnonzero(gone))] if gone.any() else found
+
+
+def _bands(values: NDArray[Any], gone: NDArray[np.bool_]) -> list[tuple[str, NDArray[np.intp]]]:
+    numbers = np.where(gone, np.nan, values).astype(np.float64)
+    inner = np.linspace(0, 1, BANDS + 1)[1:-1]
+    edges = np.unique(np.quantile(numbers[~gone], inner, method="inverted_cdf"))
+    names = _band_names(edges.tolist())
+    place = np.searchsorted(edges, numbers, side="left")
+    found = [(name, np.flatnonzero((place == i) & ~gone)) for i, name in enumerate(names)]
+    return [(name, rows) for name, rows in found if len(rows)]
+
+
+def _band_names(edges: Sequence[float]) -> list[str]:
+    inner = [f"above {a:g} to {b:g}" for a, b in pairwise(edges)]
+    return [f"up to {edges[0]:g}", *inner, f"above {edges[-1]:g}"]

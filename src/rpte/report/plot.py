@@ -1,0 +1,130 @@
+"""A small chart: axes with round numbers, lines, bands, dots with bars; SVG text out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from rpte.report.frontier import decimals, ticks
+from rpte.report.svg import ACCENT, INK, LINE, path_svg, text_svg
+
+Points = Sequence[tuple[float, float]]
+LEFT, TOP, RIGHT, BOTTOM = 56, 14, 16, 46
+
+
+@dataclass(slots=True)
+class Plot:
+    """A chart in the making; coordinates are those of the data.
+
+    Parameters
+    ----------
+    x, y : (low, high)
+        What the axes show; values outside are drawn at the border.
+    x_label, y_label : str
+    width, height : int
+        Size of the whole picture in pixels.
+    absolute : bool
+        Whether heights below zero are read without their sign.
+    """
+
+    x: tuple[float, float]
+    y: tuple[float, float]
+    x_label: str
+    y_label: str
+    width: int = 380
+    height: int = 300
+    absolute: bool = False
+    body: list[str] = field(default_factory=list)
+
+    def across(self, x: float) -> float:
+        """Return the place of a value on the picture."""
+        return LEFT + self._share(x, self.x) * (self.width - LEFT - RIGHT)
+
+    def down(self, y: float) -> float:
+        """Return the place of a value on the picture."""
+        return self.height - BOTTOM - self._share(y, self.y) * (self.height - TOP - BOTTOM)
+
+    @staticmethod
+    def _share(value: float, scale: tuple[float, float]) -> float:
+        low, high = scale
+        return min(max((value - low) / ((high - low) or 1.0), 0.0), 1.0)
+
+    def line(
+        self, points: Points, colour: str = ACCENT, width: float = 2.0, dash: str = ""
+    ) -> None:
+        """Draw a line through points."""
+        if points:
+            more = f' stroke-dasharray="{dash}"' if dash else ""
+            self.body.append(path_svg(self._way(points), colour, width, more))
+
+    def band(self, low: Points, high: Points, colour: str = ACCENT) -> None:
+        """Fill between two lines."""
+        if low and high:
+            way = self._way([*low, *reversed(high)])
+            self.body.append(f'<path d="{way}Z" fill="{colour}" fill-opacity="0.18"/>')
+
+    def dot(self, x: float, y: float, colour: str = ACCENT, size: float = 3.5) -> None:
+        """Draw a dot."""
+        place = f'cx="{self.across(x):.1f}" cy="{self.down(y):.1f}"'
+        self.body.append(f'<circle {place} r="{size:g}" fill="{colour}"/>')
+
+    def bar(self, x: float, low: float, high: float, colour: str = ACCENT) -> None:
+        """Draw an upright error bar."""
+        way = f"M{self.across(x):.1f} {self.down(low):.1f}V{self.down(high):.1f}"
+        self.body.append(path_svg(way, colour, 1.5))
+
+    def note(self, x: float, y: float, text: str, anchor: str = "start", look: str = "n") -> None:
+        """Write a text at a place of the data."""
+        self.body.append(text_svg(self.across(x), self.down(y), text, look, anchor))
+
+    def _way(self, points: Points) -> str:
+        places = [f"{self.across(x):.1f} {self.down(y):.1f}" for x, y in points]
+        kept = [p for i, p in enumerate(places) if i == 0 or p != places[i - 1]]
+        return "M" + "L".join(kept)
+
+    def svg(self) -> str:
+        """Return frame, axes and everything drawn, for one of the documents of `svg`."""
+        return "".join([*self._axes(), *self.body, self._frame()])
+
+    def _frame(self) -> str:
+        left, right = LEFT, self.width - RIGHT
+        top, foot = TOP, self.height - BOTTOM
+        return path_svg(f"M{left} {top}V{foot}H{right}", INK)
+
+    def _axes(self) -> list[str]:
+        foot, middle = self.height - BOTTOM, (LEFT + self.width - RIGHT) / 2
+        found = []
+        for at, name in named_ticks(*self.x, max(2, (self.width - LEFT) // 58)):
+            x = self.across(at)
+            found.append(path_svg(f"M{x:.1f} {foot}v4", INK))
+            last = x > self.width - RIGHT - 12 and len(name) > 3
+            found.append(
+                text_svg(x + RIGHT * last, foot + 18, name, "n", "end" if last else "middle")
+            )
+        for at, name in named_ticks(*self.y, max(2, self.height // 55)):
+            y, said = self.down(at), name.lstrip("-") if self.absolute else name
+            found.append(path_svg(f"M{LEFT} {y:.1f}H{self.width - RIGHT}", LINE, 0.7))
+            found.append(text_svg(LEFT - 6, y + 4, said, "n", "end"))
+        found.append(text_svg(middle, self.height - 8, self.x_label, "n f", "middle"))
+        upright = f'<g transform="translate(13 {(TOP + foot) / 2:.0f}) rotate(-90)">'
+        found.append(upright + text_svg(0, 0, self.y_label, "n f", "middle") + "</g>")
+        return found
+
+
+def named_ticks(low: float, high: float, most: int) -> list[tuple[float, str]]:
+    """Return round numbers between two ends with their texts."""
+    if not high > low:
+        return [(low, f"{low:g}")]
+    marks = ticks(low, high, most)
+    if max(abs(low), abs(high)) >= 1e7 or decimals(marks) > 6:
+        return [(at, f"{at:.4g}") for at in marks]
+    return [(at, f"{at:,.{decimals(marks)}f}") for at in marks]
+
+
+def widened(low: float, high: float, share: float = 0.06) -> tuple[float, float]:
+    """Return a range with some air at both ends; never empty."""
+    room = (high - low) * share
+    if not room > 0 or not math.isfinite(room):
+        room = abs(low) * 0.05 or 0.5
+    return low - room, high + room

@@ -1,0 +1,176 @@
+"""Stability of structure: the whole fit again on resamples of the rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.errors import InputError
+from rpte.model.model import Model, probability
+from rpte.report import metrics
+from rpte.report.cards import finite
+from rpte.report.evidence import Evidence
+from rpte.table.inputs import MISSING
+
+Floats = NDArray[np.float64]
+SEED = 0
+RARELY, OFTEN = 0.1, 0.2  # shares of refits from which on a variable, a pair is listed
+MOST_PAIRS, MOST_ROWS = 12, 2000
+
+
+def stability(
+    model: Model, evidence: Evidence, refits: int, tick: Callable[[int], None] = lambda _: None
+) -> dict[str, Any]:
+    """Fit the model again on bootstrap resamples, with the settings of its file.
+
+    Parameters
+    ----------
+    model : Model
+    evidence : Evidence
+        Rows with outcomes: the training table says how stable this very model is.
+    refits : int
+    tick : callable
+        Called with the number of each refit that is done.
+
+    Returns
+    -------
+    dict
+        Variables with the share of refits that use them, pairs that share a component, audit loads,
+        the spread of each row's probability, and the optimism of the AUC (Harrell).
+    """
+    if evidence.y is None or evidence.labels is None:
+        raise InputError("--stability refits the model, which needs outcomes; name them: --target")
+    generator, n = np.random.default_rng(SEED), len(evidence.y)
+    fitted: list[Model] = []
+    optimism: list[float] = []
+    while len(fitted) < refits:
+        drawn = np.bincount(generator.integers(0, n, n), minlength=n).astype(np.float64)
+        weight = evidence.weight * drawn
+        events = float((weight * evidence.y).sum())
+        if 0.0 < events < float(weight.sum()):
+            fitted.append(_refit(model, evidence, weight))
+            optimism.append(_optimism(fitted[-1], evidence, weight))
+            tick(len(fitted))
+    return {
+        "refits": refits,
+        "training": evidence.training,
+        "variables": _variables(model, fitted),
+        "together": _together(model, fitted),
+        "miu": sorted(other.audit().miu for other in fitted),
+        "trees": sorted(sum(len(c.trees) for c in other.components) for other in fitted),
+        "spread": _spread(model, fitted, evidence),
+        "optimism": finite(float(np.nanmean(optimism))) if optimism else None,
+    }
+
+
+def _refit(model: Model, evidence: Evidence, weight: Floats) -> Model:
+    from rpte.classifier import RPTEClassifier
+
+    estimator = RPTEClassifier(**parameters(model))
+    estimator.fit(_frame(model, evidence), evidence.labels, sample_weight=weight)
+    fitted: Model = estimator.model_
+    return fitted
+
+
+def parameters(model: Model) -> dict[str, Any]:
+    """Return the parameters with which the model's own table gives the model again.
+
+    The user's `cv` and `groups` are not in the file: inner validation splits by content.
+    """
+    from rpte.limits import Limits
+
+    limits = dict(model.settings["limits"])
+    if model.schema.named:  # what was excluded is not in the table any more
+        limits["exclude"] = []
+    names = {v.name: list(v.levels) for v in model.schema.variables}
+    return {
+        **{key: value for key, value in model.settings.items() if key != "limits"},
+        "profile": "none",
+        "limits": Limits(**limits),
+        "positive": model.classes[model.positive],
+        "class_weight": dict(zip(model.classes, model.training["class_factors"], strict=True)),
+        "special_values": {
+            v.name: names[v.name] for v in model.schema.variables if v.kind == "number" and v.levels
+        },
+    }
+
+
+def _frame(model: Model, evidence: Evidence) -> Any:
+    """Return the rows as a data frame whose categories are declared, an array if they were one."""
+    import pandas as pd
+
+    columns: dict[str, Any] = {}
+    for variable in model.schema.variables:
+        cells = evidence.inputs[variable.name]
+        if variable.kind == "category":
+            codes = np.maximum(cells, MISSING)
+            columns[variable.name] = pd.Categorical.from_codes(codes, pd.Index(variable.levels))
+        elif variable.levels:
+            codes = evidence.inputs.codes(variable.name)
+            names = np.array([*variable.levels, None], object)
+            columns[variable.name] = np.where(codes >= 0, names[codes], cells.astype(object))
+        else:
+            columns[variable.name] = cells
+    frame = pd.DataFrame(columns)
+    return frame if model.schema.named else frame.to_numpy()
+
+
+def _optimism(fitted: Model, evidence: Evidence, weight: Floats) -> float:
+    """Return how much better a refit is on its own resample than on the rows themselves."""
+    assert evidence.y is not None
+    score = fitted.score(evidence.inputs)
+    own, all_rows = (
+        metrics.auc(metrics.rank(evidence.y, score, w)) for w in (weight, evidence.weight)
+    )
+    return float("nan") if own is None or all_rows is None else own - all_rows
+
+
+def _variables(model: Model, fitted: list[Model]) -> list[dict[str, Any]]:
+    """Return the variables that the model or a tenth of the refits use, most used first."""
+    own = _sources(model)
+    counts = Counter(source for other in fitted for source in _sources(other))
+    shown = {s for s, count in counts.items() if count >= RARELY * len(fitted)} | own
+    order = sorted(shown, key=lambda s: (-counts[s], s))
+    return [{"name": s, "in_model": s in own, "share": counts[s] / len(fitted)} for s in order]
+
+
+def _sources(model: Model) -> set[str]:
+    return {source for component in model.components for source in component.sources}
+
+
+def _together(model: Model, fitted: list[Model]) -> list[dict[str, Any]]:
+    """Return the pairs of variables that share a component, most often first."""
+    own = _pairs(model)
+    counts = Counter(pair for other in fitted for pair in _pairs(other))
+    shown = {p for p, count in counts.items() if count >= OFTEN * len(fitted)} | own
+    order = sorted(shown, key=lambda p: (-counts[p], p))[:MOST_PAIRS]
+    return [
+        {"names": list(p), "in_model": p in own, "share": counts[p] / len(fitted)} for p in order
+    ]
+
+
+def _pairs(model: Model) -> set[tuple[str, str]]:
+    return {pair for component in model.components for pair in combinations(component.sources, 2)}
+
+
+def _spread(model: Model, fitted: list[Model], evidence: Evidence) -> dict[str, Any]:
+    """Return how far the probabilities of refits lie apart, by the model's own probability."""
+    score = model.score(evidence.inputs)
+    order = np.argsort(score, kind="stable")
+    kept = order[np.unique(np.linspace(0, len(order) - 1, MOST_ROWS).astype(int))]
+    rows = evidence.inputs.take(kept)
+    table = np.array([probability(other.score(rows)) for other in fitted])
+    low, high = np.quantile(table, [0.05, 0.95], axis=0)
+    groups = np.array_split(np.arange(len(kept)), min(20, len(kept)))
+    own = probability(score[kept])
+    return {
+        "mean_sd": float(table.std(axis=0).mean()),
+        "p": [round(float(own[g].mean()), 4) for g in groups],
+        "low": [round(float(low[g].mean()), 4) for g in groups],
+        "high": [round(float(high[g].mean()), 4) for g in groups],
+    }

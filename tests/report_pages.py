@@ -1,0 +1,92 @@
+"""Reports to test: of the stored models, and of a table with hostile names."""
+
+from __future__ import annotations
+
+from functools import cache
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+
+from model_files import stored
+from rpte import RPTEClassifier
+from rpte.model.file import from_dict
+from rpte.report.contents import Wishes, report_contents
+from rpte.report.evidence import gather
+from rpte.report.html import render
+
+HOSTILE = ["<script>alert(1)</script>", 'a"b&c', "x' onload='y", "{{ 7 * 7 }}", "]]>-->", "ä\u202e"]
+QUICK = Wishes(resamples=20)
+VOID = {"meta", "link", "br", "img", "path", "rect", "circle"}
+
+
+class Page(HTMLParser):
+    """A page taken apart: elements with their attributes, text by element, faults of nesting."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.open, self.elements, self.faults, self.text = [], [], [], []
+        self.feed(text)
+        self.faults += [f"{tag} is not closed" for tag in self.open]
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes), tuple(self.open)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes), tuple(self.open)))
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.faults.append(f"</{tag}> out of place")
+
+    def handle_data(self, data):
+        self.text.append((self.open[-1] if self.open else "", data))
+
+    def all(self, tag):
+        return [attributes for name, attributes, _ in self.elements if name == tag]
+
+    def said(self):
+        return " ".join(text for _, text in self.text)
+
+
+@cache
+def model_of(name):
+    return from_dict(stored(name).document)
+
+
+def evidence_of(name, **more):
+    held = stored(name)
+    return gather(model_of(name), held.X, held.y, held.weight, **more)
+
+
+@cache
+def contents_of(name):
+    return report_contents(model_of(name), evidence_of(name), QUICK, stored(name).document)
+
+
+@cache
+def page_of(name):
+    return render(contents_of(name))
+
+
+@cache
+def hostile():
+    """Return a model and a table whose names, levels and classes are markup."""
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame({name: rng.normal(size=200).round(2) for name in HOSTILE[:3]})
+    for name in HOSTILE[3:]:
+        X[name] = rng.choice(np.array(["<b>bold</b>", "&amp;", "<!--"], object), 200)
+    score = X[HOSTILE[0]] + 2 * (X[HOSTILE[3]] == "<b>bold</b>") * X[HOSTILE[1]]
+    y = np.where(score + rng.normal(size=200) > 0.5, "<i>yes</i>", "</section>")
+    clf = RPTEClassifier(l1=0.01, max_trees=1, max_leaves=4).fit(X, y)
+    return clf.model_, X, y
+
+
+@cache
+def hostile_page():
+    model, X, y = hostile()
+    groups = {HOSTILE[3]: X[HOSTILE[3]].to_numpy()}
+    evidence = gather(model, X, y, name="<img src=x>.csv", groups=groups)
+    return render(report_contents(model, evidence, QUICK))
