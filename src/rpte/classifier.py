@@ -22,6 +22,7 @@ from rpte.kernels import worker_threads
 from rpte.learn import learn
 from rpte.limits import Limits
 from rpte.parameters import checked_parameters, settings_for
+from rpte.report.notebook import InNotebooks
 from rpte.table.inputs import Inputs, read_inputs
 from rpte.table.read import read_training
 from rpte.table.table import make_table
@@ -48,7 +49,7 @@ FRONTIER_COLUMNS = [
 ]
 
 
-class RPTEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class RPTEClassifier(InNotebooks, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Residual Pattern Tree Ensemble: a classifier whose every prediction is a short sum of rules.
 
     The first parameters, down to `profile`, are what a user sets; the others, from `vocabulary` on,

@@ -86,6 +86,11 @@ class Explanation:
         """What the sum begins with."""
         return "intercept" if self.reference is None else "mean score in training"
 
+    def _repr_html_(self) -> str:
+        from rpte.report.notebook import explanation_html
+
+        return explanation_html(self)
+
     def given(self, sources: tuple[str, ...]) -> str:
         """Say the row's values of some variables."""
         return ", ".join(f"{name} = {_value_text(self.inputs[name])}" for name in sources)

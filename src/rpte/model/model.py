@@ -187,6 +187,11 @@ class Model:
 
         return verify(self, X, y, sample_weight)
 
+    def _repr_html_(self) -> str:
+        from rpte.report.notebook import model_html
+
+        return model_html(self)
+
     def save(self, path: str | Path) -> None:
         """Write the model to a JSON file."""
         from rpte.model.file import save

@@ -1,0 +1,164 @@
+"""Models, explanations and pictures as a notebook shows them: plain HTML and SVG, no script."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rpte.errors import InputError
+from rpte.model.model import Model
+from rpte.output import write_text
+from rpte.report.cards import tree_card
+from rpte.report.cases import explanation_contents
+from rpte.report.charts import explanation_chart
+from rpte.report.draw import draw_model
+from rpte.report.frontier import read_frontier
+from rpte.report.frontier_svg import frontier_drawing
+from rpte.report.numbers import signed
+from rpte.report.svg import shortened, svg_document
+from rpte.report.tree_svg import Drawing, tree_drawing
+
+if TYPE_CHECKING:
+    from rpte.model.explain import Explanation
+
+MOST_PARTS = 12
+FRAME = (
+    "font-family:sans-serif;font-size:13px;line-height:1.45;max-width:760px;padding:8px 14px;"
+    "border:1px solid #9aa0a6;border-radius:4px"
+)
+CELL = "font-size:12px;text-align:left;padding:2px 14px 2px 0"
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """An SVG picture; a notebook draws it.
+
+    Parameters
+    ----------
+    svg : str
+        The whole document.
+    label : str
+        The picture in words.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from rpte import RPTEClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = RPTEClassifier(l1="4/n", vocabulary="original").fit(X[50:], y[50:])
+    >>> clf.plot_tree(1).label.split(":")[0]
+    'Tree T1 over x1, x3'
+    """
+
+    svg: str
+    label: str
+
+    def __repr__(self) -> str:
+        return f"Picture({shortened(self.label, 70)!r})"
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def _repr_html_(self) -> str:
+        code = base64.b64encode(self.svg.encode("utf-8", "replace")).decode()
+        source = f"data:image/svg+xml;base64,{code}"
+        return f'<img style="max-width:100%" src="{source}" alt="{escape(self.label)}">'
+
+    def save(self, path: str | Path) -> None:
+        """Write the picture to an SVG file."""
+        write_text(self.svg, Path(path))
+
+
+def _picture(drawing: Drawing) -> Picture:
+    return Picture(svg_document(*drawing), drawing[2])
+
+
+def plot_tree(model: Model, tree: int | str = 1) -> Picture:
+    """Return the picture of a tree, by its number from 1 or its name."""
+    known = {part.name: part for component in model.components for part in component.trees}
+    name = tree if isinstance(tree, str) else f"T{tree}"
+    if name not in known:
+        has = f"its trees are {', '.join(known)}" if known else "the model has none"
+        raise InputError(f"there is no tree {name}; {has}")
+    return _picture(tree_drawing(tree_card(model, known[name])))
+
+
+def plot_frontier(model: Model) -> Picture:
+    """Return the picture of what fewer conditions cost, as found in training."""
+    return _picture(frontier_drawing(read_frontier(model)))
+
+
+def model_html(model: Model) -> str:
+    """Return a model as a compact card; the whole of it opens below."""
+    load = model.audit()
+    positive, other = (str(model.classes[k]) for k in (model.positive, 1 - model.positive))
+    rows = [
+        (c.name, ", ".join(c.sources), str(len(c.trees)), str(len(c.direct)))
+        for c in model.components[:MOST_PARTS]
+    ]
+    more = len(model.components) - len(rows)
+    whole = Picture(draw_model(model), "the whole model")._repr_html_()
+    return (
+        f'<div style="{FRAME}"><b>RPTE model</b>: log odds of <b>{escape(positive)}</b> against '
+        f"{escape(other)} = {model.intercept:+.4g} + {len(model.components)} components<br>"
+        f"{load.mu} terms, {load.miu} conditions to read (bound before training {model.bound}); "
+        f"ownership {escape(model.ownership)}; {model.training['rows']:,.6g} training cases"
+        f"{_table(('component', 'reads', 'trees', 'direct terms'), rows)}"
+        f"{f'and {more} more components' if more > 0 else ''}"
+        f"<details><summary>Every term</summary>{whole}</details></div>"
+    )
+
+
+def explanation_html(explanation: Explanation) -> str:
+    """Return one prediction as a chart of contributions, with what they rest on."""
+    chart = _picture(explanation_chart(explanation_contents(explanation)))._repr_html_()
+    rows = [
+        (contribution.term, contribution.text, signed(contribution.value))
+        for component in explanation.components
+        for contribution in component.contributions
+    ]
+    notes = "".join(f"<br><b>Note:</b> {escape(flag)}" for flag in explanation.flags)
+    terms = _table(("term", "because", "adds"), rows)
+    return f'<div style="{FRAME}">{chart}{terms}{notes}</div>'
+
+
+def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """Return a table; cells are escaped."""
+    top = "".join(f'<th style="{CELL}">{escape(name)}</th>' for name in head)
+    body = "".join(
+        "<tr>" + "".join(f'<td style="{CELL}">{escape(cell)}</td>' for cell in row) + "</tr>"
+        for row in rows
+    )
+    if not body:
+        return ""
+    return f'<table style="margin:6px 0"><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>'
+
+
+class InNotebooks:
+    """What makes a fitted classifier show itself in a notebook."""
+
+    model_: Model
+
+    def plot_tree(self, tree: int | str = 1) -> Picture:
+        """Return a tree of the model as a picture, by its number from 1 or its name."""
+        return plot_tree(self._fitted(), tree)
+
+    def plot_frontier(self) -> Picture:
+        """Return what fewer conditions cost, as found in training, as a picture."""
+        return plot_frontier(self._fitted())
+
+    def _fitted(self) -> Model:
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(self, "model_")
+        return self.model_
+
+    def _html_repr(self) -> Any:
+        """Return the card of a fitted model; scikit-learn's own of one that is not."""
+        if hasattr(self, "model_"):
+            return model_html(self.model_)
+        return super()._html_repr()  # type: ignore[misc]

@@ -1,0 +1,96 @@
+"""What a notebook shows: cards, charts and pictures."""
+
+import xml.etree.ElementTree as ET
+
+import pytest
+from sklearn import set_config
+
+from model_files import stored
+from report_pages import Page, hostile, model_of
+from rpte import InputError, RPTEClassifier
+from rpte.report.notebook import Picture, plot_frontier, plot_tree
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    held = stored("mixed")
+    made = RPTEClassifier(l1="4/n", vocabulary="original", max_leaves=4)
+    return made.fit(held.X, held.y, held.weight)
+
+
+def test_a_model_shows_itself_as_a_card(fitted):
+    card = Page(fitted.model_._repr_html_())
+    assert card.faults == []
+    said = card.said()
+    load = fitted.audit()
+    assert f"{load.mu} terms, {load.miu} conditions" in said
+    for component in fitted.model_.components:
+        assert ", ".join(component.sources) in said
+
+
+def test_a_classifier_shows_scikit_learns_diagram_until_it_is_fitted(fitted):
+    assert "sk-" in RPTEClassifier()._repr_html_()
+    assert fitted._repr_html_() == fitted.model_._repr_html_()
+    assert fitted._repr_mimebundle_()["text/html"] == fitted.model_._repr_html_()
+    set_config(display="text")
+    try:
+        assert not hasattr(fitted, "_repr_html_")
+    finally:
+        set_config(display="diagram")
+
+
+def test_an_explanation_is_a_chart_and_its_reasons(fitted):
+    explanation = fitted.explain(stored("mixed").X[:1])[0]
+    page = Page(explanation._repr_html_())
+    assert page.faults == []
+    picture = page.all("img")[0]
+    assert picture["src"].startswith("data:image/svg+xml;base64,")
+    assert "probability of" in picture["alt"]
+    for component in explanation.components:
+        for contribution in component.contributions:
+            assert contribution.text in page.said()
+
+
+def test_a_tree_is_drawn_with_every_leaf_and_condition(fitted, tmp_path):
+    picture = fitted.plot_tree(1)
+    root = ET.fromstring(picture._repr_svg_())
+    texts = " ".join("".join(t.itertext()) for t in root.iter(f"{SVG}text"))
+    titles = " ".join(t.text for t in root.iter(f"{SVG}title"))
+    tree = next(t for c in fitted.model_.components for t in c.trees if t.name == "T1")
+    for number, path, leaf in tree.rules():
+        assert f"L{number + 1}" in texts
+        assert f"{leaf.support:,.6g}" in texts
+        for condition in path:
+            assert condition.text(fitted.model_.schema) in titles
+    picture.save(tmp_path / "tree.svg")
+    assert (tmp_path / "tree.svg").read_text(encoding="utf-8") == picture.svg
+    assert fitted.plot_tree("T1") == picture
+    assert 'alt="Tree T1' in picture._repr_html_()
+    assert len(repr(picture)) < 100
+
+
+def test_a_tree_that_is_not_there_is_said(fitted):
+    with pytest.raises(InputError, match=r"there is no tree T99; its trees are T1"):
+        fitted.plot_tree(99)
+    with pytest.raises(InputError, match="the model has none"):
+        plot_tree(model_of("chosen"), 1)
+
+
+def test_the_frontier_is_a_picture_or_a_reason(fitted):
+    picture = plot_frontier(model_of("chosen"))
+    assert isinstance(picture, Picture)
+    assert ET.fromstring(picture.svg).tag == f"{SVG}svg"
+    with pytest.raises(InputError, match="no frontier"):
+        fitted.plot_frontier()
+
+
+def test_markup_in_names_stays_text():
+    model, X, _ = hostile()
+    for text in (model._repr_html_(), model.explain(X[:1])[0]._repr_html_()):
+        assert Page(text).faults == []
+        assert "<script>" not in text
+    for component in model.components:
+        for tree in component.trees:
+            ET.fromstring(plot_tree(model, tree.name).svg)
