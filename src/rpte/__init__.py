@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rpte.audit.reasons import ReasonRule, reason_codes, reason_rule
     from rpte.audit.replay import replay
     from rpte.classifier import RPTEClassifier
+    from rpte.counterfactual import Actions
     from rpte.limits import Limits
     from rpte.model.compare import compare
     from rpte.model.file import load
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Actions": "rpte.counterfactual",
     "AuditLoad": "rpte.audit.load",
     "Catalogue": "rpte.audit.catalogue",
     "Labelled": "rpte.audit.edits",
@@ -52,6 +54,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Actions",
     "AuditLoad",
     "Catalogue",
     "InputError",

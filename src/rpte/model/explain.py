@@ -93,10 +93,11 @@ class Explanation:
 
     def given(self, sources: tuple[str, ...]) -> str:
         """Say the row's values of some variables."""
-        return ", ".join(f"{name} = {_value_text(self.inputs[name])}" for name in sources)
+        return ", ".join(f"{name} = {value_text(self.inputs[name])}" for name in sources)
 
 
-def _value_text(value: float | str | None) -> str:
+def value_text(value: float | str | None) -> str:
+    """Say one cell."""
     if value is None:
         return "missing"
     return value if isinstance(value, str) else number_text(value)

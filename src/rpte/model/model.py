@@ -18,8 +18,10 @@ from rpte.table.schema import Schema
 
 if TYPE_CHECKING:
     from rpte.audit.load import AuditLoad
+    from rpte.counterfactual import Actions, Counterfactuals
     from rpte.model.explain import Explanation
     from rpte.model.verify import Check
+    from rpte.model.whatif import WhatIf
 
 Floats = NDArray[np.float64]
 Label = str | int | float | bool
@@ -168,6 +170,27 @@ class Model:
         from rpte.model.explain import explain
 
         return explain(self, X, reference)
+
+    def what_if(self, X: Any, changes: Mapping[str, Any]) -> WhatIf:
+        """Change values of one row and see which contributions move; see `rpte.model.whatif`."""
+        from rpte.model.whatif import what_if
+
+        return what_if(self, X, changes)
+
+    def counterfactuals(
+        self,
+        X: Any,
+        to: float = 0.5,
+        *,
+        side: str | None = None,
+        actions: Actions | None = None,
+        most: int = 3,
+        answers: int = 3,
+    ) -> Counterfactuals:
+        """Say what would have to change in one row; see `rpte.counterfactual`."""
+        from rpte.counterfactual import counterfactuals
+
+        return counterfactuals(self, X, to, side=side, actions=actions, most=most, answers=answers)
 
     def summary(self) -> str:
         """Return the whole model as text."""

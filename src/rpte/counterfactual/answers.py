@@ -1,0 +1,169 @@
+"""What people read: the changes, what they cost, and how sure it is that none is cheaper."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rpte.counterfactual.search import TOLERANCE
+from rpte.model.explain import value_text
+
+Cell = float | str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One variable: its value, the value it would have to have, and what that costs."""
+
+    variable: str
+    old: Cell
+    new: Cell
+    cost: float
+
+    def __str__(self) -> str:
+        return f"{self.variable}: {value_text(self.old)} -> {value_text(self.new)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Changes that reach the target, scored again by the model.
+
+    Parameters
+    ----------
+    changes : tuple of Change
+    cost : float
+    bound : float
+        What any answer costs at least; for the second and later ones, any that leaves a variable of
+        each earlier answer as it is.
+    score, probability : float
+        Of the changed row.
+    flags : tuple of str
+        What training did not have, as in an explanation.
+    """
+
+    changes: tuple[Change, ...]
+    cost: float
+    bound: float
+    score: float
+    probability: float
+    flags: tuple[str, ...] = ()
+
+    @property
+    def gap(self) -> float:
+        """How much cheaper an answer could be at most."""
+        return max(self.cost - self.bound, 0.0)
+
+    @property
+    def optimal(self) -> bool:
+        """Whether it is proved that no answer is cheaper."""
+        return self.gap <= TOLERANCE
+
+    def __str__(self) -> str:
+        proof = "proved cheapest" if self.optimal else f"none costs less than {self.bound:.4f}"
+        head = f"cost {self.cost:.4f} ({proof}), probability {self.probability:.4f}"
+        return "\n".join([head, *(f"    {change}" for change in self.changes)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer as plain JSON values."""
+        changes = [asdict(change) for change in self.changes]
+        lists = {"changes": changes, "flags": list(self.flags)}
+        return {**asdict(self), **lists, "gap": self.gap, "optimal": self.optimal}
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """What a change of one variable was measured by; None where it was not a number's.
+
+    `told` is False where neither the file nor the user tells the range of a number, so that only
+    thresholds and the row's own value are known.
+    """
+
+    spread: float | None = None
+    step: float | None = None
+    low: float | None = None
+    high: float | None = None
+    told: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Counterfactuals:
+    """What would have to change in one row.
+
+    Parameters
+    ----------
+    positive : label
+    score, probability : float
+        Of the row as it is.
+    target : float
+        The probability to reach.
+    side : {"below", "above"}
+        Whether the probability shall be at most, or at least, the target.
+    most : int
+        Variables that may change.
+    per_change : float
+        What every change costs whatever its size.
+    answers : tuple of Answer
+        The cheapest first.
+    reachable : float
+        The nearest probability to the far side of the target that was found.
+    impossible : bool
+        Whether it is proved that no allowed change reaches the target.
+    scales : mapping from name to Scale
+        The spread, step and range of each number that may change.
+    """
+
+    positive: Any
+    score: float
+    probability: float
+    target: float
+    side: str
+    most: int
+    per_change: float
+    answers: tuple[Answer, ...]
+    reachable: float
+    impossible: bool
+    scales: dict[str, Scale]
+
+    @property
+    def reason(self) -> str:
+        """Why there is no answer; empty if there is one."""
+        if self.answers:
+            return ""
+        extreme = "lowest" if self.side == "below" else "highest"
+        if not self.impossible:
+            return (
+                f"no answer was found within the effort, none is ruled out; the {extreme} "
+                f"probability found is {self.reachable:.4f}"
+            )
+        return (
+            f"no allowed change of {_variables(self.most)} reaches it; the {extreme} probability "
+            f"found is {self.reachable:.4f} (numbers stay in the range that the file tells of, "
+            "unless you allow more)"
+        )
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """Numbers whose range neither the file nor the user tells."""
+        return tuple(name for name, scale in self.scales.items() if not scale.told)
+
+    def __str__(self) -> str:
+        word = "at most" if self.side == "below" else "at least"
+        lines = [
+            f"probability of {self.positive!r} is {self.probability:.4f}; to be {word} "
+            f"{self.target:g}, changing {_variables(self.most)}:"
+        ]
+        lines += [f"{i}. {answer}" for i, answer in enumerate(self.answers, 1)]
+        notes = [self.reason] if self.reason else []
+        if self.hidden:
+            names = ", ".join(self.hidden)
+            notes.append(f"the file does not tell the range of {names}: say it with `allowed`")
+        return "\n".join([*lines, *notes])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain JSON values."""
+        record = {**asdict(self), "answers": [answer.to_dict() for answer in self.answers]}
+        return {**record, "reason": self.reason}
+
+
+def _variables(most: int) -> str:
+    return "one variable" if most == 1 else f"at most {most} variables"

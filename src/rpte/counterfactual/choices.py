@@ -1,0 +1,234 @@
+"""The values that each variable may take instead of its own, and what they cost.
+
+The file tells what is usual for a number: its training quantiles (and extremes, if the profile is
+"full") and the thresholds and knots of the model. From these, unless the user says otherwise:
+
+* spread: the distance of the quartiles; if that is 0 of the 5% and 95% quantiles, then of the
+  range, then the unit of the penalty;
+* step: as many decimals as the training quantiles and the row's own value have, but no more than
+  centres are printed with (`short_centre`: about a hundredth of the spread); values are whole
+  multiples of it;
+* range: from the least to the largest of these numbers, and one step beyond a threshold; the row's
+  own value belongs to it. A "safe" profile hides quantiles that are extremes, and so both values of
+  a 0/1 number: `Known.told` says whether it tells any.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.counterfactual.actions import Actions
+from rpte.counterfactual.parts import parts_on
+from rpte.errors import InputError
+from rpte.model.parts import DirectTerm
+from rpte.table.inputs import MISSING, Inputs
+from rpte.table.schema import Variable
+from rpte.vocabulary.columns import Hinge, Interval, Level, Missing, Scale, Step, Value
+
+if TYPE_CHECKING:
+    from rpte.model.model import Model
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
+MOST_VALUES = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What a variable may be: position 0 is as it is, then numbers ascending, then levels.
+
+    Parameters
+    ----------
+    variable : Variable
+    values : (n,)
+        Numbers, NaN where there is none.
+    codes : (n,)
+        Levels or special codes, `MISSING` where there is none.
+    costs : (n,)
+    numbers : int
+        How many numbers follow position 0.
+    origin : float
+        From where distances of numbers are counted.
+    step : float or None
+        The resolution of the numbers; None where there are none.
+    """
+
+    variable: Variable
+    values: Floats
+    codes: Codes
+    costs: Floats
+    numbers: int
+    origin: float
+    step: float | None
+
+    def column(self, positions: NDArray[np.intp]) -> NDArray[Any]:
+        """Return the typed cells at some positions."""
+        return (self.codes if self.variable.kind == "category" else self.values)[positions]
+
+    def frozen(self) -> Choices:
+        """Return the variable as it is, without a choice."""
+        first = self.values[:1], self.codes[:1], self.costs[:1]
+        return Choices(self.variable, *first, 0, self.origin, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the file, the row and the user tell of a number."""
+
+    spread: float
+    step: float
+    low: float
+    high: float
+    median: float
+    told: bool
+
+
+def choices_of(model: Model, row: Inputs, name: str, actions: Actions) -> Choices:
+    """Return the choices for one variable of a row."""
+    variable = model.schema[name]
+    value = math.nan if variable.kind == "category" else float(row[name][0])
+    code = int(row.codes(name)[0]) if variable.levels or variable.kind == "category" else MISSING
+    fixed = name in tuple(actions.immutable)
+    as_it_is = fixed or variable.kind == "category" or not may_move(model, name, value)
+    known = None if as_it_is else known_of(model, name, value, actions)
+    origin = value if known is None or not math.isnan(value) else known.median
+    numbers = np.zeros(0) if known is None else _numbers(known, value, actions.one_way.get(name))
+    levels = np.array([] if fixed else _levels(variable, code, actions), np.int32)
+    filled = 0.0 if not math.isnan(value) else 1.0
+    sizes = filled + np.abs(numbers - origin) / (1.0 if known is None else known.spread)
+    sizes = np.concatenate([sizes, np.ones(len(levels))])
+    costs = actions.costs.get(name, 1.0) * (actions.per_change + sizes)
+    return Choices(
+        variable,
+        np.concatenate([[value], numbers, np.full(len(levels), np.nan)]),
+        np.concatenate([[code], np.full(len(numbers), MISSING), levels]).astype(np.int32),
+        np.concatenate([[0.0], costs]),
+        len(numbers),
+        origin,
+        None if known is None else known.step,
+    )
+
+
+def may_move(model: Model, name: str, value: float) -> bool:
+    """Tell whether another number could count: not where only its being there is asked for."""
+    parts = (part for part, _ in parts_on(model.components, name))
+    return math.isnan(value) or any(not isinstance(part, (Level, Missing)) for part in parts)
+
+
+def _levels(variable: Variable, code: int, actions: Actions) -> list[int]:
+    """Return the levels that a variable may become: no pooled one, which names no value."""
+    if variable.kind == "number" and variable.name not in tuple(actions.codes):
+        return []
+    named = variable.levels[:-1] if variable.pooled else variable.levels
+    allowed = actions.allowed.get(variable.name) if variable.kind == "category" else None
+    return [
+        number
+        for number, level in enumerate(named)
+        if number != code and (allowed is None or level in allowed)
+    ]
+
+
+def _numbers(known: Known, value: float, way: str | None) -> Floats:
+    """Return the multiples of the step inside the range, without the row's own value."""
+    low = max(known.low, value) if way == "increase" and value == value else known.low
+    high = min(known.high, value) if way == "decrease" and value == value else known.high
+    first, last = (_multiple(end, known.step) for end in (low, high))
+    numbers = _times(np.arange(math.ceil(first), math.floor(last) + 1, dtype=np.float64), known)
+    inside = (numbers >= low) & (numbers <= high) & (numbers != value)
+    return np.asarray(numbers[inside])
+
+
+def _multiple(value: float, step: float) -> float:
+    """Return value / step; a whole number where rounding alone keeps it from being one."""
+    ratio = value / step
+    return float(round(ratio)) if abs(ratio - round(ratio)) < 1e-9 else ratio
+
+
+def _times(count: Floats, known: Known) -> Floats:
+    """Return multiples of a step as the nearest floats of these decimals, which print short."""
+    exact = Fraction(Decimal(repr(known.step)))
+    return count * float(exact.numerator) / float(exact.denominator) + 0.0
+
+
+def known_of(model: Model, name: str, value: float, actions: Actions) -> Known | None:
+    """Return spread, step, range and median of a number; None if no other value is known."""
+    profile = _profile(model, name)
+    quantiles = [q for q in profile.get("quantiles") or () if q is not None]
+    quantiles += profile.get("extremes") or ()
+    named = list(_model_numbers(model, name))
+    own = [] if math.isnan(value) else [value]
+    ends = [*quantiles, *named, *own, *_centres(model, name)]
+    allowed = actions.allowed.get(name, ())
+    spread = actions.spreads.get(name) or _spread(model, name, profile, [*ends, *allowed])
+    if spread is None or not (ends or allowed):
+        return None
+    step = actions.steps.get(name) or _step(spread, [*quantiles, *own])
+    beyond = [math.floor(_multiple(t, step)) * step + step for t in named]
+    below = [math.ceil(_multiple(t, step)) * step - step for t in named]
+    ends += [*beyond, *below]
+    low, high = allowed or (min(ends), max(ends))
+    while (high - low) / step > MOST_VALUES:
+        if name in actions.steps:
+            raise InputError(
+                f"actions.steps[{name!r}] is {step:g}: more than {MOST_VALUES} values from "
+                f"{low:g} to {high:g}; give a larger step or a smaller range"
+            )
+        step = float(f"{10 * step:.0e}")
+    middle = (profile.get("quantiles") or [None] * 5)[2]
+    median = (low + high) / 2 if middle is None else middle
+    return Known(spread, step, low, high, median, bool(quantiles) or name in actions.allowed)
+
+
+def _profile(model: Model, name: str) -> Mapping[str, Any]:
+    columns = model.data.get("profile") or ()
+    return next((column for column in columns if column["name"] == name), {})
+
+
+def _model_numbers(model: Model, name: str) -> Iterator[float]:
+    """Yield the thresholds and knots of a variable that lie inside its training range."""
+    for part, test in parts_on(model.components, name):
+        if isinstance(part, Step):
+            yield part.threshold
+        elif isinstance(part, Interval):
+            yield from (end for end in (part.low, part.high) if math.isfinite(end))
+        elif isinstance(part, Hinge):
+            yield part.knot
+        elif isinstance(part, Scale) and part.formula in ("clip", "distance"):
+            yield from part.numbers
+        elif test is not None and not part.binary and part.kind == "value":
+            yield test
+
+
+def _centres(model: Model, name: str) -> Iterator[float]:
+    """Yield the centre of a slope of a number: its training median."""
+    for _, part in model.parts():
+        if isinstance(part, DirectTerm) and part.column == Value(name):
+            yield part.centre
+
+
+def _spread(model: Model, name: str, profile: Mapping[str, Any], ends: list[float]) -> float | None:
+    q = profile.get("quantiles") or [None] * 5
+    for high, low in ((q[3], q[1]), (q[4], q[0])):
+        if high is not None and low is not None and high > low:
+            return float(f"{high - low:.12g}")
+    if ends and max(ends) > min(ends):
+        return float(f"{max(ends) - min(ends):.12g}")
+    for _, part in model.parts():
+        if isinstance(part, DirectTerm) and part.column == Value(name):
+            return float(f"{part.scale:.3g}")
+    return None
+
+
+def _step(spread: float, values: list[float]) -> float:
+    printed = math.floor(math.log10(spread)) - 2
+    exponents = [int(Decimal(repr(v)).normalize().as_tuple().exponent) for v in values]
+    places = max(printed, min((e for e in exponents if e < 0), default=0)) if values else printed
+    return float(f"1e{places}")

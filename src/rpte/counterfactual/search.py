@@ -1,0 +1,288 @@
+"""The cheapest sum of one point per component that gains enough: best first, with a bound.
+
+Components share no variable, so costs and gains add up. For a price lambda of gain, the least of
+``cost - lambda * gain`` over each component, added up, bounds every answer from below (Lagrange);
+the best of some prices is used. The number of changed variables is counted exactly in the bound,
+and the last two points of an answer are found by looking them up, not by search.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import count
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Index = NDArray[np.intp]
+PRICES = 24
+TOLERANCE = 1e-9  # answers whose costs differ by less are equally good
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """Points that help, of all components, in order of component.
+
+    Parameters
+    ----------
+    component : (n,)
+    cost, gain : (n,)
+        Both positive.
+    changes : (n,)
+        Variables changed.
+    place : (n,)
+        Where the caller keeps the point.
+    """
+
+    component: Index
+    cost: Floats
+    gain: Floats
+    changes: Index
+    place: Index
+
+    def __len__(self) -> int:
+        return len(self.cost)
+
+    def take(self, chosen: NDArray[np.bool_] | Index) -> Points:
+        """Return some of the points."""
+        return Points(
+            self.component[chosen],
+            self.cost[chosen],
+            self.gain[chosen],
+            self.changes[chosen],
+            self.place[chosen],
+        )
+
+    def undominated(self) -> Points:
+        """Drop points that another of the component beats in cost, gain and changes."""
+        order = np.lexsort((self.changes, -self.gain, self.cost, self.component))
+        p = self.take(order)
+        keep = np.zeros(len(p), bool)
+        for component in np.unique(p.component):
+            inside = np.flatnonzero((p.component == component) & (p.gain > 0))
+            for most in np.unique(p.changes[inside]):
+                rows = inside[p.changes[inside] <= most]
+                best = np.maximum.accumulate(p.gain[rows])
+                better = np.concatenate([[True], p.gain[rows][1:] > best[:-1]])
+                keep[rows[better & (p.changes[rows] == most)]] = True
+        return p.take(keep)
+
+
+def joined(each: Sequence[Points]) -> Points:
+    """Return the points of several components in one, their places counted through."""
+    return Points(
+        np.concatenate([np.zeros(0, np.intp), *(p.component for p in each)]),
+        np.concatenate([np.zeros(0), *(p.cost for p in each)]),
+        np.concatenate([np.zeros(0), *(p.gain for p in each)]),
+        np.concatenate([np.zeros(0, np.intp), *(p.changes for p in each)]),
+        np.arange(sum(map(len, each))),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The result of a search: places of points (None if no sum is wanted), cost and bound."""
+
+    places: tuple[int, ...] | None
+    cost: float
+    bound: float
+
+
+def least(lambdas: Floats, points: Points, most: int) -> Floats:
+    """Return the least of cost - lambda * gain over points of one component, (most + 1, prices).
+
+    Row q holds that of the points with q changes, infinity where there are none; no change is 0.
+    """
+    table = np.full((most + 1, len(lambdas)), np.inf)
+    table[0] = 0.0
+    for q in range(1, most + 1):
+        own = points.changes == q
+        cost, gain = points.cost[own], points.gain[own]
+        for i, price in enumerate(lambdas if len(cost) else ()):
+            table[q, i] = (cost - price * gain).min()
+    return table
+
+
+def together(tables: Sequence[Floats], most: int) -> list[Floats]:
+    """Return sums over the components from each one on, with at most 0, 1, ..., most changes."""
+    width = tables[0].shape[1] if tables else 1
+    sums = [np.zeros((most + 1, width))]
+    for table in reversed(tables):
+        sums.append(combined(table, sums[-1]))
+    return sums[::-1]
+
+
+def without_each(tables: Sequence[Floats], most: int) -> list[Floats]:
+    """Return, for each component, the sum over all others, by changes."""
+    after, before = together(tables, most), together(tables[::-1], most)[::-1]
+    return [combined(before[i], after[i + 1]) for i in range(len(tables))]
+
+
+def combined(a: Floats, b: Floats) -> Floats:
+    """Return the least sums of two tables by changes; in the result "at most" so many."""
+    total = np.full(a.shape, np.inf)
+    for p in range(len(a)):
+        for q in range(len(a) - p):
+            total[p + q] = np.minimum(total[p + q], a[p] + b[q])
+    return np.minimum.accumulate(total, axis=0)
+
+
+def prices(points: Points, need: float, most: int) -> Floats:
+    """Return the prices of gain at which bounds are computed: wide apart, and near the best."""
+    if not len(points):
+        return np.zeros(1)
+    ratio = points.cost / points.gain
+    wide = np.geomspace(max(ratio.min(), 1e-12) / 2, max(ratio.max(), 1e-12) * 4, PRICES)
+    parts = [points.take(points.component == c) for c in np.unique(points.component)]
+    sums = together([least(wide, part, most) for part in parts], most)
+    best = int(np.argmax(wide * need + sums[0][-1]))
+    ends = wide[max(best - 1, 0)], wide[min(best + 1, PRICES - 1)]
+    return np.concatenate([[0.0], wide, np.geomspace(*ends, PRICES)])
+
+
+def most_gain(points: Points, most: int) -> tuple[float, tuple[int, ...]]:
+    """Return the largest gain with at most `most` changes, and the places of its points."""
+    gains = [0.0] * (most + 1)
+    places: list[tuple[int, ...]] = [()] * (most + 1)
+    for component in np.unique(points.component):
+        own = points.take(points.component == component)
+        before, chosen = gains[:], places[:]
+        for changes in np.unique(own.changes[own.changes <= most]).tolist():
+            rows = np.flatnonzero(own.changes == changes)
+            best = rows[np.argmax(own.gain[rows])]
+            for n in range(changes, most + 1):
+                if before[n - changes] + own.gain[best] > gains[n]:
+                    gains[n] = before[n - changes] + float(own.gain[best])
+                    places[n] = (*chosen[n - changes], int(own.place[best]))
+    return gains[-1], places[-1]
+
+
+def search(
+    points: Points, need: float, most: int, below: float = np.inf, limit: int = 5_000
+) -> Found:
+    """Find the cheapest points, one per component at most, that together gain `need`.
+
+    Parameters
+    ----------
+    points : Points
+    need : float
+    most : int
+        Variables that may change.
+    below : float
+        Only an answer that costs less is wanted.
+    limit : int
+        Steps after which the search stops with what it has; `Found.bound` then lies below.
+    """
+    gain, places = most_gain(points, most)
+    if gain < need:
+        return Found(None, below, below)
+    engine = _Engine(points.undominated(), need, most, below)
+    engine.start(places)
+    return engine.run(limit)
+
+
+class _Engine:
+    """Best-first search over points, components in order."""
+
+    def __init__(self, points: Points, need: float, most: int, below: float) -> None:
+        self.points, self.need, self.most, self.cost = points, need, most, below
+        components, self.rank = np.unique(points.component, return_inverse=True)
+        self.lambdas = prices(points, need, most)
+        own = [points.take(self.rank == r) for r in range(len(components))]
+        self.later = np.array(together([least(self.lambdas, p, most) for p in own], most))
+        self.first = np.searchsorted(self.rank, np.arange(len(components) + 1))
+        self.single: dict[tuple[int, int], tuple[Floats, Floats, Index]] = {}
+        self.best: tuple[int, ...] | None = None
+
+    def start(self, places: tuple[int, ...]) -> None:
+        """Take an answer that gains enough as the first, each point made as cheap as it may be."""
+        where = {int(place): i for i, place in enumerate(self.points.place)}
+        chosen = [where[place] for place in places]
+        for i in range(len(chosen)):
+            others = sum(self.points.gain[j] for j in chosen if j != chosen[i])
+            same = self.rank == self.rank[chosen[i]]
+            fits = same & (self.points.changes <= self.points.changes[chosen[i]])
+            enough = np.flatnonzero(fits & (self.points.gain >= self.need - others))
+            chosen[i] = int(enough[np.argmin(self.points.cost[enough])])
+        self._take(tuple(chosen), float(self.points.cost[chosen].sum()))
+
+    def _take(self, chosen: tuple[int, ...], cost: float) -> None:
+        if cost < self.cost:
+            self.best, self.cost = chosen, cost
+
+    def run(self, limit: int) -> Found:
+        """Search until every open node costs at least as much as the best answer."""
+        order, p = count(), self.points
+        heap: list[tuple[float, int, float, float, int, int, tuple[int, ...]]] = []
+        heap.append((0.0, next(order), 0.0, self.need, self.most, 0, ()))
+        while heap and heap[0][0] < self.cost - TOLERANCE and limit > 0:
+            limit -= 1
+            _, _, cost, need, left, first, chain = heapq.heappop(heap)
+            for bound, i in self._expand(cost, need, left, first, chain):
+                node = float(cost + p.cost[i]), float(need - p.gain[i]), left - int(p.changes[i])
+                after = int(self.first[self.rank[i] + 1])
+                heapq.heappush(heap, (bound, next(order), *node, after, (*chain, i)))
+        bound = min(self.cost, heap[0][0]) if heap else self.cost
+        places = None if self.best is None else tuple(p.place[list(self.best)].tolist())
+        return Found(places, self.cost, bound)
+
+    def _expand(
+        self, cost: float, need: float, left: int, first: int, chain: tuple[int, ...]
+    ) -> list[tuple[float, int]]:
+        """Settle answers with one or two more points; return points that two more must follow."""
+        p = self.points
+        rows = np.arange(first, len(p))
+        rows = rows[(p.changes[rows] <= left) & (cost + p.cost[rows] < self.cost - TOLERANCE)]
+        enough = rows[p.gain[rows] >= need]
+        if len(enough):
+            best = int(enough[np.argmin(p.cost[enough])])
+            self._take((*chain, best), float(cost + p.cost[best]))
+        rows = rows[(p.gain[rows] < need) & (p.changes[rows] < left)]
+        bounds = self._bounds(cost, need, left, rows)
+        rows, bounds = rows[bounds < self.cost - TOLERANCE], bounds[bounds < self.cost - TOLERANCE]
+        self._pairs(cost, need, left, rows, chain)
+        kept = (bounds < self.cost - TOLERANCE) & (p.changes[rows] + 2 <= left)
+        return list(zip(bounds[kept].tolist(), rows[kept].tolist(), strict=True))
+
+    def _bounds(self, cost: float, need: float, left: int, rows: Index) -> Floats:
+        p = self.points
+        bounds = np.full(len(rows), -np.inf)
+        after, changes = self.rank[rows] + 1, left - p.changes[rows]
+        for i, price in enumerate(self.lambdas):
+            lagrange = price * (need - p.gain[rows]) + self.later[after, changes, i]
+            np.maximum(bounds, lagrange, out=bounds)
+        return bounds + (cost + p.cost[rows])
+
+    def _pairs(
+        self, cost: float, need: float, left: int, rows: Index, chain: tuple[int, ...]
+    ) -> None:
+        """Complete each of some points by the cheapest single point of a later component."""
+        p = self.points
+        keys = self.rank[rows] * (self.most + 1) + left - p.changes[rows]
+        for key in np.unique(keys).tolist():
+            own = rows[keys == key]
+            gains, costs, which = self._singles(key // (self.most + 1) + 1, key % (self.most + 1))
+            at = np.searchsorted(gains, need - p.gain[own])
+            total = cost + p.cost[own] + costs[at]
+            best = int(np.argmin(total))
+            if total[best] < self.cost:
+                self._take((*chain, int(own[best]), int(which[at[best]])), float(total[best]))
+
+    def _singles(self, rank: int, changes: int) -> tuple[Floats, Floats, Index]:
+        """Return gains, ascending, and the cheapest later point that gains as much, and which."""
+        if (rank, changes) not in self.single:
+            p = self.points
+            rows = np.arange(self.first[rank], len(p))
+            rows = rows[p.changes[rows] <= changes]
+            rows = rows[np.lexsort((-p.cost[rows], p.gain[rows]))]
+            backwards = p.cost[rows][::-1]
+            lowest = np.minimum.accumulate(backwards)
+            new = np.concatenate([[True], lowest[1:] < lowest[:-1]])[: len(rows)]
+            seen = np.maximum.accumulate(np.where(new, np.arange(len(rows)), 0))
+            costs = np.concatenate([lowest[::-1], [np.inf]])
+            which = np.concatenate([rows[::-1][seen][::-1], [-1]])
+            self.single[rank, changes] = p.gain[rows], costs, which
+        return self.single[rank, changes]
