@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rpte.model.signature import check_signature, sign
     from rpte.model.verify import verify_file
     from rpte.table.files import read_table
+    from rpte.uncertainty import bootstrap
 
 __version__ = "0.1.0"
 
@@ -39,6 +40,7 @@ _HOMES = {
     "RPTEClassifier": "rpte.classifier",
     "ReasonRule": "rpte.audit.reasons",
     "audit_load": "rpte.audit.load",
+    "bootstrap": "rpte.uncertainty",
     "check_signature": "rpte.model.signature",
     "compare": "rpte.model.compare",
     "decide": "rpte.audit.decisions",
@@ -66,6 +68,7 @@ __all__ = [
     "RPTEWarning",
     "ReasonRule",
     "audit_load",
+    "bootstrap",
     "check_signature",
     "compare",
     "decide",
