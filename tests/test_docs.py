@@ -49,7 +49,7 @@ def _steady(page):
     return re.sub(r"\d+\.\d{8,}", lambda number: f"{float(number[0]):.6g}", page)
 
 
-@pytest.mark.parametrize("name", ["frontier.md", "commands.md", "decisions.md"])
+@pytest.mark.parametrize("name", ["frontier.md", "commands.md", "decisions.md", "explanations.md"])
 def test_a_page_shows_what_its_examples_print(name, tmp_path, monkeypatch):
     """After a change of the learner: python docs/run_page.py docs/frontier.md , and so on."""
     run_page = runpy.run_path(str(DOCS / "run_page.py"))["run_page"]

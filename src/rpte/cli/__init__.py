@@ -13,6 +13,7 @@ import typer
 from rpte import __version__
 from rpte.cli.audit import audit
 from rpte.cli.compare import compare
+from rpte.cli.counterfactual import counterfactual
 from rpte.cli.decide import decide
 from rpte.cli.demo import demo
 from rpte.cli.edit import edit
@@ -25,7 +26,9 @@ from rpte.cli.report import report
 from rpte.cli.schema import schema
 from rpte.cli.score import score
 from rpte.cli.show import show
+from rpte.cli.uncertainty import uncertainty
 from rpte.cli.verify import verify
+from rpte.cli.whatif import whatif
 
 app = typer.Typer(
     add_completion=False,
@@ -54,6 +57,9 @@ app.command()(fit)
 app.command()(show)
 app.command()(score)
 app.command()(explain)
+app.command()(whatif)
+app.command()(counterfactual)
+app.command()(uncertainty)
 app.command()(audit)
 app.command()(frontier)
 app.command()(verify)

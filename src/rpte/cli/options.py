@@ -39,12 +39,15 @@ def listed(text: str | None) -> list[str] | None:
     return None if text is None else [part.strip() for part in text.split(",")]
 
 
-def pairs(option: str, texts: list[str]) -> dict[str, str]:
-    """Return ``name=value`` texts as a mapping; a name may hold the sign ``=`` itself."""
+def pairs(option: str, texts: list[str], empty: bool = False) -> dict[str, str]:
+    """Return ``name=value`` texts as a mapping; a name may hold the sign ``=`` itself.
+
+    With `empty` a value may be nothing.
+    """
     found: dict[str, str] = {}
     for text in texts:
         name, sign, value = text.rpartition("=")
-        if not sign or not name.strip() or not value.strip():
+        if not sign or not name.strip() or not (empty or value.strip()):
             raise InputError(f"{option} {text}: write it as NAME=VALUE, such as {EXAMPLES[option]}")
         if name.strip() in found:
             raise InputError(f"{option} names '{name.strip()}' twice; say it once")
@@ -53,6 +56,10 @@ def pairs(option: str, texts: list[str]) -> dict[str, str]:
 
 
 EXAMPLES = {
+    "--allow": "income=0:5000",
+    "--cost": "income=2",
+    "--set": "age=50",
+    "--step": "income=100",
     "--monotone": "age=increasing",
     "--special": "age=-9,-8",
     "--penalty": "postcode=2",
