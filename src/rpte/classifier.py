@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from rpte.audit.load import AuditLoad
+    from rpte.export.parity import Parity
     from rpte.model.check import Check
     from rpte.model.explain import Explanation
     from rpte.model.model import Model
@@ -433,6 +434,22 @@ class RPTEClassifier(InNotebooks, ClassifierMixin, BaseEstimator):  # type: igno
         """Write the model to a JSON file, which `rpte.load` reads."""
         check_is_fitted(self, "model_")
         self.model_.save(path)
+
+    def export(self, target: str, path: str | Path, X: Any = None, **options: Any) -> Parity:
+        """Write the model in another form (``"sql"``, ...), compared with it on the rows of `X`.
+
+        Parameters
+        ----------
+        target : str
+        path : str or Path
+            The parity record goes to the same name with ``.parity.json`` added.
+        X : table, optional
+            Rows to compare on; if None, rows made from the model's thresholds and levels.
+        **options
+            Of the target; docs/deploy.md lists them.
+        """
+        check_is_fitted(self, "model_")
+        return self.model_.export(target, path, X, **options)
 
     @property
     def frontier_(self) -> pd.DataFrame:

@@ -18,6 +18,7 @@ from rpte.cli.decide import decide
 from rpte.cli.demo import demo
 from rpte.cli.edit import edit
 from rpte.cli.explain import explain
+from rpte.cli.export import export
 from rpte.cli.fit import fit
 from rpte.cli.frontier import frontier
 from rpte.cli.reasons import reasons
@@ -57,6 +58,7 @@ app.command()(fit)
 app.command()(show)
 app.command()(score)
 app.command()(explain)
+app.command()(reasons)
 app.command()(whatif)
 app.command()(counterfactual)
 app.command()(uncertainty)
@@ -64,10 +66,10 @@ app.command()(audit)
 app.command()(frontier)
 app.command()(verify)
 app.command()(compare)
-app.command()(demo)
-app.command()(report)
-app.command()(schema)
-app.command()(reasons)
+app.command()(edit)
 app.command()(decide)
 app.command()(replay)
-app.command()(edit)
+app.command()(report)
+app.command()(export)
+app.command()(demo)
+app.command()(schema)

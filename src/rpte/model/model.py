@@ -19,6 +19,7 @@ from rpte.table.schema import Schema
 if TYPE_CHECKING:
     from rpte.audit.load import AuditLoad
     from rpte.counterfactual import Actions, Counterfactuals
+    from rpte.export.parity import Parity
     from rpte.model.explain import Explanation
     from rpte.model.verify import Check
     from rpte.model.whatif import WhatIf
@@ -220,6 +221,15 @@ class Model:
         from rpte.model.file import save
 
         save(self, path)
+
+    def export(self, target: str, path: str | Path, X: Any = None, **options: Any) -> Parity:
+        """Write the model in another form (``"sql"``, ...), compared with it on the rows of `X`.
+
+        See `rpte.export.exporting.export_model`, and docs/deploy.md for targets and options.
+        """
+        from rpte.export.exporting import export_model
+
+        return export_model(self, target, path, X, **options)
 
 
 def probability(score: Floats) -> Floats:

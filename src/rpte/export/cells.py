@@ -1,0 +1,128 @@
+"""Rows as a target sees them: numbers, texts and special codes, None for missing."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rpte.export.form import (
+    CategoryInput,
+    Code,
+    Constant,
+    Form,
+    Input,
+    NumberInput,
+    Value,
+    nodes,
+)
+from rpte.table.inputs import (
+    LARGEST,
+    as_number,
+    as_number_or_special,
+    columns_of,
+    is_absent,
+    level_text,
+)
+
+Cell = Code | None
+UNSEEN = "a level never seen"
+PROBES = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """Rows of an export's inputs: for each input the cells, None where missing."""
+
+    n_rows: int
+    columns: Mapping[str, list[Cell]]
+
+    def rows(self) -> Iterator[dict[str, Cell]]:
+        """Yield each row by name."""
+        for i in range(self.n_rows):
+            yield {name: column[i] for name, column in self.columns.items()}
+
+
+def read_cells(form: Form, X: Any) -> Cells:
+    """Return the cells of each input, read from a table as the model reads it.
+
+    A number is a float, its special codes as `NumberInput` has them; a category is a text.
+    """
+    model = form.model
+    needed = {given.name for given in form.inputs}
+    ignored = model.settings["limits"]["exclude"]
+    columns = columns_of(X, model.schema, ignored, needed)
+    by_name = dict(zip(model.schema.names, columns, strict=True))
+    cells = {given.name: _cells(form, given, by_name[given.name]) for given in form.inputs}
+    return Cells(len(columns[0]), cells)
+
+
+def _cells(form: Form, given: Input, column: Any) -> list[Cell]:
+    if isinstance(given, CategoryInput):
+        return [None if is_absent(cell) else level_text(cell) for cell in column.tolist()]
+    if not given.codes:
+        return [_number(value) for value in as_number(column, given.name)]
+    numbers, codes = as_number_or_special(column, form.model.schema[given.name])
+    return [
+        _number(value) if code < 0 else given.codes[code]
+        for value, code in zip(numbers, codes, strict=True)
+    ]
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)
+
+
+def probe_table(form: Form, rows: int = PROBES) -> dict[str, list[Cell]]:
+    """Make rows that try what the model can tell apart; a table that the model reads.
+
+    Each input goes through every number that it is compared with, the floats next to it, every
+    special code, every level, an unseen one and missing; in the last quarter of the rows also
+    through the largest and smallest numbers. How the inputs meet is random, with a fixed seed.
+    Columns that the model does not read are missing.
+    """
+    shuffle = random.Random(0)
+    table: dict[str, list[Cell]] = {n: [None] * rows for n in form.model.schema.names}
+    for given in form.inputs:
+        usual = _spread(_tried(form, given), rows - rows // 4, shuffle)
+        extreme = _spread([*_tried(form, given), *_extremes(given)], rows // 4, shuffle)
+        table[given.name] = usual + extreme
+    return table
+
+
+def _spread(cells: list[Cell], rows: int, shuffle: random.Random) -> list[Cell]:
+    """Repeat cells to a number of rows, in random order; each occurs if there is room."""
+    tried = shuffle.sample(cells, len(cells))
+    return shuffle.sample(list(itertools.islice(itertools.cycle(tried), rows)), rows)
+
+
+def _tried(form: Form, given: Input) -> list[Cell]:
+    if isinstance(given, CategoryInput):
+        return list(dict.fromkeys([None, UNSEEN, *given.levels]))
+    near = {near for number in {0.0, *_compared(form, given)} for near in _around(number)}
+    return list(dict.fromkeys([None, *given.codes, *sorted(near)]))
+
+
+def _extremes(given: Input) -> list[Cell]:
+    return [] if isinstance(given, CategoryInput) else [LARGEST, -LARGEST, 1e-300, 5e-324, -5e-324]
+
+
+def _compared(form: Form, given: NumberInput) -> set[float]:
+    """Return the constants that stand beside an input in some comparison or difference."""
+    found = set()
+    for line in form.lines:
+        for node in nodes(line.value):
+            sides = {getattr(node, "left", None), getattr(node, "right", None)}
+            if Value(given.name) in sides:
+                found |= {side.value for side in sides if isinstance(side, Constant)}
+    return found
+
+
+def _around(number: float) -> list[float]:
+    near = [number, float(np.nextafter(number, -np.inf)), float(np.nextafter(number, np.inf))]
+    return [value + 0.0 for value in near if abs(value) <= LARGEST]

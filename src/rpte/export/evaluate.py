@@ -1,0 +1,115 @@
+"""The reference evaluator: what the nodes of a form mean, on numpy arrays."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.export.cells import Cells
+from rpte.export.form import (
+    All,
+    Arithmetic,
+    Choice,
+    Compare,
+    Condition,
+    Constant,
+    Finite,
+    Form,
+    Function,
+    Line,
+    Missing,
+    Number,
+    NumberInput,
+    OneOf,
+    Present,
+    Total,
+    Value,
+)
+from rpte.vocabulary.logarithm import logarithm
+
+Floats = NDArray[np.float64]
+Truths = NDArray[np.bool_]
+
+SIGNS: dict[str, Any] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+FUNCTIONS: dict[str, Any] = {"log": logarithm, "sqrt": np.sqrt, "exp": np.exp}
+
+
+def evaluate(form: Form, cells: Cells) -> dict[str, Floats]:
+    """Return the value of every line for some rows, each of shape (n_rows,)."""
+    rows = _Rows(form, cells)
+    with np.errstate(all="ignore"):
+        for line in form.lines:
+            rows.lines[line.name] = np.broadcast_to(rows.number(line.value), rows.n_rows)
+    return rows.lines
+
+
+class _Rows:
+    """Typed columns, and the lines computed so far."""
+
+    def __init__(self, form: Form, cells: Cells) -> None:
+        self.cells = cells.columns
+        self.n_rows = cells.n_rows
+        self.lines: dict[str, Floats] = {}
+        self.numbers = {
+            given.name: np.array(
+                [
+                    np.nan if cell is None or cell in given.codes else float(cell)
+                    for cell in cells.columns[given.name]
+                ]
+            )
+            for given in form.inputs
+            if isinstance(given, NumberInput)
+        }
+
+    def number(self, node: Number) -> Floats:
+        """Return the value of a number node."""
+        match node:
+            case Constant(value):
+                return np.full(self.n_rows, value)
+            case Value(name):
+                return self.numbers[name]
+            case Line(name):
+                return self.lines[name]
+            case Arithmetic(sign, left, right):
+                return np.asarray(SIGNS[sign](self.number(left), self.number(right)))
+            case Function(name, of):
+                return np.asarray(FUNCTIONS[name](self.number(of)))
+            case Choice(condition, yes, no):
+                return np.where(self.condition(condition), self.number(yes), self.number(no))
+            case Total(parts):
+                total = self.number(parts[0])
+                for part in parts[1:]:
+                    total = total + self.number(part)
+                return total
+
+    def condition(self, node: Condition) -> Truths:
+        """Return where a condition holds."""
+        match node:
+            case Present(name):
+                return np.asarray(~np.isnan(self.numbers[name]))
+            case Missing(name):
+                return np.array([cell is None for cell in self.cells[name]], bool)
+            case OneOf(name, levels, inside):
+                known = set(levels)
+                return np.array(
+                    [cell is not None and (cell in known) == inside for cell in self.cells[name]],
+                    bool,
+                )
+            case Compare(sign, left, right):
+                return np.asarray(SIGNS[sign](self.number(left), self.number(right)))
+            case Finite(product):
+                return np.isfinite(self.number(product))
+            case All(conditions):
+                return np.asarray(np.all([self.condition(part) for part in conditions], axis=0))

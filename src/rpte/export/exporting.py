@@ -1,0 +1,192 @@
+"""Write an export and its parity record, or check one that was written before."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rpte.errors import InputError
+from rpte.export.cells import probe_table, read_cells
+from rpte.export.form import Form
+from rpte.export.lower import make_form
+from rpte.export.parity import Parity, compare, expected
+from rpte.export.target import (
+    CannotRunError,
+    Content,
+    Options,
+    Target,
+    check_expressible,
+    find_target,
+    settle_options,
+)
+from rpte.model.file import content_hash, to_dict, write_bytes
+from rpte.model.model import Model
+
+MADE = "made from the model: its thresholds, levels and missing cells"
+
+
+def export_model(
+    model: Model, target: str, path: str | Path, X: Any = None, rows_from: str = "", **options: Any
+) -> Parity:
+    """Write a model in another form, run it, and write the parity record beside it.
+
+    Parameters
+    ----------
+    model : Model
+    target : str
+        One of `rpte.export.target.HOMES`, such as ``"sql"``.
+    path : str or Path
+        Where to write; the record goes to the same name with ``.parity.json`` added.
+    X : table, optional
+        Rows to compare the export with the model on; if None, rows made from the model.
+    rows_from : str
+        What the record calls these rows.
+    **options
+        Of the target.
+
+    Returns
+    -------
+    Parity
+        The record.
+
+    Raises
+    ------
+    InputError
+        Before anything is written: an unknown target or option, a model that the target cannot
+        express, an export that does not agree with the model.
+    """
+    chosen = find_target(target)
+    settled = settle_options(chosen, options)
+    path = Path(path)
+    _check_place(path)
+    form = make_form(model)
+    check_expressible(chosen, form)
+    chosen.check(form, settled)
+    content = chosen.write(form, settled)
+    with tempfile.TemporaryDirectory() as folder:
+        staged = Path(folder) / path.name
+        _write(content, staged)
+        record = check_file(form, chosen, staged, settled, X, rows_from)
+    _refuse_unequal(record)
+    _write(content, path)
+    write_record(record, path)
+    return record
+
+
+def _check_place(path: Path) -> None:
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"the folder {path.parent} does not exist; make it first")
+
+
+def _write(content: Content, path: Path) -> None:
+    if isinstance(content, str):
+        write_bytes(content.encode(), path)
+    elif isinstance(content, bytes):
+        write_bytes(content, path)
+    else:
+        path.mkdir(exist_ok=True)
+        for name, part in content.items():
+            (path / name).parent.mkdir(parents=True, exist_ok=True)
+            write_bytes(part, path / name)
+
+
+def check_file(
+    form: Form, target: Target, path: Path, options: Options, X: Any, rows_from: str
+) -> Parity:
+    """Run an export on some rows and compare it with the model.
+
+    See `export_model` for `X` and `rows_from`.
+    """
+    if X is None:
+        X, rows_from = probe_table(form), MADE
+    truth = expected(form.model, X)
+    rows, differences = len(truth["score"]), {}
+    try:
+        answers = target.run(path, form, options, read_cells(form, X))
+        engine = answers.engine
+        differences = compare(form, truth, answers, target.tolerance)
+    except CannotRunError as reason:
+        rows, engine = 0, str(reason)
+    return Parity(
+        target=target.name,
+        options=options,
+        model_hash=content_hash(to_dict(form.model)),
+        file=path.name,
+        sha256=file_hash(path),
+        rows=rows,
+        rows_from=rows_from or "a table",
+        engine=engine,
+        tolerance=target.tolerance,
+        differences=differences,
+    )
+
+
+def check_export(model: Model, path: str | Path, X: Any = None, rows_from: str = "") -> Parity:
+    """Run an export that was written before, compare it again, and renew its record.
+
+    Target and options are those of its record. Raises `InputError` if there is none, if the record
+    is of another model, or if the file is not the one that was exported.
+    """
+    path = Path(path)
+    record = read_record(path)
+    form, target = make_form(model), find_target(record["target"])
+    found = {"model_hash": content_hash(to_dict(model)), "sha256": file_hash(path)}
+    for field, what in (("model_hash", "another model"), ("sha256", "another file")):
+        if found[field] != record.get(field):
+            raise InputError(
+                f"the record {record_path(path)} is of {what} than was given; export again"
+            )
+    options = settle_options(target, record["options"])
+    again = check_file(form, target, path, options, X, rows_from)
+    write_record(again, path)
+    return again
+
+
+def _refuse_unequal(record: Parity) -> None:
+    for name, difference in record.differences.items():
+        if difference.rows:
+            raise InputError(
+                f"{record.target} does not agree with the model: {name} differs by up to "
+                f"{difference.largest:g} in {difference.rows} of {record.rows} rows (first: row "
+                f"{difference.first}; run in {record.engine}); nothing was written"
+            )
+
+
+def record_path(path: Path) -> Path:
+    """Return where the parity record of an export stands."""
+    return path.with_name(f"{path.name}.parity.json")
+
+
+def write_record(record: Parity, path: Path) -> None:
+    """Write the parity record of the export at `path`."""
+    text = json.dumps(record.to_dict(), indent=1, allow_nan=False)
+    write_bytes(f"{text}\n".encode(), record_path(path))
+
+
+def read_record(path: Path) -> Mapping[str, Any]:
+    """Return the parity record of the export at `path`, as plain JSON values."""
+    place = record_path(path)
+    if not place.is_file():
+        raise InputError(f"{place} does not exist; export the model with --to first")
+    try:
+        record = json.loads(place.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InputError(f"{place} is not JSON ({error}); export again") from error
+    if not isinstance(record, dict) or not {"target", "options"} <= set(record):
+        raise InputError(f"{place} is no parity record; export again")
+    return record
+
+
+def file_hash(path: Path) -> str:
+    """Return the SHA-256 of a file, or of all files of a folder with their names."""
+    if path.is_file():
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    digest = hashlib.sha256()
+    for part in sorted(p for p in path.rglob("*") if p.is_file()):
+        digest.update(f"{part.relative_to(path).as_posix()}\n".encode())
+        digest.update(hashlib.sha256(part.read_bytes()).digest())
+    return digest.hexdigest()

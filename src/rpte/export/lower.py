@@ -1,0 +1,269 @@
+"""From a `Model` to its `Form`: every column kind in terms of comparisons and arithmetic."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from rpte.errors import InputError
+from rpte.export.form import (
+    All,
+    Arithmetic,
+    CategoryInput,
+    Choice,
+    Code,
+    Compare,
+    Comparison,
+    Condition,
+    Constant,
+    Definition,
+    Finite,
+    Form,
+    Function,
+    Input,
+    Line,
+    Missing,
+    Number,
+    NumberInput,
+    OneOf,
+    Present,
+    Total,
+    Value,
+    nodes,
+)
+from rpte.model.model import Model
+from rpte.model.parts import Component, DirectTerm, TreeTerms
+from rpte.structure.tree import Branch, Split
+from rpte.table.inputs import LARGEST, parse_number
+from rpte.table.schema import Schema, Variable
+from rpte.vocabulary import columns as vocabulary
+
+ZERO, ONE = Constant(0.0), Constant(1.0)
+# Beyond it the probability is 0 or 1 to 300 decimals, and some targets refuse exp.
+STEEPEST = 700.0
+
+
+def make_form(model: Model) -> Form:
+    """Return the form of a model.
+
+    Evaluating it in float64 gives the model's score and contributions to the last bit, and its
+    probability too unless the score is beyond 700 (where the two differ by less than 1e-300).
+    """
+    read = {source for component in model.components for source in component.sources}
+    inputs = tuple(_input(v) for v in model.schema.variables if v.name in read)
+    lines = [line for component in model.components for line in _component(model, component)]
+    subtotals = (Line(component.name) for component in model.components)
+    score = Total((Constant(model.intercept), *subtotals))
+    sources = tuple(given.name for given in inputs)
+    positive = str(model.classes[model.positive])
+    lines.append(Definition("score", "score", score, sources, f"log odds of {positive}"))
+    probability = _probability(Line("score"))
+    text = f"probability of {positive}"
+    lines.append(Definition("probability", "probability", probability, sources, text))
+    for line in lines:
+        _check_numbers(line)
+    return Form(model, inputs, tuple(lines))
+
+
+def _input(variable: Variable) -> Input:
+    if variable.kind == "number":
+        return NumberInput(variable.name, tuple(map(code_of, variable.levels)))
+    levels = variable.levels[:-1] if variable.pooled else variable.levels
+    boolean = bool(variable.levels) and set(variable.levels) <= {"False", "True"}
+    return CategoryInput(variable.name, levels, variable.pooled, boolean)
+
+
+def code_of(level: str) -> Code:
+    """Return a special code as its cells hold it: a number if its text spells one."""
+    number = parse_number(level)
+    return level if number is None else number
+
+
+def _check_numbers(line: Definition) -> None:
+    values = [node.value for node in nodes(line.value) if isinstance(node, Constant)]
+    beyond = [value for value in values if abs(value) > LARGEST]
+    if beyond:
+        raise InputError(
+            f"{line.name} ({line.text}) holds the number {beyond[0]!r}; an export needs numbers "
+            f"up to {LARGEST:g}: fit again with that variable rescaled or limited"
+        )
+
+
+def _probability(score: Line) -> Number:
+    """Return 1 / (1 + exp(-score)) without overflow."""
+    falling = Function("exp", Arithmetic("-", ZERO, score))
+    rising = Function("exp", score)
+    high = Arithmetic("/", ONE, Arithmetic("+", ONE, falling))
+    low = Arithmetic("/", rising, Arithmetic("+", ONE, rising))
+    curve = Choice(Compare(">=", score, ZERO), high, low)
+    at_least = Choice(Compare("<", score, Constant(-STEEPEST)), ZERO, curve)
+    return Choice(Compare(">", score, Constant(STEEPEST)), ONE, at_least)
+
+
+def _component(model: Model, component: Component) -> Iterator[Definition]:
+    for part in component.parts:
+        if isinstance(part, DirectTerm):
+            value, text = _direct(part, model.schema), part.text
+        else:
+            value = _tree(part, part.tree.root, model.schema)
+            text = f"tree of {', '.join(part.sources)}"
+        yield Definition(part.name, "term", value, part.sources, text)
+    total = Total(tuple(Line(part.name) for part in component.parts))
+    sources = component.sources
+    yield Definition(component.name, "component", total, sources, ", ".join(sources))
+
+
+def _tree(tree: TreeTerms, node: Branch | int, schema: Schema) -> Number:
+    if not isinstance(node, Branch):
+        return Constant(tree.leaves[node].coefficient)
+    yes, no = _tree(tree, node.yes, schema), _tree(tree, node.no, schema)
+    if node.split.missing_holds:
+        return Choice(_test(node.split, ">", schema), no, yes)
+    return Choice(_test(node.split, "<=", schema), yes, no)
+
+
+def _test(split: Split, sign: Comparison, schema: Schema) -> Condition:
+    """Return when a split's column is there and on one side of its threshold, or is true."""
+    column = split.column
+    if split.threshold is None:
+        return _holds(column, schema)
+    compared = Compare(sign, _number(column, schema), Constant(split.threshold))
+    if isinstance(column, vocabulary.Value):
+        return compared
+    return All((*_there(column, schema), compared))
+
+
+def _direct(term: DirectTerm, schema: Schema) -> Number:
+    """Return coefficient times (value - centre), 0 where the column is false or missing."""
+    column, weight = term.column, Constant(term.coefficient)
+    if column.binary:
+        return Choice(_holds(column, schema), weight, ZERO)
+    where: tuple[Condition, ...]
+    if isinstance(column, vocabulary.Hinge):
+        where, value = _hinge(column)
+    elif isinstance(column, vocabulary.Pair) and column.conditional:
+        condition, number = _conditional(column)
+        where = (_holds(condition, schema), *_there(number, schema))
+        value = _number(number, schema)
+    else:
+        where, value = _there(column, schema), _number(column, schema)
+    if term.centre != 0:
+        value = Arithmetic("-", value, Constant(term.centre))
+    return Choice(_all(where), Arithmetic("*", weight, value), ZERO)
+
+
+def _all(conditions: tuple[Condition, ...]) -> Condition:
+    return conditions[0] if len(conditions) == 1 else All(conditions)
+
+
+def _holds(column: vocabulary.Column, schema: Schema) -> Condition:
+    """Return when a 0/1 column is true."""
+    if isinstance(column, vocabulary.Level):
+        return _level(column, schema[column.source])
+    if isinstance(column, vocabulary.Missing):
+        return Missing(column.source)
+    if isinstance(column, vocabulary.Step):
+        return Compare(">", Value(column.source), Constant(column.threshold))
+    if isinstance(column, vocabulary.Interval):
+        return _interval(column)
+    if isinstance(column, vocabulary.Pattern):
+        return All((_holds(column.left, schema), _holds(column.right, schema)))
+    raise TypeError(f"no form for a 0/1 column of kind {column.kind!r}")
+
+
+def _level(column: vocabulary.Level, variable: Variable) -> OneOf:
+    if variable.kind == "number":
+        return OneOf(column.source, tuple(map(code_of, column.levels)))
+    if variable.pooled and variable.levels[-1] in column.levels:
+        others = (level for level in variable.levels if level not in column.levels)
+        return OneOf(column.source, tuple(others), inside=False)
+    return OneOf(column.source, column.levels)
+
+
+def _interval(column: vocabulary.Interval) -> Condition:
+    x = Value(column.source)
+    ends: list[Condition] = []
+    if math.isfinite(column.low):
+        ends.append(Compare(">=", x, Constant(column.low)))
+    if math.isfinite(column.high):
+        ends.append(Compare("<", x, Constant(column.high)))
+    return _all(tuple(ends) or (Present(column.source),))
+
+
+def _number(column: vocabulary.Column, schema: Schema) -> Number:
+    """Return the value of a numeric column, for where it is there."""
+    if isinstance(column, vocabulary.Value):
+        return Value(column.source)
+    if isinstance(column, vocabulary.Hinge):
+        (condition,), gap = _hinge(column)
+        return Choice(condition, gap, ZERO)
+    if isinstance(column, vocabulary.Scale):
+        return _scale(column)
+    if isinstance(column, vocabulary.Pair):
+        return _pair(column, schema)
+    raise TypeError(f"no form for a numeric column of kind {column.kind!r}")
+
+
+def _hinge(column: vocabulary.Hinge) -> tuple[tuple[Condition], Number]:
+    """Return on which rows a hinge is not zero, and its value there."""
+    x, knot = Value(column.source), Constant(column.knot)
+    if column.side == "above":
+        return (Compare(">", x, knot),), Arithmetic("-", x, knot)
+    return (Compare("<", x, knot),), Arithmetic("-", knot, x)
+
+
+def _scale(column: vocabulary.Scale) -> Number:
+    x, first, last = Value(column.source), *map(Constant, (column.numbers[0], column.numbers[-1]))
+    if column.formula == "distance":
+        return _distance(x, first)
+    floored = Choice(Compare("<", x, first), first, x)
+    if column.formula == "clip":
+        return Choice(Compare(">", x, last), last, floored)
+    return Function(column.formula, floored)
+
+
+def _distance(a: Number, b: Number) -> Number:
+    """Return |a - b|: the larger minus the smaller, which is exact where a - b is."""
+    return Choice(Compare(">", a, b), Arithmetic("-", a, b), Arithmetic("-", b, a))
+
+
+def _conditional(pair: vocabulary.Pair) -> tuple[vocabulary.Column, vocabulary.Column]:
+    """Return the 0/1 part and the number of a product that counts only where it holds."""
+    return (pair.left, pair.right) if pair.left.binary else (pair.right, pair.left)
+
+
+def _pair(pair: vocabulary.Pair, schema: Schema) -> Number:
+    if pair.conditional:
+        condition, number = _conditional(pair)
+        return Choice(_holds(condition, schema), _number(number, schema), ZERO)
+    left, right = _number(pair.left, schema), _number(pair.right, schema)
+    if pair.operation == "product":
+        return Arithmetic("*", left, right)
+    if pair.operation == "absolute difference":
+        return _distance(left, right)
+    return Arithmetic("+" if pair.operation == "sum" else "-", left, right)
+
+
+def _there(column: vocabulary.Column, schema: Schema) -> tuple[Condition, ...]:
+    """Return when a numeric column is not missing: numbers there, no overflow."""
+    if not isinstance(column, vocabulary.Pair):
+        return (Present(column.sources[0]),)
+    if column.conditional:
+        return _there(_conditional(column)[1], schema)
+    there = *_there(column.left, schema), *_there(column.right, schema)
+    product = _pair(column, schema)
+    if column.operation != "product" or not isinstance(product, Arithmetic):
+        return there
+    finite = math.isfinite(_most(column.left) * _most(column.right))
+    return there if finite else (*there, Finite(product))
+
+
+def _most(column: vocabulary.Column) -> float:
+    """Return a bound on the absolute value of a numeric column of one source."""
+    if isinstance(column, vocabulary.Hinge):
+        return LARGEST + abs(column.knot)
+    if isinstance(column, vocabulary.Scale):
+        largest = max(abs(number) for number in column.numbers)
+        bounds = {"log": 1e3, "sqrt": math.sqrt(LARGEST), "clip": largest}
+        return bounds.get(column.formula, LARGEST + largest)
+    return LARGEST

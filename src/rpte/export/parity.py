@@ -1,0 +1,145 @@
+"""The parity record: how far an export is from the model, row by row."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte import __version__
+from rpte.export.form import Form
+from rpte.export.target import Answers
+from rpte.model.model import Model, probability
+
+Floats = NDArray[np.float64]
+LARGEST = float(np.finfo(np.float64).max)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How far one line of the export is from the model's.
+
+    Parameters
+    ----------
+    largest : float
+        The largest absolute difference over the rows.
+    relative : float
+        The largest difference relative to the size of the numbers added in that row (at least 1).
+    rows : int
+        How many rows differ by more than the tolerance.
+    first : int or None
+        The first of these.
+    """
+
+    largest: float
+    relative: float
+    rows: int = 0
+    first: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Parity:
+    """What was compared, and how far the export is from the model.
+
+    Parameters
+    ----------
+    target, options, model_hash, file, sha256
+        What was exported, and the file (for a folder: all of its files).
+    rows : int
+        Rows compared; 0 where nothing could be run here, and then `engine` says why.
+    rows_from : str
+        The table, or how the rows were made.
+    engine : str
+        What ran the export.
+    tolerance : float
+        Largest `Difference.relative` that is rounding.
+    differences : mapping from line to Difference
+        Score, probability, and each contribution that the export gives.
+    notes : tuple of str
+        What else the target says of itself.
+    """
+
+    target: str
+    options: Mapping[str, Any]
+    model_hash: str
+    file: str
+    sha256: str
+    rows: int
+    rows_from: str
+    engine: str
+    tolerance: float
+    differences: Mapping[str, Difference]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Whether no row differs by more than rounding."""
+        return not any(difference.rows for difference in self.differences.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as plain JSON values."""
+        versions = {
+            "rpte": __version__,
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+        }
+        record = {"format": "rpte-parity", "holds": self.holds, **asdict(self)}
+        return {**record, "versions": versions}
+
+    def __str__(self) -> str:
+        if not self.rows:
+            return f"not compared: {self.engine}"
+        score = self.differences["score"]
+        others = [v.largest for k, v in self.differences.items() if k not in NOT_PARTS]
+        parts = f", of a contribution {max(others):.3g}" if others else ""
+        return (
+            f"{self.rows} rows ({self.rows_from}) in {self.engine}: largest difference of the "
+            f"score {score.largest:.3g}{parts}, of the probability "
+            f"{self.differences['probability'].largest:.3g}"
+        )
+
+
+NOT_PARTS = ("score", "probability")
+
+
+def expected(model: Model, X: Any) -> dict[str, Floats]:
+    """Return what the model itself says: score, probability and every contribution."""
+    inputs = model.read(X)
+    lines = {part.name: part.contribution(inputs) for _, part in model.parts()}
+    lines |= {component.name: component.subtotal(inputs) for component in model.components}
+    score = model.score(inputs)
+    return lines | {"score": score, "probability": probability(score)}
+
+
+def compare(
+    form: Form, truth: Mapping[str, Floats], answers: Answers, tolerance: float
+) -> dict[str, Difference]:
+    """Return the difference of every line that the export gives, the score first."""
+    size = np.abs(truth["score"]) + abs(form.model.intercept)
+    for line in form.role("term"):
+        size = size + np.abs(truth[line.name])
+    names = [name for name in (*NOT_PARTS, *truth) if name in answers.lines]
+    return {
+        name: _difference(
+            truth[name],
+            answers.lines[name],
+            size if name == "score" else np.abs(truth[name]),
+            tolerance,
+        )
+        for name in dict.fromkeys(names)
+    }
+
+
+def _difference(truth: Floats, found: Floats, size: Floats, tolerance: float) -> Difference:
+    with np.errstate(all="ignore"):
+        gap = np.where(truth == found, 0.0, np.abs(truth - found))
+        gap = np.where(np.isnan(gap), LARGEST, np.minimum(gap, LARGEST))
+        relative = np.minimum(gap / np.maximum(1.0, size), LARGEST)
+        beyond = np.flatnonzero(~(relative <= tolerance))
+    first = int(beyond[0]) if len(beyond) else None
+    largest, most = float(gap.max(initial=0.0)), float(relative.max(initial=0.0))
+    return Difference(largest, most, len(beyond), first)

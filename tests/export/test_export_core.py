@@ -1,0 +1,212 @@
+"""Exporting: what is checked, written and recorded, whatever the target."""
+
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import rpte.export.python as python_target
+from export_models import every_kind, golden
+from rpte import InputError, RPTEClassifier
+from rpte.cli import app
+from rpte.export import target as registry
+from rpte.export.exporting import check_export, read_record, record_path
+from rpte.export.target import CannotRunError, Target
+
+MODEL, ROWS = golden("mixed")
+
+
+@pytest.fixture
+def patched(monkeypatch):
+    """Return a function that changes the Python target for one test."""
+
+    def change(**changes):
+        monkeypatch.setattr(python_target, "TARGET", replace(python_target.TARGET, **changes))
+
+    return change
+
+
+def lines(command):
+    done = CliRunner().invoke(app, [str(part) for part in command])
+    return done.exit_code, done.output
+
+
+def test_an_export_comes_with_its_record(tmp_path):
+    path = tmp_path / "model.py"
+    record = MODEL.export("python", path, ROWS)
+    assert record.holds
+    assert record.rows == 40
+    stored = json.loads((tmp_path / "model.py.parity.json").read_text())
+    assert stored["rows"] == 40
+    assert stored["target"] == "python"
+    assert stored["versions"]["rpte"] == MODEL.library_version
+    parts = {part.name for _, part in MODEL.parts()} | {c.name for c in MODEL.components}
+    assert set(stored["differences"]) == parts | {"score", "probability"}
+    assert stored["differences"]["score"] == {
+        "largest": 0.0, "relative": 0.0, "rows": 0, "first": None,
+    }  # fmt: skip
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["model.py", "model.py.parity.json"]
+
+
+def test_rows_are_made_where_none_are_given(tmp_path):
+    record = MODEL.export("python", tmp_path / "model.py")
+    assert record.rows == 400
+    assert record.rows_from.startswith("made from the model")
+    assert str(record).startswith("400 rows (made from the model")
+
+
+def test_the_classifier_exports(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 2))
+    classifier = RPTEClassifier(l1="4/n").fit(X, X[:, 0] > 0)
+    assert classifier.export("python", tmp_path / "m.py", X).rows == 80
+    with pytest.raises(Exception, match="not fitted"):
+        RPTEClassifier().export("python", tmp_path / "m.py")
+
+
+@pytest.mark.parametrize(
+    ("target", "options", "says"),
+    [
+        ("pyton", {}, "no export target 'pyton' (did you mean 'python'?); choose of"),
+        ("python", {"dialekt": "x"}, "python has no option 'dialekt'; its options: none"),
+    ],
+)
+def test_unknown_words_are_refused(target, options, says, tmp_path):
+    with pytest.raises(InputError, match=re.escape(says)):
+        MODEL.export(target, tmp_path / "m", **options)
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_a_target_lacks_is_refused_before_writing(patched, tmp_path):
+    patched(lacks=frozenset({"log"}))
+    with pytest.raises(InputError, match=r"cannot express a logarithm, which D17 \(slope of"):
+        every_kind().export("python", tmp_path / "m.py")
+    assert not list(tmp_path.iterdir())
+    assert MODEL.export("python", tmp_path / "m.py").holds
+
+
+def test_an_export_that_differs_is_not_written(patched, tmp_path):
+    def wrong(form, options):
+        return python_target.write(form, options).replace(
+            "\n    return {", "\n    T1 += 1e-9\n    return {"
+        )
+
+    patched(write=wrong)
+    with pytest.raises(InputError, match=r"T1 differs by up to 1e-09 in 40 of 40 rows .*nothing"):
+        MODEL.export("python", tmp_path / "m.py", ROWS)
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_export_that_cannot_run_here_says_so(patched, tmp_path):
+    def cannot(*args):
+        raise CannotRunError("snake is not installed")
+
+    patched(run=cannot)
+    record = MODEL.export("python", tmp_path / "m.py", ROWS)
+    assert record.rows == 0
+    assert str(record) == "not compared: snake is not installed"
+    assert read_record(tmp_path / "m.py")["engine"] == "snake is not installed"
+
+
+def test_a_folder_can_be_a_target(patched, tmp_path):
+    def files(form, options):
+        return {"a.txt": b"1", "below/b.txt": b"2"}
+
+    def cannot(*args):
+        raise CannotRunError("no")
+
+    patched(write=files, run=cannot)
+    MODEL.export("python", tmp_path / "folder")
+    assert (tmp_path / "folder" / "below" / "b.txt").read_bytes() == b"2"
+    assert len(read_record(tmp_path / "folder")["sha256"]) == 64
+
+
+class TestCheckAgain:
+    def test_repeats_the_comparison(self, tmp_path):
+        path = tmp_path / "m.py"
+        MODEL.export("python", path)
+        record = check_export(MODEL, path, ROWS, "rows.csv")
+        assert record.holds
+        assert record.rows == 40
+        assert read_record(path)["rows_from"] == "rows.csv"
+
+    def test_another_model_or_file_is_refused(self, tmp_path):
+        path = tmp_path / "m.py"
+        MODEL.export("python", path)
+        other, rows = golden("limited")
+        with pytest.raises(InputError, match="is of another model than was given; export again"):
+            check_export(other, path, rows)
+        path.write_text(path.read_text() + "# changed\n")
+        with pytest.raises(InputError, match="is of another file than was given"):
+            check_export(MODEL, path, ROWS)
+
+    def test_a_record_is_needed(self, tmp_path):
+        path = tmp_path / "m.py"
+        with pytest.raises(InputError, match=r"m.py.parity.json does not exist; export"):
+            check_export(MODEL, path, ROWS)
+        record_path(path).write_text("{")
+        with pytest.raises(InputError, match="is not JSON"):
+            check_export(MODEL, path, ROWS)
+        record_path(path).write_text("[]")
+        with pytest.raises(InputError, match="is no parity record"):
+            check_export(MODEL, path, ROWS)
+
+
+class TestCommand:
+    def test_writes_and_checks(self, tmp_path):
+        import pandas as pd
+
+        MODEL.save(tmp_path / "model.json")
+        pd.DataFrame(ROWS).assign(label=1).to_csv(tmp_path / "rows.csv", index=False)
+        out = tmp_path / "model.py"
+        export = ["export", tmp_path / "model.json", "-o", out]
+        assert lines([*export, "--to", "python"])[0] == 0
+        code, text = lines([*export, "--check", tmp_path / "rows.csv"])
+        assert code == 0, text
+        assert text.startswith("Compared 40 rows (rows.csv) in Python")
+
+    def test_a_difference_is_exit_code_1(self, patched, tmp_path):
+        MODEL.save(tmp_path / "model.json")
+        export = ["export", tmp_path / "model.json", "-o", tmp_path / "model.py"]
+        assert lines([*export, "--to", "python"])[0] == 0
+
+        def off(path, form, options, cells):
+            found = python_target.run(path, form, options, cells)
+            return replace(found, lines={k: v + 1 for k, v in found.lines.items()})
+
+        patched(run=off)
+        code, text = lines(export)
+        assert code == 1
+        assert "does not agree with" in text
+
+    @pytest.mark.parametrize(
+        ("arguments", "says"),
+        [
+            (["--to", "cobol"], "no export target 'cobol'"),
+            (["--to", "python", "--dialect", "x"], "python has no option 'dialect'"),
+            (["--dialect", "x"], "without a target; name one with --to"),
+            (["--to", "python", "--option", "x"], "not of the form name=value"),
+            (["--to", "python", "--check", "absent.csv"], "absent.csv does not exist"),
+            ([], "parity.json does not exist"),
+        ],
+    )
+    def test_bad_words_are_one_line(self, arguments, says, tmp_path):
+        MODEL.save(tmp_path / "model.json")
+        code, text = lines(["export", tmp_path / "model.json", "-o", tmp_path / "m", *arguments])
+        assert code == 1
+        assert text.startswith("error: ")
+        assert says in text
+        assert len(text.splitlines()) == 1
+        assert [p.name for p in tmp_path.iterdir()] == ["model.json"]
+
+
+def test_every_target_is_found_and_complete():
+    for name in registry.HOMES:
+        target = registry.find_target(name)
+        assert isinstance(target, Target)
+        assert target.name == name
+        assert target.summary.endswith(".")
+        assert target.lacks <= set(registry.FEATURES)

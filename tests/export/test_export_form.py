@@ -1,0 +1,115 @@
+"""The intermediate form says what the model says."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from export_models import NAMES, every_kind, golden, hostile_rows, model_with, variables
+from fit_tables import KINDS, make_case
+from rpte import InputError, RPTEClassifier
+from rpte.export import form as nodes_module
+from rpte.export.cells import probe_table, read_cells
+from rpte.export.evaluate import evaluate
+from rpte.export.form import CONDITIONS, NUMBERS, Choice, Constant, Finite, nodes
+from rpte.export.lower import make_form
+from rpte.export.parity import expected
+from rpte.export.target import features
+from rpte.model.parts import DirectTerm
+from rpte.vocabulary.columns import Hinge, Value
+
+
+def assert_same(model, X):
+    form = make_form(model)
+    truth, found = expected(model, X), evaluate(form, read_cells(form, X))
+    assert set(found) == set(truth)
+    steep = np.abs(truth["score"]) > 700
+    for name, values in truth.items():
+        if name == "probability":
+            np.testing.assert_array_equal(found[name][~steep], values[~steep])
+            np.testing.assert_allclose(found[name], values, rtol=0, atol=1e-300)
+        else:
+            np.testing.assert_array_equal(found[name], values, name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_golden_models_to_the_last_bit(name):
+    model, rows = golden(name)
+    assert_same(model, rows)
+    assert_same(model, probe_table(make_form(model)))
+
+
+def test_every_kind_of_column_on_hostile_cells():
+    model = every_kind()
+    rows = hostile_rows(model, 2000)
+    score = expected(model, rows)["score"]
+    assert len(set(score)) > 500
+    assert_same(model, rows)
+    found = {type(node) for line in make_form(model).lines for node in nodes(line.value)}
+    assert found == {*NUMBERS, *CONDITIONS}
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 1000),
+    kinds=st.lists(st.sampled_from(KINDS), min_size=2, max_size=4),
+    paper=st.booleans(),
+)
+def test_fitted_models_to_the_last_bit(seed, kinds, paper):
+    case = make_case(seed, kinds, 60, clear=True)
+    model = case.fit(RPTEClassifier.paper() if paper else RPTEClassifier(l1="4/n")).model_
+    assert_same(model, case.X)
+    assert_same(model, probe_table(make_form(model)))
+
+
+def test_a_model_without_terms():
+    case = make_case(0, ["number"], 30)
+    model = RPTEClassifier(l1=1e6).fit(case.X, case.y).model_
+    assert not model.components
+    form = make_form(model)
+    assert form.inputs == ()
+    assert_same(model, case.X)
+
+
+def test_lines_stand_in_the_order_of_the_file():
+    model, _ = golden("products")
+    form = make_form(model)
+    assert [line.name for line in form.role("component")] == [c.name for c in model.components]
+    assert [line.name for line in form.role("term")] == [part.name for _, part in model.parts()]
+    assert [line.name for line in form.lines[-2:]] == ["score", "probability"]
+
+
+def test_only_products_that_may_overflow_are_watched():
+    form = make_form(every_kind())
+    watched = {
+        line.name for line in form.lines if any(isinstance(n, Finite) for n in nodes(line.value))
+    }
+    assert watched == {"T1", "D22"}
+    assert set(features(form)) == {"log", "sqrt", "product", "text code"}
+
+
+def test_a_hinge_is_one_choice():
+    term = DirectTerm("D1", Hinge("a", 2.0, "above"), 0.5, 0.0, 1.0, 1.0, 1.0)
+    model = model_with([term], variables(("a", "b", "c"), "k", "f"))
+    line = make_form(model).lines[0]
+    assert isinstance(line.value, Choice)
+    assert line.value.no == Constant(0.0)
+    assert isinstance(line.value.condition, nodes_module.Compare)
+
+
+def test_numbers_that_could_overflow_are_refused():
+    term = DirectTerm("D1", Value("a"), 0.5, 1.5e308, 1.0, 1.0, 1.0)
+    model = model_with([term], variables(("a", "b", "c"), "k", "f"))
+    with pytest.raises(InputError, match=r"D1 .*1.5e\+308.*up to 1e\+300.*rescaled"):
+        make_form(model)
+
+
+def test_probes_try_every_threshold_from_both_sides():
+    form = make_form(every_kind())
+    table = probe_table(form)
+    for t in (0.5, 0.1, 0.25):
+        assert {t, np.nextafter(t, 1), np.nextafter(t, 0)} <= set(table["a"])
+    assert {None, "n/a", -9.0, 7.5} <= set(table["c"])
+    assert {None, "3", "a level never seen"} <= set(table["k"])
+    assert max(v for v in table["a"][:300] if v is not None) < 1e10
+    assert {1e300, 5e-324} <= set(table["a"][300:])

@@ -1,0 +1,191 @@
+"""Models and tables that every export is tested on."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from model_files import stored
+from rpte import RPTEClassifier, load
+from rpte.export.exporting import check_file
+from rpte.export.lower import make_form
+from rpte.export.target import find_target, settle_options
+from rpte.model.file import from_dict
+from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms
+from rpte.structure.tree import Branch, Split, Tree
+from rpte.table.schema import Schema, Variable
+from rpte.vocabulary.columns import (
+    Hinge,
+    Interval,
+    Level,
+    Missing,
+    Pair,
+    Pattern,
+    Scale,
+    Step,
+    Value,
+)
+
+GOLDEN = Path(__file__).parent / "golden" / "0.1.0"
+NAMES = tuple(sorted(p.name[: -len(".rows.json")] for p in GOLDEN.glob("*.rows.json")))
+
+
+@cache
+def golden(name):
+    """Return a golden model with its rows, among them missing cells and unseen levels."""
+    rows = json.loads((GOLDEN / f"{name}.rows.json").read_text())["rows"]
+    return load(GOLDEN / f"{name}.json"), rows
+
+
+def variables(numbers, category, flag):
+    """Return a schema of three numbers (one with special codes), a category and a boolean."""
+    a, b, c = numbers
+    return Schema(
+        (
+            Variable(a, "number", (), True),
+            Variable(b, "number", (), False),
+            Variable(c, "number", ("-9", "7.5", "n/a", "o'hara"), True),
+            Variable(
+                category, "category", ("3", "O'Brien", 'north "x"', "é\n", "(other)"), True, True
+            ),
+            Variable(flag, "category", ("False", "True"), False),
+        ),
+        True,
+    )
+
+
+def model_with(parts, schema, intercept=-0.25):
+    """Return a model of some parts, all in one component."""
+    document = from_dict(stored("shaped").copy())
+    trees = tuple(part for part in parts if isinstance(part, TreeTerms))
+    direct = tuple(part for part in parts if isinstance(part, DirectTerm))
+    limits = {**document.settings["limits"], "monotone": {}, "exclude": []}
+    return replace(
+        document,
+        schema=schema,
+        intercept=intercept,
+        components=(Component("C1", trees, direct),),
+        settings={**document.settings, "limits": limits},
+    )
+
+
+def every_kind(numbers=("a", "b", "c"), category="k", flag="f"):
+    """Return a model by hand that has every kind of column, as direct terms and in a tree."""
+    a, b, c = numbers
+    schema = variables(numbers, category, flag)
+    columns = [
+        Value(a),
+        Value(c),
+        Level(category, ("3", "O'Brien")),
+        Level(category, ("(other)", "é\n")),
+        Level(flag, ("True",)),
+        Level(c, ("-9", "n/a")),
+        Level(c, ("7.5", "o'hara")),
+        Missing(a),
+        Missing(c),
+        Missing(category),
+        Interval(a, 0.1, 0.3),
+        Interval(b, -np.inf, 2.0),
+        Interval(c, -np.inf, np.inf),
+        Step(b, 0.7),
+        Hinge(a, 0.25, "above"),
+        Hinge(b, 0.0, "below"),
+        Scale(a, "log", (0.05,)),
+        Scale(b, "sqrt", (0.0,)),
+        Scale(a, "clip", (-0.5, 0.9)),
+        Scale(c, "distance", (1.5,)),
+        Pattern(Step(a, 0.2), Level(category, ("3",))),
+        Pair("product", Value(a), Value(b)),
+        Pair("sum", Value(a), Value(c)),
+        Pair("difference", Hinge(a, 0.1, "above"), Value(b)),
+        Pair("absolute difference", Value(a), Value(b)),
+        Pair("product", Hinge(a, 0.1, "above"), Level(category, ("3", "(other)"))),
+        Pair("product", Step(b, 0.5), Value(c)),
+        Pair("product", Scale(a, "clip", (-3.0, 3.0)), Hinge(b, 0.0, "above")),
+    ]
+    terms = [
+        DirectTerm(
+            f"D{i}", column, round(0.37 * (-1) ** i / (i + 1), 4), centre(column), 1.0, 9.0, 4.0
+        )
+        for i, column in enumerate(columns, 1)
+    ]
+    splits = [
+        Split(Value(a), 0.5, True),
+        Split(Value(c), 1.0, False),
+        Split(Level(category, ("(other)",))),
+        Split(Pair("product", Value(a), Value(b)), 0.15, True),
+        Split(Missing(b)),
+        Split(Hinge(b, 0.0, "above"), 0.2, False),
+        Split(Pair("product", Level(flag, ("True",)), Value(b)), 0.3, True),
+    ]
+    return model_with([hand_tree(splits), *terms], schema)
+
+
+def centre(column):
+    return 0.3 if column.centred else 0.0
+
+
+def hand_tree(splits):
+    """Return a tree that goes on at the side that does not hold, then at the one that does."""
+    node = len(splits)
+    for i in reversed(range(len(splits))):
+        node = Branch(splits[i], i, node)
+    leaves = tuple(Leaf(round(0.11 * i - 0.3, 3), 5.0, 2.0) for i in range(len(splits) + 1))
+    return TreeTerms("T1", Tree(node), leaves)
+
+
+def hostile_rows(model, n=300, seed=0):
+    """Return rows of extreme and odd cells for the model of `every_kind`."""
+    rng = np.random.default_rng(seed)
+    numbers = [
+        None, np.nan, 0.0, -0.0, 1e300, -1e300, 5e-324, -5e-324, 1e-310, 1e-200, 0.1, 0.3, 0.25,
+        0.5, 0.1 + 0.2, 1e16, 123456789.123456789, 2.0, 1.0, 0.15, -1.5, 1e155, 1e-160, 0.7,
+    ]  # fmt: skip
+    specials = [*numbers, "n/a", "o'hara", -9, "-9.0", 7.5]
+    levels = [
+        None,
+        "3",
+        3,
+        3.0,
+        "O'Brien",
+        "o'brien",
+        "O'Brien ",
+        'north "x"',
+        "é\n",
+        "é",
+        "",
+        "(other)",
+        "?",
+    ]
+    choices = [numbers, numbers, specials, levels, [True, False, None]]
+    columns = zip(model.schema.names, choices, strict=True)
+    return {name: [cells[i] for i in rng.integers(len(cells), size=n)] for name, cells in columns}
+
+
+HOSTILE_NAMES = {
+    "quotes": (('a"b', "c'd", "e`f"), "g]h[", "i;--"),
+    "unicode": (("größe", "年龄", "age\u200b"), "🙂 mood", "naïve"),
+    "blanks": ((" lead", "trail ", "tab\there"), "line\nbreak", "a  b"),
+    "reserved": (("select", "class", "return"), "case", "NULL"),
+    "long": (("n" * 60, "n" * 59 + "m", "x y" * 20), "k" * 61, "f" * 63),
+    "ours": (("score", "T1", "row"), "C1", "x_a"),
+    "odd": (("1", "%s", "\\n"), "{x}", "/* */ --"),
+}
+
+
+def check(target, model, X, folder, **options):
+    """Export a model, whatever it differs by, and return the parity record on some rows."""
+    chosen = find_target(target)
+    settled, form = settle_options(chosen, options), make_form(model)
+    path = Path(folder) / f"model{chosen.suffix}"
+    path.write_text(chosen.write(form, settled), encoding="utf-8")
+    return check_file(form, chosen, path, settled, X, "")
+
+
+def fitted(frame, y, **parameters):
+    return RPTEClassifier(l1="4/n", **parameters).fit(pd.DataFrame(frame), y).model_
