@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import warnings
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from model_files import stored
-from rpte import RPTEClassifier, load
+from rpte import RPTEClassifier, RPTEWarning, load
 from rpte.export.exporting import check_file
 from rpte.export.lower import make_form
 from rpte.export.target import find_target, settle_options
@@ -32,6 +35,21 @@ from rpte.vocabulary.columns import (
 )
 
 GOLDEN = Path(__file__).parent / "golden" / "0.1.0"
+PLACES = [os.environ.get("RPTE_DATA"), Path(__file__).parents[2] / "shared" / "data"]
+DATA = next((Path(p) for p in PLACES if p and Path(p).is_dir()), None)
+needs_data = pytest.mark.skipif(DATA is None, reason="no data: set RPTE_DATA or add ../shared/data")
+
+DIRTY = 250
+TABLES = {
+    "hepatitis_uci.csv": {},
+    "credit_scoring_spain.csv.gz": {},
+    "loan_eligibility.csv": {},
+    "cylinder_bands.csv": {},
+    "chronic_kidney_disease.csv": {},
+    "pima_diabetes.csv": {"special_values": {"insu": [0], "skin": [0]}, "l1": 5e-4},
+    "heart_c_uci.csv": {},
+}
+
 NAMES = tuple(sorted(p.name[: -len(".rows.json")] for p in GOLDEN.glob("*.rows.json")))
 
 
@@ -187,5 +205,19 @@ def check(target, model, X, folder, **options):
     return check_file(form, chosen, path, settled, X, "")
 
 
-def fitted(frame, y, **parameters):
-    return RPTEClassifier(l1="4/n", **parameters).fit(pd.DataFrame(frame), y).model_
+@cache
+def table_model(name, published):
+    """Return a model of a table with its rows, some of them made dirtier than they are."""
+    table = pd.read_csv(DATA / "panel" / name).head(600)
+    X, y = table.drop(columns="target"), table["target"]
+    made = RPTEClassifier.paper() if published else RPTEClassifier(**{"l1": "4/n", **TABLES[name]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RPTEWarning)
+        model = made.fit(X, y).model_
+    rng = np.random.default_rng(0)
+    dirty = X.sample(DIRTY, replace=True, random_state=1).astype(object).reset_index(drop=True)
+    for column in dirty:
+        dirty.loc[rng.random(DIRTY) < 0.1, column] = None
+        if model.schema[column].kind == "category":
+            dirty.loc[rng.random(DIRTY) < 0.05, column] = "never seen before"
+    return model, dirty

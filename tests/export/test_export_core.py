@@ -1,13 +1,18 @@
 """Exporting: what is checked, written and recorded, whatever the target."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import rpte
 import rpte.export.python as python_target
 from export_models import every_kind, golden
 from rpte import InputError, RPTEClassifier
@@ -43,6 +48,7 @@ def test_an_export_comes_with_its_record(tmp_path):
     assert stored["rows"] == 40
     assert stored["target"] == "python"
     assert stored["versions"]["rpte"] == MODEL.library_version
+    assert set(stored["versions"]) == {"rpte", "python", "numpy"}
     parts = {part.name for _, part in MODEL.parts()} | {c.name for c in MODEL.components}
     assert set(stored["differences"]) == parts | {"score", "probability"}
     assert stored["differences"]["score"] == {
@@ -55,7 +61,7 @@ def test_rows_are_made_where_none_are_given(tmp_path):
     record = MODEL.export("python", tmp_path / "model.py")
     assert record.rows == 400
     assert record.rows_from.startswith("made from the model")
-    assert str(record).startswith("400 rows (made from the model")
+    assert str(record).startswith("Compared 400 rows (made from the model")
 
 
 def test_the_classifier_exports(tmp_path):
@@ -78,6 +84,26 @@ def test_unknown_words_are_refused(target, options, says, tmp_path):
     with pytest.raises(InputError, match=re.escape(says)):
         MODEL.export(target, tmp_path / "m", **options)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_table_without_rows_is_refused(tmp_path):
+    empty = {name: [] for name in ROWS}
+    with pytest.raises(InputError, match="has no rows; give at least one"):
+        MODEL.export("python", tmp_path / "m.py", empty)
+    assert not list(tmp_path.iterdir())
+
+
+def test_options_may_come_as_text():
+    target = registry.find_target("scorecard")
+    read = registry.settle_options(target, {"pdo": "40", "digits": "1", "label": "1"})
+    assert (read["pdo"], read["digits"], read["label"]) == (40.0, 1, "1")
+    assert (
+        registry.settle_options(registry.find_target("sql"), {"quoted": "False"})["quoted"] is False
+    )
+    with pytest.raises(InputError, match="quoted='no'; it must be true or false"):
+        registry.settle_options(registry.find_target("sql"), {"quoted": "no"})
+    with pytest.raises(InputError, match=r"digits='1\.5'; it must be a whole number"):
+        registry.settle_options(target, {"digits": "1.5"})
 
 
 def test_what_a_target_lacks_is_refused_before_writing(patched, tmp_path):
@@ -107,7 +133,7 @@ def test_an_export_that_cannot_run_here_says_so(patched, tmp_path):
     patched(run=cannot)
     record = MODEL.export("python", tmp_path / "m.py", ROWS)
     assert record.rows == 0
-    assert str(record) == "not compared: snake is not installed"
+    assert str(record) == "Not compared: snake is not installed"
     assert read_record(tmp_path / "m.py")["engine"] == "snake is not installed"
 
 
@@ -118,8 +144,10 @@ def test_a_folder_can_be_a_target(patched, tmp_path):
     def cannot(*args):
         raise CannotRunError("no")
 
-    patched(write=files, run=cannot)
+    patched(write=files, run=cannot, suffix="")
     MODEL.export("python", tmp_path / "folder")
+    with pytest.raises(InputError, match="folder exists; remove it, or choose another name"):
+        MODEL.export("python", tmp_path / "folder")
     assert (tmp_path / "folder" / "below" / "b.txt").read_bytes() == b"2"
     assert len(read_record(tmp_path / "folder")["sha256"]) == 64
 
@@ -168,6 +196,21 @@ class TestCommand:
         assert code == 0, text
         assert text.startswith("Compared 40 rows (rows.csv) in Python")
 
+    def test_a_check_that_cannot_run_is_exit_code_1(self, patched, tmp_path):
+        MODEL.save(tmp_path / "model.json")
+
+        def cannot(*args):
+            raise CannotRunError("no snakes here")
+
+        patched(run=cannot)
+        export = ["export", tmp_path / "model.json", "-o", tmp_path / "model.py"]
+        assert lines([*export, "--to", "python"]) == (
+            0, f"Wrote {tmp_path / 'model.py'}\nNot compared: no snakes here\n",
+        )  # fmt: skip
+        code, text = lines(export)
+        assert code == 1
+        assert "could not be compared" in text
+
     def test_a_difference_is_exit_code_1(self, patched, tmp_path):
         MODEL.save(tmp_path / "model.json")
         export = ["export", tmp_path / "model.json", "-o", tmp_path / "model.py"]
@@ -188,6 +231,7 @@ class TestCommand:
             (["--to", "cobol"], "no export target 'cobol'"),
             (["--to", "python", "--dialect", "x"], "python has no option 'dialect'"),
             (["--dialect", "x"], "without a target; name one with --to"),
+            (["--to", "python", "-o", "."], "is a folder; name a file, such as model.py"),
             (["--to", "python", "--option", "x"], "not of the form name=value"),
             (["--to", "python", "--check", "absent.csv"], "absent.csv does not exist"),
             ([], "parity.json does not exist"),
@@ -203,10 +247,31 @@ class TestCommand:
         assert [p.name for p in tmp_path.iterdir()] == ["model.json"]
 
 
+def test_exporting_needs_numpy_alone(tmp_path):
+    MODEL.save(tmp_path / "model.json")
+    code = f"""
+import sys, rpte
+folder = {str(tmp_path)!r}
+model = rpte.load(folder + "/model.json")
+print(model.export("python", folder + "/model.py").rows)
+model.export("scorecard", folder + "/card.csv")
+heavy = {{"numba", "sklearn", "pandas", "scipy", "sqlglot", "duckdb", "typer", "jinja2"}}
+print(sorted(heavy & set(sys.modules)))
+"""
+    path = [*sys.path, str(Path(rpte.__file__).parents[1])]
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.splitlines() == ["400", "[]"]
+
+
 def test_every_target_is_found_and_complete():
     for name in registry.HOMES:
         target = registry.find_target(name)
         assert isinstance(target, Target)
         assert target.name == name
-        assert target.summary.endswith(".")
         assert target.lacks <= set(registry.FEATURES)

@@ -9,8 +9,8 @@ import typer
 
 from rpte.cli.failures import told_in_one_line
 from rpte.errors import InputError
+from rpte.export.target import HOMES
 from rpte.model.file import load
-from rpte.model.model import Model
 
 HIDE = {"show_default": False}
 
@@ -22,7 +22,10 @@ def export(
     ],
     to: Annotated[
         str | None,
-        typer.Option(help="Target; without it, the export at -o is checked again.", **HIDE),
+        typer.Option(
+            help=f"Target: {', '.join(HOMES)}. Without it, the export at -o is checked again.",
+            **HIDE,
+        ),
     ] = None,
     check: Annotated[
         Path | None, typer.Option(help="Table to compare on, CSV or Parquet.", **HIDE)
@@ -39,10 +42,10 @@ def export(
         list[str] | None, typer.Option(help="Other options of the target, name=value.", **HIDE)
     ] = None,
 ) -> None:
-    """Write a model as SQL, Python, JavaScript, C or a scorecard, and prove that it agrees.
+    """Write a model in another form, and prove row by row that it agrees.
 
-    The parity record is written beside it, with .parity.json added to its name. Without --check the
-    rows are made from the model's own thresholds and levels.
+    The parity record is written beside it, with .parity.json added to its name. Without --check
+    the rows are made from the model's own thresholds and levels.
 
     Example: rpte export model.json --to sql --dialect postgres -o model.sql
 
@@ -57,10 +60,10 @@ def export(
         "reasons": reasons,
     }
     with told_in_one_line():
-        given = {name: value for name, value in named.items() if value is not None}
+        given: dict[str, Any] = {k: value for k, value in named.items() if value is not None}
         given |= dict(map(_option, option or []))
         found = load(model)
-        rows = None if check is None else _read_rows(check, found)
+        rows = None if check is None else _read_rows(check)
         source = "" if check is None else check.name
         if to is not None:
             record = export_model(found, to, output, rows, rows_from=source, **given)
@@ -69,37 +72,28 @@ def export(
             raise InputError(f"options {list(given)} without a target; name one with --to")
         else:
             record = check_export(found, output, rows, rows_from=source)
-        typer.echo(f"Compared {record}" if record.rows else str(record).capitalize())
-    if not record.holds:
-        typer.echo(f"error: {output} does not agree with {model}", err=True)
-        raise typer.Exit(1)
+        typer.echo("\n".join([str(record), *record.notes]))
+        if to is None and not record.rows:
+            raise InputError(f"{output} could not be compared")
+        if not record.holds:
+            raise InputError(f"{output} does not agree with {model}")
 
 
-def _option(text: str) -> tuple[str, Any]:
-    """Read name=value; a value that spells a number or a truth is one."""
+def _option(text: str) -> tuple[str, str]:
+    """Read name=value."""
     name, sign, value = text.partition("=")
     if not sign:
         raise InputError(f"--option {text!r} is not of the form name=value")
-    plain: dict[str, Any] = {"true": True, "false": False}
-    try:
-        plain[value] = float(value)
-        plain[value] = int(value)
-    except ValueError:
-        pass
-    return name.replace("-", "_"), plain.get(value.lower(), plain.get(value, value))
+    return name.replace("-", "_"), value
 
 
-def _read_rows(path: Path, model: Model) -> Any:
-    """Return the columns of a table that the model knows."""
+def _read_rows(path: Path) -> Any:
+    """Return a table."""
     import pandas as pd
 
     if not path.is_file():
         raise InputError(f"{path} does not exist; give a CSV or Parquet file")
     try:
-        table = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
+        return pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
     except (ValueError, ImportError) as error:
         raise InputError(f"cannot read {path}: {error}") from error
-    if not model.schema.named:
-        return table
-    known = set(model.schema.names)
-    return table[[name for name in table.columns if str(name) in known]]

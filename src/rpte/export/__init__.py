@@ -12,8 +12,10 @@ Everything is generated from one small intermediate form, so that a new target i
    can run it, `run` raises `CannotRunError` with the reason, and the record says so.
 3. `check(form, options)` refuses, with one `InputError`, what the target cannot hold: a name, a
    dialect. `lacks` names the features (`target.FEATURES`) that it cannot express; the core refuses
-   these. `options` are names with defaults; the core refuses others. `tolerance` is larger than
-   rounding only where the format computes in single precision.
+   these. `options` are names with defaults; the core refuses others, and fills an option `format`
+   that is None from the ending of the file. `tolerance` is larger than rounding only where the
+   format computes in single precision. `packages` are those whose versions matter to the record,
+   `notes` what else it should say.
 4. The core (`exporting`) does the rest for every target: checks before anything is written, runs
    the export on the user's table or on rows made from the model (`cells.probe_table`), refuses one
    that differs, writes it and its parity record (`parity`) whole or not at all, and repeats the

@@ -19,7 +19,7 @@ from rpte.export.form import (
     Input,
     NumberInput,
     Value,
-    nodes,
+    all_nodes,
 )
 from rpte.table.inputs import (
     LARGEST,
@@ -115,11 +115,10 @@ def _extremes(given: Input) -> list[Cell]:
 def _compared(form: Form, given: NumberInput) -> set[float]:
     """Return the constants that stand beside an input in some comparison or difference."""
     found = set()
-    for line in form.lines:
-        for node in nodes(line.value):
-            sides = {getattr(node, "left", None), getattr(node, "right", None)}
-            if Value(given.name) in sides:
-                found |= {side.value for side in sides if isinstance(side, Constant)}
+    for node in all_nodes(form):
+        sides = {getattr(node, "left", None), getattr(node, "right", None)}
+        if Value(given.name) in sides:
+            found |= {side.value for side in sides if isinstance(side, Constant)}
     return found
 
 

@@ -13,7 +13,7 @@ from rpte.errors import InputError
 from rpte.export.cells import probe_table, read_cells
 from rpte.export.form import Form
 from rpte.export.lower import make_form
-from rpte.export.parity import Parity, compare, expected
+from rpte.export.parity import Parity, compare, expected, known_columns, versions
 from rpte.export.target import (
     CannotRunError,
     Content,
@@ -26,7 +26,7 @@ from rpte.export.target import (
 from rpte.model.file import content_hash, to_dict, write_bytes
 from rpte.model.model import Model
 
-MADE = "made from the model: its thresholds, levels and missing cells"
+MADE = "made from the model's thresholds and levels"
 
 
 def export_model(
@@ -62,7 +62,9 @@ def export_model(
     chosen = find_target(target)
     settled = settle_options(chosen, options)
     path = Path(path)
-    _check_place(path)
+    _check_place(path, chosen)
+    if settled.get("format", "") is None:
+        settled["format"] = path.suffix[1:]
     form = make_form(model)
     check_expressible(chosen, form)
     chosen.check(form, settled)
@@ -77,21 +79,28 @@ def export_model(
     return record
 
 
-def _check_place(path: Path) -> None:
+def _check_place(path: Path, target: Target) -> None:
     if not path.parent.is_dir():
         raise FileNotFoundError(f"the folder {path.parent} does not exist; make it first")
+    if target.suffix and path.is_dir():
+        raise InputError(f"{path} is a folder; name a file, such as model{target.suffix}")
+    if not target.suffix and path.exists():
+        raise InputError(f"{path} exists; remove it, or choose another name for the folder")
 
 
 def _write(content: Content, path: Path) -> None:
+    """Write a file or a folder whole or not at all."""
     if isinstance(content, str):
-        write_bytes(content.encode(), path)
-    elif isinstance(content, bytes):
+        content = content.encode()
+    if isinstance(content, bytes):
         write_bytes(content, path)
-    else:
-        path.mkdir(exist_ok=True)
+        return
+    with tempfile.TemporaryDirectory(dir=path.parent, suffix=".part") as folder:
+        whole = Path(folder) / path.name
         for name, part in content.items():
-            (path / name).parent.mkdir(parents=True, exist_ok=True)
-            write_bytes(part, path / name)
+            (whole / name).parent.mkdir(parents=True, exist_ok=True)
+            write_bytes(part, whole / name)
+        whole.replace(path)
 
 
 def check_file(
@@ -103,12 +112,18 @@ def check_file(
     """
     if X is None:
         X, rows_from = probe_table(form), MADE
-    truth = expected(form.model, X)
+    known = known_columns(form.model, X)
+    truth = expected(form.model, known)
+    if not len(truth["score"]):
+        raise InputError("the table to compare on has no rows; give at least one")
+    slack = target.tolerance
+    tolerance = slack if isinstance(slack, float) else slack(form, options)
     rows, differences = len(truth["score"]), {}
+    notes: tuple[str, ...] = ()
     try:
-        answers = target.run(path, form, options, read_cells(form, X))
-        engine = answers.engine
-        differences = compare(form, truth, answers, target.tolerance)
+        answers = target.run(path, form, options, read_cells(form, known))
+        engine, notes = answers.engine, target.notes(form, options, X, answers)
+        differences = compare(form, truth, answers, tolerance)
     except CannotRunError as reason:
         rows, engine = 0, str(reason)
     return Parity(
@@ -120,8 +135,10 @@ def check_file(
         rows=rows,
         rows_from=rows_from or "a table",
         engine=engine,
-        tolerance=target.tolerance,
+        tolerance=tolerance,
         differences=differences,
+        versions=versions(target.packages),
+        notes=notes,
     )
 
 

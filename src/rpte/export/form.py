@@ -221,8 +221,8 @@ class Form:
 
 
 def plain(text: str) -> str:
-    """Return a text for use in any language's comment: letters, digits and little else."""
-    return "".join(c if c.isalnum() or c in " _-.,<>=()+" else " " for c in text)
+    """Return a text for use in any language's comment: nothing in it ends one."""
+    return "".join(c if c.isalnum() or c in " _-.,<>=()+*{}|:'%" else " " for c in text)
 
 
 def nodes(node: Any) -> Iterator[Any]:
@@ -233,6 +233,12 @@ def nodes(node: Any) -> Iterator[Any]:
         for part in below if isinstance(below, tuple) else (below,):
             if isinstance(part, (*NUMBERS, *CONDITIONS)):
                 yield from nodes(part)
+
+
+def all_nodes(form: Form) -> Iterator[Any]:
+    """Yield every node of every line."""
+    for line in form.lines:
+        yield from nodes(line.value)
 
 
 NUMBERS = (Constant, Value, Line, Arithmetic, Function, Choice, Total)

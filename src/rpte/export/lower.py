@@ -139,17 +139,22 @@ def _direct(term: DirectTerm, schema: Schema) -> Number:
     if column.binary:
         return Choice(_holds(column, schema), weight, ZERO)
     where: tuple[Condition, ...]
-    if isinstance(column, vocabulary.Hinge):
-        where, value = _hinge(column)
-    elif isinstance(column, vocabulary.Pair) and column.conditional:
+    if isinstance(column, vocabulary.Pair) and column.conditional:
         condition, number = _conditional(column)
-        where = (_holds(condition, schema), *_there(number, schema))
-        value = _number(number, schema)
+        counted, value = _counted(number, schema)
+        where = (_holds(condition, schema), *counted)
     else:
-        where, value = _there(column, schema), _number(column, schema)
+        where, value = _counted(column, schema)
     if term.centre != 0:
         value = Arithmetic("-", value, Constant(term.centre))
     return Choice(_all(where), Arithmetic("*", weight, value), ZERO)
+
+
+def _counted(column: vocabulary.Column, schema: Schema) -> tuple[tuple[Condition, ...], Number]:
+    """Return on which rows a numeric column adds something, and its value there."""
+    if isinstance(column, vocabulary.Hinge):
+        return _hinge(column)
+    return _there(column, schema), _number(column, schema)
 
 
 def _all(conditions: tuple[Condition, ...]) -> Condition:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from rpte import __version__
 from rpte.export.form import Form
 from rpte.export.target import Answers
 from rpte.model.model import Model, probability
+from rpte.table.inputs import column_names
 
 Floats = NDArray[np.float64]
 LARGEST = float(np.finfo(np.float64).max)
@@ -59,6 +62,7 @@ class Parity:
         Largest `Difference.relative` that is rounding.
     differences : mapping from line to Difference
         Score, probability, and each contribution that the export gives.
+    versions : mapping from package to version
     notes : tuple of str
         What else the target says of itself.
     """
@@ -73,6 +77,7 @@ class Parity:
     engine: str
     tolerance: float
     differences: Mapping[str, Difference]
+    versions: Mapping[str, str]
     notes: tuple[str, ...] = ()
 
     @property
@@ -82,28 +87,39 @@ class Parity:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain JSON values."""
-        versions = {
-            "rpte": __version__,
-            "python": platform.python_version(),
-            "numpy": np.__version__,
-        }
-        record = {"format": "rpte-parity", "holds": self.holds, **asdict(self)}
-        return {**record, "versions": versions}
+        return {"format": "rpte-parity", "holds": self.holds, **asdict(self)}
 
     def __str__(self) -> str:
         if not self.rows:
-            return f"not compared: {self.engine}"
+            return f"Not compared: {self.engine}"
         score = self.differences["score"]
         others = [v.largest for k, v in self.differences.items() if k not in NOT_PARTS]
         parts = f", of a contribution {max(others):.3g}" if others else ""
         return (
-            f"{self.rows} rows ({self.rows_from}) in {self.engine}: largest difference of the "
-            f"score {score.largest:.3g}{parts}, of the probability "
+            f"Compared {self.rows} rows ({self.rows_from}) in {self.engine}: largest difference "
+            f"of the score {score.largest:.3g}{parts}, of the probability "
             f"{self.differences['probability'].largest:.3g}"
         )
 
 
 NOT_PARTS = ("score", "probability")
+
+
+def known_columns(model: Model, X: Any) -> Any:
+    """Return the columns of a table that the model knows, as a mapping; an array as it is."""
+    names = column_names(X)
+    if names is None or not model.schema.named:
+        return X
+    return {name: X[key] for name, key in names.items() if name in model.schema.names}
+
+
+def versions(packages: tuple[str, ...]) -> dict[str, str]:
+    """Return the versions of this library, of what it stands on, and of some packages."""
+    found = {"rpte": __version__, "python": platform.python_version(), "numpy": np.__version__}
+    for name in packages:
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
 
 
 def expected(model: Model, X: Any) -> dict[str, Floats]:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import platform
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from rpte.export.cells import Cells
 from rpte.export.form import CategoryInput, Form, Input, NumberInput, OneOf, plain
-from rpte.export.source import Language, codes_text
+from rpte.export.source import Language, codes_text, run_rows
 from rpte.export.target import Answers, Options, Target
 
 HEAD = '''"""{title}
@@ -150,15 +146,4 @@ def run(path: Path, form: Form, options: Options, cells: Cells) -> Answers:
     return Answers(run_rows(command, cells), f"Python {platform.python_version()}")
 
 
-def run_rows(command: list[str], cells: Cells) -> dict[str, np.ndarray[Any, Any]]:
-    """Give a program one JSON row per line, and return the lines that it answers in JSON."""
-    rows = "\n".join(json.dumps(row) for row in cells.rows())
-    done = subprocess.run(command, input=rows, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"{command[0]} failed: {done.stderr[-2000:]}")
-    found = [json.loads(line) for line in done.stdout.splitlines()]
-    names = found[0] if found else {}
-    return {name: np.array([answer[name] for answer in found], np.float64) for name in names}
-
-
-TARGET = Target("python", ".py", "One Python function without dependencies.", write, run)
+TARGET = Target("python", ".py", write, run)

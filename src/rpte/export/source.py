@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
+import subprocess
 import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.errors import InputError
+from rpte.export.cells import Cells
 from rpte.export.form import (
     All,
     Arithmetic,
@@ -28,7 +36,9 @@ from rpte.export.form import (
     Value,
     plain,
 )
+from rpte.export.target import CannotRunError
 
+Floats = NDArray[np.float64]
 LONGEST_NAME = 40
 
 
@@ -137,6 +147,32 @@ class Language(ABC):
         yield self.otherwise(deep)
         yield from self.statements(name, node, depth + 1)
         yield from self.end(deep)
+
+
+def run_rows(command: list[str], cells: Cells) -> dict[str, Floats]:
+    """Give a program one JSON row per line, and return the lines that it answers in JSON."""
+    rows = "\n".join(json.dumps(row) for row in cells.rows())
+    done = subprocess.run(command, input=rows, capture_output=True, encoding="utf-8", check=False)
+    if done.returncode:
+        raise failure(command[0], done.stderr)
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    names = found[0] if found else {}
+    return {name: np.array([answer[name] for answer in found], np.float64) for name in names}
+
+
+def failure(program: str, said: str) -> InputError:
+    """Return the error for an export that a program cannot run: its last words."""
+    words = (said.strip().splitlines() or ["it said nothing"])[-1]
+    return InputError(f"{program} could not run the export: {words}; nothing was written")
+
+
+def find_program(*names: str) -> str:
+    """Return the path of the first program that is installed."""
+    for name in names:
+        path = shutil.which(name)
+        if path is not None:
+            return path
+    raise CannotRunError(f"{' or '.join(names)} is not on the PATH")
 
 
 def bare(text: str) -> str:

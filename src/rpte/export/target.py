@@ -22,7 +22,11 @@ Content = str | bytes | Mapping[str, bytes]  # a text, a file, or a folder of fi
 
 # Where each target lives; the module has a `TARGET`. A new target is one file and one line here.
 HOMES = {
+    "sql": "rpte.export.sql",
     "python": "rpte.export.python",
+    "javascript": "rpte.export.javascript",
+    "c": "rpte.export.c",
+    "scorecard": "rpte.export.scorecard",
 }
 ROUNDING = 1e-12
 # What some target may lack, in words for its users.
@@ -50,6 +54,11 @@ def _no_check(form: Form, options: Options) -> None:
     """Refuse nothing."""
 
 
+def _no_notes(form: Form, options: Options, X: Any, answers: Answers) -> tuple[str, ...]:
+    """Say nothing more."""
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """One form that a model can be exported to.
@@ -59,8 +68,6 @@ class Target:
     name : str
     suffix : str
         Of the file's name, such as ``.sql``; empty for a folder.
-    summary : str
-        One line for people who choose.
     write : function of form and options
         Returns the whole export.
     run : function of path, form, options and cells
@@ -70,20 +77,25 @@ class Target:
     check : function of form and options
         Raises `InputError` for a model that the target cannot hold, such as for a name.
     lacks : set of keys of `FEATURES`
-    tolerance : float
+    tolerance : float or function of form and options
         Largest difference from the model that is rounding, relative to the size of the numbers
         that were added.
+    notes : function of form, options, the user's table and answers
+        What else the parity record should say.
+    packages : tuple of str
+        Whose versions the parity record should hold.
     """
 
     name: str
     suffix: str
-    summary: str
     write: Callable[[Form, Options], Content]
     run: Callable[[Path, Form, Options, Cells], Answers]
     options: Options = field(default_factory=lambda: MappingProxyType({}))
     check: Callable[[Form, Options], None] = _no_check
     lacks: frozenset[str] = frozenset()
-    tolerance: float = ROUNDING
+    tolerance: float | Callable[[Form, Options], float] = ROUNDING
+    notes: Callable[[Form, Options, Any, Answers], tuple[str, ...]] = _no_notes
+    packages: tuple[str, ...] = ()
 
 
 def find_target(name: str) -> Target:
@@ -102,7 +114,24 @@ def settle_options(target: Target, given: Options) -> dict[str, Any]:
         hint = did_you_mean(unknown[0], target.options)
         known = ", ".join(target.options) or "none"
         raise InputError(f"{target.name} has no option {unknown[0]!r}{hint}; its options: {known}")
-    return {**target.options, **given}
+    read = {name: _as_default(name, value, target.options[name]) for name, value in given.items()}
+    return {**target.options, **read}
+
+
+def _as_default(name: str, value: Any, default: Any) -> Any:
+    """Read a number or a truth that came as text, such as from the command line."""
+    if not isinstance(value, str) or not isinstance(default, (bool, int, float)):
+        return value
+    truths = {"true": True, "false": False}
+    if isinstance(default, bool):
+        if value.lower() not in truths:
+            raise InputError(f"{name}={value!r}; it must be true or false")
+        return truths[value.lower()]
+    try:
+        return type(default)(value)
+    except ValueError:
+        kind = "a whole number" if isinstance(default, int) else "a number"
+        raise InputError(f"{name}={value!r}; it must be {kind}") from None
 
 
 def check_expressible(target: Target, form: Form) -> None:
@@ -125,12 +154,12 @@ def features(form: Form) -> dict[str, str]:
         for node in nodes(line.value):
             if isinstance(node, Function):
                 found.setdefault(node.name, f"{line.name} ({line.text})")
-            elif _is_product(node):
+            elif is_product(node):
                 found.setdefault("product", f"{line.name} ({line.text})")
     return found
 
 
-def _is_product(node: Any) -> bool:
+def is_product(node: Any) -> bool:
     """Tell whether two numbers that vary are multiplied."""
     if not isinstance(node, Arithmetic) or node.sign != "*":
         return False

@@ -1,0 +1,102 @@
+"""What SQL dialects differ in beyond their syntax, which sqlglot knows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rpte.errors import InputError, did_you_mean
+
+# sqlglot reads or writes parts of these, but they have no queries of the usual kind.
+NO_QUERIES = frozenset({"", "dax", "prql", "solr", "tableau"})
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How one database holds names, texts and numbers.
+
+    Parameters
+    ----------
+    longest_name : int or None
+        In bytes; longer names would be cut or refused.
+    cases_differ : bool
+        Whether two quoted names may differ in upper and lower case alone.
+    forbidden : str
+        Characters that no column name may have.
+    text_type : str
+        What texts are read as, where sqlglot's choice does not do.
+    to_number : str
+        The function that makes a float64, where a cast and the letter E do not.
+    collation : str
+        What makes the comparison of texts exact, where it is not by itself.
+    national : bool
+        Whether texts need N'...' to keep every character.
+    infinities : bool
+        Whether a product that overflows is infinite; elsewhere it is an error.
+    underflows : bool
+        Whether a product too small to be a number is 0; elsewhere it is an error.
+    """
+
+    longest_name: int | None = 255
+    cases_differ: bool = False
+    forbidden: str = ""
+    text_type: str = "TEXT"
+    to_number: str = ""
+    collation: str = ""
+    national: bool = False
+    infinities: bool = False
+    underflows: bool = True
+
+
+IEEE = Dialect(infinities=True)
+POSTGRES = Dialect(longest_name=63, cases_differ=True, underflows=False)
+DIALECTS = {
+    "athena": IEEE,
+    "bigquery": Dialect(longest_name=300, forbidden='!"$()*,./;?@[\\]^`{}~\n\t'),
+    "clickhouse": Dialect(cases_differ=True, infinities=True),
+    "databricks": IEEE,
+    "duckdb": Dialect(longest_name=None, infinities=True),
+    "hive": IEEE,
+    "materialize": Dialect(longest_name=255, cases_differ=True, underflows=False),
+    "mysql": Dialect(longest_name=64, collation="binary"),
+    "oracle": Dialect(
+        longest_name=128,
+        cases_differ=True,
+        forbidden='"',
+        text_type="VARCHAR2(4000)",
+        to_number="TO_BINARY_DOUBLE",
+    ),
+    "postgres": POSTGRES,
+    "presto": IEEE,
+    "redshift": Dialect(longest_name=127, underflows=False),
+    "risingwave": POSTGRES,
+    "snowflake": Dialect(cases_differ=True),
+    "spark": IEEE,
+    "spark2": IEEE,
+    "sqlite": Dialect(longest_name=None, collation="BINARY", infinities=True),
+    "teradata": Dialect(longest_name=128, text_type="VARCHAR(4000)"),
+    "trino": IEEE,
+    "tsql": Dialect(
+        longest_name=128,
+        text_type="NVARCHAR(MAX)",
+        collation="Latin1_General_100_BIN2",
+        national=True,
+    ),
+}
+
+
+def find_dialect(name: str) -> Dialect:
+    """Return what is special about a dialect, refusing one that sqlglot does not know."""
+    known = dialect_names()
+    if name not in known:
+        hint = did_you_mean(name, known)
+        raise InputError(f"no SQL dialect {name!r}{hint}; choose of {', '.join(known)}")
+    return DIALECTS.get(name, Dialect())
+
+
+def dialect_names() -> list[str]:
+    """Return the dialects that sqlglot can write queries of."""
+    try:
+        from sqlglot.dialects.dialect import Dialect as Known
+    except ImportError as error:
+        raise InputError("SQL needs sqlglot; install it with pip install 'rpte[sql]'") from error
+    return sorted(set(Known.classes) - NO_QUERIES)

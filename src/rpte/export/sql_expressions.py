@@ -1,0 +1,341 @@
+"""The nodes of a form as sqlglot expressions."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterable
+
+from sqlglot import exp
+
+from rpte.export.form import (
+    All,
+    Arithmetic,
+    CategoryInput,
+    Choice,
+    Code,
+    Compare,
+    Condition,
+    Constant,
+    Finite,
+    Form,
+    Function,
+    Input,
+    Line,
+    Missing,
+    Number,
+    NumberInput,
+    OneOf,
+    Present,
+    Total,
+    Value,
+    all_nodes,
+)
+from rpte.export.sql_dialects import find_dialect
+from rpte.export.target import is_product
+from rpte.table.decimals import number_text
+from rpte.table.inputs import LARGEST
+
+SIGNS = {"+": exp.Add, "-": exp.Sub, "*": exp.Mul, "/": exp.Div}
+COMPARISONS = {"<=": exp.LTE, "<": exp.LT, ">": exp.GT, ">=": exp.GTE}
+FUNCTIONS = {"log": exp.Ln, "sqrt": exp.Sqrt, "exp": exp.Exp}
+OVERFLOW = 1.7976931348623157e308
+# Logarithms between which a product is an ordinary number.
+LEAST_LOG, MOST_LOG = -600.0, 709.782712893384
+TINY = 1e-200
+
+
+class Expressions:
+    """How one dialect writes the nodes of a form.
+
+    Parameters
+    ----------
+    form : Form
+    dialect : str
+    prefix : str
+        Of the names of lines.
+    quoted : bool
+        Whether names are quoted.
+    """
+
+    def __init__(self, form: Form, dialect: str, prefix: str, quoted: bool) -> None:
+        self.form, self.prefix, self.quoted = form, prefix, quoted
+        self.dialect, self.ways = dialect, find_dialect(dialect)
+        below = list(all_nodes(form))
+        self.products = list(dict.fromkeys(node for node in below if is_product(node)))
+        self.watched = {node.product for node in below if isinstance(node, Finite)}
+
+    def column(self, name: str, table: str | None = None) -> exp.Column:
+        """Return a column by name."""
+        return exp.column(self.identifier(name), table=table)
+
+    def identifier(self, name: str) -> exp.Identifier:
+        """Return a name as the dialect quotes it."""
+        return exp.to_identifier(name, quoted=self.quoted)
+
+    def line(self, name: str) -> exp.Column:
+        """Return the column of a line."""
+        return self.column(self.prefix + name)
+
+    def literal(self, value: float) -> exp.Expr:
+        """Return a float64, in as many digits as it takes to be the same number."""
+        if value < 0:
+            return exp.Neg(this=self.literal(-value))
+        text = number_text(value).upper()
+        if self.ways.to_number:
+            wide = value != 0 and not 1e-120 < value < 1e120
+            return self._made(exp.Literal.string(text)) if wide else exp.Literal.number(text)
+        text = text if "E" in text else f"{text}E0"
+        if self.dialect == "sqlite" and _misread(text, value):
+            near = float(f"{value:.15g}")
+            return _wrap(exp.Add(this=self.literal(near), expression=self.literal(value - near)))
+        return exp.Literal.number(text)
+
+    def text(self, value: str) -> exp.Expr:
+        """Return a text."""
+        return exp.National(this=value) if self.ways.national else exp.Literal.string(value)
+
+    def read(self, given: Input) -> list[tuple[str, exp.Expr]]:
+        """Return the columns that an input is read into, by name.
+
+        A number beyond 1e300, infinite or NaN is NULL; special codes have a column of their own.
+        """
+        raw = self.column(given.name)
+        if isinstance(given, CategoryInput):
+            return [(given.name, self._category(given, raw))]
+        words = tuple(code for code in given.codes if isinstance(code, str))
+        numbers = tuple(code for code in given.codes if not isinstance(code, str))
+        if words:
+            known = self._in(self._as_text(raw), words)
+            cell: exp.Expr = exp.Case().when(known, exp.null()).else_(self._as_number(raw))
+        else:
+            cell = self._as_number(raw)
+        most = self.literal(LARGEST)
+        inside: exp.Expr = exp.Between(this=cell.copy(), low=exp.Neg(this=most), high=most)
+        if numbers:
+            inside = exp.and_(inside, self._not_in(cell.copy(), numbers))
+        columns: list[tuple[str, exp.Expr]] = [(given.name, exp.Case().when(inside, cell))]
+        if given.codes:
+            columns.append((self.code_name(given), self._code(raw, cell, words, numbers)))
+        return columns
+
+    def code_name(self, given: Input) -> str:
+        """Return the column that holds a number's special code."""
+        return f"{self.prefix}code_{self.form.inputs.index(given) + 1}"
+
+    def _code(
+        self, raw: exp.Column, cell: exp.Expr, words: Iterable[Code], numbers: Iterable[Code]
+    ) -> exp.Expr:
+        """Return which special code a cell holds, as a text."""
+        case = exp.Case()
+        for word in words:
+            case = case.when(self._in(self._as_text(raw), [word]), self.text(str(word)))
+        for number in numbers:
+            case = case.when(self._in(cell.copy(), [number]), self.text(code_text(number)))
+        return case
+
+    def _category(self, given: CategoryInput, raw: exp.Column) -> exp.Expr:
+        text = self._as_text(raw)
+        if not given.boolean:
+            return text
+        lowered = exp.Lower(this=text.copy())
+        case = exp.Case()
+        for level, spelled in (("True", ("true", "t", "1")), ("False", ("false", "f", "0"))):
+            case = case.when(self._in(lowered.copy(), spelled), self.text(level))
+        return case.else_(text)
+
+    def _as_text(self, raw: exp.Column) -> exp.Expr:
+        return exp.cast(raw.copy(), exp.DataType.build(self.ways.text_type, dialect=self.dialect))
+
+    def _as_number(self, raw: exp.Column) -> exp.Expr:
+        return self._made(raw.copy()) if self.ways.to_number else exp.cast(raw.copy(), "double")
+
+    def _made(self, value: exp.Expr) -> exp.Expr:
+        return exp.Anonymous(this=self.ways.to_number, expressions=[value])
+
+    def _in(self, cell: exp.Expr, values: Iterable[Code]) -> exp.Expr:
+        cells = [self.text(v) if isinstance(v, str) else self.literal(v) for v in values]
+        if len(cells) == 1:
+            return exp.EQ(this=cell, expression=cells[0])
+        return exp.In(this=cell, expressions=cells)
+
+    def _not_in(self, cell: exp.Expr, values: Iterable[Code]) -> exp.Expr:
+        found = self._in(cell, values)
+        if isinstance(found, exp.EQ):
+            return exp.NEQ(this=found.this, expression=found.expression)
+        return exp.not_(found)
+
+    def number(self, node: Number) -> exp.Expr:
+        """Return an expression for a number."""
+        match node:
+            case Constant(value):
+                return self.literal(value)
+            case Value(name):
+                return self.column(name)
+            case Line(name):
+                return self.line(name)
+            case Arithmetic():
+                return self._arithmetic(node)
+            case Function(name, of):
+                return FUNCTIONS[name](this=self.number(of))
+            case Choice(condition, yes, no):
+                case = exp.Case().when(self.condition(condition), self.number(yes))
+                return _joined(case, self.number(no))
+            case Total(parts):
+                total = self.number(parts[0])
+                for part in parts[1:]:
+                    total = exp.Add(this=total, expression=self.number(part))
+                return total
+
+    def _arithmetic(self, node: Arithmetic) -> exp.Expr:
+        if node in self.products:
+            return self.column(self.product_name(node))
+        left, right = self.number(node.left), self.number(node.right)
+        result = SIGNS[node.sign](this=_wrap(left), expression=_wrap(right))
+        if node.sign == "*" and not self.ways.underflows and _may_be_tiny(node.right):
+            small = exp.LT(this=exp.Abs(this=right.copy()), expression=self.literal(TINY))
+            return exp.Case().when(small, self.literal(0.0)).else_(result)
+        return result
+
+    def product_name(self, node: Arithmetic) -> str:
+        """Return the column of a product of two variables."""
+        return f"{self.prefix}product_{self.products.index(node) + 1}"
+
+    def factors(self) -> list[tuple[str, exp.Expr]]:
+        """Return the columns of factors that are more than an input, by name."""
+        return [
+            (f"{self.product_name(node)}_{side}", self.number(factor))
+            for node in self.products
+            for side, factor in (("a", node.left), ("b", node.right))
+            if not isinstance(factor, Value)
+        ]
+
+    def product(self, node: Arithmetic) -> exp.Expr:
+        """Return a product of two variables: NULL where it overflows."""
+        left, right = (
+            self.number(factor)
+            if isinstance(factor, Value)
+            else self.column(f"{self.product_name(node)}_{side}")
+            for side, factor in (("a", node.left), ("b", node.right))
+        )
+        product = exp.Mul(this=left, expression=right)
+        if node in self.watched and self.ways.infinities:
+            most = self.literal(OVERFLOW)
+            return exp.Case().when(
+                exp.LTE(this=exp.Abs(this=product.copy()), expression=most), product
+            )
+        if self.ways.infinities or (node not in self.watched and self.ways.underflows):
+            return product
+        return self._careful(left, right, product)
+
+    def _careful(self, left: exp.Expr, right: exp.Expr, product: exp.Expr) -> exp.Expr:
+        """Return a product that is NULL where it would overflow, and 0 where it is too small."""
+        zero = self.literal(0.0)
+        none = exp.or_(*(exp.EQ(this=side.copy(), expression=zero) for side in (left, right)))
+        sizes = [exp.Ln(this=exp.Abs(this=side.copy())) for side in (left, right)]
+        size = exp.Add(this=sizes[0], expression=sizes[1])
+        least = self.literal(LEAST_LOG)
+        usual = exp.Between(this=size, low=least, high=self.literal(MOST_LOG))
+        small = exp.LT(this=size.copy(), expression=least.copy())
+        return exp.Case().when(none, zero.copy()).when(usual, product).when(small, zero.copy())
+
+    def condition(self, node: Condition) -> exp.Expr:
+        """Return an expression for a condition; NULL stands for false."""
+        match node:
+            case Present(name):
+                return _there(self.column(name))
+            case Missing(name):
+                return self._missing(self.form.input(name))
+            case OneOf():
+                return self._one_of(node)
+            case Compare(sign, left, right):
+                sides = _wrap(self.number(left)), _wrap(self.number(right))
+                return COMPARISONS[sign](this=sides[0], expression=sides[1])
+            case Finite(product):
+                return _there(self.number(product))
+            case All(conditions):
+                return exp.and_(*map(self.condition, conditions))
+
+    def _missing(self, given: Input) -> exp.Expr:
+        gone: exp.Expr = self.column(given.name).is_(exp.null())
+        if isinstance(given, NumberInput) and given.codes:
+            return exp.and_(gone, self.column(self.code_name(given)).is_(exp.null()))
+        return gone
+
+    def _one_of(self, node: OneOf) -> exp.Expr:
+        given = self.form.input(node.input)
+        if isinstance(given, NumberInput):
+            return self._in(self.column(self.code_name(given)), map(code_text, node.levels))
+        if not node.levels:
+            return _there(self.column(given.name))
+        levels = spelled([str(level) for level in node.levels], given.levels)
+        cell = self._exact(self.column(given.name))
+        return self._in(cell, levels) if node.inside else self._not_in(cell, levels)
+
+    def _exact(self, text: exp.Expr) -> exp.Expr:
+        """Return a text that is compared byte by byte."""
+        if not self.ways.collation:
+            return text
+        if self.ways.collation == "binary":
+            return exp.cast(text, "binary")
+        return exp.Collate(this=text, expression=exp.to_identifier(self.ways.collation))
+
+
+def spelled(levels: list[str], known: tuple[str, ...]) -> list[str]:
+    """Return levels with the other spelling of whole numbers, for columns that hold floats.
+
+    Examples
+    --------
+    >>> spelled(["north", "3"], ("north", "3"))
+    ['north', '3', '3.0']
+    """
+    whole = [f"{level}.0" for level in levels if re.fullmatch(r"-?\d+", level)]
+    return levels + [level for level in whole if level not in known]
+
+
+def code_text(code: Code) -> str:
+    """Return the name of a special code."""
+    return code if isinstance(code, str) else number_text(code)
+
+
+def _misread(text: str, value: float) -> bool:
+    """Tell whether SQLite reads a decimal as a neighbour of the float that it stands for."""
+    if len(text) < 17:
+        return False
+    with sqlite3.connect(":memory:") as connection:
+        return bool(connection.execute(f"SELECT {text}").fetchone()[0] != value)
+
+
+def _there(expression: exp.Expr) -> exp.Expr:
+    return exp.not_(expression.is_(exp.null()))
+
+
+def _wrap(expression: exp.Expr) -> exp.Expr:
+    """Put parentheses around an operation."""
+    simple = (exp.Column, exp.Literal, exp.Func, exp.Neg)
+    return expression if isinstance(expression, simple) else exp.Tuple(expressions=[expression])
+
+
+def _joined(case: exp.Case, no: exp.Expr) -> exp.Case:
+    """Return a CASE with an alternative; another CASE becomes further branches."""
+    if not isinstance(no, exp.Case) or no.this is not None:
+        return case.else_(no)
+    for branch in no.args["ifs"]:
+        case = case.when(branch.this, branch.args["true"])
+    default = no.args.get("default")
+    return case if default is None else case.else_(default)
+
+
+def _may_be_tiny(node: Number) -> bool:
+    """Tell whether a number other than 0 may be near the smallest float."""
+    match node:
+        case Constant() | Function() | Line():
+            return False
+        case Arithmetic("*"):
+            return False  # a careful product is not
+        case Arithmetic("-", left, right):
+            ends = [side.value for side in (left, right) if isinstance(side, Constant)]
+            return not ends or abs(ends[0]) < TINY
+        case Choice(_, yes, no):
+            return _may_be_tiny(yes) or _may_be_tiny(no)
+    return True
