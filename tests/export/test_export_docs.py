@@ -1,0 +1,30 @@
+"""The deploy page: its examples run, and every comparison on it holds."""
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+from rpte.export.target import HOMES
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "deploy.md").read_text(encoding="utf-8")
+
+
+def test_the_examples_run(tmp_path, monkeypatch):
+    pytest.importorskip("duckdb", reason="duckdb is not installed: pip install 'rpte[sql]'")
+    pytest.importorskip("sqlglot", reason="sqlglot is not installed: pip install 'rpte[sql]'")
+    run_page = runpy.run_path(str(DOCS / "run_page.py"))["run_page"]
+    monkeypatch.chdir(tmp_path)
+    fresh = run_page(PAGE)  # a command that fails fails the test
+    assert fresh.count("Compared 800 rows (applications.csv)") == 4
+    for name in ("model.sql", "model.py", "model.js", "model.c", "card.txt"):
+        assert (tmp_path / f"{name}.parity.json").is_file()
+    headings = [re.findall(r"^#+ .*", page, re.MULTILINE) for page in (PAGE, fresh)]
+    assert headings[0] == headings[1]
+
+
+def test_every_target_has_its_line():
+    listed = set(re.findall(r"^\| `(\w+)` \| `\.", PAGE, re.MULTILINE))
+    assert listed >= set(HOMES)
