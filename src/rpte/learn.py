@@ -39,6 +39,21 @@ class Estimate:
     design: Design
     ties: Ties
 
+    def objective(self) -> dict[str, Any]:
+        """Return what the file keeps of the problem and its solution."""
+        fit, design = self.fit, self.design
+        top = lambda_max(design, fit.l1_ratio) if design.n_terms else 0.0
+        return {
+            "l1": fit.l1,
+            "l1_ratio": fit.l1_ratio,
+            "value": fit.objective,
+            "kkt_residual": fit.kkt,
+            "tolerance": stage3_tolerance(top, fit.l1),
+            "lambda_max": top,
+            "terms_offered": design.n_terms,
+            "converged": fit.converged,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Learned:
@@ -223,19 +238,8 @@ def _boosted(found: Discovery) -> TrainedTerms:
 
 def _solved(aim: Aim, compared: Comparison, estimated: Estimate) -> dict[str, Any]:
     """Return what the file keeps of Stage 3: the problem, its solution, how it was chosen."""
-    fit, design = estimated.fit, estimated.design
-    top = lambda_max(design, fit.l1_ratio) if design.n_terms else 0.0
     return {
-        "objective": {
-            "l1": fit.l1,
-            "l1_ratio": fit.l1_ratio,
-            "value": fit.objective,
-            "kkt_residual": fit.kkt,
-            "tolerance": stage3_tolerance(top, fit.l1),
-            "lambda_max": top,
-            "terms_offered": design.n_terms,
-            "converged": fit.converged,
-        },
+        "objective": estimated.objective(),
         "selection": {**compared.to_dict(), "chosen": aim.to_dict()},
     }
 

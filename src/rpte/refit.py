@@ -14,12 +14,10 @@ from numpy.typing import NDArray
 
 from rpte.assemble import TrainedTerms, assemble, labels
 from rpte.errors import InputError
-from rpte.estimation.design import Design
-from rpte.estimation.solver import lambda_max
-from rpte.estimation.terms import Offer, Structure, TermSet, make_design
+from rpte.estimation.terms import Offer, TermSet, design_on
 from rpte.learn import Estimate, estimate
 from rpte.limits import Permissions
-from rpte.model.certificate import monotone_directions, stage3_tolerance
+from rpte.model.certificate import monotone_directions
 from rpte.model.model import Model
 from rpte.model.parts import DirectTerm, TreeTerms
 from rpte.model.verify_table import labelled
@@ -29,8 +27,6 @@ from rpte.table.fingerprint import fingerprint
 from rpte.table.table import Table, row_hashes
 from rpte.vocabulary.build import ORIGINAL, PAIR, Vocabulary
 from rpte.vocabulary.columns import RAW
-
-Floats = NDArray[np.float64]
 
 HELD = 1e9  # factor on the penalty of a leaf that says nothing, so that it stays silent
 
@@ -57,18 +53,14 @@ def refit(model: Model, X: Any, y: Any, sample_weight: Any = None) -> Model:
     if model.settings["l1"] == "4/n":
         aim = replace(aim, l1=4.0 / table.total_weight)
     settings = _settings(model)
-    structure = _structure(table, terms)
-    filled = replace(terms, vocabulary=structure.vocabulary)
-    design = make_design(table, structure, filled, settings.limits)
+    design = design_on(table, terms, settings.limits)
     factors = np.where(_silent(model, design.n_terms), HELD, 1.0) * design.penalty
-    held = replace(design, penalty=factors)
-    estimated = estimate(held, filled, table, settings, aim)
+    estimated = estimate(replace(design, penalty=factors), terms, table, settings, aim)
     fit = estimated.fit
-    codes = structure.leaf_codes
     trained = TrainedTerms(
-        filled, codes, fit.intercept, fit.coefficients, design.penalty, estimated.ties
+        terms, design.leaf_codes, fit.intercept, fit.coefficients, design.penalty, estimated.ties
     )
-    return _assembled(model, table, trained, settings, _record(model, aim, estimated, held))
+    return _assembled(model, table, trained, settings, _record(model, aim, estimated))
 
 
 def _table(model: Model, X: Any, y: Any, sample_weight: Any) -> Table:
@@ -92,26 +84,11 @@ def _terms(model: Model) -> TermSet:
     vocabulary = Vocabulary(
         columns,
         np.array([ORIGINAL if isinstance(c, RAW) else PAIR for c in columns], np.intp),
-        np.zeros((0, len(columns)), order="F"),
+        np.zeros((len(columns), 0)),
         np.array([term.centre for term in direct], np.float64),
         np.array([term.scale for term in direct], np.float64),
     )
     return TermSet(vocabulary, trees, np.arange(len(columns)))
-
-
-def _structure(table: Table, terms: TermSet) -> Structure:
-    """Return the terms evaluated on a table, as Stages 1 and 2 would have left them."""
-    values = np.zeros((table.n_rows, len(terms.vocabulary)), order="F")
-    for place, column in enumerate(terms.vocabulary.columns):
-        values[:, place] = column.evaluate(table.inputs)
-    codes = [tree.apply(table.inputs) for tree in terms.trees]
-    return Structure(
-        replace(terms.vocabulary, values=values),
-        terms.trees,
-        np.array(codes, np.int32).reshape(len(codes), table.n_rows),
-        (),
-        np.zeros((1, table.n_rows)),
-    )
 
 
 def _silent(model: Model, n_terms: int) -> NDArray[np.bool_]:
@@ -140,24 +117,12 @@ def _settings(model: Model) -> Settings:
     return Settings(**{**model.settings, "limits": allowed})
 
 
-def _record(model: Model, aim: Aim, estimated: Estimate, design: Design) -> dict[str, Any]:
+def _record(model: Model, aim: Aim, estimated: Estimate) -> dict[str, Any]:
     """Return what the file keeps of the fit; how trees and penalty were found stays history."""
-    fit = estimated.fit
-    top = lambda_max(design, fit.l1_ratio) if design.n_terms else 0.0
-    objective = {
-        "l1": fit.l1,
-        "l1_ratio": fit.l1_ratio,
-        "value": fit.objective,
-        "kkt_residual": fit.kkt,
-        "tolerance": stage3_tolerance(top, fit.l1),
-        "lambda_max": top,
-        "terms_offered": design.n_terms,
-        "converged": fit.converged,
-    }
     kept = ("class_factors", "validation", "vocabulary_size", "rounds")
     selection = {**model.training["selection"], "chosen": aim.to_dict()}
     history = {key: model.training[key] for key in kept}
-    return {**history, "objective": objective, "selection": selection}
+    return {**history, "objective": estimated.objective(), "selection": selection}
 
 
 def _assembled(

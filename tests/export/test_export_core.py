@@ -232,7 +232,7 @@ class TestCommand:
             (["--to", "python", "--dialect", "x"], "python has no option 'dialect'"),
             (["--dialect", "x"], "without a target; name one with --to"),
             (["--to", "python", "-o", "."], "is a folder; name a file, such as model.py"),
-            (["--to", "python", "--option", "x"], "not of the form name=value"),
+            (["--to", "python", "--option", "x"], "write it as NAME=VALUE"),
             (["--to", "python", "--check", "absent.csv"], "absent.csv does not exist"),
             ([], "parity.json does not exist"),
         ],

@@ -68,7 +68,7 @@ def test_another_table_is_told_from_the_training_table():
 def test_labels_that_lost_their_type_in_a_file_are_known_again():
     held, model = stored("array"), model_of("array")
     texts = np.array([str(label) for label in held.y], object)
-    floats = np.array([f"{label}.0" for label in held.y], object)
+    floats = np.array([float(label) for label in held.y])
     for labels in (texts, floats):
         assert (gather(model, held.X, labels).y == evidence_of("array").y).all()
     with pytest.raises(InputError, match="classes are"):

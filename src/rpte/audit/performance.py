@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from rpte.audit import metrics
 from rpte.errors import InputError
-from rpte.model.model import Model, probability
+from rpte.model.model import Model
 from rpte.model.verify_table import labelled
-
-Floats = NDArray[np.float64]
 
 
 def performance(model: Model, X: Any, y: Any, sample_weight: Any = None) -> dict[str, float]:
@@ -24,32 +20,14 @@ def performance(model: Model, X: Any, y: Any, sample_weight: Any = None) -> dict
     y : labels of shape (n_rows,)
     sample_weight : (n_rows,), optional
     """
-    rows = labelled(model, model.read(X), y, sample_weight)
-    total = float(rows.weight.sum())
-    if not 0.0 < float((rows.weight * rows.y).sum()) < total:
+    given = labelled(model, model.read(X), y, sample_weight)
+    rows = metrics.rank(given.y, model.score(given.inputs), given.weight)
+    area = metrics.auc(rows)
+    if area is None:
         raise InputError("the table holds one class only; metrics need cases of both")
-    score = model.score(rows.inputs)
-    loss = np.logaddexp(0.0, score) - rows.y * score
-    miss = (probability(score) - rows.y) ** 2
     return {
-        "rows": total,
-        "log_loss": float((rows.weight * loss).sum()) / total,
-        "brier": float((rows.weight * miss).sum()) / total,
-        "auc": auc(score, rows.y, rows.weight),
+        "rows": float(given.weight.sum()),
+        "log_loss": metrics.log_loss(rows),
+        "brier": metrics.brier(rows),
+        "auc": area,
     }
-
-
-def auc(score: Floats, y: Floats, weight: Floats) -> float:
-    """Return the area under the ROC curve: how often a positive case has the higher score.
-
-    Examples
-    --------
-    >>> auc(np.array([0.1, 0.4, 0.35, 0.8]), np.array([0.0, 0.0, 1.0, 1.0]), np.ones(4))
-    0.75
-    """
-    values, place = np.unique(score, return_inverse=True)
-    positive = np.bincount(place, weight * y, len(values))
-    negative = np.bincount(place, weight * (1.0 - y), len(values))
-    below = np.cumsum(negative) - negative
-    wins = float((positive * (below + 0.5 * negative)).sum())
-    return wins / float(positive.sum() * negative.sum())

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from rpte.cli.failures import told_in_one_line
+from rpte.cli.options import Missing, ModelFile, listed, pairs
 from rpte.errors import InputError
 from rpte.export.target import HOMES
 from rpte.model.file import load
@@ -16,7 +17,7 @@ HIDE = {"show_default": False}
 
 
 def export(
-    model: Annotated[Path, typer.Argument(help="A model file.", **HIDE)],
+    model: ModelFile,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The file (or folder) to write.", **HIDE)
     ],
@@ -28,8 +29,9 @@ def export(
         ),
     ] = None,
     check: Annotated[
-        Path | None, typer.Option(help="Table to compare on, CSV or Parquet.", **HIDE)
+        Path | None, typer.Option(help="Table to compare on: CSV, Parquet or Excel.", **HIDE)
     ] = None,
+    missing: Missing = None,
     dialect: Annotated[str | None, typer.Option(help="SQL: the dialect.", **HIDE)] = None,
     table_name: Annotated[str | None, typer.Option(help="SQL: the table to score.", **HIDE)] = None,
     contributions: Annotated[
@@ -52,6 +54,7 @@ def export(
     Check again on a table: rpte export model.json -o model.sql --check table.csv
     """
     from rpte.export.exporting import check_export, export_model
+    from rpte.table.files import read_table
 
     named = {
         "dialect": dialect,
@@ -61,9 +64,12 @@ def export(
     }
     with told_in_one_line():
         given: dict[str, Any] = {k: value for k, value in named.items() if value is not None}
-        given |= dict(map(_option, option or []))
+        others = pairs("--option", option or [])
+        given |= {name.replace("-", "_"): value for name, value in others.items()}
         found = load(model)
-        rows = None if check is None else _read_rows(check)
+        rows = None
+        if check is not None:
+            rows = read_table(check, schema=found.schema, missing=listed(missing))
         source = "" if check is None else check.name
         if to is not None:
             record = export_model(found, to, output, rows, rows_from=source, **given)
@@ -77,23 +83,3 @@ def export(
             raise InputError(f"{output} could not be compared")
         if not record.holds:
             raise InputError(f"{output} does not agree with {model}")
-
-
-def _option(text: str) -> tuple[str, str]:
-    """Read name=value."""
-    name, sign, value = text.partition("=")
-    if not sign:
-        raise InputError(f"--option {text!r} is not of the form name=value")
-    return name.replace("-", "_"), value
-
-
-def _read_rows(path: Path) -> Any:
-    """Return a table."""
-    import pandas as pd
-
-    if not path.is_file():
-        raise InputError(f"{path} does not exist; give a CSV or Parquet file")
-    try:
-        return pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
-    except (ValueError, ImportError) as error:
-        raise InputError(f"cannot read {path}: {error}") from error

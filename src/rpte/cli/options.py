@@ -61,6 +61,7 @@ EXAMPLES = {
     "--set": "age=50",
     "--step": "income=100",
     "--monotone": "age=increasing",
+    "--option": "points_for=positive",
     "--special": "age=-9,-8",
     "--penalty": "postcode=2",
 }

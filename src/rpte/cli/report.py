@@ -15,10 +15,12 @@ from rich.console import Console
 from rich.progress import Progress
 
 from rpte.cli.failures import told_in_one_line
+from rpte.cli.options import Missing, WeightColumn
+from rpte.cli.tables import rows_for
 from rpte.errors import InputError, ModelFileError
 from rpte.model.file import from_dict, load, read_document
 from rpte.model.model import Model
-from rpte.output import write_text
+from rpte.output import check_folder, write_text
 from rpte.report.about import NOTHING, read_about
 from rpte.report.about import template as template_text
 from rpte.report.contents import Wishes, report_contents
@@ -38,11 +40,8 @@ def report(
     ] = None,
     output: Annotated[Path | None, _option("The file to write.", "--output", "-o")] = None,
     target: Annotated[str | None, _option("The column with the outcome.")] = None,
-    weight_column: Annotated[str | None, _option("The column with the weight of each row.")] = None,
-    missing: Annotated[
-        str | None,
-        _option("Texts that stand for a missing cell, with commas, in place of NA and the like."),
-    ] = None,
+    weight_column: WeightColumn = None,
+    missing: Missing = None,
     by: Annotated[
         list[str] | None, _option("Measure by the groups of this column; may be repeated.")
     ] = None,
@@ -117,8 +116,8 @@ def _check(table: Path | None, output: Path | None, columns: Columns, refits: in
         raise InputError("--target, --weight-column and --by name columns of a table; give it too")
     if columns.target is None and (columns.by or refits):
         raise InputError("--by and --stability need outcomes; name their column: --target")
-    if output is not None and not output.parent.is_dir():
-        raise InputError(f"the folder {output.parent} does not exist; make it first")
+    if output is not None:
+        check_folder(output)
 
 
 def _model(path: Path | None) -> tuple[dict[str, Any], Model]:
@@ -140,31 +139,26 @@ class Columns:
     by: tuple[str, ...]
     missing: str | None
 
-    def asked(self) -> list[tuple[str, str]]:
-        """Return (role, name) of every column that was named."""
-        named = [("target", self.target), ("weight", self.weight), *(("group", b) for b in self.by)]
-        return [(role, name) for role, name in named if name is not None]
+    def asked(self) -> bool:
+        """Return whether any column was named."""
+        return bool(self.target or self.weight or self.by)
 
 
 def _evidence(model: Model, path: Path | None, columns: Columns, full: bool) -> Evidence | None:
     """Read the table and set apart what the model reads, the outcome, weights and groups."""
     if path is None:
         return None
-    from rpte.table.files import check_column, read_table
+    from rpte.table.files import check_column
 
-    markers = None if columns.missing is None else columns.missing.split(",")
-    frame = read_table(path, schema=model.schema, missing=markers)
-    for role, name in columns.asked():
-        check_column(frame, name, role)
-    if model.schema.named:
-        X = frame[[name for name in model.schema.names if name in frame.columns]]
-    else:
-        X = frame.drop(columns=[name for role, name in columns.asked() if role != "group"])
+    rows = rows_for(model, path, columns.missing, target=columns.target, weight=columns.weight)
+    frame = rows.frame
+    for name in columns.by:
+        check_column(frame, name, "group")
     return gather(
         model,
-        X,
+        rows.inputs,
         None if columns.target is None else frame[columns.target].to_numpy(),
-        None if columns.weight is None else frame[columns.weight].to_numpy(),
+        rows.weight(columns.weight),
         name=path.name,
         groups={name: frame[name].to_numpy() for name in columns.by},
         profile="full" if full else "safe",

@@ -23,8 +23,9 @@ from rpte.export.target import (
     find_target,
     settle_options,
 )
-from rpte.model.file import content_hash, to_dict, write_bytes
+from rpte.model.file import content_hash, to_dict
 from rpte.model.model import Model
+from rpte.output import write_bytes
 
 MADE = "made from the model's thresholds and levels"
 

@@ -14,6 +14,7 @@ from rpte.model.model import Model
 from rpte.model.verify_table import labelled
 from rpte.table.fingerprint import Profile, fingerprint, table_hash
 from rpte.table.inputs import Inputs, is_absent
+from rpte.table.target import as_classes
 
 Floats = NDArray[np.float64]
 
@@ -122,7 +123,7 @@ def _labelled(model: Model, y: Any, n_rows: int) -> tuple[NDArray[np.intp], NDAr
     kept = np.flatnonzero([not is_absent(label) for label in labels])
     if not len(kept):
         raise InputError("no row has an outcome; name another column, or none")
-    return kept, _known(model, labels[kept])
+    return kept, as_classes(labels[kept], model.classes)
 
 
 def _measured(model: Model, found: Evidence, profile: Profile) -> Evidence:
@@ -151,17 +152,3 @@ def _weights(weight: Any, n_rows: int) -> Floats:
             "not all zero"
         )
     return found.astype(np.float64)
-
-
-def _known(model: Model, labels: NDArray[Any]) -> NDArray[Any]:
-    """Return the labels as the model's classes; a file may have lost their type."""
-    if np.isin(labels, np.array(model.classes)).all():
-        return labels
-    by_text = {str(known): known for known in model.classes}
-    by_text |= {str(float(known)): known for known in model.classes if _is_number(known)}
-    texts = [str(label) for label in labels.tolist()]
-    return np.array([by_text.get(text, label) for text, label in zip(texts, labels, strict=True)])
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte.audit import metrics
+from rpte.audit.metrics import GRID, Ranked
 from rpte.model.model import Model
-from rpte.report import metrics
 from rpte.report.cards import finite
 from rpte.report.evidence import Evidence
-from rpte.report.metrics import GRID, Ranked
 
 Floats = NDArray[np.float64]
 MEASURES = {

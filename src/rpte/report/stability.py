@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte.audit import metrics
 from rpte.errors import InputError
 from rpte.model.model import Model, probability
-from rpte.report import metrics
 from rpte.report.cards import finite
 from rpte.report.evidence import Evidence
 from rpte.table.inputs import MISSING

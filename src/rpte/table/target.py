@@ -67,9 +67,13 @@ def matching_label(text: str, labels: Sequence[Any]) -> Any:
 def labels_as(frame: pd.DataFrame, target: str, classes: Sequence[Any]) -> Array:
     """Return the labels of the rows as the classes of a model, matched by their text."""
     check_column(frame, target, "target")
-    cells, place = distinct(frame[target].to_numpy(object))
-    gone = [cell for cell in cells if is_absent(cell)]
-    if gone:
+    labels = frame[target].to_numpy(object)
+    if any(is_absent(cell) for cell in distinct(labels)[0]):
         raise InputError(f"the target '{target}' has missing cells; leave these rows out")
-    found = [matching_label(level_text(cell), classes) for cell in cells]
-    return np.array(found)[place]
+    return as_classes(labels, classes)
+
+
+def as_classes(labels: Array, classes: Sequence[Any]) -> Array:
+    """Return labels as the classes of a model, matched by their text: a file may lose types."""
+    cells, place = distinct(labels)
+    return np.array([matching_label(level_text(cell), classes) for cell in cells])[place]

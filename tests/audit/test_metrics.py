@@ -16,9 +16,9 @@ from sklearn.metrics import (
     roc_curve,
 )
 
+from rpte.audit import metrics
+from rpte.audit.metrics import GRID, rank
 from rpte.model.model import probability
-from rpte.report import metrics
-from rpte.report.metrics import GRID, rank
 
 
 def drawn(seed, n, ties=True, weighted=True):
