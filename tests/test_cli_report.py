@@ -107,7 +107,7 @@ def test_the_template_is_never_written_over_what_somebody_wrote(tmp_path):
     [
         (["--target", "helth"], "did you mean 'health'"),
         (["--target", "health", "--by", "warp"], "the group column 'warp' is not in the table"),
-        (["--target", "region"], "the model's classes are"),
+        (["--target", "region"], "is not a class; the classes are"),
         (["--target", "health", "--about", "nowhere.toml"], "nowhere.toml"),
         (["--target", "health", "--weight-column", "region"], "weight"),
     ],

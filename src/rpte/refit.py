@@ -10,10 +10,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.assemble import TrainedTerms, assemble, labels
 from rpte.errors import InputError
+from rpte.estimation.design import Design
 from rpte.estimation.terms import Offer, TermSet, design_on
 from rpte.learn import Estimate, estimate
 from rpte.limits import Permissions
@@ -49,18 +49,42 @@ def refit(model: Model, X: Any, y: Any, sample_weight: Any = None) -> Model:
     """
     if not model.settings["reassign"]:
         raise InputError("the leaf values are those of Stage 2 (reassign=false); fit it again")
-    table, terms, aim = _table(model, X, y, sample_weight), _terms(model), _aim(model)
+    table, aim = _table(model, X, y, sample_weight), _aim(model)
     if model.settings["l1"] == "4/n":
         aim = replace(aim, l1=4.0 / table.total_weight)
-    settings = _settings(model)
-    design = design_on(table, terms, settings.limits)
-    factors = np.where(_silent(model, design.n_terms), HELD, 1.0) * design.penalty
-    estimated = estimate(replace(design, penalty=factors), terms, table, settings, aim)
+    terms, settings, design = problem(model, table)
+    estimated = estimate(held(model, design), terms, table, settings, aim)
     fit = estimated.fit
     trained = TrainedTerms(
         terms, design.leaf_codes, fit.intercept, fit.coefficients, design.penalty, estimated.ties
     )
     return _assembled(model, table, trained, settings, _record(model, aim, estimated))
+
+
+def problem(model: Model, table: Table) -> tuple[TermSet, Settings, Design]:
+    """Return the terms of a model, its settings, and Stage 3 of these terms on a table.
+
+    Penalty factors are those of the file, where a leaf may stand for several.
+    """
+    terms, settings = _terms(model), _settings(model)
+    trees, direct = _parts(model)
+    leaves = [leaf.penalty for tree in trees for leaf in tree.leaves]
+    factors = np.array([*leaves, *(term.penalty for term in direct)], np.float64)
+    return terms, settings, replace(design_on(table, terms, settings.limits), penalty=factors)
+
+
+def held(model: Model, design: Design) -> Design:
+    """Return the problem in which leaves that say nothing stay silent."""
+    silent = [leaf.coefficient == 0 for tree in _parts(model)[0] for leaf in tree.leaves]
+    silent += [False] * (design.n_terms - len(silent))
+    return replace(design, penalty=np.where(silent, HELD, 1.0) * design.penalty)
+
+
+def _parts(model: Model) -> tuple[list[TreeTerms], list[DirectTerm]]:
+    """Return trees and direct terms, each in the order of the file."""
+    parts = [part for _, part in model.parts()]
+    trees = [part for part in parts if isinstance(part, TreeTerms)]
+    return trees, [part for part in parts if isinstance(part, DirectTerm)]
 
 
 def _table(model: Model, X: Any, y: Any, sample_weight: Any) -> Table:
@@ -78,8 +102,7 @@ def _table(model: Model, X: Any, y: Any, sample_weight: Any) -> Table:
 
 def _terms(model: Model) -> TermSet:
     """Return the model's terms, in the order of a design: trees, then direct terms."""
-    direct = [part for _, part in model.parts() if isinstance(part, DirectTerm)]
-    trees = tuple(part.tree for _, part in model.parts() if isinstance(part, TreeTerms))
+    trees, direct = _parts(model)
     columns = tuple(term.column for term in direct)
     vocabulary = Vocabulary(
         columns,
@@ -88,14 +111,7 @@ def _terms(model: Model) -> TermSet:
         np.array([term.centre for term in direct], np.float64),
         np.array([term.scale for term in direct], np.float64),
     )
-    return TermSet(vocabulary, trees, np.arange(len(columns)))
-
-
-def _silent(model: Model, n_terms: int) -> NDArray[np.bool_]:
-    """Return which terms say nothing: leaves with a coefficient of zero."""
-    trees = [part for _, part in model.parts() if isinstance(part, TreeTerms)]
-    leaves = [leaf.coefficient == 0 for tree in trees for leaf in tree.leaves]
-    return np.array(leaves + [False] * (n_terms - len(leaves)), bool)
+    return TermSet(vocabulary, tuple(t.tree for t in trees), np.arange(len(columns)))
 
 
 def _aim(model: Model) -> Aim:

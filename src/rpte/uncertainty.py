@@ -11,28 +11,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from itertools import count, pairwise
+from itertools import chain, count, pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte.discovery import leaf_order
 from rpte.errors import InputError
-from rpte.estimation.design import Design
-from rpte.estimation.monotone import Order, solve_in_order
-from rpte.estimation.solver import Fit, solve
-from rpte.limits import permissions
-from rpte.model.certificate import monotone_directions
+from rpte.estimation.monotone import solve_in_order
+from rpte.estimation.solver import Fit
 from rpte.model.explain import Explanation
 from rpte.model.model import Model, probability
 from rpte.model.parts import DirectTerm, TreeTerms
 from rpte.model.verify_table import Rows, labelled, same_table
-from rpte.structure.order import ordered_leaves
+from rpte.refit import held, problem
 from rpte.table.inputs import Inputs
+from rpte.table.table import Table
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
-ABSENT = 1e12  # factor on the penalty of a leaf that the file has at zero: it stays there
 DRAWS = 1000  # tries for a resample that holds both classes
 WHAT = (
     "percentile bootstrap of the coefficients: structure and penalty as in the file, rows drawn "
@@ -224,12 +222,13 @@ def bootstrap(
     inputs = model.read(X)
     rows = labelled(model, inputs, y, sample_weight)
     draws = _Draws(rows, _group_numbers(groups, inputs.n_rows), np.random.default_rng(seed))
+    drawn = chain([draws.counts()], (draws.counts() for _ in range(n - 1)))
     refit = Refit(model, rows)
     fits = []
-    for done in range(n):
+    for done, counts in enumerate(drawn):
         if tell is not None:
             tell(done)
-        fits.append(refit.at(draws.counts()))
+        fits.append(refit.at(counts))
     scale = np.concatenate([_scales(part) for _, part in model.parts()] or [np.zeros(0)])
     places = refit.places
     return Bootstrap(
@@ -253,42 +252,26 @@ class Refit:
     """
 
     def __init__(self, model: Model, rows: Rows) -> None:
-        trees = [part for _, part in model.parts() if isinstance(part, TreeTerms)]
-        direct = [part for _, part in model.parts() if isinstance(part, DirectTerm)]
         self.rows, self.objective = rows, model.training["objective"]
-        self.codes = np.array([t.tree.apply(rows.inputs) for t in trees], np.int32)
-        self.codes = self.codes.reshape(len(trees), rows.inputs.n_rows)
-        self.counts = tuple(t.tree.n_leaves for t in trees)
-        self.direct = np.array([_scaled(t, rows.inputs) for t in direct])
-        self.direct = self.direct.reshape(len(direct), rows.inputs.n_rows)
-        leaves = [leaf for t in trees for leaf in t.leaves]
-        factors = [leaf.penalty if leaf.coefficient != 0 else ABSENT for leaf in leaves]
-        self.penalty = np.array([*factors, *(t.penalty for t in direct)], np.float64)
-        # Excluded variables are not in the schema.
-        limits = permissions({**model.settings["limits"], "exclude": ()}, model.schema)
-        signs = [0] * len(leaves) + [limits.sign(t.column) or 0 for t in direct]
-        self.sign = np.array(signs, np.int8)
-        directions = monotone_directions(model)
-        self.order: Order = [ordered_leaves(t.tree, directions) for t in trees]
-        self.places = _places(model, self.counts)
+        table = Table(rows.inputs, rows.y, np.ones(rows.inputs.n_rows))
+        terms, settings, design = problem(model, table)
+        self.design = held(model, design)
+        self.order = leaf_order(terms.trees, settings)
+        self.places = _places(model, terms.leaf_counts)
 
     def at(self, counts: Counts) -> Fit:
         """Solve with each row counted so many times."""
         weight = self.rows.weight * counts
         kept = np.flatnonzero(weight > 0)
-        design = Design(
-            leaf_codes=np.ascontiguousarray(self.codes[:, kept]),
-            leaf_counts=self.counts,
-            direct=np.asfortranarray(self.direct[:, kept].T),
+        design = replace(
+            self.design,
+            leaf_codes=np.ascontiguousarray(self.design.leaf_codes[:, kept]),
+            direct=np.asfortranarray(self.design.direct[kept]),
             y=self.rows.y[kept],
             weight=weight[kept],
-            penalty=self.penalty,
-            sign=self.sign,
         )
         l1, l1_ratio = self.objective["l1"], self.objective["l1_ratio"]
-        if any(self.order):
-            return solve_in_order(design, self.order, l1, l1_ratio)[0]
-        return solve(design, l1, l1_ratio)
+        return solve_in_order(design, self.order, l1, l1_ratio)[0]
 
 
 class _Draws:

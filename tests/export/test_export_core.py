@@ -233,7 +233,7 @@ class TestCommand:
             (["--dialect", "x"], "without a target; name one with --to"),
             (["--to", "python", "-o", "."], "is a folder; name a file, such as model.py"),
             (["--to", "python", "--option", "x"], "write it as NAME=VALUE"),
-            (["--to", "python", "--check", "absent.csv"], "absent.csv does not exist"),
+            (["--to", "python", "--check", "absent.csv"], "absent.csv: No such file"),
             ([], "parity.json does not exist"),
         ],
     )

@@ -7,14 +7,13 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
+from sklearn.metrics import roc_auc_score
 
 from export_models import HOSTILE_NAMES, NAMES, every_kind, golden, hostile_rows
 from fit_tables import mixed_case
 from rpte import InputError, RPTEClassifier
 from rpte.export.parity import expected
 from rpte.export.scorecard_loss import MEASURES
-from rpte.model.model import probability
 
 CASE = mixed_case()
 MODEL = RPTEClassifier(l1="4/n").fit(CASE.X, CASE.y).model_
@@ -68,15 +67,10 @@ def test_rounding_costs_what_the_record_says(tmp_path):
     assert not record.notes[1].endswith("(+0.0000)")
 
 
-def test_measures_are_the_usual_ones():
-    rng = np.random.default_rng(1)
-    y = (rng.random(200) < 0.3).astype(float)
-    score = np.round(rng.normal(size=200) + y, 1)
-    p = probability(score)
-    assert MEASURES["AUC"](y, score) == pytest.approx(roc_auc_score(y, score), abs=1e-12)
-    assert MEASURES["log-loss"](y, score) == pytest.approx(log_loss(y, p), abs=1e-12)
-    assert MEASURES["Brier score"](y, score) == pytest.approx(brier_score_loss(y, p), abs=1e-12)
-    assert math.isnan(MEASURES["AUC"](np.ones(3), np.arange(3.0)))
+def test_one_class_has_no_area(tmp_path):
+    few = TABLE[CASE.y == MODEL.classes[MODEL.positive]]
+    record = MODEL.export("scorecard", tmp_path / "c.csv", few, label="status")
+    assert "AUC: not defined, the table holds one class only" in record.notes
 
 
 def test_text_and_page_hold_every_line(tmp_path):
@@ -129,7 +123,7 @@ def test_a_page_with_hostile_names_is_well_formed(tmp_path):
             {"label": "statuss"},
             r"label='statuss' is no column of the table \(did you mean 'status'",
         ),
-        ({"label": "region"}, r"the column 'region' holds '.*'; the classes are \["),
+        ({"label": "region"}, r"'.*' is not a class; the classes are "),
     ],
 )
 def test_what_makes_no_sense_is_refused(options, says, tmp_path):
