@@ -8,7 +8,7 @@ Raw variables stay.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +54,7 @@ def _key(filled: Floats) -> tuple[float, float]:
     return float(cells @ first), float(cells @ second)
 
 
-@cache
+@lru_cache(maxsize=2)
 def _probes(n: int) -> tuple[Floats, Floats]:
     """Return two vectors of n numbers without pattern."""
     first, second = np.random.default_rng(0).random((2, n))
