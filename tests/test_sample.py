@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 import rpte.folds as folds_module
 import rpte.learn as learn_module
 from fit_tables import cases, make_case, mixed_case
-from rpte import Limits, RPTEClassifier, RPTEWarning
+from rpte import Limits, RPTEClassifier, RPTEWarning, load
 from rpte.estimation.solver import solve
 from rpte.folds import make_validation
 from rpte.model.file import to_dict
@@ -113,6 +113,14 @@ class TestSample:
         for model in (found.model_, *found.frontier_models_):
             checks = model.verify(case.X, case.y, case.weight)
             assert [check for check in checks if not check.holds] == []
+
+    def test_the_file_says_on_how_many_rows_the_terms_were_found(self, tmp_path):
+        _, found, _ = sampled()
+        found.save(tmp_path / "model.json")
+        said = load(tmp_path / "model.json").training["validation"]["learned_from_rows"]
+        assert 0 < said < 600
+        whole = mixed_case(150).fit(RPTEClassifier(l1="4/n")).model_
+        assert "learned_from_rows" not in whole.training["validation"]
 
     def test_the_order_of_rows_does_not_matter(self, monkeypatch):
         case, found, _ = sampled()

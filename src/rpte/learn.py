@@ -84,15 +84,15 @@ def learn(
     make = _Maker(table, settings, classes, positive, data)
     if not settings.reassign:
         found = discover(table, settings, None, pool)
-        record = {"objective": None, "selection": None, **_history(found, validation)}
+        record = {"objective": None, "selection": None, **_history(found, validation, table)}
         return Learned(make.model(_boosted(found), record))
     if settings.l1 != "cv":
         l1 = 4.0 / table.total_weight if settings.l1 == "4/n" else float(settings.l1)
         found = discover(table, settings, l1 if settings.starts_from_terms else None, pool)
         aim = Aim(Offer("all", len(found.structure.trees), None), settings.share, l1)
-        return Learned(make.at(aim, found, Comparison(), _history(found, validation)))
+        return Learned(make.at(aim, found, Comparison(), _history(found, validation, table)))
     found, compared = select(table, settings, validation, pool)
-    history = _history(found, validation)
+    history = _history(found, validation, table)
     made = [
         (p, make.at(p.aim, found, compared, history))
         for p in compared.frontier(_models_kept(table))
@@ -244,10 +244,14 @@ def _solved(aim: Aim, compared: Comparison, estimated: Estimate) -> dict[str, An
     }
 
 
-def _history(found: Discovery, validation: Validation) -> dict[str, Any]:
-    """Return what the file keeps of Stages 1 and 2: how rows were split, and trees tried."""
+def _history(found: Discovery, validation: Validation, table: Table) -> dict[str, Any]:
+    """Return what the file keeps of Stages 1 and 2: how rows were split, and trees tried.
+
+    Where the terms were found on a sample, the file says on how many distinct rows.
+    """
+    sample = {} if found.table is table else {"learned_from_rows": found.table.n_rows}
     return {
-        "validation": {"folds": validation.count, "by": validation.by},
+        "validation": {"folds": validation.count, "by": validation.by, **sample},
         "vocabulary_size": len(found.structure.vocabulary),
         "rounds": _rounds(found.stage2),
     }

@@ -219,7 +219,9 @@ TRAINING: Schema = {
         events=AMOUNT,
         class_factors=listed(POSITIVE, 2, 2),
         validation=record(
-            folds={"type": "integer", "minimum": 1}, by=one_of("content", "groups", "splits")
+            {"learned_from_rows": {"type": "integer", "minimum": 1}},
+            folds={"type": "integer", "minimum": 1},
+            by=one_of("content", "groups", "splits"),
         ),
         vocabulary_size=WHOLE,
         rounds=listed(ref("round")),
