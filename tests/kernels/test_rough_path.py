@@ -257,3 +257,19 @@ def test_support_steps_end_at_the_minimum_over_signs(compiled, seed, k, twins):
     np.testing.assert_allclose(now, slope + gram @ (theta - begin), atol=1e-6)
     active = theta != 0.0
     np.testing.assert_allclose((now + l1 * np.sign(theta))[active], 0.0, atol=1e-5)
+
+
+def test_a_step_that_saturates_its_rows_is_no_dead_end():
+    """Rare rows far out, all but one of a rare class: the first step leaves no curvature there."""
+    rng = np.random.default_rng(0)
+    x = np.column_stack([rng.normal(size=2_000), np.zeros(2_000)])
+    x[:21, 1] = 60.0
+    y = (rng.random(2_000) < 0.03).astype(float)
+    y[:20], y[20] = 1.0, 0.0
+    nothing = np.zeros((0, 2_000), np.int32)
+    free = np.ones(2), np.zeros(2, np.int8)
+    design = Design(nothing, (), np.asfortranarray(x), y, np.ones(2_000), *free)
+    grid = lambda_grid(design, 1.0, length=8, ratio=1e-3)[4:]
+    fits = RoughWalk(design).to(grid)
+    for fit, exact in zip(fits, path(design, grid), strict=True):
+        assert is_near(design, 1.0, fit, exact)

@@ -29,7 +29,7 @@ ROUGH = 1e-2  # of lambda: the residual at which a fit stops
 ENOUGH = 1e-5  # of the loss: a step or a wider working set that gains less is the last
 INTERCEPT, LOSS, TOTAL = 0, 1, 2  # what `state` holds; the total of no Gram matrix is 0
 ROUNDS = 12  # times that the working set may grow at one lambda
-STEPS = 12  # Newton steps on one working set
+STEPS = 16  # Newton steps on one working set
 KEEP = 0.3  # a Gram matrix is kept while a step with it shrinks the residual to this share
 SWEEPS = 30  # of coordinate descent, before the support is solved exactly
 SOLVES = 10
@@ -38,6 +38,8 @@ ROOM = 16  # terms that may always join the working set at once
 ROWS = 4096  # taken together for a Gram matrix
 NEAR = 0.6  # share of the pull that a term needs, from which it may join the working set
 FLOOR = 1e-10  # smallest curvature of a row, as a share of its weight
+RAISED = 1e-3  # the floor where a step fails; ten times so if it fails again, up to:
+BOUND = 0.25  # the largest curvature there is: with it the objective falls
 CONSTANT = 1e-12  # share of a column's second moment that is rounding error
 SHORTEST = 1e-4  # step
 
@@ -260,7 +262,7 @@ def newton_steps(
     up, down = np.empty(k), np.empty(k)
     for a in range(k):
         up[a], down[a] = thresholds(l1[a], sign[a])
-    previous = np.inf
+    previous, floor = np.inf, FLOOR
     for _ in range(STEPS):
         _gradients(z, terms, residual.astype(np.float32), slope)
         at_intercept = residual.sum()
@@ -268,7 +270,7 @@ def newton_steps(
         if worst <= target:
             return
         if state[TOTAL] == 0.0 or worst > KEEP * previous:
-            weight = np.maximum(curvature, FLOOR * share)
+            weight = np.maximum(curvature, floor * share)
             state[TOTAL] = _moments(z, terms, weight, gram, cross)
         previous = worst
         there = theta.copy()
@@ -288,13 +290,18 @@ def newton_steps(
         _add_rows(z, terms, move, along)
         promised = at_intercept * shift + np.dot(slope, move)
         promised += _penalised(there, l1, l2) - _penalised(theta, l1, l2)
-        if -promised <= ENOUGH * state[LOSS]:
+        if 0.0 <= -promised <= ENOUGH * state[LOSS]:
             return
-        size = _line_search(
-            y, share, l1, l2, promised, along, move, state, theta, score, residual, curvature
-        )
+        size = 0.0
+        if promised < 0.0:
+            size = _line_search(
+                y, share, l1, l2, promised, along, move, state, theta, score, residual, curvature
+            )
         if size == 0.0:
-            return
+            if floor == BOUND:
+                return
+            floor = min(max(RAISED, 10.0 * floor), BOUND)
+            state[TOTAL] = 0.0
         state[INTERCEPT] += size * shift
 
 
