@@ -15,12 +15,13 @@ import rpte.folds as folds_module
 import rpte.selection as module
 from fit_tables import make_case, mixed_case
 from rpte import InputError, Limits, RPTEClassifier
+from rpte.comparison import Aim, Comparison, Point, Price
 from rpte.estimation.design import Design
 from rpte.estimation.solver import solve
 from rpte.estimation.terms import Offer
 from rpte.folds import make_validation
 from rpte.model.file import to_dict
-from rpte.selection import FRONTIER, HEAD_START, SHARES, STRIDE, Aim, Comparison, Point, select
+from rpte.selection import FRONTIER, HEAD_START, SHARES, STRIDE, select
 from rpte.vocabulary.build import build_vocabulary
 from searches import table_of, watch_fits
 
@@ -221,11 +222,12 @@ class TestComparison:
     @given(ROWS, PRICES, st.none() | st.integers(0, 30))
     def test_ranking_by_brute_force(self, rows, price, most):
         points = points_of(rows)
-        compared = Comparison(points, price)
+        compared = Comparison(points, Price(price, 7))
         explained = max(rows[0][1] - min(row[1] for row in rows), 0.0)
 
         def cost(p):
-            return round(p.deviance + price * explained * p.miu, 12)
+            read = p.miu if p.miu <= 7 else 7 + 7 * np.log(p.miu / 7)
+            return round(p.deviance + price * explained * read, 12)
 
         def key(p):
             return cost(p), p.miu, p.aim.offer.n_trees, -p.aim.l1
@@ -270,7 +272,7 @@ class TestComparison:
     def test_a_higher_price_never_buys_more_conditions(self, rows):
         points = points_of(rows)
         prices = (0.0, 0.001, 0.01, 0.1, 1.0)
-        chosen = [Comparison(points, price).ranked(None)[0] for price in prices]
+        chosen = [Comparison(points, Price(p)).ranked(None)[0] for p in prices]
         assert chosen[0].deviance == min(p.deviance for p in points)
         assert all(a.miu >= b.miu for a, b in pairwise(chosen))
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.assemble import TrainedTerms, assemble, labels
+from rpte.comparison import Aim, Comparison, Point
 from rpte.discovery import Discovery, discover, leaf_order
 from rpte.estimation.canonical import canonical
 from rpte.estimation.design import Design
@@ -20,7 +21,7 @@ from rpte.estimation.terms import Offer, TermSet, choose_terms, design_on, make_
 from rpte.folds import LARGE, Validation
 from rpte.model.certificate import stage3_tolerance
 from rpte.model.model import Label, Model
-from rpte.selection import FRONTIER, Aim, Comparison, Point, select
+from rpte.selection import FRONTIER, select
 from rpte.settings import Settings
 from rpte.structure.boosting import Stage2
 from rpte.table.fingerprint import fingerprint

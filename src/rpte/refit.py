@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from rpte.assemble import TrainedTerms, assemble, labels
+from rpte.comparison import Aim
 from rpte.errors import InputError
 from rpte.estimation.design import Design
 from rpte.estimation.terms import Offer, TermSet, design_on
@@ -21,7 +22,6 @@ from rpte.model.certificate import monotone_directions
 from rpte.model.model import Model
 from rpte.model.parts import DirectTerm, TreeTerms
 from rpte.model.verify_table import labelled
-from rpte.selection import Aim
 from rpte.settings import Settings
 from rpte.table.fingerprint import fingerprint
 from rpte.table.table import Table, row_hashes

@@ -8,15 +8,15 @@ it adds is compared with them.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rpte.audit.counting import is_active
+from rpte.comparison import Aim, Comparison, Point, Price
 from rpte.discovery import Discovery, Quarry, Start, leaf_order, use_of
 from rpte.errors import RPTEWarning
 from rpte.estimation.design import Design
@@ -45,101 +45,9 @@ MORE_PAIRS = ((0, 20), (0, 60))
 BOTH = ((1, 20), (3, 60))
 SHARES = (1.0, 0.15)
 RIDGE_ROWS = 5_000  # with more rows a ridge share gains nothing worth its cost
-ENOUGH_ROWS = 1_000  # from here on the price of a condition falls with the root of n
 MANY_CASES = 40
 FRONTIER = 12  # models kept beside the chosen one
 NOTHING = np.zeros((0, 0), np.float32)
-
-
-@dataclass(frozen=True, slots=True)
-class Aim:
-    """What Stage 3 is to solve: the terms offered and the penalty."""
-
-    offer: Offer
-    l1_ratio: float
-    l1: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the aim as plain JSON values."""
-        return {**asdict(self.offer), "l1_ratio": self.l1_ratio, "l1": self.l1}
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """Validated loss of one aim.
-
-    `miu` are the conditions of its active terms on the training rows, `deviance` the weighted mean
-    over the folds (or over blocks of the held-out rows where there is one fold) and `error` its
-    standard error.
-    """
-
-    aim: Aim
-    miu: int
-    deviance: float
-    error: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the point as plain JSON values."""
-        validated = {"miu": self.miu, "deviance": self.deviance, "error": self.error}
-        return {**self.aim.to_dict(), **validated}
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """All points that were compared, the first of them without terms.
-
-    Parameters
-    ----------
-    points : tuple of Point
-    price : float
-        Share of the deviance that can be explained which one more condition must explain.
-    fits : mapping from Aim to (q + 1,)
-        Rough fits on the rows that the model's structure comes from: intercept, coefficients.
-    """
-
-    points: tuple[Point, ...] = ()
-    price: float = 0.0
-    fits: Mapping[Aim, Floats] = field(default_factory=dict)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what the file keeps of the comparison, the frontier left to who makes models."""
-        null = self.points[0].deviance if self.points else None
-        return {
-            "price": self.price,
-            "compared": len(self.points),
-            "null_deviance": null,
-            "frontier": [],
-        }
-
-    def explained(self) -> float:
-        """Return the deviance that the best point explains of that without terms."""
-        return max(self.points[0].deviance - min(p.deviance for p in self.points), 0.0)
-
-    def cost(self, point: Point, explained: float) -> float:
-        """Return the validated deviance and the price of a point's conditions."""
-        return point.deviance + self.price * explained * point.miu
-
-    def ranked(self, most: int | None) -> list[Point]:
-        """Return the points with at most so many conditions, the best first; ties to the simple."""
-        fit = [p for p in self.points if most is None or p.miu <= most]
-        explained = self.explained()
-        costs = {id(p): round(self.cost(p, explained), 12) for p in fit}
-        return sorted(fit, key=lambda p: (costs[id(p)], p.miu, p.aim.offer.n_trees, -p.aim.l1))
-
-    def frontier(self, most: int) -> list[Point]:
-        """Return points that no other beats in both conditions and deviance, at most so many."""
-        best: list[Point] = []
-
-        def key(p: Point) -> tuple[int, float, int, float]:
-            return p.miu, round(p.deviance, 12), p.aim.offer.n_trees, -p.aim.l1
-
-        for point in sorted(self.points, key=key):
-            if not best or key(point)[1] < key(best[-1])[1]:
-                best.append(point)
-        if len(best) <= most:
-            return best
-        steps = np.linspace(0, len(best) - 1, most).round().astype(int)
-        return [best[i] for i in steps]
 
 
 @dataclass(slots=True, eq=False)
@@ -248,8 +156,7 @@ class _Search:
         Factor on lambda from the rows searched to all rows.
     independent : int
         Held-out blocks that share no row.
-    price : float
-        As in `Comparison`.
+    price : Price
     """
 
     quarry: Quarry
@@ -257,7 +164,7 @@ class _Search:
     seen: _Part
     shrink: float
     independent: int
-    price: float
+    price: Price
     points: list[Point] = field(default_factory=list)
     paths: dict[tuple[Offer, float], _Path] = field(default_factory=dict)
 
@@ -334,9 +241,9 @@ class _Search:
         explained = compared.explained()
         return np.array([compared.cost(point, explained) for point in points])
 
-    def least_cost(self, since: int = 0) -> float:
-        """Return the least cost of the points from one on; infinite if there are none."""
-        return float(self._costs(self.points[since:]).min(initial=np.inf))
+    def least_cost(self, since: int = 0, until: int | None = None) -> float:
+        """Return the least cost of some points; infinite if there are none."""
+        return float(self._costs(self.points[since:until]).min(initial=np.inf))
 
     def fit_at(self, aim: Aim) -> list[Floats]:
         """Return the fits of every part at an aim that was compared."""
@@ -441,7 +348,7 @@ def select(
     compared : Comparison
     """
     folds = validation.folds(table)
-    price = settings.audit_price * min(1.0, float(np.sqrt(ENOUGH_ROWS / table.n_rows)))
+    price = Price.at(settings.audit_price, table.n_rows)
     if not folds:
         return _nothing_to_validate(table, settings, pool, price)
     search = _search(table, settings, validation, folds, pool, price)
@@ -466,7 +373,7 @@ def _search(
     validation: Validation,
     folds: list[Fold],
     pool: ThreadPoolExecutor | None,
-    price: float,
+    price: Price,
 ) -> _Search:
     """Mine every part: the folds, and all rows unless validation sees a sample only."""
     rows = np.sort(np.concatenate(folds[0]))
@@ -498,7 +405,7 @@ def _part(quarry: Quarry, fold: Fold, count: int) -> _Part:
 
 
 def _nothing_to_validate(
-    table: Table, settings: Settings, pool: ThreadPoolExecutor | None, price: float
+    table: Table, settings: Settings, pool: ThreadPoolExecutor | None, price: Price
 ) -> tuple[Discovery, Comparison]:
     """Admit no term: the model is the base rate."""
     _warn_of_nothing_to_validate(table)
@@ -542,10 +449,11 @@ def _compare_further(search: _Search, base: Offer, shares: Sequence[float]) -> N
         return
     pairs = int((search.seen.structure.vocabulary.block == PAIR).sum())
     helped: list[bool] = []
+    singles = len(search.points)
     for wanted in (MORE_TREES, MORE_PAIRS, BOTH):
         if wanted is BOTH and not all(helped):
             return
-        helps = False
+        helps, best = False, search.least_cost(0, singles)
         tried = {(0, 0)}
         for m, k in wanted:
             offered = min(m, search.grow(m)), min(k, pairs)
@@ -556,9 +464,9 @@ def _compare_further(search: _Search, base: Offer, shares: Sequence[float]) -> N
             for share in shares:
                 more = replace(base, n_trees=offered[0], n_pairs=offered[1])
                 search.compare(more, share, base)
-            if search.least_cost(known) > search.least_cost():
+            if search.least_cost(known) > best:
                 break
-            helps = True
+            helps, best = True, search.least_cost(known)
         helped.append(helps)
 
 

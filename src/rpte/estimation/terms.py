@@ -32,7 +32,7 @@ class Offer:
     ----------
     menu : {"values", "levels", "curves", "steps", "all"}
         Which shapes of single numbers: none but logs; also the single values of numbers that have
-        few; hinges and distances; steps; or all.
+        few; hinges and distances; steps; or all. The parts of pairs are offered with them.
     n_trees : int
         The first so many trees.
     n_pairs : int or None
@@ -45,9 +45,14 @@ class Offer:
 
     def holds(self, vocabulary: Vocabulary) -> NDArray[np.bool_]:
         """Tell which columns the offer holds, (V,)."""
-        shown = (PLAIN, MENU_ROLES.get(self.menu, PLAIN))
-        held = np.isin(vocabulary.role, shown) if self.menu != "all" else vocabulary.role >= PLAIN
-        return held if self.n_pairs != 0 else held & (vocabulary.block != PAIR)
+        held = np.ones(len(vocabulary), np.bool_)
+        if self.menu != "all":
+            held = np.isin(vocabulary.role, (PLAIN, MENU_ROLES.get(self.menu, PLAIN)))
+        if self.n_pairs == 0:
+            held &= vocabulary.block != PAIR
+        else:
+            held |= vocabulary.parts_of_pairs(self.n_pairs)
+        return held
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +224,7 @@ def _ranking(
     n_trees: int,
     admission: Admission,
 ) -> NDArray[np.intp]:
-    """Return the order of admission; components admit one-source columns in any order."""
+    """Return the order of admission; components admit one-source columns, then pairs in turn."""
     vocabulary = structure.vocabulary
     if admission.paper:
         return _reference_order(vocabulary, left)
@@ -227,8 +232,7 @@ def _ranking(
         return _gradient_order(table, vocabulary, left, structure.scores[n_trees])
     single = vocabulary.block[left] != PAIR
     pairs = np.flatnonzero(~single)
-    order = _gradient_order(table, vocabulary, left[pairs], structure.scores[n_trees])
-    return np.concatenate([np.flatnonzero(single), pairs[order]])
+    return np.concatenate([np.flatnonzero(single), pairs])
 
 
 def _reference_order(vocabulary: Vocabulary, left: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -190,6 +190,7 @@ TRAINING: Schema = {
     ),
     "aim": record(**AIM),
     "selection": record(
+        {"many": POSITIVE},
         chosen=ref("aim"),
         price=AMOUNT,
         compared=WHOLE,

@@ -119,6 +119,12 @@ class Vocabulary:
     def __len__(self) -> int:
         return len(self.columns)
 
+    def parts_of_pairs(self, most: int | None) -> NDArray[np.bool_]:
+        """Tell which columns are parts of the first so many pairs, (V,)."""
+        pairs = [self.columns[j] for j in np.flatnonzero(self.block == PAIR)[:most]]
+        parts = {p for c in pairs if isinstance(c, (Pair, Pattern)) for p in (c.left, c.right)}
+        return np.array([column in parts for column in self.columns], np.bool_)
+
     def keep(self, which: NDArray[np.intp]) -> Vocabulary:
         """Return the vocabulary of some columns."""
         return Vocabulary(

@@ -1,8 +1,10 @@
 """Products and distances of two variables that the score so far leaves unexplained.
 
-A part of a product is a hinge, a step, a level or a 0/1 number: each is zero where it says nothing,
-so that the product is read only where both parts speak. A distance is |a - b| of two numbers whose
-spreads are comparable, as those of measurements in one unit are.
+A part of a product is a hinge, a step, a level, a code or a 0/1 number, or the step of a number
+that has two values: each is zero where it says nothing, so that the product is read only where both
+parts speak. A distance is |a - b| of two numbers whose spreads are comparable, as those of
+measurements in one unit are. Many are much alike; of the most promising each one is chosen for what
+it says beside those before it.
 """
 
 from __future__ import annotations
@@ -16,21 +18,23 @@ from numpy.typing import NDArray
 
 from rpte.kernels.moments import distance_moments
 from rpte.limits import Permissions
+from rpte.table.decimals import shortest_between
 from rpte.table.table import Table
 from rpte.vocabulary.build import Vocabulary
-from rpte.vocabulary.columns import Column, Hinge, Level, Pair, Pattern, Step, Value
+from rpte.vocabulary.columns import Column, Hinge, Item, Pair, Pattern, Step, Value
+from rpte.vocabulary.pursuit import pursue
 from rpte.vocabulary.screening import SAMPLE_ROWS
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
-Part = Value | Hinge | Step | Level
-Found = tuple[float, Column]
+Part = Value | Hinge | Item
 
-MOST_PARTS = 120
+CANDIDATES = 240  # among which is chosen
+MOST_PARTS = 240
 MOST_NUMBERS = 200
 SHORT_LIST = 120  # distances that are looked at beside their numbers
 COMPARABLE = 3.0  # ratio of the standard deviations of two numbers that may be subtracted
-DISTANCE_ROWS = 10_000
+DISTANCE_ROWS = 10_000  # on which the choice is made, too
 FEWER_ROWS = 4_000  # for the first look at all distances
 LEAST_CURVATURE = 1e-6  # share of the rows' curvature that a product must have of its own
 DEPENDENT = 1e-9  # share of their variances below which two parts say the same
@@ -62,17 +66,40 @@ def find_products(
     p = 1.0 / (1.0 + np.exp(-np.clip(score, -35.0, 35.0)))
     curvature = table.weight * np.maximum(p * (1.0 - p), 1e-9)
     slopes = _Slopes(table.weight * (table.y - p), curvature, table.weight)
+    found = _candidates(table, vocabulary, use, slopes, limits)
+    if not found:
+        return ()
+    slopes = slopes.first(DISTANCE_ROWS)
+    rows = len(slopes.residual)
+    terms = np.array([candidate.values[:rows] for candidate in found])
+    beside = vocabulary.z[np.flatnonzero(use), :rows]
+    chosen = pursue(terms, beside, slopes.residual, slopes.curvature, most)
+    return tuple(found[j].column for j in chosen)
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A column, its gradient beside its own parts, and its values on the first rows."""
+
+    strength: float
+    column: Column
+    values: Floats
+
+
+def _candidates(
+    table: Table, vocabulary: Vocabulary, use: Floats, slopes: _Slopes, limits: Permissions
+) -> list[_Candidate]:
+    """Return the products and distances of the largest gradients."""
     found = [
-        *_first(_products(vocabulary, use, slopes.first(SAMPLE_ROWS)), most, limits),
-        *_first(_distances(vocabulary, use, slopes.first(DISTANCE_ROWS), limits), most, limits),
+        *_first(_products(table, vocabulary, use, slopes.first(SAMPLE_ROWS)), limits),
+        *_first(_distances(vocabulary, use, slopes.first(DISTANCE_ROWS), limits), limits),
     ]
-    found.sort(key=lambda entry: (-entry[0], entry[1].text))
-    return tuple(column for _, column in found[:most])
+    return sorted(found, key=lambda c: (-c.strength, c.column.text))[:CANDIDATES]
 
 
-def _first(found: Iterable[Found], most: int, limits: Permissions) -> list[Found]:
+def _first(found: Iterable[_Candidate], limits: Permissions) -> list[_Candidate]:
     """Return the first of those that the limits admit, so that forbidden ones take no places."""
-    return list(islice((entry for entry in found if limits.admits(entry[1])), most))
+    return list(islice((c for c in found if limits.admits(c.column)), CANDIDATES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,17 +180,17 @@ class _Moments:
         return np.asarray(np.round(np.where(usable, strength, 0.0), 9), np.float64)
 
 
-def _products(vocabulary: Vocabulary, use: Floats, slopes: _Slopes) -> Iterator[Found]:
+def _products(
+    table: Table, vocabulary: Vocabulary, use: Floats, slopes: _Slopes
+) -> Iterator[_Candidate]:
     """Yield the products of parts of different variables, the largest gradient first."""
-    parts = _parts(vocabulary, use)
-    columns = [c for j in parts if isinstance(c := vocabulary.columns[j], Part)]
-    z = vocabulary.z[parts, : len(slopes.residual)]
-    z += (vocabulary.centre[parts] / vocabulary.scale[parts])[:, None]
+    columns, z = _parts(table, vocabulary, use, len(slopes.residual))
     sources = np.array([column.source for column in columns])
     i, k = np.nonzero(np.triu(sources[:, None] != sources[None, :], 1))
     strength = _product_moments(z, slopes, i, k).gradient(slopes.weight.sum())
     for place in np.lexsort((k, i, -strength)):
-        yield float(strength[place]), _product(columns[i[place]], columns[k[place]])
+        a, b = i[place], k[place]
+        yield _Candidate(float(strength[place]), _product(columns[a], columns[b]), z[a] * z[b])
 
 
 def _product_moments(z: Floats, slopes: _Slopes, i: Rows, k: Rows) -> _Moments:
@@ -194,7 +221,7 @@ def _product_moments(z: Floats, slopes: _Slopes, i: Rows, k: Rows) -> _Moments:
 
 def _distances(
     vocabulary: Vocabulary, use: Floats, slopes: _Slopes, limits: Permissions
-) -> Iterator[Found]:
+) -> Iterator[_Candidate]:
     """Yield the most promising distances of two numbers, the largest gradient first."""
     numbers = _numbers(vocabulary, use)
     values = [c for j in numbers if isinstance(c := vocabulary.columns[j], Value)]
@@ -213,7 +240,7 @@ def _distances(
     b -= b.mean(axis=1, keepdims=True)
     strength = slopes.moments(a, b, distance).gradient(slopes.weight.sum())
     for place in np.argsort(-strength, kind="stable"):
-        yield float(strength[place]), pairs[kept[place]]
+        yield _Candidate(float(strength[place]), pairs[kept[place]], distance[place])
 
 
 def _near(x: Floats, spread: Floats, slopes: _Slopes) -> tuple[Rows, Rows]:
@@ -247,17 +274,35 @@ def _numbers(vocabulary: Vocabulary, use: Floats) -> Rows:
     return np.array(sorted(ranking[:MOST_NUMBERS]), np.intp)
 
 
-def _parts(vocabulary: Vocabulary, use: Floats) -> Rows:
-    """Return the columns that may be parts: of most use, then of variables of most use, by name."""
-    fit = [j for j in range(len(vocabulary)) if _may_be_part(vocabulary, j)]
+def _parts(
+    table: Table, vocabulary: Vocabulary, use: Floats, rows: int
+) -> tuple[list[Part], Floats]:
+    """Return the parts and their values on the first rows, (k, rows), each in its own unit.
+
+    They are the columns of most use, then those of variables of most use, by name.
+    """
+    fit = [j for j, column in enumerate(vocabulary.columns) if _may_be_part(vocabulary, j)]
     by_source = _use_by_source(vocabulary, use)
 
     def rank(j: int) -> tuple[float, float, str]:
         column = vocabulary.columns[j]
         return -round(use[j], 12), -round(by_source[column.sources[0]], 12), column.text
 
-    ranking = sorted(fit, key=rank)
-    return np.array(sorted(ranking[:MOST_PARTS]), np.intp)
+    chosen = np.array(sorted(sorted(fit, key=rank)[:MOST_PARTS]), np.intp)
+    z = vocabulary.z[chosen, :rows]
+    z += (vocabulary.centre[chosen] / vocabulary.scale[chosen])[:, None]
+    parts = [c for j in chosen if isinstance(c := vocabulary.columns[j], Part)]
+    for place, j in enumerate(chosen):
+        if isinstance(parts[place], Value) and not _is_indicator(vocabulary, j):
+            parts[place] = step = _upper_of_two(table, parts[place].source)
+            z[place] = step.evaluate(table.inputs)[:rows]
+    return parts, z
+
+
+def _upper_of_two(table: Table, name: str) -> Step:
+    """Return the step between the values of a number that has two."""
+    x = table.inputs[name]
+    return Step(name, shortest_between(float(np.nanmin(x)), float(np.nanmax(x))))
 
 
 def _use_by_source(vocabulary: Vocabulary, use: Floats) -> dict[str, float]:
@@ -271,7 +316,8 @@ def _use_by_source(vocabulary: Vocabulary, use: Floats) -> dict[str, float]:
 def _may_be_part(vocabulary: Vocabulary, j: int) -> bool:
     column = vocabulary.columns[j]
     if isinstance(column, Value):
-        return _is_indicator(vocabulary, j)
+        z = vocabulary.z[j]
+        return bool(((z == z.min()) | (z == z.max())).all())
     return isinstance(column, Part)
 
 
@@ -283,8 +329,8 @@ def _is_indicator(vocabulary: Vocabulary, j: int) -> bool:
 
 def _product(a: Part, b: Part) -> Column:
     """Return both conditions at once, or the number where the condition holds."""
-    if isinstance(a, (Level, Step)) and isinstance(b, (Level, Step)):
+    if isinstance(a, Item) and isinstance(b, Item):
         return Pattern(a, b)
-    if isinstance(a, (Level, Step)):
+    if isinstance(a, Item):
         a, b = b, a
     return Pair("product", a, b)

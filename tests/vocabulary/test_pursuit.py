@@ -1,0 +1,65 @@
+"""Orthogonal matching pursuit: each column for what it says beside those before it."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rpte.vocabulary.pursuit import LEFT, RIDGE, pursue
+
+
+def made(seed, m, b, n=60):
+    rng = np.random.default_rng(seed)
+    columns, beside = rng.normal(size=(m, n)), rng.normal(size=(b, n))
+    columns[m // 2 :] += columns[: m - m // 2]  # neighbours that say much the same
+    return columns, beside, rng.normal(size=n), rng.uniform(0.1, 1.0, n)
+
+
+def loss_left(rows, residual, curvature):
+    """Return the loss of the quadratic model after the best step along some rows and a constant."""
+    root = np.sqrt(curvature)
+    x = np.vstack([np.ones(len(root)), *rows]).T * root[:, None]
+    rest = residual / root - x @ np.linalg.lstsq(x, residual / root, rcond=None)[0]
+    return rest @ rest
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 9_999), st.integers(2, 9), st.integers(0, 3))
+def test_each_choice_is_the_best_by_brute_force(seed, m, b):
+    columns, beside, residual, curvature = made(seed, m, b)
+    order = pursue(columns, beside, residual, curvature, m)
+    chosen = list(beside)
+    for place, best in enumerate(order):
+        losses = {
+            j: loss_left([*chosen, columns[j]], residual, curvature)
+            for j in range(m)
+            if j not in order[:place]
+        }
+        least = min(losses.values())
+        before = loss_left(chosen, residual, curvature)
+        assert before - losses[best] >= (1 - 20 * RIDGE) * (before - least) - 1e-6
+        chosen.append(columns[best])
+
+
+def test_more_goes_on_where_fewer_stopped():
+    columns, beside, residual, curvature = made(1, 8, 2)
+    order = pursue(columns, beside, residual, curvature, 8)
+    assert len(set(order.tolist())) == len(order) == 8
+    assert pursue(columns, beside, residual, curvature, 3).tolist() == order[:3].tolist()
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1 * LEFT])
+def test_what_is_explained_is_left_out(share):
+    columns, beside, residual, curvature = made(2, 4, 1)
+    columns[1] = 3.0 * columns[0] - 2.0 + np.sqrt(share) * columns[1]
+    columns[2] = 1.0  # a constant says nothing
+    columns[3] = beside[0] + 0.5
+    order = pursue(columns, beside, residual, curvature, 4).tolist()
+    assert len(order) == 1
+    assert order[0] in (0, 1)
+
+
+def test_weights_in_another_unit_change_nothing():
+    columns, beside, residual, curvature = made(3, 6, 1)
+    order = pursue(columns, beside, residual, curvature, 6).tolist()
+    assert pursue(columns, beside, 7.0 * residual, 7.0 * curvature, 6).tolist() == order
