@@ -185,6 +185,16 @@ def hostile_rows(model, n=300, seed=0):
     return {name: [cells[i] for i in rng.integers(len(cells), size=n)] for name, cells in columns}
 
 
+def with_gaps(rows):
+    """Return rows without empty texts, which for some targets stand for missing."""
+    return {name: [None if cell == "" else cell for cell in cells] for name, cells in rows.items()}
+
+
+def without_empty_texts(case):
+    """Return a training table whose empty texts say something."""
+    return replace(case, X=case.X.astype(object).replace({"": "no text"}))
+
+
 HOSTILE_NAMES = {
     "quotes": (('a"b', "c'd", "e`f"), "g]h[", "i;--"),
     "unicode": (("größe", "年龄", "age\u200b"), "🙂 mood", "naïve"),
@@ -201,7 +211,8 @@ def check(target, model, X, folder, **options):
     chosen = find_target(target)
     settled, form = settle_options(chosen, options), make_form(model)
     path = Path(folder) / f"model{chosen.suffix}"
-    path.write_text(chosen.write(form, settled), encoding="utf-8")
+    content = chosen.write(form, settled)
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
     return check_file(form, chosen, path, settled, X, "")
 
 

@@ -8,8 +8,9 @@ Everything is generated from one small intermediate form, so that a new target i
 2. A target is a module with a `TARGET = Target(...)` (`target.Target`), named in `target.HOMES`.
    It has `write(form, options)`, which returns a text, bytes, or a folder as a mapping from name to
    bytes, and `run(path, form, options, cells)`, which runs what was written on typed rows and
-   returns `Answers`: the lines by name, at least the score, and what ran them. Where nothing here
-   can run it, `run` raises `CannotRunError` with the reason, and the record says so.
+   returns `Answers`: the lines by name, at least the score, and what ran them (and `sizes` if that
+   rounds differences as spreadsheets do). Where nothing here can run it, `run` raises
+   `CannotRunError` with the reason, and the record says so.
 3. `check(form, options)` refuses, with one `InputError`, what the target cannot hold: a name, a
    dialect. `lacks` names the features (`target.FEATURES`) that it cannot express; the core refuses
    these. `options` are names with defaults; the core refuses others, and fills an option `format`

@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from rpte.errors import InputError
 from rpte.export.form import (
     CategoryInput,
     Code,
@@ -76,6 +77,24 @@ def _cells(form: Form, given: Input, column: Any) -> list[Cell]:
 
 def _number(value: float) -> float | None:
     return None if math.isnan(value) else float(value)
+
+
+def texts_of(given: Input) -> tuple[str, ...]:
+    """Return the texts that an input knows: levels of a category, codes of a number in words."""
+    known = given.levels if isinstance(given, CategoryInput) else given.codes
+    return tuple(text for text in known if isinstance(text, str))
+
+
+def refuse_texts(texts: Mapping[str, Collection[str]], cells: Cells, why: str) -> None:
+    """Refuse rows with texts that a target reads as missing, given by column."""
+    for name, gaps in texts.items():
+        found = [(row, cell) for row, cell in enumerate(cells.columns[name]) if cell in gaps]
+        if found:
+            row, cell = found[0]
+            raise InputError(
+                f"column '{name}' holds the text {cell!r} (row {row}), {why}; set it missing in "
+                "the table to compare on"
+            )
 
 
 def probe_table(form: Form, rows: int = PROBES) -> dict[str, list[Cell]]:

@@ -43,6 +43,7 @@ SIGNS: dict[str, Any] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
+LARGEST = float(np.finfo(np.float64).max)
 FUNCTIONS: dict[str, Any] = {"log": logarithm, "sqrt": np.sqrt, "exp": np.exp}
 
 
@@ -53,6 +54,16 @@ def evaluate(form: Form, cells: Cells) -> dict[str, Floats]:
         for line in form.lines:
             rows.lines[line.name] = np.broadcast_to(rows.number(line.value), rows.n_rows)
     return rows.lines
+
+
+def magnitudes(form: Form, cells: Cells) -> dict[str, Floats]:
+    """Return the size of the numbers that each line adds and subtracts, each of shape (n_rows,)."""
+    sizes = _Sizes(form, cells)
+    with np.errstate(all="ignore"):
+        for line in form.lines:
+            sizes.exact.lines[line.name] = sizes.exact.number(line.value)
+            sizes.lines[line.name] = np.minimum(np.abs(sizes.number(line.value)), LARGEST)
+    return sizes.lines
 
 
 class _Rows:
@@ -113,3 +124,26 @@ class _Rows:
                 return np.isfinite(self.number(product))
             case All(conditions):
                 return np.asarray(np.all([self.condition(part) for part in conditions], axis=0))
+
+
+class _Sizes(_Rows):
+    """The same with the size of every sum and difference in place of its value."""
+
+    def __init__(self, form: Form, cells: Cells) -> None:
+        super().__init__(form, cells)
+        self.exact = _Rows(form, cells)
+
+    def number(self, node: Number) -> Floats:
+        """Return the size of a number node."""
+        match node:
+            case Arithmetic("+" | "-", left, right):
+                return np.abs(self.number(left)) + np.abs(self.number(right))
+            case Total(parts):
+                return np.asarray(np.sum([np.abs(self.number(part)) for part in parts], axis=0))
+            case Function():
+                return self.exact.number(node)
+        return super().number(node)
+
+    def condition(self, node: Condition) -> Truths:
+        """Return where a condition holds."""
+        return self.exact.condition(node)

@@ -143,7 +143,9 @@ def compare(
         name: _difference(
             truth[name],
             answers.lines[name],
-            size if name == "score" else np.abs(truth[name]),
+            np.maximum(
+                size if name == "score" else np.abs(truth[name]), answers.sizes.get(name, 0.0)
+            ),
             tolerance,
         )
         for name in dict.fromkeys(names)

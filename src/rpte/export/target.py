@@ -27,6 +27,7 @@ HOMES = {
     "javascript": "rpte.export.javascript",
     "c": "rpte.export.c",
     "scorecard": "rpte.export.scorecard",
+    "xlsx": "rpte.export.xlsx",
 }
 ROUNDING = 1e-12
 # What some target may lack, in words for its users.
@@ -44,10 +45,14 @@ class CannotRunError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What an export computed: lines by name, each of shape (n_rows,), and what ran it."""
+    """What an export computed: lines by name, each of shape (n_rows,), and what ran it.
+
+    `sizes` is for an engine that rounds differences by the size of what it subtracts.
+    """
 
     lines: Mapping[str, Floats]
     engine: str
+    sizes: Mapping[str, Floats] = field(default_factory=dict)
 
 
 def _no_check(form: Form, options: Options) -> None:

@@ -1,0 +1,229 @@
+"""The sheet with one row per case: inputs to fill in, and what the model makes of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rpte.errors import InputError
+from rpte.export.cells import Cells, texts_of
+from rpte.export.form import (
+    Arithmetic,
+    CategoryInput,
+    Choice,
+    Constant,
+    Definition,
+    Input,
+    Number,
+    Total,
+)
+from rpte.export.source import bare
+from rpte.export.xlsx_formulas import ROW, Formulas, Lists, any_of
+from rpte.export.xlsx_layout import (
+    AMBER,
+    CENTRED,
+    CODED,
+    CONTRIBUTION,
+    ENTRY,
+    FIRST,
+    FIRST_RULE,
+    HEAD,
+    HEADER,
+    INPUT_HEADER,
+    KINDS,
+    RED,
+    RESULT,
+    RULES,
+    SHARE,
+    Layout,
+    Look,
+    as_typed,
+    coloured,
+    head,
+    kind_of,
+    letter,
+    printed,
+    put,
+    put_formula,
+    sides_of,
+)
+from rpte.model.parts import DirectTerm, TreeTerms
+from rpte.structure.tree import Branch
+
+MOST_COLUMNS = 16384
+OK = "ok"
+NOTES = [
+    "Type or paste cases into the yellow columns; leave a cell empty where the value is missing. "
+    "A case needs at least one cell or a name.",
+    "Red cells are no numbers: the case is not scored. Amber cells are levels that the model does "
+    "not know by name.",
+]
+
+
+class Columns:
+    """The formulas of a case by column; long parts of them get columns of their own."""
+
+    def __init__(self, layout: Layout, lists: Lists) -> None:
+        self.layout = layout
+        self.extra: list[tuple[str, str]] = []
+        self.line = ""  # whose formula is being written
+        cells = {name: f"${letter(c)}{ROW}" for name, c in layout.inputs.items()}
+        lines = {name: f"${letter(c)}{ROW}" for name, c in layout.lines.items()}
+        self.writer = Formulas(layout.form, cells, lines, lists, self._spill)
+        self.parts = {part.name: part for _, part in layout.form.model.parts()}
+
+    def _spill(self, formula: str) -> str:
+        self.extra.append((f"part of {self.line}", formula))
+        return f"${letter(self.layout.width + len(self.extra))}{ROW}"
+
+    def formulas(self) -> dict[int, tuple[str, str]]:
+        """Return what each computed column is called, and its formula."""
+        layout = self.layout
+        found = {layout.lines[v.name]: (v.name, self._formula(v)) for v in layout.form.lines}
+        found |= {layout.width + i: extra for i, extra in enumerate(self.extra, 1)}
+        if max(found) > MOST_COLUMNS:
+            raise InputError(
+                f"the model needs {max(found)} columns; a sheet has {MOST_COLUMNS}: choose another "
+                "target, or fit a smaller model"
+            )
+        ready = f'${letter(layout.status)}{ROW}="{OK}"'
+        scored = {c: (name, f'IF({ready},{text},"")') for c, (name, text) in found.items()}
+        return {layout.status: ("status", self._status()), **scored}
+
+    def _formula(self, line: Definition) -> str:
+        part, self.line = self.parts.get(line.name), line.name
+        if isinstance(part, TreeTerms):
+            return self._tree(part, line.value, part.tree.root, self.writer)
+        if isinstance(part, DirectTerm):
+            return self._direct(part, line.value)
+        if line.role == "score":
+            assert isinstance(line.value, Total)
+            return self.writer.total(line.value.parts[1:], f"{RULES}!$E${FIRST_RULE}")
+        return bare(self.writer.number(line.value))
+
+    def _tree(self, part: TreeTerms, value: Number, node: Branch | int, writer: Formulas) -> str:
+        """Return the coefficient of the leaf that a case reaches, from the cells of the rules."""
+        if not isinstance(node, Branch):
+            return self.layout.coefficient(part.name, node)
+        assert isinstance(value, Choice)
+        tests, sides = writer.tests(value.condition), sides_of(node)
+        yes = self._tree(part, value.yes, sides[0], writer.within(tests))
+        return writer.chosen(tests, yes, self._tree(part, value.no, sides[1], writer))
+
+    def _direct(self, part: DirectTerm, value: Number) -> str:
+        assert isinstance(value, Choice)
+        weight, rule = self.layout.coefficient(part.name), self.layout.rules[part.name, None]
+        tests = self.writer.tests(value.condition)
+        inside = self.writer.within(tests)
+        match value.yes:
+            case Arithmetic("*", _, Arithmetic("-", number, Constant())) if part.centre != 0:
+                weight = f"{weight}*({inside.number(number)}-{RULES}!$F${rule.row})"
+            case Arithmetic("*", _, number):
+                weight = f"{weight}*{inside.number(number)}"
+        return self.writer.chosen(tests, weight, "0")
+
+    def _status(self) -> str:
+        """Return the formula that tells empty rows, and rows with a cell that is no number."""
+        layout = self.layout
+        first, last = letter(2), letter(layout.status - 1)
+        empty = f"COUNTA(${first}{ROW}:${last}{ROW})=0"
+        across = f"${first}{ROW}:${last}{ROW}"
+        kinds = f'${first}${KINDS}:${last}${KINDS}="number"'
+        bad = f"SUMPRODUCT(({kinds})*(1-ISNUMBER({across}))*(LEN({across})>0))"
+        coded = [given for given in layout.form.inputs if kind_of(given) == CODED]
+        bad = "+".join([bad, *(f"IF({self.unreadable(given)},1,0)" for given in coded)])
+        return f'IF({empty},"",IF({bad}=0,"{OK}","a cell is no number"))'
+
+    def unreadable(self, given: Input) -> str:
+        """Return the test for a cell that is neither empty, a number, nor a special code."""
+        cell = self.writer.names[given.name]
+        codes = [self.writer.is_code(cell, code) for code in texts_of(given)]
+        good = any_of([f"LEN({cell})=0", f"ISNUMBER({cell})", *codes])
+        return f"NOT({good})"
+
+
+def cases_sheet(sheet: Any, layout: Layout, lists: Lists, cells: Cells | None) -> None:
+    """Write the sheet."""
+    head(sheet, "Cases", NOTES)
+    columns = Columns(layout, lists)
+    formulas = columns.formulas()
+    _names(sheet, layout, {c: name for c, (name, _) in formulas.items()})
+    looks = {layout.lines["score"]: RESULT, layout.lines["probability"]: SHARE}
+    looks[layout.status] = CENTRED
+    for i in range(layout.rows):
+        row = FIRST + i
+        put(sheet.cell(row, 1), i + 1)
+        CENTRED.on(sheet.cell(row, 1))
+        for column in range(2, layout.status):
+            ENTRY.on(sheet.cell(row, column))
+        for column, (name, text) in formulas.items():
+            cell = sheet.cell(row, column)
+            put_formula(cell, text.replace(ROW, str(row)), name)
+            looks.get(column, CONTRIBUTION).on(cell)
+    if cells is not None:
+        fill(sheet, layout, cells)
+    _mark(sheet, layout, columns, lists)
+    if layout.rules:
+        first, last = letter(layout.lines["probability"] + 1), letter(max(formulas))
+        coloured(sheet, f"{first}{FIRST}:{last}{layout.last}")
+    sheet.freeze_panes = sheet.cell(FIRST, 3)
+    sheet.print_area = f"A1:{letter(layout.terms - 1)}{layout.last}"
+    printed(sheet, HEAD)
+
+
+def fill(sheet: Any, layout: Layout, cells: Cells) -> None:
+    """Write cases into the sheet, the first at the top; other rows become empty."""
+    for i in range(layout.rows):
+        inside = i < cells.n_rows
+        put(sheet.cell(FIRST + i, 2), f"row {i + 1}" if inside else None)
+        for given in layout.form.inputs:
+            cell = as_typed(given, cells.columns[given.name][i]) if inside else None
+            put(sheet.cell(FIRST + i, layout.inputs[given.name]), cell)
+
+
+def _names(sheet: Any, layout: Layout, computed: dict[int, str]) -> None:
+    """Write the names of the columns, above them what they hold."""
+    said = {1: "case", 2: "name", **computed}
+    kinds = dict.fromkeys((layout.lines["score"], layout.lines["probability"]), "")
+    for line in layout.form.lines:
+        kinds[layout.lines[line.name]] = line.text
+    for given in layout.form.inputs:
+        said[layout.inputs[given.name]] = given.name
+        kinds[layout.inputs[given.name]] = kind_of(given)
+    for column, name in said.items():
+        inputs = 1 < column < layout.status
+        put(sheet.cell(HEAD, column), name)
+        (INPUT_HEADER if inputs else HEADER).on(sheet.cell(HEAD, column))
+        put(sheet.cell(KINDS, column), kinds.get(column, "")[:60] or None)
+        Look(size=9, colour="7A7A7A", wrap=True, centre=True).on(sheet.cell(KINDS, column))
+        wide = 7 if column == 1 else min(26, max(12, len(name) + 2))
+        sheet.column_dimensions[letter(column)].width = wide
+    sheet.row_dimensions[HEAD].height = 32
+    sheet.row_dimensions[KINDS].height = 36
+    for column in range(layout.terms, max(said) + 1):
+        sheet.column_dimensions[letter(column)].outlineLevel = 1
+
+
+def _mark(sheet: Any, layout: Layout, columns: Columns, lists: Lists) -> None:
+    """Colour cells that are no numbers or no known levels, and offer the levels to choose from."""
+    from openpyxl.formatting.rule import FormulaRule
+    from openpyxl.styles import PatternFill
+    from openpyxl.worksheet.datavalidation import DataValidation
+
+    for given in layout.form.inputs:
+        column = letter(layout.inputs[given.name])
+        where = f"{column}{FIRST}:{column}{layout.last}"
+        cell, colour = columns.writer.names[given.name], RED
+        test = columns.unreadable(given)
+        if isinstance(given, CategoryInput):
+            if not given.levels:
+                continue
+            levels, _ = lists.texts(given.name, given.levels)
+            test, colour = f"AND(LEN({cell})>0,SUMPRODUCT(--EXACT({cell},{levels}))=0)", AMBER
+            if given.boolean:
+                test = f"AND(NOT(ISLOGICAL({cell})),{test})"
+            offer = DataValidation("list", levels, allow_blank=True, showErrorMessage=False)
+            sheet.add_data_validation(offer)
+            offer.add(where)
+        fill_with = PatternFill("solid", bgColor=colour)
+        rule = FormulaRule([test.replace(ROW, str(FIRST))], fill=fill_with)
+        sheet.conditional_formatting.add(where, rule)

@@ -1,0 +1,276 @@
+"""What a form computes as formulas that Excel and LibreOffice read alike.
+
+Spreadsheets compare two numbers by their first 15 digits or so; GESTEP (is a at least b?) and DELTA
+(is a equal to b?) compare all of them. A number in a formula has 15 digits too, and a text at most
+255 characters; a longer one stands in a cell of the sheet Lists. AND evaluates all of its parts, so
+a test that needs a number stands behind ``IF(ISNUMBER(...), ..., FALSE)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from copy import copy
+from dataclasses import dataclass, field
+
+from rpte.errors import InputError
+from rpte.export.form import (
+    All,
+    Choice,
+    Code,
+    Compare,
+    Condition,
+    Constant,
+    Finite,
+    Form,
+    Number,
+    NumberInput,
+    OneOf,
+    Present,
+    Total,
+    Value,
+    nodes,
+)
+from rpte.export.source import Language, bare
+from rpte.table.decimals import number_text
+from rpte.table.inputs import level_text, parse_number
+
+LONGEST_FORMULA = 8192
+LONGEST_LITERAL = 255
+LONG = 2000  # characters from which a part of a formula gets a cell of its own
+FEW = 8  # levels that a formula lists itself
+DIGITS = 15
+ROW = "\0"  # stands for the row's number in a formula of a case
+COMPARED = {
+    ">=": "GESTEP({0},{1})=1",
+    "<": "GESTEP({0},{1})=0",
+    "<=": "GESTEP({1},{0})=1",
+    ">": "GESTEP({1},{0})=0",
+}
+LISTS = "Lists"
+FIRST_LISTED = 4  # row of the sheet Lists
+
+
+def width(text: str) -> int:
+    """Return the length of a text as spreadsheets count it."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def level_number(level: str) -> float | None:
+    """Return the number whose cell is read as this level, None if there is none."""
+    number = parse_number(level)
+    return number if number is not None and level_text(number) == level else None
+
+
+@dataclass(slots=True)
+class Lists:
+    """The sheet of texts and numbers that formulas refer to: rows of use, text and number."""
+
+    rows: list[tuple[str, str | None, float | None]] = field(default_factory=list)
+    placed: dict[tuple[str, tuple[Code, ...]], int] = field(default_factory=dict)
+
+    def number(self, value: float) -> str:
+        """Return a number for a formula: itself if 15 digits are enough, or its cell."""
+        literal = number_text(value).upper()
+        if float(f"{value:.{DIGITS}g}") == value:
+            return literal
+        row = self._place("a number in full", (value,))
+        return f"{LISTS}!$C${row}"
+
+    def texts(self, name: str, levels: tuple[str, ...]) -> tuple[str, str]:
+        """Return the ranges that hold some levels of a variable: as texts, and as numbers."""
+        first = self._place(name, levels)
+        ranges = [f"{LISTS}!${c}${first}:${c}${first + len(levels) - 1}" for c in "BC"]
+        return ranges[0], ranges[1]
+
+    def _place(self, use: str, values: tuple[Code, ...]) -> int:
+        if (use, values) not in self.placed:
+            self.placed[use, values] = FIRST_LISTED + len(self.rows)
+            for value in values:
+                known = (value, level_number(value)) if isinstance(value, str) else (None, value)
+                self.rows.append((use, *known))
+        return self.placed[use, values]
+
+
+class Formulas(Language):
+    """How a workbook writes a form.
+
+    Parameters
+    ----------
+    form : Form
+    cells : mapping from input to its cell
+    lines : mapping from line to its cell
+    lists : Lists
+    spill : function of a formula
+        Puts a long part of a formula elsewhere and returns its cell.
+    """
+
+    functions = {"log": "LN", "sqrt": "SQRT", "exp": "EXP"}  # noqa: RUF012
+
+    def __init__(
+        self,
+        form: Form,
+        cells: Mapping[str, str],
+        lines: Mapping[str, str],
+        lists: Lists,
+        spill: Callable[[str], str] = str,
+    ) -> None:
+        self.form, self.lists, self.spill = form, lists, spill
+        self.names, self.lines = dict(cells), lines
+        self.known: frozenset[str] = frozenset()
+
+    def within(self, known: Iterable[str]) -> Formulas:
+        """Return the same for use where some conditions are known to hold."""
+        other = copy(self)
+        other.known = self.known | frozenset(known)
+        return other
+
+    def line(self, name: str) -> str:
+        """Return the cell of a line."""
+        return self.lines[name]
+
+    def number(self, node: Number) -> str:
+        """Return an expression for a number."""
+        match node:
+            case Constant(value):
+                return self.lists.number(value)
+            case Choice(condition, yes, no):
+                tests = self.tests(condition)
+                return self.chosen(tests, self.within(tests).number(yes), self.number(no))
+            case Total(parts):
+                return f"({self.total(parts)})"
+        return super().number(node)
+
+    def chosen(self, tests: Iterable[str], yes: str, no: str) -> str:
+        """Return one of two numbers, in a cell of its own if the text is long."""
+        condition = self.both(tests)
+        if condition == "TRUE":
+            return yes
+        text = f"IF({condition},{bare(yes)},{bare(no)})"
+        return self.spill(text) if len(text) > LONG else text
+
+    def total(self, parts: Iterable[Number], text: str = "") -> str:
+        """Return a sum from left to right, after what stands there already."""
+        for part in parts:
+            text = f"{text}+{self.number(part)}" if text else self.number(part)
+            text = self.spill(text) if len(text) > LONG else text
+        return text
+
+    def condition(self, node: Condition) -> str:
+        """Return an expression for a condition; it is never an error."""
+        return self.both(self.tests(node))
+
+    def tests(self, node: Condition) -> tuple[str, ...]:
+        """Return the tests that a condition consists of, each safe where those before hold."""
+        match node:
+            case All(conditions):
+                found: list[str] = []
+                for part in conditions:
+                    found += [t for t in self.within(found).tests(part) if t not in found]
+                return tuple(found)
+            case Present(name):
+                return self._there([name])
+            case Compare(sign, left, right):
+                there = self._there(_read(left, right))
+                sides = map(self.within(there).number, (left, right))
+                return (*there, COMPARED[sign].format(*map(bare, sides)))
+            case Finite(product):
+                there = self._there(_read(product))
+                return (*there, self.finite(bare(self.within(there).number(product))))
+        return (self.one_of(node) if isinstance(node, OneOf) else self.missing(node.input),)
+
+    def both(self, tests: Iterable[str]) -> str:
+        """Join tests; one that may fail is not evaluated unless those before hold."""
+        *before, text = [test for test in tests if test not in self.known] or ["TRUE"]
+        for test in reversed(before):
+            text = f"IF({test},{text},FALSE)"
+        return text
+
+    def _there(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return the tests for numbers that are neither missing nor special codes."""
+        found = []
+        for name in names:
+            given, cell = self.form.input(name), self.names[name]
+            assert isinstance(given, NumberInput)
+            found.append(f"ISNUMBER({cell})")
+            codes = (code for code in given.codes if not isinstance(code, str))
+            found += [f"DELTA({cell},{self.lists.number(code)})=0" for code in codes]
+        return tuple(found)
+
+    def one_of(self, node: OneOf) -> str:
+        """Return the test of a category's levels or a number's special codes."""
+        given, cell = self.form.input(node.input), self.names[node.input]
+        if isinstance(given, NumberInput):
+            return any_of([self.is_code(cell, code) for code in node.levels])
+        levels = tuple(map(str, node.levels))
+        found = self._listed(node.input, levels)
+        if found is None:
+            found = any_of([self._is_level(cell, level, given.boolean) for level in levels])
+        return found if node.inside else f"IF({self.missing(node.input)},FALSE,NOT({found}))"
+
+    def _listed(self, name: str, levels: tuple[str, ...]) -> str | None:
+        """Return the test of levels that stand on their sheet; None if the formula lists them."""
+        if len(levels) <= FEW and all(map(literal, levels)):
+            return None
+        cell, (texts, numbers) = self.names[name], self.lists.texts(name, levels)
+        found = f"SUMPRODUCT(--EXACT({cell},{texts}))>0"
+        if all(level_number(level) is None for level in levels):
+            return found
+        return f"IF(ISNUMBER({cell}),SUMPRODUCT(--({cell}={numbers}))>0,{found})"
+
+    def is_code(self, cell: str, code: Code) -> str:
+        """Return the test for one special code of a number."""
+        if not isinstance(code, str):
+            return f"IF(ISNUMBER({cell}),DELTA({cell},{self.lists.number(code)})=1,FALSE)"
+        text = literal(code) or self.lists.texts("a special code", (code,))[0]
+        return f"EXACT({cell},{text})"
+
+    def _is_level(self, cell: str, level: str, boolean: bool) -> str:
+        exact = f"EXACT({cell},{literal(level)})"
+        if boolean:
+            truth = cell if level == "True" else f"NOT({cell})"
+            return f"IF(ISLOGICAL({cell}),{truth},{exact})"
+        number = level_number(level)
+        if number is None:
+            return exact
+        return f"IF(ISNUMBER({cell}),DELTA({cell},{self.lists.number(number)})=1,{exact})"
+
+    def missing(self, name: str) -> str:
+        """Return the test for an input without a value; an empty text is none."""
+        return f"LEN({self.names[name]})=0"
+
+    def present(self, name: str) -> str:
+        """Return the test for a number input that holds a number."""
+        return self.both(self._there([name]))
+
+    def finite(self, product: str) -> str:
+        """Return the test for a product that has not overflowed, which is an error."""
+        return f"ISNUMBER({product})"
+
+
+def _read(*sides: Number) -> list[str]:
+    """Return the inputs whose numbers some expressions read."""
+    found = (node for side in sides for node in nodes(side))
+    return list(dict.fromkeys(node.input for node in found if isinstance(node, Value)))
+
+
+def any_of(tests: list[str]) -> str:
+    """Join tests of which one is enough."""
+    return "FALSE" if not tests else tests[0] if len(tests) == 1 else f"OR({','.join(tests)})"
+
+
+def literal(text: str) -> str:
+    """Return a text as a literal; empty if it has to stand in a cell."""
+    doubled = text.replace('"', '""')
+    # Excel reads _x0041_ in a file as the letter A.
+    plain = text.isprintable() and "_x" not in text.lower()
+    return f'"{doubled}"' if plain and width(doubled) <= LONGEST_LITERAL else ""
+
+
+def checked(formula: str, what: str) -> str:
+    """Return a formula with its sign, or refuse one that a cell cannot hold."""
+    if len(formula) >= LONGEST_FORMULA:
+        raise InputError(
+            f"the formula of {what} has {len(formula)} characters; a cell holds "
+            f"{LONGEST_FORMULA}: choose another target, or fit a smaller model"
+        )
+    return f"={formula}"

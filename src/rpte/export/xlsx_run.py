@@ -1,0 +1,119 @@
+"""Recompute a workbook in LibreOffice, with cases filled in."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.export.cells import Cells, refuse_texts
+from rpte.export.evaluate import magnitudes
+from rpte.export.form import Form
+from rpte.export.source import failure, find_program
+from rpte.export.target import Answers, Options
+from rpte.export.xlsx_cases import fill
+from rpte.export.xlsx_layout import CASES, FIRST, Layout, put
+
+Floats = NDArray[np.float64]
+SECONDS = 1800
+DIGITS = "Digits"
+# What is left of a number beyond the 15 digits that LibreOffice writes. SLN is (a - b) / c; a plain
+# a - b would be 0.
+REST = 'SLN({0},VALUE({0}&""),1)'
+
+
+def run(path: Path, form: Form, options: Options, cells: Cells) -> Answers:
+    """Fill in the rows, as many at a time as the workbook has room for, and recompute them."""
+    office = find_program("soffice", "libreoffice")
+    empty = dict.fromkeys(cells.columns, ("",))
+    refuse_texts(empty, cells, "which a workbook cannot tell from an empty cell")
+    with tempfile.TemporaryDirectory() as folder:
+        filled = fill_workbook(path, form, cells, Path(folder))
+        recompute(office, filled, Path(folder) / "computed")
+        lines = read_lines(form, cells, [Path(folder) / "computed" / p.name for p in filled])
+    version = subprocess.run([office, "--version"], capture_output=True, text=True, check=True)
+    engine = " ".join(version.stdout.split()[:2])
+    return Answers(lines, engine or "LibreOffice", magnitudes(form, cells))
+
+
+def fill_workbook(path: Path, form: Form, cells: Cells, folder: Path) -> list[Path]:
+    """Write copies of a workbook that hold some cases, and return their paths."""
+    workbook = _load(path)
+    sheet = workbook[CASES]
+    layout = Layout(form, sheet.max_row - FIRST + 1)
+    _add_digits(workbook.create_sheet(DIGITS), layout)
+    found = []
+    for start in range(0, cells.n_rows, layout.rows):
+        fill(sheet, layout, _some(cells, start, layout.rows))
+        found.append(folder / f"{path.stem}_{start}.xlsx")
+        workbook.save(found[-1])
+    return found
+
+
+def _add_digits(sheet: Any, layout: Layout) -> None:
+    """Write formulas for the last digits of every result."""
+    for column in layout.lines.values():
+        for row in range(FIRST, layout.last + 1):
+            cell = sheet.cell(row, column)
+            cell.value = f"={REST.format(f'{CASES}!{cell.coordinate}')}"
+
+
+def _load(path: Path) -> Any:
+    """Return a workbook with all digits of its numbers."""
+    from openpyxl import load_workbook
+
+    workbook = load_workbook(path)
+    for sheet in workbook:
+        for row in sheet.iter_rows():
+            for cell in row:
+                if isinstance(cell.value, float):
+                    put(cell, cell.value)
+    return workbook
+
+
+def _some(cells: Cells, start: int, rows: int) -> Cells:
+    stop = min(start + rows, cells.n_rows)
+    return Cells(stop - start, {name: c[start:stop] for name, c in cells.columns.items()})
+
+
+def recompute(office: str, workbooks: Sequence[Path], folder: Path) -> None:
+    """Let LibreOffice compute some workbooks, in one call, and write them to a folder."""
+    with tempfile.TemporaryDirectory() as profile:
+        command = [office, f"-env:UserInstallation={Path(profile).as_uri()}", "--headless",
+                   "--norestore", "--convert-to", "xlsx", "--outdir", str(folder),
+                   *map(str, workbooks)]  # fmt: skip
+        done = subprocess.run(
+            command, capture_output=True, encoding="utf-8", check=False, timeout=SECONDS
+        )
+    if done.returncode or not all((folder / path.name).is_file() for path in workbooks):
+        raise failure(office, done.stderr)
+
+
+def read_lines(form: Form, cells: Cells, workbooks: Sequence[Path]) -> dict[str, Floats]:
+    """Return the lines that recomputed workbooks hold, for all rows."""
+    layout = Layout(form, 1)
+    shown, rests = ([r for path in workbooks for r in _rows(path, s)] for s in (CASES, DIGITS))
+    rows = list(zip(shown, rests, strict=True))[: cells.n_rows]
+    return {
+        name: np.array([_number(row[c - 1]) + _number(rest[c - 1]) for row, rest in rows])
+        for name, c in layout.lines.items()
+    }
+
+
+def _rows(path: Path, sheet: str) -> list[tuple[Any, ...]]:
+    from openpyxl import load_workbook
+
+    workbook = load_workbook(path, read_only=True, data_only=True)
+    found = list(workbook[sheet].iter_rows(min_row=FIRST, values_only=True))
+    workbook.close()
+    return found
+
+
+def _number(value: Any) -> float:
+    """Return a result; NaN for an error or an empty text."""
+    return float(value) if isinstance(value, (int, float)) else float("nan")

@@ -1,0 +1,286 @@
+"""The sheets beside the cases: what the workbook is, the rules, one case explained, the lists."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rpte.export.form import CategoryInput, Choice, Form, Number
+from rpte.export.xlsx_formulas import FIRST_LISTED, Formulas, Lists
+from rpte.export.xlsx_layout import (
+    CASES,
+    CONTRIBUTION,
+    ENTRY,
+    EXPLAIN,
+    FIRST_RULE,
+    GREY,
+    LABEL,
+    NOTE,
+    PLAIN,
+    POINTS,
+    RESULT,
+    RULES,
+    SHARE,
+    Layout,
+    Look,
+    Rule,
+    coloured,
+    head,
+    headers,
+    printed,
+    put,
+    put_formula,
+    shortened,
+    sides_of,
+)
+from rpte.model.parts import DirectTerm, TreeTerms, path_text
+from rpte.structure.tree import Branch
+
+CHOSEN = "$B$3"  # on the sheet Explain: the number of the case
+FIRST_VALUE = 9
+SMALL, SCIENTIFIC = 1e-3, "+0.000E+00;-0.000E+00"
+
+
+def about_sheet(sheet: Any, form: Form) -> None:
+    """Say what the workbook is and how it is used."""
+    titles, model = form.titles(), form.model
+    head(sheet, titles["title"], [])
+    told = [
+        ("How it is used", ""),
+        (CASES, "One row per case. Fill in the yellow columns; score, probability and every "
+         "contribution are formulas. For more rows, export again with --option rows=5000."),
+        (EXPLAIN, "Type the number of a case and see every rule, whether it holds, and its "
+         "points."),
+        (RULES, "The whole model: every rule with its points. The formulas take the points from "
+         "here."),
+        ("Lists", "Levels, and numbers of more than 15 digits, that formulas refer to."),
+        ("How it is computed", ""),
+        ("Score", f"The log odds of {titles['positive']}: the intercept plus the points of every "
+         "rule that holds, component by component. No variable is in two components."),
+        ("Probability", f"Of {titles['positive']}: 1 / (1 + exp(-score))."),
+        ("Missing", "An empty cell. An empty text, such as a formula's \"\", is missing too."),
+        ("Numbers", "Real numbers, not texts of digits; special codes as the table had them. "
+         "GESTEP(a, b) is 1 where a is at least b, DELTA(a, b) where they are equal; unlike a>=b "
+         "and a=b they look at every digit."),
+        ("Texts", "Compared to the letter: upper and lower case and blanks count (EXACT). A level "
+         "that the model does not know adds nothing, unless the rules have a level '(other)'."),
+        ("Where it is from", ""),
+        ("Model", f"{len(form.inputs)} variables, {len(form.role('component'))} components, "
+         f"{sum(1 for _ in model.parts())} trees and direct terms"),
+        ("Hash", titles["hash"]),
+        ("Library", f"rpte {titles['version']}; the record beside this file (.parity.json) says on "
+         "which rows it was compared with the model"),
+    ]  # fmt: skip
+    for row, (name, text) in enumerate(told, 3):
+        put(sheet.cell(row, 1), name)
+        put(sheet.cell(row, 2), text or None)
+        LABEL.on(sheet.cell(row, 1)) if text else Look(bold=True, size=13).on(sheet.cell(row, 1))
+        PLAIN.on(sheet.cell(row, 2))
+        sheet.row_dimensions[row].height = 16 * (1 + len(text) // 95) + (0 if text else 8)
+    sheet.column_dimensions["A"].width, sheet.column_dimensions["B"].width = 22, 100
+    printed(sheet, 1)
+
+
+def rules_sheet(sheet: Any, layout: Layout) -> None:
+    """Write every rule with its points."""
+    form = layout.form
+    notes = [
+        f"Points are log odds of {form.titles()['positive']}: red raises them, green lowers them. "
+        "Of a tree (T1.L1, T1.L2, ...) exactly one line applies."
+    ]
+    head(sheet, RULES, notes)
+    names = ["component", "rule", "variables", "when", "points", "times (value minus)",
+             "training weight", "share positive"]  # fmt: skip
+    headers(sheet, FIRST_RULE - 1, names, [12, 10, 26, 70, 14, 14, 14, 12])
+    _rule_row(sheet, FIRST_RULE, ["", "intercept", "", "every case", form.model.intercept])
+    for rule in layout.rules.values():
+        _rule_row(sheet, rule.row, _described(rule, form))
+    coloured(sheet, f"E{FIRST_RULE}:E{FIRST_RULE + len(layout.rules)}")
+    sheet.freeze_panes = sheet.cell(FIRST_RULE, 1)
+    printed(sheet, FIRST_RULE - 1)
+
+
+def _described(rule: Rule, form: Form) -> list[Any]:
+    part = rule.part
+    sources = shortened(", ".join(part.sources))
+    if isinstance(part, TreeTerms):
+        _, path, leaf = list(part.rules())[rule.leaf or 0]
+        when = shortened(path_text(path, form.model.schema)) or "every case"
+        told = [when, leaf.coefficient, None, leaf.support, _share(leaf.events, leaf.support)]
+    else:
+        centre = None if part.column.binary else part.centre
+        share = _share(part.events, part.support)
+        told = [shortened(part.text), part.coefficient, centre, part.support, share]
+    return [rule.component, rule.name, sources, *told]
+
+
+def _share(events: float, support: float) -> float | None:
+    return events / support if support else None
+
+
+def _rule_row(sheet: Any, row: int, cells: list[Any]) -> None:
+    looks = [PLAIN, LABEL, PLAIN, PLAIN, CONTRIBUTION, Look(format="General"), Look(format="#,##0"),
+             Look(format="0.0%")]  # fmt: skip
+    for column, (value, look) in enumerate(zip(cells, looks, strict=False), 1):
+        put(sheet.cell(row, column), value)
+        look.on(sheet.cell(row, column))
+    if 0 < abs(cells[4]) < SMALL:
+        Look(format=SCIENTIFIC).on(sheet.cell(row, 5))
+    tall = max(len(str(cells[3])) // 65, len(str(cells[2])) // 26)
+    sheet.row_dimensions[row].height = 16 * (1 + tall)
+
+
+def lists_sheet(sheet: Any, lists: Lists) -> None:
+    """Write the levels and the long numbers that formulas refer to."""
+    head(sheet, "Lists", ["Formulas refer to these cells."])
+    headers(sheet, FIRST_LISTED - 1, ["for", "text", "number"], [34, 50, 26])
+    for row, (use, text, number) in enumerate(lists.rows, FIRST_LISTED):
+        # An empty cell would be equal to 0.
+        for column, value in enumerate((use, text, "no number" if number is None else number), 1):
+            put(sheet.cell(row, column), value)
+    sheet.freeze_panes = sheet.cell(FIRST_LISTED, 1)
+    printed(sheet, FIRST_LISTED - 1)
+
+
+def explain_sheet(sheet: Any, layout: Layout, lists: Lists) -> None:
+    """Write the sheet that takes one case apart."""
+    head(sheet, "One case, rule by rule", ["Type the number of a case from the sheet Cases."])
+    _choose(sheet, layout)
+    row = _values(sheet, layout) + 2
+    names = ["component", "rule", "when", "holds", "points", "component adds"]
+    headers(sheet, row, names, [26, 18, 70, 10, 14, 14])
+    writer = Formulas(layout.form, _value_cells(layout), {}, lists)
+    holds = _conditions(layout, writer)
+    first = row + 1
+    _explained(sheet, first, ["", "intercept", "every case", '"yes"', f"{RULES}!$E${FIRST_RULE}"])
+    for rule in layout.rules.values():
+        row = first + rule.row - FIRST_RULE
+        told = _described(rule, layout.form)
+        truth = f'IF({holds[rule.part.name, rule.leaf]},"yes","no")'
+        points = f'IF($D{row}="yes",{layout.coefficient(rule.part.name, rule.leaf)},0)'
+        if isinstance(rule.part, DirectTerm):
+            points = _of_case(layout, layout.lines[rule.part.name])
+        _explained(sheet, row, [rule.component, rule.name, told[3], truth, points])
+    _subtotals(sheet, layout, first)
+    coloured(sheet, f"E{first}:F{first + len(layout.rules)}")
+    _sum_up(sheet, first, first + len(layout.rules))
+    sheet.freeze_panes = sheet.cell(FIRST_VALUE - 1, 1)
+    printed(sheet, 3)
+
+
+def _of_case(layout: Layout, column: int) -> str:
+    return f"INDEX({layout.range(column)},{CHOSEN})"
+
+
+READY = '$B$4="ok"'
+
+
+def _choose(sheet: Any, layout: Layout) -> None:
+    """Write the cell to type in, and what the case comes to."""
+    from openpyxl.worksheet.datavalidation import DataValidation
+
+    columns = {"status": layout.status, "score": layout.lines["score"],
+               "probability": layout.lines["probability"]}  # fmt: skip
+    put(sheet["A3"], "case number")
+    put(sheet["B3"], 1.0)
+    Look(bold=True, size=14, fill=ENTRY.fill, format="0", centre=True).on(sheet["B3"])
+    rule = DataValidation("whole", formula1="1", formula2=str(layout.rows))
+    rule.error = f"a whole number from 1 to {layout.rows}"
+    sheet.add_data_validation(rule)
+    rule.add("B3")
+    put_formula(sheet["C3"], _of_case(layout, 2), "the name")
+    NOTE.on(sheet["C3"])
+    looks = {"status": Look(centre=True), "score": RESULT, "probability": SHARE}
+    for row, (name, column) in enumerate(columns.items(), 4):
+        put(sheet.cell(row, 1), name)
+        found = _of_case(layout, column)
+        text = f'IF(LEN({found})=0,"no such case",{found})'
+        put_formula(sheet.cell(row, 2), text, name)
+        looks[name].on(sheet.cell(row, 2))
+    for row in (3, 4, 5, 6):
+        LABEL.on(sheet.cell(row, 1))
+
+
+def _value_cells(layout: Layout) -> dict[str, str]:
+    return {name: f"$B${FIRST_VALUE + i}" for i, name in enumerate(layout.inputs)}
+
+
+def _values(sheet: Any, layout: Layout) -> int:
+    """Write the case's inputs, an empty text where missing; return the last row."""
+    headers(sheet, FIRST_VALUE - 1, ["variable", "value"], [26, 18])
+    for given, cell in zip(layout.form.inputs, _value_cells(layout).values(), strict=True):
+        place = sheet[cell.replace("$", "")]
+        found = _of_case(layout, layout.inputs[given.name])
+        value = found
+        if isinstance(given, CategoryInput) and given.boolean:
+            value = f'IF(ISLOGICAL({found}),IF({found},"True","False"),{found})'
+        put(sheet.cell(place.row, 1), shortened(given.name))
+        put_formula(place, f'IF(LEN({found})=0,"",{value})', given.name)
+        put_formula(sheet.cell(place.row, 3), f'IF(LEN({cell})=0,"missing","")', given.name)
+        Look(centre=True).on(place)
+        NOTE.on(sheet.cell(place.row, 3))
+    return FIRST_VALUE + len(layout.inputs) - 1
+
+
+def _conditions(layout: Layout, writer: Formulas) -> dict[tuple[str, int | None], str]:
+    """Return for each rule the formula that tells whether it holds."""
+    found: dict[tuple[str, int | None], str] = {}
+    lines = {line.name: line.value for line in layout.form.role("term")}
+    for _, part in layout.form.model.parts():
+        value = lines[part.name]
+        if isinstance(part, TreeTerms):
+            found |= _paths(writer, part.name, value, part.tree.root, [])
+        else:
+            assert isinstance(value, Choice)
+            found[part.name, None] = writer.condition(value.condition)
+    return found
+
+
+def _paths(
+    writer: Formulas, name: str, value: Number, node: Branch | int, path: list[str]
+) -> dict[tuple[str, int | None], str]:
+    if not isinstance(node, Branch):
+        return {(name, node): path[0] if len(path) == 1 else f"AND({','.join(path) or 'TRUE'})"}
+    assert isinstance(value, Choice)
+    test = writer.condition(value.condition)
+    yes, no = sides_of(node)
+    found = _paths(writer, name, value.yes, yes, [*path, test])
+    return found | _paths(writer, name, value.no, no, [*path, f"NOT({test})"])
+
+
+def _explained(sheet: Any, row: int, cells: list[str]) -> None:
+    from openpyxl.formatting.rule import FormulaRule
+    from openpyxl.styles import Font
+
+    for column, text in enumerate(cells[:3], 1):
+        put(sheet.cell(row, column), text or None)
+        PLAIN.on(sheet.cell(row, column))
+    put_formula(sheet.cell(row, 4), f'IF({READY},{cells[3]},"")', cells[1])
+    put_formula(sheet.cell(row, 5), f'IF({READY},{cells[4]},"")', cells[1])
+    Look(centre=True).on(sheet.cell(row, 4))
+    Look(bold=True, format=POINTS).on(sheet.cell(row, 5))
+    sheet.row_dimensions[row].height = 16 * (1 + len(cells[2]) // 65)
+    quiet = FormulaRule([f'$D{row}="no"'], font=Font(color=GREY))
+    sheet.conditional_formatting.add(f"A{row}:E{row}", quiet)
+
+
+def _subtotals(sheet: Any, layout: Layout, first: int) -> None:
+    """Write what each component adds beside its first rule."""
+    rows: dict[str, int] = {}
+    for rule in layout.rules.values():
+        rows.setdefault(rule.component, first + rule.row - FIRST_RULE)
+    for name, row in rows.items():
+        found = _of_case(layout, layout.lines[name])
+        put_formula(sheet.cell(row, 6), f'IF({READY},{found},"")', name)
+        CONTRIBUTION.on(sheet.cell(row, 6))
+
+
+def _sum_up(sheet: Any, first: int, last: int) -> None:
+    """Write the sum of the points below them: the score again."""
+    row, points = last + 1, f"$E${first}:$E${last}"
+    put(sheet.cell(row, 3), "the sum of the points: the score")
+    put_formula(sheet.cell(row, 5), f'IF({READY},SUM({points}),"")', "the sum")
+    LABEL.on(sheet.cell(row, 3))
+    RESULT.on(sheet.cell(row, 5))
+    agrees = f'IF(ABS($E{row}-$B$5)<=1E-9*(1+ABS($B$5)),"agrees","differs")'
+    put_formula(sheet.cell(row, 4), f'IF({READY},{agrees},"")', "the sum")
+    Look(centre=True, colour=GREY).on(sheet.cell(row, 4))
