@@ -28,6 +28,7 @@ HOMES = {
     "c": "rpte.export.c",
     "scorecard": "rpte.export.scorecard",
     "xlsx": "rpte.export.xlsx",
+    "onnx": "rpte.export.onnx",
 }
 ROUNDING = 1e-12
 # What some target may lack, in words for its users.

@@ -1,0 +1,342 @@
+"""ONNX: a graph from raw columns to score, probability and contributions, in float64.
+
+Every operator is a standard one, of ai.onnx and ai.onnx.ml. A number is a float64, NaN where it is
+missing; a category is a text, empty where it is missing; a number that has special codes in words
+comes as a text too. Everything has the shape (rows,). The words None, nan and <NA> are missing too
+unless training saw them as levels.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.errors import InputError
+from rpte.export.cells import Cell, Cells, refuse_texts, texts_of
+from rpte.export.form import (
+    All,
+    Arithmetic,
+    CategoryInput,
+    Choice,
+    Compare,
+    Constant,
+    Finite,
+    Form,
+    Function,
+    Input,
+    Line,
+    Missing,
+    Node,
+    NumberInput,
+    OneOf,
+    Present,
+    Total,
+    Value,
+)
+from rpte.export.target import Answers, CannotRunError, Options, Target
+from rpte.table.decimals import number_text
+from rpte.table.inputs import LARGEST
+
+OPSET, ML_OPSET, IR = 15, 2, 8
+OPTIONS = {"prefix": ""}
+OPERATORS = {
+    "+": "Add",
+    "-": "Sub",
+    "*": "Mul",
+    "/": "Div",
+    "<": "Less",
+    "<=": "LessOrEqual",
+    ">": "Greater",
+    ">=": "GreaterOrEqual",
+    "log": "Log",
+    "sqrt": "Sqrt",
+    "exp": "Exp",
+}
+MOST, SMALLEST = float(np.finfo(np.float64).max), float(np.finfo(np.float64).tiny)
+# onnxruntime reads None, NaN and pandas' NA in a column of texts as these words.
+GAPS = ("", "None", "nan", "<NA>")
+WORDS = "a text that is a number or one of the codes"
+
+
+class Graph:
+    """The nodes and constants of a graph; equal parts of the form become one node.
+
+    Parameters
+    ----------
+    form : Form
+    prefix : str
+        How the outputs' names begin.
+    """
+
+    def __init__(self, form: Form, prefix: str) -> None:
+        self.form, self.prefix = form, prefix
+        self.nodes: list[Any] = []
+        self.constants: dict[str, Any] = {}  # by name
+        self.made: dict[Any, str] = {}
+
+    def add(self, operator: str, *inputs: str, name: str = "", **attributes: Any) -> str:
+        """Add a node, unless it is there already, and return its output."""
+        from onnx import helper
+
+        key = (operator, inputs, name, tuple(sorted(map(repr, attributes.items()))))
+        if key not in self.made:
+            output = name or f"rpte:{len(self.nodes)}"
+            domain = "ai.onnx.ml" if operator == "LabelEncoder" else ""
+            node = helper.make_node(operator, inputs, [output], domain=domain, **attributes)
+            self.nodes.append(node)
+            self.made[key] = output
+        return self.made[key]
+
+    def constant(self, value: Any, kind: type = np.float64) -> str:
+        """Return a constant: a number, a text, or a row of truths."""
+        from onnx import numpy_helper
+
+        array: NDArray[Any] = np.array(value, kind)
+        key = (array.dtype.kind, repr(array.tolist()))
+        if key not in self.made:
+            self.made[key] = f"rpte:constant {len(self.constants)}"
+            self.constants[self.made[key]] = numpy_helper.from_array(array, self.made[key])
+        return self.made[key]
+
+    def number(self, node: Node) -> str:
+        """Return the tensor of a number."""
+        match node:
+            case Constant(value):
+                return self.constant(value)
+            case Value(name):
+                return self.value(name)
+            case Line(name):
+                return self.prefix + name
+            case Arithmetic(sign, left, right):
+                return self.add(OPERATORS[sign], self.number(left), self.number(right))
+            case Function(name, of):
+                return self.add(OPERATORS[name], self.number(of))
+            case Choice(condition, yes, no):
+                chosen = self.condition(condition), self.number(yes), self.number(no)
+                return self.add("Where", *chosen)
+            case Total(parts):
+                total, *others = map(self.number, parts)
+                for other in others:
+                    total = self.add("Add", total, other)
+                return total
+        raise TypeError(f"no number: {node!r}")
+
+    def condition(self, node: Node) -> str:
+        """Return the tensor of a condition; a comparison with NaN is false."""
+        match node:
+            case Present(name):
+                return self.add("Not", self.add("IsNaN", self.value(name)))
+            case Missing(name):
+                return self.missing(self.form.input(name))
+            case OneOf(name, levels, inside):
+                given = self.form.input(name)
+                if isinstance(given, NumberInput):
+                    return self.joined("Or", (self.is_code(given, code) for code in levels))
+                return self.truth(given, [(known in levels) == inside for known in given.levels],
+                                  unseen=not inside)  # fmt: skip
+            case Compare(sign, left, right):
+                return self.add(OPERATORS[sign], self.number(left), self.number(right))
+            case Finite(product):
+                size = self.add("Abs", self.number(product))
+                return self.add("LessOrEqual", size, self.constant(MOST))
+            case All(conditions):
+                return self.joined("And", map(self.condition, conditions))
+        raise TypeError(f"no condition: {node!r}")
+
+    def joined(self, operator: str, parts: Iterable[str]) -> str:
+        """Return conditions joined by And or Or."""
+        found, *others = parts
+        for other in others:
+            found = self.add(operator, found, other)
+        return found
+
+    def read(self, given: NumberInput) -> str:
+        """Return the number in a cell, special codes included; NaN beyond 1e300."""
+        raw = given.name
+        if has_words(given):
+            words = self.add("GreaterOrEqual", self.place(given), self.constant(0, np.int64))
+            digits = self.add("Where", words, self.constant("nan", object), raw)
+            raw = self.add("Cast", digits, to=11)  # float64
+        known = self.add("LessOrEqual", self.add("Abs", raw), self.constant(LARGEST))
+        return self.add("Where", known, raw, self.constant(math.nan))
+
+    def value(self, name: str) -> str:
+        """Return the number that an input holds, NaN where it is missing or a special code."""
+        given = self.form.input(name)
+        assert isinstance(given, NumberInput)
+        number = self.read(given)
+        codes = [code for code in given.codes if not isinstance(code, str)]
+        for code in codes:
+            special = self.add("Equal", number, self.constant(code))
+            number = self.add("Where", special, self.constant(math.nan), number)
+        return number
+
+    def place(self, given: Input) -> str:
+        """Return where a text stands in the list of known texts.
+
+        What stands for missing comes after the known ones, any other text after that; for a number
+        with codes in words, any other text is -1.
+        """
+        texts, gaps = list(texts_of(given)), list(gaps_of(given))
+        other = -1 if isinstance(given, NumberInput) else len(texts) + 1
+        places = [*range(len(texts)), *[len(texts)] * len(gaps)]
+        return self.add(
+            "LabelEncoder",
+            given.name,
+            keys_strings=[*texts, *gaps],
+            values_int64s=places,
+            default_int64=other,
+        )
+
+    def is_code(self, given: NumberInput, code: Any) -> str:
+        """Return where a number's cell holds one special code."""
+        if not isinstance(code, str):
+            return self.add("Equal", self.read(given), self.constant(code))
+        place = self.constant(texts_of(given).index(code), np.int64)
+        return self.add("Equal", self.place(given), place)
+
+    def missing(self, given: Input) -> str:
+        """Return where an input has no value."""
+        if isinstance(given, CategoryInput):
+            return self.truth(given, [False] * len(given.levels), empty=True)
+        absent = self.add("IsNaN", self.read(given))
+        words = [self.is_code(given, code) for code in texts_of(given)]
+        if not words:
+            return absent
+        return self.add("And", absent, self.add("Not", self.joined("Or", words)))
+
+    def truth(
+        self, given: Input, levels: list[bool], empty: bool = False, unseen: bool = False
+    ) -> str:
+        """Return a truth for each level of a category, for the empty text, and for any other."""
+        table = self.constant([*levels, empty, unseen], np.bool_)
+        return self.add("Gather", table, self.place(given))
+
+    def lines(self) -> None:
+        """Add every line as an output of one number per row."""
+        for line in self.form.lines:
+            number = self.number(line.value)
+            if number in self.constants and self.form.inputs:
+                rows = self.add("Shape", self.form.inputs[0].name)
+                number = self.add("Expand", number, rows)
+            self.add("Identity", number, name=self.prefix + line.name)
+
+
+def gaps_of(given: Input) -> tuple[str, ...]:
+    """Return the texts that stand for missing: none of them a level."""
+    return tuple(text for text in GAPS if text not in texts_of(given))
+
+
+def has_words(given: Input) -> bool:
+    """Tell whether a number has special codes that are texts."""
+    return isinstance(given, NumberInput) and bool(texts_of(given))
+
+
+def check(form: Form, options: Options) -> None:
+    """Refuse names and texts that a graph cannot hold."""
+    outputs = {options["prefix"] + line.name for line in form.lines}
+    for given in form.inputs:
+        if not given.name or "\0" in given.name or given.name.startswith("rpte:"):
+            raise InputError(
+                f"the column {given.name!r} has a name that ONNX cannot hold (empty, with a NUL "
+                "character, or beginning with 'rpte:'); rename it and fit again"
+            )
+        if given.name in outputs:
+            raise InputError(
+                f"the column '{given.name}' has the name of an output; choose a prefix for the "
+                "outputs, such as --option prefix=rpte_"
+            )
+        for text in texts_of(given):
+            if not text or "\0" in text or any("\ud800" <= c <= "\udfff" for c in text):
+                raise InputError(
+                    f"'{given.name}' has the level {text!r}, which ONNX cannot hold (an empty text "
+                    "stands for missing, a NUL or half a surrogate pair for nothing); clean the "
+                    "column and fit again"
+                )
+
+
+def write(form: Form, options: Options) -> bytes:
+    """Return the graph, checked by the onnx package."""
+    try:
+        from onnx import checker, helper
+    except ImportError as error:
+        raise InputError("ONNX needs onnx; install it with pip install 'rpte[onnx]'") from error
+    graph, titles = Graph(form, options["prefix"]), form.titles()
+    graph.lines()
+    values = [_value(given.name, _is_text(given), _told(given)) for given in form.inputs]
+    results = [_value(graph.prefix + v.name, False, v.text, bool(form.inputs)) for v in form.lines]
+    drawn = helper.make_graph(
+        graph.nodes, "rpte", values, results, list(graph.constants.values()), titles["title"]
+    )
+    opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", ML_OPSET)]
+    made = helper.make_model(
+        drawn, producer_name="rpte", producer_version=titles["version"], opset_imports=opsets
+    )
+    made.ir_version = IR
+    facts = {"model_hash": titles["hash"], "positive": titles["positive"]}
+    helper.set_model_props(made, facts)
+    checker.check_model(made, full_check=True)
+    return bytes(made.SerializeToString(deterministic=True))
+
+
+def _is_text(given: Input) -> bool:
+    return isinstance(given, CategoryInput) or has_words(given)
+
+
+def _told(given: Input) -> str:
+    """Say what an input holds."""
+    if isinstance(given, CategoryInput):
+        return "a text; empty where missing"
+    codes = ", ".join(c if isinstance(c, str) else number_text(c) for c in given.codes)
+    said = f"{WORDS}; empty where missing" if has_words(given) else "a number; NaN where missing"
+    return f"{said}; special codes: {codes}" if codes else said
+
+
+def _value(name: str, text: bool, told: str, rows: bool = True) -> Any:
+    from onnx import TensorProto, helper
+
+    kind = TensorProto.STRING if text else TensorProto.DOUBLE
+    return helper.make_tensor_value_info(name, kind, ["rows"] if rows else [], told)
+
+
+def run(path: Path, form: Form, options: Options, cells: Cells) -> Answers:
+    """Run the graph in onnxruntime."""
+    try:
+        import onnxruntime
+    except ImportError:
+        raise CannotRunError(
+            "onnxruntime is not installed; install it with pip install 'rpte[onnx]'"
+        ) from None
+    gaps = {given.name: gaps_of(given) for given in form.inputs}
+    refuse_texts(gaps, cells, "which in ONNX stands for missing")
+    session = onnxruntime.InferenceSession(path.read_bytes(), providers=["CPUExecutionProvider"])
+    fed = {given.name: column_of(given, cells.columns[given.name]) for given in form.inputs}
+    names = [line.name for line in form.lines]
+    found = session.run([options["prefix"] + name for name in names], fed)
+    lines = {
+        name: np.broadcast_to(np.asarray(value, np.float64), cells.n_rows)
+        for name, value in zip(names, found, strict=True)
+    }
+    return Answers(lines, f"onnxruntime {onnxruntime.__version__}")
+
+
+def column_of(given: Input, cells: list[Cell]) -> NDArray[Any]:
+    """Return a column as the graph takes it."""
+    if _is_text(given):
+        return np.array([_text(cell) for cell in cells], object)
+    return np.array([math.nan if cell is None else cell for cell in cells], np.float64)
+
+
+def _text(cell: Cell) -> str:
+    if cell is None or isinstance(cell, str):
+        return cell or ""
+    # C++ refuses the decimals of a number so small, but not its bits.
+    return cell.hex() if 0 < abs(cell) < SMALLEST else repr(cell)
+
+
+TARGET = Target("onnx", ".onnx", write, run, OPTIONS, check, packages=("onnx", "onnxruntime"))
