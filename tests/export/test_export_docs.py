@@ -2,6 +2,7 @@
 
 import re
 import runpy
+import shutil
 from pathlib import Path
 
 import pytest
@@ -15,11 +16,14 @@ PAGE = (DOCS / "deploy.md").read_text(encoding="utf-8")
 def test_the_examples_run(tmp_path, monkeypatch):
     pytest.importorskip("duckdb", reason="duckdb is not installed: pip install 'rpte[sql]'")
     pytest.importorskip("sqlglot", reason="sqlglot is not installed: pip install 'rpte[sql]'")
+    pytest.importorskip("openpyxl", reason="openpyxl is not installed: pip install 'rpte[files]'")
+    pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: rpte[onnx]")
     run_page = runpy.run_path(str(DOCS / "run_page.py"))["run_page"]
     monkeypatch.chdir(tmp_path)
     fresh = run_page(PAGE)  # a command that fails fails the test
-    assert fresh.count("Compared 800 rows (applications.csv)") == 4
-    for name in ("model.sql", "model.py", "model.js", "model.c", "card.txt"):
+    office = bool(shutil.which("soffice") or shutil.which("libreoffice"))
+    assert fresh.count("Compared 800 rows (applications.csv)") == 5 + office
+    for name in ("model.sql", "model.py", "model.js", "model.c", "card.txt", "model.xlsx"):
         assert (tmp_path / f"{name}.parity.json").is_file()
     headings = [re.findall(r"^#+ .*", page, re.MULTILINE) for page in (PAGE, fresh)]
     assert headings[0] == headings[1]
