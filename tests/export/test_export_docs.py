@@ -23,7 +23,8 @@ def test_the_examples_run(tmp_path, monkeypatch):
     fresh = run_page(PAGE)  # a command that fails fails the test
     office = bool(shutil.which("soffice") or shutil.which("libreoffice"))
     assert fresh.count("Compared 800 rows (applications.csv)") == 5 + office
-    for name in ("model.sql", "model.py", "model.js", "model.c", "card.txt", "model.xlsx"):
+    files = "model.sql", "model.py", "model.js", "model.c", "card.txt", "model.xlsx", "model.pmml"
+    for name in files:
         assert (tmp_path / f"{name}.parity.json").is_file()
     headings = [re.findall(r"^#+ .*", page, re.MULTILINE) for page in (PAGE, fresh)]
     assert headings[0] == headings[1]

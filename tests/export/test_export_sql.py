@@ -301,7 +301,7 @@ class TestRefused:
             ({"table_name": ""}, "is no table"),
             ({"reasons": -1}, "reasons=-1; it must be a whole number"),
             ({"prefix": "my own"}, "prefix='my own'; it must be letters"),
-            ({"prefix": "age"}, "the column 'age' begins like the query's own columns"),
+            ({"prefix": "age"}, "the column 'age' begins like the export's own columns"),
             ({"keys": "rpte_id"}, "the column 'rpte_id' begins like"),
             ({"dialekt": "duckdb"}, "did you mean 'dialect'"),
         ],

@@ -13,6 +13,7 @@ terms, component subtotals, the score, the probability. Numbers are float64. The
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal
@@ -223,6 +224,18 @@ class Form:
 def plain(text: str) -> str:
     """Return a text for use in any language's comment: nothing in it ends one."""
     return "".join(c if c.isalnum() or c in " _-.,<>=()+*{}|:'%" else " " for c in text)
+
+
+def spelled(levels: list[str], known: tuple[str, ...]) -> list[str]:
+    """Return levels with the other spelling of whole numbers, for columns that hold floats.
+
+    Examples
+    --------
+    >>> spelled(["north", "3"], ("north", "3"))
+    ['north', '3', '3.0']
+    """
+    whole = [f"{level}.0" for level in levels if re.fullmatch(r"-?\d+", level)]
+    return levels + [level for level in whole if level not in known]
 
 
 def nodes(node: Any) -> Iterator[Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,7 @@ from rpte.errors import InputError
 from rpte.export.form import Form, plain
 from rpte.export.sql_dialects import Dialect, find_dialect
 from rpte.export.sql_run import run
-from rpte.export.target import Options, Target
+from rpte.export.target import SIMPLE, Options, Target, check_prefix
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -32,7 +31,6 @@ LAYERS = {
     "score": "scores",
     "probability": "probabilities",
 }
-SIMPLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def check(form: Form, options: Options) -> None:
@@ -43,14 +41,7 @@ def check(form: Form, options: Options) -> None:
         _check_name(name, ways, options)
     _check_cases([g.name for g in form.inputs], ways, options["dialect"])
     _check_table(options)
-    if not SIMPLE.fullmatch(options["prefix"]):
-        raise InputError(f"prefix={options['prefix']!r}; it must be letters, digits and _")
-    clash = [name for name in given if name.lower().startswith(options["prefix"].lower())]
-    if clash:
-        raise InputError(
-            f"the column {clash[0]!r} begins like the query's own columns ({options['prefix']}...);"
-            " choose another prefix with --option prefix=..."
-        )
+    check_prefix(options["prefix"], given)
     if not isinstance(options["reasons"], int) or options["reasons"] < 0:
         raise InputError(f"reasons={options['reasons']!r}; it must be a whole number, 0 or more")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from collections.abc import Iterable
 
@@ -30,6 +29,7 @@ from rpte.export.form import (
     Total,
     Value,
     all_nodes,
+    spelled,
 )
 from rpte.export.sql_dialects import find_dialect
 from rpte.export.target import is_product
@@ -140,8 +140,8 @@ class Expressions:
             return text
         lowered = exp.Lower(this=text.copy())
         case = exp.Case()
-        for level, spelled in (("True", ("true", "t", "1")), ("False", ("false", "f", "0"))):
-            case = case.when(self._in(lowered.copy(), spelled), self.text(level))
+        for level, texts in (("True", ("true", "t", "1")), ("False", ("false", "f", "0"))):
+            case = case.when(self._in(lowered.copy(), texts), self.text(level))
         return case.else_(text)
 
     def _as_text(self, raw: exp.Column) -> exp.Expr:
@@ -279,18 +279,6 @@ class Expressions:
         if self.ways.collation == "binary":
             return exp.cast(text, "binary")
         return exp.Collate(this=text, expression=exp.to_identifier(self.ways.collation))
-
-
-def spelled(levels: list[str], known: tuple[str, ...]) -> list[str]:
-    """Return levels with the other spelling of whole numbers, for columns that hold floats.
-
-    Examples
-    --------
-    >>> spelled(["north", "3"], ("north", "3"))
-    ['north', '3', '3.0']
-    """
-    whole = [f"{level}.0" for level in levels if re.fullmatch(r"-?\d+", level)]
-    return levels + [level for level in whole if level not in known]
 
 
 def code_text(code: Code) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -29,8 +30,10 @@ HOMES = {
     "scorecard": "rpte.export.scorecard",
     "xlsx": "rpte.export.xlsx",
     "onnx": "rpte.export.onnx",
+    "pmml": "rpte.export.pmml",
 }
 ROUNDING = 1e-12
+SIMPLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # What some target may lack, in words for its users.
 FEATURES = {
     "log": "a logarithm",
@@ -138,6 +141,18 @@ def _as_default(name: str, value: Any, default: Any) -> Any:
     except ValueError:
         kind = "a whole number" if isinstance(default, int) else "a number"
         raise InputError(f"{name}={value!r}; it must be {kind}") from None
+
+
+def check_prefix(prefix: str, names: Iterable[str]) -> None:
+    """Refuse a prefix of the export's own columns that is no name, or that a column begins with."""
+    if not SIMPLE.fullmatch(prefix):
+        raise InputError(f"prefix={prefix!r}; it must be letters, digits and _")
+    clash = [name for name in names if name.lower().startswith(prefix.lower())]
+    if clash:
+        raise InputError(
+            f"the column {clash[0]!r} begins like the export's own columns ({prefix}...); choose "
+            "another prefix with --option prefix=..."
+        )
 
 
 def check_expressible(target: Target, form: Form) -> None:
