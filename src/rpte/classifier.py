@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from copy import copy
 from dataclasses import replace
 from numbers import Real
 from pathlib import Path
@@ -22,6 +21,7 @@ from rpte.kernels import worker_threads
 from rpte.learn import learn
 from rpte.limits import Limits
 from rpte.parameters import checked_parameters, settings_for
+from rpte.persistence import KeptAsText
 from rpte.report.notebook import InNotebooks
 from rpte.table.inputs import Inputs, read_inputs
 from rpte.table.read import read_training
@@ -50,7 +50,7 @@ FRONTIER_COLUMNS = [
 ]
 
 
-class RPTEClassifier(InNotebooks, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class RPTEClassifier(InNotebooks, KeptAsText, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Residual Pattern Tree Ensemble: a classifier whose every prediction is a short sum of rules.
 
     The first parameters, down to `profile`, are what a user sets; the others, from `vocabulary` on,
@@ -478,7 +478,8 @@ class RPTEClassifier(InNotebooks, ClassifierMixin, BaseEstimator):  # type: igno
         if not within:
             known = f"the least on the frontier is {loads[0]}" if loads else "there is no frontier"
             raise InputError(f"miu={miu!r}; {known}: fit with l1='cv', or allow more conditions")
-        other = copy(self)
+        other = self.__class__(**self.get_params(deep=False))
+        other.__dict__.update(self.__dict__)
         other.model_ = self.frontier_models_[within[-1]]
         return other
 

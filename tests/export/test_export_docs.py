@@ -18,9 +18,14 @@ def test_the_examples_run(tmp_path, monkeypatch):
     pytest.importorskip("sqlglot", reason="sqlglot is not installed: pip install 'rpte[sql]'")
     pytest.importorskip("openpyxl", reason="openpyxl is not installed: pip install 'rpte[files]'")
     pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: rpte[onnx]")
+    mlflow = pytest.importorskip("mlflow", reason="MLflow is not installed")
+    pytest.importorskip("skops", reason="skops is not installed")
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
     run_page = runpy.run_path(str(DOCS / "run_page.py"))["run_page"]
     monkeypatch.chdir(tmp_path)
     fresh = run_page(PAGE)  # a command that fails fails the test
+    mlflow.set_tracking_uri(None)
     office = bool(shutil.which("soffice") or shutil.which("libreoffice"))
     assert fresh.count("Compared 800 rows (applications.csv)") == 5 + office
     files = "model.sql", "model.py", "model.js", "model.c", "card.txt", "model.xlsx", "model.pmml"

@@ -128,9 +128,19 @@ def _check_bound(model: Model) -> None:
 
 def save(model: Model, path: str | Path) -> None:
     """Write a model file that `load` will read: to a temporary name first, then renamed."""
+    write_text(to_text(model), Path(path))
+
+
+def to_text(model: Model) -> str:
+    """Return the text of a model's file, refusing one that could not be read back."""
     document = to_dict(model)
     build(document)
-    write_text(json.dumps(document, indent=1, allow_nan=False), Path(path))
+    return json.dumps(document, indent=1, allow_nan=False)
+
+
+def from_text(text: str) -> Model:
+    """Rebuild a model from `to_text`."""
+    return from_dict(json.loads(text))
 
 
 def read_document(path: str | Path) -> dict[str, Any]:
