@@ -83,6 +83,13 @@ def test_real_tables(name):
         assert_same(model, X, logged(model))
 
 
+def test_the_registry():
+    model, rows = golden("mixed")
+    with mlflow.start_run():
+        flavor.log_model(model, registered_model_name="scoring")
+    assert_same(model, pd.DataFrame(rows), "models:/scoring/1")
+
+
 def test_a_folder_holds_the_model_file_and_no_pickle(tmp_path):
     model, rows = golden("special")
     flavor.save_model(model, tmp_path / "saved", metadata={"owner": "risk"})

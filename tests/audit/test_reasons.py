@@ -1,5 +1,6 @@
 """Principal reasons: exact gaps, stated shares, ties, missing values, the catalogue."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -7,11 +8,15 @@ import pandas as pd
 import pytest
 
 import rpte
+from export_models import model_with
 from model_files import NAMES, stored
 from rpte.audit.catalogue import Catalogue, catalogue_template, read_catalogue
 from rpte.audit.grid import grid
 from rpte.errors import InputError
 from rpte.model.file import from_dict
+from rpte.model.parts import DirectTerm
+from rpte.table.schema import Schema, Variable
+from rpte.vocabulary.columns import Interval, Value
 
 
 def model_of(name):
@@ -223,3 +228,16 @@ class TestCatalogue:
         path.write_text(text)
         with pytest.raises(InputError, match=message):
             read_catalogue(path, plain)
+
+
+def test_the_open_end_of_an_interval_is_no_value():
+    """Without a profile the largest float would be the best that anybody can have."""
+    schema = Schema((Variable("a", "number", (), False),), True)
+    terms = [
+        DirectTerm("D1", Interval("a", -np.inf, 2.0), 1.0, 0.0, 1.0, 1.0, 1.0),
+        DirectTerm("D2", Value("a"), -0.5, 3.0, 1.0, 1.0, 1.0),
+    ]
+    model = replace(model_with(terms, schema), data={"profile": None})
+    values = grid(model, model.components[0], "a")
+    assert values == [np.nextafter(2.0, 0.0), 2.0, np.nextafter(2.0, 3.0), 3.0]
+    assert rpte.reason_rule(model, "best").values == {"C1": 0.0}

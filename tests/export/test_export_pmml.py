@@ -87,13 +87,13 @@ def hostile_cases():
     cases.append((far, dict.fromkeys("bckf", [None] * len(values)) | {"a": values}))
     X = np.arange(40.0).reshape(-1, 1)
     cases.append((RPTEClassifier(l1=1e6).fit(X, X[:, 0] > 9).model_, X))
-    levels = ("\r", "a\r\nb", "<&>\"'", " x ", "]]>", "tab\t")
+    levels = ("", "\r", "a\r\nb", "<&>\"'", " x ", "]]>", "tab\t")
     schema = Schema((Variable("k", "category", levels, False),), True)
     odd = [
         DirectTerm(f"D{i}", Level("k", (level,)), 2.0**i, 0.0, 1.0, 1.0, 1.0)
         for i, level in enumerate(levels)
     ]
-    cases.append((model_with(odd, schema), {"k": [*levels, "\n", "a\nb", "x", "tab ", "", None]}))
+    cases.append((model_with(odd, schema), {"k": [*levels, "\n", "a\nb", "x", "tab ", " ", None]}))
     return cases
 
 

@@ -27,7 +27,7 @@ def grid(model: Model, component: Component, source: str) -> Values:
     if variable.kind == "category":
         return list(range(len(variable.levels)))
     ends = known_range(model, source)
-    named = {number for number in _named(component, source) if np.isfinite(number)}
+    named = set(_named(component, source))
     if ends is not None:
         named = {number for number in named if ends[0] <= number <= ends[1]} | set(ends)
     return sorted(named) or [0.0]
@@ -89,6 +89,8 @@ def _column_numbers(column: Column, source: str) -> Iterator[float]:
             yield from column.numbers
 
 
-def _around(number: float) -> tuple[float, float, float]:
+def _around(number: float) -> tuple[float, ...]:
     """Return a number and its two neighbours: one of them is on the other side."""
+    if not np.isfinite(number):
+        return ()  # the open end of an interval, whose neighbour is no value of anything
     return float(np.nextafter(number, -np.inf)), number, float(np.nextafter(number, np.inf))

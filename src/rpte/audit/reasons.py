@@ -15,7 +15,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from itertools import product
+from operator import add
 from typing import Any, Literal
 
 import numpy as np
@@ -213,7 +215,7 @@ class _Shares:
         if not gap > 0.0:
             return []
         gains = {source: float(gain[row]) for source, gain in self.gains.items()}
-        total = math.fsum(gains.values())
+        total = reduce(add, gains.values(), 0.0)  # left to right, so that SQL finds the same
         if not total > 0.0:  # no variable could improve it alone: all of them together
             gains, total = dict.fromkeys(gains, 1.0), float(len(gains))
         told = [

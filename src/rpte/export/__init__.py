@@ -15,12 +15,16 @@ Everything is generated from one small intermediate form, so that a new target i
    dialect. `lacks` names the features (`target.FEATURES`) that it cannot express; the core refuses
    these. `options` are names with defaults; the core refuses others, and fills an option `format`
    that is None from the ending of the file. `tolerance` is larger than rounding only where the
-   format computes in single precision. `packages` are those whose versions matter to the record,
-   `notes` what else it should say.
+   format computes in single precision. `settle` reads files that options name, so that the record
+   holds all that a later check needs. `packages` are those whose versions matter to the record,
+   `notes` what else it should say (or refuse: `Answers.others` has columns that are no lines).
 4. The core (`exporting`) does the rest for every target: checks before anything is written, runs
    the export on the user's table or on rows made from the model (`cells.probe_table`), refuses one
    that differs, writes it and its parity record (`parity`) whole or not at all, and repeats the
    comparison on request. `Model.export` and ``rpte export`` call it.
+
+`reasons` has the principal reasons in the words of the form, for targets that tell them; `fold` is
+a form with one input fixed. `rpte.mlflow` and `rpte.persistence` keep models as they are.
 
 Heavy packages (sqlglot, duckdb, ...) are extras, imported inside `write` and `run`.
 `source.Language` is the base of targets that are programming languages; `python` is the shortest

@@ -68,6 +68,7 @@ def export_model(
         settled["format"] = path.suffix[1:]
     form = make_form(model)
     check_expressible(chosen, form)
+    settled = dict(chosen.settle(form, settled))
     chosen.check(form, settled)
     content = chosen.write(form, settled)
     with tempfile.TemporaryDirectory() as folder:

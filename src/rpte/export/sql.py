@@ -6,24 +6,27 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from rpte.errors import InputError
+from rpte.export import reasons
 from rpte.export.form import Form, plain
+from rpte.export.reasons import same_reasons
 from rpte.export.sql_dialects import Dialect, find_dialect
 from rpte.export.sql_run import run
-from rpte.export.target import SIMPLE, Options, Target, check_prefix
+from rpte.export.target import SIMPLE, Answers, Options, Target, check_prefix
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
     from rpte.export.sql_expressions import Expressions
+    from rpte.export.sql_reasons import Reasons
 
 OPTIONS = {
     "dialect": "postgres",
     "table_name": "cases",
     "keys": (),
     "contributions": False,
-    "reasons": 0,
     "prefix": "rpte_",
     "quoted": True,
+    **reasons.OPTIONS,
 }
 LAYERS = {
     "term": "terms",
@@ -42,8 +45,7 @@ def check(form: Form, options: Options) -> None:
     _check_cases([g.name for g in form.inputs], ways, options["dialect"])
     _check_table(options)
     check_prefix(options["prefix"], given)
-    if not isinstance(options["reasons"], int) or options["reasons"] < 0:
-        raise InputError(f"reasons={options['reasons']!r}; it must be a whole number, 0 or more")
+    reasons.check(form, options)
 
 
 def keys_of(options: Options) -> tuple[str, ...]:
@@ -110,23 +112,30 @@ def _query(form: Form, options: Options) -> exp.Select:
     from sqlglot import exp
 
     from rpte.export.sql_expressions import Expressions
+    from rpte.export.sql_reasons import Reasons
 
-    ways = Expressions(form, options["dialect"], options["prefix"], options["quoted"])
+    wanted = reasons.candidates(form, options) if options["reasons"] else []
+    more = [number for candidate in wanted for number in candidate.alternatives]
+    ways = Expressions(form, options["dialect"], options["prefix"], options["quoted"], more)
+    asked = Reasons(ways, reasons.rule_of(form, options), wanted) if options["reasons"] else None
     table = exp.to_table(options["table_name"], dialect=options["dialect"])
-    query = exp.select(*_shown(ways, options))
+    query = exp.select(*_shown(ways, options, asked))
+    once = True if asked is not None and ways.ways.materialized else None
     previous = ""
-    for name, columns in _layers(ways, options):
+    for name, columns in _layers(ways, options, asked):
         if previous:
             everything = exp.Column(this=exp.Star(), table=exp.to_identifier(previous))
-            select = exp.select(everything, *columns).from_(previous)
+            select = exp.select(everything, *columns, copy=False).from_(previous, copy=False)
         else:
             select = exp.select(*columns).from_(table)
-        query = query.with_(name, as_=select)
+        query = query.with_(name, as_=select, materialized=once, copy=False)
         previous = name
-    return query.from_(previous)
+    return query.from_(previous, copy=False)
 
 
-def _layers(ways: Expressions, options: Options) -> Iterator[tuple[str, list[Any]]]:
+def _layers(
+    ways: Expressions, options: Options, asked: Reasons | None
+) -> Iterator[tuple[str, list[Any]]]:
     """Yield the common table expressions: name, and the columns that each adds."""
     form, prefix = ways.form, options["prefix"]
     read: list[tuple[str, exp.Expr]] = [
@@ -147,24 +156,21 @@ def _layers(ways: Expressions, options: Options) -> Iterator[tuple[str, list[Any
         ]
         if added:
             yield prefix + layer, added
-    if options["reasons"] and form.role("component"):
-        names = [line.name for line in form.role("component")]
-        yield (
-            f"{prefix}ranks",
-            [_named(ways, _rank(ways, name, names), f"{prefix}rank_{name}") for name in names],
-        )
+    if asked is not None and asked.candidates:
+        for name, columns in asked.layers():
+            yield prefix + name, [_named(ways, value, prefix + column) for column, value in columns]
 
 
 def _named(ways: Expressions, value: exp.Expr, name: str, comment: str = "") -> Any:
     from sqlglot import exp
 
-    named = exp.alias_(value, ways.identifier(name))
+    named = exp.alias_(value, ways.identifier(name), copy=False)
     if comment:
         named.add_comments([f" {plain(comment)} "])
     return named
 
 
-def _shown(ways: Expressions, options: Options) -> list[Any]:
+def _shown(ways: Expressions, options: Options, asked: Reasons | None) -> list[Any]:
     """Return the columns of the result."""
     from sqlglot import exp
 
@@ -177,41 +183,32 @@ def _shown(ways: Expressions, options: Options) -> list[Any]:
     shown += [ways.line("score"), ways.line("probability")]
     if options["contributions"]:
         shown += [ways.line(line.name) for line in form.lines if line.role in ("term", "component")]
-    for place in range(1, options["reasons"] + 1):
-        shown.append(_named(ways, _reason(ways, place), f"{prefix}reason_{place}"))
+    if asked is not None:
+        shown += [_named(ways, value, prefix + name) for name, value in asked.told()]
     return shown
 
 
-def _rank(ways: Expressions, name: str, names: list[str]) -> exp.Expr:
-    """Return the place of a component among those that raise the score, NULL if it does not."""
-    from sqlglot import exp
-
-    one, zero = exp.Literal.number(1), exp.Literal.number(0)
-    mine = ways.line(name)
-    rank: exp.Expr = one
-    for other in names:
-        if other == name:
-            continue
-        above = exp.GTE if names.index(other) < names.index(name) else exp.GT
-        larger = above(this=ways.line(other), expression=mine.copy())
-        rank = exp.Add(this=rank, expression=exp.Case().when(larger, one.copy()).else_(zero.copy()))
-    return exp.Case().when(exp.GT(this=mine.copy(), expression=ways.literal(0.0)), rank)
+def notes(form: Form, options: Options, X: Any, answers: Answers) -> tuple[str, ...]:
+    """Say that the reasons are those of the library, or refuse them."""
+    if not options["reasons"]:
+        return ()
+    empty = [None] * len(answers.lines["score"])
+    places = [
+        [answers.others.get(f"reason_{place}{what}", empty) for what in ("_code", "", "_weight")]
+        for place in range(1, options["reasons"] + 1)
+    ]
+    told = [[tuple(c[row] for c in place) for place in places] for row in range(len(empty))]
+    return (same_reasons(form, options, X, told),)
 
 
-def _reason(ways: Expressions, place: int) -> exp.Expr:
-    """Return the variables of the component at one place, NULL if fewer raise the score."""
-    from sqlglot import exp
-
-    components = ways.form.role("component")
-    if not components:
-        return exp.null()
-    case = exp.Case()
-    for line in components:
-        rank = ways.column(f"{ways.prefix}rank_{line.name}")
-        case = case.when(
-            exp.EQ(this=rank, expression=exp.Literal.number(place)), ways.text(line.text)
-        )
-    return case
-
-
-TARGET = Target("sql", ".sql", write, run, OPTIONS, check, packages=("sqlglot", "duckdb"))
+TARGET = Target(
+    "sql",
+    ".sql",
+    write,
+    run,
+    OPTIONS,
+    check,
+    notes=notes,
+    packages=("sqlglot", "duckdb"),
+    settle=reasons.settle,
+)

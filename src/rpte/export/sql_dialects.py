@@ -34,6 +34,9 @@ class Dialect:
         Whether a product that overflows is infinite; elsewhere it is an error.
     underflows : bool
         Whether a product too small to be a number is 0; elsewhere it is an error.
+    materialized : bool
+        Whether layers must be told to be computed once, and can be; a query of many layers grows
+        beyond measure where each is put into the next.
     """
 
     longest_name: int | None = 255
@@ -45,10 +48,11 @@ class Dialect:
     national: bool = False
     infinities: bool = False
     underflows: bool = True
+    materialized: bool = False
 
 
 IEEE = Dialect(infinities=True)
-POSTGRES = Dialect(longest_name=63, cases_differ=True, underflows=False)
+POSTGRES = Dialect(longest_name=63, cases_differ=True, underflows=False, materialized=True)
 DIALECTS = {
     "athena": IEEE,
     "bigquery": Dialect(longest_name=300, forbidden='!"$()*,./;?@[\\]^`{}~\n\t'),
@@ -68,11 +72,11 @@ DIALECTS = {
     "postgres": POSTGRES,
     "presto": IEEE,
     "redshift": Dialect(longest_name=127, underflows=False),
-    "risingwave": POSTGRES,
+    "risingwave": Dialect(longest_name=63, cases_differ=True, underflows=False),
     "snowflake": Dialect(cases_differ=True),
     "spark": IEEE,
     "spark2": IEEE,
-    "sqlite": Dialect(longest_name=None, collation="BINARY", infinities=True),
+    "sqlite": Dialect(longest_name=None, collation="BINARY", infinities=True, materialized=True),
     "teradata": Dialect(longest_name=128, text_type="VARCHAR(4000)"),
     "trino": IEEE,
     "tsql": Dialect(

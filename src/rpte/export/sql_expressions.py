@@ -29,6 +29,7 @@ from rpte.export.form import (
     Total,
     Value,
     all_nodes,
+    nodes,
     spelled,
 )
 from rpte.export.sql_dialects import find_dialect
@@ -56,14 +57,19 @@ class Expressions:
         Of the names of lines.
     quoted : bool
         Whether names are quoted.
+    more : iterable of Number
+        What the query computes beside the lines of the form.
     """
 
-    def __init__(self, form: Form, dialect: str, prefix: str, quoted: bool) -> None:
+    def __init__(
+        self, form: Form, dialect: str, prefix: str, quoted: bool, more: Iterable[Number] = ()
+    ) -> None:
         self.form, self.prefix, self.quoted = form, prefix, quoted
         self.dialect, self.ways = dialect, find_dialect(dialect)
-        below = list(all_nodes(form))
-        self.products = list(dict.fromkeys(node for node in below if is_product(node)))
+        below = [*all_nodes(form), *(node for number in more for node in nodes(number))]
         self.watched = {node.product for node in below if isinstance(node, Finite)}
+        products = (node for node in below if is_product(node) or node in self.watched)
+        self.products = list(dict.fromkeys(products))
 
     def column(self, name: str, table: str | None = None) -> exp.Column:
         """Return a column by name."""
@@ -179,7 +185,8 @@ class Expressions:
             case Function(name, of):
                 return FUNCTIONS[name](this=self.number(of))
             case Choice(condition, yes, no):
-                case = exp.Case().when(self.condition(condition), self.number(yes))
+                holds = self.condition(condition)
+                case = exp.Case().when(holds, self.number(yes), copy=False)
                 return _joined(case, self.number(no))
             case Total(parts):
                 total = self.number(parts[0])
@@ -254,7 +261,7 @@ class Expressions:
             case Finite(product):
                 return _there(self.number(product))
             case All(conditions):
-                return exp.and_(*map(self.condition, conditions))
+                return exp.and_(*map(self.condition, conditions), copy=False)
 
     def _missing(self, given: Input) -> exp.Expr:
         gone: exp.Expr = self.column(given.name).is_(exp.null())
@@ -307,11 +314,11 @@ def _wrap(expression: exp.Expr) -> exp.Expr:
 def _joined(case: exp.Case, no: exp.Expr) -> exp.Case:
     """Return a CASE with an alternative; another CASE becomes further branches."""
     if not isinstance(no, exp.Case) or no.this is not None:
-        return case.else_(no)
+        return case.else_(no, copy=False)
     for branch in no.args["ifs"]:
-        case = case.when(branch.this, branch.args["true"])
+        case = case.when(branch.this, branch.args["true"], copy=False)
     default = no.args.get("default")
-    return case if default is None else case.else_(default)
+    return case if default is None else case.else_(default, copy=False)
 
 
 def _may_be_tiny(node: Number) -> bool:

@@ -31,12 +31,12 @@ def run(path: Path, form: Form, options: Options, cells: Cells) -> Answers:
         said = f" (the same query in its words; {dialect} itself was not run)"
     columns = table_columns(form, options, cells)
     names, rows, version = ENGINES[engine](text, options["table_name"], columns)
-    lines = lines_of(form, options, names, rows)
+    lines, others = lines_of(form, options, names, rows), others_of(options, names, rows)
     if not options["contributions"]:  # the query computes them too: show them for once
-        shown = write(form, {**words, "contributions": True})
+        shown = write(form, {**words, "contributions": True, "reasons": 0})
         names, rows, _ = ENGINES[engine](shown, options["table_name"], columns)
         lines = {**lines_of(form, options, names, rows), **lines}
-    return Answers(lines, version + said)
+    return Answers(lines, version + said, others)
 
 
 Columns = list[tuple[str, str, list[Any]]]  # name, type (number, text or truth), cells
@@ -75,6 +75,15 @@ def lines_of(
         for name, column in lines.items()
         if column in columns
     }
+
+
+def others_of(
+    options: Options, names: list[str], rows: Iterable[tuple[Any, ...]]
+) -> dict[str, tuple[Any, ...]]:
+    """Return the columns of a query's result that tell reasons, by name."""
+    start = f"{options['prefix']}reason_"
+    columns = zip(names, zip(*rows, strict=True), strict=True)
+    return {n.removeprefix(options["prefix"]): c for n, c in columns if n.startswith(start)}
 
 
 def _in_sqlite(query: str, table: str, columns: Columns) -> tuple[list[str], list[Any], str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -49,18 +49,32 @@ class CannotRunError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What an export computed: lines by name, each of shape (n_rows,), and what ran it.
+    """What an export computed.
 
-    `sizes` is for an engine that rounds differences by the size of what it subtracts.
+    Parameters
+    ----------
+    lines : mapping from name to array of shape (n_rows,)
+    engine : str
+        What ran it.
+    sizes : mapping from name to array of shape (n_rows,)
+        For an engine that rounds differences by the size of what it subtracts.
+    others : mapping from name to sequence
+        Other columns, such as texts.
     """
 
     lines: Mapping[str, Floats]
     engine: str
     sizes: Mapping[str, Floats] = field(default_factory=dict)
+    others: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
 
 def _no_check(form: Form, options: Options) -> None:
     """Refuse nothing."""
+
+
+def _as_given(form: Form, options: Options) -> Options:
+    """Leave the options as they are."""
+    return options
 
 
 def _no_notes(form: Form, options: Options, X: Any, answers: Answers) -> tuple[str, ...]:
@@ -83,6 +97,8 @@ class Target:
         Returns what the export at `path` computes for some rows, at least the score.
         Raises `CannotRunError` where it cannot.
     options : mapping from name to default
+    settle : function of form and options
+        Returns the options with files that they name read, so that the record holds all it needs.
     check : function of form and options
         Raises `InputError` for a model that the target cannot hold, such as for a name.
     lacks : set of keys of `FEATURES`
@@ -105,6 +121,7 @@ class Target:
     tolerance: float | Callable[[Form, Options], float] = ROUNDING
     notes: Callable[[Form, Options, Any, Answers], tuple[str, ...]] = _no_notes
     packages: tuple[str, ...] = ()
+    settle: Callable[[Form, Options], Options] = _as_given
 
 
 def find_target(name: str) -> Target:
