@@ -36,7 +36,7 @@ def run(path: Path, form: Form, options: Options, cells: Cells) -> Answers:
         shown = write(form, {**words, "contributions": True, "reasons": 0})
         names, rows, _ = ENGINES[engine](shown, options["table_name"], columns)
         lines = {**lines_of(form, options, names, rows), **lines}
-    return Answers(lines, version + said, others)
+    return Answers(lines, version + said, others=others)
 
 
 Columns = list[tuple[str, str, list[Any]]]  # name, type (number, text or truth), cells

@@ -38,7 +38,7 @@ def run(path: Path, form: Form, options: Options, cells: Cells) -> Answers:
         lines = read_lines(form, cells, [Path(folder) / "computed" / p.name for p in filled])
     version = subprocess.run([office, "--version"], capture_output=True, text=True, check=True)
     engine = " ".join(version.stdout.split()[:2])
-    return Answers(lines, engine or "LibreOffice", magnitudes(form, cells))
+    return Answers(lines, engine or "LibreOffice", sizes=magnitudes(form, cells))
 
 
 def fill_workbook(path: Path, form: Form, cells: Cells, folder: Path) -> list[Path]:
