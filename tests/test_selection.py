@@ -13,6 +13,7 @@ from sklearn.metrics import log_loss
 
 import rpte.folds as folds_module
 import rpte.selection as module
+import rpte.settings as settings_module
 from fit_tables import make_case, mixed_case
 from rpte import InputError, Limits, RPTEClassifier
 from rpte.comparison import Aim, Comparison, Point, Price
@@ -288,6 +289,14 @@ class TestBudget:
         within = free[free["miu"] <= most]
         assert set(found.frontier_["miu"]) >= set(within["miu"])
         assert (most == 0) == (found.audit().miu == 0)
+
+    def test_without_a_budget_there_is_one_of_300_conditions(self, monkeypatch):
+        free = fitted("mixed", max_trees=2, audit_price=0.0).audit().miu
+        monkeypatch.setattr(settings_module, "MOST_CONDITIONS", free - 1)
+        bounded = MIXED.fit(RPTEClassifier(**EASY, max_trees=2, audit_price=0.0))
+        assert bounded.audit().miu < free
+        larger = RPTEClassifier(**EASY, max_trees=2, audit_price=0.0, max_inspection_units=free)
+        assert MIXED.fit(larger).audit().miu == free
 
     def test_without_reassignment_no_budget_can_be_kept(self):
         with pytest.raises(InputError, match="max_inspection_units=2 with reassign=False"):

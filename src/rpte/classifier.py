@@ -74,7 +74,7 @@ class RPTEClassifier(InNotebooks, KeptAsText, ClassifierMixin, BaseEstimator):  
         only, which variables may meet in a component, penalty factors.
     max_inspection_units : int, default=None
         The audit load (conditions in the whole model) that you can afford: the best model within
-        it, guaranteed.
+        it, guaranteed. None is 300 with ``l1="cv"``, and no bound with a given penalty.
     special_values : mapping from name to codes, default=None
         Codes of a number that are no measurements (-9, "unknown"): levels of their own next to the
         numeric range.

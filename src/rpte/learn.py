@@ -98,14 +98,14 @@ def learn(
         (p, make.at(p.aim, found, compared, history))
         for p in compared.frontier(_models_kept(table))
     ]
-    most = settings.max_inspection_units
+    most = settings.most_conditions
     # A sample may promise fewer conditions than the whole table needs; the base rate needs none.
     known = {p.aim: m for p, m in made}
     tried = (
         (p, known.get(p.aim) or make.at(p.aim, found, compared, history))
         for p in compared.ranked(most)
     )
-    chosen = next((p, m) for p, m in tried if most is None or m.audit().miu <= most)
+    chosen = next((p, m) for p, m in tried if m.audit().miu <= most)
     return _with_frontier([*made, chosen])
 
 

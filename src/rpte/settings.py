@@ -18,6 +18,9 @@ Conventions = Literal["ours", "paper"]
 MOST_LEVELS = {"ours": 100, "paper": 1000}
 
 
+MOST_CONDITIONS = 300  # where the user gives no number
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What `RPTEClassifier` was asked for; its docstring explains each field."""
@@ -54,6 +57,11 @@ class Settings:
     def share(self) -> float:
         """The L1 share of the penalty where none is chosen by validation."""
         return 1.0 if self.l1_ratio is None else self.l1_ratio
+
+    @property
+    def most_conditions(self) -> int:
+        """How many conditions a model may have where validation chooses it."""
+        return MOST_CONDITIONS if self.max_inspection_units is None else self.max_inspection_units
 
     @property
     def makes_products(self) -> bool:

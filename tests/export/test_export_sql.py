@@ -103,7 +103,7 @@ class TestPostgres:
         names = [column.name for column in cursor.description]
         found = sorted(cursor.fetchall(), key=lambda row: row[0])
         lines = sql_run.lines_of(form, settled, names, found)
-        answers = Answers(lines, "PostgreSQL", sql_run.others_of(settled, names, found))
+        answers = Answers(lines, "PostgreSQL", others=sql_run.others_of(settled, names, found))
         assert len(find_target("sql").notes(form, settled, X, answers)) == bool(more)
         return compare(form, expected(model, X), answers, 1e-12)
 

@@ -66,7 +66,7 @@ def computed(cases, folder):
         lines = xlsx_run.read_lines(form, cells, [folder / "out" / p.name for p in paths])
         X = cells.columns if isinstance(cases[name][1], Cells) else cases[name][1]
         truth = expected(form.model, X)
-        answers = Answers(lines, "", magnitudes(form, cells))
+        answers = Answers(lines, "", sizes=magnitudes(form, cells))
         found[name] = compare(form, truth, answers, ROUNDING)
         assert set(found[name]) == {line.name for line in form.lines}
     return found

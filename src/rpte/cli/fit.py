@@ -57,7 +57,8 @@ def fit(
         ),
     ] = False,
     max_inspection_units: Annotated[
-        int | None, typer.Option(help="The most conditions to read.", rich_help_panel=LIMITS)
+        int | None,
+        typer.Option(help="The most conditions to read, 300 if not given.", rich_help_panel=LIMITS),
     ] = None,
     monotone: Annotated[
         list[str] | None,
