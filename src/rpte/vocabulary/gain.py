@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -46,28 +47,60 @@ def in_or_out_gain(covered: Any, covered_events: Any, total: float, events: floa
 class SortedColumn:
     """A numeric column's present values in order, with running weights.
 
+    Where every row weighs one, running weights are places in the order, and running events places
+    among the events: two sorts of plain numbers, several times faster than an order of rows.
+
     Parameters
     ----------
     x : array of shape (n,)
         Missing cells are left out.
-    y, weight : arrays of shape (n,)
+    y : array of shape (n,)
+        0 or 1.
+    weight : array of shape (n,)
     """
 
     def __init__(self, x: Floats, y: Floats, weight: Floats) -> None:
-        rows = np.flatnonzero(np.isfinite(x))
-        rows = rows[np.argsort(x[rows], kind="stable")]
-        self.values = x[rows]
-        self.weight = np.concatenate([[0.0], np.cumsum(weight[rows])])
-        self.events = np.concatenate([[0.0], np.cumsum(weight[rows] * y[rows])])
+        present = np.isfinite(x)
+        if not present.all():
+            x, y, weight = x[present], y[present], weight[present]
+        self._x, self._y, self._weight = x, y, weight
+        self._plain = bool((weight == 1.0).all())
+        self.values = np.sort(x) if self._plain else x[self._order]
+
+    @cached_property
+    def _order(self) -> NDArray[np.intp]:
+        """The rows by value; equal values by row, because sums of weights may be rounded."""
+        whole = bool((self._weight == np.rint(self._weight)).all())
+        return np.argsort(self._x, kind=None if whole else "stable")
+
+    @cached_property
+    def weight(self) -> Floats:
+        """The weight of the rows before each place, (n + 1,)."""
+        if self._plain:
+            return np.arange(len(self.values) + 1.0)
+        return np.concatenate([[0.0], np.cumsum(self._weight[self._order])])
+
+    @cached_property
+    def events(self) -> Floats:
+        """The positive weight of the rows before each place, (n + 1,)."""
+        return np.concatenate([[0.0], np.cumsum((self._weight * self._y)[self._order])])
+
+    @cached_property
+    def _event_values(self) -> Floats:
+        """The values of the positive rows in order, where every row weighs one."""
+        return np.sort(self._x[self._y > 0])
 
     @property
     def total(self) -> float:
         """Weight of the present cells."""
-        return float(self.weight[-1])
+        return float(len(self.values) if self._plain else self.weight[-1])
 
     def at(self, position: Any) -> Floats:
         """Return the order statistic at 0-based positions, as if weights were repetitions."""
-        index = np.searchsorted(self.weight[1:], position, side="right")
+        if self._plain:
+            index = np.asarray(position).astype(np.intp)
+        else:
+            index = np.searchsorted(self.weight[1:], position, side="right")
         return np.asarray(self.values[np.minimum(index, len(self.values) - 1)])
 
     def quantiles(self, fractions: Any) -> Floats:
@@ -79,6 +112,25 @@ class SortedColumn:
 
     def gain(self, inner_edges: Floats) -> float:
         """Return the gain (nats) of the bins cut at `inner_edges` (an edge's value goes right)."""
-        cuts = np.searchsorted(self.values, inner_edges, side="left")
-        cuts = np.concatenate([[0], cuts, [len(self.values)]])
-        return float(information_gain(np.diff(self.weight[cuts]), np.diff(self.events[cuts])))
+        return float(self.gains(inner_edges))
+
+    def gains(self, inner_edges: Floats) -> Floats:
+        """Return the gain (nats) of each partition of several.
+
+        Parameters
+        ----------
+        inner_edges : (..., m), ascending along the last axis
+            Equal edges make an empty bin, which changes nothing.
+        """
+        weight, events = self._below(inner_edges)
+        return information_gain(np.diff(weight), np.diff(events))
+
+    def _below(self, edges: Floats) -> tuple[Floats, Floats]:
+        """Return the weight and the positive weight below -inf, the edges and inf."""
+        margin = np.broadcast_to(np.inf, (*edges.shape[:-1], 1))
+        edges = np.concatenate([-margin, edges, margin], axis=-1)
+        cuts = np.searchsorted(self.values, edges, side="left")
+        if not self._plain:
+            return self.weight[cuts], self.events[cuts]
+        events = np.searchsorted(self._event_values, edges, side="left")
+        return cuts.astype(np.float64), events.astype(np.float64)

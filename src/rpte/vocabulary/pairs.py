@@ -27,6 +27,13 @@ PAIR_SOURCES = 10
 COARSE_BINS = 4
 SCORE_BINS = 12
 FEWEST_ROWS = 3
+# Row b cuts into b + 2 bins of equal count; what is left of it lies beyond the last value.
+QUANTILES = np.array(
+    [
+        [k / bins if k < bins else 2.0 for k in range(1, SCORE_BINS)]
+        for bins in range(2, SCORE_BINS + 1)
+    ]
+)
 
 
 def mine_pairs(
@@ -134,9 +141,33 @@ def pair_score(table: Table, pair: Pair) -> float:
     column = SortedColumn(pair.evaluate(table.inputs), table.y, table.weight)
     if column.total < FEWEST_ROWS:
         return -np.inf
-    values = np.unique(column.values)
-    gains = [
-        column.gain(np.unique(np.quantile(values, np.arange(1, bins) / bins)))
-        for bins in range(2, min(SCORE_BINS, len(values)) + 1)
-    ]
-    return float(round(max(gains, default=0.0) * BITS, 12))
+    values = _distinct(column.values)
+    most = min(SCORE_BINS, len(values))
+    if most < 2:
+        return 0.0
+    gains = column.gains(_quantiles(values, QUANTILES[: most - 1]))
+    return float(round(float(gains.max()) * BITS, 12))
+
+
+def _distinct(ordered: Floats) -> Floats:
+    """Return each of some sorted values once."""
+    new = np.ones(len(ordered), bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
+    return ordered[new]
+
+
+def _quantiles(ordered: Floats, fractions: Floats) -> Floats:
+    """Return the interpolated quantiles of sorted values, bit for bit those of `np.quantile`.
+
+    Fractions beyond the last value give infinity.
+    """
+    position = (len(ordered) - 1) * fractions
+    beyond = fractions > 1.0
+    below = np.where(beyond, 0.0, np.floor(position))
+    index = below.astype(np.intp)
+    share = position - below
+    low, high = ordered[index], ordered[np.minimum(index + 1, len(ordered) - 1)]
+    gap = high - low
+    found = np.where(share >= 0.5, high - gap * (1.0 - share), low + gap * share)
+    found[beyond] = np.inf
+    return found
