@@ -43,6 +43,11 @@ def kernel(function: F) -> F:
     return call  # type: ignore[return-value]
 
 
+def inner(function: Any) -> Any:
+    """Return the compiled form of a kernel for use in another (itself when JIT is off)."""
+    return getattr(function, "compiled", function)
+
+
 def _announce(cache: Path, pattern: str) -> None:
     """Log, once per process, that a kernel without a cached binary is about to be compiled."""
     global _announced

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.kernels.compile import kernel
+from rpte.kernels.compile import inner, kernel
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -29,11 +29,6 @@ ORDERED, LEVELS, IS_MISSING = 0, 1, 2
 GAIN, TEST, BIN, NEXT_BIN, MISSING_LEFT, N_FOUND = 0, 1, 2, 3, 4, 5
 # What `rule` holds: ridge, least weight of a child, and the node's scale, the sum of |g|.
 RIDGE, LEAST, SCALE = 0, 1, 2
-
-
-def _inner(function: Any) -> Any:
-    """Return the compiled form of a kernel for use in another (itself when JIT is off)."""
-    return getattr(function, "compiled", function)
 
 
 @kernel
@@ -79,8 +74,8 @@ def level_order(hist: Floats, n_bins: int, total: Floats, rule: Floats) -> Integ
     return present[order]
 
 
-_histogram = _inner(histogram)
-_level_order = _inner(level_order)
+_histogram = inner(histogram)
+_level_order = inner(level_order)
 
 
 @kernel
@@ -113,7 +108,7 @@ def offer(
         found[MISSING_LEFT] = 1.0 if missing_left else 0.0
 
 
-_offer = _inner(offer)
+_offer = inner(offer)
 
 
 @kernel
@@ -137,7 +132,7 @@ def offer_sides(
         _offer(found, total, rule, g, h, w, test, last, following, w >= total[2] - w)
 
 
-_offer_sides = _inner(offer_sides)
+_offer_sides = inner(offer_sides)
 
 
 @kernel
@@ -176,7 +171,7 @@ def scan(hist: Floats, category: bool, total: Floats, rule: Floats, found: Float
         _offer(found, total, rule, g, h, w, IS_MISSING, n_bins, n_bins, True)
 
 
-_scan = _inner(scan)
+_scan = inner(scan)
 
 
 @kernel

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.structure.coded import CodedColumns, CodeTree
+from rpte.structure.counting import LabelCounts, grow_counted
 from rpte.structure.grower import GrowthLimits, grow
 from rpte.structure.lookahead import grow_with_lookahead
 
@@ -124,9 +125,12 @@ def discover_trees(
     score, stopped, rounds = before.score, before.stopped, list(before.rounds)
     available = {s for sources in columns.sources for s in sources}
     available -= {s for tree in before.trees for j in tree.used_columns for s in columns.sources[j]}
+    counts = None
+    if settings.criterion == "label" and not settings.lookahead:
+        counts = LabelCounts.of(columns, target, weight, pool)
     while all(r.accepted for r in rounds) and len(rounds) < settings.max_trees:
         eligible = _eligible(columns, available)
-        tree, stopped = _next_tree(columns, eligible, target, weight, score, settings, pool)
+        tree, stopped = _next_tree(columns, eligible, target, weight, score, settings, pool, counts)
         if tree is None:
             break
         result = _line_search(columns, tree, target, weight, score, settings, first=not rounds)
@@ -162,6 +166,7 @@ def _next_tree(
     score: Floats,
     settings: Stage2Settings,
     pool: ThreadPoolExecutor | None,
+    counts: LabelCounts | None,
 ) -> tuple[CodeTree | None, str]:
     """Grow the tree of one round, or say why there is none."""
     if not len(eligible):
@@ -170,6 +175,8 @@ def _next_tree(
     if present.min() == present.max():
         return None, "y has one class"
     limits = _limits(settings)
+    if counts is not None:
+        return grow_counted(counts, eligible, limits, pool), "no valid split"
     if settings.criterion == "label":
         residuals = _Residuals(weight * y, weight)
     else:

@@ -6,7 +6,7 @@ up the tree's sources: which column a leaf takes is decided when the leaf is spl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -66,6 +66,11 @@ class GrowthLimits:
     max_sources: int | None
     together: tuple[frozenset[int], ...] | None = None
 
+    @property
+    def least(self) -> float:
+        """Least weight of a leaf, with room for rounded sums."""
+        return self.min_leaf_weight * (1 - WEIGHT_SLACK)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GrowthTask:
@@ -98,6 +103,11 @@ class OpenLeaf:
         if top == -np.inf:
             return None
         return int(np.argmax(gain >= top - _tie(self.total, self.rule, top)))
+
+
+# A node with its rows and its depth.
+Node = tuple[int, Rows, int]
+Opener = Callable[[OpenLeaf | None, Sequence[Node]], list[OpenLeaf]]
 
 
 class SourceBudget:
@@ -163,18 +173,34 @@ def grow(
     chosen = np.unique(np.asarray(eligible, dtype=np.int64))
     chosen = chosen[~columns.root_only[chosen]]
     task = GrowthTask(columns, chosen, stack(gradient, hessian, weight), limits, pool)
-    budget = SourceBudget(columns, chosen, limits)
+
+    def opener(parent: OpenLeaf | None, nodes: Sequence[Node]) -> list[OpenLeaf]:
+        leaves = [open_leaf(task, *node) for node in nodes]
+        return [leaf for leaf in leaves if leaf is not None]
+
+    return best_first(task, opener)
+
+
+def best_first(task: GrowthTask, opener: Opener) -> CodeTree | None:
+    """Split the leaf with the best split, again and again; None if no split is valid.
+
+    `opener` returns those of a split leaf's children (at first, the root) that may be split.
+    """
+    weight, limits = task.stats[:, 2], task.limits
+    budget = SourceBudget(task.columns, task.chosen, limits)
     rows = np.flatnonzero(weight > 0).astype(np.int32)
     tree = TreeBuilder(float(weight.sum()))
-    frontier = _opened([open_leaf(task, 0, rows, 0)])
-    scale = float(np.abs(gradient).sum())
+    frontier = opener(None, [(0, rows, 0)])
+    scale = float(np.abs(task.stats[:, 0]).sum())
     while tree.n_leaves < limits.max_leaves:
         choice = _next(frontier, budget.admits(), scale)
         if choice is None:
             break
         leaf, k = choice
         frontier.remove(leaf)
-        frontier += _expand(task, tree, leaf, k)
+        children = _expand(task, tree, leaf, k)
+        if tree.n_leaves < limits.max_leaves:  # else nobody asks what these could become
+            frontier += opener(leaf, children)
         budget.take(k)
     return tree.finish() if tree.n_splits else None
 
@@ -184,16 +210,11 @@ def stack(gradient: Floats, hessian: Floats, weight: Floats) -> Floats:
     return np.ascontiguousarray(np.stack([gradient, hessian, weight], axis=1), dtype=np.float64)
 
 
-def _expand(task: GrowthTask, tree: TreeBuilder, leaf: OpenLeaf, k: int) -> list[OpenLeaf]:
-    """Split a leaf on chosen column k and return the children that may be split again."""
-    split = read_split(task, leaf, k)
-    left, right = divide(task, tree, leaf.node, leaf.rows, split)
-    if tree.n_leaves >= task.limits.max_leaves:  # nobody will ask what these could become
-        return []
-    first, second = tree.children[leaf.node]
-    depth = tree.depth[first]
-    children = ((first, left), (second, right))
-    return _opened([open_leaf(task, node, rows, depth) for node, rows in children])
+def _expand(task: GrowthTask, tree: TreeBuilder, leaf: OpenLeaf, k: int) -> list[Node]:
+    """Split a leaf on chosen column k and return its children."""
+    sides = divide(task, tree, leaf.node, leaf.rows, read_split(task, leaf, k))
+    children = zip(tree.children[leaf.node], sides, strict=True)
+    return [(node, rows, tree.depth[node]) for node, rows in children]
 
 
 def divide(
@@ -212,11 +233,9 @@ def open_leaf(task: GrowthTask, node: int, rows: Rows, depth: int) -> OpenLeaf |
     limits = task.limits
     stats = task.stats[rows]
     total = stats.sum(axis=0)
-    least = limits.min_leaf_weight * (1 - WEIGHT_SLACK)
-    pure = limits.zero_gain and (total[0] <= 0.0 or total[0] >= total[1])
-    if depth >= limits.max_depth or total[2] < 2 * least or pure:
+    if not may_split(limits, total, depth):
         return None
-    rule = np.array([limits.ridge, least, np.abs(stats[:, 0]).sum()])
+    rule = np.array([limits.ridge, limits.least, np.abs(stats[:, 0]).sum()])
     found = _scan(task, rows, stats, total, rule)
     gain = found[:, GAIN]
     tie = _tie(total, rule, gain.max(initial=0.0))
@@ -224,8 +243,10 @@ def open_leaf(task: GrowthTask, node: int, rows: Rows, depth: int) -> OpenLeaf |
     return OpenLeaf(node, rows, total, rule, found)
 
 
-def _opened(leaves: Sequence[OpenLeaf | None]) -> list[OpenLeaf]:
-    return [leaf for leaf in leaves if leaf is not None]
+def may_split(limits: GrowthLimits, total: Floats, depth: int) -> bool:
+    """Tell whether a node with the sums G, H, W may be split at all."""
+    pure = limits.zero_gain and (total[0] <= 0.0 or total[0] >= total[1])
+    return depth < limits.max_depth and bool(total[2] >= 2 * limits.least) and not pure
 
 
 def _scan(task: GrowthTask, rows: Rows, stats: Floats, total: Floats, rule: Floats) -> Floats:
@@ -238,13 +259,20 @@ def _scan(task: GrowthTask, rows: Rows, stats: Floats, total: Floats, rule: Floa
         flags = columns.is_category
         best_splits(columns.codes, part, rows, stats, total, rule, columns.n_bins, flags, out)
 
-    if task.pool is None or len(rows) * len(chosen) < _WORTH_THREADS:
-        run(0, len(chosen))
-        return found
-    starts = range(0, len(chosen), _CHUNK)
-    for _ in task.pool.map(run, starts, [start + _CHUNK for start in starts]):
-        pass  # the loop re-raises what a thread raised
+    by_chunks(run, len(chosen), len(rows), task.pool)
     return found
+
+
+def by_chunks(
+    run: Callable[[int, int], None], n_columns: int, n_rows: int, pool: ThreadPoolExecutor | None
+) -> None:
+    """Run over columns [start, stop), in several threads where that is worth it."""
+    if pool is None or n_rows * n_columns < _WORTH_THREADS:
+        run(0, n_columns)
+        return
+    starts = range(0, n_columns, _CHUNK)
+    for _ in pool.map(run, starts, [start + _CHUNK for start in starts]):
+        pass  # the loop re-raises what a thread raised
 
 
 def _tie(total: Floats, rule: Floats, gain: float) -> float:

@@ -1,0 +1,235 @@
+"""Splits on labels from counts: coarse blocks of codes first, single codes where it matters.
+
+With g = w y, h = w and no ridge the gain of a split is a convex function of what lies on its left.
+All splits inside a block of neighbouring codes lie between "its positive rows come first" and "its
+negative rows come first", so their gains are at most the largest at the four corners. A column is
+searched code by code only where these bounds leave a chance.
+
+Weights are whole numbers, so every sum is exact, in any order and by subtraction too. A count is
+one integer: the positive weight times 2^32, plus the weight.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.kernels.compile import inner, kernel
+from rpte.kernels.growth import GAIN, LEAST, ORDERED, SCALE, offer
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+# Bounds are compared with room for rounding; far above `TIE`, far below any difference of counts.
+ROOM = 1e-9
+NONE, UNKNOWN = -1, -2
+HALF, LOW = 32, 2**32 - 1  # where the positive weight begins, and the bits of the weight
+CHUNK = 5  # codes are looked at in chunks of 2^5 before they are looked at one by one
+
+_offer = inner(offer)
+
+
+@kernel
+def count_blocks(
+    codes: NDArray[Any],
+    chosen: Integers,
+    starts: Integers,
+    shifts: Integers,
+    rows: NDArray[np.int32],
+    counts: Integers,
+    out: Integers,
+) -> None:
+    """Count a node's rows per block of each chosen column.
+
+    Parameters
+    ----------
+    codes : (V, n)
+    chosen : (k,) columns
+    starts : (V + 1,) where each column's blocks begin in `out`
+    shifts : (V,) a code's block is the code without so many low bits
+    rows : (m,) row numbers of the node
+    counts : (m,) what each of these rows counts
+    out : (blocks,), zero on entry
+    """
+    for j in chosen:
+        column, shift, first = codes[j], shifts[j], starts[j]
+        for i in range(rows.size):
+            out[first + (np.int64(column[rows[i]]) >> shift)] += counts[i]
+
+
+@kernel
+def gain_of(g: float, w: float, total: Floats) -> float:
+    """Return the gain of a split with these sums on its left; an empty side adds nothing."""
+    g_right, w_right = total[0] - g, total[1] - w
+    left = g * g / w if w > 0.0 else 0.0
+    right = g_right * g_right / w_right if w_right > 0.0 else 0.0
+    gain: float = left + right - total[0] * total[0] / total[1]
+    return gain
+
+
+_gain_of = inner(gain_of)
+
+
+@kernel
+def most_inside(before: int, block: int, total: Floats) -> float:
+    """Return the most that a split inside a block gains, with these counts before and in it."""
+    g, w = np.float64(before >> HALF), np.float64(before & LOW)
+    positive, weight = np.float64(block >> HALF), np.float64(block & LOW)
+    corners = max(
+        _gain_of(g + positive, w + positive, total), _gain_of(g, w + weight - positive, total)
+    )
+    ends = max(_gain_of(g, w, total), _gain_of(g + positive, w + weight, total))
+    most: float = max(corners, ends)
+    return most
+
+
+_most_inside = inner(most_inside)
+
+
+@kernel
+def propose(found: Floats, total: Floats, rule: Floats, before: int, last: int, code: int) -> None:
+    """Offer the split before a code, with these counts on its left."""
+    g, w = np.float64(before >> HALF), np.float64(before & LOW)
+    _offer(found, total, rule, g, w, w, ORDERED, last, code, w >= total[2] - w)
+
+
+_propose = inner(propose)
+
+
+@kernel
+def scan_blocks(
+    blocks: Integers,
+    chosen: Integers,
+    starts: Integers,
+    shifts: Integers,
+    total: Floats,
+    rule: Floats,
+    found: Floats,
+    bound: Floats,
+    settled: NDArray[np.bool_],
+) -> None:
+    """Find the best split of each column whose blocks are codes; bound the others from both sides.
+
+    Parameters
+    ----------
+    blocks : (blocks,)
+    total : (3,) G, W, W of the node
+    rule : (3,) as in `rpte.kernels.growth`
+    found : (k, 5), overwritten; the gain of an unsettled column is the best between two blocks
+    bound : (k,), overwritten; no split of the column gains more
+    settled : (k,), overwritten; whether `found` is final
+    """
+    for k in range(chosen.size):
+        j = chosen[k]
+        found[k, GAIN] = -np.inf
+        found[k, 1:] = 0.0
+        settled[k] = shifts[j] == 0
+        bound[k] = -np.inf
+        before, last = 0, NONE
+        for b in range(starts[j + 1] - starts[j]):
+            block = blocks[starts[j] + b]
+            if block == 0:
+                continue
+            if settled[k]:
+                if last != NONE:
+                    _propose(found[k], total, rule, before, last, b)
+            else:
+                bound[k] = max(bound[k], _most_inside(before, block, total))
+                w = np.float64(before & LOW)
+                if last != NONE and w >= rule[LEAST] and total[2] - w >= rule[LEAST]:
+                    gain = _gain_of(np.float64(before >> HALF), w, total)
+                    found[k, GAIN] = max(found[k, GAIN], gain)
+            before += block
+            last = b
+
+
+@kernel
+def settle(
+    column: NDArray[Any],
+    shift: int,
+    blocks: Integers,
+    rows: NDArray[np.int32],
+    counts: Integers,
+    total: Floats,
+    rule: Floats,
+    fine: Integers,
+    found: Floats,
+) -> None:
+    """Find the best split of one column, where the bounds of blocks and chunks leave a chance.
+
+    `fine` (codes,) is room to work in; `found` (5,) holds the best gain between two blocks. The
+    last code on the left is `UNKNOWN` if it was passed over.
+    """
+    room = ROOM * (rule[SCALE] + total[0] * total[0] / total[1] + max(found[GAIN], 0.0))
+    floor = found[GAIN] - room
+    is_open = np.zeros(blocks.size, np.bool_)
+    before = 0
+    for b in range(blocks.size):
+        if blocks[b] != 0 and _most_inside(before, blocks[b], total) >= floor:
+            is_open[b] = True
+            fine[b << shift : (b + 1) << shift] = 0
+        before += blocks[b]
+    for i in range(rows.size):
+        value = np.int64(column[rows[i]])
+        if is_open[value >> shift]:
+            fine[value] += counts[i]
+    found[GAIN] = -np.inf
+    before, last, size = 0, NONE, 1 << min(shift, CHUNK)
+    for b in range(blocks.size):
+        if not is_open[b]:
+            before += blocks[b]
+            last = last if blocks[b] == 0 else UNKNOWN
+            continue
+        for start in range(b << shift, (b + 1) << shift, size):
+            chunk = fine[start : start + size].sum()
+            if chunk == 0:
+                continue
+            if _most_inside(before, chunk, total) < max(floor, found[GAIN] - room):
+                before += chunk
+                last = UNKNOWN
+                continue
+            for code in range(start, start + size):
+                if fine[code] != 0:
+                    if last != NONE:
+                        _propose(found, total, rule, before, last, code)
+                    before += fine[code]
+                    last = code
+
+
+_settle = inner(settle)
+
+
+@kernel
+def settle_best(
+    codes: NDArray[Any],
+    chosen: Integers,
+    starts: Integers,
+    shifts: Integers,
+    order: Integers,
+    rows: NDArray[np.int32],
+    counts: Integers,
+    blocks: Integers,
+    total: Floats,
+    rule: Floats,
+    fine: Integers,
+    found: Floats,
+    bound: Floats,
+    settled: NDArray[np.bool_],
+    top: float,
+) -> None:
+    """Settle columns in `order`, by falling bound, until no other can reach the best gain.
+
+    `top` is the best gain so far; `order` holds places in `chosen` that are not settled; `fine` has
+    room for the codes of each of them.
+    """
+    parent = total[0] * total[0] / total[1]
+    for k in order:
+        if bound[k] < top - ROOM * (rule[SCALE] + parent + max(top, 0.0)):
+            return
+        j = chosen[k]
+        own = blocks[starts[j] : starts[j + 1]]
+        _settle(codes[j], shifts[j], own, rows, counts, total, rule, fine, found[k])
+        settled[k] = True
+        top = max(top, found[k, GAIN])
