@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,7 +58,7 @@ class CodedColumn:
 
     column: Column
     members: tuple[int, ...]
-    codes: NDArray[np.int64]
+    codes: NDArray[Any]
     n_bins: int
     low: Floats
     high: Floats
@@ -200,7 +201,7 @@ def _root(table: Table, pair: Pair) -> CodedColumn:
 
 
 def _binary(vocabulary: Vocabulary, j: int) -> CodedColumn:
-    codes = (vocabulary.z[j] > 0).astype(np.int64)
+    codes = (vocabulary.z[j] > 0).astype(np.uint8)
     return CodedColumn(vocabulary.columns[j], (j,), codes, 2, np.zeros(2), np.zeros(2))
 
 
@@ -228,16 +229,22 @@ def _number(
 ) -> CodedColumn:
     """Bin a number: one bin per distinct value, or quantile bins if there are too many."""
     present = ~np.isnan(x)
-    values, inverse = np.unique(x[present], return_inverse=True)
+    kept = x[present]
+    order = np.argsort(kept)
+    ordered = kept[order] + 0.0
+    new = np.ones(len(kept), bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
+    values = ordered[new]
+    inverse = np.empty(len(kept), np.intp)
+    inverse[order] = np.cumsum(new) - 1
+    bin_of = np.arange(len(values))
     if len(values) > max_bins:
         counts = np.bincount(inverse, weight[present])
         share = (np.cumsum(counts) - counts) / counts.sum()
-        bins_of_values = np.unique(np.floor(share * max_bins), return_inverse=True)[1]
-        inverse = bins_of_values[inverse]
-    bins = int(inverse.max(initial=-1)) + 1
-    codes = np.full(len(x), bins, np.int64)
-    codes[present] = inverse
-    low, high = np.full(bins, np.inf), np.full(bins, -np.inf)
-    np.minimum.at(low, inverse, x[present])
-    np.maximum.at(high, inverse, x[present])
+        bin_of = np.unique(np.floor(share * max_bins), return_inverse=True)[1]
+    bins = int(bin_of.max(initial=-1)) + 1
+    codes = np.full(len(x), bins, np.uint16)
+    codes[present] = bin_of.astype(np.uint16)[inverse]
+    edges = np.searchsorted(bin_of, np.arange(bins + 1))
+    low, high = values[edges[:-1]], values[edges[1:] - 1]
     return CodedColumn(column, members, codes, bins, low, high, fill=fill)

@@ -170,7 +170,7 @@ def _side_costs(
     """
     size = MOST_TESTS + 1
     joint = np.zeros((len(children), size, size, 2))
-    joint_counts(coarse.codes, root, children.astype(np.int64), y, w, joint)
+    joint_counts(coarse.codes, root, children.astype(np.int64), w, w * y, joint)
     cells = _left_sums(joint, np.full(len(children), coarse.is_category[root]), axis=1)
     both = _left_sums(cells, coarse.is_category[children], axis=2)[:, :-1, :-1]
     root_left = cells.sum(axis=2)[:, :-1, None]

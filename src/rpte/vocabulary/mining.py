@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.kernels.counts import joint_counts
 from rpte.limits import FREE, Permissions
 from rpte.table.table import Table
 from rpte.vocabulary.columns import Item, Pattern
 from rpte.vocabulary.gain import in_or_out_gain
 from rpte.vocabulary.items import ItemColumn
+from rpte.vocabulary.joint import JointCounts
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -124,10 +124,11 @@ def pair_candidates(
 ) -> list[Candidates]:
     """Count the pairs of allowed items of two variables that cover some but not all rows."""
     codes, kept = _allowed_codes(book, allowed)
+    counts = JointCounts(book.table, codes, [len(numbers) for numbers in kept])
     firsts = range(len(codes) - 1)
     run = pool.map if pool is not None else map
     return [
-        _permitted(book, found) for found in run(lambda c: _pairs_of(book, codes, kept, c), firsts)
+        _permitted(book, found) for found in run(lambda c: _pairs_of(book, counts, kept, c), firsts)
     ]
 
 
@@ -156,17 +157,13 @@ def _allowed_codes(
     return np.array(rows, np.int32).reshape(len(rows), book.table.n_rows), kept
 
 
-def _pairs_of(book: ItemBook, codes: NDArray[np.int32], kept: list[Ints], c: int) -> Candidates:
+def _pairs_of(book: ItemBook, counts: JointCounts, kept: list[Ints], c: int) -> Candidates:
     """Return the candidates that pair the items of column `c` with those of later columns."""
-    table, others = book.table, np.arange(c + 1, len(codes))
-    widest = max(len(kept[o]) for o in others)
-    out = np.zeros((len(others), len(kept[c]) + 1, widest + 1, 2))
-    joint_counts(codes, c, others, table.y, table.weight, out)
-    number = np.full((len(others), widest), -1)
+    table, others = book.table, np.arange(c + 1, len(kept))
+    cells = counts.beside(c, others)
+    number = np.full((len(others), cells.shape[2]), -1)
     for row, o in enumerate(others):
         number[row, : len(kept[o])] = kept[o]
-        out[row, :, len(kept[o]) :, :] = 0.0
-    cells = out[:, :-1, :-1, :]
     k, a, b = np.nonzero((cells[..., 0] > 0) & (cells[..., 0] < table.total_weight))
     cover, events = cells[k, a, b, 0], cells[k, a, b, 1]
     total, positive = table.total_weight, float((table.weight * table.y).sum())

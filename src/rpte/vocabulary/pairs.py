@@ -14,11 +14,11 @@ from typing import get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.kernels.counts import joint_counts
 from rpte.limits import Permissions
 from rpte.table.table import Table
 from rpte.vocabulary.columns import Operation, Pair, Value
 from rpte.vocabulary.gain import BITS, SortedColumn, information_gain
+from rpte.vocabulary.joint import JointCounts
 from rpte.vocabulary.screening import promising
 
 Floats = NDArray[np.float64]
@@ -93,8 +93,9 @@ def rank_sources(
     if len(numbers) < 2:
         return ()
     codes = np.array([_coarse(table, i) for i in numbers], np.int32)
+    counts = JointCounts(table, codes, [COARSE_BINS] * len(numbers))
     run = pool.map if pool is not None else map
-    rows = list(run(lambda c: _interactions(table, codes, c), range(len(numbers) - 1)))
+    rows = list(run(lambda c: _interactions(counts, c, len(numbers)), range(len(numbers) - 1)))
     best = np.zeros(len(numbers))
     for c, row in enumerate(rows):
         best[c] = max(best[c], row.max(initial=0.0))
@@ -118,12 +119,10 @@ def _coarse(table: Table, position: int) -> NDArray[np.int32]:
     return np.where(np.isnan(x), COARSE_BINS, codes).astype(np.int32)
 
 
-def _interactions(table: Table, codes: NDArray[np.int32], c: int) -> Floats:
+def _interactions(counts: JointCounts, c: int, n_columns: int) -> Floats:
     """Return the interaction information (nats) of column `c` with each later column."""
-    others = np.arange(c + 1, len(codes))
-    out = np.zeros((len(others), COARSE_BINS + 1, COARSE_BINS + 1, 2))
-    joint_counts(codes, c, others, table.y, table.weight, out)
-    total, events = out[:, :-1, :-1, 0], out[:, :-1, :-1, 1]
+    cells = counts.beside(c, np.arange(c + 1, n_columns))
+    total, events = cells[..., 0], cells[..., 1]
     joint = information_gain(total, events, axis=(1, 2))
     parts = [information_gain(total.sum(axis), events.sum(axis)) for axis in (1, 2)]
     return joint - parts[0] - parts[1]

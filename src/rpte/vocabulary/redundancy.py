@@ -17,6 +17,7 @@ Floats = NDArray[np.float64]
 
 MAX_INFLATION = 5.0
 NEARLY_EQUAL = 0.8  # squared correlation
+BLOCK_ROWS = 2048
 GAP = 0.7853981633974483  # stands for missing where columns are compared
 
 
@@ -92,12 +93,17 @@ def keep_independent(filled: Floats, weight: Floats, block: NDArray[np.intp]) ->
 
 
 def _correlations(filled: Floats, weight: Floats) -> Floats:
-    total = weight.sum()
-    centred = filled - (weight @ filled) / total
-    centred *= np.sqrt(weight)[:, None]
-    norms = np.sqrt((centred * centred).sum(axis=0))
-    centred /= np.where(norms > 0, norms, 1.0)
-    return np.asarray(centred.T @ centred)
+    """Return the correlations of the columns, added up over blocks of rows that fit the cache."""
+    mean, root = (weight @ filled) / weight.sum(), np.sqrt(weight)[:, None]
+    products = np.zeros((filled.shape[1], filled.shape[1]))
+    for start in range(0, len(filled), BLOCK_ROWS):
+        rows = slice(start, start + BLOCK_ROWS)
+        centred = filled[rows] - mean
+        centred *= root[rows]
+        products += centred.T @ centred
+    norms = np.sqrt(np.diagonal(products))
+    norms = np.where(norms > 0, norms, 1.0)
+    return np.asarray(products / norms / norms[:, None])
 
 
 def _inflation(correlation: Floats) -> Floats:
