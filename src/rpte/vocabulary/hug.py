@@ -17,6 +17,7 @@ from rpte.vocabulary.gain import information_gain, weighted_entropy
 from rpte.vocabulary.mining import (
     Candidates,
     ItemBook,
+    Worth,
     distinct_covers,
     pair_candidates,
     select,
@@ -54,7 +55,7 @@ def mine_hug(
     if not len(singles):
         return ()
     floor = _utility_floor(singles.cover * utility[singles.first], budget)
-    candidates = _admissible(book, singles, order, min_gain, pool)
+    candidates = _admissible(book, singles, order, min_gain, Worth(utility, floor), pool)
     worth = _pattern_utility(candidates, utility)
     candidates, worth = candidates.keep(worth >= floor), worth[worth >= floor]
     ranking = np.lexsort((candidates.second, candidates.first, -worth))
@@ -71,15 +72,16 @@ def _admissible(
     singles: Candidates,
     order: int,
     min_gain: float,
+    worth: Worth,
     pool: ThreadPoolExecutor | None,
 ) -> Candidates:
-    """Return the items and pairs that pass the gain gate."""
+    """Return the items that pass the gain gate, and the pairs of worth that do."""
     gated = singles.keep((singles.gain > min_gain) & (singles.cover < book.table.total_weight))
     if order < 2 or not len(gated):
         return gated
     allowed = np.zeros(len(book.items), bool)
     allowed[gated.first] = True
-    pairs = [p.keep(p.gain > min_gain) for p in pair_candidates(book, allowed, pool)]
+    pairs = [p.keep(p.gain > min_gain) for p in pair_candidates(book, allowed, pool, worth)]
     return gated.join(pairs)
 
 

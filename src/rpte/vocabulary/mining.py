@@ -119,17 +119,38 @@ def _counts(column: ItemColumn, weight: Floats) -> Floats:
     return counts.astype(np.float64)
 
 
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """What a pattern must be worth to be a candidate.
+
+    Parameters
+    ----------
+    utility : (items,)
+        A pattern is worth its cover times the sum of its items' utilities.
+    floor : float
+        The least worth.
+    """
+
+    utility: Floats
+    floor: float
+
+
 def pair_candidates(
-    book: ItemBook, allowed: NDArray[np.bool_], pool: ThreadPoolExecutor | None
+    book: ItemBook,
+    allowed: NDArray[np.bool_],
+    pool: ThreadPoolExecutor | None,
+    worth: Worth | None = None,
 ) -> list[Candidates]:
-    """Count the pairs of allowed items of two variables that cover some but not all rows."""
+    """Count the pairs of allowed items of two variables that cover some but not all rows.
+
+    With `worth`, those below its floor are left out.
+    """
     codes, kept = _allowed_codes(book, allowed)
     counts = JointCounts(book.table, codes, [len(numbers) for numbers in kept])
-    firsts = range(len(codes) - 1)
+    worth = worth or Worth(np.zeros(len(book.items)), 0.0)
     run = pool.map if pool is not None else map
-    return [
-        _permitted(book, found) for found in run(lambda c: _pairs_of(book, counts, kept, c), firsts)
-    ]
+    found = run(lambda c: _pairs_of(book, counts, kept, c, worth), range(len(codes) - 1))
+    return [_permitted(book, pairs) for pairs in found]
 
 
 def _permitted(book: ItemBook, found: Candidates) -> Candidates:
@@ -157,16 +178,20 @@ def _allowed_codes(
     return np.array(rows, np.int32).reshape(len(rows), book.table.n_rows), kept
 
 
-def _pairs_of(book: ItemBook, counts: JointCounts, kept: list[Ints], c: int) -> Candidates:
+def _pairs_of(
+    book: ItemBook, counts: JointCounts, kept: list[Ints], c: int, worth: Worth
+) -> Candidates:
     """Return the candidates that pair the items of column `c` with those of later columns."""
     table, others = book.table, np.arange(c + 1, len(kept))
     cells = counts.beside(c, others)
     number = np.full((len(others), cells.shape[2]), -1)
     for row, o in enumerate(others):
         number[row, : len(kept[o])] = kept[o]
-    k, a, b = np.nonzero((cells[..., 0] > 0) & (cells[..., 0] < table.total_weight))
+    cover, total = cells[..., 0], table.total_weight
+    utility = worth.utility[kept[c]][:, None] + worth.utility[number][:, None, :]
+    k, a, b = np.nonzero((cover > 0) & (cover < total) & (cover * utility >= worth.floor))
     cover, events = cells[k, a, b, 0], cells[k, a, b, 1]
-    total, positive = table.total_weight, float((table.weight * table.y).sum())
+    positive = float((table.weight * table.y).sum())
     gain = np.round(in_or_out_gain(cover, events, total, positive), 12)
     return Candidates(kept[c][a], number[k, b], cover, events, gain)
 
