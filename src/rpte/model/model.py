@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rpte import __version__
 from rpte.model.parts import Component, DirectTerm, TreeTerms, path_text
+from rpte.model.scoring import Plan
 from rpte.structure.tree import path_conditions
 from rpte.table.inputs import Inputs, read_inputs
 from rpte.table.schema import Schema
@@ -87,6 +88,7 @@ class Model:
     data: Mapping[str, Any] = field(default_factory=dict)
     library_version: str = __version__
     ledger: tuple[Mapping[str, Any], ...] = ()
+    _plans: list[Plan] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def read(self, X: Any) -> Inputs:
         """Read the model's columns from a mapping, a 2-D array or a table with named columns.
@@ -94,15 +96,21 @@ class Model:
         A table with names needs to have only the variables that the model reads.
         """
         read = {source for component in self.components for source in component.sources}
-        return read_inputs(X, self.schema, self.settings["limits"]["exclude"], read)
+        return read_inputs(X, self.schema, self.ignored, read)
 
     def score(self, X: Any) -> Floats:
         """Return the log odds of the positive class, shape (n_rows,)."""
-        inputs = self.read(X)
-        total = np.full(inputs.n_rows, self.intercept)
-        for component in self.components:
-            total = total + component.subtotal(inputs)
-        return total
+        if not self.components:
+            return np.full(self.read(X).n_rows, self.intercept)
+        if not self._plans:
+            self._plans.append(Plan(self))
+        return self._plans[0].score(X)
+
+    @property
+    def ignored(self) -> Collection[str]:
+        """Columns that a table may have although the model was told to leave them out."""
+        names: Collection[str] = self.settings["limits"]["exclude"]
+        return names
 
     def decision_function(self, X: Any) -> Floats:
         """Return the log odds of ``classes[1]``, as scikit-learn means it."""

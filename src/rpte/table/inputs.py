@@ -105,9 +105,48 @@ def read_inputs(
     """
     if isinstance(X, Inputs):
         return X
+    raw = columns_of(X, schema, ignored, schema.names if needed is None else needed)
+    return _typed(raw, schema)
+
+
+def read_part(X: Any, schema: Schema, ignored: Collection[str], part: Schema) -> Inputs:
+    """Read some of the schema's variables; where there are names, no others are looked at.
+
+    Parameters
+    ----------
+    X, schema, ignored
+        As in `read_inputs`.
+    part : Schema
+        Some of the variables, in the order of `schema`; a table with names must have them.
+    """
+    if isinstance(X, Inputs):
+        return X
+    if schema.named and column_names(X) is not None:
+        return _typed(columns_of(X, schema, ignored, part.names, part), part)
+    return read_inputs(X, schema, ignored, part.names)
+
+
+def plain_matrix(X: Any, schema: Schema) -> Array | None:
+    """Return an array of allowed numbers, one column per variable; None for any other table."""
+    if isinstance(X, Inputs) or column_names(X) is not None:
+        return None
+    matrix = as_matrix(X)
+    _check_width(matrix.shape[1], schema)
+    plain = matrix.dtype.kind in "iub" or (matrix.dtype.kind == "f" and _all_within(matrix))
+    return matrix if plain else None
+
+
+def _all_within(matrix: Array) -> bool:
+    """Tell whether no number lies beyond what is allowed, looking at a few rows at a time."""
+    step = max(1, 100_000 // max(matrix.shape[1], 1))
+    blocks = (matrix[at : at + step] for at in range(0, len(matrix), step))
+    return not any((np.abs(b.astype(np.float64, copy=False)) > LARGEST).any() for b in blocks)
+
+
+def _typed(raw: list[Array], schema: Schema) -> Inputs:
+    """Return the schema's columns as numbers and codes."""
     columns: list[Array] = []
     specials: dict[int, Codes] = {}
-    raw = columns_of(X, schema, ignored, schema.names if needed is None else needed)
     check_shapes(schema.names, raw)
     for position, (column, variable) in enumerate(zip(raw, schema.variables, strict=True)):
         if variable.kind == "category":
@@ -137,12 +176,19 @@ def check_shapes(names: Sequence[str], columns: Sequence[Array]) -> None:
 
 
 def columns_of(
-    X: Any, schema: Schema, ignored: Collection[str], needed: Collection[str]
+    X: Any,
+    schema: Schema,
+    ignored: Collection[str],
+    needed: Collection[str],
+    part: Schema | None = None,
 ) -> list[Array]:
-    """Return the schema's columns of `X` as 1-D arrays, matched by name where there are names."""
+    """Return the schema's columns of `X` as 1-D arrays, matched by name where there are names.
+
+    With names, only those of `part`, if it is given.
+    """
     names = column_names(X)
     if names is not None and schema.named:
-        absent = [name for name in schema.names if name not in names and name in needed]
+        absent = [name for name in needed if name not in names]
         if absent:
             more = ", ..." if len(absent) > 10 else ""
             hint = did_you_mean(absent[0], names)
@@ -151,10 +197,11 @@ def columns_of(
                 f"{absent[:10]}{more}{hint}; add or rename them"
             )
         _warn_extra([name for name in names if name not in ignored], schema)
-        found = {name: as_array(X[names[name]]) for name in schema.names if name in names}
+        wanted = (schema if part is None else part).names
+        found = {name: as_array(X[names[name]]) for name in wanted if name in names}
         height = next((column.shape[:1] for column in found.values()), (0,))
         empty = np.full(height, None, object)
-        return [found.get(name, empty) for name in schema.names]
+        return [found.get(name, empty) for name in wanted]
     if names is not None:
         return _by_position([as_array(X[key]) for key in names.values()], schema)
     matrix = as_matrix(X)
@@ -174,12 +221,16 @@ def _warn_extra(names: list[str], schema: Schema) -> None:
 
 
 def _by_position(columns: list[Array], schema: Schema) -> list[Array]:
-    if len(columns) != len(schema):
+    _check_width(len(columns), schema)
+    return columns
+
+
+def _check_width(n_columns: int, schema: Schema) -> None:
+    if n_columns != len(schema):
         raise InputError(
-            f"X has {len(columns)} features, but RPTEClassifier is expecting {len(schema)} "
+            f"X has {n_columns} features, but RPTEClassifier is expecting {len(schema)} "
             "features as input; give the training columns in their order"
         )
-    return columns
 
 
 def column_names(X: Any) -> dict[str, Any] | None:
