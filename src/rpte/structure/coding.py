@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte.kernels.codes import number_values
 from rpte.limits import FREE, Permissions
 from rpte.structure.coded import LEVELS, ORDERED, CodedColumns, CodeTree
 from rpte.structure.tree import Branch, Split, Tree
@@ -229,22 +230,26 @@ def _number(
 ) -> CodedColumn:
     """Bin a number: one bin per distinct value, or quantile bins if there are too many."""
     present = ~np.isnan(x)
-    kept = x[present]
-    order = np.argsort(kept)
-    ordered = kept[order] + 0.0
-    new = np.ones(len(kept), bool)
-    np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
-    values = ordered[new]
-    inverse = np.empty(len(kept), np.intp)
-    inverse[order] = np.cumsum(new) - 1
+    kept, weight = (x, weight) if present.all() else (x[present], weight[present])
+    values, number = _distinct(kept)
     bin_of = np.arange(len(values))
     if len(values) > max_bins:
-        counts = np.bincount(inverse, weight[present])
+        counts = np.bincount(number, weight)
         share = (np.cumsum(counts) - counts) / counts.sum()
-        bin_of = np.unique(np.floor(share * max_bins), return_inverse=True)[1]
-    bins = int(bin_of.max(initial=-1)) + 1
+        steps = np.diff(np.floor(share * max_bins), prepend=0.0)
+        bin_of = np.cumsum(steps > 0)
+    starts = np.flatnonzero(np.diff(bin_of, prepend=-1))
+    bins = len(starts)
     codes = np.full(len(x), bins, np.uint16)
-    codes[present] = bin_of.astype(np.uint16)[inverse]
-    edges = np.searchsorted(bin_of, np.arange(bins + 1))
-    low, high = values[edges[:-1]], values[edges[1:] - 1]
+    codes[present] = bin_of.astype(np.uint16)[number]
+    low, high = values[starts], values[np.append(starts[1:], len(values)) - 1]
     return CodedColumn(column, members, codes, bins, low, high, fill=fill)
+
+
+def _distinct(x: Floats) -> tuple[Floats, NDArray[np.int32]]:
+    """Return the different values of a column in order, and for each row which of them it holds."""
+    order = np.argsort(x)
+    ordered = x[order] + 0.0
+    first, number = np.empty(len(x), np.int64), np.empty(len(x), np.int32)
+    count = number_values(ordered, order, first, number)
+    return ordered[first[:count]], number
