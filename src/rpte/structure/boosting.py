@@ -133,12 +133,13 @@ def discover_trees(
         tree, stopped = _next_tree(columns, eligible, target, weight, score, settings, pool, counts)
         if tree is None:
             break
-        result = _line_search(columns, tree, target, weight, score, settings, first=not rounds)
+        leaf = tree.apply(columns.codes)
+        result = _line_search(tree, leaf, target, weight, score, settings, first=not rounds)
         rounds.append(result)
         stopped = result.reason
         if not result.accepted:
             break
-        score = score + result.step * result.leaf_values[tree.apply(columns.codes)]
+        score = score + result.step * result.leaf_values[leaf]
         available -= {s for j in tree.used_columns for s in columns.sources[j]}
     trees = tuple(r.tree for r in rounds if r.accepted)
     if len(trees) == settings.max_trees:
@@ -224,8 +225,8 @@ def newton_values(
 
 
 def _line_search(
-    columns: CodedColumns,
     tree: CodeTree,
+    leaf: NDArray[np.int32],
     y: Floats,
     weight: Floats,
     score: Floats,
@@ -234,7 +235,6 @@ def _line_search(
     first: bool,
 ) -> Round:
     """Halve the step from eta_0 until the deviance falls; the first tree may fall by any amount."""
-    leaf = tree.apply(columns.codes)
     residuals = _residuals(y, weight, score)
     values = newton_values(leaf, tree.n_leaves, residuals, settings.leaf_ridge)
     before = deviance(y, weight, score)

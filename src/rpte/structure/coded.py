@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.kernels.growth import IS_MISSING, LEVELS, ORDERED
+from rpte.kernels.walk import reached_leaves
 
 Codes = NDArray[np.uint8] | NDArray[np.uint16]
 
@@ -164,15 +165,13 @@ class CodeTree:
     def apply(self, codes: Codes) -> NDArray[np.int32]:
         """Return the leaf number of every row: (V, n) codes -> (n,) int32."""
         found = np.empty(codes.shape[1], dtype=np.int32)
-        waiting = [(0, np.arange(codes.shape[1], dtype=np.int32))]
-        while waiting:
-            node, rows = waiting.pop()
-            if self.column[node] < 0:
-                found[rows] = self.leaf[node]
-                continue
-            goes_left = self.split(node).table()[codes[self.column[node], rows]]
-            waiting.append((int(self.left[node]), rows[goes_left]))
-            waiting.append((int(self.right[node]), rows[~goes_left]))
+        inner = np.flatnonzero(self.column >= 0)
+        answers = [self.split(node).table() for node in inner.tolist()]
+        starts = np.zeros(len(self.column), np.int64)
+        starts[inner] = np.cumsum([0, *map(len, answers)])[:-1]
+        goes_left = np.concatenate([np.zeros(0, np.bool_), *answers])
+        children = np.stack([self.right, self.left], axis=1)
+        reached_leaves(codes, self.column, children, starts, goes_left, self.leaf, found)
         return found
 
 

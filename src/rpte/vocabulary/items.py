@@ -82,8 +82,16 @@ def _intervals(position: int, variable: Variable, inputs: Inputs, edges: Floats)
     ends = [-math.inf, *edges.tolist(), math.inf]
     items = tuple(Interval(variable.name, a, b) for a, b in pairwise(ends))
     x = inputs.columns[position]
-    codes = np.searchsorted(edges, x, side="right").astype(np.int32)
-    return ItemColumn(position, items, np.where(np.isnan(x), np.int32(-1), codes))
+    return ItemColumn(position, items, bins_of(x, edges))
+
+
+def bins_of(x: Floats, edges: Floats) -> NDArray[np.int32]:
+    """Return the number of edges (few, ascending) at or below each value, -1 where missing."""
+    codes = np.zeros(len(x), np.int8)
+    for edge in edges:
+        codes += x >= edge
+    codes[np.isnan(x)] = -1
+    return codes.astype(np.int32)
 
 
 def inner_edges(column: SortedColumn, printed: bool) -> Floats:

@@ -18,6 +18,7 @@ from rpte.limits import Permissions
 from rpte.table.table import Table
 from rpte.vocabulary.columns import Operation, Pair, Value
 from rpte.vocabulary.gain import BITS, SortedColumn, information_gain
+from rpte.vocabulary.items import bins_of
 from rpte.vocabulary.joint import JointCounts
 from rpte.vocabulary.screening import promising
 
@@ -109,14 +110,15 @@ def rank_sources(
 def _coarse(table: Table, position: int) -> NDArray[np.int32]:
     """Code a number into four quantile bins; missing has the code after the last."""
     x = table.inputs.columns[position]
-    values = np.unique(x[~np.isnan(x)])
+    column = SortedColumn(x, table.y, table.weight)
+    values = _distinct(column.values)
     if len(values) > COARSE_BINS:
-        column = SortedColumn(x, table.y, table.weight)
         edges = np.unique(column.quantiles(np.arange(1, COARSE_BINS) / COARSE_BINS))
     else:
         edges = values[1:]
-    codes = np.searchsorted(edges, x, side="right")
-    return np.where(np.isnan(x), COARSE_BINS, codes).astype(np.int32)
+    codes = bins_of(x, edges)
+    codes[codes < 0] = COARSE_BINS
+    return codes
 
 
 def _interactions(counts: JointCounts, c: int, n_columns: int) -> Floats:
