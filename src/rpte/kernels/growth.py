@@ -79,65 +79,42 @@ _level_order = inner(level_order)
 
 
 @kernel
-def offer(
-    found: Floats,
-    total: Floats,
-    rule: Floats,
+def better(
+    best: float,
     g: float,
     h: float,
     w: float,
-    test: int,
-    last: int,
-    following: int,
-    missing_left: bool,
-) -> None:
-    """Keep the split whose left child sums to (g, h, w) if it beats `found` beyond the tie."""
-    if w < rule[LEAST] or total[2] - w < rule[LEAST]:
-        return
-    h_left, h_right = h + rule[RIDGE], total[1] - h + rule[RIDGE]
+    total_g: float,
+    total_h: float,
+    total_w: float,
+    ridge: float,
+    least: float,
+    scale: float,
+) -> float:
+    """Return the gain of a split whose left child sums to (g, h, w) if it beats `best`, else -inf.
+
+    To beat it, the split must be allowed and gain more beyond the tie. Numbers and no arrays are
+    passed, because a compiled call with arrays costs more than the arithmetic.
+    """
+    if w < least or total_w - w < least:
+        return -np.inf
+    h_left, h_right = h + ridge, total_h - h + ridge
     if h_left <= 0.0 or h_right <= 0.0:
-        return
-    g_right = total[0] - g
+        return -np.inf
+    g_right = total_g - g
     children = g * g / h_left + g_right * g_right / h_right
-    gain = children - total[0] * total[0] / (total[1] + rule[RIDGE])
-    if gain > found[GAIN] + TIE * (rule[SCALE] + children):
-        found[GAIN] = gain
-        found[TEST] = test
-        found[BIN] = last
-        found[NEXT_BIN] = following
-        found[MISSING_LEFT] = 1.0 if missing_left else 0.0
+    gain = children - total_g * total_g / (total_h + ridge)
+    return gain if gain > best + TIE * (scale + children) else -np.inf
 
 
-_offer = inner(offer)
-
-
-@kernel
-def offer_sides(
-    found: Floats,
-    missing: Floats,
-    total: Floats,
-    rule: Floats,
-    left: Floats,
-    test: int,
-    last: int,
-    following: int,
-) -> None:
-    """Offer one split with missing left, then right; without missing, to the heavier child."""
-    g, h, w = left[0], left[1], left[2]
-    if missing[2] > 0.0:
-        g_m, h_m, w_m = g + missing[0], h + missing[1], w + missing[2]
-        _offer(found, total, rule, g_m, h_m, w_m, test, last, following, True)
-        _offer(found, total, rule, g, h, w, test, last, following, False)
-    else:
-        _offer(found, total, rule, g, h, w, test, last, following, w >= total[2] - w)
-
-
-_offer_sides = inner(offer_sides)
+_better = inner(better)
 
 
 @kernel
 def scan(hist: Floats, category: bool, total: Floats, rule: Floats, found: Floats) -> None:
     """Find the best split of one column from its histogram.
+
+    A split is tried with missing left, then right; without missing, it goes to the heavier child.
 
     Parameters
     ----------
@@ -150,25 +127,52 @@ def scan(hist: Floats, category: bool, total: Floats, rule: Floats, found: Float
         `level_order` that goes left.
     """
     n_bins = hist.shape[0] - 1
-    missing = hist[n_bins]
-    found[GAIN] = -np.inf
-    found[1:] = 0.0
-    left = np.zeros(3)
-    order = _level_order(hist, n_bins, total, rule) if category else np.arange(n_bins)
-    last, n_left = -1, 0
-    for code in order:
+    ridge, least, scale = rule[RIDGE], rule[LEAST], rule[SCALE]
+    g_all, h_all, w_all = total[0], total[1], total[2]
+    g_missing, h_missing, w_missing = hist[n_bins, 0], hist[n_bins, 1], hist[n_bins, 2]
+    order = _level_order(hist, n_bins, total, rule) if category else np.empty(0, np.int64)
+    best, missing_left, at, following = -np.inf, 0.0, 0, 0
+    test = LEVELS if category else ORDERED
+    g, h, w, last, n_left = 0.0, 0.0, 0.0, -1, 0
+    for place in range(order.size if category else n_bins):
+        code = order[place] if category else place
         if hist[code, 2] <= 0.0:
             continue
-        if category and n_left > 0:
-            _offer_sides(found, missing, total, rule, left, LEVELS, n_left, n_left + 1)
-        elif last >= 0:
-            _offer_sides(found, missing, total, rule, left, ORDERED, last, code)
-        left += hist[code]
+        if n_left > 0:
+            for side in range(2 if w_missing > 0.0 else 1):
+                left = side == 0 if w_missing > 0.0 else w >= w_all - w
+                more = w_missing > 0.0 and left
+                gain = _better(
+                    best,
+                    g + g_missing if more else g,
+                    h + h_missing if more else h,
+                    w + w_missing if more else w,
+                    g_all,
+                    h_all,
+                    w_all,
+                    ridge,
+                    least,
+                    scale,
+                )
+                if gain > -np.inf:
+                    best, missing_left = gain, 1.0 if left else 0.0
+                    at = n_left if category else last
+                    following = n_left + 1 if category else code
+        g += hist[code, 0]
+        h += hist[code, 1]
+        w += hist[code, 2]
         last = code
         n_left += 1
-    if missing[2] > 0.0 and n_left > 0:
-        g, h, w = missing[0], missing[1], missing[2]
-        _offer(found, total, rule, g, h, w, IS_MISSING, n_bins, n_bins, True)
+    if w_missing > 0.0 and n_left > 0:
+        g, h, w = g_missing, h_missing, w_missing
+        gain = _better(best, g, h, w, g_all, h_all, w_all, ridge, least, scale)
+        if gain > -np.inf:
+            best, missing_left, test, at, following = gain, 1.0, IS_MISSING, n_bins, n_bins
+    found[:] = 0.0
+    found[GAIN] = best
+    if best > -np.inf:
+        found[TEST], found[BIN], found[NEXT_BIN] = test, at, following
+        found[MISSING_LEFT] = missing_left
 
 
 _scan = inner(scan)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.kernels.compile import inner, kernel
-from rpte.kernels.growth import GAIN, LEAST, ORDERED, SCALE, offer
+from rpte.kernels.growth import BIN, GAIN, LEAST, MISSING_LEFT, NEXT_BIN, SCALE, better
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -28,7 +28,7 @@ NONE, UNKNOWN = -1, -2
 HALF, LOW = 32, 2**32 - 1  # where the positive weight begins, and the bits of the weight
 CHUNK = 5  # codes are looked at in chunks of 2^5 before they are looked at one by one
 
-_offer = inner(offer)
+_better = inner(better)
 
 
 @kernel
@@ -60,27 +60,29 @@ def count_blocks(
 
 
 @kernel
-def gain_of(g: float, w: float, total: Floats) -> float:
+def gain_of(g: float, w: float, total_g: float, total_w: float) -> float:
     """Return the gain of a split with these sums on its left; an empty side adds nothing."""
-    g_right, w_right = total[0] - g, total[1] - w
+    g_right, w_right = total_g - g, total_w - w
     left = g * g / w if w > 0.0 else 0.0
     right = g_right * g_right / w_right if w_right > 0.0 else 0.0
-    gain: float = left + right - total[0] * total[0] / total[1]
-    return gain
+    return left + right - total_g * total_g / total_w
 
 
 _gain_of = inner(gain_of)
 
 
 @kernel
-def most_inside(before: int, block: int, total: Floats) -> float:
+def most_inside(before: int, block: int, total_g: float, total_w: float) -> float:
     """Return the most that a split inside a block gains, with these counts before and in it."""
     g, w = np.float64(before >> HALF), np.float64(before & LOW)
     positive, weight = np.float64(block >> HALF), np.float64(block & LOW)
     corners = max(
-        _gain_of(g + positive, w + positive, total), _gain_of(g, w + weight - positive, total)
+        _gain_of(g + positive, w + positive, total_g, total_w),
+        _gain_of(g, w + weight - positive, total_g, total_w),
     )
-    ends = max(_gain_of(g, w, total), _gain_of(g + positive, w + weight, total))
+    ends = max(
+        _gain_of(g, w, total_g, total_w), _gain_of(g + positive, w + weight, total_g, total_w)
+    )
     most: float = max(corners, ends)
     return most
 
@@ -89,13 +91,27 @@ _most_inside = inner(most_inside)
 
 
 @kernel
-def propose(found: Floats, total: Floats, rule: Floats, before: int, last: int, code: int) -> None:
-    """Offer the split before a code, with these counts on its left."""
+def better_count(
+    best: float, before: int, total_g: float, total_w: float, least: float, scale: float
+) -> float:
+    """Return the gain of the split with these counts on its left if it beats `best`, else -inf."""
     g, w = np.float64(before >> HALF), np.float64(before & LOW)
-    _offer(found, total, rule, g, w, w, ORDERED, last, code, w >= total[2] - w)
+    gain: float = _better(best, g, w, w, total_g, total_w, total_w, 0.0, least, scale)
+    return gain
 
 
-_propose = inner(propose)
+_better_count = inner(better_count)
+
+
+@kernel
+def enter(found: Floats, gain: float, last: int, code: int, before: int, total_w: float) -> None:
+    """Note a split as the best: between two codes, missing with the heavier child."""
+    w = np.float64(before & LOW)
+    found[GAIN], found[BIN], found[NEXT_BIN] = gain, last, code
+    found[MISSING_LEFT] = 1.0 if w >= total_w - w else 0.0
+
+
+_enter = inner(enter)
 
 
 @kernel
@@ -121,28 +137,28 @@ def scan_blocks(
     bound : (k,), overwritten; no split of the column gains more
     settled : (k,), overwritten; whether `found` is final
     """
+    total_g, total_w, least, scale = total[0], total[2], rule[LEAST], rule[SCALE]
     for k in range(chosen.size):
         j = chosen[k]
-        found[k, GAIN] = -np.inf
-        found[k, 1:] = 0.0
+        best, most = -np.inf, -np.inf
+        found[k, :] = 0.0
         settled[k] = shifts[j] == 0
-        bound[k] = -np.inf
         before, last = 0, NONE
         for b in range(starts[j + 1] - starts[j]):
             block = blocks[starts[j] + b]
             if block == 0:
                 continue
-            if settled[k]:
-                if last != NONE:
-                    _propose(found[k], total, rule, before, last, b)
-            else:
-                bound[k] = max(bound[k], _most_inside(before, block, total))
-                w = np.float64(before & LOW)
-                if last != NONE and w >= rule[LEAST] and total[2] - w >= rule[LEAST]:
-                    gain = _gain_of(np.float64(before >> HALF), w, total)
-                    found[k, GAIN] = max(found[k, GAIN], gain)
+            if last != NONE:
+                gain = _better_count(best, before, total_g, total_w, least, scale)
+                if gain > -np.inf:
+                    best = gain
+                    _enter(found[k], gain, last, b, before, total_w)
+            if shifts[j] > 0:
+                most = max(most, _most_inside(before, block, total_g, total_w))
             before += block
             last = b
+        found[k, GAIN] = best
+        bound[k] = most
 
 
 @kernel
@@ -162,12 +178,13 @@ def settle(
     `fine` (codes,) is room to work in; `found` (5,) holds the best gain between two blocks. The
     last code on the left is `UNKNOWN` if it was passed over.
     """
-    room = ROOM * (rule[SCALE] + total[0] * total[0] / total[1] + max(found[GAIN], 0.0))
+    total_g, total_w, least, scale = total[0], total[2], rule[LEAST], rule[SCALE]
+    room = ROOM * (scale + total_g * total_g / total_w + max(found[GAIN], 0.0))
     floor = found[GAIN] - room
     is_open = np.zeros(blocks.size, np.bool_)
     before = 0
     for b in range(blocks.size):
-        if blocks[b] != 0 and _most_inside(before, blocks[b], total) >= floor:
+        if blocks[b] != 0 and _most_inside(before, blocks[b], total_g, total_w) >= floor:
             is_open[b] = True
             fine[b << shift : (b + 1) << shift] = 0
         before += blocks[b]
@@ -175,27 +192,32 @@ def settle(
         value = np.int64(column[rows[i]])
         if is_open[value >> shift]:
             fine[value] += counts[i]
-    found[GAIN] = -np.inf
-    before, last, size = 0, NONE, 1 << min(shift, CHUNK)
+    best, before, last, size = -np.inf, 0, NONE, 1 << min(shift, CHUNK)
     for b in range(blocks.size):
         if not is_open[b]:
             before += blocks[b]
             last = last if blocks[b] == 0 else UNKNOWN
             continue
         for start in range(b << shift, (b + 1) << shift, size):
-            chunk = fine[start : start + size].sum()
+            chunk = 0
+            for code in range(start, start + size):
+                chunk += fine[code]
             if chunk == 0:
                 continue
-            if _most_inside(before, chunk, total) < max(floor, found[GAIN] - room):
+            if _most_inside(before, chunk, total_g, total_w) < max(floor, best - room):
                 before += chunk
                 last = UNKNOWN
                 continue
             for code in range(start, start + size):
                 if fine[code] != 0:
                     if last != NONE:
-                        _propose(found, total, rule, before, last, code)
+                        gain = _better_count(best, before, total_g, total_w, least, scale)
+                        if gain > -np.inf:
+                            best = gain
+                            _enter(found, gain, last, code, before, total_w)
                     before += fine[code]
                     last = code
+    found[GAIN] = best
 
 
 _settle = inner(settle)
