@@ -134,7 +134,8 @@ class DirectTerm:
         if self.column.binary:
             return self.coefficient * values + 0.0
         product = self.coefficient * (values - self.centre)
-        return np.where(np.isnan(values), 0.0, product)
+        product[np.isnan(values)] = 0.0
+        return product
 
     @property
     def text(self) -> str:

@@ -42,7 +42,8 @@ class Split:
         values = self.column.evaluate(inputs)
         if self.threshold is None:
             return values > 0
-        return np.where(np.isnan(values), self.missing_holds, values <= self.threshold)
+        # Comparisons with a missing value are false.
+        return ~(values > self.threshold) if self.missing_holds else values <= self.threshold
 
     def to_dict(self) -> dict[str, Any]:
         """Return the split as plain JSON values."""
