@@ -20,6 +20,8 @@ from rpte.vocabulary.gain import BITS, SortedColumn
 Floats = NDArray[np.float64]
 
 BIN_COUNTS = (2, 3, 5, 7, 10, 15)
+# A row per bin count: the shares of the rows at which bins end; what is left of it is the last row.
+PLACES = np.array([[min(k / bins, 1.0) for k in range(1, 15)] for bins in BIN_COUNTS])
 FEW_VALUES = 10  # below this many values the bin count is not searched
 FEW_VALUES_BINS = 7
 ELBOW = 0.02  # a further bin count must raise the gain by this share
@@ -111,11 +113,12 @@ def _bin_count(column: SortedColumn) -> int:
     """Elbow over the candidate counts: stop at the first that hardly raises the gain."""
     if column.total < FEW_VALUES:
         return FEW_VALUES_BINS
+    edges = column.at(np.rint(PLACES * (column.total - 1)))
+    edges[edges >= column.values[-1]] = np.inf
+    # Rounded, because the last bit of a gain of nothing must not count as a gain.
+    gains = [round(gain * BITS, 12) for gain in column.gains(edges).tolist()]
     chosen, previous = BIN_COUNTS[0], 0.0
-    for bins in BIN_COUNTS:
-        positions = np.rint(np.arange(bins + 1) / bins * (column.total - 1))
-        # Rounded, because the last bit of a gain of nothing must not count as a gain.
-        gain = round(column.gain(np.unique(column.at(positions))[1:-1]) * BITS, 12)
+    for bins, gain in zip(BIN_COUNTS, gains, strict=True):
         if previous > 0 and (gain - previous) / (previous + 1e-9) < ELBOW:
             break
         chosen, previous = bins, gain
