@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 MAX_INFLATION = 5.0
 NEARLY_EQUAL = 0.8  # squared correlation
-BLOCK_ROWS = 2048
+BLOCK_ROWS = 16_384
 GAP = 0.7853981633974483  # stands for missing where columns are compared
 
 
@@ -93,17 +93,26 @@ def keep_independent(filled: Floats, weight: Floats, block: NDArray[np.intp]) ->
 
 
 def _correlations(filled: Floats, weight: Floats) -> Floats:
-    """Return the correlations of the columns, added up over blocks of rows that fit the cache."""
+    """Return the correlations of the columns.
+
+    A long table is taken in blocks of rows, because fresh memory for a copy of it all costs more
+    than the products.
+    """
     mean, root = (weight @ filled) / weight.sum(), np.sqrt(weight)[:, None]
-    products = np.zeros((filled.shape[1], filled.shape[1]))
-    for start in range(0, len(filled), BLOCK_ROWS):
-        rows = slice(start, start + BLOCK_ROWS)
-        centred = filled[rows] - mean
-        centred *= root[rows]
-        products += centred.T @ centred
-    norms = np.sqrt(np.diagonal(products))
+    blocks = [slice(at, at + BLOCK_ROWS) for at in range(0, len(filled), BLOCK_ROWS)]
+
+    def centred(rows: slice) -> Floats:
+        part = filled[rows] - mean
+        part *= root[rows]
+        return part
+
+    norms = np.sqrt(np.sum([(p * p).sum(axis=0) for p in map(centred, blocks)], axis=0))
     norms = np.where(norms > 0, norms, 1.0)
-    return np.asarray(products / norms / norms[:, None])
+    products = np.zeros((filled.shape[1], filled.shape[1]))
+    for part in map(centred, blocks):
+        part /= norms
+        products += part.T @ part
+    return products
 
 
 def _inflation(correlation: Floats) -> Floats:
