@@ -102,7 +102,7 @@ def _correlations(filled: Floats, weight: Floats) -> Floats:
     blocks = [slice(at, at + BLOCK_ROWS) for at in range(0, len(filled), BLOCK_ROWS)]
 
     def centred(rows: slice) -> Floats:
-        part = filled[rows] - mean
+        part: Floats = filled[rows] - mean
         part *= root[rows]
         return part
 
