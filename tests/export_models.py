@@ -46,7 +46,7 @@ TABLES = {
     "loan_eligibility.csv": {},
     "cylinder_bands.csv": {},
     "chronic_kidney_disease.csv": {},
-    "pima_diabetes.csv": {"special_values": {"insu": [0], "skin": [0]}, "l1": 5e-4},
+    "pima_diabetes.csv": {"special_values": {"insu": [0], "skin": [0]}, "l1": 3e-4},
     "heart_c_uci.csv": {},
 }
 

@@ -55,6 +55,8 @@ def test_scores_are_squared_correlations(raw, seed):
         present = ~np.isnan(part.inputs[name])
         if not book.shapes(name) or not present.any():
             continue
+        if np.nanmax(np.abs(part.inputs[name])) > 1e100:
+            continue  # beside such a number the squares of all others underflow
         got = book._scores(name, rows, Label.of(part))
         for column, score in zip(book.shapes(name), got, strict=True):
             x = column.evaluate(part.inputs)

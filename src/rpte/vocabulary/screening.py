@@ -116,7 +116,8 @@ class Label:
     def _squared(self, wz: Any, wzz: Any, rz: Any, total: Floats) -> Any:
         spread = wzz - wz * wz / max(total[0], 1e-300)
         gradient = rz - wz * (total[3] / max(total[0], 1e-300))
-        usable = spread > 1e-12 * np.abs(wzz)
+        usable = (spread > 1e-12 * np.abs(wzz)) & np.isfinite(spread) & np.isfinite(gradient**2)
+        gradient = np.where(usable, gradient, 0.0)
         return np.where(usable, gradient**2 / np.where(usable, spread * self.variance, 1.0), 0.0)
 
 
