@@ -5,16 +5,18 @@ from functools import cache
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss
 
+import rpte.discovery as discovery_module
 import rpte.folds as folds_module
 import rpte.selection as module
 import rpte.settings as settings_module
-from fit_tables import make_case, mixed_case
+from fit_tables import Case, make_case, mixed_case
 from rpte import InputError, Limits, RPTEClassifier
 from rpte.comparison import Aim, Comparison, Point, Price
 from rpte.estimation.design import Design
@@ -216,6 +218,35 @@ ROWS = st.lists(
     max_size=40,
 )
 PRICES = st.sampled_from([0.0, 0.002, 0.01, 0.05])
+
+
+class TestMoreProducts:
+    def test_they_are_looked_for_from_the_best_offer_where_rows_are_many(self, monkeypatch):
+        rng = np.random.default_rng(2)
+        X = rng.normal(size=(900, 4))
+        score = 2 * X[:, 0] * X[:, 1] + 1.5 * X[:, 2] * X[:, 3]
+        y = (rng.random(900) < 1 / (1 + np.exp(-score))).astype(int)
+        case = Case(pd.DataFrame(X, columns=list("abcd")), y, np.ones(900))
+        validation = make_validation(2, None, case.y, None)
+        table, chosen = table_of(case, validation, l1_ratio=1.0, audit_price=0.0)
+        monkeypatch.setattr(discovery_module, "MOST_PRODUCTS", 20)
+
+        def compared():
+            found, points = select(table, chosen, validation, None)
+            return found, {p.aim.offer.n_pairs for p in points.points}, points
+
+        few, tried, _ = compared()
+        assert tried == {0, 20}
+        monkeypatch.setattr(module, "MIDDLING", 0)
+        more, tried, points = compared()
+        assert max(tried) > 20
+        known, now = (f.structure.vocabulary.columns for f in (few, more))
+        assert now[: len(known)] == known
+        assert len(set(now)) == len(now) > len(known)
+        best = {
+            n: min(p.deviance for p in points.points if p.aim.offer.n_pairs == n) for n in tried
+        }
+        assert best[max(tried)] < best[20]
 
 
 class TestComparison:

@@ -126,8 +126,9 @@ class RPTEClassifier(InNotebooks, KeptAsText, ClassifierMixin, BaseEstimator):  
         5,000 rows, with ``l1="cv"``), otherwise 1.
     audit_price : float, default=0.002
         Share of the deviance that can be explained which one more condition must explain to be
-        worth reading; falls with the root of n above 1,000 rows, and beyond 20 conditions (more
-        with the same root) the price of all goes by their logarithm. Larger gives shorter models.
+        worth reading; falls with the root of n above 1,000 rows. Beyond 20 conditions (20 for every
+        1,000 rows above 1,000) the price of all goes by their logarithm. Larger gives shorter
+        models.
     conventions : {"ours", "paper"}, default="ours"
         The small choices that the paper leaves to its implementation (README, "The published
         configuration").

@@ -15,7 +15,7 @@ from rpte.estimation.terms import Offer
 Floats = NDArray[np.float64]
 
 ENOUGH_ROWS = 1_000  # from here on a price falls with the root of the rows
-MANY = 20  # conditions, and more with the root of the rows
+MANY = 20  # conditions for every 1,000 rows, and on smaller tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Price:
     def at(cls, each: float, n_rows: int) -> Price:
         """Return the price at so many rows, where `each` is the price on a small table."""
         less = min(1.0, math.sqrt(ENOUGH_ROWS / n_rows))
-        return cls(each * less, MANY / less)
+        return cls(each * less, MANY / less**2)
 
     def of(self, conditions: int) -> float:
         """Return the share that a model of so many conditions must explain."""

@@ -64,6 +64,11 @@ class Discovery:
     columns: TreeColumns
     stage2: Stage2
 
+    def with_products(self, start: Start, settings: Settings) -> Discovery:
+        """Add products for what a start leaves."""
+        more = _with_products(self.table, self.structure.vocabulary, start, settings)
+        return replace(self, structure=replace(self.structure, vocabulary=more))
+
     def with_trees(
         self, most: int, settings: Settings, pool: ThreadPoolExecutor | None
     ) -> Discovery:
@@ -121,9 +126,7 @@ class Quarry:
         """Begin Stage 2: products for what the start leaves, no trees yet."""
         settings, vocabulary = self.settings, mined.vocabulary
         if start is not None and settings.makes_products:
-            most = min(settings.budget, MOST_PRODUCTS)
-            pairs = find_products(part, vocabulary, start.use, start.score, most, settings.limits)
-            vocabulary = vocabulary.with_pairs(part, pairs)
+            vocabulary = _with_products(part, vocabulary, start, settings)
         roots = _roots(part, settings, vocabulary, self.pool)
         columns = code_columns(part, mined.vocabulary, settings.paper, roots, settings.limits)
         score = mined.scores[0] if start is None else start.score
@@ -164,6 +167,16 @@ def use_of(vocabulary: Vocabulary, direct: Rows, coefficients: Floats) -> Floats
     which = direct[active]
     use[which] = np.abs(coefficients[active]) * vocabulary.z[which].std(axis=1)
     return use
+
+
+def _with_products(
+    table: Table, vocabulary: Vocabulary, start: Start, settings: Settings
+) -> Vocabulary:
+    """Return a vocabulary with products for what a start leaves; none is there twice."""
+    most = min(settings.budget, MOST_PRODUCTS)
+    found = find_products(table, vocabulary, start.use, start.score, most, settings.limits)
+    known = set(vocabulary.columns)
+    return vocabulary.with_pairs(table, tuple(pair for pair in found if pair not in known))
 
 
 def _roots(

@@ -241,9 +241,9 @@ class _Search:
         explained = compared.explained()
         return np.array([compared.cost(point, explained) for point in points])
 
-    def least_cost(self, since: int = 0, until: int | None = None) -> float:
+    def least_cost(self, points: Sequence[Point]) -> float:
         """Return the least cost of some points; infinite if there are none."""
-        return float(self._costs(self.points[since:until]).min(initial=np.inf))
+        return float(self._costs(points).min(initial=np.inf))
 
     def fit_at(self, aim: Aim) -> list[Floats]:
         """Return the fits of every part at an aim that was compared."""
@@ -263,12 +263,32 @@ class _Search:
         for part in self.everyone:
             self._begin(part, None)
 
-    def _begin(self, part: _Part, start: Start | None) -> None:
-        part.found = self.quarry.grow(part.train, part.mined, start)
+    def look_for_products(self, aim: Aim) -> None:
+        """Look for more products in every part, from the fit at an aim that was compared."""
+        for part, fit in zip(self.everyone, self.fit_at(aim), strict=True):
+            assert part.found is not None
+            trail = self._trail(part, aim.offer, aim.l1_ratio)
+            known = part.structure.vocabulary
+            use = use_of(known, trail.terms.direct, fit[1 + trail.design.n_leaves :])
+            start = Start(trail.design.score(float(fit[0]), fit[1:]), use)
+            part.found = part.found.with_products(start, self.settings)
+            self._hold_out(part, len(known))
+
+    @property
+    def n_pairs(self) -> int:
+        """How many pairs the model can have."""
+        return int((self.seen.structure.vocabulary.block == PAIR).sum())
+
+    def _hold_out(self, part: _Part, known: int) -> None:
+        """Evaluate the vocabulary from some column on, on held-out rows."""
         if part.valid is not None:
-            known = len(part.mined.vocabulary)
+            assert part.found is not None
             more = part.found.structure.vocabulary.on(part.valid.inputs, known, np.float32)
             part.held = np.vstack([part.held, more])
+
+    def _begin(self, part: _Part, start: Start | None) -> None:
+        part.found = self.quarry.grow(part.train, part.mined, start)
+        self._hold_out(part, len(part.mined.vocabulary))
 
     def grow(self, n_trees: int) -> int:
         """Let every part have so many trees, if it can; return how many the model can have."""
@@ -310,7 +330,7 @@ class _Search:
         terms = choose_terms(part.train, structure, offer, self.settings.admission())
         design = make_design(part.train, structure, terms, self.settings.limits)
         order = leaf_order(terms.trees, self.settings)
-        start = None if carried is None else terms.carry(carried[1], carried[0].direct)
+        start = None if carried is None else terms.carry(carried[1], carried[0])
         held = NOTHING if part.valid is None else terms.on(part.valid.inputs, part.held)
         return _Trail(part, terms, design, walk_in_order(design, order, l1_ratio, start), held)
 
@@ -360,7 +380,8 @@ def select(
         return search.result()
     shares = _shares(table, settings)
     _compare_first(search, shares)
-    base = Comparison(tuple(search.points), price).ranked(None)[0].aim
+    each = replace(price, many=np.inf)  # what is added to them makes no condition of theirs cheaper
+    base = Comparison(tuple(search.points), each).ranked(None)[0].aim
     search.start(base)
     if _many_cases(search.quarry.table):
         _compare_further(search, base.offer, shares)
@@ -441,33 +462,56 @@ def _compare_first(search: _Search, shares: Sequence[float]) -> None:
 
 
 def _compare_further(search: _Search, base: Offer, shares: Sequence[float]) -> None:
-    """Compare offers with trees, with products and with both: more only while more helps."""
+    """Compare offers with trees, with products and with both; where rows are many, more products.
+
+    The latter are looked for from the best offer so far.
+    """
     if not search.settings.makes_products:
         for m in tree_counts(search.grow(search.settings.max_trees))[1:]:
             for share in shares:
                 search.compare(replace(base, n_trees=m), share, base)
         return
-    pairs = int((search.seen.structure.vocabulary.block == PAIR).sum())
-    helped: list[bool] = []
-    singles = len(search.points)
-    for wanted in (MORE_TREES, MORE_PAIRS, BOTH):
-        if wanted is BOTH and not all(helped):
-            return
-        helps, best = False, search.least_cost(0, singles)
-        tried = {(0, 0)}
-        for m, k in wanted:
-            offered = min(m, search.grow(m)), min(k, pairs)
-            if offered in tried:
-                break
-            tried.add(offered)
-            known = len(search.points)
-            for share in shares:
-                more = replace(base, n_trees=offered[0], n_pairs=offered[1])
-                search.compare(more, share, base)
-            if search.least_cost(known) > best:
-                break
-            helps, best = True, search.least_cost(known)
-        helped.append(helps)
+    singles = list(search.points)
+    trees = _compare_in_turn(search, base, shares, MORE_TREES, singles)
+    products = _compare_in_turn(search, base, shares, MORE_PAIRS, singles)
+    if trees and products:
+        _compare_in_turn(search, base, shares, BOTH, search.points)
+    best = Comparison(tuple(search.points), search.price).ranked(None)[0].aim
+    if best.offer.n_pairs and search.quarry.table.n_rows > MIDDLING:
+        known = search.n_pairs
+        search.look_for_products(best)
+        wanted = [(best.offer.n_trees, known + more) for _, more in MORE_PAIRS]
+        _compare_in_turn(search, best.offer, shares, wanted, search.points)
+
+
+def _compare_in_turn(
+    search: _Search,
+    base: Offer,
+    shares: Sequence[float],
+    wanted: Sequence[tuple[int, int]],
+    rivals: Sequence[Point],
+) -> bool:
+    """Compare offers that add more and more to a base, while more helps; tell whether any did.
+
+    Parameters
+    ----------
+    wanted : numbers of trees and of pairs
+    rivals : points that the first offer must beat
+    """
+    beaten, tried = list(rivals), {(base.n_trees, base.n_pairs)}
+    for m, k in wanted:
+        offered = min(m, search.grow(m)), min(k, search.n_pairs)
+        if offered in tried:
+            break
+        tried.add(offered)
+        known = len(search.points)
+        for share in shares:
+            search.compare(replace(base, n_trees=offered[0], n_pairs=offered[1]), share, base)
+        new = search.points[known:]
+        if search.least_cost(new) > search.least_cost(beaten):
+            break
+        beaten += new
+    return len(beaten) > len(rivals)
 
 
 def _many_cases(table: Table) -> bool:

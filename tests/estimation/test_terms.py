@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -14,7 +16,7 @@ from rpte.estimation.terms import (
 from rpte.limits import FREE, Limits, permissions
 from rpte.structure.tree import Branch, Split, Tree
 from rpte.vocabulary.build import ORIGINAL, PAIR, VocabularySettings, build_vocabulary
-from rpte.vocabulary.columns import RAW, Level, Value
+from rpte.vocabulary.columns import RAW, Hinge, Level, Pair, Value
 
 POLICIES = ("paper", "separate", "strict", "component")
 
@@ -248,7 +250,7 @@ def test_a_fit_is_carried_to_more_terms(case, policy):
     few = choose_terms(table, structure, Offer("all", 0, 0), admission(policy, False))
     more = choose_terms(table, structure, offer(2), admission(policy, False))
     fit = np.random.default_rng(0).normal(size=1 + len(few.direct))
-    carried = more.carry(fit, few.direct)
+    carried = more.carry(fit, few)
     assert carried.shape == (1 + 5 + len(more.direct),)
     assert carried[0] == fit[0]
     assert not carried[1:6].any()
@@ -282,36 +284,33 @@ def test_a_menu_offers_its_shapes_beside_the_raw_columns(menu, kinds):
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_fewer_pairs_are_the_first_of_the_ranking(case, policy):
+def test_fewer_pairs_are_the_first_of_the_vocabulary(case, policy):
     table, structure = case
-    block = structure.vocabulary.block
+    pairs = np.flatnonzero(structure.vocabulary.block == PAIR)
 
     def direct(n_pairs):
         few = Offer("all", 1, n_pairs)
-        return choose_terms(table, structure, few, admission(policy, False)).direct
+        return choose_terms(table, structure, few, admission(policy, False)).direct.tolist()
 
-    every = direct(None)
-    pairs = every[block[every] == PAIR]
-    gradient = standardised_gradient(table, structure, pairs, 1)
+    assert len(pairs) > 2
     for most in range(len(pairs) + 2):
-        found = direct(most)
-        kept = found[block[found] == PAIR]
-        assert len(kept) == min(most, len(pairs))
-        if most:  # the policies see the same columns, so that the others do not change
-            assert (found[block[found] != PAIR] == every[block[every] != PAIR]).all()
-        if policy != "strict":
-            assert kept.tolist() == pairs[:most].tolist()
-            continue
-        dropped = np.setdiff1d(pairs, kept)
-        if len(kept) and len(dropped):
-            assert min(gradient[j] for j in kept) >= max(gradient[j] for j in dropped) - 1e-9
+        assert not set(direct(most)) & set(pairs[most:].tolist())
+    assert direct(len(pairs)) == direct(None)
+    if policy == "component":  # a pair's place is decided by those before it
+        taken = [set(direct(most)) & set(pairs.tolist()) for most in range(len(pairs) + 1)]
+        assert all(few <= more for few, more in pairwise(taken))
 
 
-def standardised_gradient(table, structure, columns, n_trees):
-    p = 1 / (1 + np.exp(-structure.scores[n_trees]))
-    weight, residual = table.weight * p * (1 - p), table.weight * (table.y - p)
-    found = {}
-    for j, z in zip(columns, structure.vocabulary.z[columns], strict=True):
-        centred = z - np.average(z, weights=weight)
-        found[j] = abs(residual @ centred) / np.sqrt(weight @ centred**2)
-    return found
+def test_parts_come_with_their_pairs():
+    table = random_raw(3, ["number", "category", "skewed"], 150).table()
+    vocabulary = build_vocabulary(table, VocabularySettings("shapes", 2, 400, 0.001, paper=False))
+    hinges = [c for c in vocabulary.columns if isinstance(c, Hinge)]
+    one, two = hinges[0], next(h for h in hinges if h.source != hinges[0].source)
+    vocabulary = vocabulary.with_pairs(table, (Pair("product", one, two),))
+    shown = [c for c, held in zip(vocabulary.columns, Offer("values", 0, 1).holds(vocabulary),
+                                  strict=True) if held and isinstance(c, Hinge)]  # fmt: skip
+    assert set(shown) == {one, two}
+    assert not any(
+        held and isinstance(c, Hinge)
+        for c, held in zip(vocabulary.columns, Offer("values").holds(vocabulary), strict=True)
+    )

@@ -36,7 +36,7 @@ class Offer:
     n_trees : int
         The first so many trees.
     n_pairs : int or None
-        At most so many pairs; None for all.
+        The first so many pairs; None for all.
     """
 
     menu: Menu = "all"
@@ -48,10 +48,10 @@ class Offer:
         held = np.ones(len(vocabulary), np.bool_)
         if self.menu != "all":
             held = np.isin(vocabulary.role, (PLAIN, MENU_ROLES.get(self.menu, PLAIN)))
-        if self.n_pairs == 0:
-            held &= vocabulary.block != PAIR
-        else:
-            held |= vocabulary.parts_of_pairs(self.n_pairs)
+        pairs = np.flatnonzero(vocabulary.block == PAIR)
+        held |= vocabulary.parts_of(pairs[: self.n_pairs])
+        if self.n_pairs is not None:
+            held[pairs[self.n_pairs :]] = False
         return held
 
 
@@ -113,13 +113,17 @@ class TermSet:
         ]
         return np.vstack([*leaves, z[self.direct]], dtype=np.float32)
 
-    def carry(self, fit: Floats, from_direct: NDArray[np.intp]) -> Floats:
-        """Return a fit (d + 1,) of some of the direct terms as one of all these terms, (q + 1,)."""
-        leaves = sum(self.leaf_counts)
-        carried = np.zeros(1 + leaves + len(self.direct))
-        carried[0] = fit[0]
-        held = np.isin(from_direct, self.direct)
-        carried[1 + leaves + np.searchsorted(self.direct, from_direct[held])] = fit[1:][held]
+    def carry(self, fit: Floats, before: TermSet) -> Floats:
+        """Return a fit of some of these terms, whose trees are the first of these, as one of all.
+
+        Both are intercept, leaves and direct terms, (q + 1,).
+        """
+        known, leaves = 1 + sum(before.leaf_counts), 1 + sum(self.leaf_counts)
+        carried = np.zeros(leaves + len(self.direct))
+        carried[:known] = fit[:known]
+        held = np.isin(before.direct, self.direct)
+        places = np.searchsorted(self.direct, before.direct[held])
+        carried[leaves + places] = fit[known:][held]
         return carried
 
     def active(self, fit: Floats) -> tuple[TermSet, Floats]:
@@ -187,22 +191,7 @@ def choose_terms(table: Table, structure: Structure, offer: Offer, admission: Ad
         ranking,
         admission.rule,
     )
-    return TermSet(vocabulary, trees, _with_few_pairs(vocabulary, left, ranking, chosen, offer))
-
-
-def _with_few_pairs(
-    vocabulary: Vocabulary,
-    left: NDArray[np.intp],
-    ranking: NDArray[np.intp],
-    chosen: NDArray[np.intp],
-    offer: Offer,
-) -> NDArray[np.intp]:
-    """Return the admitted columns, of the pairs only the first in the ranking."""
-    if offer.n_pairs is None:
-        return left[chosen]
-    admitted = set(chosen.tolist())
-    pairs = [j for j in ranking if j in admitted and vocabulary.block[left[j]] == PAIR]
-    return left[sorted(admitted.difference(pairs[offer.n_pairs :]))]
+    return TermSet(vocabulary, trees, left[chosen])
 
 
 def _leaf_indicators(leaf_codes: NDArray[np.int32]) -> set[bytes]:

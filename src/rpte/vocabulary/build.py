@@ -119,10 +119,10 @@ class Vocabulary:
     def __len__(self) -> int:
         return len(self.columns)
 
-    def parts_of_pairs(self, most: int | None) -> NDArray[np.bool_]:
-        """Tell which columns are parts of the first so many pairs, (V,)."""
-        pairs = [self.columns[j] for j in np.flatnonzero(self.block == PAIR)[:most]]
-        parts = {p for c in pairs if isinstance(c, (Pair, Pattern)) for p in (c.left, c.right)}
+    def parts_of(self, pairs: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Tell which columns are parts of some pairs, (V,)."""
+        made = [c for j in pairs if isinstance(c := self.columns[j], (Pair, Pattern))]
+        parts = {part for column in made for part in (column.left, column.right)}
         return np.array([column in parts for column in self.columns], np.bool_)
 
     def keep(self, which: NDArray[np.intp]) -> Vocabulary:
