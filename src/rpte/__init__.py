@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from rpte.errors import InputError, ModelFileError, RPTEWarning
+from rpte.errors import Cancelled, InputError, ModelFileError, RPTEWarning
 
 if TYPE_CHECKING:
     from rpte.audit.catalogue import Catalogue, read_catalogue
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rpte.model.model import Model
     from rpte.model.signature import check_signature, sign
     from rpte.model.verify import verify_file
+    from rpte.progress import Progress
     from rpte.table.files import read_table
     from rpte.uncertainty import bootstrap
 
@@ -37,6 +38,7 @@ _HOMES = {
     "Labelled": "rpte.audit.edits",
     "Limits": "rpte.limits",
     "Model": "rpte.model.model",
+    "Progress": "rpte.progress",
     "RPTEClassifier": "rpte.classifier",
     "ReasonRule": "rpte.audit.reasons",
     "audit_load": "rpte.audit.load",
@@ -58,12 +60,14 @@ _HOMES = {
 __all__ = [
     "Actions",
     "AuditLoad",
+    "Cancelled",
     "Catalogue",
     "InputError",
     "Labelled",
     "Limits",
     "Model",
     "ModelFileError",
+    "Progress",
     "RPTEClassifier",
     "RPTEWarning",
     "ReasonRule",

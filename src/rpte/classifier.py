@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
-from dataclasses import replace
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,16 +15,18 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from rpte.errors import InputError
+from rpte.errors import InputError, RPTEWarning
 from rpte.folds import make_validation
 from rpte.kernels import worker_threads
-from rpte.learn import learn
+from rpte.learn import Learned, learn
 from rpte.limits import Limits
 from rpte.parameters import checked_parameters, settings_for
 from rpte.persistence import KeptAsText
+from rpte.progress import Callback, Watch
 from rpte.report.notebook import InNotebooks
 from rpte.table.inputs import Inputs, read_inputs
 from rpte.table.read import read_training
+from rpte.table.schema import Schema
 from rpte.table.table import make_table
 
 if TYPE_CHECKING:
@@ -75,6 +77,12 @@ class RPTEClassifier(InNotebooks, KeptAsText, ClassifierMixin, BaseEstimator):  
     max_inspection_units : int, default=None
         The audit load (conditions in the whole model) that you can afford: the best model within
         it, guaranteed. None is 300 with ``l1="cv"``, and no bound with a given penalty.
+    max_fit_seconds : float, default=None
+        No limit if None. When the time is used up the search ends, and the model is the best of
+        those compared until then: as exact and as verified as any, but the same data need not give
+        it again, which its file says. With no time at all it is the base rate alone, or without
+        trees where `l1` is given. What is under way is finished, and the model is estimated after
+        the time.
     special_values : mapping from name to codes, default=None
         Codes of a number that are no measurements (-9, "unknown"): levels of their own next to the
         numeric range.
@@ -166,6 +174,7 @@ class RPTEClassifier(InNotebooks, KeptAsText, ClassifierMixin, BaseEstimator):  
         positive: Any = None,
         limits: Limits | None = None,
         max_inspection_units: int | None = None,
+        max_fit_seconds: float | None = None,
         special_values: Mapping[str, Any] | None = None,
         class_weight: Mapping[Any, float] | str | None = None,
         cv: Any = None,
@@ -194,6 +203,7 @@ class RPTEClassifier(InNotebooks, KeptAsText, ClassifierMixin, BaseEstimator):  
         self.positive = positive
         self.limits = limits
         self.max_inspection_units = max_inspection_units
+        self.max_fit_seconds = max_fit_seconds
         self.special_values = special_values
         self.class_weight = class_weight
         self.cv = cv
@@ -253,7 +263,15 @@ class RPTEClassifier(InNotebooks, KeptAsText, ClassifierMixin, BaseEstimator):  
         tags.input_tags.string = True
         return tags
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> RPTEClassifier:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+        *,
+        progress: Callback | None = None,
+    ) -> RPTEClassifier:
         """Learn a model.
 
         Parameters
@@ -267,34 +285,51 @@ class RPTEClassifier(InNotebooks, KeptAsText, ClassifierMixin, BaseEstimator):  
             A whole weight is the same as repeating the row, zero as leaving it out.
         groups : array of shape (n_rows,), optional
             Rows of one group (a patient, a recording) are never split by inner validation.
+        progress : function of one `rpte.Progress`, optional
+            Called between the steps of the fit, in the thread that called `fit`. Where it returns
+            False, or raises `rpte.Cancelled`, the fit ends with `rpte.Cancelled`; the classifier
+            stays as it was, as it does on any error. The model does not depend on it.
         """
         parameters = checked_parameters(self)
+        watch = Watch(progress, self.max_fit_seconds)
+        watch.begin("reading the table", 0.05)
         inputs = self._read_training(X)
-        labels = self._labels(y, inputs.n_rows)
-        settings = settings_for(parameters, self.limits, inputs.schema)
-        if inputs.schema.named:  # an array keeps its places, so that columns can be counted off
+        schema = inputs.schema
+        labels, known = _labels(y, inputs.n_rows)
+        settings = settings_for(parameters, self.limits, schema)
+        if schema.named:  # an array keeps its places, so that columns can be counted off
             inputs = inputs.without(settings.limits.excluded)
         weight = _weights(sample_weight, len(labels))
-        factors = self._class_factors(labels, weight)
-        weight = weight * factors[(labels == self.classes_[1]).astype(int)]
+        factors = self._class_factors(labels, known, weight)
+        weight = weight * factors[(labels == known[1]).astype(int)]
         validation = make_validation(self.cv, X, labels, groups)
-        positive = self._positive()
-        target = (labels == self.classes_[positive]).astype(np.float64)
+        positive = self._positive(known)
+        target = (labels == known[positive]).astype(np.float64)
         with threadpool_limits(limits=1, user_api="blas"), worker_threads(self.n_jobs) as pool:
             table = make_table(inputs, target, weight, settings.pooling, validation.part)
             if len(np.unique(table.y)) < 2:
                 raise InputError(
                     "only one class has rows with a positive weight; a classifier needs both"
                 )
-            classes = (_plain(self.classes_[0]), _plain(self.classes_[1]))
-            learned = learn(table, settings, classes, positive, validation, pool)
-
-        def told(model: Model) -> Model:
-            return replace(model, training={**model.training, "class_factors": factors.tolist()})
-
-        self.model_ = told(learned.model)
-        self.frontier_models_ = tuple(told(model) for model in learned.frontier)
+            classes = (_plain(known[0]), _plain(known[1]))
+            learned = learn(table, settings, classes, positive, validation, pool, watch)
+        learned = learned.with_training(lambda told: {**told, "class_factors": factors.tolist()})
+        _warn_if_stopped(learned.model)
+        self._keep(learned, known, schema)
         return self
+
+    def _keep(self, learned: Learned, classes: NDArray[Any], schema: Schema) -> None:
+        """Keep all that was learned at once: who interrupts finds the fit before, or this one."""
+        before = {name: value for name, value in vars(self).items() if name != "feature_names_in_"}
+        fitted = {
+            "classes_": classes,
+            "n_features_in_": len(schema),
+            "model_": learned.model,
+            "frontier_models_": learned.frontier,
+        }
+        if schema.named:
+            fitted["feature_names_in_"] = np.array(schema.names, dtype=object)
+        self.__dict__ = {**before, **fitted}
 
     def _read_training(self, X: Any) -> Inputs:
         if hasattr(X, "tocsr"):
@@ -313,68 +348,37 @@ class RPTEClassifier(InNotebooks, KeptAsText, ClassifierMixin, BaseEstimator):  
                 f"Found array with {inputs.n_rows} sample(s) while a minimum of 2 is required; "
                 "give rows of both classes"
             )
-        self.n_features_in_ = len(inputs.schema)
-        if inputs.schema.named:
-            self.feature_names_in_ = np.array(inputs.schema.names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
         return inputs
 
-    def _labels(self, y: Any, n_rows: int) -> NDArray[Any]:
-        if y is None:
-            raise InputError("RPTEClassifier requires y to be passed, but the target y is None")
-        from sklearn.utils.validation import column_or_1d
-
-        labels: NDArray[Any] = column_or_1d(np.asarray(y), warn=True)
-        if len(labels) != n_rows:
-            raise InputError(f"X has {n_rows} rows and y has {len(labels)}; give one label per row")
-        _refuse_missing(labels)
-        _refuse_mixed(labels)
-        check_classification_targets(labels)
-        self.classes_ = np.unique(labels)
-        if len(self.classes_) == 1:
-            raise InputError(
-                f"y holds one class only, {_plain(self.classes_[0])!r}; a classifier needs rows of "
-                "two"
-            )
-        if len(self.classes_) > 2:
-            raise InputError(
-                "Only binary classification is supported. The type of the target is "
-                f"{type_of_target(labels)} with {len(self.classes_)} classes; wrap the estimator "
-                "in sklearn.multiclass.OneVsRestClassifier, or merge classes"
-            )
-        return labels
-
-    def _positive(self) -> int:
+    def _positive(self, classes: NDArray[Any]) -> int:
         if self.positive is None:
             return 1
-        found = np.flatnonzero(self.classes_ == self.positive)
+        found = np.flatnonzero(classes == self.positive)
         if not len(found):
             raise InputError(
-                f"positive={self.positive!r} is not a class; the classes are "
-                f"{self.classes_.tolist()}"
+                f"positive={self.positive!r} is not a class; the classes are {classes.tolist()}"
             )
         return int(found[0])
 
-    def _class_factors(self, labels: NDArray[Any], weight: Floats) -> Floats:
+    def _class_factors(self, labels: NDArray[Any], classes: NDArray[Any], weight: Floats) -> Floats:
         """Return the factor on the weights of each class; "balanced" counts weight, as all does."""
         if self.class_weight is None:
             return np.ones(2)
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
-            held = np.array([weight[labels == label].sum() for label in self.classes_])
+            held = np.array([weight[labels == label].sum() for label in classes])
             return np.where(held > 0, held.sum() / 2.0 / np.where(held > 0, held, 1.0), 1.0)
         if not isinstance(self.class_weight, Mapping):
             raise InputError(
                 f"class_weight={self.class_weight!r}; it must be None, 'balanced' or a mapping "
                 "from class to weight"
             )
-        unknown = [label for label in self.class_weight if label not in self.classes_.tolist()]
+        unknown = [label for label in self.class_weight if label not in classes.tolist()]
         if unknown:
             raise InputError(
                 f"class_weight={self.class_weight!r}; {unknown[0]!r} is not a class, the classes "
-                f"are {self.classes_.tolist()}"
+                f"are {classes.tolist()}"
             )
-        factors = [self.class_weight.get(label, 1.0) for label in self.classes_.tolist()]
+        factors = [self.class_weight.get(label, 1.0) for label in classes.tolist()]
         if any(not isinstance(f, Real) or not (np.isfinite(f) and f >= 0) for f in factors):
             raise InputError(
                 f"class_weight={self.class_weight!r}; weights must be finite and not negative"
@@ -497,6 +501,19 @@ class RPTEClassifier(InNotebooks, KeptAsText, ClassifierMixin, BaseEstimator):  
         return pd.DataFrame(rows, columns=names)
 
 
+def _warn_if_stopped(model: Model) -> None:
+    """Warn of a search that the clock has stopped."""
+    stopped = model.training["validation"].get("stopped")
+    if stopped is not None:
+        warnings.warn(
+            f"max_fit_seconds={stopped['max_fit_seconds']:g} was used up while {stopped['stage']}: "
+            "the model is the best found until then, and the same data may give another in the "
+            "next run; allow more time",
+            RPTEWarning,
+            stacklevel=3,
+        )
+
+
 def _plain(label: Any) -> Any:
     """Return a label as a JSON value."""
     return label.item() if isinstance(label, np.generic) else label
@@ -513,6 +530,32 @@ def _refuse_missing(labels: NDArray[Any]) -> None:
             f"Input y contains NaN: {len(absent)} missing label(s), first at row {absent[0]}; drop "
             "these rows"
         )
+
+
+def _labels(y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the label of each row, and the two classes in order."""
+    if y is None:
+        raise InputError("RPTEClassifier requires y to be passed, but the target y is None")
+    from sklearn.utils.validation import column_or_1d
+
+    labels: NDArray[Any] = column_or_1d(np.asarray(y), warn=True)
+    if len(labels) != n_rows:
+        raise InputError(f"X has {n_rows} rows and y has {len(labels)}; give one label per row")
+    _refuse_missing(labels)
+    _refuse_mixed(labels)
+    check_classification_targets(labels)
+    classes = np.unique(labels)
+    if len(classes) == 1:
+        raise InputError(
+            f"y holds one class only, {_plain(classes[0])!r}; a classifier needs rows of two"
+        )
+    if len(classes) > 2:
+        raise InputError(
+            "Only binary classification is supported. The type of the target is "
+            f"{type_of_target(labels)} with {len(classes)} classes; wrap the estimator "
+            "in sklearn.multiclass.OneVsRestClassifier, or merge classes"
+        )
+    return labels, classes
 
 
 def _weights(sample_weight: Any, n_rows: int) -> Floats:

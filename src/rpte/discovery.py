@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rpte.estimation.monotone import solve_in_order
 from rpte.estimation.terms import Offer, Structure, choose_terms, make_design
+from rpte.progress import Watch
 from rpte.settings import Settings
 from rpte.structure.boosting import Stage2, base_score, discover_trees
 from rpte.structure.coding import TreeColumns, code_columns
@@ -27,6 +28,7 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 MOST_PRODUCTS = 60
+MINING, GROWING = "mining the vocabulary", "growing trees"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +55,15 @@ class Discovery:
     ----------
     table : Table
     structure : Structure
-    columns : TreeColumns
-        What trees may split on.
+    columns : TreeColumns or None
+        What trees may split on; None where Stage 2 has not begun.
     stage2 : Stage2
         The record of the trees that were tried.
     """
 
     table: Table
     structure: Structure
-    columns: TreeColumns
+    columns: TreeColumns | None
     stage2: Stage2
 
     def with_products(self, start: Start, settings: Settings) -> Discovery:
@@ -74,6 +76,7 @@ class Discovery:
     ) -> Discovery:
         """Go on until there are so many trees, or no more is to be had."""
         table, columns = self.table, self.columns
+        assert columns is not None
         rules = replace(settings.stage2(table.schema), max_trees=min(most, settings.max_trees))
         stage2 = discover_trees(columns.coded, table.y, table.weight, rules, pool, self.stage2)
         trees, codes = list(self.structure.trees), list(self.structure.leaf_codes)
@@ -118,9 +121,17 @@ class Quarry:
             vocabulary = read_book(self.book, part, rows, self.settings.stage1())
         else:
             vocabulary = build_vocabulary(part, self.settings.stage1(), self.pool)
-        base = base_score(part.y, part.weight)
-        nothing = np.zeros((0, part.n_rows), np.int32)
-        return Structure(vocabulary, (), nothing, (), np.full((1, part.n_rows), base))
+        return _without_trees(part, vocabulary)
+
+    def leave(self, part: Table) -> Structure:
+        """Leave Stage 1 out: a structure without any columns."""
+        none = np.zeros(0)
+        empty = Vocabulary((), np.zeros(0, np.intp), np.zeros((0, part.n_rows)), none, none)
+        return _without_trees(part, empty)
+
+    def stop(self, part: Table, mined: Structure) -> Discovery:
+        """Leave Stage 2 out."""
+        return Discovery(part, mined, None, _no_tree(part, mined.scores[0]))
 
     def grow(self, part: Table, mined: Structure, start: Start | None) -> Discovery:
         """Begin Stage 2: products for what the start leaves, no trees yet."""
@@ -130,21 +141,50 @@ class Quarry:
         roots = _roots(part, settings, vocabulary, self.pool)
         columns = code_columns(part, mined.vocabulary, settings.paper, roots, settings.limits)
         score = mined.scores[0] if start is None else start.score
-        stage2 = Stage2((), (), score, base_score(part.y, part.weight), "no tree was asked for")
         structure = replace(mined, vocabulary=vocabulary, scores=score[None, :])
-        return Discovery(part, structure, columns, stage2)
+        return Discovery(part, structure, columns, _no_tree(part, score))
+
+
+def _without_trees(part: Table, vocabulary: Vocabulary) -> Structure:
+    base = base_score(part.y, part.weight)
+    nothing = np.zeros((0, part.n_rows), np.int32)
+    return Structure(vocabulary, (), nothing, (), np.full((1, part.n_rows), base))
+
+
+def _no_tree(part: Table, score: Floats) -> Stage2:
+    return Stage2((), (), score, base_score(part.y, part.weight), "no tree was asked for")
 
 
 def discover(
-    table: Table, settings: Settings, start_l1: float | None, pool: ThreadPoolExecutor | None
+    table: Table,
+    settings: Settings,
+    start_l1: float | None,
+    pool: ThreadPoolExecutor | None,
+    watch: Watch | None = None,
 ) -> Discovery:
-    """Run Stages 1 and 2; Stage 2 sets out from the direct terms at `start_l1`, if there is one."""
+    """Run Stages 1 and 2; Stage 2 sets out from the direct terms at `start_l1`, if there is one.
+
+    When the time is up no more trees are grown.
+    """
+    watch = watch or Watch()
     quarry = Quarry.of(table, settings, pool)
+    watch.begin(MINING, 0.3)
     mined = quarry.mine(table, np.arange(table.n_rows))
+    watch.begin(GROWING, 0.7, 1 + settings.max_trees)
+    if watch.is_over():
+        return quarry.stop(table, mined)
     start = None
     if start_l1 is not None:
         start = _start_from(table, mined, settings, start_l1)
-    return quarry.grow(table, mined, start).with_trees(settings.max_trees, settings, pool)
+    found = quarry.grow(table, mined, start)
+    for most in range(1, settings.max_trees + 1):
+        watch.step()
+        if watch.is_over():
+            break
+        found = found.with_trees(most, settings, pool)
+        if len(found.structure.trees) < most:
+            break
+    return found
 
 
 def _start_from(table: Table, mined: Structure, settings: Settings, l1: float) -> Start | None:

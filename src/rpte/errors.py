@@ -28,5 +28,9 @@ class InputError(ValueError):
     """A table, a label or a setting breaks a rule."""
 
 
+class Cancelled(Exception):  # noqa: N818  # no error: the caller wanted it
+    """A fit was cancelled by its `progress` callback; the classifier is as it was before."""
+
+
 class ModelFileError(ValueError):
     """A model file is not one that this library wrote, or has been changed since."""

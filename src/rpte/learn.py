@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,6 +21,7 @@ from rpte.estimation.terms import Offer, TermSet, choose_terms, design_on, make_
 from rpte.folds import LARGE, Validation
 from rpte.model.certificate import stage3_tolerance
 from rpte.model.model import Label, Model
+from rpte.progress import Watch
 from rpte.selection import FRONTIER, select
 from rpte.settings import Settings
 from rpte.structure.boosting import Stage2
@@ -30,6 +31,7 @@ from rpte.vocabulary.build import ORIGINAL
 from rpte.vocabulary.columns import Level, Missing
 
 Floats = NDArray[np.float64]
+ESTIMATING = "estimating the models"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,14 @@ class Learned:
     model: Model
     frontier: tuple[Model, ...] = ()
 
+    def with_training(self, told: Callable[[Mapping[str, Any]], dict[str, Any]]) -> Learned:
+        """Return the same with another record of the training in each model."""
+
+        def change(model: Model) -> Model:
+            return replace(model, training=told(model.training))
+
+        return Learned(change(self.model), tuple(change(model) for model in self.frontier))
+
 
 def learn(
     table: Table,
@@ -71,42 +81,73 @@ def learn(
     positive: int,
     validation: Validation | None = None,
     pool: ThreadPoolExecutor | None = None,
+    watch: Watch | None = None,
 ) -> Learned:
     """Learn a model from a table.
 
     Stage 1 mines the vocabulary, Stage 2 discovers source-disjoint trees, Stage 3 estimates one
     coefficient per leaf and direct term. Which columns and how many trees are offered, and which
-    penalty, is chosen by inner validation when ``l1="cv"``.
+    penalty, is chosen by inner validation when ``l1="cv"``. When the time of the `watch` is up the
+    model is the best so far, and says so.
     """
-    validation = validation or Validation()
+    validation, watch = validation or Validation(), watch or Watch()
     data = fingerprint(
         table.inputs, table.y, table.weight, labels(classes, positive), settings.profile
     )
     make = _Maker(table, settings, classes, positive, data)
     if not settings.reassign:
-        found = discover(table, settings, None, pool)
+        found = discover(table, settings, None, pool, watch)
         record = {"objective": None, "selection": None, **_history(found, validation, table)}
-        return Learned(make.model(_boosted(found), record))
-    if settings.l1 != "cv":
+        learned = Learned(make.model(_boosted(found), record))
+    elif settings.l1 != "cv":
         l1 = 4.0 / table.total_weight if settings.l1 == "4/n" else float(settings.l1)
-        found = discover(table, settings, l1 if settings.starts_from_terms else None, pool)
+        found = discover(table, settings, l1 if settings.starts_from_terms else None, pool, watch)
         aim = Aim(Offer("all", len(found.structure.trees), None), settings.share, l1)
-        return Learned(make.at(aim, found, Comparison(), _history(found, validation, table)))
-    found, compared = select(table, settings, validation, pool)
-    history = _history(found, validation, table)
-    made = [
-        (p, make.at(p.aim, found, compared, history))
-        for p in compared.frontier(_models_kept(table))
-    ]
-    most = settings.most_conditions
+        watch.begin(ESTIMATING, 1.0)
+        learned = Learned(make.at(aim, found, Comparison(), _history(found, validation, table)))
+    else:
+        found, compared = select(table, settings, validation, pool, watch)
+        history = _history(found, validation, table)
+        learned = _chosen(make, found, compared, history, watch)
+    return _said_stopped(learned, watch)
+
+
+def _chosen(
+    make: _Maker, found: Discovery, compared: Comparison, history: dict[str, Any], watch: Watch
+) -> Learned:
+    """Estimate the best model within the budget; then, while there is time, those beside it."""
+    known: dict[Aim, Model] = {}
+
+    def made(point: Point) -> tuple[Point, Model]:
+        if point.aim not in known:
+            known[point.aim] = make.at(point.aim, found, compared, history)
+        return point, known[point.aim]
+
+    beside = compared.frontier(_models_kept(make.table))
+    watch.begin(ESTIMATING, 1.0, len(beside) + 1)
+    most = make.settings.most_conditions
     # A sample may promise fewer conditions than the whole table needs; the base rate needs none.
-    known = {p.aim: m for p, m in made}
-    tried = (
-        (p, known.get(p.aim) or make.at(p.aim, found, compared, history))
-        for p in compared.ranked(most)
-    )
+    tried = map(made, compared.ranked(most))
     chosen = next((p, m) for p, m in tried if m.audit().miu <= most)
-    return _with_frontier([*made, chosen])
+    kept = []
+    for point in beside:
+        watch.step()
+        if point.aim not in known and watch.is_over():
+            break
+        kept.append(made(point))
+    return _with_frontier([*kept, chosen])
+
+
+def _said_stopped(learned: Learned, watch: Watch) -> Learned:
+    """Let every model say that the clock has stopped the search, if it has."""
+    watch.end()
+    if watch.stopped is None:
+        return learned
+
+    def told(training: Mapping[str, Any]) -> dict[str, Any]:
+        return {**training, "validation": {**training["validation"], **watch.record()}}
+
+    return learned.with_training(told)
 
 
 def _models_kept(table: Table) -> int:
@@ -134,7 +175,8 @@ class _Maker:
         if found.table is self.table:
             design = make_design(self.table, structure, terms, settings.limits)
         else:
-            terms, start = terms.active(compared.fits[aim])
+            none = np.zeros(1 + sum(terms.leaf_counts) + len(terms.direct))
+            terms, start = terms.active(compared.fits.get(aim, none))
             terms = self._settled(terms)
             design = design_on(self.table, terms, settings.limits)
         estimated = estimate(design, terms, self.table, settings, aim, start)

@@ -34,8 +34,9 @@ REAL_RANGES = {
     "learning_rate": (1e-6, 1.0),
     "l1_ratio": (1e-3, 1.0),
     "audit_price": (0.0, 1.0),
+    "max_fit_seconds": (0.0, math.inf),
 }
-OPTIONAL = ("max_inspection_units", "l1_ratio")
+OPTIONAL = ("max_inspection_units", "l1_ratio", "max_fit_seconds")
 FLAGS = ("lookahead", "reassign")
 
 

@@ -2,7 +2,7 @@
 
 Everything learned from y (shapes, patterns, products, trees) is learned again in each fold. First
 the direct terms of single variables are compared; from the best of them Stage 2 sets out, and what
-it adds is compared with them.
+it adds is compared with them. When the time is up, what was compared until then is the result.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rpte.audit.counting import is_active
 from rpte.comparison import Aim, Comparison, Point, Price
-from rpte.discovery import Discovery, Quarry, Start, leaf_order, use_of
+from rpte.discovery import GROWING, MINING, Discovery, Quarry, Start, leaf_order, use_of
 from rpte.errors import RPTEWarning
 from rpte.estimation.design import Design
 from rpte.estimation.monotone import walk_in_order
@@ -25,6 +25,7 @@ from rpte.estimation.path import lambda_grid
 from rpte.estimation.terms import MENUS, Offer, Structure, TermSet, choose_terms, make_design
 from rpte.folds import MIDDLING, Fold, Validation
 from rpte.kernels.rough_path import deviances
+from rpte.progress import Watch
 from rpte.settings import Settings
 from rpte.structure.boosting import base_score
 from rpte.table.table import Table
@@ -40,14 +41,34 @@ STRIDE = 3  # lambdas between two looks at whether the least deviance is passed
 HEAD_START = 4  # lambdas before the best of an offer, where an offer that adds to it sets out
 BLOCKS = 10  # of the held-out rows, for the standard error where there is one fold
 TREE_COUNTS = (0, 1, 2, 3, 5, 8)
-MORE_TREES = ((1, 0), (3, 0), (8, 0))  # numbers of trees and pairs that are offered in turn
-MORE_PAIRS = ((0, 20), (0, 60))
-BOTH = ((1, 20), (3, 60))
 SHARES = (1.0, 0.15)
 RIDGE_ROWS = 5_000  # with more rows a ridge share gains nothing worth its cost
 MANY_CASES = 40
 FRONTIER = 12  # models kept beside the chosen one
 NOTHING = np.zeros((0, 0), np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """What is added to an offer in turn.
+
+    Parameters
+    ----------
+    stage : str
+        For who is told how far the fit is.
+    until : float
+        Share of the fit that is done then.
+    wanted : sequence of numbers of trees and of pairs
+    """
+
+    stage: str
+    until: float
+    wanted: Sequence[tuple[int, int]]
+
+
+TREES = Addition("comparing trees", 0.7, ((1, 0), (3, 0), (8, 0)))
+PRODUCTS = Addition("comparing products", 0.8, ((0, 20), (0, 60)))
+BOTH = Addition("comparing trees with products", 0.85, ((1, 20), (3, 60)))
 
 
 @dataclass(slots=True, eq=False)
@@ -157,6 +178,7 @@ class _Search:
     independent : int
         Held-out blocks that share no row.
     price : Price
+    watch : Watch
     """
 
     quarry: Quarry
@@ -165,6 +187,7 @@ class _Search:
     shrink: float
     independent: int
     price: Price
+    watch: Watch
     points: list[Point] = field(default_factory=list)
     paths: dict[tuple[Offer, float], _Path] = field(default_factory=dict)
 
@@ -203,8 +226,10 @@ class _Search:
         """Validate an offer at one lambda after the other, until the cost is past its least.
 
         With a `base` that it adds to, the walk sets out from the base's fits, a little above the
-        lambda where the base was best.
+        lambda where the base was best. When the time is up the walk ends.
         """
+        if self.watch.is_over():
+            return
         before = None if base is None else self.paths[base, l1_ratio]
         trails = [
             self._trail(part, offer, l1_ratio, _carried(before, p))
@@ -217,6 +242,8 @@ class _Search:
         conditions = seen.terms.conditions(self.quarry.table.schema)
         best = np.inf, 0
         for start in range(0, len(grid), STRIDE):
+            if self.watch.is_over():
+                break
             lambdas = grid[start : start + STRIDE]
             for fits, trail in zip(path.fits, trails, strict=True):
                 trail.go(lambdas)
@@ -230,10 +257,21 @@ class _Search:
                 )
             costs = self._costs(self.points[-len(lambdas) :])
             best = min(best, (float(costs.min()), start + int(costs.argmin())))
+            self._tell((start + STRIDE) / len(grid))
             if best[1] < start:
                 break
         path.least = best[1]
-        self.paths[offer, l1_ratio] = path
+        if path.fits[0]:
+            self.paths[offer, l1_ratio] = path
+        self.watch.step()
+
+    def _tell(self, part: float) -> None:
+        """Say how far the search is, and what is best so far."""
+        if self.watch.callback is not None:
+            compared = Comparison(tuple(self.points), self.price)
+            best = compared.ranked(self.settings.most_conditions)[0]
+            self.watch.best = best.deviance, best.miu
+        self.watch.tell(min(1.0, part))
 
     def _costs(self, points: Sequence[Point]) -> Floats:
         """Return the costs of some points, as far as is known what can be explained."""
@@ -253,14 +291,20 @@ class _Search:
 
     def start(self, aim: Aim) -> None:
         """Begin Stage 2 in every part, from the fit at an aim that was compared."""
+        self.watch.begin("finding products and splits", 0.6, len(self.everyone))
         for part, fit in zip(self.everyone, self.fit_at(aim), strict=True):
+            if self.watch.is_over():
+                return
             trail = self._trail(part, aim.offer, aim.l1_ratio)
             use = use_of(part.mined.vocabulary, trail.terms.direct, fit[1:])
             self._begin(part, Start(trail.design.score(float(fit[0]), fit[1:]), use))
+            self.watch.step()
 
     def start_from_base_rate(self) -> None:
         """Begin Stage 2 in every part without any terms."""
         for part in self.everyone:
+            if self.watch.is_over():
+                return
             self._begin(part, None)
 
     def look_for_products(self, aim: Aim) -> None:
@@ -293,16 +337,23 @@ class _Search:
     def grow(self, n_trees: int) -> int:
         """Let every part have so many trees, if it can; return how many the model can have."""
         for part in self.everyone:
+            if self.watch.is_over():
+                break
+            self.watch.tell()
             assert part.found is not None
             part.found = part.found.with_trees(n_trees, self.settings, self.quarry.pool)
         return len(self.seen.structure.trees)
 
     def result(self) -> tuple[Discovery, Comparison]:
         """Return what the model's structure is, and the comparison."""
-        assert self.seen.found is not None
-        place = self.everyone.index(self.seen)
-        fits = {point.aim: self.fit_at(point.aim)[place] for point in self.points}
-        return self.seen.found, Comparison(tuple(self.points), self.price, fits)
+        seen, place = self.seen, self.everyone.index(self.seen)
+        found = seen.found or self.quarry.stop(seen.train, seen.mined)
+        fits = {
+            point.aim: self.fit_at(point.aim)[place]
+            for point in self.points
+            if (point.aim.offer, point.aim.l1_ratio) in self.paths
+        }
+        return found, Comparison(tuple(self.points), self.price, fits)
 
     def _mean(self, losses: Floats, weights: Floats) -> tuple[Floats, Floats]:
         """Return the mean over blocks and its standard error; repeats do not add to the rows."""
@@ -357,7 +408,11 @@ def _carried(path: _Path | None, part: int) -> tuple[TermSet, Floats] | None:
 
 
 def select(
-    table: Table, settings: Settings, validation: Validation, pool: ThreadPoolExecutor | None
+    table: Table,
+    settings: Settings,
+    validation: Validation,
+    pool: ThreadPoolExecutor | None,
+    watch: Watch | None = None,
 ) -> tuple[Discovery, Comparison]:
     """Compare offers and penalties by cross-validated deviance.
 
@@ -367,19 +422,25 @@ def select(
         Stages 1 and 2 on the whole table, or on a sample of it, for the offers of the points.
     compared : Comparison
     """
+    watch = watch or Watch()
     folds = validation.folds(table)
     price = Price.at(settings.audit_price, table.n_rows)
     if not folds:
         return _nothing_to_validate(table, settings, pool, price)
-    search = _search(table, settings, validation, folds, pool, price)
+    search = _search(table, settings, validation, folds, pool, price, watch)
     search.compare_base_rate()
     if not settings.starts_from_terms:
+        watch.begin(GROWING, 0.4)
         search.start_from_base_rate()
-        for m in tree_counts(search.grow(settings.max_trees)):
+        counts = tree_counts(search.grow(settings.max_trees))
+        watch.begin("comparing numbers of trees", 0.9, len(counts))
+        for m in counts:
             search.compare(Offer("all", m, None), settings.share)
         return search.result()
     shares = _shares(table, settings)
     _compare_first(search, shares)
+    if watch.is_over():
+        return search.result()
     each = replace(price, many=np.inf)  # what is added to them makes no condition of theirs cheaper
     base = Comparison(tuple(search.points), each).ranked(None)[0].aim
     search.start(base)
@@ -395,6 +456,7 @@ def _search(
     folds: list[Fold],
     pool: ThreadPoolExecutor | None,
     price: Price,
+    watch: Watch,
 ) -> _Search:
     """Mine every part: the folds, and all rows unless validation sees a sample only."""
     rows = np.sort(np.concatenate(folds[0]))
@@ -405,23 +467,32 @@ def _search(
             (np.searchsorted(rows, train), np.searchsorted(rows, test)) for train, test in folds
         ]
     quarry = Quarry.of(searched, settings, pool)
-    parts = [_part(quarry, fold, len(folds)) for fold in folds]
+    watch.begin(MINING, 0.15, len(folds) + 1)
+    parts = [_part(quarry, fold, len(folds), watch) for fold in folds]
     blocks = len(parts[0].blocks) - 1 if len(parts) == 1 else min(len(parts), validation.count)
     if sampled:
         shrink = float(np.sqrt(parts[0].train.n_rows / table.n_rows))
-        return _Search(quarry, parts, parts[0], shrink, blocks, price)
+        return _Search(quarry, parts, parts[0], shrink, blocks, price, watch)
     everything = np.arange(table.n_rows)
-    whole = _Part(table, None, np.zeros(1, np.intp), quarry.mine(table, everything), NOTHING)
-    return _Search(quarry, parts, whole, 1.0, blocks, price)
+    mined = _mined(quarry, table, everything, watch)
+    whole = _Part(table, None, np.zeros(1, np.intp), mined, NOTHING)
+    return _Search(quarry, parts, whole, 1.0, blocks, price, watch)
 
 
-def _part(quarry: Quarry, fold: Fold, count: int) -> _Part:
+def _mined(quarry: Quarry, part: Table, rows: NDArray[np.intp], watch: Watch) -> Structure:
+    """Run Stage 1 on some rows; when the time is up there is nothing to learn it for."""
+    mined = quarry.leave(part) if watch.is_over() else quarry.mine(part, rows)
+    watch.step()
+    return mined
+
+
+def _part(quarry: Quarry, fold: Fold, count: int, watch: Watch) -> _Part:
     """Mine the training rows of a fold; where it is the only one, hold its rows out in blocks."""
     train, test = fold
     sizes = [len(b) for b in np.array_split(test, 1 if count > 1 else BLOCKS) if len(b)]
     blocks = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
     rows, valid = quarry.table.take(train), quarry.table.take(test)
-    mined = quarry.mine(rows, train)
+    mined = _mined(quarry, rows, train, watch)
     return _Part(rows, valid, blocks, mined, mined.vocabulary.on(valid.inputs, 0, np.float32))
 
 
@@ -433,7 +504,7 @@ def _nothing_to_validate(
     quarry = Quarry.of(table, settings, pool)
     rows = np.arange(table.n_rows)
     part = _Part(table, None, np.zeros(1, np.intp), quarry.mine(table, rows), NOTHING)
-    search = _Search(quarry, [], part, 1.0, 0, price)
+    search = _Search(quarry, [], part, 1.0, 0, price, Watch())
     point = Point(search.without_terms(), 0, 0.0, 0.0)
     found = quarry.grow(table, part.mined, None).with_trees(settings.max_trees, settings, pool)
     return found, Comparison((point,), price)
@@ -452,7 +523,9 @@ def _compare_first(search: _Search, shares: Sequence[float]) -> None:
     menus = MENUS if _many_cases(search.quarry.table) else MENUS[:2]
     shaped = settings.vocabulary == "shapes"
     known: set[tuple[int, ...]] = set()
-    for offer in [Offer(menu) for menu in menus] if shaped else [Offer("all", 0, None)]:
+    offers = [Offer(menu) for menu in menus] if shaped else [Offer("all", 0, None)]
+    search.watch.begin("comparing single variables", 0.5, len(offers) * len(shares))
+    for offer in offers:
         seen = search.seen
         terms = choose_terms(seen.train, seen.structure, offer, settings.admission())
         if tuple(terms.direct) not in known:
@@ -467,39 +540,40 @@ def _compare_further(search: _Search, base: Offer, shares: Sequence[float]) -> N
     The latter are looked for from the best offer so far.
     """
     if not search.settings.makes_products:
+        search.watch.begin(TREES.stage, 0.9, len(TREE_COUNTS) * len(shares))
         for m in tree_counts(search.grow(search.settings.max_trees))[1:]:
             for share in shares:
                 search.compare(replace(base, n_trees=m), share, base)
         return
     singles = list(search.points)
-    trees = _compare_in_turn(search, base, shares, MORE_TREES, singles)
-    products = _compare_in_turn(search, base, shares, MORE_PAIRS, singles)
+    trees = _compare_in_turn(search, base, shares, TREES, singles)
+    products = _compare_in_turn(search, base, shares, PRODUCTS, singles)
     if trees and products:
         _compare_in_turn(search, base, shares, BOTH, search.points)
     best = Comparison(tuple(search.points), search.price).ranked(None)[0].aim
-    if best.offer.n_pairs and search.quarry.table.n_rows > MIDDLING:
+    rows = search.quarry.table.n_rows
+    if best.offer.n_pairs and rows > MIDDLING and not search.watch.is_over():
         known = search.n_pairs
         search.look_for_products(best)
-        wanted = [(best.offer.n_trees, known + more) for _, more in MORE_PAIRS]
-        _compare_in_turn(search, best.offer, shares, wanted, search.points)
+        wanted = [(best.offer.n_trees, known + more) for _, more in PRODUCTS.wanted]
+        more = Addition("comparing more products", 0.9, wanted)
+        _compare_in_turn(search, best.offer, shares, more, search.points)
 
 
 def _compare_in_turn(
     search: _Search,
     base: Offer,
     shares: Sequence[float],
-    wanted: Sequence[tuple[int, int]],
+    more: Addition,
     rivals: Sequence[Point],
 ) -> bool:
     """Compare offers that add more and more to a base, while more helps; tell whether any did.
 
-    Parameters
-    ----------
-    wanted : numbers of trees and of pairs
-    rivals : points that the first offer must beat
+    The first one must beat the rivals.
     """
+    search.watch.begin(more.stage, more.until, len(more.wanted) * len(shares))
     beaten, tried = list(rivals), {(base.n_trees, base.n_pairs)}
-    for m, k in wanted:
+    for m, k in more.wanted:
         offered = min(m, search.grow(m)), min(k, search.n_pairs)
         if offered in tried:
             break

@@ -65,6 +65,7 @@ def model_record(model: Model) -> dict[str, Any]:
         "other": model.classes[1 - model.positive],
         "ownership": model.ownership,
         "limits": model.settings["limits"],
+        "stopped": model.training["validation"].get("stopped"),
         "terms": load.mu,
         "conditions": load.miu,
         "bound": load.bound,

@@ -220,7 +220,12 @@ TRAINING: Schema = {
         events=AMOUNT,
         class_factors=listed(POSITIVE, 2, 2),
         validation=record(
-            {"learned_from_rows": {"type": "integer", "minimum": 1}},
+            {
+                "learned_from_rows": {"type": "integer", "minimum": 1},
+                "stopped": record(
+                    max_fit_seconds=AMOUNT, stage=TEXT, reproducible={"const": False}
+                ),
+            },
             folds={"type": "integer", "minimum": 1},
             by=one_of("content", "groups", "splits"),
         ),

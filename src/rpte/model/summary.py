@@ -37,7 +37,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def _notes(model: Model) -> list[str]:
-    """Return what a reader must know beside the terms: limits, and weights by class."""
+    """Return what a reader must know beside the terms: limits, weights, and an early end."""
     limits = model.settings["limits"]
     notes = [f"limit: {word} in {name}" for name, word in limits["monotone"].items()]
     others = ("exclude", "linear_only", "interactions", "penalty")
@@ -47,12 +47,25 @@ def _notes(model: Model) -> list[str]:
         pairs = zip(model.classes, factors, strict=True)
         said = ", ".join(f"{label!r} {factor:.4g}" for label, factor in pairs)
         notes.append(f"rows are weighted by class ({said}): n and rate count these weights")
+    stopped = stopped_note(model)
+    notes += [] if stopped is None else [stopped]
     notes += [
         f"edit {e['number']}, {e['when']}, {e['by']}: {e['reason']}"
         + (f"; no longer claimed: {', '.join(e['withdrawn'])}" if e["withdrawn"] else "")
         for e in model.ledger
     ]
     return notes
+
+
+def stopped_note(model: Model) -> str | None:
+    """Say that the clock has stopped the search, if it has."""
+    stopped = model.training["validation"].get("stopped")
+    if stopped is None:
+        return None
+    return (
+        f"stopped by max_fit_seconds={stopped['max_fit_seconds']:g} while {stopped['stage']}: the "
+        "best model found until then, which the same data need not give again"
+    )
 
 
 def component_lines(model: Model, component: Component) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from rpte.errors import InputError
 from rpte.model.model import Model
+from rpte.model.summary import stopped_note
 from rpte.report.frontier import read_frontier
 
 TEXTS = ("number", "when", "by", "reason", "hash")
@@ -22,6 +23,7 @@ def history(model: Model) -> dict[str, Any]:
         "vocabulary_size": training.get("vocabulary_size"),
         "objective": training.get("objective"),
         "validation": training.get("validation"),
+        "stopped": stopped_note(model),
         "selection": _selection(model),
         "monotone": training.get("monotone", []),
         "class_factors": training.get("class_factors"),
