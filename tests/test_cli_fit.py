@@ -23,7 +23,7 @@ from command_tables import (
     run,
     write_csv,
 )
-from rpte import load
+from rpte import Progress, load
 from rpte.table.files import read_table
 
 needs_data = pytest.mark.skipif(DATA is None, reason="no data: set RPTE_DATA or add ../shared/data")
@@ -40,6 +40,8 @@ def test_a_table_becomes_a_model_and_an_estimate(loans, tmp_path):
     done = called("fit", loans, *CREDIT, "-o", model, "--l1", "4/n", "--folds", "3")
     assert done.returncode == 0, done.stderr
     assert "note:" not in done.stderr
+    assert "\x1b" not in done.stderr  # no progress where no one watches
+    assert "mining" not in done.stderr
     first, second, third, *measures, last = done.stdout.splitlines()
     assert first.startswith(f"Read {loans}: 400 rows, outcome bad in ")
     assert first.endswith("; 5 variables.")
@@ -280,7 +282,7 @@ def test_interrupting_the_estimate_loses_nothing(tmp_path):
 
 
 def test_interrupting_the_fit_writes_nothing(loans, tmp_path, monkeypatch):
-    def stop(training):
+    def stop(training, progress):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("rpte.cli.fit_request.Training.fit", stop)
@@ -288,6 +290,71 @@ def test_interrupting_the_fit_writes_nothing(loans, tmp_path, monkeypatch):
     assert outcome.exit_code == 130
     assert outcome.stderr == "interrupted: nothing was written\n"
     assert not list(tmp_path.iterdir())
+
+
+def watched(arguments, until):
+    """Run the command on a terminal, send Ctrl-C once it shows `until`; return code and screen."""
+    pty = pytest.importorskip("pty")
+    screen, other = pty.openpty()
+    command = [sys.executable, "-m", "rpte", *map(str, arguments)]
+    environment = {**os.environ, "PYTHONPATH": SOURCE, "COLUMNS": "100", "TERM": "xterm"}
+    process = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=other, env=environment
+    )  # fmt: skip
+    os.close(other)
+    seen = b""
+    while until not in seen and (more := shown(screen)):
+        seen += more
+    process.send_signal(signal.SIGINT)
+    while more := shown(screen):
+        seen += more
+    os.close(screen)
+    return process.wait(timeout=60), seen.decode(errors="replace")
+
+
+def shown(screen):
+    """Return what a terminal shows next; nothing once the command has ended."""
+    try:
+        return os.read(screen, 4096)
+    except OSError:
+        return b""
+
+
+def test_ctrl_c_at_a_terminal_ends_the_fit_with_one_line(tmp_path):
+    table, folder = write_csv(credit(990), tmp_path / "t.csv"), tmp_path / "models"
+    folder.mkdir()
+    arguments = ("fit", table, *CREDIT, "-o", folder / "m.json", "--with-checker", "--folds", 0)
+    code, seen = watched(arguments, b"comparing ")
+    assert code == 130, seen[-500:]
+    assert seen.endswith("interrupted: nothing was written\r\n")
+    assert "Traceback" not in seen
+    assert not list(folder.iterdir())
+
+
+def test_progress_is_said_with_the_best_model_so_far():
+    from rpte.cli.fit import _said
+
+    assert _said(Progress("mining the vocabulary", 0.1, 2.0)) == "mining the vocabulary"
+    told = _said(Progress("comparing trees", 0.6, 9.5, 0.43214, 12))
+    assert told == "comparing trees; deviance 0.4321, 12 conditions"
+
+
+def test_a_limit_of_time_is_kept_and_said(loans, tmp_path):
+    model = tmp_path / "m.json"
+    arguments = ("fit", loans, *CREDIT, "-o", model, "--max-fit-seconds", 0, "--folds", 2)
+    outcome = run(*arguments)
+    assert outcome.exit_code == 0, outcome.output
+    assert outcome.stderr.startswith("note: max_fit_seconds=0 was used up while mining the vocab")
+    assert outcome.stderr.count("\n") == 1
+    stopped = load(model).training["validation"]["stopped"]
+    assert stopped["max_fit_seconds"] == 0
+    assert "stopped by max_fit_seconds=0 while mining" in good("show", model)
+    assert json.loads(good("show", model, "--json"))["stopped"] == stopped
+    verify = ("verify", model, loans, "--target", "outcome", "--weight-column", "weight")
+    assert "FAILS" not in good(*verify)
+    assert "max_fit_seconds=-1.0; it must be a number" in refused(
+        "fit", loans, *CREDIT, "-o", model, "--max-fit-seconds", "-1"
+    )
 
 
 def test_the_checker_is_written_beside_the_model(loans, tmp_path):

@@ -18,6 +18,8 @@ from rpte.table.table import row_hashes
 if TYPE_CHECKING:
     import pandas as pd
 
+    from rpte.progress import Progress
+
 Array = NDArray[Any]
 Rows = NDArray[np.intp]
 MEASURES = ("auc", "log_loss", "brier", "miu")
@@ -70,7 +72,7 @@ def estimate(
     weight: Array | None = None,
     groups: Array | None = None,
     folds: int = 5,
-    on_fold: Callable[[int, int], None] = lambda number, count: None,
+    on_fold: Callable[[int, int, float], None] = lambda number, count, share: None,
 ) -> Estimate:
     """Cross-validate an estimator: everything that a fit learns is learned again in each fold.
 
@@ -84,21 +86,24 @@ def estimate(
     X, y, weight, groups : as for `RPTEClassifier.fit`
     folds : int
         Fewer where the smaller class has fewer rows or groups.
-    on_fold : function of (number, count)
-        Called before each fold.
+    on_fold : function of (number, count, share)
+        Called when each fold is begun, and between the steps of its fit with the share done.
     """
     from sklearn.base import clone
 
     inputs = read_training(X, estimator.special_values)
     X = _pinned(X, [v.name for v in inputs.schema.variables if v.kind == "category"])
     splits = list(_splits(row_hashes(inputs), y, groups, folds))
+
+    def told(number: int) -> Callable[[Progress], None]:
+        return lambda now: on_fold(number, len(splits), now.share)
+
     results = []
     for number, (train, test) in enumerate(splits, 1):
-        on_fold(number, len(splits))
         kept = [None if column is None else column[train] for column in (weight, groups)]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RPTEWarning)  # said of the whole table already
-            fitted = clone(estimator).fit(X.iloc[train], y[train], *kept)
+            fitted = clone(estimator).fit(X.iloc[train], y[train], *kept, progress=told(number))
             held_out = None if weight is None else weight[test]
             results.append(_measured(fitted, X.iloc[test], y[test], held_out))
     return Estimate(tuple(results))

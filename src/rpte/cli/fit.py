@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import shlex
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,6 +15,9 @@ from rpte.cli.options import AsJson, Missing, TableFile
 from rpte.cli.terminal import console, print_json, progress
 from rpte.errors import InputError
 from rpte.output import write_bytes
+
+if TYPE_CHECKING:
+    from rpte.progress import Progress
 
 CHECKER = "rpte_check.py"
 COLUMNS, LIMITS, METHOD = "The table", "What the model may do", "The method"
@@ -116,6 +119,13 @@ def fit(
         bool,
         typer.Option("--paper", help="The published configuration.", rich_help_panel=METHOD),
     ] = False,
+    max_fit_seconds: Annotated[
+        float | None,
+        typer.Option(
+            help="End the search after so many seconds, with the best model until then.",
+            rich_help_panel=METHOD,
+        ),
+    ] = None,
     jobs: Annotated[
         int | None, typer.Option(help="Threads; -1 for every core.", rich_help_panel=METHOD)
     ] = None,
@@ -146,13 +156,20 @@ def fit(
         with progress(f"reading {table}") as tell:
             training = request.read()
             tell(f"fitting {training.said()}")
-            fitted = training.fit()  # a place for a callback that calls `tell`
+            fitted = training.fit(lambda now: tell(_said(now), now.share, 1.0))
         if checker is not None:
             write_bytes(checker, output.with_name(CHECKER))
         fitted.save(output)
         state = f"{output} is written and complete, only the estimate is missing"
         with if_interrupted(state):
             _finish(training, fitted.model_, request, as_json)
+
+
+def _said(now: Progress) -> str:
+    """Say how far the fit is, and the validated deviance of the best model so far."""
+    if now.deviance is None:
+        return now.stage
+    return f"{now.stage}; deviance {now.deviance:.4f}, {now.conditions} conditions"
 
 
 def _checker() -> bytes:
@@ -211,7 +228,9 @@ def _estimated(training: Training, request: FitRequest) -> Any:
     try:
         with progress("estimating") as tell:
             return training.estimate(
-                lambda number, count: tell(f"fold {number} of {count}", number - 1, count)
+                lambda number, count, share: tell(
+                    f"estimating, fold {number} of {count}", number - 1 + share, count
+                )
             )
     except InputError as error:
         say(f"note: no estimate: {error}")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from rpte.estimate import Estimate
+    from rpte.progress import Callback
 
 Array = NDArray[Any]
 FEWEST = 20  # rows from which on a column of nothing but different texts is no accident
@@ -40,6 +41,7 @@ class FitRequest:
     penalty: list[str] | None
     special: list[str] | None
     max_inspection_units: int | None
+    max_fit_seconds: float | None
     audit_price: float | None
     ownership: str | None
     max_component_sources: int | None
@@ -120,6 +122,7 @@ class FitRequest:
         asked: dict[str, Any] = {
             "positive": None if self.positive is None else matching_label(self.positive, classes),
             "max_inspection_units": self.max_inspection_units,
+            "max_fit_seconds": self.max_fit_seconds,
             "audit_price": self.audit_price,
             "ownership": self.ownership,
             "max_component_sources": self.max_component_sources,
@@ -151,11 +154,11 @@ class Training:
         held = " and ".join(f"{v} in {n}" for v, n in zip(values, counts, strict=True))
         return f"{len(self.y)} rows, {self.request.target} {held}; {self.X.shape[1]} variables"
 
-    def fit(self) -> Any:
+    def fit(self, progress: Callback) -> Any:
         """Return the fitted estimator."""
-        return self.estimator.fit(self.X, self.y, self.weight, self.groups)
+        return self.estimator.fit(self.X, self.y, self.weight, self.groups, progress=progress)
 
-    def estimate(self, on_fold: Callable[[int, int], None]) -> Estimate:
+    def estimate(self, on_fold: Callable[[int, int, float], None]) -> Estimate:
         """Cross-validate the whole fit."""
         from rpte.estimate import estimate
 

@@ -61,7 +61,7 @@ def progress(doing: str) -> Iterator[Callable[..., None]]:
     with shown:
         task = shown.add_task(doing, total=None)
 
-        def tell(doing: str, done: int = 0, of: int | None = None) -> None:
+        def tell(doing: str, done: float = 0, of: float | None = None) -> None:
             shown.update(task, description=doing, completed=done, total=of)
 
         yield tell
