@@ -160,7 +160,7 @@ def measure(name: str, model: str, threads: int) -> dict[str, Any]:
     }
 
 
-def header() -> str:
+def header(script: str = __file__) -> str:
     """Return what was measured on, as comments."""
     packages = ("xgboost", "lightgbm", "numpy", "numba", "scikit-learn", "pandas")
     kind = next(
@@ -173,9 +173,9 @@ def header() -> str:
     )
     versions = ", ".join([f"rpte {rpte.__version__}", *(f"{n} {version(n)}" for n in packages)])
     return (
-        "# Written by benchmarks/speed.py: seconds (median of repeats for short cells), peak\n"
-        "# memory above the data in MB; each cell in a process of its own.\n"
-        f"# {kind}, {os.cpu_count()} cores, Python {platform.python_version()}; {versions}\n"
+        f"# Written by benchmarks/{Path(script).name}, whose beginning tells how; each cell in a\n"
+        f"# process of its own. {kind}, {os.cpu_count()} cores, Python "
+        f"{platform.python_version()}; {versions}\n"
     )
 
 
