@@ -91,13 +91,18 @@ def with_categories(X: Any) -> Any:
     return X.assign(**{name: X[name].astype("category") for name in text})
 
 
+def make_ours(model: str, threads: int) -> Any:
+    """Return the default, or the published configuration."""
+    from rpte import RPTEClassifier
+
+    new = RPTEClassifier if model == "rpte" else RPTEClassifier.paper
+    return new(n_jobs=threads)
+
+
 def make(model: str, threads: int) -> Callable[[Any, np.ndarray], Any]:
     """Return what fits a model."""
     if model.startswith("rpte"):
-        from rpte import RPTEClassifier
-
-        new = RPTEClassifier if model == "rpte" else RPTEClassifier.paper
-        return lambda X, y: new(n_jobs=threads).fit(X, y)
+        return lambda X, y: make_ours(model, threads).fit(X, y)
     if model == "xgboost":
         from xgboost import XGBClassifier
 

@@ -196,10 +196,9 @@ def _products(
 def _product_moments(z: Floats, slopes: _Slopes, i: Rows, k: Rows) -> _Moments:
     """Return the moments of all products z[i] z[k], from products of matrices."""
     c, r = slopes.curvature, slopes.residual
-    square = z * z
-    weighted = square * c
-    c_zz, r_zz = (z * c) @ z.T, (z * r) @ z.T
-    c_zzz, c_zzzz = weighted @ z.T, weighted @ square.T
+    weighted, square = z * np.sqrt(c), z * z * np.sqrt(c)
+    c_zz, r_zz = weighted @ weighted.T, (z * r) @ z.T
+    c_zzz, c_zzzz = square @ weighted.T, square @ square.T
     c_z, r_z, own = z @ c, z @ r, np.diag(c_zz)
     return _Moments(
         total=c.sum(),
