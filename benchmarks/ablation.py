@@ -5,7 +5,8 @@ development; the accuracy benchmark uses 42). Every variant is the default with 
 by its parameters or by a constant of the library; rows go to a CSV as they are made, and a second
 run goes on where the first stopped. The differences are to the default on the same folds.
 
-Run: python benchmarks/ablation.py [--tables a,b] [--out benchmarks/results/ablation.csv]
+Run: python benchmarks/ablation.py [--tables a,b] [--variants default,no_trees]
+     [--out benchmarks/results/ablation.csv]
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ TABLES = (
     "mroz_labor",
     "swiss_labor",
     "monk2",
+    "sonar",
+    "cylinder_bands",
     "sick",
 )
 VARIANTS: dict[str, tuple[str, dict]] = {
@@ -70,6 +73,9 @@ PATCHES: dict[str, tuple[str, str, str, object]] = {
     "few_cases": ("every shape however few the cases", "selection", "MANY_CASES", 0),
     "folds_once": ("inner folds dealt out once, not three times", "folds", "REPEATS", 1),
     "fine_grid": ("41 lambdas instead of 25", "selection", "GRID", 41),
+    "linear_price": ("every condition at the same price", "comparison", "MANY", 1e9),
+    "half_the_parts": ("products of 120 parts", "vocabulary.products", "MOST_PARTS", 120),
+    "no_choice": ("no more candidates than products", "vocabulary.products", "CANDIDATES", 60),
 }
 FIELDS = ["table", "variant", "fold", "auc", "log_loss", "miu"]
 
@@ -131,6 +137,7 @@ def main() -> None:
     """Fit what is missing in the CSV, then print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tables", default=",".join(TABLES))
+    parser.add_argument("--variants", default=",".join(VARIANTS | PATCHES))
     parser.add_argument("--out", type=Path, default=RESULTS / "ablation.csv")
     parser.add_argument("--print-only", action="store_true")
     options = parser.parse_args()
@@ -138,7 +145,7 @@ def main() -> None:
         options.out.write_text(",".join(FIELDS) + "\n")
     done = pd.read_csv(options.out).groupby(["table", "variant"]).size()
     for table in [] if options.print_only else options.tables.split(","):
-        for variant in VARIANTS | PATCHES:
+        for variant in options.variants.split(","):
             if done.get((table, variant), 0) >= 5:
                 continue
             with patched(variant):
