@@ -7,7 +7,8 @@ table as their users pass it: ours as it is, the boosters with text as pandas ca
 conversion timed. The boosters: 200 trees, XGBoost of depth 4, LightGBM of 31 leaves.
 
 Run: python benchmarks/speed.py run [--data breast_cancer,adult] [--models rpte,lightgbm]
-     [--threads 1,2] [--out benchmarks/results/speed.csv]; python benchmarks/speed.py table
+     [--threads 1,2] [--out benchmarks/results/speed.csv]
+     python benchmarks/speed.py table; python benchmarks/speed.py startup
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import platform
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from importlib.metadata import version
@@ -230,6 +232,32 @@ def ratio_table(frame: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
+IMPORTS = "import sklearn.linear_model, numba, pandas"
+FIRST_FIT = (
+    "from sklearn.datasets import load_breast_cancer; from rpte import RPTEClassifier; "
+    "RPTEClassifier(n_jobs=1).fit(*load_breast_cancer(return_X_y=True))"
+)
+
+
+def startup() -> str:
+    """Return how long a new process takes to its first model, kernels cached and not."""
+
+    def process(code: str, **environment: str) -> float:
+        start = time.perf_counter()
+        command = [sys.executable, "-c", code]
+        subprocess.run(command, check=True, env={**os.environ, **environment})
+        return time.perf_counter() - start
+
+    process(FIRST_FIT)
+    imports, cached = (min(process(code) for _ in range(3)) for code in (IMPORTS, FIRST_FIT))
+    with tempfile.TemporaryDirectory() as folder:
+        compiled = process(FIRST_FIT, NUMBA_CACHE_DIR=folder)
+    return (
+        f"imports of peers {imports:.2f} s; first model {cached:.2f} s, "
+        f"{cached - imports:.2f} s more (target 1.5); with all kernels to compile {compiled:.1f} s (target near 30)"
+    )
+
+
 def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -242,11 +270,14 @@ def main() -> None:
     command.add_argument("--out", type=Path, default=OUT)
     shown = commands.add_parser("table")
     shown.add_argument("--out", type=Path, default=OUT)
+    commands.add_parser("startup")
     one = commands.add_parser("one")
     one.add_argument("cell", nargs=3)
     arguments = parser.parse_args()
     if arguments.command == "run":
         run(arguments)
+    elif arguments.command == "startup":
+        print(startup())
     elif arguments.command == "table":
         print(ratio_table(pd.read_csv(arguments.out, comment="#")))
     else:

@@ -9,13 +9,11 @@ single precision, which is far finer than that.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from rpte.kernels.compile import kernel
+from rpte.kernels.compile import inner, kernel
 from rpte.kernels.coordinate_descent import gram_descent, violation
 from rpte.kernels.design_products import logistic_statistics
 
@@ -44,12 +42,7 @@ CONSTANT = 1e-12  # share of a column's second moment that is rounding error
 SHORTEST = 1e-4  # step
 
 
-def _inner(function: Any) -> Any:
-    """Return the compiled form of a kernel for use in another (itself when JIT is off)."""
-    return getattr(function, "compiled", function)
-
-
-_statistics, _descent = _inner(logistic_statistics), _inner(gram_descent)
+_statistics, _descent = inner(logistic_statistics), inner(gram_descent)
 
 
 def thresholds(size: float, sign: int) -> tuple[float, float]:
@@ -117,8 +110,8 @@ def penalised(theta: Vector, l1: Vector, l2: Vector) -> float:
     return total
 
 
-_gradients, _add_rows = _inner(gradients), _inner(add_rows)
-_moments, _penalised = _inner(centred_moments), _inner(penalised)
+_gradients, _add_rows = inner(gradients), inner(add_rows)
+_moments, _penalised = inner(centred_moments), inner(penalised)
 
 
 @kernel
@@ -143,7 +136,7 @@ def excesses(
     return largest
 
 
-_excesses = _inner(excesses)
+_excesses = inner(excesses)
 
 
 @kernel
@@ -228,9 +221,9 @@ def support_step(gram: Vector, slope: Vector, theta: Vector, l1: Vector) -> bool
 
 
 _working_set, _line_search, _support_step = (
-    _inner(working_set),
-    _inner(line_search),
-    _inner(support_step),
+    inner(working_set),
+    inner(line_search),
+    inner(support_step),
 )
 
 
@@ -274,15 +267,15 @@ def newton_steps(
             state[TOTAL] = _moments(z, terms, weight, gram, cross)
         previous = worst
         there = theta.copy()
-        inner = slope + l2 * theta - cross * (at_intercept / state[TOTAL])
+        tilt = slope + l2 * theta - cross * (at_intercept / state[TOTAL])
         with_ridge = gram.copy()
         for a in range(k):
             with_ridge[a, a] += l2[a]
         accuracy = max(0.03 * worst, 0.1 * target)
         for _ in range(SOLVES):
-            if _descent(with_ridge, inner, there, up, down, scale, accuracy, SWEEPS) <= accuracy:
+            if _descent(with_ridge, tilt, there, up, down, scale, accuracy, SWEEPS) <= accuracy:
                 break
-            while _support_step(with_ridge, inner, there, l1):
+            while _support_step(with_ridge, tilt, there, l1):
                 pass
         move = there - theta
         shift = -(at_intercept + np.dot(cross, move)) / state[TOTAL]
@@ -305,7 +298,7 @@ def newton_steps(
         state[INTERCEPT] += size * shift
 
 
-_newton_steps = _inner(newton_steps)
+_newton_steps = inner(newton_steps)
 
 
 @kernel
