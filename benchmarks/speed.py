@@ -254,7 +254,8 @@ def startup() -> str:
         compiled = process(FIRST_FIT, NUMBA_CACHE_DIR=folder)
     return (
         f"imports of peers {imports:.2f} s; first model {cached:.2f} s, "
-        f"{cached - imports:.2f} s more (target 1.5); with all kernels to compile {compiled:.1f} s (target near 30)"
+        f"{cached - imports:.2f} s more (target 1.5); "
+        f"with all kernels to compile {compiled:.1f} s (target near 30)"
     )
 
 
