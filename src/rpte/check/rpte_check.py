@@ -407,7 +407,10 @@ def category_cells(texts: list[str], variable: Json, named: bool) -> list[Cell]:
 
 
 def read_rows(model: Json, path: str) -> list[Row]:
-    """Return the rows of a CSV file as the model reads them."""
+    """Return the rows of a CSV file as the model reads them.
+
+    Where columns have names, only those that the model uses are looked at.
+    """
     header, lines = read_csv(path)
     schema = model["schema"]
     variables = schema["variables"]
@@ -421,7 +424,7 @@ def read_rows(model: Json, path: str) -> list[Row]:
         raise Problem(f"{path} lacks the columns {absent[:10]} that the model reads")
     rows: list[Row] = [{} for _ in lines]
     for variable in variables:
-        if variable["name"] in header:
+        if variable["name"] in needed or not schema["named"]:
             texts = [line[header.index(variable["name"])] for line in lines]
             for row, cell in zip(rows, column_cells(texts, variable, schema["named"]), strict=True):
                 row[variable["name"]] = cell
