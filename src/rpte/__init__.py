@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rpte.model.model import Model
     from rpte.model.signature import check_signature, sign
     from rpte.model.verify import verify_file
+    from rpte.other_models import alternatives
     from rpte.progress import Progress
     from rpte.table.files import read_table
     from rpte.uncertainty import bootstrap
@@ -41,6 +42,7 @@ _HOMES = {
     "Progress": "rpte.progress",
     "RPTEClassifier": "rpte.classifier",
     "ReasonRule": "rpte.audit.reasons",
+    "alternatives": "rpte.other_models",
     "audit_load": "rpte.audit.load",
     "bootstrap": "rpte.uncertainty",
     "check_signature": "rpte.model.signature",
@@ -71,6 +73,7 @@ __all__ = [
     "RPTEClassifier",
     "RPTEWarning",
     "ReasonRule",
+    "alternatives",
     "audit_load",
     "bootstrap",
     "check_signature",

@@ -1,0 +1,104 @@
+"""Other models of equal validated loss."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import rpte
+from rpte import InputError, Limits, RPTEClassifier, alternatives
+
+FAST = {"l1": 0.02, "vocabulary": "original", "max_trees": 0}
+
+
+def twins(n: int = 240, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
+    """A table in which two variables say almost the same, one something else, one nothing."""
+    rng = np.random.default_rng(seed)
+    x, z = rng.normal(size=n), rng.normal(size=n)
+    columns = {"left": x, "right": x + 0.02 * rng.normal(size=n), "other": z}
+    columns["noise"] = rng.normal(size=n)
+    y = (rng.random(n) < 1 / (1 + np.exp(-2.5 * x - 1.5 * z))).astype(int)
+    return pd.DataFrame(columns), y
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, y = twins()
+    return RPTEClassifier(**FAST).fit(X, y), X, y
+
+
+def test_a_twin_takes_the_place_of_the_variable_that_is_left_out(fitted):
+    classifier, X, y = fitted
+    used = set(rpte.other_models.sources_of(classifier.model_))
+    twin = next(iter(used & {"left", "right"}))
+    found = alternatives(classifier, X, y, tolerance=0.05, without=[twin], folds=3)
+    assert [a.without for a in found.found] == [(twin,)]
+    other = found.found[0]
+    assert twin not in other.sources
+    assert {"left", "right"} & set(other.sources)
+    assert abs(other.difference) < 0.05
+    assert other.agreement > 0.95
+
+
+def test_a_variable_that_nothing_replaces_is_not_offered(fitted):
+    classifier, X, y = fitted
+    found = alternatives(classifier.model_, X, y, tolerance=0.05, without="other", folds=3)
+    assert found.found == ()
+    assert found.tried == 1
+
+
+def test_variables_are_left_out_in_turn_and_then_together(fitted):
+    classifier, X, y = fitted
+    told: list[int] = []
+    found = alternatives(classifier, X, y, tolerance=0.1, folds=3, tell=told.append)
+    used = rpte.other_models.sources_of(classifier.model_)
+    assert found.tried >= len(used)
+    assert told == list(range(1, found.tried + 2))
+    deviances = [a.deviance for a in found.found]
+    assert deviances == sorted(deviances)
+    assert all(not set(a.without) & set(a.sources) for a in found.found)
+    assert all(
+        a.deviance <= found.deviance + 0.1 * (found.null_deviance - found.deviance) + 1e-12
+        for a in found.found
+    )
+
+
+def test_limits_of_the_model_hold_in_alternatives():
+    X, y = twins()
+    limits = Limits(monotone={"left": "increasing", "other": "increasing"}, exclude=["noise"])
+    classifier = RPTEClassifier(**FAST, limits=limits).fit(X, y)
+    found = alternatives(classifier, X, y, tolerance=0.9, without=["left"], folds=2)
+    other = found.found[0].model
+    assert "noise" not in other.schema.names
+    assert other.settings["limits"]["monotone"] == {"other": "increasing"}
+
+
+def test_it_says_what_it_found(fitted):
+    classifier, X, y = fitted
+    text = str(alternatives(classifier, X, y, tolerance=0.1, folds=2))
+    assert "validated deviance" in text
+    assert "* without" in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"tolerance": 1.5}, "tolerance=1.5"),
+        ({"folds": 1}, "folds=1"),
+        ({"without": ["lft"]}, "did you mean 'left'"),
+        ({"folds": 200}, "rarer class has"),
+        ({"without": ["left", "right", "other", "noise"]}, "no variable to learn from"),
+    ],
+)
+def test_bad_requests_are_refused_before_any_fit(fitted, changes, message):
+    classifier, X, y = fitted
+    with pytest.raises(InputError, match=message):
+        alternatives(classifier, X, y, **changes)
+
+
+def test_a_model_without_terms_has_nothing_to_leave_out():
+    X, y = twins()
+    empty = RPTEClassifier(l1=1e6, vocabulary="original", max_trees=0).fit(X, y)
+    with pytest.raises(InputError, match="no terms"):
+        alternatives(empty, X, y)
