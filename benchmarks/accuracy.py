@@ -45,7 +45,7 @@ from threadpoolctl import threadpool_limits
 import rpte
 from data import folder, read
 from panel_smoke import binary_tables
-from peers import MODELS, OURS, PACKAGES, Rows
+from peers import CLIP, MODELS, OURS, PACKAGES, Rows, log_odds
 from rpte import audit_load
 
 HERE = Path(__file__).parent
@@ -66,7 +66,6 @@ PAPER12 = (
 REPEATS = {"paper12": 3, "panel": 1, "eeg_grouped": 1}
 LARGE = 20_000  # rows above which a table of the panel is split once
 EBM_SPLITS = {"eeg_seizure": 3}  # the first splits only
-CLIP = 35.0
 POOLED = "pooled"
 COLUMNS = (
     "suite",
@@ -165,15 +164,6 @@ def make_splits(plan: Plan, y: np.ndarray, groups: np.ndarray | None) -> list[Sp
         Split(*divmod(i, plan.folds), train, test)
         for i, (train, test) in enumerate(folds.split(y, y))
     ]
-
-
-def log_odds(model: Any, X: pd.DataFrame) -> np.ndarray:
-    """Return the log odds of the second class."""
-    if hasattr(model, "decision_function"):
-        return np.asarray(model.decision_function(X), dtype=np.float64)
-    p = np.asarray(model.predict_proba(X)[:, 1], dtype=np.float64)
-    with np.errstate(divide="ignore"):
-        return np.clip(np.log(p) - np.log1p(-p), -CLIP, CLIP)
 
 
 def losses(y: np.ndarray, score: np.ndarray) -> tuple[float, float]:

@@ -11,8 +11,9 @@ A model that is cut short says so in the notes it returns.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
@@ -41,6 +42,8 @@ LOGISTIC_ROWS = 100_000  # most rows the logistic regression is trained on
 TUNING_ROWS = 20_000  # rows on which a choice is made where a table has more than LONG
 LONG = 50_000
 ROUNDS = 200
+CLIP = 35.0
+PAPER_GRID = {"pattern_order": (1, 2), "budget": (50, 100), "min_gain": (0.01, 0.001)}
 
 NUMBERS = make_column_selector(dtype_include="number")
 TEXT = make_column_selector(dtype_exclude="number")
@@ -83,10 +86,12 @@ class Rows:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A fitted model, and how it was cut short."""
+    """A fitted model, how it was cut short, what was chosen for it and the CPU time of choosing."""
 
     model: Any
     notes: tuple[str, ...] = ()
+    chosen: Mapping[str, Any] = field(default_factory=dict)
+    tuning_seconds: float = 0.0
 
 
 Fit = Callable[[dict[str, Any], Rows, Rows], Any]
@@ -106,6 +111,33 @@ def tune(
         if auc > best[0]:
             best = (float(auc), chosen, models)
     return best[1:]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A chosen configuration, its models of the inner folds, and the CPU time it took."""
+
+    chosen: dict[str, Any]
+    models: list[Any]
+    seconds: float
+
+
+def choose(fit: Fit, grid: dict[str, tuple[Any, ...]], rows: Rows) -> Choice:
+    """Tune, and take the time."""
+    start = time.process_time()
+    chosen, models = tune(fit, grid, rows)
+    return Choice(chosen, models, time.process_time() - start)
+
+
+def log_odds(model: Any, X: pd.DataFrame) -> np.ndarray:
+    """Return the log odds of the second class."""
+    final = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    # The decision function of FIGS is a sum of shares.
+    if hasattr(final, "decision_function") and type(final).__name__ != "FIGSClassifier":
+        return np.asarray(model.decision_function(X), dtype=np.float64)
+    p = np.asarray(model.predict_proba(X)[:, 1], dtype=np.float64)
+    with np.errstate(divide="ignore"):
+        return np.clip(np.log(p) - np.log1p(-p), -CLIP, CLIP)
 
 
 def tuning_notes(rows: Rows) -> tuple[str, ...]:
@@ -144,13 +176,14 @@ def rpte_strict(rows: Rows) -> Fitted:
     return Fitted(fit_ours(RPTEClassifier(ownership="strict"), rows))
 
 
-def rpte_paper(rows: Rows) -> Fitted:
+def rpte_paper(rows: Rows, ownership: str = "paper") -> Fitted:
     """The published configuration, tuned as in the paper."""
-    grid = {"pattern_order": (1, 2), "budget": (50, 100), "min_gain": (0.01, 0.001)}
-    chosen, _ = tune(
-        lambda p, train, _: fit_ours(RPTEClassifier.paper(**p), train), grid, rows.for_tuning()
-    )
-    return Fitted(fit_ours(RPTEClassifier.paper(**chosen), rows), tuning_notes(rows))
+
+    def fit(chosen: dict[str, Any], train: Rows, _: Rows | None = None) -> RPTEClassifier:
+        return fit_ours(RPTEClassifier.paper(ownership=ownership, **chosen), train)
+
+    best = choose(fit, PAPER_GRID, rows.for_tuning())
+    return Fitted(fit(best.chosen, rows), tuning_notes(rows), best.chosen, best.seconds)
 
 
 def numbers_with_gaps(X: pd.DataFrame) -> list[str]:
@@ -190,11 +223,11 @@ def l1_logistic(rows: Rows) -> Fitted:
     )
     model = make_pipeline(logistic_columns(), search).fit(chosen_on.X, chosen_on.y)
     if last is chosen_on:
-        return Fitted(model)
+        return Fitted(model, (), {"C": float(search.C_)})
     final = LogisticRegression(C=search.C_, l1_ratio=1.0, random_state=rows.seed, **common)
     model = make_pipeline(logistic_columns(), final).fit(last.X, last.y)
     cut = (f"trained on {LOGISTIC_ROWS} rows",) if len(rows.y) > LOGISTIC_ROWS else ()
-    return Fitted(model, (*tuning_notes(rows), *cut))
+    return Fitted(model, (*tuning_notes(rows), *cut), {"C": float(search.C_)})
 
 
 def xgboost(rows: Rows) -> Fitted:
@@ -217,10 +250,11 @@ def xgboost(rows: Rows) -> Fitted:
         return model.fit(train.X, train.y, eval_set=[(test.X, test.y)], verbose=False)
 
     grid = {"max_depth": (2, 4), "learning_rate": (0.03, 0.1), "min_child_weight": (1, 5)}
-    chosen, models = tune(stopped_early, grid, codes.for_tuning())
-    rounds = max(1, round(np.mean([model.best_iteration + 1 for model in models])))
-    model = clone(base).set_params(n_estimators=rounds, **chosen).fit(codes.X.to_numpy(), codes.y)
-    return Fitted(pipeline(encoder, model), tuning_notes(rows))
+    best = choose(stopped_early, grid, codes.for_tuning())
+    rounds = max(1, round(np.mean([model.best_iteration + 1 for model in best.models])))
+    chosen = {**best.chosen, "n_estimators": rounds}
+    model = clone(base).set_params(**chosen).fit(codes.X.to_numpy(), codes.y)
+    return Fitted(pipeline(encoder, model), tuning_notes(rows), chosen, best.seconds)
 
 
 def lightgbm(rows: Rows) -> Fitted:
@@ -237,8 +271,9 @@ def lightgbm(rows: Rows) -> Fitted:
         return model.fit(train.X.to_numpy(), train.y, categorical_feature=text or "auto")
 
     grid = {"learning_rate": (0.03, 0.1), "num_leaves": (15, 31), "min_child_samples": (10, 30)}
-    chosen, _ = tune(fit, grid, codes.for_tuning())
-    return Fitted(pipeline(encoder, fit(chosen, codes)), tuning_notes(rows))
+    best = choose(fit, grid, codes.for_tuning())
+    model = pipeline(encoder, fit(best.chosen, codes))
+    return Fitted(model, tuning_notes(rows), best.chosen, best.seconds)
 
 
 def random_forest(rows: Rows) -> Fitted:
@@ -250,8 +285,9 @@ def random_forest(rows: Rows) -> Fitted:
         return clone(base).set_params(**chosen).fit(train.X.to_numpy(), train.y)
 
     grid = {"n_estimators": (50, 100), "max_depth": (4, 8), "min_samples_leaf": (1, 5)}
-    chosen, _ = tune(fit, grid, codes.for_tuning())
-    return Fitted(pipeline(encoder, fit(chosen, codes)), tuning_notes(rows))
+    best = choose(fit, grid, codes.for_tuning())
+    model = pipeline(encoder, fit(best.chosen, codes))
+    return Fitted(model, tuning_notes(rows), best.chosen, best.seconds)
 
 
 def ebm(rows: Rows) -> Fitted:

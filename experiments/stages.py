@@ -1,0 +1,82 @@
+"""The stages of the published configuration one by one, for experiments that look inside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pandas as pd
+
+from rpte import RPTEClassifier
+from rpte.discovery import discover
+from rpte.estimation.terms import Offer, choose_terms
+from rpte.parameters import checked_parameters, settings_for
+from rpte.settings import Settings
+from rpte.table.inputs import read_inputs
+from rpte.table.read import read_training
+from rpte.table.schema import Schema
+from rpte.table.table import Table, make_table
+from rpte.vocabulary.build import PATTERN, Vocabulary, build_vocabulary
+
+
+@contextmanager
+def without_pairs(wanted: bool = True) -> Iterator[None]:
+    """Mine no augmented pairs; the paper's ablation, for which the library has no parameter.
+
+    Patches the module: one unit at a time in a process.
+    """
+    if not wanted:
+        yield
+        return
+    with patch("rpte.vocabulary.build.mine_pairs", lambda *_: ()):
+        yield
+
+
+@dataclass(frozen=True)
+class Stages:
+    """A training table under the settings of a classifier."""
+
+    table: Table
+    settings: Settings
+
+    @property
+    def schema(self) -> Schema:
+        """The schema of the training rows."""
+        return self.table.schema
+
+    def vocabulary(self) -> Vocabulary:
+        """Return the vocabulary of Stage 1."""
+        return build_vocabulary(self.table, self.settings.stage1())
+
+    def design(self, X: pd.DataFrame) -> np.ndarray:
+        """Return what Stage 3 is given, leaves and direct terms, on some rows: (n, q)."""
+        found = discover(self.table, self.settings, None, None)
+        structure = found.structure
+        offer = Offer("all", len(structure.trees), None)
+        terms = choose_terms(found.table, structure, offer, self.settings.admission())
+        inputs = read_inputs(X, self.schema)
+        return terms.on(inputs, structure.vocabulary.on(inputs, kind=np.float32)).T
+
+
+def stages(classifier: RPTEClassifier, X: pd.DataFrame, y: np.ndarray) -> Stages:
+    """Read a training table as `fit` does."""
+    inputs = read_training(X)
+    settings = settings_for(checked_parameters(classifier), None, inputs.schema)
+    table = make_table(inputs, y.astype(np.float64), np.ones(len(y)), settings.pooling)
+    return Stages(table, settings)
+
+
+def on_rows(vocabulary: Vocabulary, schema: Schema, X: pd.DataFrame) -> np.ndarray:
+    """Return the columns of a vocabulary on some rows, (n, V)."""
+    return vocabulary.on(read_inputs(X, schema)).T
+
+
+def patterns_on(vocabulary: Vocabulary, schema: Schema, X: pd.DataFrame) -> np.ndarray:
+    """Return the 0/1 mined patterns on some rows, (n, patterns)."""
+    binary: Any = [column.binary for column in vocabulary.columns]
+    kept = (vocabulary.block == PATTERN) & np.array(binary, bool)
+    return on_rows(vocabulary, schema, X)[:, kept]
