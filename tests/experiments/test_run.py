@@ -59,7 +59,8 @@ def command(folder, place, *more):
     names = "l1_logistic,lightgbm"
     return [
         *(sys.executable, "-m", "experiments", "run", "--data", str(folder), "--models", names),
-        *("--sets", "lupus,haberman", "--splits", "0-1", "--units", str(place / "units"), *more),
+        *("--sets", "lupus,haberman", "--splits", "0-1", "--units", str(place / "units")),
+        *("--results", str(place / "results"), *more),
     ]
 
 
