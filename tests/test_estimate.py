@@ -8,7 +8,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 
 from fit_tables import mixed_case
 from rpte import InputError, RPTEClassifier
-from rpte.estimate import _splits, estimate
+from rpte.estimate import estimate, held_out_splits
 
 CASE = mixed_case(160)
 MADE = RPTEClassifier(l1=0.03, positive="sick")
@@ -20,7 +20,7 @@ def test_equal_rows_and_groups_stay_together(by):
     content = np.repeat(np.arange(20), 3).astype(np.uint64)
     groups = np.repeat(list("abcdefghij"), 6)
     keys, given = (content, None) if by == "content" else (groups, groups)
-    splits = list(_splits(content, y, given, 5))
+    splits = list(held_out_splits(content, y, given, 5))
     assert len(splits) == 5
     for train, test in splits:
         assert not set(keys[train]) & set(keys[test])
@@ -39,7 +39,9 @@ def test_each_fold_is_a_fit_on_the_other_rows():
     from rpte.table.table import row_hashes
 
     hashes = row_hashes(read_training(CASE.X))
-    for (train, test), fold in zip(_splits(hashes, CASE.y, None, 3), found.folds, strict=True):
+    for (train, test), fold in zip(
+        held_out_splits(hashes, CASE.y, None, 3), found.folds, strict=True
+    ):
         fitted = clone(MADE).fit(CASE.X.iloc[train], CASE.y[train])
         p = fitted.predict_proba(CASE.X.iloc[test])[:, 1]
         truth = CASE.y[test] == "sick"

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import rpte
 from rpte import InputError, Limits, RPTEClassifier, alternatives
+from rpte.other_models import _Search
 
 FAST = {"l1": 0.02, "vocabulary": "original", "max_trees": 0}
 
@@ -30,7 +30,7 @@ def fitted():
 
 def test_a_twin_takes_the_place_of_the_variable_that_is_left_out(fitted):
     classifier, X, y = fitted
-    used = set(rpte.other_models.sources_of(classifier.model_))
+    used = set(classifier.model_.sources)
     twin = next(iter(used & {"left", "right"}))
     found = alternatives(classifier, X, y, tolerance=0.05, without=[twin], folds=3)
     assert [a.without for a in found.found] == [(twin,)]
@@ -52,7 +52,7 @@ def test_variables_are_left_out_in_turn_and_then_together(fitted):
     classifier, X, y = fitted
     told: list[int] = []
     found = alternatives(classifier, X, y, tolerance=0.1, folds=3, tell=told.append)
-    used = rpte.other_models.sources_of(classifier.model_)
+    used = classifier.model_.sources
     assert found.tried >= len(used)
     assert told == list(range(1, found.tried + 2))
     deviances = [a.deviance for a in found.found]
@@ -87,7 +87,7 @@ def test_it_says_what_it_found(fitted):
         ({"tolerance": 1.5}, "tolerance=1.5"),
         ({"folds": 1}, "folds=1"),
         ({"without": ["lft"]}, "did you mean 'left'"),
-        ({"folds": 200}, "rarer class has"),
+        ({"groups": np.repeat(0, 240)}, "fewer than two different rows or groups"),
         ({"without": ["left", "right", "other", "noise"]}, "no variable to learn from"),
     ],
 )
@@ -95,6 +95,14 @@ def test_bad_requests_are_refused_before_any_fit(fitted, changes, message):
     classifier, X, y = fitted
     with pytest.raises(InputError, match=message):
         alternatives(classifier, X, y, **changes)
+
+
+def test_equal_rows_are_held_out_together(fitted):
+    classifier, X, y = fitted
+    twice = pd.concat([X, X]), np.concatenate([y, y])
+    search = _Search(classifier.model_, *twice, None, None, 3, lambda _: None)
+    assert (search.fold[: len(y)] == search.fold[len(y) :]).all()
+    assert set(search.fold.tolist()) == {0, 1, 2}
 
 
 def test_a_model_without_terms_has_nothing_to_leave_out():

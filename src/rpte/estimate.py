@@ -93,7 +93,7 @@ def estimate(
 
     inputs = read_training(X, estimator.special_values)
     X = _pinned(X, [v.name for v in inputs.schema.variables if v.kind == "category"])
-    splits = list(_splits(row_hashes(inputs), y, groups, folds))
+    splits = list(held_out_splits(row_hashes(inputs), y, groups, folds))
 
     def told(number: int) -> Callable[[Progress], None]:
         return lambda now: on_fold(number, len(splits), now.share)
@@ -114,7 +114,7 @@ def _pinned(X: pd.DataFrame, categories: list[str]) -> pd.DataFrame:
     return X.astype(dict.fromkeys(categories, "category"))
 
 
-def _splits(
+def held_out_splits(
     content: Array, y: Array, groups: Array | None, folds: int
 ) -> Iterator[tuple[Rows, Rows]]:
     """Yield training and held-out rows, folds that train on one class left out."""

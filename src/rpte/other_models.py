@@ -19,13 +19,13 @@ from rpte.errors import InputError, did_you_mean
 from rpte.model.model import Model
 from rpte.model.verify_table import Rows, labelled
 from rpte.table.inputs import column_names
+from rpte.table.table import row_hashes
 
 if TYPE_CHECKING:
     from rpte.classifier import RPTEClassifier
 
 Floats = NDArray[np.float64]
 Names = tuple[str, ...]
-SEED = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Alternative:
     @property
     def sources(self) -> Names:
         """The variables that it uses."""
-        return sources_of(self.model)
+        return self.model.sources
 
     def __str__(self) -> str:
         instead = f", instead {', '.join(self.new)}" if self.new else ""
@@ -108,7 +108,7 @@ class Alternatives:
 
     def __str__(self) -> str:
         head = (
-            f"{len(sources_of(self.reference))} variables, {self.reference.audit().miu} "
+            f"{len(self.reference.sources)} variables, {self.reference.audit().miu} "
             f"conditions, validated deviance {self.deviance:.4f} (base rate "
             f"{self.null_deviance:.4f}); {len(self.found)} of {self.tried} candidates lose at "
             f"most {self.tolerance:g} of what it explains"
@@ -142,7 +142,8 @@ def alternatives(
     without : names of variables, optional
         Leave these out, all at once, instead of one variable after the other.
     folds : int
-        Each candidate is fitted so many times, and once more if it is offered.
+        Each candidate is fitted so many times, and once more if it is offered. Fewer where the
+        smaller class has fewer different rows or groups.
     groups : array of shape (n_rows,), optional
         Rows of one group (a patient, a recording) are never split.
     sample_weight : array of shape (n_rows,), optional
@@ -162,15 +163,10 @@ def alternatives(
     if named:
         search.candidate(named)
     else:
-        for name in sources_of(reference) if search.spare else ():
+        for name in reference.sources if search.spare else ():
             search.candidate((name,))
         search.add_up(tolerance)
     return search.result(tolerance)
-
-
-def sources_of(model: Model) -> Names:
-    """Return the variables that a model uses, by name."""
-    return tuple(sorted({s for component in model.components for s in component.sources}))
 
 
 def _check(model: Model, tolerance: float, folds: int) -> None:
@@ -199,7 +195,7 @@ class _Search:
         self.rows: Rows = labelled(reference, reference.read(X), y, sample_weight)
         given = np.ones(len(self.rows.y)) if sample_weight is None else sample_weight
         self.weight = np.broadcast_to(np.asarray(given, np.float64), self.rows.y.shape)
-        self.fold = _fold_of(self.rows.y, groups, folds)
+        self.fold = _fold_of(self.rows, groups, folds)
         self.tell, self.scores = tell, dict[Names, Floats]()
         excluded = set(reference.settings["limits"]["exclude"])
         self.spare = len(set(reference.schema.names) - excluded) - 1  # so many may be left out
@@ -290,7 +286,7 @@ class _Search:
     def alternative(self, without: Names) -> Alternative:
         """Describe a candidate."""
         model = self.fit(without, self.weight)
-        before, after = set(sources_of(self.reference)), set(sources_of(model))
+        before, after = set(self.reference.sources), set(model.sources)
         apart = self.losses(without) - self.losses(())
         mean = float(np.average(apart, weights=self.rows.weight))
         variance = float(np.average((apart - mean) ** 2, weights=self.rows.weight))
@@ -310,18 +306,19 @@ def _left(limits: dict[str, Any], without: Names) -> dict[str, Any]:
     return {name: value for name, value in limits.items() if name not in without}
 
 
-def _fold_of(y: Floats, groups: Any, folds: int) -> NDArray[np.intp]:
-    """Return the fold of each row: stratified, groups kept together."""
-    from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+def _fold_of(rows: Rows, groups: Any, folds: int) -> NDArray[np.intp]:
+    """Return the fold of each row; rows of equal content, or of one group, stay together."""
+    from rpte.estimate import held_out_splits
 
-    rarest = int(min(y.sum(), (1.0 - y).sum()))
-    if rarest < folds:
-        raise InputError(f"folds={folds}, but the rarer class has {rarest} rows; use fewer folds")
-    kind = StratifiedKFold if groups is None else StratifiedGroupKFold
-    splitter = kind(folds, shuffle=True, random_state=SEED)
-    fold = np.zeros(len(y), np.intp)
-    for number, (_, test) in enumerate(splitter.split(y, y, groups)):
-        fold[test] = number
+    given = None if groups is None else np.asarray(groups)
+    fold = np.full(len(rows.y), -1, np.intp)
+    splits = held_out_splits(row_hashes(rows.inputs), rows.y, given, folds)
+    for number, (_, held_out) in enumerate(splits):
+        fold[held_out] = number
+    if (fold < 0).any():
+        raise InputError(
+            f"folds={folds} would train on one class only; give more rows or groups, or fewer folds"
+        )
     return fold
 
 

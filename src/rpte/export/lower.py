@@ -49,7 +49,7 @@ def make_form(model: Model) -> Form:
     Evaluating it in float64 gives the model's score and contributions to the last bit, and its
     probability too unless the score is beyond 700 (where the two differ by less than 1e-300).
     """
-    read = {source for component in model.components for source in component.sources}
+    read = set(model.sources)
     inputs = tuple(_input(v) for v in model.schema.variables if v.name in read)
     lines = [line for component in model.components for line in _component(model, component)]
     subtotals = (Line(component.name) for component in model.components)

@@ -79,7 +79,7 @@ def compare(a: Model, b: Model, X_a: Any = None, X_b: Any = None) -> dict[str, A
             "the same outcome can be compared"
         )
     sign = 1.0 if a.classes[a.positive] == b.classes[b.positive] else -1.0
-    read_a, read_b = _read(a), _read(b)
+    read_a, read_b = set(a.sources), set(b.sources)
     return {
         "same": to_dict(a)["hash"] == to_dict(b)["hash"],
         "positive": a.classes[a.positive],
@@ -94,10 +94,6 @@ def compare(a: Model, b: Model, X_a: Any = None, X_b: Any = None) -> dict[str, A
         if X_a is None
         else _predictions(a, b, a.read(X_a), b.read(X_a if X_b is None else X_b), sign),
     }
-
-
-def _read(model: Model) -> set[str]:
-    return {source for component in model.components for source in component.sources}
 
 
 def _facts(model: Model) -> dict[str, Any]:

@@ -121,9 +121,8 @@ def explain(model: Model, X: Any, reference: str | None = None) -> list[Explanat
     probability = model.predict_proba(inputs)[:, model.positive]
     shift = _means(model) if reference == "mean" else {}
     tables = [_component_table(model, inputs, c, shift) for c in range(len(model.components))]
-    read = sorted({s for component in model.components for s in component.sources})
-    values = {name: cell_values(inputs, name) for name in read}
-    warned = [row_flags(inputs, name) for name in read]
+    values = {name: cell_values(inputs, name) for name in model.sources}
+    warned = [row_flags(inputs, name) for name in model.sources]
     start = model.intercept
     for component in model.components:
         start += sum(shift.get(part.name, 0.0) for part in component.parts)

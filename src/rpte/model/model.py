@@ -95,11 +95,19 @@ class Model:
 
         A table with names needs to have only the variables that the model reads.
         """
-        read = {source for component in self.components for source in component.sources}
-        return read_inputs(X, self.schema, self.ignored, read)
+        return read_inputs(X, self.schema, self.ignored, self.sources)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The variables that the model uses, by name."""
+        return tuple(sorted({s for component in self.components for s in component.sources}))
 
     def score(self, X: Any) -> Floats:
-        """Return the log odds of the positive class, shape (n_rows,)."""
+        """Return the log odds of the positive class, shape (n_rows,).
+
+        Of a table with names nothing but the model's `sources` is looked at; `read` checks the
+        cells of every variable of the schema that the table has.
+        """
         if not self.components:
             return np.full(self.read(X).n_rows, self.intercept)
         if not self._plans:

@@ -160,7 +160,7 @@ class Plan:
     """
 
     def __init__(self, model: Model) -> None:
-        read = {source for component in model.components for source in component.sources}
+        read = set(model.sources)
         variables = tuple(v for v in model.schema.variables if v.name in read)
         self.schema = Schema(variables, model.schema.named)
         self._whole, self._ignored = model.schema, model.ignored

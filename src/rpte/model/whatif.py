@@ -122,7 +122,7 @@ def what_if(model: Model, X: Any, changes: Mapping[str, Any]) -> WhatIf:
     row = one_row(model, X)
     fresh = with_cells(model, row, changes)
     (before,), (after,) = model.explain(row), model.explain(fresh)
-    read = {name for c in before.components for name in c.sources}
+    read = model.sources
     pairs = list(zip(before.components, after.components, strict=True))
     touched = [(a, b) for a, b in pairs if set(a.sources) & set(changes)]
     for a, b in pairs:

@@ -148,7 +148,7 @@ def _identity(model: Model) -> dict[str, Any]:
         "intercept": model.intercept,
         "intercept_probability": float(probability(np.array([model.intercept]))[0]),
         "variables": len(model.schema),
-        "read": sorted({s for component in model.components for s in component.sources}),
+        "read": list(model.sources),
         "largest_component": max((len(c.sources) for c in model.components), default=0),
         "trees": sum(len(c.trees) for c in model.components),
         "rows": training["rows"],

@@ -155,7 +155,7 @@ def by_group(
     return [
         {
             "column": name,
-            "in_model": any(name in component.sources for component in model.components),
+            "in_model": name in model.sources,
             "groups": _groups(values, evidence, score, threshold, resamples),
         }
         for name, values in evidence.groups.items()

@@ -132,15 +132,11 @@ def _optimism(fitted: Model, evidence: Evidence, weight: Floats) -> float:
 
 def _variables(model: Model, fitted: list[Model]) -> list[dict[str, Any]]:
     """Return the variables that the model or a tenth of the refits use, most used first."""
-    own = _sources(model)
-    counts = Counter(source for other in fitted for source in _sources(other))
+    own = set(model.sources)
+    counts = Counter(source for other in fitted for source in other.sources)
     shown = {s for s, count in counts.items() if count >= RARELY * len(fitted)} | own
     order = sorted(shown, key=lambda s: (-counts[s], s))
     return [{"name": s, "in_model": s in own, "share": counts[s] / len(fitted)} for s in order]
-
-
-def _sources(model: Model) -> set[str]:
-    return {source for component in model.components for source in component.sources}
 
 
 def _together(model: Model, fitted: list[Model]) -> list[dict[str, Any]]:
