@@ -8,9 +8,9 @@ import numpy as np
 
 import rpte.folds as folds_module
 import rpte.learn as learn_module
-import rpte.selection as module
 from rpte import RPTEClassifier
 from rpte.parameters import checked_parameters, settings_for
+from rpte.search import Search
 from rpte.table.read import read_training
 from rpte.table.table import make_table
 
@@ -24,7 +24,7 @@ def table_of(case, validation, **parameters):
 
 def watch_fits(monkeypatch):
     """Return a list that fills with what is fitted: rows, offer, lambda, terms, coefficients."""
-    seen, honest = [], module._Search._trail
+    seen, honest = [], Search._trail
 
     def watched(search, part, offer, *given):
         trail = honest(search, part, offer, *given)
@@ -38,7 +38,7 @@ def watch_fits(monkeypatch):
 
         return replace(trail, to=to)
 
-    monkeypatch.setattr(module._Search, "_trail", watched)
+    monkeypatch.setattr(Search, "_trail", watched)
     return seen
 
 

@@ -24,7 +24,8 @@ from rpte.estimation.solver import solve
 from rpte.estimation.terms import Offer
 from rpte.folds import make_validation
 from rpte.model.file import to_dict
-from rpte.selection import FRONTIER, HEAD_START, SHARES, STRIDE, select
+from rpte.search import HEAD_START, PATIENCE, Search
+from rpte.selection import FRONTIER, SHARES, select
 from rpte.vocabulary.build import build_vocabulary
 from searches import table_of, watch_fits
 
@@ -43,7 +44,7 @@ def only_offer(monkeypatch, offer, l1):
     """Let Stage 2 set out from one offer at one penalty, whatever validation says."""
     chosen = Point(Aim(offer, 1.0, l1), 0, 0.0, 0.0)
     monkeypatch.setattr(module, "_compare_first", lambda search, _: search.compare(offer, 1.0))
-    monkeypatch.setattr(module._Search, "_grid", lambda *_: np.array([l1]))
+    monkeypatch.setattr(Search, "_grid", lambda *_: np.array([l1]))
     monkeypatch.setattr(Comparison, "ranked", lambda *_: [chosen])
 
 
@@ -55,7 +56,7 @@ class TestFolds:
     ):
         """The start of Stage 2 fixed, the labels of held-out rows turned: the same bits."""
         only_offer(monkeypatch, Offer("all", 0, 0 if vocabulary == "shapes" else None), 0.005)
-        monkeypatch.setattr(module._Search, "compare_base_rate", lambda *_: None)
+        monkeypatch.setattr(Search, "compare_base_rate", lambda *_: None)
         monkeypatch.setattr(module, "MANY_CASES", 0)
         validation = make_validation(None, None, MIXED.y, None)
         given = {"vocabulary": vocabulary, "budget": 20, "max_trees": 3, "l1_ratio": 1.0}
@@ -97,14 +98,14 @@ class TestFolds:
 
     def test_groups_are_never_split(self, monkeypatch):
         seen = []
-        honest = module._part
+        honest = module.mine_part
 
         def watched(quarry, fold, *given):
             part = quarry.table.part
             seen.append((set(part[fold[0]]), set(part[fold[1]])))
             return honest(quarry, fold, *given)
 
-        monkeypatch.setattr(module, "_part", watched)
+        monkeypatch.setattr(module, "mine_part", watched)
         groups = np.arange(150) % 12
         validation = make_validation(3, None, MIXED.y, groups)
         table, chosen = table_of(MIXED, validation, vocabulary="original", max_trees=1)
@@ -148,7 +149,7 @@ class TestFolds:
 
 
 class TestWalks:
-    """Each offer goes down its lambdas, by strides, until it has got worse."""
+    """Each offer goes down its lambdas until it has got worse."""
 
     def compared(self, **parameters):
         validation = make_validation(3, None, MIXED.y, None)
@@ -160,7 +161,8 @@ class TestWalks:
             walks.setdefault((point.aim.offer, point.aim.l1_ratio), []).append(point)
         return compared, walks
 
-    def test_a_walk_ends_after_a_stride_without_a_new_least(self):
+    def test_a_walk_ends_some_lambdas_after_its_least(self, monkeypatch):
+        monkeypatch.setattr(folds_module, "REPEATS", 1)  # the first folds decide, here all
         _, walks = self.compared()
         assert len(walks) > 4
         ended = 0
@@ -170,11 +172,9 @@ class TestWalks:
             steps = np.diff(np.log(lambdas))
             assert steps == pytest.approx(np.full(len(steps), steps[0] if len(steps) else 0.0))
             losses = [p.deviance for p in points]
-            strides = [losses[at : at + STRIDE] for at in range(0, len(losses), STRIDE)]
-            least = [min(stride) for stride in strides]
-            for at in range(1, len(least) - 1):
-                assert least[at] <= min(least[:at])  # or it would have ended here
-            ended += len(least) > 1 and least[-1] > min(least[:-1])
+            for at in range(len(losses) - 1):
+                assert at - int(np.argmin(losses[: at + 1])) < PATIENCE  # or it would have ended
+            ended += len(losses) - 1 - int(np.argmin(losses)) == PATIENCE
         assert ended > 2
 
     @pytest.mark.parametrize("l1_ratio", [None, 1.0, 0.5])

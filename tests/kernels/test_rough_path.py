@@ -8,9 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import log_loss
 
+from rough_designs import rough, rows_of
 from rpte.estimation.design import Design
-from rpte.estimation.path import RoughWalk, lambda_grid, path
+from rpte.estimation.path import lambda_grid, path
 from rpte.estimation.quadratic import Penalty
+from rpte.estimation.rough import RoughWalk
 from rpte.kernels import rough_path as module
 from rpte.kernels.rough_path import ENOUGH, ROUGH, deviances
 
@@ -73,7 +75,7 @@ CASES = [
 def test_it_is_near_the_exact_path(seed, case, l1_ratio):
     design = design_of(seed, **case)
     grid = lambda_grid(design, l1_ratio, length=15, ratio=1e-3)
-    fits = RoughWalk(design, l1_ratio).to(grid)
+    fits = RoughWalk(rough(design), l1_ratio).to(grid)
     for l1, fit, exact in zip(grid.tolist(), fits, path(design, grid, l1_ratio), strict=True):
         assert is_near(design, l1_ratio, fit, exact)
         assert (design.permitted(fit[1:]) == fit[1:]).all()
@@ -88,9 +90,9 @@ def test_strides_do_not_matter(stride):
     """Each call begins where the last one ended, within what is rough."""
     design = design_of(3)
     grid = lambda_grid(design, length=14)
-    walk = RoughWalk(design)
+    walk = RoughWalk(rough(design))
     fits = np.vstack([walk.to(grid[at : at + stride]) for at in range(0, 14, stride)])
-    whole = RoughWalk(design).to(grid)
+    whole = RoughWalk(rough(design)).to(grid)
     for l1, one, other in zip(grid.tolist(), fits, whole, strict=True):
         a, b = (objective(design, l1, 1.0, fit) for fit in (one, other))
         assert a == pytest.approx(b, rel=1e-3)
@@ -105,7 +107,7 @@ def test_any_start_leads_to_the_same_minimum(seed):
     start = 0.3 * rng.normal(size=design.n_terms + 1)
     start[1:] = design.permitted(start[1:])
     kept = start.copy()
-    fits = RoughWalk(design, 0.5, start).to(grid)
+    fits = RoughWalk(rough(design), 0.5, start).to(grid)
     assert (start == kept).all()
     for l1, fit, exact in zip(grid.tolist(), fits, path(design, grid, 0.5), strict=True):
         assert is_near(design, 0.5, fit, exact)
@@ -120,7 +122,7 @@ def test_columns_without_use_stay_out():
         design.leaf_codes, (), np.asfortranarray(direct), design.y, design.weight, np.ones(6)
     )
     grid = lambda_grid(design, length=8)
-    fits, few = RoughWalk(wide).to(grid), RoughWalk(design).to(grid)
+    fits, few = RoughWalk(rough(wide)).to(grid), RoughWalk(rough(design)).to(grid)
     assert not fits[:, 5:].any()
     for l1, one, other in zip(grid.tolist(), fits, few, strict=True):
         a, b = objective(wide, l1, 1.0, one), objective(design, l1, 1.0, other)
@@ -131,10 +133,10 @@ def test_no_terms_and_no_gradient():
     y, one = np.array([0.0, 1.0, 1.0, 0.0, 1.0]), np.ones(5)
     none = Design(np.zeros((0, 5), np.int32), (), np.zeros((5, 0), order="F"), y, one, np.ones(0))
     rate = np.log(3 / 2)
-    np.testing.assert_allclose(RoughWalk(none).to(np.ones(1)), [[rate]])
+    np.testing.assert_allclose(RoughWalk(rough(none)).to(np.ones(1)), [[rate]])
     flat = Design(np.zeros((0, 5), np.int32), (), np.ones((5, 1), order="F"), y, one, np.ones(1))
     np.testing.assert_allclose(
-        RoughWalk(flat).to(lambda_grid(flat, length=3)), [[rate, 0.0]] * 3, atol=1e-6
+        RoughWalk(rough(flat)).to(lambda_grid(flat, length=3)), [[rate, 0.0]] * 3, atol=1e-6
     )
 
 
@@ -142,7 +144,7 @@ def test_a_start_whose_intercept_alone_is_wrong():
     design = design_of(0)
     (top,) = lambda_grid(design, length=1)
     start = np.append(2.0, np.zeros(design.n_terms))
-    (fit,) = RoughWalk(design, 1.0, start).to(np.array([3 * top]))
+    (fit,) = RoughWalk(rough(design), 1.0, start).to(np.array([3 * top]))
     rate = np.log(design.y.sum() / (1 - design.y).sum())
     assert fit[0] == pytest.approx(rate, abs=0.05)
     assert not fit[1:].any()
@@ -153,7 +155,7 @@ def test_many_rows():
     assert module.ROWS < 20_000
     design = design_of(5, n=20_000, d=6)
     grid = lambda_grid(design, length=6)
-    fits = RoughWalk(design).to(grid)
+    fits = RoughWalk(rough(design)).to(grid)
     for l1, fit, exact in zip(grid.tolist(), fits, path(design, grid), strict=True):
         assert is_near(design, 1.0, fit, exact)
         assert objective(design, l1, 1.0, fit) <= 1.001 * exact.objective
@@ -169,7 +171,8 @@ def test_deviances_are_twice_the_log_loss_by_block(compiled, seed, n, q, blocks)
     fits = rng.normal(size=(3, q + 1)) * (rng.random((3, q + 1)) < 0.6)
     cuts = np.unique(np.concatenate([[0, n], rng.integers(0, n + 1, blocks)])).astype(np.intp)
     out = np.empty((len(cuts) - 1, 3))
-    (deviances if compiled else deviances.__wrapped__)(z, y, weight, cuts, fits, out)
+    run = deviances if compiled else deviances.__wrapped__
+    run(z[::-1].copy(), np.arange(q)[::-1].copy(), y, weight, cuts, fits, out)
     for b, (low, high) in enumerate(pairwise(cuts)):
         at = slice(low, high)
         for f, fit in enumerate(fits):
@@ -182,7 +185,7 @@ def test_deviances_of_sure_scores_are_finite():
     y, one = np.array([0.0, 1.0]), np.ones(2)
     out = np.empty((1, 2))
     nothing = np.zeros((0, 2), np.float32)
-    deviances(nothing, y, one, np.array([0, 2]), np.array([[800.0], [-800.0]]), out)
+    deviances(nothing, np.arange(0), y, one, np.array([0, 2]), np.array([[800.0], [-800.0]]), out)
     assert out.tolist() == [[800.0, 800.0]]
 
 
@@ -195,8 +198,14 @@ def test_the_source_computes_what_is_compiled():
         rate = np.log((design.weight @ design.y) / (design.weight @ (1 - design.y)))
         state, theta = np.array([rate, 0.0, 0.0]), np.zeros(design.n_terms)
         score = np.full(60, rate)
-        run(design.rows(), design.y, design.share, design.penalty, design.sign, grid, 0.5, state,
-            theta, score, fits)  # fmt: skip
+        none = np.zeros(0, np.intp), np.zeros((0, 0)), np.zeros(0)
+        terms, second, cross = run(
+            rows_of(design), np.arange(design.n_terms), design.y, design.share, design.penalty,
+            design.sign, grid, 0.5, state, theta, score, *none, np.zeros(60), fits
+        )  # fmt: skip
+        assert set(np.flatnonzero(theta)) <= set(terms.tolist())
+        assert second.shape == (len(terms), len(terms))
+        assert cross.shape == terms.shape
         np.testing.assert_allclose(theta, fits[-1, 1:])
         np.testing.assert_allclose(score, design.score(state[module.INTERCEPT], theta), atol=1e-5)
         assert state[module.LOSS] == pytest.approx(design.deviance(fits[-1, 0], theta), rel=1e-5)
@@ -221,7 +230,7 @@ def test_dependent_leaves_and_rare_columns(n, l1_ratio):
     q = 5 * 6 + direct.shape[1]
     design = Design(np.array(codes, np.int32), (6,) * 5, direct, y, np.ones(n), np.ones(q))
     grid = lambda_grid(design, l1_ratio, 10, 1e-3)
-    fits = RoughWalk(design, l1_ratio).to(grid)
+    fits = RoughWalk(rough(design), l1_ratio).to(grid)
     for l1, fit, exact in zip(grid.tolist(), fits, path(design, grid, l1_ratio), strict=True):
         near = objective(design, l1, l1_ratio, fit)
         assert exact.objective - 1e-9 <= near <= exact.objective * (1 + 2e-4)
@@ -270,6 +279,48 @@ def test_a_step_that_saturates_its_rows_is_no_dead_end():
     free = np.ones(2), np.zeros(2, np.int8)
     design = Design(nothing, (), np.asfortranarray(x), y, np.ones(2_000), *free)
     grid = lambda_grid(design, 1.0, length=8, ratio=1e-3)[4:]
-    fits = RoughWalk(design).to(grid)
+    fits = RoughWalk(rough(design)).to(grid)
     for fit, exact in zip(fits, path(design, grid), strict=True):
         assert is_near(design, 1.0, fit, exact)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000), st.integers(1, 120), st.integers(0, 120))
+def test_moments_are_extended_as_if_taken_at_once(compiled, seed, k, known):
+    """Also across panels: those of the terms that stay are not computed again."""
+    rng = np.random.default_rng(seed)
+    known = min(known, k)
+    z, h = rng.normal(size=(130, 50)).astype(np.float32), rng.random(50)
+    rows = rng.permutation(130)[:k].astype(np.intp)
+    second, cross = np.full((k, k), np.nan), np.full(k, np.nan)
+    second[:known, :known], cross[:known] = 7.0, 7.0
+    run = module.add_moments if compiled else module.add_moments.__wrapped__
+    run(z, rows, known, h, second, cross)
+    x = z[rows].astype(float)
+    expected, sums = (x * h) @ x.T, x @ h
+    expected[:known, :known], sums[:known] = 7.0, 7.0
+    np.testing.assert_allclose(second, expected, atol=1e-4)
+    np.testing.assert_allclose(cross, sums, atol=1e-4)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("total", [0.0, 3.0])
+def test_a_working_set_changes_and_keeps_what_it_knows(compiled, total):
+    rng = np.random.default_rng(3)
+    z, weight = rng.normal(size=(9, 40)).astype(np.float32), rng.random(40)
+    rows, terms = np.arange(1, 9), np.array([5, 0, 3])
+    known = np.zeros(8, bool)
+    known[terms] = True
+    second, cross = np.arange(9.0).reshape(3, 3), np.arange(3.0)
+    run = module.changed if compiled else module.changed.__wrapped__
+    new, m, c = run(z, rows, terms, np.array([0, 2, 5]), known, weight, total, second, cross)
+    assert new.tolist() == [5, 0, 2]  # those that stay, in their order, then the others
+    assert np.flatnonzero(known).tolist() == [0, 2, 5]
+    assert m.shape == (3, 3)
+    if total:
+        x = z[rows[new]].astype(float)
+        expected, sums = (x * weight) @ x.T, x @ weight
+        expected[:2, :2], sums[:2] = second[:2, :2], cross[:2]
+        np.testing.assert_allclose(m, expected, atol=1e-4)
+        np.testing.assert_allclose(c, sums, atol=1e-4)

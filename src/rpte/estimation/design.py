@@ -119,14 +119,6 @@ class Design:
         """Number of coefficients q, the intercept not counted."""
         return self.n_leaves + int(self.direct.shape[1])
 
-    def rows(self) -> NDArray[np.float32]:
-        """Return all terms as rows of memory in single precision, leaves as 0/1: (q, n)."""
-        rows = np.zeros((self.n_terms, len(self.y)), np.float32)
-        for start, codes in zip(self.starts, self.leaf_codes, strict=False):
-            rows[start + codes, np.arange(len(codes))] = 1.0
-        rows[self.n_leaves :] = self.direct.T
-        return rows
-
     def select(self, mask: Mask) -> Selection:
         """Find the terms of `mask` (q,)."""
         terms, leaves = np.flatnonzero(mask), self.n_leaves

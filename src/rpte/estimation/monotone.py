@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.estimation.design import Design
-from rpte.estimation.path import RoughWalk
 from rpte.estimation.solver import Fit, solve
 
 Floats = NDArray[np.float64]
@@ -133,15 +132,8 @@ def _worst(design: Design, order: Order, coefficients: Floats) -> list[tuple[int
     return found
 
 
-def walk_in_order(
-    design: Design, order: Order, l1_ratio: float, start: Floats | None = None
-) -> Callable[[Floats], Floats]:
-    """Return what fits some lambdas after others, (f,) to (f, q + 1): the intercept comes first.
-
-    Roughly, and from a `start` (q + 1,), where no leaves need an order.
-    """
-    if not any(order):
-        return RoughWalk(design, l1_ratio, start).to
+def walk_in_order(design: Design, order: Order, l1_ratio: float) -> Callable[[Floats], Floats]:
+    """Return what fits some lambdas after others, (f,) to (f, q + 1): the intercept comes first."""
 
     def to(l1s: Floats) -> Floats:
         fits = [solve_in_order(design, order, float(l1), l1_ratio)[0] for l1 in l1s]

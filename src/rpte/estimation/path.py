@@ -19,9 +19,8 @@ from rpte.estimation.solver import (
     null_intercept,
     target_residual,
 )
-from rpte.kernels.rough_path import rough_path
 
-__all__ = ["RoughWalk", "Walk", "lambda_grid", "path"]
+__all__ = ["Walk", "lambda_grid", "path"]
 
 Vector = NDArray[np.float64]
 
@@ -67,47 +66,6 @@ class Walk:
             outcome = engine.run(penalty, strong, target_residual(l1, self.top))
         self._before = l1
         return fit_of(engine, penalty, outcome, l1, self.l1_ratio, self.top)
-
-
-class RoughWalk:
-    """A walk whose fits are good enough to compare penalties on held-out rows, and no better.
-
-    Parameters
-    ----------
-    design : Design
-    l1_ratio : float
-    start : (q + 1,), optional
-        Intercept and coefficients at the lambda before the first one; no terms if None.
-    """
-
-    def __init__(self, design: Design, l1_ratio: float = 1.0, start: Vector | None = None) -> None:
-        self.design, self.l1_ratio = design, l1_ratio
-        self._z = design.rows()
-        if start is None:
-            start = np.array([null_intercept(design), *np.zeros(design.n_terms)])
-        self._state = np.array([start[0], 0.0, 0.0])
-        self._theta = np.array(start[1:])
-        self._score = design.score(float(start[0]), self._theta)
-
-    def to(self, l1s: Vector) -> Vector:
-        """Go on to some lambdas, descending; return intercepts and coefficients, (f, q + 1)."""
-        design = self.design
-        fits = np.empty((len(l1s), design.n_terms + 1))
-        with one_blas_thread():
-            rough_path(
-                self._z,
-                design.y,
-                design.share,
-                design.penalty,
-                design.sign,
-                np.ascontiguousarray(l1s),
-                self.l1_ratio,
-                self._state,
-                self._theta,
-                self._score,
-                fits,
-            )
-        return fits
 
 
 def path(design: Design, l1s: Iterable[float], l1_ratio: float = 1.0) -> list[Fit]:

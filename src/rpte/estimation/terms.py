@@ -13,7 +13,6 @@ from rpte.estimation.design import Design
 from rpte.estimation.ownership import ComponentRule, Ownership, admit
 from rpte.limits import FREE, Permissions
 from rpte.structure.tree import Tree, path_conditions
-from rpte.table.inputs import Inputs
 from rpte.table.schema import Schema
 from rpte.table.table import Table
 from rpte.vocabulary.build import CODE, CURVE, ORIGINAL, PAIR, PLAIN, STEP, Vocabulary
@@ -106,12 +105,14 @@ class TermSet:
         direct = [self.vocabulary.columns[j].conditions(schema) for j in self.direct]
         return np.array([*leaves, *direct], np.int64)
 
-    def on(self, inputs: Inputs, z: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return the terms on other rows, (q, n), whose vocabulary is `z` (V, n)."""
-        leaves = [
-            np.arange(tree.n_leaves)[:, None] == tree.apply(inputs)[None, :] for tree in self.trees
-        ]
-        return np.vstack([*leaves, z[self.direct]], dtype=np.float32)
+    def penalties(self, limits: Permissions) -> tuple[Floats, NDArray[np.int8]]:
+        """Return the factor on the penalty of each term, and the sign that it may have, (q,)."""
+        columns = [self.vocabulary.columns[j] for j in self.direct]
+        paths = [path for tree in self.trees for path in tree.paths()]
+        read = [{s for condition in path for s in condition.sources} for path in paths]
+        factors = [limits.factor(sources) for sources in (*read, *(c.sources for c in columns))]
+        signs = [0] * len(paths) + [limits.sign(column) or 0 for column in columns]
+        return np.array(factors, np.float64), np.array(signs, np.int8)
 
     def carry(self, fit: Floats, before: TermSet) -> Floats:
         """Return a fit of some of these terms, whose trees are the first of these, as one of all.
@@ -264,17 +265,13 @@ def design_on(table: Table, terms: TermSet, limits: Permissions) -> Design:
 def _design(
     table: Table, terms: TermSet, leaf_codes: NDArray[np.int32], z: Floats, limits: Permissions
 ) -> Design:
-    columns = [terms.vocabulary.columns[j] for j in terms.direct]
-    paths = [path for tree in terms.trees for path in tree.paths()]
-    read = [{s for condition in path for s in condition.sources} for path in paths]
-    factors = [limits.factor(sources) for sources in (*read, *(c.sources for c in columns))]
-    signs = [0] * len(paths) + [limits.sign(column) or 0 for column in columns]
+    penalty, sign = terms.penalties(limits)
     return Design(
         leaf_codes=leaf_codes,
         leaf_counts=terms.leaf_counts,
         direct=z.T,
         y=table.y,
         weight=table.weight,
-        penalty=np.array(factors, np.float64),
-        sign=np.array(signs, np.int8),
+        penalty=penalty,
+        sign=sign,
     )

@@ -1,10 +1,10 @@
 """A stretch of the lambda path in one call, solved roughly: enough to compare penalties.
 
 The proximal Newton method of `rpte.estimation.newton` for columns that are rows of one matrix: a
-working set that grows by violations, a Gram matrix that is kept while it serves, coordinate
-descent, and steps that are halved until the true objective falls. A fit stops at a residual of
-`ROUGH` times lambda over all terms, or where the objective hardly falls any more. Columns are in
-single precision, which is far finer than that.
+working set that grows by violations, a Gram matrix that is kept and extended while it serves,
+coordinate descent, and steps that are halved until the true objective falls. A fit stops at a
+residual of `ROUGH` times lambda over all terms, or where the objective hardly falls any more.
+Columns are in single precision, which is far finer than that.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ SOLVES = 10
 JITTER = 1e-9  # share of its diagonal that is added to a Gram matrix to be solved with
 ROOM = 16  # terms that may always join the working set at once
 ROWS = 4096  # taken together for a Gram matrix
+PANEL = 48  # of its rows, so that only half of it is computed
 NEAR = 0.6  # share of the pull that a term needs, from which it may join the working set
 FLOOR = 1e-10  # smallest curvature of a row, as a share of its weight
 RAISED = 1e-3  # the floor where a step fails; ten times so if it fails again, up to:
@@ -72,15 +73,15 @@ def add_rows(z: Singles, rows: Index, coefficients: Vector, out: Vector) -> None
 
 
 @kernel
-def centred_moments(z: Singles, rows: Index, h: Vector, gram: Vector, cross: Vector) -> float:
-    """Fill `gram` (k, k) and `cross` (k,) with moments under the weights `h` (n,); return its sum.
+def add_moments(
+    z: Singles, rows: Index, known: int, h: Vector, second: Vector, cross: Vector
+) -> None:
+    """Fill `second` (k, k) and `cross` (k,) with the moments of some rows of `z` (q, n).
 
-    The intercept is eliminated from `gram`.
+    Under the weights `h` (n,). Those of the first `known` rows are there already.
     """
     k, n = rows.size, h.size
-    gram[:] = 0.0
-    cross[:] = 0.0
-    total = float(h.sum())
+    second[known:], cross[known:] = 0.0, 0.0
     root = np.sqrt(h).astype(np.float32)
     for low in range(0, n, ROWS):
         high = min(low + ROWS, n)
@@ -89,16 +90,27 @@ def centred_moments(z: Singles, rows: Index, h: Vector, gram: Vector, cross: Vec
             row = z[rows[a]]
             for i in range(low, high):
                 block[a, i - low] = root[i] * row[i]
-        cross += np.dot(block, root[low:high])
-        gram += np.dot(block, block.T)
-    for a in range(k):
-        own = gram[a, a]
-        for b in range(k):
-            gram[a, b] -= cross[a] * (cross[b] / total)
-        if gram[a, a] <= CONSTANT * own:
+        cross[known:] += np.dot(block[known:], root[low:high])
+        for a in range(known, k, PANEL):
+            b = min(a + PANEL, k)
+            second[a:b, :b] += np.dot(block[a:b], block[:b].T)
+    for a in range(known, k):
+        for b in range(a):
+            second[b, a] = second[a, b]
+
+
+@kernel
+def centred(second: Vector, cross: Vector, total: float) -> Vector:
+    """Return second moments (k, k) from which the intercept is eliminated."""
+    gram = np.empty_like(second)
+    for a in range(cross.size):
+        for b in range(cross.size):
+            gram[a, b] = second[a, b] - cross[a] * (cross[b] / total)
+    for a in range(cross.size):
+        if gram[a, a] <= CONSTANT * second[a, a]:
             gram[a, :] = 0.0
             gram[:, a] = 0.0
-    return total
+    return gram
 
 
 @kernel
@@ -111,7 +123,7 @@ def penalised(theta: Vector, l1: Vector, l2: Vector) -> float:
 
 
 _gradients, _add_rows = inner(gradients), inner(add_rows)
-_moments, _penalised = inner(centred_moments), inner(penalised)
+_add_moments, _centred, _penalised = inner(add_moments), inner(centred), inner(penalised)
 
 
 @kernel
@@ -151,6 +163,38 @@ def working_set(pull: Vector, theta: Vector, l1: Vector) -> Index:
     if near.size > room:
         near = near[np.argsort(-pull[near] / l1[near], kind="mergesort")[:room]]
     return np.sort(np.concatenate((active, near)))
+
+
+@kernel
+def changed(
+    z: Singles,
+    rows: Index,
+    terms: Index,
+    wanted: Index,
+    known: NDArray[np.bool_],
+    weight: Vector,
+    total: float,
+    second: Vector,
+    cross: Vector,
+) -> tuple[Index, Vector, Vector]:
+    """Return another working set with its moments: those known, if there are any, are kept.
+
+    The terms that stay come first. `known` (q,) tells which terms are in the set.
+    """
+    stays = np.zeros(known.size, np.bool_)
+    stays[wanted] = True
+    at = np.flatnonzero(stays[terms])
+    kept, joined = terms[at], wanted[~known[wanted]]
+    known[:] = stays
+    terms = np.concatenate((kept, joined))
+    new_second, new_cross = np.empty((terms.size, terms.size)), np.empty(terms.size)
+    if total > 0.0:
+        for a in range(at.size):
+            new_cross[a] = cross[at[a]]
+            for b in range(at.size):
+                new_second[a, b] = second[at[a], at[b]]
+        _add_moments(z, rows[terms], at.size, weight, new_second, new_cross)
+    return terms, new_second, new_cross
 
 
 @kernel
@@ -220,17 +264,14 @@ def support_step(gram: Vector, slope: Vector, theta: Vector, l1: Vector) -> bool
     return first >= 0
 
 
-_working_set, _line_search, _support_step = (
-    inner(working_set),
-    inner(line_search),
-    inner(support_step),
-)
+_working_set, _changed = inner(working_set), inner(changed)
+_line_search, _support_step = inner(line_search), inner(support_step)
 
 
 @kernel
 def newton_steps(
     z: Singles,
-    terms: Index,
+    rows: Index,
     y: Vector,
     share: Vector,
     l1: Vector,
@@ -238,33 +279,40 @@ def newton_steps(
     sign: NDArray[np.int8],
     scale: Vector,
     target: float,
-    gram: Vector,
+    second: Vector,
     cross: Vector,
+    weight: Vector,
     state: Vector,
     theta: Vector,
     score: Vector,
     residual: Vector,
     curvature: Vector,
 ) -> None:
-    """Minimise over the terms (k,); `state`, `theta` (k,) and what is by row go along.
+    """Minimise over the terms in some rows (k,) of `z`; what changes with them goes along.
 
-    `gram` (k, k) and `cross` (k,) are used as they are if `state` holds their total.
+    The moments `second` (k, k) and `cross` (k,) under `weight` (n,) are used as they are if `state`
+    holds the total weight.
     """
-    k = terms.size
+    k = rows.size
     slope, excess, along = np.empty(k), np.empty(k), np.empty(y.size)
     up, down = np.empty(k), np.empty(k)
     for a in range(k):
         up[a], down[a] = thresholds(l1[a], sign[a])
     previous, floor = np.inf, FLOOR
+    gram = np.empty_like(second)
+    if state[TOTAL] > 0.0:
+        gram = _centred(second, cross, state[TOTAL])
     for _ in range(STEPS):
-        _gradients(z, terms, residual.astype(np.float32), slope)
+        _gradients(z, rows, residual.astype(np.float32), slope)
         at_intercept = residual.sum()
         worst = max(abs(at_intercept), _excesses(slope, theta, l1, l2, sign, scale, excess))
         if worst <= target:
             return
         if state[TOTAL] == 0.0 or worst > KEEP * previous:
-            weight = np.maximum(curvature, floor * share)
-            state[TOTAL] = _moments(z, terms, weight, gram, cross)
+            weight[:] = np.maximum(curvature, floor * share)
+            state[TOTAL] = weight.sum()
+            _add_moments(z, rows, 0, weight, second, cross)
+            gram = _centred(second, cross, state[TOTAL])
         previous = worst
         there = theta.copy()
         tilt = slope + l2 * theta - cross * (at_intercept / state[TOTAL])
@@ -280,7 +328,7 @@ def newton_steps(
         move = there - theta
         shift = -(at_intercept + np.dot(cross, move)) / state[TOTAL]
         along[:] = shift
-        _add_rows(z, terms, move, along)
+        _add_rows(z, rows, move, along)
         promised = at_intercept * shift + np.dot(slope, move)
         promised += _penalised(there, l1, l2) - _penalised(theta, l1, l2)
         if 0.0 <= -promised <= ENOUGH * state[LOSS]:
@@ -304,6 +352,7 @@ _newton_steps = inner(newton_steps)
 @kernel
 def rough_path(
     z: Singles,
+    rows: Index,
     y: Vector,
     share: Vector,
     penalty: Vector,
@@ -313,14 +362,19 @@ def rough_path(
     state: Vector,
     theta: Vector,
     score: Vector,
+    terms: Index,
+    second: Vector,
+    cross: Vector,
+    weight: Vector,
     fits: Vector,
-) -> None:
+) -> tuple[Index, Vector, Vector]:
     """Go down some lambdas from where `state`, `theta` and `score` are; these go along.
 
     Parameters
     ----------
-    z : (q, n)
-        The terms, as rows of memory.
+    z : (m, n)
+    rows : (q,)
+        The rows of `z` that are the terms.
     y, share : (n,)
         Labels, and row weights that sum to 2.
     penalty, sign : (q,)
@@ -329,19 +383,27 @@ def rough_path(
         Descending.
     l1_ratio : float
     state : (3,)
-        The intercept; the rest is overwritten.
+        The intercept, the loss, and the total of the weights of the moments, 0 if there are none.
     theta : (q,)
     score : (n,)
+    terms : (k,)
+        The working set.
+    second, cross, weight : (k, k), (k,), (n,)
+        Its moments, and the row weights under which they were taken.
     fits : (f, q + 1)
         Filled with the intercept and the coefficients at each lambda.
+
+    Returns
+    -------
+    terms, second, cross
+        As they are now.
     """
-    q, n = z.shape
-    residual, curvature = np.empty(n), np.empty(n)
+    q, n = rows.size, y.size
+    residual, curvature, gradient = np.empty(n), np.empty(n), np.empty(q)
     excess, pull, known = np.empty(q), np.empty(q), np.zeros(q, np.bool_)
-    terms = np.zeros(0, np.intp)
-    gram, cross = np.empty((0, 0)), np.empty(0)
+    known[terms] = True
     state[LOSS] = _statistics(score, y, share, residual, curvature)
-    gradient = np.dot(z, residual.astype(np.float32)).astype(np.float64)
+    _gradients(z, rows, residual.astype(np.float32), gradient)
     for at in range(l1s.size):
         target = ROUGH * l1s[at]
         l1, l2 = l1s[at] * l1_ratio * penalty, l1s[at] * (1.0 - l1_ratio) * penalty
@@ -352,16 +414,15 @@ def rough_path(
             if np.any((excess > target) & ~known):
                 for j in range(q):
                     pull[j] = abs(gradient[j]) if sign[j] == 0 else -sign[j] * gradient[j]
-                terms = _working_set(pull, theta, l1)
-                known[:] = False
-                known[terms] = True
-                gram, cross = np.empty((terms.size, terms.size)), np.empty(terms.size)
-                state[TOTAL] = 0.0
+                wanted = _working_set(pull, theta, l1)
+                terms, second, cross = _changed(
+                    z, rows, terms, wanted, known, weight, state[TOTAL], second, cross
+                )
             here = theta[terms]
             before = state[LOSS] + _penalised(here, l1[terms], l2[terms])
             _newton_steps(
                 z,
-                terms,
+                rows[terms],
                 y,
                 share,
                 l1[terms],
@@ -369,8 +430,9 @@ def rough_path(
                 sign[terms],
                 penalty[terms],
                 0.5 * target,
-                gram,
+                second,
                 cross,
+                weight,
                 state,
                 here,
                 score,
@@ -379,16 +441,17 @@ def rough_path(
             )
             gain = before - state[LOSS] - _penalised(here, l1[terms], l2[terms])
             theta[terms] = here
-            gradient = np.dot(z, residual.astype(np.float32)).astype(np.float64)
+            _gradients(z, rows, residual.astype(np.float32), gradient)
             if gain <= ENOUGH * state[LOSS]:
                 break
         fits[at, 0] = state[INTERCEPT]
         fits[at, 1:] = theta
+    return terms, second, cross
 
 
 @kernel
 def deviances(
-    z: Singles, y: Vector, weight: Vector, blocks: Index, fits: Vector, out: Vector
+    z: Singles, rows: Index, y: Vector, weight: Vector, blocks: Index, fits: Vector, out: Vector
 ) -> None:
     """Fill `out` (b, f) with the mean deviance of each fit on blocks of held-out rows.
 
@@ -396,7 +459,7 @@ def deviances(
     """
     for at in range(fits.shape[0]):
         score = np.full(y.size, fits[at, 0])
-        _add_rows(z, np.arange(z.shape[0]), fits[at, 1:], score)
+        _add_rows(z, rows, fits[at, 1:], score)
         for b in range(blocks.size - 1):
             loss, total = 0.0, 0.0
             for i in range(blocks[b], blocks[b + 1]):

@@ -1,0 +1,129 @@
+"""Rough fits: good enough to compare penalties on held-out rows, and no better."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.estimation.gram import one_blas_thread
+from rpte.estimation.solver import MIN_SHARE
+from rpte.kernels.rough_path import add_rows, rough_path
+from rpte.structure.boosting import base_score
+
+__all__ = ["RoughDesign", "RoughWalk"]
+
+Vector = NDArray[np.float64]
+Singles = NDArray[np.float32]
+Index = NDArray[np.intp]
+
+SINGLE = 1e-6  # a gradient below this share of its column's largest value may be rounding
+TOGETHER = 64  # terms whose gradients are taken together
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RoughDesign:
+    """What a rough fit sees: terms that are rows of a larger matrix, labels and penalties.
+
+    Parameters
+    ----------
+    z : (m, n) float32
+    rows : (q,)
+        Which rows of `z` the terms are.
+    y, weight : (n,)
+    penalty : (q,)
+        Relative penalty weights.
+    sign : (q,) int8
+        Sign a coefficient may have, 0 for either.
+    """
+
+    z: Singles
+    rows: Index
+    y: Vector
+    weight: Vector
+    penalty: Vector
+    sign: NDArray[np.int8]
+
+    @property
+    def share(self) -> Vector:
+        """Row weights as the mean deviance has them, 2 w / W."""
+        return np.asarray(self.weight * (2.0 / self.weight.sum()))
+
+    def score(self, intercept: float, coefficients: Vector) -> Vector:
+        """Return the log odds of every row, (n,)."""
+        out = np.full(len(self.y), float(intercept))
+        add_rows(self.z, self.rows, coefficients, out)
+        return out
+
+    def grid(self, l1_ratio: float, length: int, ratio: float) -> Vector:
+        """Return descending lambdas, the first just above the largest with a term.
+
+        Where no term has a gradient the grid starts at 1.
+        """
+        rate = 1.0 / (1.0 + np.exp(-base_score(self.y, self.weight)))
+        residual = self.share * (rate - self.y)
+        with one_blas_thread():
+            parts = range(0, len(self.rows), TOGETHER)
+            largest = max((self._largest_pull(low, residual) for low in parts), default=0.0)
+        top = largest * (1.0 + SINGLE) / max(l1_ratio, MIN_SHARE) or 1.0
+        return np.asarray(top * np.geomspace(1.0, ratio, length))
+
+    def _largest_pull(self, low: int, residual: Vector) -> float:
+        """Return the largest force on a zero coefficient, over its penalty, of some terms."""
+        part = slice(low, low + TOGETHER)
+        z, sign = self.z[self.rows[part]].astype(np.float64), self.sign[part]
+        gradient = z @ residual
+        pull = np.where(sign == 0, np.abs(gradient), -sign * gradient)
+        size = np.where(pull > SINGLE * np.abs(z).max(axis=1), pull, 0.0)
+        return float((size / self.penalty[part]).max())
+
+
+class RoughWalk:
+    """A walk down the lambdas of one design, each fit started from the one before.
+
+    Parameters
+    ----------
+    design : RoughDesign
+    l1_ratio : float
+        Share of the penalty that is L1.
+    start : (q + 1,), optional
+        Intercept and coefficients at the lambda before the first one; no terms if None.
+    """
+
+    def __init__(
+        self, design: RoughDesign, l1_ratio: float = 1.0, start: Vector | None = None
+    ) -> None:
+        self.design, self.l1_ratio = design, l1_ratio
+        if start is None:
+            base = base_score(design.y, design.weight)
+            start = np.array([base, *np.zeros(len(design.rows))])
+        self._share = design.share
+        self._state = np.array([start[0], 0.0, 0.0])
+        self._theta = np.array(start[1:])
+        self._score = design.score(float(start[0]), self._theta)
+        self._set = np.zeros(0, np.intp), np.zeros((0, 0)), np.zeros(0)
+        self._weight = np.zeros(len(design.y))
+
+    def to(self, l1s: Vector) -> Vector:
+        """Go on to some lambdas, descending; return intercepts and coefficients, (f, q + 1)."""
+        design = self.design
+        fits = np.empty((len(l1s), len(design.rows) + 1))
+        with one_blas_thread():
+            self._set = rough_path(
+                design.z,
+                design.rows,
+                design.y,
+                self._share,
+                design.penalty,
+                design.sign,
+                np.ascontiguousarray(l1s),
+                self.l1_ratio,
+                self._state,
+                self._theta,
+                self._score,
+                *self._set,
+                self._weight,
+                fits,
+            )
+        return fits

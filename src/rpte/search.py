@@ -1,0 +1,490 @@
+"""The search behind inner validation: the parts of a table, and offers that walk down the lambdas.
+
+Everything learned from y is learned again in each part. An offer that does clearly worse than the
+best one on the first folds is not tried on their repeats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.audit.counting import is_active
+from rpte.comparison import Aim, Comparison, Point, Price
+from rpte.discovery import Discovery, Quarry, Start, leaf_order, use_of
+from rpte.estimation.monotone import walk_in_order
+from rpte.estimation.rough import RoughDesign, RoughWalk
+from rpte.estimation.terms import Offer, Structure, TermSet, choose_terms, make_design
+from rpte.folds import MIDDLING, Fold
+from rpte.kernels.rough_path import deviances
+from rpte.progress import Watch
+from rpte.settings import Settings
+from rpte.structure.boosting import base_score
+from rpte.table.table import Table
+from rpte.vocabulary.build import PAIR
+
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+Index = NDArray[np.intp]
+
+GRID = 25
+COARSE_GRID = 21  # for 5,000 rows and more
+LOWEST = 1e-4  # of lambda_max
+PATIENCE = 2  # lambdas after the least cost, before a walk ends
+HEAD_START = 4  # lambdas before the best of an offer, where an offer that adds to it sets out
+BEATEN = 1.0  # standard errors of the difference on the first folds at which an offer is left
+BLOCKS = 10  # of the held-out rows, for the standard error where there is one fold
+
+
+@dataclass(slots=True, eq=False)
+class Part:
+    """Some training rows with what was learned from them, and held-out rows.
+
+    Parameters
+    ----------
+    train : Table
+    valid : Table or None
+        Held-out rows, block after block; None for all rows of the table.
+    blocks : (b + 1,)
+        Where the blocks of `valid` begin, and the end of the last.
+    mined : Structure
+        Of Stage 1.
+    found : Discovery or None
+        Of Stage 2, once it has begun.
+    own, held : (m, n), (m, n_valid) float32
+        The vocabulary and the leaves on the training and on the held-out rows, as they came.
+    columns, trees : list of int
+        The row of each column of the vocabulary, and of each tree's first leaf.
+    """
+
+    train: Table
+    valid: Table | None
+    blocks: Index
+    mined: Structure
+    found: Discovery | None = None
+    own: Singles = field(init=False)
+    held: Singles = field(init=False)
+    columns: list[int] = field(default_factory=list)
+    trees: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.own = np.zeros((0, self.train.n_rows), np.float32)
+        self.held = np.zeros((0, 0 if self.valid is None else self.valid.n_rows), np.float32)
+        self.evaluate()
+
+    @property
+    def structure(self) -> Structure:
+        """What was learned so far."""
+        return self.mined if self.found is None else self.found.structure
+
+    @property
+    def weights(self) -> Floats:
+        """The weight of each held-out block, (b,)."""
+        assert self.valid is not None
+        return np.add.reduceat(self.valid.weight, self.blocks[:-1])
+
+    def evaluate(self) -> None:
+        """Take in the columns and trees that are new since the last time."""
+        vocabulary, known = self.structure.vocabulary, len(self.columns)
+        if len(vocabulary) > known:
+            self.columns += range(len(self.own), len(self.own) + len(vocabulary) - known)
+            self.own = np.vstack([self.own, vocabulary.z[known:]], dtype=np.float32)
+            if self.valid is not None:
+                more = vocabulary.on(self.valid.inputs, known, np.float32)
+                self.held = np.vstack([self.held, more])
+        for m in range(len(self.trees), len(self.structure.trees)):
+            tree = self.structure.trees[m]
+            self.trees.append(len(self.own))
+            leaf = np.arange(tree.n_leaves)[:, None]
+            more = leaf == self.structure.leaf_codes[m]
+            self.own = np.vstack([self.own, more], dtype=np.float32)
+            if self.valid is not None:
+                more = leaf == tree.apply(self.valid.inputs)
+                self.held = np.vstack([self.held, more], dtype=np.float32)
+
+    def rows_of(self, terms: TermSet) -> Index:
+        """Return where some terms are among the rows of `own` and `held`, (q,)."""
+        leaves = [
+            first + np.arange(tree.n_leaves)
+            for first, tree in zip(self.trees, terms.trees, strict=False)
+        ]
+        return np.concatenate([*leaves, np.array(self.columns, np.intp)[terms.direct]])
+
+    def base_losses(self) -> Floats:
+        """Return the deviance of the base rate on each block of held-out rows, (b, 1)."""
+        base = np.array([[base_score(self.train.y, self.train.weight)]])
+        return self.losses(np.zeros(0, np.intp), base)
+
+    def losses(self, rows: Index, fits: Floats) -> Floats:
+        """Return the deviance of some fits (f, q + 1) on each block of held-out rows, (b, f)."""
+        valid = self.valid
+        assert valid is not None
+        out = np.empty((len(self.blocks) - 1, len(fits)))
+        deviances(self.held, rows, valid.y, valid.weight, self.blocks, fits, out)
+        return out
+
+
+def mine_part(quarry: Quarry, fold: Fold, count: int, watch: Watch) -> Part:
+    """Mine the training rows of a fold; where it is the only one, hold its rows out in blocks."""
+    train, test = fold
+    sizes = [len(b) for b in np.array_split(test, 1 if count > 1 else BLOCKS) if len(b)]
+    blocks = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
+    rows, valid = quarry.table.take(train), quarry.table.take(test)
+    return Part(rows, valid, blocks, mine_rows(quarry, rows, train, watch))
+
+
+def mine_whole(quarry: Quarry, watch: Watch) -> Part:
+    """Mine all rows, nothing held out."""
+    table = quarry.table
+    mined = mine_rows(quarry, table, np.arange(table.n_rows), watch)
+    return Part(table, None, np.zeros(1, np.intp), mined)
+
+
+def mine_rows(quarry: Quarry, part: Table, rows: Index, watch: Watch) -> Structure:
+    """Run Stage 1 on some rows; when the time is up there is nothing to learn it for."""
+    mined = quarry.leave(part) if watch.is_over() else quarry.mine(part, rows)
+    watch.step()
+    return mined
+
+
+@dataclass(slots=True, eq=False)
+class Trail:
+    """The way of one offer down the lambdas, on the rows of one part.
+
+    Parameters
+    ----------
+    part : Part
+    terms : TermSet
+    design : RoughDesign
+    to : callable
+        From lambdas (f,) to fits (f, q + 1).
+    fits : list of (q + 1,)
+        Those so far.
+    """
+
+    part: Part
+    terms: TermSet
+    design: RoughDesign
+    to: Callable[[Floats], Floats]
+    fits: list[Floats] = field(default_factory=list)
+
+    def go(self, l1s: Floats) -> Floats | None:
+        """Go on to some lambdas; return the losses on held-out rows (b, f), if there are any."""
+        fits = self.to(l1s)
+        self.fits.extend(fits)
+        return None if self.part.valid is None else self.part.losses(self.design.rows, fits)
+
+
+@dataclass(slots=True)
+class Path:
+    """One offer down the lambdas.
+
+    Parameters
+    ----------
+    grid : (f,)
+        Descending; the walk may have ended before the last.
+    terms : list of TermSet
+        By part.
+    fits : list of lists of (q + 1,)
+        By part, then by lambda.
+    least : int
+        Where on the grid the cost is least.
+    """
+
+    grid: Floats
+    terms: list[TermSet]
+    fits: list[list[Floats]]
+    least: int = 0
+
+    @property
+    def place(self) -> int:
+        """Where on the grid an offer that adds to this one sets out."""
+        return max(0, self.least - HEAD_START)
+
+
+@dataclass(slots=True)
+class Search:
+    """The parts and the points compared so far.
+
+    Parameters
+    ----------
+    quarry : Quarry
+        The rows that are searched: the table, or a sample of it.
+    parts : list of Part
+        With held-out rows; repeats of the folds come after these.
+    seen : Part
+        The rows that decide on grids and conditions, and from which the model's structure comes:
+        all, or the training rows of a sample.
+    shrink : float
+        Factor on lambda from the rows searched to all rows.
+    independent : int
+        Held-out blocks that share no row.
+    price : Price
+    watch : Watch
+    points : list of Point
+        The first is the base rate.
+    losses : dict from Aim to (b,)
+        By held-out block, of the points that were validated on all parts.
+    paths : dict from offer and L1 share to Path
+        Those that were walked in all parts.
+    fits : dict from Aim to (q + 1,)
+        On the rows of `seen`.
+    """
+
+    quarry: Quarry
+    parts: list[Part]
+    seen: Part
+    shrink: float
+    independent: int
+    price: Price
+    watch: Watch
+    points: list[Point] = field(default_factory=list)
+    losses: dict[Aim, Floats] = field(default_factory=dict)
+    paths: dict[tuple[Offer, float], Path] = field(default_factory=dict)
+    fits: dict[Aim, Floats] = field(default_factory=dict)
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the fit."""
+        return self.quarry.settings
+
+    @property
+    def everyone(self) -> list[Part]:
+        """All parts, the one that decides on conditions first if it holds nothing out."""
+        return self.parts if self.seen in self.parts else [self.seen, *self.parts]
+
+    @property
+    def complete(self) -> list[Point]:
+        """The points that were validated on all parts."""
+        return [point for point in self.points if point.aim in self.losses]
+
+    def compare_base_rate(self) -> None:
+        """Validate the model without terms."""
+        losses = np.vstack([part.base_losses() for part in self.parts])[:, 0]
+        aim = self.without_terms()
+        self.points.append(Point(aim, 0, *self._mean(losses)))
+        self.losses[aim] = losses
+
+    def without_terms(self) -> Aim:
+        """Return an aim whose penalty no term survives, of an offer that is compared."""
+        shaped = self.settings.vocabulary == "shapes" and self.settings.starts_from_terms
+        offer, share = Offer("values") if shaped else Offer("all", 0, None), self.settings.share
+        top = float(self._grid(self._trail(self.seen, offer, share), share)[0])
+        return Aim(offer, share, top * self.shrink)
+
+    def compare(self, offer: Offer, l1_ratio: float, base: Offer | None = None) -> None:
+        """Validate an offer at one lambda after the other, until the cost is past its least.
+
+        With a `base` that it adds to, the walk sets out from the base's fits, a little above the
+        lambda where the base was best; where the base was left, so is the offer. When the time is
+        up the walk ends.
+        """
+        before = None if base is None else self.paths.get((base, l1_ratio))
+        if not self.watch.is_over() and (base is None or before is not None):
+            repeats = self.parts[self.independent :]
+            first = [part for part in self.everyone if part not in repeats]
+            trails = [self._trail(part, offer, l1_ratio, before) for part in first]
+            seen = trails[first.index(self.seen)]
+            grid = self._grid(seen, l1_ratio) if before is None else before.grid[before.place :]
+            points, losses = self._walk(trails, seen, grid, offer, l1_ratio)
+            if repeats and points and not self._is_beaten(points, losses):
+                more = [self._trail(part, offer, l1_ratio, before) for part in repeats]
+                trails, points, losses = self._repeated(trails, more, grid, points, losses)
+            self._keep(trails, grid, points, losses)
+        self.watch.step()
+
+    def _walk(
+        self, trails: list[Trail], seen: Trail, grid: Floats, offer: Offer, l1_ratio: float
+    ) -> tuple[list[Point], Floats]:
+        """Go down the lambdas until the cost is past its least; return points and losses (b, f).
+
+        What the folds differ from all parts is taken to be that of the best point so far.
+        """
+        conditions = seen.terms.conditions(self.quarry.table.schema)
+        points: list[Point] = []
+        columns: list[Floats] = []
+        shift = self._shift(sum(len(t.part.blocks) - 1 for t in trails if t.part.valid is not None))
+        for at, l1 in enumerate(grid.tolist()):
+            if self.watch.is_over():
+                break
+            losses = [trail.go(grid[at : at + 1]) for trail in trails]
+            columns.append(np.vstack([part for part in losses if part is not None]))
+            mean, error = self._mean(columns[-1][:, 0])
+            aim = Aim(offer, l1_ratio, l1 * self.shrink)
+            self.fits[aim] = seen.fits[-1]
+            points.append(Point(aim, _miu(seen.fits[-1], conditions), mean + shift, error))
+            self._tell((at + 1) / len(grid), points)
+            if at - int(self._costs(points).argmin()) >= PATIENCE:
+                break
+        return points, np.hstack(columns) if columns else np.zeros((0, 0))
+
+    def _shift(self, blocks: int) -> float:
+        """Return by how much all held-out blocks differ from the first ones at the best point."""
+        if not self.losses:
+            return 0.0
+        losses = self.losses[self._best(self.complete).aim]
+        return self._mean(losses)[0] - self._mean(losses[:blocks])[0]
+
+    def _is_beaten(self, points: list[Point], losses: Floats) -> bool:
+        """Tell whether an offer is clearly worse on the first folds than the best point.
+
+        The first offer never is: Stage 2 may have to set out from it.
+        """
+        if not self.paths:
+            return False
+        rival, costs = self._best(self.complete), self._costs(points)
+        at = int(costs.argmin())
+        apart = losses[:, at] - self.losses[rival.aim][: len(losses)]
+        return bool(costs[at] - self._costs([rival])[0] > BEATEN * self._mean(apart)[1])
+
+    def _repeated(
+        self,
+        trails: list[Trail],
+        more: list[Trail],
+        grid: Floats,
+        points: list[Point],
+        losses: Floats,
+    ) -> tuple[list[Trail], list[Point], Floats]:
+        """Walk the same lambdas in the repeats of the folds."""
+        rest = [trail.go(grid[: len(points)]) for trail in more]
+        losses = np.vstack([losses, *[part for part in rest if part is not None]])
+        whole = [
+            Point(point.aim, point.miu, *self._mean(losses[:, at]))
+            for at, point in enumerate(points)
+        ]
+        return [*trails, *more], whole, losses
+
+    def _keep(self, trails: list[Trail], grid: Floats, points: list[Point], losses: Floats) -> None:
+        """Keep the points of an offer; if they are of all parts, the way there too."""
+        self.points += points
+        if points and len(trails) == len(self.everyone):
+            self.losses |= {point.aim: losses[:, at] for at, point in enumerate(points)}
+            terms, fits = [trail.terms for trail in trails], [trail.fits for trail in trails]
+            path = Path(grid, terms, fits, int(self._costs(points).argmin()))
+            self.paths[points[0].aim.offer, points[0].aim.l1_ratio] = path
+
+    def _tell(self, part: float, points: list[Point]) -> None:
+        """Say how far the search is, and what is best so far."""
+        if self.watch.callback is not None:
+            compared = Comparison((*self.points, *points), self.price)
+            best = compared.ranked(self.settings.most_conditions)[0]
+            self.watch.best = best.deviance, best.miu
+        self.watch.tell(min(1.0, part))
+
+    def _costs(self, points: Sequence[Point]) -> Floats:
+        """Return the costs of some points, as far as is known what can be explained."""
+        compared = Comparison((*self.points, *points), self.price)
+        explained = compared.explained()
+        return np.array([compared.cost(point, explained) for point in points])
+
+    def _best(self, points: Sequence[Point]) -> Point:
+        """Return the point of the least cost."""
+        return points[int(self._costs(points).argmin())]
+
+    def least_cost(self, points: Sequence[Point]) -> float:
+        """Return the least cost of some points; infinite if there are none."""
+        return float(self._costs(points).min(initial=np.inf))
+
+    def start(self, aim: Aim) -> None:
+        """Begin Stage 2 in every part, from the fit at an aim that was compared."""
+        self.watch.begin("finding products and splits", 0.6, len(self.everyone))
+        for place, part in enumerate(self.everyone):
+            if self.watch.is_over():
+                return
+            part.found = self.quarry.grow(part.train, part.mined, self._left(aim, place))
+            part.evaluate()
+            self.watch.step()
+
+    def start_from_base_rate(self) -> None:
+        """Begin Stage 2 in every part without any terms."""
+        for part in self.everyone:
+            if self.watch.is_over():
+                return
+            part.found = self.quarry.grow(part.train, part.mined, None)
+            part.evaluate()
+
+    def look_for_products(self, aim: Aim) -> None:
+        """Look for more products in every part, from the fit at an aim that was compared."""
+        for place, part in enumerate(self.everyone):
+            assert part.found is not None
+            part.found = part.found.with_products(self._left(aim, place), self.settings)
+            part.evaluate()
+
+    def _left(self, aim: Aim, place: int) -> Start:
+        """Return what the fit at an aim leaves to be explained in a part."""
+        path, part = self.paths[aim.offer, aim.l1_ratio], self.everyone[place]
+        at = int(np.argmin(np.abs(path.grid * self.shrink - aim.l1)))
+        terms, fit = path.terms[place], path.fits[place][at]
+        design = self._design(part, terms)
+        leaves = sum(terms.leaf_counts)
+        use = use_of(part.structure.vocabulary, terms.direct, fit[1 + leaves :])
+        return Start(design.score(float(fit[0]), fit[1:]), use)
+
+    @property
+    def n_pairs(self) -> int:
+        """How many pairs the model can have."""
+        return int((self.seen.structure.vocabulary.block == PAIR).sum())
+
+    def grow(self, n_trees: int) -> int:
+        """Let every part have so many trees, if it can; return how many the model can have."""
+        for part in self.everyone:
+            if self.watch.is_over():
+                break
+            self.watch.tell()
+            assert part.found is not None
+            part.found = part.found.with_trees(n_trees, self.settings, self.quarry.pool)
+            part.evaluate()
+        return len(self.seen.structure.trees)
+
+    def result(self) -> tuple[Discovery, Comparison]:
+        """Return what the model's structure is, and the comparison."""
+        found = self.seen.found or self.quarry.stop(self.seen.train, self.seen.mined)
+        return found, Comparison(tuple(self.points), self.price, self.fits)
+
+    def _mean(self, losses: Floats) -> tuple[float, float]:
+        """Return the mean of the first or of all blocks and its standard error.
+
+        Repeats do not add to the rows.
+        """
+        weights = np.concatenate([part.weights for part in self.parts])[: len(losses)]
+        mean = float(np.average(losses, weights=weights))
+        if self.independent < 2:
+            return mean, 0.0
+        variance = float(np.average((losses - mean) ** 2, weights=weights))
+        return mean, float(np.sqrt(variance / (self.independent - 1)))
+
+    def _grid(self, trail: Trail, share: float) -> Floats:
+        """Return descending lambdas, the first without terms."""
+        if not len(trail.design.rows):
+            return np.ones(1)
+        points = GRID if self.quarry.table.n_rows <= MIDDLING else COARSE_GRID
+        return trail.design.grid(share, points, LOWEST)
+
+    def _design(self, part: Part, terms: TermSet) -> RoughDesign:
+        penalty, sign = terms.penalties(self.settings.limits)
+        rows = part.rows_of(terms)
+        return RoughDesign(part.own, rows, part.train.y, part.train.weight, penalty, sign)
+
+    def _trail(
+        self, part: Part, offer: Offer, l1_ratio: float, before: Path | None = None
+    ) -> Trail:
+        """Return where an offer sets out in a part: from its base's fit there, if it has one."""
+        settings, structure = self.settings, part.structure
+        terms = choose_terms(part.train, structure, offer, settings.admission())
+        design, order = self._design(part, terms), leaf_order(terms.trees, settings)
+        if any(order):
+            exact = make_design(part.train, structure, terms, settings.limits)
+            return Trail(part, terms, design, walk_in_order(exact, order, l1_ratio))
+        start = None
+        if before is not None:
+            place = self.everyone.index(part)
+            start = terms.carry(before.fits[place][before.place], before.terms[place])
+        return Trail(part, terms, design, RoughWalk(design, l1_ratio, start).to)
+
+
+def _miu(fit: Floats, conditions: NDArray[np.int64]) -> int:
+    """Return the conditions of the active terms of a fit (q + 1,)."""
+    return int(is_active(fit[1:]) @ conditions)
