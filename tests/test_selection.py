@@ -14,6 +14,7 @@ from sklearn.metrics import log_loss
 
 import rpte.discovery as discovery_module
 import rpte.folds as folds_module
+import rpte.search as search_module
 import rpte.selection as module
 import rpte.settings as settings_module
 from fit_tables import Case, make_case, mixed_case
@@ -237,7 +238,7 @@ class TestMoreProducts:
 
         few, tried = compared()
         assert tried == {0, 20}
-        monkeypatch.setattr(module, "MIDDLING", 0)
+        monkeypatch.setattr(search_module, "MIDDLING", 0)
         more, tried = compared()
         assert max(tried) > 20
         known, now = (f.structure.vocabulary.columns for f in (few, more))

@@ -31,9 +31,10 @@ Singles = NDArray[np.float32]
 Index = NDArray[np.intp]
 
 GRID = 25
-COARSE_GRID = 21  # for 5,000 rows and more
+COARSE_GRID = 21  # with more than 5,000 rows
 LOWEST = 1e-4  # of lambda_max
-PATIENCE = 2  # lambdas after the least cost, before a walk ends
+PATIENCE = 3  # lambdas after the least cost, before a walk ends
+LITTLE_PATIENCE = 2  # with more than 5,000 rows
 HEAD_START = 4  # lambdas before the best of an offer, where an offer that adds to it sets out
 BEATEN = 1.0  # standard errors of the difference on the first folds at which an offer is left
 BLOCKS = 10  # of the held-out rows, for the standard error where there is one fold
@@ -252,6 +253,11 @@ class Search:
         return self.quarry.settings
 
     @property
+    def has_many_rows(self) -> bool:
+        """Whether rows are so many that each lambda counts, and rare products can be found."""
+        return self.quarry.table.n_rows > MIDDLING
+
+    @property
     def everyone(self) -> list[Part]:
         """All parts, the one that decides on conditions first if it holds nothing out."""
         return self.parts if self.seen in self.parts else [self.seen, *self.parts]
@@ -306,6 +312,7 @@ class Search:
         conditions = seen.terms.conditions(self.quarry.table.schema)
         points: list[Point] = []
         columns: list[Floats] = []
+        patience = LITTLE_PATIENCE if self.has_many_rows else PATIENCE
         shift = self._shift(sum(len(t.part.blocks) - 1 for t in trails if t.part.valid is not None))
         for at, l1 in enumerate(grid.tolist()):
             if self.watch.is_over():
@@ -317,7 +324,7 @@ class Search:
             self.fits[aim] = seen.fits[-1]
             points.append(Point(aim, _miu(seen.fits[-1], conditions), mean + shift, error))
             self._tell((at + 1) / len(grid), points)
-            if at - int(self._costs(points).argmin()) >= PATIENCE:
+            if at - int(self._costs(points).argmin()) >= patience:
                 break
         return points, np.hstack(columns) if columns else np.zeros((0, 0))
 
@@ -460,8 +467,8 @@ class Search:
         """Return descending lambdas, the first without terms."""
         if not len(trail.design.rows):
             return np.ones(1)
-        points = GRID if self.quarry.table.n_rows <= MIDDLING else COARSE_GRID
-        return trail.design.grid(share, points, LOWEST)
+        length = COARSE_GRID if self.has_many_rows else GRID
+        return trail.design.grid(share, length, LOWEST)
 
     def _design(self, part: Part, terms: TermSet) -> RoughDesign:
         penalty, sign = terms.penalties(self.settings.limits)

@@ -18,7 +18,7 @@ from rpte.comparison import Comparison, Point, Price
 from rpte.discovery import GROWING, MINING, Discovery, Quarry
 from rpte.errors import RPTEWarning
 from rpte.estimation.terms import MENUS, Offer, choose_terms
-from rpte.folds import MIDDLING, Fold, Validation
+from rpte.folds import Fold, Validation
 from rpte.progress import Watch
 from rpte.search import Search, mine_part, mine_whole
 from rpte.settings import Settings
@@ -177,8 +177,7 @@ def _compare_further(search: Search, base: Offer, shares: Sequence[float]) -> No
     if trees and products:
         _compare_in_turn(search, base, shares, BOTH, search.points)
     best = Comparison(tuple(search.complete), search.price).ranked(None)[0].aim
-    rows = search.quarry.table.n_rows
-    if best.offer.n_pairs and rows > MIDDLING and not search.watch.is_over():
+    if best.offer.n_pairs and search.has_many_rows and not search.watch.is_over():
         known = search.n_pairs
         search.look_for_products(best)
         wanted = [(best.offer.n_trees, known + more) for _, more in PRODUCTS.wanted]
