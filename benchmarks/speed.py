@@ -4,7 +4,9 @@ Every cell is measured in a process of its own, after a fit of a small table tha
 and kernels: fit, `predict_proba` of all rows, `predict_proba` of one row, and the peak memory above
 that of the process with its data. Short cells are repeated, the median counts. Libraries get the
 table as their users pass it: ours as it is, the boosters with text as pandas categories, the
-conversion timed. The boosters: 200 trees, XGBoost of depth 4, LightGBM of 31 leaves.
+conversion timed. The boosters: 200 trees, XGBoost of depth 4, LightGBM of 31 leaves. EBM (500
+rounds, 10 interactions) and the author's hugiml-core (settings of reference_peer.py, which tells
+how to install it) are measured once where --models names them; their predictions are not timed.
 
 Run: python benchmarks/speed.py run [--data breast_cancer,adult] [--models rpte,lightgbm]
      [--threads 1,2] [--out benchmarks/results/speed.csv]
@@ -54,8 +56,11 @@ TARGETS = {
     ("nycflights_late30", "rpte"): ("lightgbm", 1.0),
     ("synthetic_2000x2000", "rpte"): ("lightgbm", 1.0),
 }
+# How many times a slow peer's fit is to take.
+SLOW_TARGETS = {("rpte", "ebm"): 10.0, ("rpte", "hugiml"): 10.0, ("rpte_paper", "hugiml"): 15.0}
 DATA = tuple(dict.fromkeys(name for name, _ in TARGETS))
 MODELS = ("rpte", "rpte_paper", "xgboost", "lightgbm")
+SLOW = ("ebm", "hugiml")
 COLUMNS = ("data", "model", "threads", "rows", "columns", "fit", "predict", "one_row", "memory_mb")
 
 
@@ -101,10 +106,24 @@ def make_ours(model: str, threads: int) -> Any:
     return new(n_jobs=threads)
 
 
+def make_slow(model: str, threads: int) -> Callable[[Any, np.ndarray], Any]:
+    """Return what fits EBM, or the author's implementation."""
+    if model == "ebm":
+        from interpret.glassbox import ExplainableBoostingClassifier
+
+        ebm = ExplainableBoostingClassifier(max_rounds=500, interactions=10, n_jobs=threads)
+        return ebm.fit
+    from reference_peer import reference
+
+    return lambda X, y: reference().fit(X, y)
+
+
 def make(model: str, threads: int) -> Callable[[Any, np.ndarray], Any]:
     """Return what fits a model."""
     if model.startswith("rpte"):
         return lambda X, y: make_ours(model, threads).fit(X, y)
+    if model in SLOW:
+        return make_slow(model, threads)
     if model == "xgboost":
         from xgboost import XGBClassifier
 
@@ -149,22 +168,17 @@ def measure(name: str, model: str, threads: int) -> dict[str, Any]:
     fitted = fit(X, y)
     first = time.perf_counter() - start
     memory = peak_mb() - before
+    cell = {"data": name, "model": model, "threads": threads, "rows": len(y)}
+    cell |= {"columns": X.shape[1], "fit": first, "memory_mb": memory}
+    if model in SLOW:
+        return cell
     taken = first if first > ENOUGH else seconds(lambda: fit(X, y))
     scored = fitted.model_ if model.startswith("rpte") else fitted
     rows = with_categories(X) if not model.startswith("rpte") else X
     one = rows.iloc[[0]] if isinstance(rows, pd.DataFrame) else rows[:1]
     single = [seconds(lambda: scored.predict_proba(one)) for _ in range(3)]
-    return {
-        "data": name,
-        "model": model,
-        "threads": threads,
-        "rows": len(y),
-        "columns": X.shape[1],
-        "fit": taken,
-        "predict": seconds(lambda: scored.predict_proba(rows)),
-        "one_row": min(single),
-        "memory_mb": memory,
-    }
+    predict = seconds(lambda: scored.predict_proba(rows))
+    return {**cell, "fit": taken, "predict": predict, "one_row": min(single)}
 
 
 def header(script: str = __file__) -> str:
@@ -232,6 +246,27 @@ def ratio_table(frame: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
+def slow_table(frame: pd.DataFrame) -> str:
+    """Return how many times our time the slow peers take, as Markdown."""
+    lines = [
+        "| data | threads | peer | peer's fit, s | times `rpte` | times `rpte_paper` | target |"
+    ]
+    lines.append("|---|---|---|---|---|---|---|")
+    cells = frame.set_index(["data", "model", "threads"])["fit"]
+    for (name, model, threads), taken in cells.items():
+        if model not in SLOW:
+            continue
+        times, targets = [], []
+        for ours in ("rpte", "rpte_paper"):
+            known = (name, ours, threads) in cells.index
+            times.append(f"{taken / cells[name, ours, threads]:.1f}" if known else "")
+            if (ours, model) in SLOW_TARGETS:
+                targets.append(f"{ours} >= {SLOW_TARGETS[ours, model]:g}")
+        row = (name, threads, model, f"{taken:.1f}", *times, ", ".join(targets))
+        lines.append(f"| {' | '.join(map(str, row))} |")
+    return "\n".join(lines)
+
+
 IMPORTS = "import sklearn.linear_model, numba, pandas"
 FIRST_FIT = (
     "from sklearn.datasets import load_breast_cancer; from rpte import RPTEClassifier; "
@@ -280,7 +315,8 @@ def main() -> None:
     elif arguments.command == "startup":
         print(startup())
     elif arguments.command == "table":
-        print(ratio_table(pd.read_csv(arguments.out, comment="#")))
+        frame = pd.read_csv(arguments.out, comment="#")
+        print(ratio_table(frame), slow_table(frame), sep="\n\n")
     else:
         name, model, threads = arguments.cell
         print(json.dumps(measure(name, model, int(threads))))

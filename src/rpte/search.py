@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from rpte.audit.counting import is_active
 from rpte.comparison import Aim, Comparison, Point, Price
 from rpte.discovery import Discovery, Quarry, Start, leaf_order, use_of
+from rpte.estimation.gram import one_blas_thread
 from rpte.estimation.monotone import walk_in_order
 from rpte.estimation.rough import RoughDesign, RoughWalk
 from rpte.estimation.terms import Offer, Structure, TermSet, choose_terms, make_design
@@ -317,8 +319,8 @@ class Search:
         for at, l1 in enumerate(grid.tolist()):
             if self.watch.is_over():
                 break
-            losses = [trail.go(grid[at : at + 1]) for trail in trails]
-            columns.append(np.vstack([part for part in losses if part is not None]))
+            losses = self._go(trails, grid[at : at + 1])
+            columns.append(np.vstack(losses))
             mean, error = self._mean(columns[-1][:, 0])
             aim = Aim(offer, l1_ratio, l1 * self.shrink)
             self.fits[aim] = seen.fits[-1]
@@ -327,6 +329,14 @@ class Search:
             if at - int(self._costs(points).argmin()) >= patience:
                 break
         return points, np.hstack(columns) if columns else np.zeros((0, 0))
+
+    def _go(self, trails: list[Trail], l1s: Floats) -> list[Floats]:
+        """Go on to some lambdas on all trails, in threads if there are any; return the losses."""
+        pool = self.quarry.pool
+        with one_blas_thread():
+            over = map if pool is None else pool.map
+            gone = over(Trail.go, trails, repeat(l1s))
+            return [losses for losses in gone if losses is not None]
 
     def _shift(self, blocks: int) -> float:
         """Return by how much all held-out blocks differ from the first ones at the best point."""
@@ -356,8 +366,7 @@ class Search:
         losses: Floats,
     ) -> tuple[list[Trail], list[Point], Floats]:
         """Walk the same lambdas in the repeats of the folds."""
-        rest = [trail.go(grid[: len(points)]) for trail in more]
-        losses = np.vstack([losses, *[part for part in rest if part is not None]])
+        losses = np.vstack([losses, *self._go(more, grid[: len(points)])])
         whole = [
             Point(point.aim, point.miu, *self._mean(losses[:, at]))
             for at, point in enumerate(points)
