@@ -9,8 +9,12 @@ import numpy as np
 import rpte.folds as folds_module
 import rpte.learn as learn_module
 from rpte import RPTEClassifier
+from rpte.comparison import Price
+from rpte.folds import make_validation
 from rpte.parameters import checked_parameters, settings_for
+from rpte.progress import Watch
 from rpte.search import Search
+from rpte.selection import _search
 from rpte.table.read import read_training
 from rpte.table.table import make_table
 
@@ -20,6 +24,17 @@ def table_of(case, validation, **parameters):
     chosen = settings_for(checked_parameters(RPTEClassifier(**parameters)), None, inputs.schema)
     y = (case.y == np.unique(case.y)[1]).astype(float)
     return make_table(inputs, y, case.weight, chosen.pooling, validation.part), chosen
+
+
+def search_of(case, cv=None, groups=None, **parameters):
+    """Return a search whose parts are mined, its base rate compared."""
+    validation = make_validation(cv, None, case.y, groups)
+    table, chosen = table_of(case, validation, **{"max_trees": 2, "budget": 30, **parameters})
+    price = Price.at(chosen.audit_price, table.n_rows)
+    folds = validation.folds(table)
+    search = _search(table, chosen, validation, folds, None, price, Watch())
+    search.compare_base_rate()
+    return search
 
 
 def watch_fits(monkeypatch):

@@ -1,7 +1,6 @@
-"""The search behind inner validation: the parts of a table, and offers that walk down the lambdas.
+"""The search behind inner validation: offers that walk down the lambdas in every part of a table.
 
-Everything learned from y is learned again in each part. An offer that does clearly worse than the
-best one on the first folds is not tried on their repeats.
+An offer that does clearly worse than the best one on the first folds is not tried on their repeats.
 """
 
 from __future__ import annotations
@@ -19,18 +18,14 @@ from rpte.discovery import Discovery, Quarry, Start, leaf_order, use_of
 from rpte.estimation.gram import one_blas_thread
 from rpte.estimation.monotone import walk_in_order
 from rpte.estimation.rough import RoughDesign, RoughWalk
-from rpte.estimation.terms import Offer, Structure, TermSet, choose_terms, make_design
-from rpte.folds import MIDDLING, Fold
-from rpte.kernels.rough_path import deviances
+from rpte.estimation.terms import Offer, TermSet, choose_terms, make_design
+from rpte.folds import MIDDLING
+from rpte.part import Part
 from rpte.progress import Watch
 from rpte.settings import Settings
-from rpte.structure.boosting import base_score
-from rpte.table.table import Table
 from rpte.vocabulary.build import PAIR
 
 Floats = NDArray[np.float64]
-Singles = NDArray[np.float32]
-Index = NDArray[np.intp]
 
 GRID = 25
 COARSE_GRID = 21  # with more than 5,000 rows
@@ -39,118 +34,6 @@ PATIENCE = 4  # lambdas after the least cost, before a walk ends
 LITTLE_PATIENCE = 2  # with more than 5,000 rows
 HEAD_START = 4  # lambdas before the best of an offer, where an offer that adds to it sets out
 BEATEN = 1.0  # standard errors of the difference on the first folds at which an offer is left
-BLOCKS = 10  # of the held-out rows, for the standard error where there is one fold
-
-
-@dataclass(slots=True, eq=False)
-class Part:
-    """Some training rows with what was learned from them, and held-out rows.
-
-    Parameters
-    ----------
-    train : Table
-    valid : Table or None
-        Held-out rows, block after block; None for all rows of the table.
-    blocks : (b + 1,)
-        Where the blocks of `valid` begin, and the end of the last.
-    mined : Structure
-        Of Stage 1.
-    found : Discovery or None
-        Of Stage 2, once it has begun.
-    own, held : (m, n), (m, n_valid) float32
-        The vocabulary and the leaves on the training and on the held-out rows, as they came.
-    columns, trees : list of int
-        The row of each column of the vocabulary, and of each tree's first leaf.
-    """
-
-    train: Table
-    valid: Table | None
-    blocks: Index
-    mined: Structure
-    found: Discovery | None = None
-    own: Singles = field(init=False)
-    held: Singles = field(init=False)
-    columns: list[int] = field(default_factory=list)
-    trees: list[int] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.own = np.zeros((0, self.train.n_rows), np.float32)
-        self.held = np.zeros((0, 0 if self.valid is None else self.valid.n_rows), np.float32)
-        self.evaluate()
-
-    @property
-    def structure(self) -> Structure:
-        """What was learned so far."""
-        return self.mined if self.found is None else self.found.structure
-
-    @property
-    def weights(self) -> Floats:
-        """The weight of each held-out block, (b,)."""
-        assert self.valid is not None
-        return np.add.reduceat(self.valid.weight, self.blocks[:-1])
-
-    def evaluate(self) -> None:
-        """Take in the columns and trees that are new since the last time."""
-        vocabulary, known = self.structure.vocabulary, len(self.columns)
-        if len(vocabulary) > known:
-            self.columns += range(len(self.own), len(self.own) + len(vocabulary) - known)
-            self.own = np.vstack([self.own, vocabulary.z[known:]], dtype=np.float32)
-            if self.valid is not None:
-                more = vocabulary.on(self.valid.inputs, known, np.float32)
-                self.held = np.vstack([self.held, more])
-        for m in range(len(self.trees), len(self.structure.trees)):
-            tree = self.structure.trees[m]
-            self.trees.append(len(self.own))
-            leaf = np.arange(tree.n_leaves)[:, None]
-            more = leaf == self.structure.leaf_codes[m]
-            self.own = np.vstack([self.own, more], dtype=np.float32)
-            if self.valid is not None:
-                more = leaf == tree.apply(self.valid.inputs)
-                self.held = np.vstack([self.held, more], dtype=np.float32)
-
-    def rows_of(self, terms: TermSet) -> Index:
-        """Return where some terms are among the rows of `own` and `held`, (q,)."""
-        leaves = [
-            first + np.arange(tree.n_leaves)
-            for first, tree in zip(self.trees, terms.trees, strict=False)
-        ]
-        return np.concatenate([*leaves, np.array(self.columns, np.intp)[terms.direct]])
-
-    def base_losses(self) -> Floats:
-        """Return the deviance of the base rate on each block of held-out rows, (b, 1)."""
-        base = np.array([[base_score(self.train.y, self.train.weight)]])
-        return self.losses(np.zeros(0, np.intp), base)
-
-    def losses(self, rows: Index, fits: Floats) -> Floats:
-        """Return the deviance of some fits (f, q + 1) on each block of held-out rows, (b, f)."""
-        valid = self.valid
-        assert valid is not None
-        out = np.empty((len(self.blocks) - 1, len(fits)))
-        deviances(self.held, rows, valid.y, valid.weight, self.blocks, fits, out)
-        return out
-
-
-def mine_part(quarry: Quarry, fold: Fold, count: int, watch: Watch) -> Part:
-    """Mine the training rows of a fold; where it is the only one, hold its rows out in blocks."""
-    train, test = fold
-    sizes = [len(b) for b in np.array_split(test, 1 if count > 1 else BLOCKS) if len(b)]
-    blocks = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
-    rows, valid = quarry.table.take(train), quarry.table.take(test)
-    return Part(rows, valid, blocks, mine_rows(quarry, rows, train, watch))
-
-
-def mine_whole(quarry: Quarry, watch: Watch) -> Part:
-    """Mine all rows, nothing held out."""
-    table = quarry.table
-    mined = mine_rows(quarry, table, np.arange(table.n_rows), watch)
-    return Part(table, None, np.zeros(1, np.intp), mined)
-
-
-def mine_rows(quarry: Quarry, part: Table, rows: Index, watch: Watch) -> Structure:
-    """Run Stage 1 on some rows; when the time is up there is nothing to learn it for."""
-    mined = quarry.leave(part) if watch.is_over() else quarry.mine(part, rows)
-    watch.step()
-    return mined
 
 
 @dataclass(slots=True, eq=False)
@@ -482,7 +365,7 @@ class Search:
     def _design(self, part: Part, terms: TermSet) -> RoughDesign:
         penalty, sign = terms.penalties(self.settings.limits)
         rows = part.rows_of(terms)
-        return RoughDesign(part.own, rows, part.train.y, part.train.weight, penalty, sign)
+        return RoughDesign(part.own.z, rows, part.train.y, part.train.weight, penalty, sign)
 
     def _trail(
         self, part: Part, offer: Offer, l1_ratio: float, before: Path | None = None

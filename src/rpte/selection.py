@@ -19,8 +19,9 @@ from rpte.discovery import GROWING, MINING, Discovery, Quarry
 from rpte.errors import RPTEWarning
 from rpte.estimation.terms import MENUS, Offer, choose_terms
 from rpte.folds import Fold, Validation
+from rpte.part import mine_part, mine_whole
 from rpte.progress import Watch
-from rpte.search import Search, mine_part, mine_whole
+from rpte.search import Search
 from rpte.settings import Settings
 from rpte.table.table import Table
 
