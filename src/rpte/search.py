@@ -181,7 +181,8 @@ class Search:
             seen = trails[first.index(self.seen)]
             grid = self._grid(seen, l1_ratio) if before is None else before.grid[before.place :]
             points, losses = self._walk(trails, seen, grid, offer, l1_ratio)
-            if repeats and points and not self._is_beaten(points, losses):
+            stop = not points or self.watch.is_over() or self._is_beaten(points, losses)
+            if repeats and not stop:
                 more = [self._trail(part, offer, l1_ratio, before) for part in repeats]
                 trails, points, losses = self._repeated(trails, more, grid, points, losses)
             self._keep(trails, grid, points, losses)
