@@ -57,7 +57,7 @@ def test_scores_are_squared_correlations(raw, seed):
             continue
         if np.nanmax(np.abs(part.inputs[name])) > 1e100:
             continue  # beside such a number the squares of all others underflow
-        got = book._scores(name, rows, Label.of(part))
+        got = book._scores([name], rows, Label.of(part))
         for column, score in zip(book.shapes(name), got, strict=True):
             x = column.evaluate(part.inputs)
             x = np.where(present, x, np.nan)  # a step is 0 where the number is missing
@@ -100,12 +100,11 @@ def test_the_strongest_are_the_best_of_each_variable_in_turn(most):
 
 def test_strongest_breaks_ties_by_name():
     columns = [Step("b", 1.0), Step("a", 1.0), Step("a", 2.0), Step("b", 2.0)]
-    texts = [column.text for column in columns]
-    assert strongest(columns, texts, np.array([0.5, 0.5, 0.5, 0.1]), 1) == [1]
-    assert strongest(columns, texts, np.array([0.5, 0.5, 0.5, 0.1]), 2) == [0, 1]
-    assert strongest(columns, texts, np.array([0.5, 0.5, 0.5, 0.1]), 3) == [0, 1, 2]
-    assert strongest(columns, texts, np.array([0.1, 0.2, 0.3, 0.9]), 2) == [2, 3]
-    assert strongest(columns, texts, np.zeros(4), 0) == []
+    assert strongest(columns, np.array([0.5, 0.5, 0.5, 0.1]), 1) == [1]
+    assert strongest(columns, np.array([0.5, 0.5, 0.5, 0.1]), 2) == [0, 1]
+    assert strongest(columns, np.array([0.5, 0.5, 0.5, 0.1]), 3) == [0, 1, 2]
+    assert strongest(columns, np.array([0.1, 0.2, 0.3, 0.9]), 2) == [2, 3]
+    assert strongest(columns, np.zeros(4), 0) == []
 
 
 @settings(max_examples=25, deadline=None)

@@ -11,11 +11,19 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import rpte.vocabulary.products as module
 from raw_tables import Raw, raws
+from rpte.kernels.gradients import own_sums
 from rpte.limits import FREE, Limits, permissions
 from rpte.table.decimals import shortest_between
 from rpte.vocabulary.build import PAIR, VocabularySettings, build_vocabulary
 from rpte.vocabulary.columns import Hinge, Interval, Level, Pair, Pattern, Step, Value
-from rpte.vocabulary.products import _candidates, _product_moments, _Slopes, find_products
+from rpte.vocabulary.products import (
+    _at_most,
+    _candidates,
+    _Known,
+    _products,
+    _Slopes,
+    find_products,
+)
 
 
 def vocabulary_of(table, limits=FREE):
@@ -97,14 +105,18 @@ def test_the_product_is_not_found_when_the_score_has_it():
 
 
 def own_gradient(a, b, residual, curvature, t=None):
-    """Return the gradient of a term beside its parts, from its own moments; a product if None."""
+    """Return the gradient of a distance t beside its parts, or of their product if None."""
     slopes = _Slopes(residual, curvature, np.ones(len(a)))
-    terms = (a * b if t is None else t)[None]
-    (found,) = slopes.moments(a[None], b[None], terms).gradient(1.0)
-    if t is None:  # products of matrices must say the same
-        moments = _product_moments(np.array([b, a]), slopes, np.array([1]), np.array([0]))
-        assert moments.gradient(1.0)[0] == pytest.approx(found, rel=1e-6, abs=1e-8)
-    return found
+    pair, first, second = np.array([a, b]), np.zeros(1, np.intp), np.ones(1, np.intp)
+    if t is not None:
+        (found,) = slopes.of_distances(pair, np.ones(1), first, second)
+    else:
+        own = np.empty((2, 3))
+        own_sums(pair, curvature, residual, own)
+        (found,) = slopes.of_products(pair, own, first, second)
+        (bound,) = _at_most(pair, np.zeros(2, np.bool_), own, slopes, first, second)
+        assert bound >= found - 1e-9
+    return found * np.sqrt(len(a))
 
 
 def projected(a, b, residual, curvature, t=None):
@@ -131,21 +143,50 @@ def test_the_own_gradient_is_that_of_least_squares(seed, n, step_a, step_b):
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.integers(0, 9_999), st.integers(8, 200), st.integers(2, 12))
-def test_all_pairs_of_parts_at_once(seed, n, parts):
-    """The moments of every pair from matrices; a weighted least squares for each is the oracle."""
+@given(st.integers(0, 9_999), st.integers(8, 5_000), st.integers(2, 12), st.booleans())
+def test_single_precision_says_how_strong_a_product_can_be(seed, n, parts, nearly_alike):
     rng = np.random.default_rng(seed)
     z = np.maximum(rng.normal(size=(parts, n)) + 0.3, 0)
-    residual, curvature = rng.normal(size=n), rng.uniform(0.05, 1.0, n)
-    weight = rng.uniform(1.0, 3.0, n)
+    if nearly_alike:
+        z[1] = z[0] * (1 + 1e-3 * rng.random(n))
+    binary = rng.random(parts) < 0.4
+    z[binary] = z[binary] > 0.5
+    weight, curvature = rng.uniform(1.0, 3.0, n), rng.uniform(0.05, 1.0, n)
+    slopes = _Slopes(rng.normal(size=n), curvature, weight)
     i, k = np.triu_indices(parts, 1)
-    slopes = _Slopes(residual, curvature, weight)
-    found = _product_moments(z, slopes, i, k).gradient(weight.sum())
-    for a, b, got in zip(i, k, found, strict=True):
+    own = np.empty((parts, 3))
+    own_sums(z, curvature, slopes.residual, own)
+    exact = slopes.of_products(z, own, i, k)
+    bound = _at_most(z, binary, own, slopes, i, k)
+    assert (bound >= exact - 1e-9).all()
+    for a, b, most, got in zip(i, k, bound, exact, strict=True):
         beside = np.column_stack([np.ones(n), z[a], z[b], z[a] * z[b]])
-        if np.linalg.cond(beside) < 1e3:
-            expected = projected(z[a], z[b], residual, curvature) / np.sqrt(weight.sum())
-            assert got == pytest.approx(expected, rel=1e-6, abs=1e-8)
+        if n > 50 and np.linalg.cond(beside) < 30:
+            assert most <= got + 1e-2  # and not much weaker
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 9_999), st.sampled_from([1, 3, 7, 128]))
+def test_products_come_in_the_order_of_their_strength(seed, at_once):
+    """However few are looked at in full at a time, and however little is known before."""
+    rng = np.random.default_rng(seed)
+    columns = {name: rng.normal(size=60).round(1) for name in "abc"}
+    table = Raw(columns, (rng.random(60) < 0.4) + 0.0, np.ones(60)).table()
+    vocabulary = vocabulary_of(table)
+    weight = table.weight
+    slopes = _Slopes(weight * (table.y - 0.4), weight * 0.24, weight)
+    known = _Known.of(vocabulary, np.zeros(len(vocabulary)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "AT_ONCE", at_once)
+        found = list(_products(table, known, slopes))
+        patch.setattr(module, "ROUNDING", np.inf)  # nothing is known before
+        assert [c.column for c in _products(table, known, slopes)] == [c.column for c in found]
+    assert [c.strength for c in found] == sorted((c.strength for c in found), reverse=True)
+    for candidate in found:
+        values = np.empty(table.n_rows)
+        candidate.fill(values)
+        told = candidate.column.evaluate(table.inputs)
+        np.testing.assert_allclose(values * told.max(), told * values.max(), atol=1e-9)
 
 
 @settings(max_examples=40, deadline=None)

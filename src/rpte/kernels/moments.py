@@ -7,30 +7,44 @@ from numpy.typing import NDArray
 
 from rpte.kernels.compile import kernel
 
-__all__ = ["distance_moments", "knot_moments"]
+__all__ = ["column_moments", "distance_moments", "knot_moments"]
 
 Vector = NDArray[np.float64]
+Rows = NDArray[np.intp]
 
 
 @kernel
 def knot_moments(
-    x: Vector, centre: float, unit: float, knots: Vector, weight: Vector, r: Vector, out: Vector
+    x: Vector,
+    rows: Rows,
+    centre: float,
+    unit: float,
+    knots: Vector,
+    weight: Vector,
+    r: Vector,
+    out: Vector,
 ) -> None:
     """Fill `out` (m + 1, 5) with sums of w, wx, wxx, r, rx over the rows above just j of m knots.
 
     Parameters
     ----------
-    x : (n,)
+    x : (N,)
         Counted from `centre` in `unit`; NaN where missing: these rows are left out.
+    rows : (n,)
+        Those of x that count.
     knots : (m,) ascending
     weight, r : (n,)
     """
     out[:] = 0.0
-    for i in range(x.size):
-        if np.isnan(x[i]):
+    for i in range(rows.size):
+        cell = x[rows[i]]
+        if np.isnan(cell):
             continue
-        line = out[np.searchsorted(knots, x[i])]
-        value, w = (x[i] - centre) / unit, weight[i]
+        above = 0
+        for knot in knots:
+            above += cell > knot
+        line = out[above]
+        value, w = (cell - centre) / unit, weight[i]
         line[0] += w
         line[1] += w * value
         line[2] += w * value * value
@@ -39,33 +53,53 @@ def knot_moments(
 
 
 @kernel
+def column_moments(z: Vector, rows: Rows, weight: Vector, r: Vector, out: Vector) -> None:
+    """Fill `out` (3,) with sums of wz, wzz and rz.
+
+    Parameters
+    ----------
+    z : (N,)
+    rows : (n,)
+        Those of z that count.
+    weight, r : (n,)
+    """
+    out[:] = 0.0
+    for i in range(rows.size):
+        value = z[rows[i]]
+        weighted = weight[i] * value
+        out[0] += weighted
+        out[1] += weighted * value
+        out[2] += r[i] * value
+
+
+@kernel
 def distance_moments(
     x: Vector,
-    i: int,
-    others: NDArray[np.intp],
-    unit: float,
+    i: Rows,
+    k: Rows,
+    unit: Vector,
     curvature: Vector,
     r: Vector,
     out: Vector,
 ) -> None:
-    """Fill `out` (k, 3) with sums of ct, ctt and rt for the distances t of row i from others.
+    """Fill `out` (m, 3) with sums of ct, ctt and rt for the distances t of rows i and k of x.
 
     Parameters
     ----------
     x : (p, n)
         Numbers as rows.
-    others : (k,)
-    unit : float
-        Of the distances.
+    i, k : (m,)
+    unit : (p,)
+        That of row i is the distance's.
     curvature, r : (n,)
     """
-    first = x[i]
-    for a in range(others.size):
-        second = x[others[a]]
+    for m in range(i.size):
+        first, second, shrink = x[i[m]], x[k[m]], 1.0 / unit[i[m]]
         total, square, slope = 0.0, 0.0, 0.0
         for j in range(first.size):
-            t = abs(first[j] - second[j]) / unit
-            total += curvature[j] * t
-            square += curvature[j] * t * t
+            t = abs(first[j] - second[j]) * shrink
+            weighted = curvature[j] * t
+            total += weighted
+            square += weighted * t
             slope += r[j] * t
-        out[a, 0], out[a, 1], out[a, 2] = total, square, slope
+        out[m, 0], out[m, 1], out[m, 2] = total, square, slope

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.kernels.moments import knot_moments
+from rpte.kernels.moments import column_moments, knot_moments
 from rpte.limits import Permissions
 from rpte.table.decimals import short_centre
 from rpte.table.table import Table
@@ -25,6 +25,8 @@ from rpte.vocabulary.shapes import shapes_of
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 Middle = Literal["zero", "mean", "median"]
+
+STEPS, ABOVE, BELOW, ALONE = range(4)  # the first three in the order of `Label.beside`
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,28 +61,88 @@ def evaluate(table: Table, column: Column, middle: Middle, exact: bool, seen: Re
 def standardise(x: Floats, centre: float, scale: float) -> Floats:
     """Return (x - centre) / scale, 0 where missing."""
     z = (x - centre) / scale
-    z[np.isnan(z)] = 0.0
+    missing = np.isnan(z)
+    if missing.any():
+        z[missing] = 0.0
     return z
 
 
 def _location(x: Floats, weight: Floats, middle: Middle, exact: bool) -> tuple[float, float]:
     """Return the value that stands for missing, and the standard deviation with it filled in."""
-    present = ~np.isnan(x)
-    if not present.any():
+    missing = np.isnan(x)
+    gaps = bool(missing.any())
+    if gaps and missing.all():
         return 0.0, 1.0
     centre = 0.0
     if middle == "mean":
-        centre = float(np.average(x[present], weights=weight[present]))
+        centre = float(np.average(x[~missing], weights=weight[~missing]))
     elif middle == "median":
         centre = float(SortedColumn(x, weight, weight).quantiles(0.5))
-    filled = np.where(present, x, centre)
-    about = float(np.average(filled, weights=weight))
-    biggest = float(np.abs(filled - about).max())
-    if biggest == 0.0:
+    scale = _spread(np.where(missing, centre, x) if gaps else x, weight)
+    if scale == 0.0:
         return centre, 1.0
-    # Dividing by the largest deviation first keeps the squares of values near 1e300 finite.
-    scale = biggest * float(np.sqrt(np.average(((filled - about) / biggest) ** 2, weights=weight)))
     return (centre if exact else short_centre(centre, scale)), scale
+
+
+def _spread(x: Floats, weight: Floats) -> float:
+    """Return the weighted standard deviation, in few passes without many copies."""
+    work, total = x * weight, weight.sum()
+    np.subtract(x, work.sum() / total, out=work)
+    biggest = max(float(work.max()), -float(work.min()))
+    if biggest == 0.0:
+        return 0.0
+    work /= biggest  # keeps the squares of values near 1e300 finite
+    np.square(work, out=work)
+    work *= weight
+    return biggest * float(np.sqrt(work.sum() / total))
+
+
+@dataclass(frozen=True, slots=True)
+class _Family:
+    """All shapes of a number, and where their scores are to be found.
+
+    Parameters
+    ----------
+    columns : tuple of Column
+    knots : (m,)
+    kind : (s,)
+        STEPS, ABOVE or BELOW for a step or a hinge at a knot; ALONE for any other shape.
+    place : (s,)
+        Of the knot; 0 where there is none.
+    """
+
+    columns: tuple[Column, ...]
+    knots: Floats
+    kind: Rows
+    place: Rows
+
+    @classmethod
+    def of(cls, columns: tuple[Column, ...]) -> _Family:
+        """Sort the shapes of a number."""
+        at = [_knot(column) for column in columns]
+        knots = np.unique([knot for knot in at if knot is not None])
+        kind = np.array([_kind(column) for column in columns], np.intp)
+        place = np.searchsorted(knots, [-np.inf if knot is None else knot for knot in at])
+        return cls(columns, knots, kind, place)
+
+    @property
+    def alone(self) -> list[Column]:
+        """The shapes without a knot."""
+        return [self.columns[j] for j in np.flatnonzero(self.kind == ALONE)]
+
+
+def _knot(column: Column) -> float | None:
+    if isinstance(column, Step):
+        return column.threshold
+    return column.knot if isinstance(column, Hinge) else None
+
+
+def _kind(column: Column) -> int:
+    if isinstance(column, Step):
+        return STEPS
+    if isinstance(column, Hinge):
+        return ABOVE if column.side == "above" else BELOW
+    return ALONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,17 +160,20 @@ class ShapeBook:
     table: Table
     least: float
     limits: Permissions
-    _shapes: dict[str, tuple[Column, ...]] = field(default_factory=dict)
+    _families: dict[str, _Family] = field(default_factory=dict)
     _entries: dict[Column, Entry] = field(default_factory=dict)
-    _texts: dict[Column, str] = field(default_factory=dict)
     _seen: Registry = field(default_factory=Registry)
 
     def shapes(self, name: str) -> tuple[Column, ...]:
         """Return the shapes of a number that the limits allow."""
-        if name not in self._shapes:
+        return self._family(name).columns
+
+    def _family(self, name: str) -> _Family:
+        if name not in self._families:
             found = shapes_of(self.table, name, self.least)
-            self._shapes[name] = tuple(c for c in found if self.limits.admits(c))
-        return self._shapes[name]
+            admitted = tuple(c for c in found if self.limits.admits(c))
+            self._families[name] = _Family.of(admitted)
+        return self._families[name]
 
     def entry(self, column: Column) -> Entry:
         """Return a column on all rows."""
@@ -127,31 +192,39 @@ class ShapeBook:
         columns = [column for name in names for column in self.shapes(name)]
         if len(columns) <= most:
             return tuple(columns)
-        label = Label.of(part)
-        scores = np.concatenate([self._scores(name, rows, label) for name in names])
-        texts = [self._text(column) for column in columns]
-        return tuple(columns[j] for j in strongest(columns, texts, scores, most))
+        scores = self._scores(names, rows, Label.of(part))
+        return tuple(columns[j] for j in strongest(columns, scores, most))
 
-    def _text(self, column: Column) -> str:
-        if column not in self._texts:
-            self._texts[column] = column.text
-        return self._texts[column]
+    def _scores(self, names: list[str], rows: Rows, label: Label) -> Floats:
+        """Return the squared correlation of each shape of some numbers with the label."""
+        families = [self._family(name) for name in names]
+        sums, knots = self._knot_sums(names, families, rows, label)
+        kind = np.concatenate([family.kind for family in families])
+        place = np.concatenate([family.place for family in families])
+        owner = np.repeat(np.arange(len(families)), [len(family.kind) for family in families])
+        alone = kind == ALONE
+        columns = [column for family in families for column in family.alone]
+        found = np.empty((len(columns), 3))
+        for column, line in zip(columns, found, strict=True):
+            column_moments(self.entry(column).z, rows, label.weight, label.residual, line)
+        scores = np.empty(len(kind))
+        at_knots = label.beside(sums, knots)
+        scores[~alone] = at_knots[kind[~alone], owner[~alone], place[~alone]]
+        scores[alone] = label.alone(found, sums.sum(axis=1)[owner[alone]])
+        return scores
 
-    def _scores(self, name: str, rows: Rows, label: Label) -> Floats:
-        """Return the squared correlation of each shape of a number with the label."""
-        x, shapes = self.table.inputs[name][rows], self.shapes(name)
-        kinked = [column for column in shapes if isinstance(column, (Step, Hinge))]
-        knots = np.unique([c.threshold if isinstance(c, Step) else c.knot for c in kinked])
-        about = self.entry(Value(name))
-        sums = np.empty((len(knots) + 1, 5))
-        knot_moments(x, about.centre, about.scale, knots, label.weight, label.residual, sums)
-        at = label.beside(sums, (knots - about.centre) / about.scale)
-        found = np.empty(len(shapes))
-        for place, column in enumerate(shapes):
-            if isinstance(column, Step):
-                found[place] = at["step"][np.searchsorted(knots, column.threshold)]
-            elif isinstance(column, Hinge):
-                found[place] = at[column.side][np.searchsorted(knots, column.knot)]
-            else:
-                found[place] = label.alone(self.entry(column).z[rows], sums.sum(axis=0))
-        return found
+    def _knot_sums(
+        self, names: list[str], families: list[_Family], rows: Rows, label: Label
+    ) -> tuple[Floats, Floats]:
+        """Return sums between knots, (k, m + 1, 5), and the knots in their units, (k, m).
+
+        Numbers with fewer knots than others have zeros at the end.
+        """
+        most = max(len(family.knots) for family in families)
+        sums, knots = np.zeros((len(names), most + 1, 5)), np.zeros((len(names), most))
+        for j, (name, family) in enumerate(zip(names, families, strict=True)):
+            x, about, m = self.table.inputs[name], self.entry(Value(name)), len(family.knots)
+            centre, scale, out = about.centre, about.scale, sums[j, : m + 1]
+            knots[j, :m] = (family.knots - centre) / scale
+            knot_moments(x, rows, centre, scale, family.knots, label.weight, label.residual, out)
+        return sums, knots

@@ -150,9 +150,7 @@ class Vocabulary:
         `table` is the one that this vocabulary was evaluated on.
         """
         seen = Registry()
-        for column, z in zip(self.columns, self.z, strict=True):
-            if column.binary:
-                seen.number(z)
+        seen.numbers(self.z, np.flatnonzero([column.binary for column in self.columns]))
         more = evaluate_columns(table, (), (), pairs, False, seen)
         return Vocabulary(
             (*self.columns, *more.columns),
@@ -205,7 +203,7 @@ def read_book(
     kept = first_alike([entry.alike for entry in entries])
     z = np.empty((len(kept), len(rows)))
     for row, j in zip(z, kept, strict=True):
-        np.take(entries[j].z, rows, out=row)
+        entries[j].z.take(rows, out=row, mode="clip")  # any other mode makes a copy first
     return Vocabulary(
         tuple(columns[j] for j in kept),
         np.where(kept < len(originals), ORIGINAL, PATTERN),

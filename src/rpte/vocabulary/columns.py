@@ -228,7 +228,11 @@ class Hinge(OneSource):
     def evaluate(self, inputs: Inputs) -> Floats:
         """Return max(0, x - knot) or max(0, knot - x)."""
         gap = _gap(inputs[self.source], self.knot)
-        return np.maximum(gap if self.side == "above" else -gap, 0.0) + 0.0
+        if self.side == "below":
+            np.negative(gap, out=gap)
+        np.maximum(gap, 0.0, out=gap)
+        gap += 0.0  # no zero is negative
+        return gap
 
     def to_dict(self) -> dict[str, Any]:
         """Return the column as plain JSON values."""
@@ -259,7 +263,8 @@ class Scale(OneSource):
         """Return the formula's value."""
         x, first, last = inputs[self.source], self.numbers[0], self.numbers[-1]
         if self.formula == "distance":
-            return np.abs(_gap(x, first))
+            gap = _gap(x, first)
+            return np.abs(gap, out=gap)
         if self.formula == "clip":
             return np.minimum(np.maximum(x, first), last) + 0.0
         floored = np.maximum(x, first) + 0.0
@@ -274,7 +279,9 @@ class Scale(OneSource):
 def _gap(x: Floats, number: float) -> Floats:
     """Return x - number; a number and no infinity even where the difference overflows."""
     with np.errstate(over="ignore"):
-        return np.clip(x - number, -LARGEST, LARGEST)
+        gap: Floats = x - number
+    np.minimum(gap, LARGEST, out=gap)
+    return np.maximum(gap, -LARGEST, out=gap)
 
 
 Item = Level | Interval | Step

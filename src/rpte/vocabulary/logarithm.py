@@ -16,6 +16,7 @@ SQRT_HALF = 0.7071067811865476
 LN2_HIGH = float.fromhex("0x1.62e42feep-1")  # few digits: its multiples up to 1100 are exact
 LN2_LOW = float.fromhex("0x1.a39ef35793c76p-33")
 TERMS = 12
+BLOCK = 4_096  # cells whose steps stay near the processor
 
 
 def logarithm(x: Floats) -> Floats:
@@ -30,18 +31,28 @@ def logarithm(x: Floats) -> Floats:
     x : (n,)
         Positive, finite.
     """
-    m, k = np.frexp(x)
+    found = np.empty(len(x))
+    for at in range(0, len(x), BLOCK):
+        found[at : at + BLOCK] = _logarithm(x[at : at + BLOCK])
+    return found
+
+
+def _logarithm(x: Floats) -> Floats:
+    m, exponent = np.frexp(x)
     small = m < SQRT_HALF
-    m, k = np.where(small, 2.0 * m, m), k - small
+    m[small] *= 2.0
+    k = (exponent - small).astype(np.float64)
     high, low = _ratio(m)
     s = high + low
     z = s * s
     series = np.zeros_like(z)
     for n in range(TERMS, 0, -1):
-        series = z * (series + 1.0 / (2 * n + 1))
+        series += 1.0 / (2 * n + 1)
+        series *= z
     whole = k * LN2_HIGH
-    total = whole + 2.0 * high
-    lost = 2.0 * high - (total - whole)
+    high *= 2.0
+    total = whole + high
+    lost = high - (total - whole)
     return total + (2.0 * s * series + (2.0 * low + (lost + k * LN2_LOW)))
 
 

@@ -11,11 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte.estimation.gram import one_blas_thread
+from rpte.kernels.gradients import (
+    distance_gradients,
+    own_sums,
+    product_gradients,
+    rough_gradients,
+)
 from rpte.kernels.moments import distance_moments
 from rpte.limits import Permissions
 from rpte.table.decimals import shortest_between
@@ -23,7 +31,7 @@ from rpte.table.table import Table
 from rpte.vocabulary.build import Vocabulary
 from rpte.vocabulary.columns import Column, Hinge, Item, Pair, Pattern, Step, Value
 from rpte.vocabulary.pursuit import pursue
-from rpte.vocabulary.screening import SAMPLE_ROWS
+from rpte.vocabulary.screening import SAMPLE_ROWS, ranked
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -36,8 +44,10 @@ SHORT_LIST = 120  # distances that are looked at beside their numbers
 COMPARABLE = 3.0  # ratio of the standard deviations of two numbers that may be subtracted
 DISTANCE_ROWS = 10_000  # on which the choice is made, too
 FEWER_ROWS = 4_000  # for the first look at all distances
-LEAST_CURVATURE = 1e-6  # share of the rows' curvature that a product must have of its own
-DEPENDENT = 1e-9  # share of their variances below which two parts say the same
+HEAD = 64  # rows that show most numbers to have more than two values
+BLOCK_ROWS = 2_048  # a longer copy of all parts would not stay near the processor
+AT_ONCE = 128  # products that are looked at in full
+ROUNDING = 5e-7  # error of sums in single precision, several times what it is seen to be
 
 
 def find_products(
@@ -71,7 +81,9 @@ def find_products(
         return ()
     slopes = slopes.first(DISTANCE_ROWS)
     rows = len(slopes.residual)
-    terms = np.array([candidate.values[:rows] for candidate in found])
+    terms = np.empty((len(found), rows))
+    for candidate, values in zip(found, terms, strict=True):
+        candidate.fill(values)
     beside = vocabulary.z[np.flatnonzero(use), :rows]
     chosen = pursue(terms, beside, slopes.residual, slopes.curvature, most)
     return tuple(found[j].column for j in chosen)
@@ -79,22 +91,43 @@ def find_products(
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A column, its gradient beside its own parts, and its values on the first rows."""
+    """A column, its gradient beside its own parts, and the values of these.
+
+    Parameters
+    ----------
+    strength : float
+    column : Column
+    left, right : (n,)
+    unit : float or None
+        Of a distance; a product has none.
+    """
 
     strength: float
     column: Column
-    values: Floats
+    left: Floats
+    right: Floats
+    unit: float | None = None
+
+    def fill(self, values: Floats) -> None:
+        """Write the column's values on the first rows."""
+        left, right = self.left[: len(values)], self.right[: len(values)]
+        if self.unit is None:
+            np.multiply(left, right, out=values)
+        else:
+            np.abs(left / self.unit - right / self.unit, out=values)
 
 
 def _candidates(
     table: Table, vocabulary: Vocabulary, use: Floats, slopes: _Slopes, limits: Permissions
 ) -> list[_Candidate]:
     """Return the products and distances of the largest gradients."""
+    known = _Known.of(vocabulary, use)
     found = [
-        *_first(_products(table, vocabulary, use, slopes.first(SAMPLE_ROWS)), limits),
-        *_first(_distances(vocabulary, use, slopes.first(DISTANCE_ROWS), limits), limits),
+        *_first(_products(table, known, slopes.first(SAMPLE_ROWS)), limits),
+        *_first(_distances(known, slopes.first(DISTANCE_ROWS), limits), limits),
     ]
-    return sorted(found, key=lambda c: (-c.strength, c.column.text))[:CANDIDATES]
+    order = ranked([c.column for c in found], [c.strength for c in found])
+    return [found[j] for j in order[:CANDIDATES]]
 
 
 def _first(found: Iterable[_Candidate], limits: Permissions) -> list[_Candidate]:
@@ -114,185 +147,199 @@ class _Slopes:
         """Return those of the first rows."""
         return _Slopes(self.residual[:rows], self.curvature[:rows], self.weight[:rows])
 
-    def moments(self, a: Floats, b: Floats, t: Floats) -> _Moments:
-        """Return the moments of terms t and their parts a and b, each (k, n)."""
-        c, r = self.curvature, self.residual
-        ca, cb, ct = a * c, b * c, t * c
-        return _Moments(
-            total=c.sum(),
-            r=r.sum(),
-            c_a=a @ c,
-            c_b=b @ c,
-            c_t=t @ c,
-            r_a=a @ r,
-            r_b=b @ r,
-            r_t=t @ r,
-            c_aa=(ca * a).sum(axis=1),
-            c_bb=(cb * b).sum(axis=1),
-            c_ab=(ca * b).sum(axis=1),
-            c_at=(ca * t).sum(axis=1),
-            c_bt=(cb * t).sum(axis=1),
-            c_tt=(ct * t).sum(axis=1),
-        )
+    def strength(self, gradient: Floats) -> Floats:
+        """Return gradients per root of the weight, so that samples of different size compare."""
+        return np.asarray(np.round(gradient / np.sqrt(self.weight.sum()), 9), np.float64)
+
+    def of_products(self, z: Floats, own: Floats, i: Rows, k: Rows) -> Floats:
+        """Return the strength of the products z[i] z[k] beside their parts."""
+        found = np.empty(len(i))
+        product_gradients(z, i, k, self.curvature, self.residual, own, found)
+        return self.strength(found)
+
+    def of_distances(self, x: Floats, unit: Floats, i: Rows, k: Rows) -> Floats:
+        """Return the strength of the distances of x[i] and x[k] beside these."""
+        found = np.empty(len(i))
+        distance_gradients(x, i, k, unit, self.curvature, self.residual, found)
+        return self.strength(found)
 
 
-@dataclass(frozen=True, slots=True)
-class _Moments:
-    """Sums over rows of the derivatives times terms t and their parts a and b; arrays alike."""
+def _products(table: Table, known: _Known, slopes: _Slopes) -> Iterator[_Candidate]:
+    """Yield the products of parts of different variables, the largest gradient first.
 
-    total: float
-    r: float
-    c_a: Floats
-    c_b: Floats
-    c_t: Floats
-    r_a: Floats
-    r_b: Floats
-    r_t: Floats
-    c_aa: Floats
-    c_bb: Floats
-    c_ab: Floats
-    c_at: Floats
-    c_bt: Floats
-    c_tt: Floats
-
-    def gradient(self, weight: float) -> Floats:
-        """Return the standardised gradient of each term beside the intercept, a and b.
-
-        Per root of the weight of the rows, so that samples of different size compare.
-        """
-        mean_a, mean_b, mean_t = self.c_a / self.total, self.c_b / self.total, self.c_t / self.total
-        aa, bb = self.c_aa - mean_a * self.c_a, self.c_bb - mean_b * self.c_b
-        ab = self.c_ab - mean_a * self.c_b
-        at, bt = self.c_at - mean_a * self.c_t, self.c_bt - mean_b * self.c_t
-        determinant = aa * bb - ab * ab
-        varies_a, varies_b = aa > DEPENDENT * self.c_aa, bb > DEPENDENT * self.c_bb
-        both = varies_a & varies_b & (determinant > DEPENDENT * aa * bb)
-        safe = np.where(both, determinant, 1.0)
-        # Where the parts say the same a stands for both, where one is constant the other does.
-        a, b = ~both & varies_a, ~both & ~varies_a & varies_b
-        on_a = np.where(both, (at * bb - bt * ab) / safe, a * at / np.where(a, aa, 1.0))
-        on_b = np.where(both, (bt * aa - at * ab) / safe, b * bt / np.where(b, bb, 1.0))
-        size = self.c_tt - mean_t * self.c_t - on_a * at - on_b * bt
-        slope = self.r_t - mean_t * self.r
-        slope -= on_a * (self.r_a - mean_a * self.r) + on_b * (self.r_b - mean_b * self.r)
-        usable = size > LEAST_CURVATURE * self.c_tt
-        strength = np.abs(slope) / np.sqrt(np.where(usable, size, 1.0) * weight)
-        return np.asarray(np.round(np.where(usable, strength, 0.0), 9), np.float64)
+    Single precision tells how strong each can be at most; only those that may come next are looked
+    at in full.
+    """
+    columns, z = _parts(table, known, len(slopes.residual))
+    names = {column.source: place for place, column in enumerate(columns)}
+    source = np.array([names[column.source] for column in columns], np.intp)
+    i, k = np.nonzero(np.triu(source[:, None] != source[None, :], 1))
+    own = np.empty((len(z), 3))
+    own_sums(z, slopes.curvature, slopes.residual, own)
+    at_most = _at_most(z, np.array([c.binary for c in columns], np.bool_), own, slopes, i, k)
+    order = np.argsort(-at_most)
+    limit = np.append(at_most[order], -1.0)
+    waiting: list[tuple[float, int, int]] = []
+    for at in range(0, len(order), AT_ONCE):
+        a, b = i[order[at : at + AT_ONCE]], k[order[at : at + AT_ONCE]]
+        strength = slopes.of_products(z, own, a, b)
+        for found in zip((-strength).tolist(), a.tolist(), b.tolist(), strict=True):
+            heappush(waiting, found)
+        while waiting and -waiting[0][0] > limit[min(at + AT_ONCE, len(order))]:
+            minus, one, two = heappop(waiting)
+            yield _Candidate(-minus, _product(columns[one], columns[two]), z[one], z[two])
 
 
-def _products(
-    table: Table, vocabulary: Vocabulary, use: Floats, slopes: _Slopes
-) -> Iterator[_Candidate]:
-    """Yield the products of parts of different variables, the largest gradient first."""
-    columns, z = _parts(table, vocabulary, use, len(slopes.residual))
-    sources = np.array([column.source for column in columns])
-    i, k = np.nonzero(np.triu(sources[:, None] != sources[None, :], 1))
-    strength = _product_moments(z, slopes, i, k).gradient(slopes.weight.sum())
-    for place in np.lexsort((k, i, -strength)):
-        a, b = i[place], k[place]
-        yield _Candidate(float(strength[place]), _product(columns[a], columns[b]), z[a] * z[b])
+def _at_most(
+    z: Floats, binary: NDArray[np.bool_], own: Floats, slopes: _Slopes, i: Rows, k: Rows
+) -> Floats:
+    """Return how strong the products z[i] z[k] can be, from products of matrices.
 
-
-def _product_moments(z: Floats, slopes: _Slopes, i: Rows, k: Rows) -> _Moments:
-    """Return the moments of all products z[i] z[k], from products of matrices."""
+    Parameters
+    ----------
+    z : (p, n)
+    binary : (p,)
+        Which columns are their own squares.
+    own : (p, 3)
+    """
     c, r = slopes.curvature, slopes.residual
-    weighted, square = z * np.sqrt(c), z * z * np.sqrt(c)
-    c_zz, r_zz = weighted @ weighted.T, (z * r) @ z.T
-    c_zzz, c_zzzz = square @ weighted.T, square @ square.T
-    c_z, r_z, own = z @ c, z @ r, np.diag(c_zz)
-    return _Moments(
-        total=c.sum(),
-        r=r.sum(),
-        c_a=c_z[i],
-        c_b=c_z[k],
-        c_t=c_zz[i, k],
-        r_a=r_z[i],
-        r_b=r_z[k],
-        r_t=r_zz[i, k],
-        c_aa=own[i],
-        c_bb=own[k],
-        c_ab=c_zz[i, k],
-        c_at=c_zzz[i, k],
-        c_bt=c_zzz[k, i],
-        c_tt=c_zzzz[i, k],
-    )
+    square = np.where(binary, np.arange(len(z)), len(z) + np.cumsum(~binary) - 1)
+    found = np.empty((len(i), 2))
+    seconds, firsts = _cross_products(z, ~binary, slopes)
+    rough_gradients(i, k, c.sum(), r.sum(), own, square, seconds, firsts, found)
+    gradient, condition = found.T
+    with np.errstate(invalid="ignore"):
+        slack = ROUNDING * condition * (gradient + np.sqrt((r * r / c).sum()))
+    bound = (gradient + slack) / np.sqrt(slopes.weight.sum())
+    return np.where(np.isnan(bound), np.inf, bound)
 
 
-def _distances(
-    vocabulary: Vocabulary, use: Floats, slopes: _Slopes, limits: Permissions
-) -> Iterator[_Candidate]:
+def _cross_products(
+    z: Floats, squared: NDArray[np.bool_], slopes: _Slopes
+) -> tuple[Floats, Floats]:
+    """Return sums over rows of products of two columns, in single precision by blocks of rows.
+
+    Under the curvature, those of all columns and the squares of some; under the residual, those of
+    all columns.
+    """
+    p, q = len(z), len(z) + int(squared.sum())
+    root, r = np.sqrt(slopes.curvature).astype(np.float32), slopes.residual.astype(np.float32)
+    seconds, firsts = np.zeros((q, q)), np.zeros((p, p))
+    room = np.empty((2 * p + q, min(BLOCK_ROWS, z.shape[1])), np.float32)
+    with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
+        for at in range(0, z.shape[1], BLOCK_ROWS):
+            rows = slice(at, at + BLOCK_ROWS)
+            part, signed, both = np.split(room[:, : len(r[rows])], (p, 2 * p))
+            part[:] = z[:, rows]
+            np.multiply(part, r[rows], out=signed)
+            np.multiply(part, root[rows], out=both[:p])
+            np.multiply(part[squared], both[:p][squared], out=both[p:])
+            seconds += both @ both.T
+            firsts += signed @ part.T
+    return seconds, firsts
+
+
+def _distances(known: _Known, slopes: _Slopes, limits: Permissions) -> Iterator[_Candidate]:
     """Yield the most promising distances of two numbers, the largest gradient first."""
-    numbers = _numbers(vocabulary, use)
+    vocabulary, numbers = known.vocabulary, known.numbers()
     values = [c for j in numbers if isinstance(c := vocabulary.columns[j], Value)]
     spread = vocabulary.scale[numbers]
     rows = len(slopes.residual)
     x = vocabulary.z[numbers, :rows] * spread[:, None] + vocabulary.centre[numbers][:, None]
-    i, k = _near(x[:, :FEWER_ROWS], spread, slopes.first(FEWER_ROWS))
-    pairs = [Pair("absolute difference", values[a], values[b]) for a, b in zip(i, k, strict=True)]
-    kept = np.array([j for j, pair in enumerate(pairs) if limits.admits(pair)][:SHORT_LIST], int)
-    if not len(kept):
-        return
-    unit = spread[i[kept]][:, None]
-    a, b = x[i[kept]] / unit, x[k[kept]] / unit
-    distance = np.abs(a - b)
-    a -= a.mean(axis=1, keepdims=True)  # squares of numbers far from zero would drown the rest
-    b -= b.mean(axis=1, keepdims=True)
-    strength = slopes.moments(a, b, distance).gradient(slopes.weight.sum())
+    near = zip(*_near(x[:, :FEWER_ROWS], spread, slopes.first(FEWER_ROWS)), strict=True)
+    pairs = ((a, b, Pair("absolute difference", values[a], values[b])) for a, b in near)
+    kept = list(islice((found for found in pairs if limits.admits(found[2])), SHORT_LIST))
+    i, k = np.array([found[:2] for found in kept], np.intp).reshape(-1, 2).T.copy()
+    strength = slopes.of_distances(x, spread[i], i, k)
     for place in np.argsort(-strength, kind="stable"):
-        yield _Candidate(float(strength[place]), pairs[kept[place]], distance[place])
+        a, b, pair = kept[place]
+        yield _Candidate(float(strength[place]), pair, x[a], x[b], spread[a])
 
 
 def _near(x: Floats, spread: Floats, slopes: _Slopes) -> tuple[Rows, Rows]:
     """Return the pairs of comparable numbers (rows of x), those that promise most first."""
-    total, found = slopes.curvature.sum(), []
-    for i in range(len(spread) - 1):
-        ratio = spread[i + 1 :] / spread[i]
-        near = i + 1 + np.flatnonzero((ratio < COMPARABLE) & (ratio > 1 / COMPARABLE))
-        sums = np.empty((len(near), 3))
-        distance_moments(x, i, near, spread[i], slopes.curvature, slopes.residual, sums)
-        size = sums[:, 1] - sums[:, 0] ** 2 / total
-        strength = np.abs(sums[:, 2]) / np.sqrt(np.maximum(size, 1e-300))
-        found.append((np.full(len(near), i), near, np.round(strength, 9)))
-    if not found:
-        return np.zeros(0, np.intp), np.zeros(0, np.intp)
-    first, second, strength = (np.concatenate(column) for column in zip(*found, strict=True))
-    order = np.lexsort((second, first, -strength))
+    ratio = spread[None, :] / spread[:, None]
+    first, second = np.nonzero(np.triu((ratio < COMPARABLE) & (ratio > 1 / COMPARABLE), 1))
+    sums = np.empty((len(first), 3))
+    distance_moments(x, first, second, spread, slopes.curvature, slopes.residual, sums)
+    size = sums[:, 1] - sums[:, 0] ** 2 / slopes.curvature.sum()
+    strength = np.round(np.abs(sums[:, 2]) / np.sqrt(np.maximum(size, 1e-300)), 9)
+    order = np.argsort(-strength, kind="stable")
     return first[order], second[order]
 
 
-def _numbers(vocabulary: Vocabulary, use: Floats) -> Rows:
-    """Return the numbers that may be subtracted: of variables of most use, by name."""
-    fit = [
-        j
-        for j, column in enumerate(vocabulary.columns)
-        if isinstance(column, Value) and not _is_indicator(vocabulary, j)
-    ]
-    by_source = _use_by_source(vocabulary, use)
-    names = [column.sources[0] for column in vocabulary.columns]
-    ranking = sorted(fit, key=lambda j: (-round(by_source[names[j]], 12), names[j]))
-    return np.array(sorted(ranking[:MOST_NUMBERS]), np.intp)
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A vocabulary, and what decides which of its columns are parts; arrays (V,).
 
-
-def _parts(
-    table: Table, vocabulary: Vocabulary, use: Floats, rows: int
-) -> tuple[list[Part], Floats]:
-    """Return the parts and their values on the first rows, (k, rows), each in its own unit.
-
-    They are the columns of most use, then those of variables of most use, by name.
+    Parameters
+    ----------
+    vocabulary : Vocabulary
+    use : (V,)
+        How much each column moves the score.
+    by_source : (V,)
+        How much all columns of its variable do.
+    is_value, two, indicator : (V,)
+        Whether it is a number; one of at most two values; one that holds only 0 and 1 (or is
+        missing, where the centre is one of them).
     """
-    fit = [j for j, column in enumerate(vocabulary.columns) if _may_be_part(vocabulary, j)]
-    by_source = _use_by_source(vocabulary, use)
 
-    def rank(j: int) -> tuple[float, float, str]:
-        column = vocabulary.columns[j]
-        return -round(use[j], 12), -round(by_source[column.sources[0]], 12), column.text
+    vocabulary: Vocabulary
+    use: Floats
+    by_source: Floats
+    is_value: NDArray[np.bool_]
+    two: NDArray[np.bool_]
+    indicator: NDArray[np.bool_]
 
-    chosen = np.array(sorted(sorted(fit, key=rank)[:MOST_PARTS]), np.intp)
+    @classmethod
+    def of(cls, vocabulary: Vocabulary, use: Floats) -> _Known:
+        """Look at a vocabulary and the use of its columns."""
+        seen: dict[str, int] = {}
+        source = [seen.setdefault(c.sources[0], len(seen)) for c in vocabulary.columns]
+        by_source = np.bincount(source, use)[source]
+        is_value = np.array([isinstance(c, Value) for c in vocabulary.columns], np.bool_)
+        two, indicator = _few_valued(vocabulary, np.flatnonzero(is_value))
+        return cls(vocabulary, np.round(use, 12), np.round(by_source, 12), is_value, two, indicator)
+
+    def numbers(self) -> Rows:
+        """Return the numbers that may be subtracted: of variables of most use, by name."""
+        fit = np.flatnonzero(self.is_value & ~self.indicator)
+        columns = [self.vocabulary.columns[j] for j in fit]
+        return np.sort(fit[ranked(columns, self.by_source[fit])[:MOST_NUMBERS]])
+
+    def parts(self) -> Rows:
+        """Return the columns of most use, then those of variables of most use, by name."""
+        known = zip(self.vocabulary.columns, self.is_value, self.two, strict=True)
+        may = [isinstance(c, Part) and (two or not number) for c, number, two in known]
+        fit = np.flatnonzero(may)
+        columns = [self.vocabulary.columns[j] for j in fit]
+        return np.sort(fit[ranked(columns, self.use[fit], self.by_source[fit])[:MOST_PARTS]])
+
+
+def _few_valued(
+    vocabulary: Vocabulary, values: Rows
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Tell which columns among some hold at most two values, and which only 0 and 1; (V,) each."""
+    two, indicator = np.zeros((2, len(vocabulary)), np.bool_)
+    head = vocabulary.z[values, :HEAD]  # most numbers show more than two soon
+    low, high = head.min(axis=1, keepdims=True), head.max(axis=1, keepdims=True)
+    for j in values[((head == low) | (head == high)).all(axis=1)]:
+        z, centre, scale = vocabulary.z[j], vocabulary.centre[j], vocabulary.scale[j]
+        two[j] = ((z == z.min()) | (z == z.max())).all()
+        indicator[j] = ((z == (0.0 - centre) / scale) | (z == (1.0 - centre) / scale)).all()
+    return two, indicator
+
+
+def _parts(table: Table, known: _Known, rows: int) -> tuple[list[Part], Floats]:
+    """Return the parts and their values on the first rows, (k, rows), each in its own unit."""
+    vocabulary, chosen = known.vocabulary, known.parts()
     z = vocabulary.z[chosen, :rows]
-    z += (vocabulary.centre[chosen] / vocabulary.scale[chosen])[:, None]
     parts = [c for j in chosen if isinstance(c := vocabulary.columns[j], Part)]
-    for place, j in enumerate(chosen):
-        if isinstance(parts[place], Value) and not _is_indicator(vocabulary, j):
+    for place in np.flatnonzero(known.is_value[chosen]):
+        j = chosen[place]
+        if known.indicator[j]:
+            z[place] += vocabulary.centre[j] / vocabulary.scale[j]
+        else:
             parts[place] = step = _upper_of_two(table, parts[place].source)
             z[place] = step.evaluate(table.inputs)[:rows]
     return parts, z
@@ -302,28 +349,6 @@ def _upper_of_two(table: Table, name: str) -> Step:
     """Return the step between the values of a number that has two."""
     x = table.inputs[name]
     return Step(name, shortest_between(float(np.nanmin(x)), float(np.nanmax(x))))
-
-
-def _use_by_source(vocabulary: Vocabulary, use: Floats) -> dict[str, float]:
-    found: dict[str, float] = {}
-    for column, amount in zip(vocabulary.columns, use, strict=True):
-        source = column.sources[0]
-        found[source] = found.get(source, 0.0) + float(amount)
-    return found
-
-
-def _may_be_part(vocabulary: Vocabulary, j: int) -> bool:
-    column = vocabulary.columns[j]
-    if isinstance(column, Value):
-        z = vocabulary.z[j]
-        return bool(((z == z.min()) | (z == z.max())).all())
-    return isinstance(column, Part)
-
-
-def _is_indicator(vocabulary: Vocabulary, j: int) -> bool:
-    """Tell whether a number holds only 0 and 1 (or is missing, where the centre is one of them)."""
-    z, centre, scale = vocabulary.z[j], vocabulary.centre[j], vocabulary.scale[j]
-    return bool(((z == (0.0 - centre) / scale) | (z == (1.0 - centre) / scale)).all())
 
 
 def _product(a: Part, b: Part) -> Column:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.estimation.gram import one_blas_thread
+from rpte.kernels.pivots import pivots
 
 __all__ = ["pursue"]
 
@@ -16,6 +17,7 @@ LEFT = 1e-3  # share of its own variance that a column must have beside the colu
 RIDGE = 1e-3  # on the columns that are there already, which may say the same
 CONSTANT = 1e-7  # share of its root mean square that a column must vary by
 DIGITS = 9
+BLOCK_ROWS = 1_024  # a longer copy of all columns would not stay near the processor
 
 
 def pursue(columns: Floats, beside: Floats, residual: Floats, curvature: Floats, most: int) -> Rows:
@@ -32,42 +34,37 @@ def pursue(columns: Floats, beside: Floats, residual: Floats, curvature: Floats,
     residual, curvature : (n,)
         Negative first and second derivative of the loss by row.
     """
-    gram, slope = _moments(np.vstack([beside, columns]), residual, curvature)
     known = len(beside)
-    own = gram[:known, :known] + RIDGE * np.eye(known)
-    explained = np.linalg.solve(own, gram[:known, known:])
-    rest = gram[known:, known:] - gram[known:, :known] @ explained
-    return _in_turn(rest, slope[known:] - slope[:known] @ explained, most)
+    with one_blas_thread():
+        gram, slope = _moments(np.vstack([beside, columns]), residual, curvature)
+        own = gram[:known, :known] + RIDGE * np.eye(known)
+        explained = np.linalg.solve(own, gram[:known, known:])
+        rest = gram[known:, known:] - gram[known:, :known] @ explained
+        left = slope[known:] - slope[:known] @ explained
+    return _in_turn(rest, left, most)
 
 
 def _moments(rows: Floats, residual: Floats, curvature: Floats) -> tuple[Floats, Floats]:
-    """Return the correlations of rows under the curvature, and their standardised slopes."""
+    """Return the correlations of rows under the curvature, and their standardised slopes.
+
+    Call it inside `one_blas_thread`.
+    """
     share = curvature / curvature.sum()
-    with one_blas_thread():
-        centred = rows - (rows @ share)[:, None]
-        slope = centred @ (residual / curvature.sum())
-        centred *= np.sqrt(share)
-        gram = centred @ centred.T
+    root, slope = np.sqrt(share), residual / curvature.sum()
+    gram, gradient = np.zeros((len(rows), len(rows))), np.zeros(len(rows))
+    mean = rows @ share
+    for at in range(0, len(share), BLOCK_ROWS):
+        block = slice(at, at + BLOCK_ROWS)
+        centred = rows[:, block] - mean[:, None]
+        gradient += centred @ slope[block]
+        centred *= root[block]
+        gram += centred @ centred.T
     size = np.sqrt(np.diag(gram))
-    size[size <= CONSTANT * np.sqrt((rows * rows) @ share)] = np.inf
-    return gram / np.outer(size, size), slope / size
+    size[size <= CONSTANT * np.sqrt(size**2 + mean**2)] = np.inf
+    return gram / np.outer(size, size), gradient / size
 
 
 def _in_turn(gram: Floats, slope: Floats, most: int) -> Rows:
     """Return the pivots of a Cholesky factorisation that goes by the gain."""
-    left, slope = np.diag(gram).copy(), slope.copy()
-    open_ = left > LEFT
-    factors = np.zeros((min(most, len(left)), len(left)))
-    chosen: list[int] = []
-    while len(chosen) < most and open_.any():
-        gain = np.where(open_, slope**2 / np.maximum(left, LEFT), -1.0)
-        best = int(np.argmax(np.round(gain, DIGITS)))
-        before = factors[: len(chosen)]
-        factor = (gram[best] - before[:, best] @ before) / np.sqrt(left[best])
-        factors[len(chosen)] = factor
-        slope -= factor * (slope[best] / np.sqrt(left[best]))
-        left -= factor**2
-        chosen.append(best)
-        open_ &= left > LEFT
-        open_[best] = False
-    return np.array(chosen, np.intp)
+    chosen = np.empty(min(most, len(slope)), np.intp)
+    return chosen[: pivots(gram, slope, LEFT, 10.0**DIGITS, chosen)]

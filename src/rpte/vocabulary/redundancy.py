@@ -7,11 +7,14 @@ Raw variables stay.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rpte.kernels.passes import fingerprints
 
 Floats = NDArray[np.float64]
 
@@ -34,32 +37,30 @@ class Registry:
 
     def number(self, x: Floats) -> int:
         """Return the number of a column (missing cells NaN), -1 if it is constant where present."""
-        missing = np.isnan(x)
-        gaps = bool(missing.any())
-        present = x[~missing] if gaps else x
-        if not len(present) or (present == present[0]).all():
+        return self.numbers(np.ascontiguousarray(x)[None], np.zeros(1, np.intp))[0]
+
+    def numbers(self, x: Floats, which: NDArray[np.intp]) -> list[int]:
+        """Return the numbers of some rows of x (p, n)."""
+        found = np.empty((len(which), 4))
+        fingerprints(x, which, _probes(x.shape[1]), GAP, found)
+        return [self._number(*line) for line in found.tolist()]
+
+    def _number(self, first: float, second: float, *complement: float) -> int:
+        if math.isnan(first):
             return -1
-        filled = np.where(missing, GAP, x) if gaps else x
-        key = _key(filled)
+        key = first, second
         if key not in self._known:
             self._known[key] = self.count
-            if not gaps and ((x == 0) | (x == 1)).all():
-                self._known[_key(1.0 - x)] = self.count
+            if not math.isnan(complement[0]):
+                self._known[complement[0], complement[1]] = self.count
             self.count += 1
         return self._known[key]
 
 
-def _key(filled: Floats) -> tuple[float, float]:
-    first, second = _probes(len(filled))
-    cells = np.ascontiguousarray(filled)  # products of strided cells round in another way
-    return float(cells @ first), float(cells @ second)
-
-
 @lru_cache(maxsize=2)
-def _probes(n: int) -> tuple[Floats, Floats]:
-    """Return two vectors of n numbers without pattern."""
-    first, second = np.random.default_rng(0).random((2, n))
-    return first, second
+def _probes(n: int) -> Floats:
+    """Return two vectors of n numbers without pattern, (2, n)."""
+    return np.random.default_rng(0).random((2, n))
 
 
 def first_alike(numbers: Iterable[int], least: int = 0) -> NDArray[np.intp]:

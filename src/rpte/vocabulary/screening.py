@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte.kernels.passes import label_slope
 from rpte.limits import Permissions
 from rpte.table.table import Table
 from rpte.vocabulary.columns import Column
@@ -31,38 +32,31 @@ def promising(table: Table, limits: Permissions) -> frozenset[str]:
     variables = table.schema.variables
     allowed = [i for i in table.schema.canonical() if limits.derivable(variables[i].name)]
     if len(allowed) > MOST_VARIABLES:
-        scores = np.round([_association(table, i) for i in allowed], 12)
+        scores = np.round(_associations(table, allowed), 12)
         best = np.lexsort((np.arange(len(allowed)), -scores))[:MOST_VARIABLES]
         allowed = [allowed[i] for i in best]
     return frozenset(variables[i].name for i in allowed)
 
 
-def _association(table: Table, position: int) -> float:
-    """Return the share of the label's variance that a variable explains by itself."""
-    x, weight = table.inputs.columns[position], table.weight
-    rate = (weight @ table.y) / weight.sum()
-    residual = weight * (table.y - rate)
-    spread = rate * (1.0 - rate) * weight.sum()
-    if x.dtype.kind != "f":
-        codes = np.maximum(x, -1) + 1
-        mass = np.bincount(codes, weight)
-        between = np.bincount(codes, residual) ** 2 / np.where(mass > 0, mass, 1.0)
-        return float(between.sum() / spread)
-    return _correlation(x, table)
+def _associations(table: Table, positions: Sequence[int]) -> list[float]:
+    """Return the share of the label's variance that each variable explains by itself."""
+    label = Label.of(table)
+    found = []
+    for position in positions:
+        x = table.inputs.columns[position]
+        if x.dtype.kind == "f":
+            explained = label_slope(x, label.weight, label.residual)
+        else:
+            explained = _between(np.maximum(x, -1) + 1, label)
+        found.append(explained / label.variance)
+    return found
 
 
-def _correlation(x: Floats, table: Table) -> float:
-    """Return the squared correlation with the label where `x` is present."""
-    rate = (table.weight @ table.y) / table.weight.sum()
-    present = ~np.isnan(x)
-    if not present.any():
-        return 0.0
-    weight = table.weight[present]
-    biggest = np.abs(x[present]).max() or 1.0  # keeps the squares of values near 1e300 finite
-    centred = x[present] / biggest - np.average(x[present] / biggest, weights=weight)
-    variance = (weight @ centred**2) * rate * (1.0 - rate) * table.weight.sum()
-    residual = weight * (table.y[present] - rate)
-    return float((residual @ centred) ** 2 / variance) if variance > 0 else 0.0
+def _between(codes: NDArray[Any], label: Label) -> float:
+    """Return the label's variance between the levels of a category."""
+    mass = np.bincount(codes, label.weight)
+    between = np.bincount(codes, label.residual) ** 2 / np.where(mass > 0, mass, 1.0)
+    return float(between.sum())
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,34 +82,39 @@ class Label:
         rate = (table.weight @ table.y) / total
         return cls(table.weight, table.weight * (table.y - rate), rate * (1.0 - rate) * total)
 
-    def beside(self, sums: Floats, knots: Floats) -> dict[str, Floats]:
-        """Return the squared correlations of the steps and hinges at knots, each (m,).
+    def beside(self, sums: Floats, knots: Floats) -> Floats:
+        """Return the squared correlations of steps, hinges above and hinges below, (3, k, m).
 
         Parameters
         ----------
-        sums : (m + 1, 5)
-            Of w, wx, wxx, r, rx between the knots.
-        knots : (m,)
+        sums : (k, m + 1, 5)
+            Of w, wx, wxx, r, rx between the knots of k numbers.
+        knots : (k, m)
             In the units of x.
         """
-        total = sums.sum(axis=0)
-        below = np.cumsum(sums[:-1], axis=0)
+        total = sums.sum(axis=1, keepdims=True)
+        below = np.cumsum(sums[:, :-1], axis=1)
         above = total - below
-        step = above[:, 0], above[:, 0], above[:, 3]
-        return {
-            "step": self._squared(*step, total),
-            "above": self._squared(*_hinge(above, knots), total),
-            "below": self._squared(*_hinge(below, knots), total),
-        }
+        step = above[..., 0], above[..., 0], above[..., 3]
+        kinds = step, _hinge(above, knots), _hinge(below, knots)
+        return np.array([self._squared(total, *kind) for kind in kinds])
 
-    def alone(self, z: Floats, total: Floats) -> float:
-        """Return the squared correlation of a column that is 0 where missing; `total` is (5,)."""
-        weighted = self.weight * z
-        return float(self._squared(weighted.sum(), weighted @ z, self.residual @ z, total))
+    def alone(self, sums: Floats, total: Floats) -> Floats:
+        """Return the squared correlations of columns that are 0 where missing, (k,).
 
-    def _squared(self, wz: Any, wzz: Any, rz: Any, total: Floats) -> Any:
-        spread = wzz - wz * wz / max(total[0], 1e-300)
-        gradient = rz - wz * (total[3] / max(total[0], 1e-300))
+        Parameters
+        ----------
+        sums : (k, 3)
+            Of wz, wzz, rz.
+        total : (k, 5)
+            Of w, wx, wxx, r, rx where the variable is present.
+        """
+        return np.asarray(self._squared(total, *sums.T))
+
+    def _squared(self, total: Floats, wz: Any, wzz: Any, rz: Any) -> Any:
+        weight = np.maximum(total[..., 0], 1e-300)
+        spread = wzz - wz * wz / weight
+        gradient = rz - wz * (total[..., 3] / weight)
         usable = (spread > 1e-12 * np.abs(wzz)) & np.isfinite(spread) & np.isfinite(gradient**2)
         gradient = np.where(usable, gradient, 0.0)
         return np.where(usable, gradient**2 / np.where(usable, spread * self.variance, 1.0), 0.0)
@@ -123,24 +122,34 @@ class Label:
 
 def _hinge(sums: Floats, knots: Floats) -> tuple[Floats, Floats, Floats]:
     """Return the sums of wz, wzz and rz for |x - knot| on one side; the sign does not matter."""
-    w, wx, wxx, r, rx = sums.T
+    w, wx, wxx, r, rx = np.moveaxis(sums, -1, 0)
     return wx - knots * w, wxx - 2.0 * knots * wx + knots * knots * w, rx - knots * r
 
 
-def strongest(
-    columns: Sequence[Column], texts: Sequence[str], scores: Floats, most: int
-) -> list[int]:
+def ranked(columns: Sequence[Column], *scores: Any) -> NDArray[np.intp]:
+    """Return the places of columns, the highest score first, ties by the next one, then by name."""
+    keys = -np.array(scores, np.float64)[::-1]
+    order = np.lexsort(keys)
+    same = (keys[:, order[1:]] == keys[:, order[:-1]]).all(axis=0)
+    ends = np.flatnonzero(np.append(~same, True)) + 1
+    for first, end in zip(np.append(0, ends), ends, strict=False):
+        if end - first > 1:
+            order[first:end] = sorted(order[first:end], key=lambda j: columns[j].text)
+    return order
+
+
+def strongest(columns: Sequence[Column], scores: Floats, most: int) -> list[int]:
     """Return the places of at most so many columns: each variable's best first, then the seconds.
 
     The best have the highest score, ties by name.
     """
-    keys = list(zip((-np.round(scores, 12)).tolist(), texts, strict=True))
-    ranking = sorted(range(len(columns)), key=keys.__getitem__)
+    ranking = ranked(columns, np.round(scores, 12)).tolist()
     seen: dict[str, int] = {}
     turn = [0] * len(columns)
     for j in ranking:
-        turn[j] = seen[columns[j].sources[0]] = seen.get(columns[j].sources[0], -1) + 1
-    return sorted(sorted(ranking, key=lambda j: turn[j])[:most])
+        source = columns[j].sources[0]
+        turn[j] = seen[source] = seen.get(source, -1) + 1
+    return sorted(sorted(ranking, key=turn.__getitem__)[:most])
 
 
 def sample(table: Table) -> Table:

@@ -29,7 +29,8 @@ def shapes_of(table: Table, name: str, least: float) -> list[Column]:
     `least` is the weight that must lie on either side of a knot. Labels are not looked at.
     """
     column = SortedColumn(table.inputs[name], table.y, table.weight)
-    values, first = np.unique(column.values, return_index=True)
+    first = np.flatnonzero(np.diff(column.values, prepend=np.nan))  # where a new value begins
+    values = column.values[first]
     if len(values) < 3:
         return []
     below = np.append(column.weight[first[1:]], column.total)  # weight up to each value
@@ -40,7 +41,7 @@ def shapes_of(table: Table, name: str, least: float) -> list[Column]:
     if len(values) < FEWEST_FOR_CURVES:
         return steps
     hinges = [Hinge(name, knot, side) for knot in knots for side in ("above", "below")]
-    return [*_scales(name, values, weight), *hinges, *steps]
+    return [*_scales(name, values, weight, below), *hinges, *steps]
 
 
 def _knots(values: Floats, below: Floats, least: float) -> list[float]:
@@ -67,18 +68,17 @@ def _codes(name: str, values: Floats, weight: Floats, least: float) -> list[Inte
     ]
 
 
-def _scales(name: str, values: Floats, weight: Floats) -> list[Column]:
+def _scales(name: str, values: Floats, weight: Floats, below: Floats) -> list[Column]:
     """Return the log of a skewed number that is never negative, and the distance from its middle.
 
     Zeros count as a number just below the smallest positive one.
     """
-    spread, _ = _spread_and_skew(values, weight)
-    middle = values[np.searchsorted(np.cumsum(weight), weight.sum() / 2)]
+    spread, skew = _spread_and_skew(values, weight)
+    middle = values[np.searchsorted(below, below[-1] / 2)]
     found: list[Column] = [Scale(name, "distance", (short_centre(float(middle), spread),))]
     if values[0] >= 0 and len(values) >= FEWEST_FOR_LOG:
         smallest = float(values[values > 0][0])
         low = shortest_between(smallest / 2, smallest)
-        _, skew = _spread_and_skew(values, weight)
         _, left = _spread_and_skew(np.log(np.maximum(values, low)), weight)
         if skew > SKEWED and abs(left) < skew:
             found.insert(0, Scale(name, "log", (low,)))
@@ -88,8 +88,10 @@ def _scales(name: str, values: Floats, weight: Floats) -> list[Column]:
 def _spread_and_skew(values: Floats, weight: Floats) -> tuple[float, float]:
     """Return the weighted standard deviation and skewness."""
     biggest = float(np.abs(values).max()) or 1.0  # keeps powers of values near 1e300 finite
-    centred = values / biggest - np.average(values / biggest, weights=weight)
-    spread = float(np.sqrt(np.average(centred**2, weights=weight)))
+    centred, share = values / biggest, weight / weight.sum()
+    centred -= share @ centred
+    spread = float(np.sqrt(share @ centred**2))
     if spread == 0.0:
         return 0.0, 0.0
-    return spread * biggest, float(np.average((centred / spread) ** 3, weights=weight))
+    centred /= spread
+    return spread * biggest, float(share @ (centred * centred * centred))
