@@ -19,6 +19,7 @@ from rpte.vocabulary.build import (
     ORIGINAL,
     PAIR,
     PATTERN,
+    Room,
     VocabularySettings,
     build_vocabulary,
     evaluate_columns,
@@ -293,3 +294,27 @@ def test_more_pairs_repeat_nothing(raw, seed):
     assert more.columns[len(found) :] == tuple(wanted)
     for column, z in zip(more.columns[len(found) :], more.z[len(found) :], strict=True):
         assert same_bits(z, column.evaluate(table.inputs))
+
+
+def test_more_pairs_use_the_room_there_is_without_changing_what_is_known():
+    """A vocabulary that grows twice in different ways: each has its own pairs, copied or not."""
+    table = random_raw(7, ["number", "skewed", "01"], 60).table()
+    chosen = VocabularySettings("shapes", 2, 10, 0.0, False)
+    known = build_vocabulary(table, chosen)
+    before = known.z.copy()
+    names = table.schema.names
+    pairs = [Pair("product", Value(a), Value(b)) for a, b in (names[:2], names[1:])]
+    one = known.with_pairs(table, (pairs[0],))
+    two = known.with_pairs(table, (pairs[1],))
+    both = one.with_pairs(table, (pairs[1],))
+    assert np.shares_memory(known.z, one.z)
+    assert np.shares_memory(one.z, both.z)
+    assert not np.shares_memory(known.z, two.z)
+    for grown, added in ((one, pairs[:1]), (two, pairs[1:]), (both, pairs)):
+        assert same_bits(grown.z[: len(known)], before)
+        assert list(grown.columns[len(known) :]) == added
+        told = grown.on(table.inputs)
+        np.testing.assert_allclose(grown.z, told, atol=1e-12)
+    full = replace(known, room=Room(known.z, len(known)))
+    assert not np.shares_memory(full.with_pairs(table, (pairs[0],)).z, known.z)
+    assert same_bits(full.with_pairs(table, (pairs[0],)).z, one.z)

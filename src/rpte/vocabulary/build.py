@@ -40,6 +40,7 @@ Miner = Literal["shapes", "hug", "frequent", "original"]
 ORIGINAL, PATTERN, PAIR = 0, 1, 2  # shapes are in the budget of patterns, products in that of pairs
 PLAIN, CURVE, STEP, CODE = 0, 1, 2, 3  # what menus tell apart; a log is plain
 ORIGINAL_SCORE_BINS = 16
+ROOM_FOR_PAIRS = 120  # costs no memory before it is used
 ALL_RIVALS = 1000  # with more columns than this, only sources compete with what is made of them
 
 
@@ -81,6 +82,29 @@ class VocabularySettings:
         return self.budget // 2 if self.lookahead else self.budget
 
 
+@dataclass(slots=True, eq=False)
+class Room:
+    """Memory of which the first rows are taken and others may follow, so that none is copied.
+
+    Parameters
+    ----------
+    cells : (rows that there is room for, n) C order
+    taken : int
+    """
+
+    cells: Floats
+    taken: int
+
+    def extend(self, known: Floats, more: Floats) -> Floats | None:
+        """Return some known rows and more, if all that is taken is known and there is room left."""
+        end = len(known) + len(more)
+        if self.taken != len(known) or end > len(self.cells):
+            return None
+        self.cells[len(known) : end] = more
+        self.taken = end
+        return self.cells[:end]
+
+
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
     """The columns of Stage 1 on some training rows, as Stage 3 sees them.
@@ -94,6 +118,8 @@ class Vocabulary:
     z : (V, n) C order
         (value - centre) / scale for numeric columns, 0 where missing; binary ones as they are.
     centre, scale : (V,)
+    room : Room or None
+        What holds z, with room for more columns.
 
     Attributes
     ----------
@@ -108,6 +134,7 @@ class Vocabulary:
     z: Floats
     centre: Floats
     scale: Floats
+    room: Room | None = field(default=None, repr=False, compare=False)
     role: NDArray[np.int8] = field(init=False)
     paired: NDArray[np.bool_] = field(init=False)
 
@@ -152,12 +179,14 @@ class Vocabulary:
         seen = Registry()
         seen.numbers(self.z, np.flatnonzero([column.binary for column in self.columns]))
         more = evaluate_columns(table, (), (), pairs, False, seen)
+        z = None if self.room is None else self.room.extend(self.z, more.z)
         return Vocabulary(
             (*self.columns, *more.columns),
             np.concatenate([self.block, more.block]),
-            np.vstack([self.z, more.z]),
+            np.vstack([self.z, more.z]) if z is None else z,
             np.concatenate([self.centre, more.centre]),
             np.concatenate([self.scale, more.scale]),
+            None if z is None else self.room,
         )
 
 
@@ -201,7 +230,8 @@ def read_book(
     columns = (*originals, *book.strongest(part, rows, settings.budget))
     entries = [book.entry(column) for column in columns]
     kept = first_alike([entry.alike for entry in entries])
-    z = np.empty((len(kept), len(rows)))
+    room = Room(np.empty((len(kept) + ROOM_FOR_PAIRS, len(rows))), len(kept))
+    z = room.cells[: len(kept)]
     for row, j in zip(z, kept, strict=True):
         entries[j].z.take(rows, out=row, mode="clip")  # any other mode makes a copy first
     return Vocabulary(
@@ -210,6 +240,7 @@ def read_book(
         z,
         np.array([entries[j].centre for j in kept]),
         np.array([entries[j].scale for j in kept]),
+        room,
     )
 
 
