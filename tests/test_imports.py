@@ -1,6 +1,7 @@
 """What a production machine needs: numpy and the standard library."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -50,6 +51,18 @@ def test_the_block_works():
 def test_importing_the_package_needs_nothing_heavy():
     done = run("import rpte; rpte.load, rpte.Model, rpte.audit_load, rpte.AuditLoad; print('fine')")
     assert done.stdout == "fine\n", done.stderr
+
+
+def test_fitting_imports_nothing_that_draws():
+    code = "import sys, rpte.classifier; print('rpte.report.notebook' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": SOURCE},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "False\n", done.stderr
 
 
 def test_the_estimator_is_what_needs_them():

@@ -49,6 +49,24 @@ def test_the_first_compile_is_announced_once_and_a_cached_one_is_not(tmp_path):
     assert same == model
 
 
+def test_a_cached_kernel_is_read_without_a_compiler():
+    """A new process would wait for what only compiling needs, such as the types of lists."""
+    code = """
+import sys
+import numpy as np
+from rpte.kernels.codes import number_values
+x = np.array([1.0, 1.0, 2.0])
+first, number = np.empty(3, np.int64), np.empty(3, np.int32)
+found = number_values(x, np.array([2, 0, 1]), first, number), number.tolist()
+print(found, "numba.typed.typedlist" in sys.modules)
+"""
+    env = {**os.environ, "PYTHONPATH": SOURCE}
+    run = [sys.executable, "-c", code]
+    for _ in range(2):
+        done = subprocess.run(run, env=env, capture_output=True, text=True, check=False)
+    assert done.stdout == "(2, [0, 1, 0]) False\n", done.stderr
+
+
 def test_compiled_kernels_compute_what_their_source_says():
     compiled, plain = fit(), fit(NUMBA_DISABLE_JIT="1")
     assert ANNOUNCED not in plain[0]

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from rpte.errors import InputError, RPTEWarning
+from rpte.estimation.gram import one_blas_thread
 from rpte.folds import make_validation
 from rpte.kernels import worker_threads
 from rpte.learn import Learned, learn
@@ -23,7 +23,7 @@ from rpte.limits import Limits
 from rpte.parameters import checked_parameters, settings_for
 from rpte.persistence import KeptAsText
 from rpte.progress import Callback, Watch
-from rpte.report.notebook import InNotebooks
+from rpte.report.in_notebooks import InNotebooks
 from rpte.table.inputs import Inputs, read_inputs
 from rpte.table.read import read_training
 from rpte.table.schema import Schema
@@ -305,7 +305,7 @@ class RPTEClassifier(InNotebooks, KeptAsText, ClassifierMixin, BaseEstimator):  
         validation = make_validation(self.cv, X, labels, groups)
         positive = self._positive(known)
         target = (labels == known[positive]).astype(np.float64)
-        with threadpool_limits(limits=1, user_api="blas"), worker_threads(self.n_jobs) as pool:
+        with one_blas_thread(), worker_threads(self.n_jobs) as pool:
             table = make_table(inputs, target, weight, settings.pooling, validation.part)
             if len(np.unique(table.y)) < 2:
                 raise InputError(

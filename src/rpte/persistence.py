@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from rpte.model.file import from_text, to_text
-
 # What `skops.io.load(file, trusted=...)` has to be told; `Limits` only where there are any.
 TRUSTED = ["rpte.classifier.RPTEClassifier", "rpte.limits.Limits"]
 
@@ -21,12 +19,16 @@ class KeptAsText:
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = {**super().__getstate__()}  # type: ignore[dict-item]
         if "model_" in state:
+            from rpte.model.file import to_text
+
             state["model_"] = to_text(state["model_"])
             state["frontier_models_"] = [to_text(model) for model in state["frontier_models_"]]
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         if "model_" in state:
+            from rpte.model.file import from_text
+
             others = tuple(from_text(text) for text in state["frontier_models_"])
             state = {**state, "model_": from_text(state["model_"]), "frontier_models_": others}
         super().__setstate__(state)  # type: ignore[misc]

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+from numba.core.caching import FunctionCache
+from numba.core.runtime import rtsys
 
 logger = logging.getLogger("rpte")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -22,25 +24,43 @@ _announced = False
 def kernel(function: F) -> F:
     """Compile `function` lazily with an on-disk cache, without the GIL.
 
-    The first compilation of a process is announced once in the log, because it takes seconds.
+    The first compilation of a process is announced once in the log, because it takes seconds. A
+    kernel that only others call is never looked for on disk: it is part of theirs.
     """
-    compiled = numba.njit(cache=True, nogil=True, fastmath=False, error_model="numpy")(function)
-    stats = getattr(compiled, "stats", None)
-    if stats is None:  # NUMBA_DISABLE_JIT=1: njit returned the function itself
+    compiled = numba.njit(nogil=True, fastmath=False, error_model="numpy")(function)
+    if not hasattr(compiled, "stats"):  # NUMBA_DISABLE_JIT=1: njit returned the function itself
         return function
-    pattern = f"{Path(function.__code__.co_filename).stem}.{function.__qualname__}-*.nbi"
-    announced = False
+    ready = False
 
     @wraps(function)
     def call(*args: Any) -> Any:
-        nonlocal announced
-        if not announced:
-            announced = True
-            _announce(Path(compiled.stats.cache_path), pattern)
+        nonlocal ready
+        if not ready:
+            compiled._cache = KernelCache(function)
+            _announce(Path(compiled.stats.cache_path), function)
+            ready = True
         return compiled(*args)
 
     call.compiled = compiled  # type: ignore[attr-defined]  # kernels call each other through this
     return call  # type: ignore[return-value]
+
+
+class KernelCache(FunctionCache):  # type: ignore[misc]
+    """Compiled kernels on disk, read without what only a compiler needs.
+
+    Before numba reads a kernel it loads all that it knows of types and their operations, a quarter
+    of a second in every process. Kernels that are on disk need none of this but the counting of
+    references.
+    """
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the kernel for a signature, None if it has yet to be compiled."""
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            found = self._load_overload(sig, target_context)
+            if found is not None:
+                return found
+        return super().load_overload(sig, target_context)
 
 
 def inner(function: Any) -> Any:
@@ -48,9 +68,10 @@ def inner(function: Any) -> Any:
     return getattr(function, "compiled", function)
 
 
-def _announce(cache: Path, pattern: str) -> None:
+def _announce(cache: Path, function: Callable[..., Any]) -> None:
     """Log, once per process, that a kernel without a cached binary is about to be compiled."""
     global _announced
+    pattern = f"{Path(function.__code__.co_filename).stem}.{function.__qualname__}-*.nbi"
     if _announced or (cache.is_dir() and any(cache.glob(pattern))):
         return
     _announced = True

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rpte.errors import InputError
 from rpte.model.model import Model
@@ -136,29 +136,3 @@ def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     if not body:
         return ""
     return f'<table style="margin:6px 0"><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>'
-
-
-class InNotebooks:
-    """What makes a fitted classifier show itself in a notebook."""
-
-    model_: Model
-
-    def plot_tree(self, tree: int | str = 1) -> Picture:
-        """Return a tree of the model as a picture, by its number from 1 or its name."""
-        return plot_tree(self._fitted(), tree)
-
-    def plot_frontier(self) -> Picture:
-        """Return what fewer conditions cost, as found in training, as a picture."""
-        return plot_frontier(self._fitted())
-
-    def _fitted(self) -> Model:
-        from sklearn.utils.validation import check_is_fitted
-
-        check_is_fitted(self, "model_")
-        return self.model_
-
-    def _html_repr(self) -> Any:
-        """Return the card of a fitted model; scikit-learn's own of one that is not."""
-        if hasattr(self, "model_"):
-            return model_html(self.model_)
-        return super()._html_repr()  # type: ignore[misc]
