@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rpte.vocabulary import redundancy
 from rpte.vocabulary.redundancy import Registry, first_alike, keep_independent
 
 
@@ -78,7 +79,6 @@ def test_a_registry_goes_on_numbering():
     assert seen.count == 1
     assert [seen.number(x) for x in (b, a, 2 - b)] == [1, 0, 2]
     assert first_alike([0, -1, 0, 1, 0, 2]).tolist() == [0, 3, 5]
-    assert first_alike([0, -1, 0, 1, 0, 2, 1], 1).tolist() == [3, 5]
     assert first_alike([]).tolist() == []
 
 
@@ -93,6 +93,18 @@ def test_independent_columns_equal_the_oracle(seed, q):
         values[:, j] += rng.choice([0, 0, 1, 3]) * values[:, rng.integers(0, j)]
     found = keep_independent(values, weight.astype(float), block)
     assert found.tolist() == naive.independent(np.repeat(values, weight, axis=0), block)
+
+
+@pytest.mark.parametrize("rows", [1, 7, 300])
+def test_correlations_add_up_over_blocks_of_rows(monkeypatch, rows):
+    monkeypatch.setattr(redundancy, "BLOCK_ROWS", rows)
+    rng = np.random.default_rng(2)
+    values, weight = rng.normal(3.0, 2.0, (200, 5)), rng.integers(1, 4, 200)
+    values[:, 4] = 1.0
+    found = redundancy._correlations(values, weight.astype(float))
+    expected = np.corrcoef(np.repeat(values[:, :4], weight, axis=0), rowvar=False)
+    np.testing.assert_allclose(found[:4, :4], expected, atol=1e-12)
+    assert (found[4] == 0.0).all()
 
 
 def test_raw_variables_stay_even_when_equal():

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rpte.limits import FREE, Permissions
 from rpte.table.inputs import Inputs
 from rpte.table.table import Table
-from rpte.vocabulary.book import ShapeBook, evaluate, standardise
+from rpte.vocabulary.book import Middle, ShapeBook, evaluate, standardise
 from rpte.vocabulary.columns import (
     Column,
     Hinge,
@@ -26,7 +26,7 @@ from rpte.vocabulary.columns import (
     Value,
 )
 from rpte.vocabulary.frequent import mine_frequent
-from rpte.vocabulary.gain import SortedColumn
+from rpte.vocabulary.gain import SortedColumn, in_or_out_gain
 from rpte.vocabulary.hug import mine_hug
 from rpte.vocabulary.items import make_items
 from rpte.vocabulary.mining import item_book
@@ -274,19 +274,19 @@ def evaluate_columns(
     columns = (*originals, *patterns, *pairs)
     block = np.repeat([ORIGINAL, PATTERN, PAIR], [len(originals), len(patterns), len(pairs)])
     seen = Registry() if seen is None else seen
-    before = seen.count
-    entries = [
-        evaluate(table, column, "mean" if paper and kind == PAIR else "median", paper, seen)
-        for column, kind in zip(columns, block, strict=True)
-    ]
-    kept = first_alike([entry.alike for entry in entries], before)
-    return Vocabulary(
-        tuple(columns[j] for j in kept),
-        block[kept],
-        np.array([entries[j].z for j in kept]).reshape(len(kept), table.n_rows),
-        np.array([entries[j].centre for j in kept]),
-        np.array([entries[j].scale for j in kept]),
-    )
+    z = np.empty((len(columns), table.n_rows))
+    kept: list[int] = []
+    location = np.empty((2, len(columns)))
+    for j, column in enumerate(columns):
+        middle: Middle = "mean" if paper and block[j] == PAIR else "median"
+        before = seen.count
+        entry = evaluate(table, column, middle, paper, seen)
+        if seen.count > before:  # nothing that was seen says the same
+            z[len(kept)], location[:, len(kept)] = entry.z, (entry.centre, entry.scale)
+            kept.append(j)
+    centre, scale = location[:, : len(kept)]
+    known = tuple(columns[j] for j in kept)
+    return Vocabulary(known, block[kept], z[: len(kept)], centre, scale)
 
 
 def _cap_originals(table: Table, originals: tuple[Column, ...], budget: int) -> tuple[Column, ...]:
@@ -299,23 +299,39 @@ def _cap_originals(table: Table, originals: tuple[Column, ...], budget: int) -> 
 
 
 def _coarse_gain(table: Table, original: Column) -> float:
-    column = SortedColumn(original.evaluate(table.inputs), table.y, table.weight)
+    x, weight = original.evaluate(table.inputs), table.weight
+    if original.binary:
+        events = weight * table.y
+        return float(in_or_out_gain(weight @ x, events @ x, weight.sum(), events.sum()))
+    column = SortedColumn(x, table.y, weight)
     if not len(column.values):
         return 0.0
-    if original.binary:
-        return column.gain(np.array([0.5]))
     fractions = np.arange(1, ORIGINAL_SCORE_BINS) / ORIGINAL_SCORE_BINS
     return column.gain(np.unique(column.quantiles(fractions)))
 
 
 def _independent(table: Table, vocabulary: Vocabulary) -> Vocabulary:
-    """Drop the patterns and pairs that another column nearly repeats."""
+    """Drop the patterns and pairs that another column nearly repeats.
+
+    The columns that stay move up in the memory of `vocabulary`, which is used up: a copy of them
+    would take as much again.
+    """
     rivals = _rivals(vocabulary)
     rows = min(table.n_rows, SAMPLE_ROWS)
-    filled = vocabulary.z[rivals, :rows].T
-    kept = keep_independent(filled, table.weight[:rows], vocabulary.block[rivals])
+    z = vocabulary.z[:, :rows] if len(rivals) == len(vocabulary) else vocabulary.z[rivals, :rows]
+    kept = keep_independent(z.T, table.weight[:rows], vocabulary.block[rivals])
     dropped = np.setdiff1d(rivals, rivals[kept])
-    return vocabulary.keep(np.setdiff1d(np.arange(len(vocabulary)), dropped))
+    which = np.setdiff1d(np.arange(len(vocabulary)), dropped)
+    for place, j in enumerate(which):
+        if place < j:
+            vocabulary.z[place] = vocabulary.z[j]
+    return Vocabulary(
+        tuple(vocabulary.columns[j] for j in which),
+        vocabulary.block[which],
+        vocabulary.z[: len(which)],
+        vocabulary.centre[which],
+        vocabulary.scale[which],
+    )
 
 
 def _rivals(vocabulary: Vocabulary) -> NDArray[np.intp]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rpte.audit.counting import level_set_conditions
 from rpte.table.decimals import number_text
-from rpte.table.inputs import Inputs
+from rpte.table.inputs import MISSING, UNSEEN, Inputs
 from rpte.table.schema import Schema
 from rpte.vocabulary.logarithm import logarithm
 
@@ -128,8 +128,9 @@ class Level(OneSource):
     def evaluate(self, inputs: Inputs) -> Floats:
         """Return 1.0 where the level is one of these."""
         known = inputs.schema[self.source].levels
-        wanted = [known.index(level) for level in self.levels]
-        return np.isin(inputs.codes(self.source), wanted).astype(np.float64)
+        value = np.zeros(len(known) - min(MISSING, UNSEEN))  # missing and unseen count from the end
+        value[[known.index(level) for level in self.levels]] = 1.0
+        return value[inputs.codes(self.source)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the column as plain JSON values."""
@@ -393,9 +394,13 @@ def combine(operation: Operation, a: Floats, b: Floats) -> Floats:
             result = a + b
         else:
             result = a - b
-        if operation == "absolute difference":
-            result = np.abs(result)
-    return np.where(np.isfinite(result), result + 0.0, np.nan)
+    if operation == "absolute difference":
+        np.abs(result, out=result)
+    result += 0.0
+    finite = np.isfinite(result)
+    if not finite.all():
+        result[~finite] = np.nan
+    return result
 
 
 def column_from_dict(record: Mapping[str, Any]) -> Column:

@@ -88,7 +88,7 @@ class SortedColumn:
     @cached_property
     def _event_values(self) -> Floats:
         """The values of the positive rows in order, where every row weighs one."""
-        return np.sort(self._x[self._y > 0])
+        return np.sort(np.compress(self._y > 0, self._x))  # faster than a mask
 
     @property
     def total(self) -> float:

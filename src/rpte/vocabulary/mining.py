@@ -114,9 +114,8 @@ def item_book(
 
 
 def _counts(column: ItemColumn, weight: Floats) -> Floats:
-    rows = column.codes >= 0
-    counts = np.bincount(column.codes[rows], weight[rows], minlength=len(column.items))
-    return counts.astype(np.float64)
+    counts = np.bincount(column.codes + 1, weight, minlength=len(column.items) + 1)
+    return counts[1:].astype(np.float64)
 
 
 @dataclass(frozen=True, slots=True)

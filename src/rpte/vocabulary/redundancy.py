@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 MAX_INFLATION = 5.0
 NEARLY_EQUAL = 0.8  # squared correlation
-BLOCK_ROWS = 16_384
+BLOCK_ROWS = 2_048
 GAP = 0.7853981633974483  # stands for missing where columns are compared
 
 
@@ -63,12 +63,12 @@ def _probes(n: int) -> Floats:
     return np.random.default_rng(0).random((2, n))
 
 
-def first_alike(numbers: Iterable[int], least: int = 0) -> NDArray[np.intp]:
-    """Return the places of the first column of each number, those below `least` left out."""
+def first_alike(numbers: Iterable[int]) -> NDArray[np.intp]:
+    """Return the places of the first column of each number from 0."""
     first: dict[int, int] = {}
     for place, number in enumerate(numbers):
         first.setdefault(number, place)
-    return np.array(sorted(place for number, place in first.items() if number >= least), np.intp)
+    return np.array(sorted(place for number, place in first.items() if number >= 0), np.intp)
 
 
 def keep_independent(filled: Floats, weight: Floats, block: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -96,23 +96,21 @@ def keep_independent(filled: Floats, weight: Floats, block: NDArray[np.intp]) ->
 def _correlations(filled: Floats, weight: Floats) -> Floats:
     """Return the correlations of the columns.
 
-    A long table is taken in blocks of rows, because fresh memory for a copy of it all costs more
-    than the products.
+    Rows are taken in blocks that stay in the cache between centring and multiplying.
     """
-    mean, root = (weight @ filled) / weight.sum(), np.sqrt(weight)[:, None]
-    blocks = [slice(at, at + BLOCK_ROWS) for at in range(0, len(filled), BLOCK_ROWS)]
-
-    def centred(rows: slice) -> Floats:
-        part: Floats = filled[rows] - mean
+    cells, root = filled.T, np.sqrt(weight)
+    mean = (cells @ weight / weight.sum())[:, None]
+    room = np.empty((len(cells), min(BLOCK_ROWS, len(filled))))
+    products = np.zeros((len(cells), len(cells)))
+    for start in range(0, len(filled), BLOCK_ROWS):
+        rows = slice(start, start + BLOCK_ROWS)
+        part = room[:, : len(filled[rows])]
+        np.subtract(cells[:, rows], mean, out=part)
         part *= root[rows]
-        return part
-
-    norms = np.sqrt(np.sum([(p * p).sum(axis=0) for p in map(centred, blocks)], axis=0))
+        products += part @ part.T
+    norms = np.sqrt(np.diag(products))
     norms = np.where(norms > 0, norms, 1.0)
-    products = np.zeros((filled.shape[1], filled.shape[1]))
-    for part in map(centred, blocks):
-        part /= norms
-        products += part.T @ part
+    products /= norms * norms[:, None]
     return products
 
 
