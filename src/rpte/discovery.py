@@ -83,10 +83,9 @@ class Discovery:
         scores = list(self.structure.scores)
         for accepted in [r for r in stage2.rounds if r.accepted][len(trees) :]:
             tree, numbers = columns.read(accepted.tree)
-            reached = accepted.tree.apply(columns.coded.codes)
-            scores.append(scores[-1] + accepted.step * accepted.leaf_values[reached])
+            scores.append(scores[-1] + accepted.step * accepted.leaf_values[accepted.leaf])
             trees.append(tree)
-            codes.append(np.argsort(numbers).astype(np.int32)[reached])
+            codes.append(np.argsort(numbers).astype(np.int32)[accepted.leaf])
         structure = replace(
             self.structure,
             trees=tuple(trees),

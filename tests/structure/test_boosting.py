@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from rpte.structure import grower
 from rpte.structure.boosting import Stage2, Stage2Settings, deviance, discover_trees
+from rpte.structure.counting import LabelCounts
 
 CRITERIA = st.sampled_from(["label", "newton"])
 
@@ -53,6 +54,7 @@ def test_score_is_base_plus_steps_of_newton_values():
     for r in result.rounds:
         p = 1 / (1 + np.exp(-score))
         leaf = r.tree.apply(columns.codes)
+        np.testing.assert_array_equal(r.leaf, leaf)
         for k, value in enumerate(r.leaf_values):
             at = leaf == k
             expected = (w * (y - p))[at].sum() / ((w * p * (1 - p))[at].sum() + 1.0)
@@ -114,6 +116,26 @@ def test_going_on_is_the_same_as_going_through(seed, criterion, stops):
     assert found.stopped == whole.stopped
     again = discover_trees(columns, y, w, options(4), None, found)
     assert len(again.rounds) == len(found.rounds)
+
+
+def test_going_on_counts_the_rows_once(monkeypatch):
+    """The root of a label tree is the same in every round."""
+    counted = []
+    of = LabelCounts.of
+
+    def count(*args):
+        counted.append(of(*args))
+        return counted[-1]
+
+    monkeypatch.setattr(LabelCounts, "of", count)
+    columns, y, w = random_table(5, 300, missing=False, categories=False)
+    found = None
+    for most in (1, 2, 3):
+        options = Stage2Settings(criterion="label", max_trees=most, max_sources=1)
+        found = discover_trees(columns, y, w, options, None, found)
+    assert len(found.trees) == 3
+    assert len(counted) == 1
+    assert found.counts is counted[0] is not None
 
 
 def test_the_line_search_halves_a_step_that_is_too_long():

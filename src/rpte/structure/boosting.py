@@ -61,11 +61,12 @@ class Stage2Settings:
 class Round:
     """One tree that was grown, and what the line search made of it.
 
-    `step` is eta_m (0 if rejected); `leaf_values` (n_leaves,) are before that factor;
-    `deviance_after` equals `deviance_before` for a rejected tree.
+    `leaf` (n,) is the leaf of each row; `step` is eta_m (0 if rejected); `leaf_values` (n_leaves,)
+    are before that factor; `deviance_after` equals `deviance_before` for a rejected tree.
     """
 
     tree: CodeTree
+    leaf: NDArray[np.int32]
     accepted: bool
     step: float
     leaf_values: Floats
@@ -79,7 +80,8 @@ class Stage2:
     """The trees of Stage 2 and how they came about.
 
     `trees` are those of the accepted `rounds`; `score` (n,) is the boosted F and `base` its start
-    F_0; `stopped` says why no further tree follows.
+    F_0; `stopped` says why no further tree follows. `counts` are those of label trees, for the
+    rounds to come.
     """
 
     trees: tuple[CodeTree, ...]
@@ -87,6 +89,7 @@ class Stage2:
     score: Floats
     base: float
     stopped: str
+    counts: LabelCounts | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,8 +128,8 @@ def discover_trees(
     score, stopped, rounds = before.score, before.stopped, list(before.rounds)
     available = {s for sources in columns.sources for s in sources}
     available -= {s for tree in before.trees for j in tree.used_columns for s in columns.sources[j]}
-    counts = None
-    if settings.criterion == "label" and not settings.lookahead:
+    counts = before.counts
+    if counts is None and settings.criterion == "label" and not settings.lookahead:
         counts = LabelCounts.of(columns, target, weight, pool)
     while all(r.accepted for r in rounds) and len(rounds) < settings.max_trees:
         eligible = _eligible(columns, available)
@@ -144,7 +147,7 @@ def discover_trees(
     trees = tuple(r.tree for r in rounds if r.accepted)
     if len(trees) == settings.max_trees:
         stopped = f"{settings.max_trees} trees, the most allowed"
-    return Stage2(trees, tuple(rounds), score, base, stopped)
+    return Stage2(trees, tuple(rounds), score, base, stopped, counts)
 
 
 def base_score(y: Floats, weight: Floats) -> float:
@@ -210,7 +213,7 @@ def _residuals(y: Floats, weight: Floats, score: Floats) -> _Residuals:
 
 def deviance(y: Floats, weight: Floats, score: Floats) -> float:
     """Return the binomial deviance (equation 1): 2 / W times the negative log-likelihood."""
-    loss = np.logaddexp(0.0, score) - y * score
+    loss = np.maximum(score, 0.0) + np.log1p(np.exp(-np.abs(score))) - y * score
     return float(2.0 * (weight * loss).sum() / weight.sum())
 
 
@@ -243,7 +246,9 @@ def _line_search(
         after = deviance(y, weight, score + step * values[leaf])
         if after < before:
             if not first and before - after < _LEAST_DROP * before:
-                return Round(tree, False, 0.0, values, before, before, "deviance hardly falls")
-            return Round(tree, True, step, values, before, after, "deviance falls")
+                return Round(
+                    tree, leaf, False, 0.0, values, before, before, "deviance hardly falls"
+                )
+            return Round(tree, leaf, True, step, values, before, after, "deviance falls")
         step /= 2
-    return Round(tree, False, 0.0, values, before, before, "no step lowers the deviance")
+    return Round(tree, leaf, False, 0.0, values, before, before, "no step lowers the deviance")

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.kernels.codes import number_values
+from rpte.kernels.codes import number_values, quantile_bins
 from rpte.limits import FREE, Permissions
 from rpte.structure.coded import LEVELS, ORDERED, CodedColumns, CodeTree
 from rpte.structure.tree import Branch, Split, Tree
@@ -143,16 +144,23 @@ def code_columns(
     one bin per distinct value; otherwise a category is one column whose splits are sets of levels,
     missing has a code of its own, and numbers have at most 255 bins.
     """
-    columns = _paper_columns(table, vocabulary) if paper else _our_columns(table, vocabulary)
-    columns += [_root(table, pair) for pair in roots]
-    columns = [column for column in columns if limits.in_trees(column.column)]
+    most = len(vocabulary) + len(roots)
+    room = np.empty((most, table.n_rows), np.uint16)
+    columns: list[CodedColumn] = []
+    made = _paper_columns(table, vocabulary) if paper else _our_columns(table, vocabulary)
+    for column in chain(made, (_root(table, pair) for pair in roots)):
+        if limits.in_trees(column.column):
+            room[len(columns)] = column.codes
+            columns.append(replace(column, codes=room[len(columns)]))
     n_roots = sum(limits.in_trees(pair) for pair in roots)
     widest = max((c.n_bins for c in columns), default=0)
-    dtype = np.uint8 if widest < 256 else np.uint16
-    codes = np.array([c.codes for c in columns], dtype).reshape(len(columns), table.n_rows)
+    codes: NDArray[Any] = room[: len(columns)]
+    if widest < 256:
+        codes = codes.astype(np.uint8)
+        columns = [replace(c, codes=own) for c, own in zip(columns, codes, strict=True)]
     position = table.schema.position
     coded = CodedColumns(
-        codes=np.ascontiguousarray(codes),
+        codes=codes,
         n_bins=np.array([c.n_bins for c in columns], np.int64),
         is_category=np.array([bool(c.levels) for c in columns], bool),
         sources=tuple(tuple(position(s) for s in c.column.sources) for c in columns),
@@ -161,20 +169,18 @@ def code_columns(
     return TreeColumns(coded, tuple(columns), midpoints=paper)
 
 
-def _paper_columns(table: Table, vocabulary: Vocabulary) -> list[CodedColumn]:
-    out = []
+def _paper_columns(table: Table, vocabulary: Vocabulary) -> Iterator[CodedColumn]:
     for j, column in enumerate(vocabulary.columns):
         if column.binary:
-            out.append(_binary(vocabulary, j))
+            yield _binary(vocabulary, j)
             continue
         x, fill = column.evaluate(table.inputs), float(vocabulary.centre[j])
-        filled = np.where(np.isnan(x), fill, x)
-        out.append(_number(column, (j,), filled, np.ones(len(x)), EXACT_BINS, fill))
-    return out
+        missing = np.isnan(x)
+        filled = np.where(missing, fill, x) if missing.any() else x
+        yield _number(column, (j,), filled, None, EXACT_BINS, fill)
 
 
-def _our_columns(table: Table, vocabulary: Vocabulary) -> list[CodedColumn]:
-    out: list[CodedColumn] = []
+def _our_columns(table: Table, vocabulary: Vocabulary) -> Iterator[CodedColumn]:
     done: set[str] = set()
     for j, column in enumerate(vocabulary.columns):
         if isinstance(column, (Hinge, Scale, Step)):
@@ -183,17 +189,16 @@ def _our_columns(table: Table, vocabulary: Vocabulary) -> list[CodedColumn]:
             name = column.source
             if table.schema[name].kind == "number":
                 if isinstance(column, Level):  # a special code; thresholds see missing themselves
-                    out.append(_binary(vocabulary, j))
+                    yield _binary(vocabulary, j)
             elif name not in done:
                 done.add(name)
-                out.append(_category(table, vocabulary, name))
+                yield _category(table, vocabulary, name)
         elif column.binary:
-            out.append(_binary(vocabulary, j))
+            yield _binary(vocabulary, j)
         else:
             coded = _number(column, (j,), column.evaluate(table.inputs), table.weight, MAX_BINS)
             special = any(table.schema[source].levels for source in column.sources)
-            out.append(replace(coded, special=special))
-    return out
+            yield replace(coded, special=special)
 
 
 def _root(table: Table, pair: Pair) -> CodedColumn:
@@ -224,32 +229,40 @@ def _number(
     column: Column,
     members: tuple[int, ...],
     x: Floats,
-    weight: Floats,
+    weight: Floats | None,
     max_bins: int,
     fill: float | None = None,
 ) -> CodedColumn:
-    """Bin a number: one bin per distinct value, or quantile bins if there are too many."""
+    """Bin a number: one bin per distinct value, or quantile bins if there are too many.
+
+    Rows count by their weight, once if it is None.
+    """
     present = ~np.isnan(x)
-    kept, weight = (x, weight) if present.all() else (x[present], weight[present])
-    values, number = _distinct(kept)
-    bin_of = np.arange(len(values))
-    if len(values) > max_bins:
-        counts = np.bincount(number, weight)
-        share = (np.cumsum(counts) - counts) / counts.sum()
-        steps = np.diff(np.floor(share * max_bins), prepend=0.0)
-        bin_of = np.cumsum(steps > 0)
-    starts = np.flatnonzero(np.diff(bin_of, prepend=-1))
-    bins = len(starts)
-    codes = np.full(len(x), bins, np.uint16)
-    codes[present] = bin_of.astype(np.uint16)[number]
-    low, high = values[starts], values[np.append(starts[1:], len(values)) - 1]
-    return CodedColumn(column, members, codes, bins, low, high, fill=fill)
+    whole = bool(present.all())
+    if not whole:
+        weight = None if weight is None else weight[present]
+    kept = x if whole else x[present]
+    order = np.argsort(kept)
+    starts, codes = _bins(kept, order, weight, max_bins)
+    if not whole:
+        some, codes = codes, np.full(len(x), len(starts), np.uint16)
+        codes[present] = some
+    low = kept[order[starts]] + 0.0
+    high = kept[order[np.append(starts[1:], len(kept)) - 1]] + 0.0 if len(starts) else low
+    return CodedColumn(column, members, codes, len(starts), low, high, fill=fill)
 
 
-def _distinct(x: Floats) -> tuple[Floats, NDArray[np.int32]]:
-    """Return the different values of a column in order, and for each row which of them it holds."""
-    order = np.argsort(x)
-    ordered = x[order] + 0.0
+def _bins(
+    x: Floats, order: NDArray[np.intp], weight: Floats | None, most: int
+) -> tuple[NDArray[np.int64], NDArray[np.uint16]]:
+    """Return where in `order`, that of the values, each bin begins, and the bin of each row."""
     first, number = np.empty(len(x), np.int64), np.empty(len(x), np.int32)
-    count = number_values(ordered, order, first, number)
-    return ordered[first[:count]], number
+    first = first[: number_values(x, order, first, number)]
+    if len(first) <= most:
+        return first, number.astype(np.uint16)
+    before, total = first.astype(np.float64), float(len(x))
+    if weight is not None:
+        counts = np.bincount(number, weight).astype(np.float64)
+        before, total = np.cumsum(counts) - counts, float(counts.sum())
+    codes = np.empty(len(x), np.uint16)
+    return first[: quantile_bins(before, total, most, number, first, codes)], codes

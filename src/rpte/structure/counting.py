@@ -33,7 +33,7 @@ from rpte.structure.grower import (
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-MOST_BLOCKS, FEWEST_BLOCKS = 256, 16
+MOST_BLOCKS, FEWEST_BLOCKS = 1024, 16
 MOST_WEIGHT = 2**31  # of all rows; two counts share one integer
 
 
@@ -80,7 +80,7 @@ class LabelCounts:
             return None
         if (columns.codes.max(axis=1, initial=0) >= n_bins).any():
             return None
-        most = 2 ** round(np.log2(np.clip(np.sqrt(len(y)), FEWEST_BLOCKS, MOST_BLOCKS)))
+        most = 2 ** round(np.log2(np.clip(2 * np.sqrt(len(y)), FEWEST_BLOCKS, MOST_BLOCKS)))
         shifts = np.ceil(np.log2(np.maximum(n_bins / most, 1.0))).astype(np.int64)
         blocks = ((n_bins - 1) >> shifts) + 1
         counts = ((weight * y).astype(np.int64) << HALF) + weight.astype(np.int64)
@@ -95,7 +95,7 @@ class LabelCounts:
         """Count some rows per block of the chosen columns; 0 in those of others."""
         out = np.zeros(int(self.starts[-1]), np.int64)
         codes, starts, shifts = self.columns.codes, self.starts, self.shifts
-        counts = self.counts[rows]
+        counts = self.counts.take(rows)
 
         def run(start: int, stop: int) -> None:
             count_blocks(codes, chosen[start:stop], starts, shifts, rows, counts, out)
@@ -126,8 +126,8 @@ class CountedLeaf(OpenLeaf):
             self._settle(waiting, admitted & self.settled)
         k = OpenLeaf.best(self, admitted & self.settled)
         if k is not None and self.found[k, BIN] == UNKNOWN:
-            codes = self.table.columns.codes[self.chosen[k]][self.rows]
-            self.found[k, BIN] = codes[codes < self.found[k, NEXT_BIN]].max()
+            codes = self.table.columns.codes[self.chosen[k]].take(self.rows)
+            self.found[k, BIN] = codes.max(where=codes < self.found[k, NEXT_BIN], initial=0)
         return k
 
     def _settle(self, waiting: NDArray[np.intp], known: NDArray[np.bool_]) -> None:
@@ -184,7 +184,7 @@ def _siblings(task: GrowthTask, parent: CountedLeaf, nodes: Sequence[Node]) -> l
 def _open(task: GrowthTask, table: LabelCounts, at: Node, blocks: Integers) -> CountedLeaf | None:
     """Bound the best split of every chosen column in a node; None if it must stay a leaf."""
     node, rows, depth = at
-    counts = table.counts[rows]
+    counts = table.counts.take(rows)
     g, w = float((counts >> HALF).sum()), float((counts & LOW).sum())
     total = np.array([g, w, w])
     if not may_split(task.limits, total, depth):

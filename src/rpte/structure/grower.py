@@ -221,8 +221,8 @@ def divide(
     task: GrowthTask, tree: TreeBuilder, node: int, rows: Rows, split: Split
 ) -> tuple[Rows, Rows]:
     """Enter a split in the tree and return the rows on its left and right, in row order."""
-    goes_left = split.table()[task.columns.codes[split.column, rows]]
-    left, right = rows[goes_left], rows[~goes_left]
+    goes_left = split.table().take(task.columns.codes[split.column].take(rows))
+    left, right = np.compress(goes_left, rows), np.compress(~goes_left, rows)  # faster than masks
     weight = task.stats[:, 2]
     tree.split(node, split, float(weight[left].sum()), float(weight[right].sum()))
     return left, right
