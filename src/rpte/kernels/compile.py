@@ -36,7 +36,9 @@ def kernel(function: F) -> F:
     def call(*args: Any) -> Any:
         nonlocal ready
         if not ready:
-            compiled._cache = KernelCache(function)
+            compiled.enable_caching()
+            if READS_LEAN:
+                compiled._cache = KernelCache(function)
             _announce(Path(compiled.stats.cache_path), function)
             ready = True
         return compiled(*args)
@@ -61,6 +63,12 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
             if found is not None:
                 return found
         return super().load_overload(sig, target_context)
+
+
+# What the above rests on; numba's own cache serves where a version of it lacks one of these.
+READS_LEAN = all(
+    hasattr(FunctionCache, name) for name in ("_load_overload", "_guard_against_spurious_io_errors")
+) and hasattr(rtsys, "initialize")
 
 
 def inner(function: Any) -> Any:
