@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+import rpte.classifier as classifier_module
 import rpte.folds as folds_module
 import rpte.learn as learn_module
 from rpte import RPTEClassifier
@@ -62,3 +63,4 @@ def call_large(monkeypatch):
     for name, value in (("SMALL", 10), ("MIDDLING", 50), ("LARGE", 300), ("SAMPLE", 200)):
         monkeypatch.setattr(folds_module, name, value)
     monkeypatch.setattr(learn_module, "LARGE", 300)
+    monkeypatch.setattr(classifier_module, "LARGE", 300)

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rpte.errors import InputError, RPTEWarning
 from rpte.estimation.gram import one_blas_thread
-from rpte.folds import make_validation
+from rpte.folds import LARGE, make_validation
 from rpte.kernels import worker_threads
 from rpte.learn import Learned, learn
 from rpte.limits import Limits
@@ -306,7 +306,10 @@ class RPTEClassifier(InNotebooks, KeptAsText, ClassifierMixin, BaseEstimator):  
         positive = self._positive(known)
         target = (labels == known[positive]).astype(np.float64)
         with one_blas_thread(), worker_threads(self.n_jobs) as pool:
-            table = make_table(inputs, target, weight, settings.pooling, validation.part)
+            sampled = settings.l1 == "cv" and validation.roles is None and len(target) > LARGE
+            table = make_table(
+                inputs, target, weight, settings.pooling, validation.part, not sampled
+            )
             if len(np.unique(table.y)) < 2:
                 raise InputError(
                     "only one class has rows with a positive weight; a classifier needs both"

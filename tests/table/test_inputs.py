@@ -140,3 +140,46 @@ def test_many_cells_of_text_are_told_apart_alike(monkeypatch):
     assert read() == plain
     with pytest.raises(TypeError, match="not 'list' \\(column 'x'\\)"):
         distinct(np.array([["a"], *"bcdefghijklm"], object), "x")
+
+
+class TestNoCopies:
+    """Numbers are the caller's own where that can be."""
+
+    def test_float64_columns_are_views_that_nobody_can_write_to(self):
+        X = np.array([[1.0, -0.0], [np.nan, 2.0], [3.0, 4.0]])
+        inputs = read_training(X)
+        assert np.shares_memory(inputs["x0"], X)
+        assert not inputs["x0"].flags.writeable
+        assert not np.signbit(inputs["x1"]).any()
+        assert np.signbit(X[0, 1])
+        assert X.flags.writeable
+
+    @pytest.mark.parametrize("at", [0, 40_000])
+    def test_a_negative_zero_is_found_wherever_it_stands(self, at):
+        x = np.ones(50_000)
+        x[at] = -0.0
+        assert not np.signbit(read_training({"x": x})["x"]).any()
+
+    def test_picked_rows_are_those_that_are_taken(self):
+        X = pd.DataFrame({"a": [1.0, np.nan, 3.0, 4.0], "b": list("uvuw"), "c": [5.0, 6, 7, -9]})
+        inputs = read_training(X, {"c": [-9]})
+        rows = np.array([3, 0, 0, 2, 1])
+        picked, taken = inputs.pick(rows), inputs.take(rows)
+        assert picked.n_rows == 5
+        assert len(picked.columns) == 3
+        some = np.array([4, 1])
+        for a, b in (
+            (picked, taken),
+            (picked.take(some), taken.take(some)),
+            (picked.only(["c", "a"]), taken.only(["c", "a"])),
+            (picked.without(["a"]), taken.without(["a"])),
+            (picked.take(slice(1, 3)), taken.take(slice(1, 3))),
+        ):
+            assert a.schema == b.schema
+            for name in a.schema.names:
+                assert a[name].tolist() == pytest.approx(b[name].tolist(), nan_ok=True)
+                assert a.is_missing(name).tolist() == b.is_missing(name).tolist()
+            assert a.codes("c").tolist() == b.codes("c").tolist()
+        assert [c.tolist() for c in picked.columns[1:2]] == [taken["b"].tolist()]
+        assert picked.part("c", 1, 4).tolist() == picked["c"][1:4].tolist()
+        assert taken.part("c", 1, 4).tolist() == picked["c"][1:4].tolist()

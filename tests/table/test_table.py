@@ -121,3 +121,21 @@ def test_take_keeps_the_order_asked_for():
     assert part.inputs["y1"].tolist() == table.inputs["y1"][rows].tolist()
     assert isinstance(part.inputs, Inputs)
     assert part.schema is table.schema
+
+
+@settings(max_examples=30, deadline=None)
+@given(raws())
+def test_cells_that_are_put_in_order_when_asked_for_are_the_same(raw):
+    inputs = read_training(raw.columns)
+    lazy = make_table(inputs, raw.y, raw.weight, copied=False)
+    assert identical(lazy, raw.table())
+    assert same_bits(lazy.hashes, row_hashes(lazy.inputs))
+    rows = np.arange(lazy.n_rows)[::-2]
+    assert identical(lazy.take(rows), raw.table().take(rows))
+
+
+def test_rows_are_hashed_alike_however_many_at_a_time(monkeypatch):
+    inputs = random_raw(3, ["number", "category", "few"], 50).table().inputs
+    whole = row_hashes(inputs)
+    monkeypatch.setattr(module, "FEW_ROWS", 7)
+    assert same_bits(row_hashes(inputs), whole)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.table.inputs import Inputs
-from rpte.table.table import row_hashes
+from rpte.table.table import Words, row_hashes
 
 Floats = NDArray[np.float64]
 Profile = Literal["safe", "full", "none"]
@@ -24,12 +24,17 @@ Profile = Literal["safe", "full", "none"]
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 SMALL = 5
 TOO_SMALL, HIDDEN = "<5", "hidden"
-LINES = 100_000  # hashed at a time
+LINES = 10_000  # hashed at a time
 WEIGHT_DIGITS = 9  # sums of weights are rounded differently in different orders
 
 
 def fingerprint(
-    inputs: Inputs, y: Floats, weight: Floats, labels: Sequence[Any], profile: Profile
+    inputs: Inputs,
+    y: Floats,
+    weight: Floats,
+    labels: Sequence[Any],
+    profile: Profile,
+    hashes: Words | None = None,
 ) -> dict[str, Any]:
     """Return the fingerprint of a training table as plain JSON values.
 
@@ -44,10 +49,14 @@ def fingerprint(
     labels : the two classes, the positive one second
     profile : {"safe", "full", "none"}
         "safe" hides counts under 5 and exact extremes; "none" leaves the profile out.
+    hashes : (n,), optional
+        Of the rows, where they are known.
     """
-    counted = np.flatnonzero(weight > 0)
-    inputs, y, weight = inputs.take(counted), y[counted], weight[counted]
-    distinct, digest = table_hash(inputs, y, weight, labels)
+    counted = weight > 0
+    if not counted.all():
+        inputs, y, weight = inputs.take(counted), y[counted], weight[counted]
+        hashes = None if hashes is None else hashes[counted]
+    distinct, digest = table_hash(inputs, y, weight, labels, hashes)
     return {
         "rows": float(weight.sum()),
         "distinct_rows": distinct,
@@ -56,9 +65,15 @@ def fingerprint(
     }
 
 
-def table_hash(inputs: Inputs, y: Floats, weight: Floats, labels: Sequence[Any]) -> tuple[int, str]:
+def table_hash(
+    inputs: Inputs,
+    y: Floats,
+    weight: Floats,
+    labels: Sequence[Any],
+    hashes: Words | None = None,
+) -> tuple[int, str]:
     """Return the number of distinct (row, label) and the SHA-256 of them with their weights."""
-    hashes = row_hashes(inputs)
+    hashes = row_hashes(inputs) if hashes is None else hashes
     order = np.lexsort((weight, y, hashes))
     hashes, y, weight = hashes[order], y[order], weight[order]
     new = np.concatenate([[True], (hashes[1:] != hashes[:-1]) | (y[1:] != y[:-1])])
@@ -67,23 +82,33 @@ def table_hash(inputs: Inputs, y: Floats, weight: Floats, labels: Sequence[Any])
     # By class, not by which of them is called positive.
     names = [json.dumps(label) for label in labels]
     digest = hashlib.sha256(json.dumps(sorted(names)).encode())
-    rows = hashes[starts].astype(">u8").tobytes().hex()
-    ends, which = _line_ends(names, y[starts], sums)
+    hashes, (ends, which) = hashes[starts], _line_ends(names, y[starts], sums)
     for low in range(0, len(starts), LINES):
-        lines = [
-            f"\n{rows[16 * i : 16 * i + 16]}{ends[which[i]]}"
-            for i in range(low, min(low + LINES, len(starts)))
-        ]
-        digest.update("".join(lines).encode())
+        digest.update(_lines(hashes[low : low + LINES], ends[which[low : low + LINES]]))
     return len(starts), digest.hexdigest()
 
 
-def _line_ends(names: Sequence[str], y: Floats, sums: Floats) -> tuple[list[str], list[int]]:
-    """Return the distinct ends of lines, label and weight, and which of them each row has."""
+def _line_ends(
+    names: Sequence[str], y: Floats, sums: Floats
+) -> tuple[NDArray[np.uint8], NDArray[np.intp]]:
+    """Return the distinct ends of lines, label and weight, and which of them each row has.
+
+    They are characters, (ends, width), 0 after the last of each.
+    """
     weights, place = np.unique(sums, return_inverse=True)
     texts = [f"{total:.{WEIGHT_DIGITS}g}" for total in weights.tolist()]
-    ends = [f" {name} {text}" for name in names for text in texts]
-    return ends, (y.astype(np.intp) * len(texts) + place.reshape(-1)).tolist()
+    ends = np.array([f" {name} {text}".encode() for name in names for text in texts], np.bytes_)
+    which = y.astype(np.intp) * len(texts) + place.reshape(-1)
+    return ends.view(np.uint8).reshape(len(ends), ends.itemsize), which
+
+
+def _lines(hashes: Words, ends: NDArray[np.uint8]) -> bytes:
+    """Return a line for each row: its hash in hexadecimal, label and weight."""
+    digits = np.frombuffer(hashes.astype(">u8").tobytes().hex().encode(), np.uint8)
+    lines = np.full((len(hashes), 17 + ends.shape[1]), ord("\n"), np.uint8)
+    lines[:, 1:17] = digits.reshape(-1, 16)
+    lines[:, 17:] = ends
+    return bytes(lines[lines != 0].tobytes())
 
 
 def _profile(inputs: Inputs, weight: Floats, full: bool) -> list[dict[str, Any]]:
@@ -92,6 +117,7 @@ def _profile(inputs: Inputs, weight: Floats, full: bool) -> list[dict[str, Any]]
 
 def _column(inputs: Inputs, name: str, weight: Floats, full: bool) -> dict[str, Any]:
     """Return the profile of one variable; counts are weights, as everywhere."""
+    inputs = inputs.only([name]).take(slice(None))
     variable, total = inputs.schema[name], float(weight.sum())
     missing = float(weight[inputs.is_missing(name)].sum())
     cells = _level_counts(inputs, name, weight)
@@ -122,8 +148,10 @@ def _values(inputs: Inputs, name: str, weight: Floats) -> tuple[Floats, Floats]:
     """Return the distinct numbers of a variable, ascending, with their weights."""
     if inputs.schema[name].kind != "number":
         return np.zeros(0), np.zeros(0)
-    present = ~np.isnan(inputs[name])
-    x, weight = inputs[name][present], weight[present]
+    x = inputs[name]
+    present = ~np.isnan(x)
+    if not present.all():
+        x, weight = x[present], weight[present]
     if len(weight) and (weight == weight[0]).all():
         values, counts = np.unique(x, return_counts=True)
         return values, counts * weight[0]

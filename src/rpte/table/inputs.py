@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import sys
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,11 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.errors import InputError, RPTEWarning, did_you_mean
+from rpte.table.picked import Picked
 from rpte.table.schema import Schema, Variable
 
 MISSING = -1
 UNSEEN = -2
 MANY_CELLS = 10_000  # of text: from here on pandas, if it is there, tells them apart faster
+FEW_CELLS = 32_768  # looked at together
 LARGEST = 1e300  # beyond it sums and squares overflow; such numbers are codes for missing
 
 Array = NDArray[Any]
@@ -37,23 +39,32 @@ class Inputs:
     Parameters
     ----------
     schema : Schema
-    columns : tuple of arrays, each of shape (n_rows,)
+    columns : sequence of arrays, each of shape (n_rows,)
         In schema order: float64 for numbers, int32 codes for categories.
     specials : mapping from position to int32 array of shape (n_rows,)
         For each number with special codes: the special level of each row, `MISSING` for none.
     """
 
     schema: Schema
-    columns: tuple[Array, ...]
+    columns: Sequence[Array]
     specials: Mapping[int, Codes] = field(default_factory=dict)
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
+        if isinstance(self.columns, Picked):
+            return len(self.columns.rows)
         return len(self.columns[0]) if self.columns else 0
 
     def __getitem__(self, name: str) -> Array:
         return self.columns[self.schema.position(name)]
+
+    def part(self, name: str, low: int, high: int) -> Array:
+        """Return some rows of one column, those from `low` to before `high`."""
+        position = self.schema.position(name)
+        if isinstance(self.columns, Picked):
+            return self.columns.columns[position][self.columns.rows[low:high]]
+        return self.columns[position][low:high]
 
     def codes(self, name: str) -> Codes:
         """Return the level of each row: a category's, or a number's special code."""
@@ -74,15 +85,30 @@ class Inputs:
 
     def without(self, names: Collection[str]) -> Inputs:
         """Return the inputs without some variables."""
-        kept = [i for i, v in enumerate(self.schema.variables) if v.name not in names]
+        return self.only([name for name in self.schema.names if name not in names])
+
+    def only(self, names: Collection[str]) -> Inputs:
+        """Return the inputs of some variables, in their own order."""
+        kept = [i for i, v in enumerate(self.schema.variables) if v.name in names]
         schema = Schema(tuple(self.schema.variables[i] for i in kept), self.schema.named)
         specials = {new: self.specials[i] for new, i in enumerate(kept) if i in self.specials}
+        if isinstance(self.columns, Picked):
+            whole = self.columns.columns
+            return Inputs(schema, Picked([whole[i] for i in kept], self.columns.rows), specials)
         return Inputs(schema, tuple(self.columns[i] for i in kept), specials)
 
     def take(self, rows: NDArray[Any] | slice) -> Inputs:
         """Return some rows."""
-        columns = tuple(column[rows] for column in self.columns)
-        return Inputs(self.schema, columns, {p: c[rows] for p, c in self.specials.items()})
+        specials = {p: c[rows] for p, c in self.specials.items()}
+        if isinstance(self.columns, Picked):
+            some = self.columns.rows[rows]
+            return Inputs(self.schema, tuple(c[some] for c in self.columns.columns), specials)
+        return Inputs(self.schema, tuple(column[rows] for column in self.columns), specials)
+
+    def pick(self, rows: NDArray[np.intp]) -> Inputs:
+        """Return some rows, each column taken when it is asked for."""
+        specials = {p: c[rows] for p, c in self.specials.items()}
+        return Inputs(self.schema, Picked(self.columns, rows), specials)
 
 
 def read_inputs(
@@ -132,15 +158,8 @@ def plain_matrix(X: Any, schema: Schema) -> Array | None:
         return None
     matrix = as_matrix(X)
     _check_width(matrix.shape[1], schema)
-    plain = matrix.dtype.kind in "iub" or (matrix.dtype.kind == "f" and _all_within(matrix))
+    plain = matrix.dtype.kind in "iub" or (matrix.dtype.kind == "f" and _within(matrix))
     return matrix if plain else None
-
-
-def _all_within(matrix: Array) -> bool:
-    """Tell whether no number lies beyond what is allowed, looking at a few rows at a time."""
-    step = max(1, 100_000 // max(matrix.shape[1], 1))
-    blocks = (matrix[at : at + step] for at in range(0, len(matrix), step))
-    return not any((np.abs(b.astype(np.float64, copy=False)) > LARGEST).any() for b in blocks)
 
 
 def _typed(raw: list[Array], schema: Schema) -> Inputs:
@@ -314,7 +333,10 @@ def _strange(cell: Any, where: str = "") -> TypeError:
 def as_number(column: Array, name: str) -> Floats:
     """Return a numeric column as float64, -0.0 as 0.0 and NaN where missing; refuse infinities."""
     if column.dtype.kind in "fiub":
-        numbers = column.astype(np.float64) + 0.0
+        numbers = column.astype(np.float64, copy=False).view()
+        numbers.flags.writeable = False  # they may be the caller's own
+        if _has_negative_zero(numbers):
+            numbers = numbers + 0.0
     elif column.dtype.kind == "c":
         raise InputError(f"Complex data not supported: column '{name}' is complex; pass real parts")
     elif column.dtype.kind in "mM":
@@ -322,13 +344,30 @@ def as_number(column: Array, name: str) -> Floats:
     else:
         cells, inverse = distinct(column)
         numbers = np.array([_cell_number(cell, name) for cell in cells], np.float64)[inverse]
-    infinite = np.flatnonzero(np.abs(numbers) > LARGEST)
-    if len(infinite):
+    if not _within(numbers):
+        infinite = np.flatnonzero(np.abs(numbers) > LARGEST)
         raise InputError(
             f"column '{name}' holds {len(infinite)} values beyond {LARGEST:g} (infinity included; "
             f"first at row {infinite[0]}: {numbers[infinite[0]]}); replace them or set them missing"
         )
     return numbers
+
+
+def _has_negative_zero(numbers: Floats) -> bool:
+    zeros = (part[part == 0.0] for part in _parts(numbers))
+    return any(bool(np.signbit(zero).any()) for zero in zeros)
+
+
+def _within(numbers: Array) -> bool:
+    """Tell whether no number lies beyond what is allowed."""
+    parts = (part.astype(np.float64, copy=False) for part in _parts(numbers))
+    return not any(bool((np.abs(part) > LARGEST).any()) for part in parts)
+
+
+def _parts(cells: Array) -> Iterator[Array]:
+    """Yield a few rows at a time."""
+    step = max(1, FEW_CELLS // max(math.prod(cells.shape[1:]), 1))
+    return (cells[low : low + step] for low in range(0, len(cells), step))
 
 
 def as_number_or_special(column: Array, variable: Variable) -> tuple[Floats, Codes]:

@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 from rpte.errors import InputError
 from rpte.table.inputs import Inputs
 from rpte.table.levels import KEEP_ALL, WEIGHT_SLACK, PoolingRule, settle_schema
-from rpte.table.schema import Schema
+from rpte.table.schema import Schema, Variable
 
 Floats = NDArray[np.float64]
 Words = NDArray[np.uint64]
 Rows = NDArray[np.intp]
+
+FEW_ROWS = 8192  # hashed at a time: they stay at hand from column to column
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +36,15 @@ class Table:
     weight : array of shape (n,)
     part : int array of shape (n,) or None
         What kept equal rows apart: the group of each row, or its place in the user's splits.
+    hashes : array of shape (n,) or None
+        Of the content of each row, where they are known.
     """
 
     inputs: Inputs
     y: Floats
     weight: Floats
     part: NDArray[np.int64] | None = None
+    hashes: Words | None = None
 
     @property
     def schema(self) -> Schema:
@@ -68,6 +73,7 @@ def make_table(
     weight: Floats,
     rule: PoolingRule = KEEP_ALL,
     part: NDArray[np.int64] | None = None,
+    copied: bool = True,
 ) -> Table:
     """Merge rows of equal content and label, drop rows of weight zero, put the rest in order.
 
@@ -79,16 +85,22 @@ def make_table(
         Which levels of a category are pooled as rare.
     part : (n,), optional
         Rows of different parts are never merged.
+    copied : bool
+        Whether the cells are put in order, or each column only when it is asked for.
     """
     _check_weight(weight)
-    keep = np.flatnonzero(weight > 0)
-    y, weight = y[keep], weight[keep]
-    inputs = settle_schema(inputs.take(keep), weight, rule)
-    part = np.zeros(len(keep), np.int64) if part is None else part[keep]
-    order, starts = _canonical_order(inputs, y, weight, part)
+    if not (weight > 0).all():
+        keep = np.flatnonzero(weight > 0)
+        inputs, y, weight = inputs.take(keep), y[keep], weight[keep]
+        part = None if part is None else part[keep]
+    inputs = settle_schema(inputs, weight, rule)
+    hashes = row_hashes(inputs)
+    order, starts = _canonical_order(inputs, hashes, y, weight, part)
     first = order[starts]
     merged = np.add.reduceat(weight[order], starts) if len(starts) else weight[order]
-    return Table(inputs.take(first), y[first], merged, part[first])
+    cells = inputs.take(first) if copied else inputs.pick(first)
+    kept = np.zeros(len(first), np.int64) if part is None else part[first]
+    return Table(cells, y[first], merged, kept, hashes[first])
 
 
 def _check_weight(weight: Floats) -> None:
@@ -108,20 +120,29 @@ def _check_weight(weight: Floats) -> None:
 
 
 def _canonical_order(
-    inputs: Inputs, y: Floats, weight: Floats, part: NDArray[np.int64]
+    inputs: Inputs, hashes: Words, y: Floats, weight: Floats, part: NDArray[np.int64] | None
 ) -> tuple[Rows, Rows]:
     """Return row order by content and where each run of equal (content, label, part) starts."""
-    hashes = row_hashes(inputs)
-    order = np.lexsort((weight, part, y, hashes))
-    same = _same_as_next(order, hashes, y, part)
+    apart = (y,) if part is None else (part, y)
+    order = np.lexsort((weight, *apart, hashes))
+    same = _same_as_next(order, hashes, *apart)
     pairs = np.flatnonzero(same)
-    words = [_words(inputs, position) for position in range(len(inputs.columns))]
-    if not all(bool((w[order[pairs]] == w[order[pairs + 1]]).all()) for w in words):
+    if not _equal_content(inputs, order[pairs], order[pairs + 1]):
         # Two contents share a hash: sort by the contents themselves.
-        order = np.lexsort((weight, part, y, *words))
-        same = _same_as_next(order, *words, y, part)
+        words = [_words(inputs, position) for position in range(len(inputs.columns))]
+        order = np.lexsort((weight, *apart, *words))
+        same = _same_as_next(order, *words, *apart)
     starts = np.flatnonzero(np.concatenate([[True], ~same])) if len(y) else np.zeros(0, np.intp)
     return order, starts
+
+
+def _equal_content(inputs: Inputs, rows: Rows, others: Rows) -> bool:
+    """Tell whether rows hold the same cells as others."""
+    if not len(rows):
+        return True
+    here, there = inputs.take(rows), inputs.take(others)
+    places = range(len(inputs.columns))
+    return all(bool((_words(here, p) == _words(there, p)).all()) for p in places)
 
 
 def _same_as_next(order: Rows, *keys: NDArray[Any]) -> NDArray[np.bool_]:
@@ -133,26 +154,34 @@ def _same_as_next(order: Rows, *keys: NDArray[Any]) -> NDArray[np.bool_]:
     return same
 
 
-def _words(inputs: Inputs, position: int) -> Words:
+def _words(inputs: Inputs, position: int, names: Words | None = None) -> Words:
     """Return 64-bit words that are equal exactly where cells are equal, missing included.
 
     Levels and special codes are hashed by name, so that their coding does not matter.
     """
-    variable, column = inputs.schema.variables[position], inputs.columns[position]
-    names = np.array([*map(_text_hash, variable.levels), *NO_LEVEL], np.uint64)
-    if variable.kind == "category":
+    column = inputs.columns[position]
+    names = _level_words(inputs.schema.variables[position]) if names is None else names
+    if inputs.schema.variables[position].kind == "category":
         return names[column]  # codes -1 and -2 reach the last two entries
     words = np.where(np.isnan(column), np.nan, column).view(np.uint64)
     special = inputs.specials.get(position)
     return words if special is None else np.where(special >= 0, names[special], words)
 
 
+def _level_words(variable: Variable) -> Words:
+    return np.array([*map(_text_hash, variable.levels), *NO_LEVEL], np.uint64)
+
+
 def row_hashes(inputs: Inputs) -> Words:
     """Hash each row's content; named columns may stand in any order, levels in any coding."""
+    variables, named = inputs.schema.variables, inputs.schema.named
+    keys = [np.uint64(_text_hash(v.name if named else str(p))) for p, v in enumerate(variables)]
+    names = [_level_words(variable) for variable in variables]
     total = np.zeros(inputs.n_rows, np.uint64)
-    for position, variable in enumerate(inputs.schema.variables):
-        key = variable.name if inputs.schema.named else str(position)
-        total += _mix(_words(inputs, position) ^ np.uint64(_text_hash(key)))
+    for low in range(0, len(total), FEW_ROWS):
+        some = inputs.take(slice(low, low + FEW_ROWS))
+        for position, key in enumerate(keys):
+            total[low : low + FEW_ROWS] += _mix(_words(some, position, names[position]) ^ key)
     return _mix(total)
 
 
