@@ -23,6 +23,9 @@ from rpte.table.table import Table
 
 Floats = NDArray[np.float64]
 TieGroups = tuple[Tree, list[int]]
+Part = TreeTerms | DirectTerm
+
+ROWS = 16_384  # looked at together
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +81,13 @@ def assemble(
     `data` is the table's fingerprint, `record` what the file keeps of the search.
     """
     trees, tied = _trees(table, trained)
-    parts: list[TreeTerms | DirectTerm] = [*trees, *_direct(table, trained)]
+    parts: list[Part] = [*trees, *_direct(trained)]
     groups = components([part.sources for part in parts])
-    spread = [_spread(table, [parts[i] for i in group]) for group in groups]
-    order = sorted(range(len(groups)), key=lambda g: (-spread[g], parts[groups[g][0]].sources))
-    named = _named([[parts[i] for i in groups[g]] for g in order])
+    measured = [_measure(table, [parts[i] for i in group]) for group in groups]
+    measured.sort(key=lambda group: (-group.spread, group.parts[0].sources))
+    named = _named([group.parts for group in measured])
+    means = [mean for group in measured for mean in group.means]
+    names = [part.name for component in named for part in component.parts]
     model = Model(
         schema=table.schema,
         classes=classes,
@@ -98,7 +103,7 @@ def assemble(
             "events": float((table.weight * table.y).sum()),
             "class_factors": [1.0, 1.0],
             "ties": _ties(named, tied),
-            "mean_contributions": _mean_contributions(table, named),
+            "mean_contributions": dict(zip(names, means, strict=True)),
             **record,
         },
         data=data,
@@ -156,21 +161,18 @@ def _leaf(
     return Leaf(coefficient, *_counts(table, rows), float(factors[old].sum()))
 
 
-def _direct(table: Table, trained: TrainedTerms) -> list[DirectTerm]:
-    """Return the active direct terms, their coefficients in the user's units."""
+def _direct(trained: TrainedTerms) -> list[DirectTerm]:
+    """Return the active direct terms, their coefficients in the user's units, not yet counted."""
     vocabulary, start = trained.terms.vocabulary, sum(trained.terms.leaf_counts)
     found = []
     for d, j in enumerate(trained.terms.direct):
         coefficient = float(trained.coefficients[start + d])
         if not is_active(coefficient):
             continue
-        column = vocabulary.columns[j]
-        values = column.evaluate(table.inputs)
-        rows = values > 0 if column.binary else ~np.isnan(values)
         scale, centre = float(vocabulary.scale[j]), float(vocabulary.centre[j])
         factor = float(trained.factors()[start + d])
-        counts = _counts(table, rows)
-        found.append(DirectTerm("", column, coefficient / scale, centre, scale, *counts, factor))
+        column = vocabulary.columns[j]
+        found.append(DirectTerm("", column, coefficient / scale, centre, scale, 0.0, 0.0, factor))
     return found
 
 
@@ -179,16 +181,58 @@ def _counts(table: Table, rows: NDArray[np.bool_]) -> tuple[float, float]:
     return float(weight.sum()), float((weight * table.y[rows]).sum())
 
 
-def _spread(table: Table, parts: list[TreeTerms | DirectTerm]) -> float:
-    """Return how far a component moves scores apart; components stand in this order."""
-    total = np.zeros(table.n_rows)
-    for part in parts:
-        total += part.contribution(table.inputs)
-    mean = np.average(total, weights=table.weight)
-    return float(np.round(np.sqrt(np.average((total - mean) ** 2, weights=table.weight)), 9))
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """The parts of a component, counted.
+
+    Parameters
+    ----------
+    parts : list of TreeTerms and DirectTerm
+    means : list of float
+        Mean contribution of each part.
+    spread : float
+        How far the component moves scores apart; components stand in this order.
+    """
+
+    parts: list[Part]
+    means: list[float]
+    spread: float
 
 
-def _named(groups: list[list[TreeTerms | DirectTerm]]) -> tuple[Component, ...]:
+def _measure(table: Table, parts: list[Part]) -> _Measured:
+    """Look at all rows, a block at a time, and evaluate every part once."""
+    cells = table.inputs.only({source for part in parts for source in part.sources})
+    total, weight = np.zeros(table.n_rows), table.weight
+    sums = np.zeros((len(parts), 3))  # weight and events where a direct term says something, and
+    for low in range(0, table.n_rows, ROWS):  # weight times contribution
+        rows = slice(low, low + ROWS)
+        some = Table(cells.take(rows), table.y[rows], weight[rows])
+        for k, part in enumerate(parts):
+            counts, contribution = _evaluated(some, part)
+            total[rows] += contribution
+            sums[k] += *counts, (contribution * some.weight).sum()
+    whole = weight.sum()
+    mean = (total * weight).sum() / whole
+    spread = np.sqrt((((total - mean) ** 2) * weight).sum() / whole)
+    counted = [
+        replace(part, support=float(s[0]), events=float(s[1]))
+        if isinstance(part, DirectTerm)
+        else part
+        for part, s in zip(parts, sums, strict=True)
+    ]
+    return _Measured(counted, (sums[:, 2] / whole).tolist(), float(np.round(spread, 9)))
+
+
+def _evaluated(some: Table, part: Part) -> tuple[tuple[float, float], Floats]:
+    """Return the weight and events where a direct term says something, and its contributions."""
+    if isinstance(part, TreeTerms):
+        return (0.0, 0.0), part.contribution(some.inputs)
+    values = part.column.evaluate(some.inputs)
+    rows = values > 0 if part.column.binary else ~np.isnan(values)
+    return _counts(some, rows), part.times(values)
+
+
+def _named(groups: list[list[Part]]) -> tuple[Component, ...]:
     """Number components, trees and direct terms through the whole model."""
     out, n_trees, n_direct = [], 0, 0
     for number, group in enumerate(groups, 1):
@@ -202,11 +246,3 @@ def _named(groups: list[list[TreeTerms | DirectTerm]]) -> tuple[Component, ...]:
                 direct.append(replace(part, name=f"D{n_direct}"))
         out.append(Component(f"C{number}", tuple(trees), tuple(direct)))
     return tuple(out)
-
-
-def _mean_contributions(table: Table, named: tuple[Component, ...]) -> dict[str, float]:
-    return {
-        part.name: float(np.average(part.contribution(table.inputs), weights=table.weight))
-        for component in named
-        for part in component.parts
-    }

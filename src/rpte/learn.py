@@ -15,6 +15,7 @@ from rpte.comparison import Aim, Comparison, Point
 from rpte.discovery import Discovery, discover, leaf_order
 from rpte.estimation.canonical import canonical
 from rpte.estimation.design import Design
+from rpte.estimation.evaluated import Shelf
 from rpte.estimation.monotone import Ties, solve_in_order
 from rpte.estimation.solver import Fit, lambda_max
 from rpte.estimation.terms import Offer, TermSet, choose_terms, design_on, make_design
@@ -91,10 +92,9 @@ def learn(
     model is the best so far, and says so.
     """
     validation, watch = validation or Validation(), watch or Watch()
-    data = fingerprint(
-        table.inputs, table.y, table.weight, labels(classes, positive), settings.profile
-    )
-    make = _Maker(table, settings, classes, positive, data)
+    named = labels(classes, positive)
+    data = fingerprint(table.inputs, table.y, table.weight, named, settings.profile, table.hashes)
+    make = _Maker(table, settings, classes, positive, data, Shelf(table.inputs))
     if not settings.reassign:
         found = discover(table, settings, None, pool, watch)
         record = {"objective": None, "selection": None, **_history(found, validation, table)}
@@ -164,6 +164,7 @@ class _Maker:
     classes: tuple[Label, Label]
     positive: int
     data: Mapping[str, Any]
+    shelf: Shelf
 
     def at(
         self, aim: Aim, found: Discovery, compared: Comparison, history: dict[str, Any]
@@ -178,7 +179,7 @@ class _Maker:
             none = np.zeros(1 + sum(terms.leaf_counts) + len(terms.direct))
             terms, start = terms.active(compared.fits.get(aim, none))
             terms = self._settled(terms)
-            design = design_on(self.table, terms, settings.limits)
+            design = design_on(self.table, terms, settings.limits, self.shelf)
         estimated = estimate(design, terms, self.table, settings, aim, start)
         trained = TrainedTerms(
             terms,
@@ -258,11 +259,7 @@ def _level_groups(design: Design, terms: TermSet) -> list[NDArray[np.intp]]:
         if isinstance(column, (Level, Missing)) and terms.vocabulary.block[j] == ORIGINAL:
             by_source.setdefault(column.source, []).append(d)
     groups = [np.array(members, np.intp) for members in by_source.values()]
-    return [
-        members
-        for members in groups
-        if len(members) > 1 and (design.direct[:, members].sum(axis=1) == 1.0).all()
-    ]
+    return [members for members in groups if len(members) > 1 and design.sum_to_one(members)]
 
 
 def _boosted(found: Discovery) -> TrainedTerms:

@@ -28,7 +28,7 @@ def fits_from_random_points(design, l1, count, seed):
     fits = [solve(design, l1)]
     for _ in range(count):
         theta = 0.3 * rng.normal(size=design.n_terms) * (rng.random(design.n_terms) < 0.7)
-        start = Fit(0.3 * rng.normal(), theta, l1, 1.0, 0.0, 0.0, 0, False)
+        start = Fit(0.3 * rng.normal(), theta, l1, 1.0, 0.0, 0.0, 0, False, theta)
         fits.append(solve(design, l1, start=start))
     return fits
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from rpte.estimation.design import Design
+from rpte.estimation.design import Design, Selection
 from rpte.estimation.gram import one_blas_thread, weighted_gram
 from rpte.estimation.newton import ProxNewton
 from rpte.estimation.quadratic import RANK, Penalty, spectrum
@@ -34,6 +34,8 @@ AT_BOUND = 1e-6  # relative distance of a gradient from its bound that still cou
 ACTIVE = 1e-12  # the audit rule: a coefficient above this counts
 NEGLIGIBLE = 1e-9  # share of the largest coefficient that is rounding error here
 EQUAL_COST = 1e-9
+MANY_ROWS = 20_000  # of more, so many tell whether terms are independent
+INDEPENDENT = 1e-6  # share of the largest eigenvalue that the least one exceeds
 GOLDEN = 0.6180339887498949
 
 
@@ -62,6 +64,8 @@ def canonical(
     if fit.l1_ratio != 1.0 or not fit.coefficients.any():
         return fit
     top, penalty = lambda_max(design), Penalty.of(design, fit.l1, 1.0)
+    if len(design.y) > MANY_ROWS and _is_unique(design, penalty, fit):
+        return fit
     target = min(1e-13 * top, 1e-10 * fit.l1)
     with one_blas_thread():
         engine = ProxNewton(design, fit.intercept, fit.coefficients)
@@ -75,6 +79,21 @@ def canonical(
         outcome = final.run(penalty, theta != 0.0, target, grow=False)
     result = fit_of(final, penalty, outcome, fit.l1, 1.0, top, steps)
     return result if result.converged or not fit.converged else fit
+
+
+def _at_bound(design: Design, penalty: Penalty, gradient: Vector, theta: Vector) -> Selection:
+    """Find the terms that an optimum may use."""
+    bound = design.pull(gradient) >= (1.0 - AT_BOUND) * penalty.threshold
+    return design.select(bound | (theta != 0.0))
+
+
+def _is_unique(design: Design, penalty: Penalty, fit: Fit) -> bool:
+    """Tell whether what an optimum may use is independent, on the first rows and so on all."""
+    terms = _at_bound(design, penalty, fit.gradient, fit.coefficients)
+    with one_blas_thread():
+        gram = weighted_gram(design, terms, 0.5 * design.share[:MANY_ROWS])
+    values = spectrum(gram.centred)[1]
+    return bool(np.diag(gram.centred).all() and values[0] > INDEPENDENT * values[-1])
 
 
 def _trees(design: Design) -> list[Index]:
@@ -91,8 +110,7 @@ def _basic(design: Design, penalty: Penalty, engine: ProxNewton) -> tuple[float,
     scaled by factors without pattern, so that no exact tie is left for rounding errors to decide.
     """
     _, gradient = engine.gradient()
-    bound = design.pull(gradient) >= (1.0 - AT_BOUND) * penalty.threshold
-    chosen = design.select(bound | (engine.theta != 0.0))
+    chosen = _at_bound(design, penalty, gradient, engine.theta)
     terms = chosen.terms
     signs = np.where(engine.theta != 0.0, np.sign(engine.theta), -np.sign(gradient))[terms]
     gram = weighted_gram(design, chosen, 0.5 * design.share)

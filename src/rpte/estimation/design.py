@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte.estimation.evaluated import Evaluated
 from rpte.kernels.design_products import add_scores, column_sums, logistic_statistics
 
-__all__ = ["Design", "Selection"]
+__all__ = ["Design", "Selection", "Step"]
 
 Vector = NDArray[np.float64]
 Index = NDArray[np.intp]
 Mask = NDArray[np.bool_]
+NO_TREES = np.zeros(0, np.intp)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,6 +40,30 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """What a change of the coefficients leads to.
+
+    Parameters
+    ----------
+    along : (n,)
+        Change of the score.
+    score : (n,)
+    loss : float
+        Mean deviance.
+    residual, curvature : (n,)
+        Its first and second derivatives by row.
+    slopes : gradient of the intercept and of all terms, where it costs no further pass
+    """
+
+    along: Vector
+    score: Vector
+    loss: float
+    residual: Vector
+    curvature: Vector
+    slopes: tuple[float, Vector] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Design:
     """What Stage 3 fits: M trees as leaf codes, d direct columns, labels and weights.
 
@@ -48,7 +75,7 @@ class Design:
         Leaf reached by each row, per tree.
     leaf_counts : tuple of M int
         Leaves per tree.
-    direct : (n, d) float64, Fortran order
+    direct : (n, d) float64, Fortran order; or Evaluated
         Direct columns as the penalty sees them (centred and scaled by the caller), no NaN.
     y : (n,) float64
         Labels, 0 or 1, both present.
@@ -69,6 +96,8 @@ class Design:
         Row weights as the mean deviance has them, 2 w / W.
     everything : Selection
         All terms.
+    known : dict
+        What was computed once for all who ask.
 
     Examples
     --------
@@ -81,7 +110,7 @@ class Design:
 
     leaf_codes: NDArray[np.int32]
     leaf_counts: tuple[int, ...]
-    direct: Vector
+    direct: Vector | Evaluated
     y: Vector
     weight: Vector
     penalty: Vector
@@ -90,12 +119,14 @@ class Design:
     owner: Index = field(init=False, repr=False)
     share: Vector = field(init=False, repr=False)
     everything: Selection = field(init=False, repr=False)
+    known: dict[str, Vector] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         """Check shapes and values once, and keep what every product needs."""
         n, trees = self.y.shape[0], len(self.leaf_counts)
         _check_shape("leaf_codes", self.leaf_codes, (trees, n), np.int32)
-        _check_shape("direct", self.direct, (n, self.direct.shape[-1]), np.float64)
+        if isinstance(self.direct, np.ndarray):
+            _check_shape("direct", self.direct, (n, self.direct.shape[-1]), np.float64)
         _check_shape("y", self.y, (n,), np.float64)
         _check_shape("weight", self.weight, (n,), np.float64)
         starts = np.concatenate(([0], np.cumsum(self.leaf_counts))).astype(np.intp)
@@ -119,6 +150,44 @@ class Design:
         """Number of coefficients q, the intercept not counted."""
         return self.n_leaves + int(self.direct.shape[1])
 
+    def blocks(self, rows: int | None = None) -> Iterator[tuple[int, int, Vector]]:
+        """Yield the direct terms of the first rows (all if None) in blocks, (d, high - low)."""
+        rows = len(self.y) if rows is None else rows
+        if not self.direct.shape[1]:
+            return
+        if isinstance(self.direct, Evaluated):
+            yield from self.direct.blocks(rows)
+        else:
+            yield 0, len(self.y), self.direct.T
+
+    def head(self, rows: int) -> Design:
+        """Return the problem of the first rows."""
+        direct = self.direct
+        return replace(
+            self,
+            leaf_codes=np.ascontiguousarray(self.leaf_codes[:, :rows]),
+            direct=direct.head(rows)
+            if isinstance(direct, Evaluated)
+            else np.asfortranarray(direct[:rows]),
+            y=self.y[:rows],
+            weight=self.weight[:rows],
+        )
+
+    def sum_to_one(self, columns: Index) -> bool:
+        """Tell whether some direct columns sum to one on every row."""
+        return all(bool((b[columns].sum(axis=0) == 1.0).all()) for _, _, b in self.blocks())
+
+    def sums_and_peaks(self, values: Vector) -> tuple[Vector, Vector]:
+        """``Z.T @ values`` and the largest absolute value of each term, both (q,), in one pass."""
+        sums, peaks = np.zeros(self.n_terms), np.ones(self.n_terms)
+        self._add_leaf_sums(values, self.everything.trees, sums)
+        peaks[self.n_leaves :] = 0.0
+        top = peaks[self.n_leaves :]
+        for low, high, block in self.blocks():
+            self._add_direct_sums(block, values[low:high], self.everything.columns, sums)
+            np.maximum(top, np.maximum(block.max(axis=1), -block.min(axis=1)), out=top)
+        return sums, peaks
+
     def select(self, mask: Mask) -> Selection:
         """Find the terms of `mask` (q,)."""
         terms, leaves = np.flatnonzero(mask), self.n_leaves
@@ -129,23 +198,62 @@ class Design:
 
     def score(self, intercept: float, coefficients: Vector) -> Vector:
         """F = intercept + Z coefficients, shape (n,)."""
-        out = np.full(self.y.shape[0], float(intercept))
-        add_scores(self.leaf_codes, self.starts, self.direct.T, coefficients, out)
+        out = self._leaf_score(intercept, coefficients)
+        if coefficients[self.n_leaves :].any():
+            for low, high, block in self.blocks():
+                self._add_direct(block, coefficients, out[low:high])
         return out
 
-    def transposed(self, values: Vector, selection: Selection | None = None) -> Vector:
-        """``Z.T @ values``, shape (q,); with `selection`, the others are not all computed."""
-        out, chosen = np.zeros(self.n_terms), selection or self.everything
-        column_sums(
-            self.leaf_codes,
-            self.starts,
-            chosen.trees,
-            self.direct.T,
-            chosen.columns,
-            values,
-            out,
-        )
+    def _leaf_score(self, intercept: float, coefficients: Vector) -> Vector:
+        """Intercept plus the leaves' part of the score, shape (n,)."""
+        out = np.full(self.y.shape[0], float(intercept))
+        add_scores(self.leaf_codes, self.starts, np.zeros((0, len(out))), coefficients, out)
         return out
+
+    def _add_direct(self, block: Vector, coefficients: Vector, out: Vector) -> None:
+        """Add the direct terms of a block of rows to their score."""
+        add_scores(np.zeros((0, len(out)), np.int32), self.starts[-1:], block, coefficients, out)
+
+    def transposed(self, values: Vector, selection: Selection | None = None) -> Vector:
+        """``Z.T @ values``, shape (q,); with `selection`, the others are not all computed.
+
+        Where there are fewer values than rows they are those of the first rows.
+        """
+        out, chosen = np.zeros(self.n_terms), selection or self.everything
+        self._add_leaf_sums(values, chosen.trees, out)
+        if chosen.columns.size:
+            for low, high, block in self.blocks(len(values)):
+                self._add_direct_sums(block, values[low:high], chosen.columns, out)
+        return out
+
+    def _add_leaf_sums(self, values: Vector, trees: Index, out: Vector) -> None:
+        """Add the values of the rows of each leaf."""
+        none = np.zeros((0, len(values)))
+        column_sums(self.leaf_codes, self.starts, trees, none, NO_TREES, values, out)
+
+    def _add_direct_sums(self, block: Vector, values: Vector, columns: Index, out: Vector) -> None:
+        """Add the products of a block of rows with their values."""
+        codes = np.zeros((0, len(values)), np.int32)
+        column_sums(codes, self.starts[-1:], NO_TREES, block, columns, values, out)
+
+    def step(self, score: Vector, shift: float, change: Vector) -> Step:
+        """Change the intercept by `shift` and the coefficients by `change` (q,), from `score`."""
+        if not isinstance(self.direct, Evaluated) or not self.direct.shape[1]:
+            along = self.score(shift, change)
+            there = score + along
+            return Step(along, there, *self.statistics(there))
+        along, slopes, loss = self._leaf_score(shift, change), np.zeros(self.n_terms), 0.0
+        there, residual, curvature = (np.empty_like(along) for _ in range(3))
+        for low, high, block in self.blocks():
+            rows = slice(low, high)
+            self._add_direct(block, change, along[rows])
+            np.add(score[rows], along[rows], out=there[rows])
+            loss += logistic_statistics(
+                there[rows], self.y[rows], self.share[rows], residual[rows], curvature[rows]
+            )
+            self._add_direct_sums(block, residual[rows], self.everything.columns, slopes)
+        self._add_leaf_sums(residual, self.everything.trees, slopes)
+        return Step(along, there, loss, residual, curvature, (float(residual.sum()), slopes))
 
     def pull(self, gradient: Vector) -> Vector:
         """Force of `gradient` (q,) on a zero coefficient towards a value it may have, (q,).
@@ -195,7 +303,10 @@ def _check_values(design: Design) -> None:
             raise ValueError(f"{name} must be positive and finite")
     if np.any(np.abs(design.sign) > 1):
         raise ValueError("sign must hold -1, 0 or 1")
-    if not (design.direct.flags.f_contiguous and design.leaf_codes.flags.c_contiguous):
+    direct = design.direct
+    if isinstance(direct, Evaluated):
+        return
+    if not (direct.flags.f_contiguous and design.leaf_codes.flags.c_contiguous):
         raise ValueError("direct must be in Fortran order and leaf_codes in C order")
-    if not np.isfinite(design.direct).all():
+    if not np.isfinite(direct).all():
         raise ValueError("direct holds NaN or infinite values; fill them before the fit")

@@ -49,7 +49,7 @@ class Gram:
 def weighted_gram(design: Design, selection: Selection, h: Vector) -> Gram:
     """Gram matrix of the columns `selection` of Z under the row weights `h` (n,).
 
-    Call it inside `one_blas_thread`.
+    Where `h` is shorter, of the first so many rows. Call it inside `one_blas_thread`.
     """
     terms, trees, columns = selection.terms, selection.trees, selection.columns
     counts = np.asarray(design.leaf_counts, dtype=np.intp)[trees]
@@ -82,12 +82,13 @@ def _add_direct_moments(
     root = np.sqrt(h)
     mixed = np.zeros((leaves, columns.size))
     buffer = np.empty((min(ROW_BLOCK, n), columns.size))
-    for low in range(0, n, ROW_BLOCK):
-        high = min(low + ROW_BLOCK, n)
-        block = buffer[: high - low]
-        gather_rows(design.direct.T, columns, root, low, high, block)
-        leaf_direct_sums(design.leaf_codes, local, trees, root, block, low, mixed)
-        out[leaves:, leaves:] += block.T @ block
+    for start, end, direct in design.blocks(n):
+        for low in range(start, min(end, n), ROW_BLOCK):
+            high = min(low + ROW_BLOCK, end, n)
+            block = buffer[: high - low]
+            gather_rows(direct, columns, root[start:end], low - start, high - start, block)
+            leaf_direct_sums(design.leaf_codes, local, trees, root, block, low, mixed)
+            out[leaves:, leaves:] += block.T @ block
     out[:leaves, leaves:] = mixed
 
 

@@ -57,6 +57,8 @@ class Ties:
 
     def apply(self, design: Design) -> Design:
         """Return the design in which tied leaves are one term, its penalty the sum of theirs."""
+        if all(len(np.unique(group)) == len(group) for group in self.group):
+            return design
         codes = [group[codes] for group, codes in zip(self.group, design.leaf_codes, strict=True)]
         members, leaves = self.members, design.n_leaves
         counts = tuple(int(group.max()) + 1 for group in self.group)

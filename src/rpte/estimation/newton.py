@@ -3,7 +3,9 @@
 Each step minimises the second-order model of the deviance plus the penalty (`quadratic.py`) over
 the working set, then backtracks on the true objective. The Gram matrix is the costly part, so it is
 kept while steps made with it shrink the residual fast enough (a chord method), from one lambda to
-the next too. The working set grows by violations of the optimality conditions over all terms.
+the next too. Where rows are many it is that of the first ones, which stand for all as long as the
+order of rows is random, and of more only when the residual shrinks too slowly; gradients are always
+those of all rows. The working set grows by violations of the optimality conditions over all terms.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.estimation.design import Design, Selection
+from rpte.estimation.design import Design, Selection, Step
 from rpte.estimation.gram import Gram, weighted_gram
 from rpte.estimation.quadratic import Penalty, minimise_quadratic
 
@@ -29,7 +31,11 @@ CHORD_STEPS = 5  # a Gram matrix is worth keeping when it is this close to the e
 EARLY = 0.05  # share of the full residual to which a growing working set is solved
 ROOM = 200  # terms that may always join the working set at once
 MIN_STEP = 1e-12
-FLOOR = 1e-10  # smallest curvature of a row, as a share of its weight: saturated rows must count
+FEW_ROWS = 16_384  # a Gram matrix of so many rows is always that of all
+ROWS_PER_TERM = 100  # in a Gram matrix of the first rows
+MORE_ROWS = 8  # times as many when these do not do
+SLACK = 1e-14  # share of the objective that is rounding error, of few rows
+FLOOR = 1e-10  # saturated rows must count
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +47,30 @@ class Outcome:
 
 
 class ProxNewton:
-    """State of the iteration: the point, its score, and the Gram matrix in use."""
+    """State of the iteration: the point, its score, and the Gram matrix in use.
 
-    def __init__(self, design: Design, intercept: float, theta: Vector) -> None:
-        self.design = design
+    Parameters
+    ----------
+    design : Design
+    intercept : float
+    theta : (q,)
+    floor : float
+        Smallest curvature of a row, as a share of its weight. Far from the optimum a larger one
+        keeps a few extreme cells, whose rows are saturated, from shortening every step.
+    """
+
+    def __init__(
+        self, design: Design, intercept: float, theta: Vector, floor: float = FLOOR
+    ) -> None:
+        self.design, self.floor = design, floor
         self.intercept, self.theta = float(intercept), design.permitted(theta)
-        self.score = design.score(self.intercept, self.theta)
-        self.loss, self.residual, self.curvature = design.statistics(self.score)
-        self.slopes: tuple[float, Vector] | None = None  # full gradient, if known at this point
+        begun = design.step(np.zeros(len(design.y)), self.intercept, self.theta)
+        self.score, self.loss = begun.score, begun.loss
+        self.residual, self.curvature = begun.residual, begun.curvature
+        self.slopes = begun.slopes  # full gradient, if known at this point
         self.gram: Gram | None = None
-        self.fresh = False
+        self.fresh = False  # whether the Gram matrix is that of all rows at this point
+        self.share = 1 / MORE_ROWS  # of the rows, for Gram matrices
 
     def gradient(self, selection: Selection | None = None) -> tuple[float, Vector]:
         """Gradient of the deviance: intercept, and terms (q,) (only `selection` if given)."""
@@ -112,13 +132,24 @@ class ProxNewton:
 
     def _use_gram(self, free: Selection, renew: bool) -> Gram:
         """Return the Gram matrix of `free`: the one at hand, or one at the present curvature."""
-        gram = self.gram
-        self.fresh = renew or gram is None or gram.selection is not free
-        if gram is None or self.fresh:
-            floor = 0.5 * FLOOR * self.design.share
-            gram = weighted_gram(self.design, free, np.maximum(self.curvature, floor))
-        self.gram = gram
+        gram, self.fresh = self.gram, False
+        if gram is None or gram.selection is not free or renew:
+            if renew and gram is not None:
+                self.share = min(1.0, MORE_ROWS * self.share)
+            self.gram = gram = self._new_gram(free)
         return gram
+
+    def _new_gram(self, free: Selection) -> Gram:
+        """Return the Gram matrix of `free` under the curvature of the first rows, or of all."""
+        design, n = self.design, len(self.score)
+        rows = max(FEW_ROWS, ROWS_PER_TERM * free.terms.size, int(self.share * n))
+        rows = rows if 2 * rows <= n else n
+        self.fresh = rows == n
+        share = design.share[:rows]
+        h = np.maximum(self.curvature[:rows], 0.5 * self.floor * share)
+        if rows < n:
+            h *= 2.0 / float(share.sum())
+        return weighted_gram(design, free, h)
 
     def _search(
         self, penalty: Penalty, gram: Gram, move: Vector, at_intercept: float, promised: float
@@ -132,20 +163,22 @@ class ProxNewton:
         change = np.zeros_like(self.theta)
         change[gram.selection.terms] = move
         shift = -(at_intercept + float(gram.cross @ move)) / gram.total
-        along, held = self.design.score(shift, change), penalty.value(self.theta)
+        step, held = self.design.step(self.score, shift, change), penalty.value(self.theta)
         here = self.loss + held
+        slack = SLACK * max(1.0, len(self.score) / FEW_ROWS) * abs(here)
         promised += at_intercept * shift + penalty.value(self.theta + change) - held
         size = 1.0
         while size > MIN_STEP:
-            theta, score = self.theta + size * change, self.score + size * along
-            loss, residual, curvature = self.design.statistics(score)
+            theta = self.theta + size * change
             # Close to the optimum the gain is below rounding error; the slack lets such steps pass.
-            if loss + penalty.value(theta) <= here + 1e-4 * size * promised + 1e-14 * abs(here):
-                self.intercept, self.slopes = self.intercept + size * shift, None
-                self.theta, self.score = theta, score
-                self.loss, self.residual, self.curvature = loss, residual, curvature
+            if step.loss + penalty.value(theta) <= here + 1e-4 * size * promised + slack:
+                self.intercept, self.theta = self.intercept + size * shift, theta
+                self.score, self.loss, self.slopes = step.score, step.loss, step.slopes
+                self.residual, self.curvature = step.residual, step.curvature
                 return size == 1.0
             size *= 0.5
+            score = self.score + size * step.along
+            step = Step(step.along, score, *self.design.statistics(score))
         return False
 
 

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.estimation.design import Design
+from rpte.estimation.evaluated import Evaluated
 from rpte.estimation.gram import one_blas_thread
-from rpte.estimation.newton import Outcome, ProxNewton
+from rpte.estimation.newton import FLOOR, Outcome, ProxNewton
 from rpte.estimation.quadratic import Penalty
 
 __all__ = ["Fit", "fit_of", "lambda_max", "null_intercept", "solve", "target_residual"]
@@ -20,6 +21,10 @@ Vector = NDArray[np.float64]
 
 # Without any L1 share no lambda is large enough; the grid then starts as if the share were this.
 MIN_SHARE = 1e-3
+HEAD_ROWS = 32_768  # of many, that are solved first
+HEAD_ROWS_PER_TERM = 100
+HEAD_FLOOR = 0.01
+HEAD_RESIDUAL = 0.05  # of lambda: less than what the other rows change
 ROUNDING = 1e-14  # a null gradient below this share of the column's largest value is zero
 
 
@@ -44,6 +49,8 @@ class Fit:
         Newton steps taken.
     converged : bool
         Whether `kkt` is at most 1e-6 of lambda_max and 1e-3 of lambda.
+    gradient : (q,)
+        Of the mean deviance.
     """
 
     intercept: float
@@ -54,6 +61,7 @@ class Fit:
     kkt: float
     iterations: int
     converged: bool
+    gradient: Vector
 
 
 def null_intercept(design: Design) -> float:
@@ -65,17 +73,13 @@ def null_intercept(design: Design) -> float:
 
 def lambda_max(design: Design, l1_ratio: float = 1.0) -> float:
     """Smallest lambda at which every coefficient is zero; 0 when no term has a gradient."""
-    _, gradient = design.gradient(null_intercept(design), np.zeros(design.n_terms))
-    pull = design.pull(gradient)
-    size = np.where(pull > ROUNDING * _peaks(design), pull, 0.0)
-    largest = np.max(size / design.penalty, initial=0.0)
+    if "null pull" not in design.known:
+        score = design.score(null_intercept(design), np.zeros(design.n_terms))
+        gradient, peaks = design.sums_and_peaks(design.statistics(score)[1])
+        pull = design.pull(gradient)
+        design.known["null pull"] = np.where(pull > ROUNDING * peaks, pull, 0.0)
+    largest = np.max(design.known["null pull"] / design.penalty, initial=0.0)
     return float(largest / max(l1_ratio, MIN_SHARE))
-
-
-def _peaks(design: Design) -> Vector:
-    """Largest absolute value of each term, shape (q,)."""
-    direct = np.maximum(design.direct.max(axis=0), -design.direct.min(axis=0))
-    return np.concatenate((np.ones(design.n_leaves), direct))
 
 
 def solve(design: Design, l1: float, l1_ratio: float = 1.0, start: Vector | None = None) -> Fit:
@@ -100,20 +104,37 @@ def solve(design: Design, l1: float, l1_ratio: float = 1.0, start: Vector | None
     check_penalty(l1, l1_ratio)
     top = lambda_max(design, l1_ratio)
     penalty = Penalty.of(design, l1, l1_ratio)
+    target, head = target_residual(l1, top), _head(design)
+    costly = isinstance(design.direct, Evaluated)
+    first = np.full(design.n_terms, costly)  # not to let the working set grow where passes cost
+    target *= 0.1 if costly else 1.0  # as they are not made canonical, if they are unique
     with one_blas_thread():
+        if head is not None:
+            engine = _engine(head, penalty, start, HEAD_FLOOR)
+            engine.run(penalty, first, HEAD_RESIDUAL * l1)
+            start = np.array([engine.intercept, *engine.theta])
         engine = _engine(design, penalty, start)
-        outcome = engine.run(penalty, np.zeros(design.n_terms, np.bool_), target_residual(l1, top))
+        outcome = engine.run(penalty, first, target)
     return fit_of(engine, penalty, outcome, l1, l1_ratio, top)
 
 
-def _engine(design: Design, penalty: Penalty, start: Vector | None) -> ProxNewton:
+def _head(design: Design) -> Design | None:
+    """Return the problem of the first rows, whose solution is close; None if there are few."""
+    rows = max(HEAD_ROWS, HEAD_ROWS_PER_TERM * design.n_terms, len(design.y) // 8)
+    few = 2 * rows > len(design.y) or len(np.unique(design.y[:rows])) < 2
+    return None if few else design.head(rows)
+
+
+def _engine(
+    design: Design, penalty: Penalty, start: Vector | None, floor: float = FLOOR
+) -> ProxNewton:
     """Begin at `start`, or without terms when that is the better point."""
-    null = ProxNewton(design, null_intercept(design), np.zeros(design.n_terms))
-    if start is None:
-        return null
-    warm = ProxNewton(design, float(start[0]), start[1:])
-    better = warm.loss + penalty.value(warm.theta) < null.loss
-    return warm if better else null
+    intercept, none = null_intercept(design), np.zeros(design.n_terms)
+    if start is not None:
+        warm = ProxNewton(design, float(start[0]), start[1:], floor)
+        if warm.loss + penalty.value(warm.theta) < design.deviance(intercept, none):
+            return warm
+    return ProxNewton(design, intercept, none, floor)
 
 
 def check_penalty(l1: float, l1_ratio: float) -> None:
@@ -159,4 +180,5 @@ def fit_of(
         outcome.kkt,
         steps_before + outcome.steps,
         converged,
+        engine.gradient()[1],
     )

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.estimation.design import Design
+from rpte.estimation.evaluated import Evaluated, Shelf
 from rpte.estimation.ownership import ComponentRule, Ownership, admit
 from rpte.limits import FREE, Permissions
 from rpte.structure.tree import Tree, path_conditions
@@ -250,26 +251,40 @@ def make_design(
 ) -> Design:
     """Return the Stage 3 problem of some terms on the structure's table, under the limits."""
     codes = np.ascontiguousarray(structure.leaf_codes[: len(terms.trees)])
-    return _design(table, terms, codes, terms.vocabulary.z[terms.direct], limits)
+    return _design(table, terms, codes, terms.vocabulary.z[terms.direct].T, limits)
 
 
-def design_on(table: Table, terms: TermSet, limits: Permissions) -> Design:
-    """Return the Stage 3 problem of some terms on a table that they were not learned from."""
+def design_on(
+    table: Table, terms: TermSet, limits: Permissions, shelf: Shelf | None = None
+) -> Design:
+    """Return the Stage 3 problem of some terms on a table that they were not learned from.
+
+    What terms are made of stands on the `shelf` of the table, for other terms too.
+    """
     codes = np.array([tree.apply(table.inputs) for tree in terms.trees], np.int32)
-    few = terms.vocabulary.keep(terms.direct)
-    return _design(
-        table, terms, codes.reshape(len(terms.trees), table.n_rows), few.on(table.inputs), limits
+    vocabulary, which = terms.vocabulary, terms.direct
+    direct = Evaluated.of(
+        Shelf(table.inputs) if shelf is None else shelf,
+        [vocabulary.columns[j] for j in which],
+        vocabulary.centre[which],
+        vocabulary.scale[which],
     )
+    codes = codes.reshape(len(terms.trees), table.n_rows)
+    return _design(table, terms, codes, direct, limits)
 
 
 def _design(
-    table: Table, terms: TermSet, leaf_codes: NDArray[np.int32], z: Floats, limits: Permissions
+    table: Table,
+    terms: TermSet,
+    leaf_codes: NDArray[np.int32],
+    direct: Floats | Evaluated,
+    limits: Permissions,
 ) -> Design:
     penalty, sign = terms.penalties(limits)
     return Design(
         leaf_codes=leaf_codes,
         leaf_counts=terms.leaf_counts,
-        direct=z.T,
+        direct=direct,
         y=table.y,
         weight=table.weight,
         penalty=penalty,

@@ -130,7 +130,10 @@ class DirectTerm:
 
     def contribution(self, inputs: Inputs) -> Floats:
         """Return coefficient times (value - centre), 0 where missing."""
-        values = self.column.evaluate(inputs)
+        return self.times(self.column.evaluate(inputs))
+
+    def times(self, values: Floats) -> Floats:
+        """Return the contributions of some values of the column."""
         if self.column.binary:
             return self.coefficient * values + 0.0
         product = self.coefficient * (values - self.centre)

@@ -1,0 +1,225 @@
+"""Terms that are evaluated block by block, against terms that are held."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from designs import random_design, tree_design
+
+import rpte.estimation.evaluated as module
+import rpte.estimation.newton as newton_module
+import rpte.estimation.solver as solver_module
+from raw_tables import random_raw, same_bits
+from rpte.estimation.canonical import canonical
+from rpte.estimation.design import Design
+from rpte.estimation.evaluated import Evaluated, Shelf
+from rpte.estimation.gram import one_blas_thread, weighted_gram
+from rpte.estimation.solver import lambda_max, solve
+from rpte.kernels.direct_terms import fill_terms
+from rpte.vocabulary.book import standardise
+from rpte.vocabulary.columns import Hinge, Interval, Level, Missing, Pair, Pattern, Scale, Value
+
+COLUMNS = (
+    Value("z0"),
+    Hinge("z0", 0.3, "above"),
+    Hinge("v4", 0.2, "below"),
+    Level("y1", ("a", "{d}")),
+    Missing("z0"),
+    Interval("x2", -1.0, 1.5),
+    Scale("u5", "log", (0.5,)),
+    Scale("x2", "distance", (0.4,)),
+    Pattern(Level("y1", ("a",)), Interval("x2", 0.0, 9.0)),
+    Pair("product", Value("z0"), Hinge("x2", 0.0, "above")),
+    Pair("product", Level("y1", ("b, c",)), Value("v4")),
+    Pair("sum", Value("z0"), Value("v4")),
+    Pair("difference", Scale("u5", "log", (0.5,)), Value("v4")),
+    Pair("absolute difference", Value("v4"), Value("x2")),
+    Pair("product", Value("w3"), Value("t6")),
+)
+KINDS = ["number", "category", "few", "huge", "number", "skewed", "huge"]
+
+
+@pytest.fixture(scope="module", params=[120, 5000])
+def case(request):
+    table = random_raw(21, KINDS, request.param).table()
+    rng = np.random.default_rng(1)
+    binary = [column.binary for column in COLUMNS]
+    centre = np.where(binary, 0.0, rng.normal(size=len(COLUMNS)))
+    scale = np.where(binary, 1.0, rng.uniform(0.5, 2.0, len(COLUMNS)))
+    z = [
+        standardise(column.evaluate(table.inputs), float(m), float(s))
+        for column, m, s in zip(COLUMNS, centre, scale, strict=True)
+    ]
+    return table, Evaluated.of(Shelf(table.inputs), COLUMNS, centre, scale), np.array(z).T
+
+
+def designs(case):
+    """Return the same problem with terms that are held, and with terms that are evaluated."""
+    table, evaluated, dense = case
+    codes = np.random.default_rng(0).integers(0, 3, (2, table.n_rows)).astype(np.int32)
+    columns = np.arange(len(COLUMNS) - 1)  # but the product of huge numbers
+    few = replace(
+        evaluated,
+        shape=(table.n_rows, len(columns)),
+        **{
+            name: getattr(evaluated, name)[columns]
+            for name in ("operation", "kind", "place", "knot", "centre", "scale")
+        },
+    )
+    held = np.asfortranarray(dense[:, columns])
+    given = table.y, table.weight, np.ones(6 + len(columns))
+    return Design(codes, (3, 3), held, *given), Design(codes, (3, 3), few, *given)
+
+
+def test_terms_are_what_their_columns_say(case):
+    table, evaluated, dense = case
+    assert same_bits(evaluated[np.arange(table.n_rows)], dense)
+    assert same_bits(evaluated.head(70)[np.arange(70)], dense[:70])
+
+
+def test_cells_without_room_are_taken_each_time(case, monkeypatch):
+    table, evaluated, dense = case
+    monkeypatch.setattr(module, "HELD_CELLS", -1)
+    lean = replace(evaluated, shelf=Shelf(table.inputs.pick(np.arange(table.n_rows))))
+    assert lean.shelf.number(Value("z0")) is None
+    assert same_bits(lean[np.arange(table.n_rows)], dense)
+
+
+def test_a_column_is_evaluated_once_for_all_terms(case):
+    shelf = Shelf(case[0].inputs)
+    log, level = Scale("u5", "log", (0.5,)), Level("y1", ("a",))
+    assert shelf.number(log) is shelf.number(log)
+    assert shelf.bits(level) is shelf.bits(level)
+    assert shelf.bits(level).dtype == np.uint8
+
+
+def test_the_kernel_computes_what_its_source_says(case):
+    _, evaluated, _ = case
+    rng = np.random.default_rng(2)
+    numbers = rng.normal(size=(len(evaluated.numbers), 30))
+    numbers[rng.random(numbers.shape) < 0.2] = np.nan
+    bits = rng.integers(0, 2, (len(evaluated.bits), 30)).astype(np.uint8)
+    program = (
+        evaluated.operation,
+        evaluated.kind,
+        evaluated.place,
+        evaluated.knot,
+        evaluated.centre,
+        evaluated.scale,
+    )
+    out = np.empty((2, len(COLUMNS), 30))
+    fill_terms(numbers, bits, *program, out[0])
+    fill_terms.__wrapped__(numbers, bits, *program, out[1])
+    assert same_bits(out[0], out[1])
+
+
+def test_products_with_both_designs(case):
+    held, evaluated = designs(case)
+    rng = np.random.default_rng(3)
+    theta, values = rng.normal(size=held.n_terms), rng.normal(size=len(held.y))
+    assert same_bits(evaluated.score(0.3, theta), held.score(0.3, theta))
+    assert same_bits(evaluated.transposed(values), held.transposed(values))
+    few = held.select(rng.random(held.n_terms) < 0.5)
+    for rows in (len(values), 100):
+        assert same_bits(
+            evaluated.transposed(values[:rows], few)[few.terms],
+            held.transposed(values[:rows], few)[few.terms],
+        )
+        with one_blas_thread():
+            a, b = (weighted_gram(d, few, np.abs(values[:rows])) for d in (evaluated, held))
+        assert same_bits(a.centred, b.centred)
+    for a, b in zip(evaluated.sums_and_peaks(values), held.sums_and_peaks(values), strict=True):
+        assert same_bits(a, b)
+    levels = np.array([3, 4])
+    assert evaluated.sum_to_one(levels) == held.sum_to_one(levels)
+
+
+def test_a_step_of_both_designs(case):
+    held, evaluated = designs(case)
+    rng = np.random.default_rng(4)
+    score, change = rng.normal(size=len(held.y)), 0.1 * rng.normal(size=held.n_terms)
+    a, b = evaluated.step(score, 0.2, change), held.step(score, 0.2, change)
+    for name in ("along", "score", "residual", "curvature"):
+        assert same_bits(getattr(a, name), getattr(b, name))
+    assert a.loss == pytest.approx(b.loss, rel=1e-13)
+    assert b.slopes is None
+    assert same_bits(a.slopes[1], held.transposed(b.residual))
+
+
+def test_both_designs_have_the_same_solution(case):
+    held, evaluated = designs(case)
+    l1 = 0.02 * lambda_max(held)
+    assert lambda_max(evaluated) == lambda_max(held)
+    a, b = solve(evaluated, l1, 0.9), solve(held, l1, 0.9)
+    assert a.converged
+    np.testing.assert_allclose(a.coefficients, b.coefficients, rtol=1e-5, atol=1e-7)
+
+
+class TestManyRows:
+    """The first rows are solved first, and their Gram matrix serves for all."""
+
+    @pytest.fixture
+    def watched(self, monkeypatch):
+        rows, honest = [], newton_module.weighted_gram
+
+        def gram(design, selection, h):
+            rows.append((len(design.y), len(h)))
+            return honest(design, selection, h)
+
+        monkeypatch.setattr(newton_module, "weighted_gram", gram)
+        for name in ("FEW_ROWS", "ROWS_PER_TERM"):
+            monkeypatch.setattr(newton_module, name, 20)
+        for name in ("HEAD_ROWS", "HEAD_ROWS_PER_TERM"):
+            monkeypatch.setattr(solver_module, name, 20)
+        return rows
+
+    @pytest.mark.parametrize("l1_ratio", [0.5, 1.0])
+    @pytest.mark.parametrize("seed", range(4))
+    def test_the_solution_is_that_of_all_rows(self, watched, seed, l1_ratio, monkeypatch):
+        design = random_design(seed, n=6000, trees=1, d=6)
+        l1 = 0.01 * lambda_max(design)
+        quick = solve(design, l1, l1_ratio)
+        assert {n for n, _ in watched} == {750, 6000}
+        assert (6000, 750) in watched
+        assert quick.converged
+        assert quick.kkt <= 1e-9 * lambda_max(design, l1_ratio)
+        np.testing.assert_allclose(
+            quick.gradient, design.gradient(quick.intercept, quick.coefficients)[1], atol=1e-14
+        )
+        monkeypatch.setattr(newton_module, "FEW_ROWS", 6000)
+        monkeypatch.setattr(solver_module, "HEAD_ROWS", 6000)
+        plain = solve(design, l1, l1_ratio)
+        assert quick.objective == pytest.approx(plain.objective, abs=1e-14)
+
+    def test_first_rows_that_tell_nothing_are_given_up(self, watched):
+        """Rows in an order that is not random: the Gram matrix of all rows takes over."""
+        design = random_design(1, n=4000, trees=0, d=4)
+        order = np.argsort(design.direct[:, 0])
+        design = replace(
+            design,
+            leaf_codes=design.leaf_codes[:, order],
+            direct=np.asfortranarray(design.direct[order]),
+            y=design.y[order],
+            weight=design.weight[order],
+        )
+        assert solve(design, 0.01 * lambda_max(design)).converged
+        assert (4000, 4000) in watched
+
+    def test_a_first_part_of_one_class_is_not_solved(self, watched):
+        design = random_design(2, n=4000, trees=0, d=4)
+        order = np.argsort(design.y, kind="stable")
+        sorted_design = replace(
+            design, direct=np.asfortranarray(design.direct[order]), y=design.y[order]
+        )
+        assert solve(sorted_design, 0.01 * lambda_max(sorted_design)).converged
+        assert {n for n, _ in watched} == {4000}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_not_unique_on_many_rows_is_made_canonical_too(seed, monkeypatch):
+    design, conditions, groups = tree_design(seed)
+    fit = solve(design, 0.1 * lambda_max(design))
+    expected = canonical(design, fit, conditions, groups)
+    monkeypatch.setitem(canonical.__globals__, "MANY_ROWS", 60)
+    found = canonical(design, fit, conditions, groups)
+    np.testing.assert_allclose(found.coefficients, expected.coefficients, atol=1e-6)
