@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rpte.estimation.gram import one_blas_thread
 from rpte.estimation.solver import MIN_SHARE
-from rpte.kernels.rough_path import add_rows, rough_path
+from rpte.kernels.rough_path import add_rows, gradients, rough_path
 from rpte.structure.boosting import base_score
 
 __all__ = ["RoughDesign", "RoughWalk"]
@@ -18,8 +18,8 @@ Vector = NDArray[np.float64]
 Singles = NDArray[np.float32]
 Index = NDArray[np.intp]
 
-SINGLE = 1e-6  # a gradient below this share of its column's largest value may be rounding
-TOGETHER = 64  # terms whose gradients are taken together
+ROUNDING = 1e-6  # a smaller gradient in single precision may be none
+ABOVE = 1.0001  # so much above the largest lambda with a term a grid begins
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,21 +62,14 @@ class RoughDesign:
         Where no term has a gradient the grid starts at 1.
         """
         rate = 1.0 / (1.0 + np.exp(-base_score(self.y, self.weight)))
-        residual = self.share * (rate - self.y)
+        gradient = np.empty(len(self.rows))
         with one_blas_thread():
-            parts = range(0, len(self.rows), TOGETHER)
-            largest = max((self._largest_pull(low, residual) for low in parts), default=0.0)
-        top = largest * (1.0 + SINGLE) / max(l1_ratio, MIN_SHARE) or 1.0
+            residual = (self.share * (rate - self.y)).astype(np.float32)
+            gradients(self.z, self.rows, residual, gradient)
+        pull = np.where(self.sign == 0, np.abs(gradient), -self.sign * gradient)
+        size = np.where(pull > ROUNDING, pull, 0.0) / self.penalty
+        top = size.max(initial=0.0) * ABOVE / max(l1_ratio, MIN_SHARE) or 1.0
         return np.asarray(top * np.geomspace(1.0, ratio, length))
-
-    def _largest_pull(self, low: int, residual: Vector) -> float:
-        """Return the largest force on a zero coefficient, over its penalty, of some terms."""
-        part = slice(low, low + TOGETHER)
-        z, sign = self.z[self.rows[part]].astype(np.float64), self.sign[part]
-        gradient = z @ residual
-        pull = np.where(sign == 0, np.abs(gradient), -sign * gradient)
-        size = np.where(pull > SINGLE * np.abs(z).max(axis=1), pull, 0.0)
-        return float((size / self.penalty[part]).max())
 
 
 class RoughWalk:
