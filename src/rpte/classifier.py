@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from rpte.errors import InputError, RPTEWarning
 from rpte.estimation.gram import one_blas_thread
 from rpte.folds import LARGE, make_validation
 from rpte.kernels import worker_threads
+from rpte.labels import class_factors, plain, positive_class, read_labels, read_weights
 from rpte.learn import Learned, learn
 from rpte.limits import Limits
 from rpte.parameters import checked_parameters, settings_for
@@ -295,15 +294,15 @@ class RPTEClassifier(InNotebooks, KeptAsText, ClassifierMixin, BaseEstimator):  
         watch.begin("reading the table", 0.05)
         inputs = self._read_training(X)
         schema = inputs.schema
-        labels, known = _labels(y, inputs.n_rows)
+        labels, known = read_labels(y, inputs.n_rows)
         settings = settings_for(parameters, self.limits, schema)
         if schema.named:  # an array keeps its places, so that columns can be counted off
             inputs = inputs.without(settings.limits.excluded)
-        weight = _weights(sample_weight, len(labels))
-        factors = self._class_factors(labels, known, weight)
+        weight = read_weights(sample_weight, len(labels))
+        factors = class_factors(self.class_weight, labels, known, weight)
         weight = weight * factors[(labels == known[1]).astype(int)]
         validation = make_validation(self.cv, X, labels, groups)
-        positive = self._positive(known)
+        positive = positive_class(self.positive, known)
         target = (labels == known[positive]).astype(np.float64)
         with one_blas_thread(), worker_threads(self.n_jobs) as pool:
             sampled = settings.l1 == "cv" and validation.roles is None and len(target) > LARGE
@@ -314,7 +313,7 @@ class RPTEClassifier(InNotebooks, KeptAsText, ClassifierMixin, BaseEstimator):  
                 raise InputError(
                     "only one class has rows with a positive weight; a classifier needs both"
                 )
-            classes = (_plain(known[0]), _plain(known[1]))
+            classes = (plain(known[0]), plain(known[1]))
             learned = learn(table, settings, classes, positive, validation, pool, watch)
         learned = learned.with_training(lambda told: {**told, "class_factors": factors.tolist()})
         _warn_if_stopped(learned.model)
@@ -352,41 +351,6 @@ class RPTEClassifier(InNotebooks, KeptAsText, ClassifierMixin, BaseEstimator):  
                 "give rows of both classes"
             )
         return inputs
-
-    def _positive(self, classes: NDArray[Any]) -> int:
-        if self.positive is None:
-            return 1
-        found = np.flatnonzero(classes == self.positive)
-        if not len(found):
-            raise InputError(
-                f"positive={self.positive!r} is not a class; the classes are {classes.tolist()}"
-            )
-        return int(found[0])
-
-    def _class_factors(self, labels: NDArray[Any], classes: NDArray[Any], weight: Floats) -> Floats:
-        """Return the factor on the weights of each class; "balanced" counts weight, as all does."""
-        if self.class_weight is None:
-            return np.ones(2)
-        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
-            held = np.array([weight[labels == label].sum() for label in classes])
-            return np.where(held > 0, held.sum() / 2.0 / np.where(held > 0, held, 1.0), 1.0)
-        if not isinstance(self.class_weight, Mapping):
-            raise InputError(
-                f"class_weight={self.class_weight!r}; it must be None, 'balanced' or a mapping "
-                "from class to weight"
-            )
-        unknown = [label for label in self.class_weight if label not in classes.tolist()]
-        if unknown:
-            raise InputError(
-                f"class_weight={self.class_weight!r}; {unknown[0]!r} is not a class, the classes "
-                f"are {classes.tolist()}"
-            )
-        factors = [self.class_weight.get(label, 1.0) for label in classes.tolist()]
-        if any(not isinstance(f, Real) or not (np.isfinite(f) and f >= 0) for f in factors):
-            raise InputError(
-                f"class_weight={self.class_weight!r}; weights must be finite and not negative"
-            )
-        return np.array(factors, np.float64)
 
     def _inputs(self, X: Any) -> Inputs:
         check_is_fitted(self, "model_")
@@ -514,74 +478,6 @@ def _warn_if_stopped(model: Model) -> None:
             "next run; allow more time",
             RPTEWarning,
             stacklevel=3,
-        )
-
-
-def _plain(label: Any) -> Any:
-    """Return a label as a JSON value."""
-    return label.item() if isinstance(label, np.generic) else label
-
-
-def _refuse_missing(labels: NDArray[Any]) -> None:
-    from rpte.table.inputs import is_absent
-
-    if labels.dtype.kind in "biuUS":
-        return
-    absent = [i for i, label in enumerate(labels) if is_absent(label)]
-    if absent:
-        raise InputError(
-            f"Input y contains NaN: {len(absent)} missing label(s), first at row {absent[0]}; drop "
-            "these rows"
-        )
-
-
-def _labels(y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the label of each row, and the two classes in order."""
-    if y is None:
-        raise InputError("RPTEClassifier requires y to be passed, but the target y is None")
-    from sklearn.utils.validation import column_or_1d
-
-    labels: NDArray[Any] = column_or_1d(np.asarray(y), warn=True)
-    if len(labels) != n_rows:
-        raise InputError(f"X has {n_rows} rows and y has {len(labels)}; give one label per row")
-    _refuse_missing(labels)
-    _refuse_mixed(labels)
-    check_classification_targets(labels)
-    classes = np.unique(labels)
-    if len(classes) == 1:
-        raise InputError(
-            f"y holds one class only, {_plain(classes[0])!r}; a classifier needs rows of two"
-        )
-    if len(classes) > 2:
-        raise InputError(
-            "Only binary classification is supported. The type of the target is "
-            f"{type_of_target(labels)} with {len(classes)} classes; wrap the estimator "
-            "in sklearn.multiclass.OneVsRestClassifier, or merge classes"
-        )
-    return labels, classes
-
-
-def _weights(sample_weight: Any, n_rows: int) -> Floats:
-    if sample_weight is None:
-        return np.ones(n_rows)
-    weight = np.asarray(sample_weight, np.float64)
-    if weight.ndim and weight.shape != (n_rows,):
-        raise InputError(
-            f"sample_weight.shape == {weight.shape}, expected ({n_rows},): Sample weights must be "
-            "1D array or scalar, one per row"
-        )
-    return np.broadcast_to(weight, (n_rows,))
-
-
-def _refuse_mixed(labels: NDArray[Any]) -> None:
-    if labels.dtype.kind != "O":
-        return
-    kinds = {isinstance(label, str) for label in labels}
-    if len(kinds) > 1:
-        types = sorted({type(label).__name__ for label in labels})
-        raise InputError(
-            f"y mixes labels of the types {types}, which have no order; make them all text, or all "
-            "numbers"
         )
 
 
