@@ -59,7 +59,9 @@ class Stages:
         offer = Offer("all", len(structure.trees), None)
         terms = choose_terms(found.table, structure, offer, self.settings.admission())
         inputs = read_inputs(X, self.schema)
-        return terms.on(inputs, structure.vocabulary.on(inputs, kind=np.float32)).T
+        leaves = [np.arange(tree.n_leaves)[:, None] == tree.apply(inputs) for tree in terms.trees]
+        direct = structure.vocabulary.keep(terms.direct).on(inputs)
+        return np.vstack([*leaves, direct]).T
 
 
 def stages(classifier: RPTEClassifier, X: pd.DataFrame, y: np.ndarray) -> Stages:

@@ -31,3 +31,10 @@ def test_by_hand():
 def test_neighbours_never_fall(x):
     numbers = (np.float64(x).view(np.int64) + np.arange(200)).view(np.float64)
     assert (np.diff(logarithm(numbers[np.isfinite(numbers)])) >= 0).all()
+
+
+def test_any_shape_and_many_cells():
+    x = np.random.default_rng(0).uniform(0.1, 9.0, (3, 5_000))
+    assert logarithm(x).shape == (3, 5_000)
+    assert (logarithm(x) == np.array([logarithm(row) for row in x])).all()
+    assert logarithm(np.zeros((2, 0))).shape == (2, 0)

@@ -20,7 +20,7 @@ BLOCK = 4_096  # cells whose steps stay near the processor
 
 
 def logarithm(x: Floats) -> Floats:
-    """Return log(x), shape (n,), NaN where x is NaN.
+    """Return log(x) in the shape of x, NaN where x is NaN.
 
     With x = 2^k m and s = (m - 1) / (m + 1), log(x) = k log(2) + 2 (s + s^3 / 3 + s^5 / 5 + ...).
     The largest parts are exact and the others off by less than 2^-57, while neighbouring numbers
@@ -28,13 +28,14 @@ def logarithm(x: Floats) -> Floats:
 
     Parameters
     ----------
-    x : (n,)
+    x : array of any shape
         Positive, finite.
     """
-    found = np.empty(len(x))
-    for at in range(0, len(x), BLOCK):
-        found[at : at + BLOCK] = _logarithm(x[at : at + BLOCK])
-    return found
+    cells = x.ravel()
+    found = np.empty(cells.size)
+    for at in range(0, cells.size, BLOCK):
+        found[at : at + BLOCK] = _logarithm(cells[at : at + BLOCK])
+    return found.reshape(x.shape)
 
 
 def _logarithm(x: Floats) -> Floats:
