@@ -325,8 +325,9 @@ def test_the_splitter_decides_what_is_validated():
     )
 
 
-def test_a_splitter_of_content_folds_gives_the_model_of_content_folds():
-    """The user's splits and our own go through the same selection."""
+def test_a_splitter_of_content_folds_gives_the_model_of_content_folds(monkeypatch):
+    """The user's splits and our own go through the same selection, repeats of folds apart."""
+    monkeypatch.setattr(module, "REPEATS", 1)
     case = make_case(4, ("number", "few", "two"), 70, clear=True)
     inputs = read_training(case.X)
     table = make_table(inputs, case.y.astype(float), case.weight)

@@ -8,6 +8,7 @@ from fit_tables import mixed_case
 from rpte import RPTEClassifier
 from rpte.comparison import Comparison
 from rpte.estimation.terms import Offer
+from rpte.progress import Watch
 from searches import search_of
 
 MIXED = mixed_case(150)
@@ -27,8 +28,8 @@ class TestRepeats:
         monkeypatch.setattr(module, "BEATEN", np.inf)
         search.compare(SINGLES[2], 1.0)
         assert list(search.paths) == [(SINGLES[0], 1.0), (SINGLES[2], 1.0)]
-        assert {p.aim.offer for p in search.points} == set(SINGLES)
-        assert {p.aim.offer for p in search.complete} == {SINGLES[0], SINGLES[2]}
+        assert {p.aim.offer for p in search.points} == {SINGLES[0], SINGLES[2]}
+        assert search.complete == search.points
         assert all(point.aim in search.fits for point in search.points)
 
     def test_what_adds_to_an_offer_that_was_left_is_left(self, monkeypatch):
@@ -49,27 +50,27 @@ class TestRepeats:
 
     def test_a_point_of_the_first_folds_is_set_beside_those_of_all(self, monkeypatch):
         """It is worse than the best point by what it is worse on the same folds."""
-        search = search_of(MIXED, audit_price=0.0)
         monkeypatch.setattr(module, "BEATEN", np.inf)
+        search = search_of(MIXED, audit_price=0.0)
         search.compare(SINGLES[0], 1.0)
         best = Comparison(tuple(search.complete), search.price).ranked(None)[0]
         weights = np.concatenate([part.weights for part in search.parts])
         first = search.losses[best.aim][:5]
-        whole = np.average(search.losses[best.aim], weights=weights)
         known, paths = len(search.points), dict(search.paths)
-        monkeypatch.setattr(module, "BEATEN", -np.inf)
-        search.compare(SINGLES[2], 1.0)
+        is_over = (over for over in [False] * 4 + [True] * 20)
+        with monkeypatch.context() as timed:
+            timed.setattr(Watch, "is_over", lambda _: next(is_over))
+            search.compare(SINGLES[2], 1.0)
         assert search.paths == paths
-        left = search.points[known:]
-        monkeypatch.setattr(module, "BEATEN", np.inf)
+        unfinished = search.points[known:]
+        assert len(unfinished) == 3
         search.compare(SINGLES[2], 1.0)
-        again = search.points[known + len(left) :]
-        assert [p.aim for p in left] == [p.aim for p in again]
-        for point in left:
-            losses = search.losses[point.aim]
-            apart = np.average(losses[:5] - first, weights=weights[:5])
-            assert point.deviance == pytest.approx(whole + apart)
-        for point in again:
+        again = search.points[known + 3 :]
+        assert [p.aim for p in unfinished] == [p.aim for p in again[:3]]
+        for point in unfinished:
+            apart = np.average(search.losses[point.aim][:5] - first, weights=weights[:5])
+            assert point.deviance == pytest.approx(best.deviance + apart)
+        for point in (best, *again):
             mean = np.average(search.losses[point.aim], weights=weights)
             assert point.deviance == pytest.approx(mean)
 

@@ -188,8 +188,9 @@ class TestWalks:
         deviances = [p.deviance for p in compared.points]
         assert min(deviances) < deviances[0] == compared.to_dict()["null_deviance"]
 
-    def test_what_adds_to_an_offer_sets_out_near_its_best(self):
+    def test_what_adds_to_an_offer_sets_out_near_its_best(self, monkeypatch):
         """Trees and products are tried at the penalties where the direct terms were good."""
+        monkeypatch.setattr(search_module, "BEATEN", np.inf)
         _, walks = self.compared(l1_ratio=1.0)
         adding = {offer for offer, _ in walks if offer.n_trees or offer.n_pairs}
         assert adding
@@ -231,6 +232,7 @@ class TestMoreProducts:
         validation = make_validation(2, None, case.y, None)
         table, chosen = table_of(case, validation, l1_ratio=1.0, audit_price=0.0)
         monkeypatch.setattr(discovery_module, "MOST_PRODUCTS", 20)
+        monkeypatch.setattr(search_module, "BEATEN", np.inf)
 
         def compared():
             found, points = select(table, chosen, validation, None)

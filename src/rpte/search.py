@@ -181,11 +181,11 @@ class Search:
             seen = trails[first.index(self.seen)]
             grid = self._grid(seen, l1_ratio) if before is None else before.grid[before.place :]
             points, losses = self._walk(trails, seen, grid, offer, l1_ratio)
-            stop = not points or self.watch.is_over() or self._is_beaten(points, losses)
-            if repeats and not stop:
-                more = [self._trail(part, offer, l1_ratio, before) for part in repeats]
-                trails, points, losses = self._repeated(trails, more, grid, points, losses)
-            self._keep(trails, grid, points, losses)
+            if points and not (repeats and self._is_beaten(points, losses)):
+                if repeats and not self.watch.is_over():
+                    more = [self._trail(part, offer, l1_ratio, before) for part in repeats]
+                    trails, points, losses = self._repeated(trails, more, grid, points, losses)
+                self._keep(trails, grid, points, losses)
         self.watch.step()
 
     def _walk(
@@ -260,7 +260,7 @@ class Search:
     def _keep(self, trails: list[Trail], grid: Floats, points: list[Point], losses: Floats) -> None:
         """Keep the points of an offer; if they are of all parts, the way there too."""
         self.points += points
-        if points and len(trails) == len(self.everyone):
+        if len(trails) == len(self.everyone):
             self.losses |= {point.aim: losses[:, at] for at, point in enumerate(points)}
             terms, fits = [trail.terms for trail in trails], [trail.fits for trail in trails]
             path = Path(grid, terms, fits, int(self._costs(points).argmin()))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rpte.estimation.gram import one_blas_thread
 from rpte.estimation.solver import MIN_SHARE
-from rpte.kernels.rough_path import add_rows, gradients, rough_path
+from rpte.kernels.rough_path import add_rows, exact_gradients, rough_path
 from rpte.structure.boosting import base_score
 
 __all__ = ["RoughDesign", "RoughWalk"]
@@ -18,8 +18,8 @@ Vector = NDArray[np.float64]
 Singles = NDArray[np.float32]
 Index = NDArray[np.intp]
 
-ROUNDING = 1e-6  # a smaller gradient in single precision may be none
-ABOVE = 1.0001  # so much above the largest lambda with a term a grid begins
+ROUNDING = 1e-6  # a smaller gradient of values in single precision may be none
+ABOVE = 1.0 + 1e-6  # times the largest lambda with a term: where a grid begins
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,9 +63,7 @@ class RoughDesign:
         """
         rate = 1.0 / (1.0 + np.exp(-base_score(self.y, self.weight)))
         gradient = np.empty(len(self.rows))
-        with one_blas_thread():
-            residual = (self.share * (rate - self.y)).astype(np.float32)
-            gradients(self.z, self.rows, residual, gradient)
+        exact_gradients(self.z, self.rows, self.share * (rate - self.y), gradient)
         pull = np.where(self.sign == 0, np.abs(gradient), -self.sign * gradient)
         size = np.where(pull > ROUNDING, pull, 0.0) / self.penalty
         top = size.max(initial=0.0) * ABOVE / max(l1_ratio, MIN_SHARE) or 1.0
