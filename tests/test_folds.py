@@ -255,6 +255,19 @@ def test_held_out_rows_of_one_class_validate_nothing():
     assert Validation().folds(table) == []
 
 
+@pytest.mark.parametrize(
+    ("n", "cases", "count"), [(300, 60, 5), (301, 60, 2), (400, 60, 2), (401, 60, 1), (401, 40, 5)]
+)
+def test_more_rows_need_fewer_folds_if_both_classes_have_enough(monkeypatch, n, cases, count):
+    for name, value in (("SMALL", 10), ("MIDDLING", 300), ("LONG", 400), ("MANY_CASES", 50)):
+        monkeypatch.setattr(module, name, value)
+    y = (np.arange(n) < cases).astype(float)
+    table = make_table(read_training({"x": np.arange(n) / n}), y, np.ones(n))
+    folds = Validation().folds(table)
+    assert len(folds) == count
+    assert all(len(train) + len(test) == n for train, test in folds)
+
+
 def test_large_tables_have_one_fold_of_a_sample(monkeypatch):
     monkeypatch.setattr(module, "SMALL", 100)
     monkeypatch.setattr(module, "LARGE", 100)

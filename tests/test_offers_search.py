@@ -41,6 +41,43 @@ class TestRepeats:
         search.compare(Offer("curves", 1, 0), 1.0, SINGLES[1])
         assert len(search.points) == known
 
+    def test_stage_2_comes_to_the_repeats_with_an_offer_that_may_win(self, monkeypatch):
+        search = search_of(MIXED, audit_price=0.0)
+        search.compare(SINGLES[0], 1.0)
+        search.start(search.complete[-1].aim)
+        search.grow(2)
+        assert len(search.first) == 6  # the folds and all rows
+        assert len(search.repeats) == 10
+        offer = Offer("values", 2, 0)
+        for beaten, may_win in ((-np.inf, False), (np.inf, True)):
+            monkeypatch.setattr(module, "BEATEN", beaten)
+            assert search.compare(offer, 1.0, SINGLES[0]) == may_win
+            assert all((part.found is not None) == may_win for part in search.repeats)
+        at_once = [part.structure for part in search.repeats]
+        assert any(structure.trees for structure in at_once)
+        for part in search.repeats:
+            part.found = None
+        search.compare(Offer("values", 1, 0), 1.0, SINGLES[0])
+        search.compare(offer, 1.0, SINGLES[0])
+        for part, structure in zip(search.repeats, at_once, strict=True):
+            assert part.structure.trees == structure.trees
+            assert part.structure.vocabulary.columns == structure.vocabulary.columns
+
+    def test_a_menu_that_cannot_win_is_not_tried_with_more_ridge(self, monkeypatch):
+        monkeypatch.setattr(module, "BEATEN", -np.inf)
+        tried, honest = [], module.Search.compare
+
+        def watched(search, offer, l1_ratio, base=None):
+            tried.append((offer.menu, l1_ratio))
+            return honest(search, offer, l1_ratio, base)
+
+        monkeypatch.setattr(module.Search, "compare", watched)
+        RPTEClassifier(max_trees=0, pattern_order=1).fit(MIXED.X, MIXED.y)
+        first, *others = dict.fromkeys(menu for menu, _ in tried)
+        assert tried[:2] == [(first, 1.0), (first, 0.15)]
+        assert others
+        assert tried[2:] == [(menu, 1.0) for menu in others]
+
     def test_labels_by_chance_leave_every_offer_but_the_first(self):
         """Where the base rate is best there still is a way to set out from."""
         rng = np.random.default_rng(0)

@@ -16,8 +16,9 @@ from fit_tables import cases, make_case, mixed_case
 from rpte import Limits, RPTEClassifier, RPTEWarning, load
 from rpte.estimation.solver import solve
 from rpte.folds import make_validation
+from rpte.learn import FEW
 from rpte.model.file import to_dict
-from rpte.selection import FRONTIER, select
+from rpte.selection import select
 from searches import call_large, table_of, watch_fits
 
 
@@ -77,7 +78,9 @@ class TestSample:
             checks = model.verify(case.X, case.y, case.weight)
             assert [check for check in checks if not check.holds] == []
         assert found.model_.training["distinct_rows"] == 600
-        assert len(found.frontier_models_) <= FRONTIER // 3 + 1
+        assert len(found.frontier_models_) <= FEW + 1
+        promised = [row["miu"] for row in found.model_.training["selection"]["frontier"]]
+        assert max(promised) == found.model_.audit().miu  # none is harder to read
 
     @pytest.mark.parametrize("seed", range(6))
     def test_trees_of_a_sample_send_missing_as_all_rows_have_it(self, monkeypatch, seed):

@@ -24,9 +24,10 @@ from rpte.estimation.design import Design
 from rpte.estimation.solver import solve
 from rpte.estimation.terms import Offer
 from rpte.folds import make_validation
+from rpte.learn import FRONTIER
 from rpte.model.file import to_dict
 from rpte.search import HEAD_START, PATIENCE, Search
-from rpte.selection import FRONTIER, SHARES, select
+from rpte.selection import SHARES, select
 from rpte.vocabulary.build import build_vocabulary
 from searches import table_of, watch_fits
 
@@ -293,6 +294,13 @@ class TestComparison:
         assert (found[0], found[-1]) == (best[0], best[-1])
         if len(best) <= FRONTIER:
             assert found == best
+
+    @settings(max_examples=60, deadline=None)
+    @given(ROWS, st.integers(0, 30))
+    def test_a_frontier_up_to_some_conditions_is_that_of_the_points_within(self, rows, most):
+        within = points_of([(0, 1.5, 0, 0.4), *(row for row in rows if row[0] <= most)])
+        points = points_of([(0, 1.5, 0, 0.4), *rows])
+        assert Comparison(points).frontier(12, most) == Comparison(within).frontier(12)
 
     def test_a_long_frontier_is_thinned_evenly(self):
         points = points_of([(miu, 1.4 - 0.01 * miu, 0, 0.1) for miu in range(56)])

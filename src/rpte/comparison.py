@@ -121,14 +121,17 @@ class Comparison:
         costs = {id(p): round(self.cost(p, explained), 12) for p in fit}
         return sorted(fit, key=lambda p: (costs[id(p)], p.miu, p.aim.offer.n_trees, -p.aim.l1))
 
-    def frontier(self, most: int) -> list[Point]:
-        """Return points that no other beats in both conditions and deviance, at most so many."""
+    def frontier(self, most: int, conditions: float = math.inf) -> list[Point]:
+        """Return points that no other beats in both conditions and deviance, at most so many.
+
+        None has more than so many conditions.
+        """
         best: list[Point] = []
 
         def key(p: Point) -> tuple[int, float, int, float]:
             return p.miu, round(p.deviance, 12), p.aim.offer.n_trees, -p.aim.l1
 
-        for point in sorted(self.points, key=key):
+        for point in sorted((p for p in self.points if p.miu <= conditions), key=key):
             if not best or key(point)[1] < key(best[-1])[1]:
                 best.append(point)
         if len(best) <= most:

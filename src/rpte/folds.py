@@ -22,6 +22,7 @@ SMALL = 1_000
 REPEATS = 3  # of all folds, on small tables that are split by content
 MIDDLING = 5_000  # from here on two of the folds, if both classes have so many rows:
 MANY_CASES = 1_000
+LONG = 8_000  # from here on one of them
 LARGE = 20_000
 SAMPLE = 25_000
 TRAIN, TEST = 1, 2
@@ -56,9 +57,9 @@ class Validation:
         """Return training and held-out rows; folds that train on one class only are left out.
 
         Below 1,000 distinct rows the folds are dealt out three times, each time anew, when content
-        decides. Above 5,000 distinct rows two of the folds are used (all where a class has fewer
-        than 1,000), above 20,000 one, and then of a sample of 25,000 rows: the first, which content
-        has put in a random order, or whole groups in the order of their first rows.
+        decides. Above 5,000 distinct rows two of the folds are used, above 8,000 one (all where a
+        class has fewer than 1,000), above 20,000 always one, of a sample of 25,000 rows: the first,
+        which content has put in a random order, or whole groups in the order of their first rows.
         The user's own splits are all used.
         None are returned where all held-out rows are of one class: they could not tell a model that
         is too sure of it.
@@ -92,7 +93,9 @@ def _most_folds(table: Table) -> int:
     if table.n_rows > LARGE:
         return 1
     cases = min(table.y.sum(), table.n_rows - table.y.sum())
-    return 2 if table.n_rows > MIDDLING and cases >= MANY_CASES else table.n_rows
+    if table.n_rows <= MIDDLING or cases < MANY_CASES:
+        return table.n_rows
+    return 2 if table.n_rows <= LONG else 1
 
 
 def _both(y: NDArray[np.float64]) -> bool:

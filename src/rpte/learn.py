@@ -23,7 +23,7 @@ from rpte.folds import LARGE, Validation
 from rpte.model.certificate import stage3_tolerance
 from rpte.model.model import Label, Model
 from rpte.progress import Watch
-from rpte.selection import FRONTIER, select
+from rpte.selection import select
 from rpte.settings import Settings
 from rpte.structure.boosting import Stage2
 from rpte.table.fingerprint import fingerprint
@@ -33,6 +33,8 @@ from rpte.vocabulary.columns import Level, Missing
 
 Floats = NDArray[np.float64]
 ESTIMATING = "estimating the models"
+FRONTIER = 12  # models kept beside the chosen one
+FEW = 4  # of them on large tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,18 +125,20 @@ def _chosen(
             known[point.aim] = make.at(point.aim, found, compared, history)
         return point, known[point.aim]
 
-    beside = compared.frontier(_models_kept(make.table))
-    watch.begin(ESTIMATING, 1.0, len(beside) + 1)
-    most = make.settings.most_conditions
+    large, most = make.table.n_rows > LARGE, make.settings.most_conditions
+    watch.begin(ESTIMATING, 1.0, FEW if large else FRONTIER)
     # A sample may promise fewer conditions than the whole table needs; the base rate needs none.
     tried = map(made, compared.ranked(most))
     chosen = next((p, m) for p, m in tried if m.audit().miu <= most)
+    watch.step()
+    # Where each model takes long to estimate, few are kept, and none that is harder to read.
+    beside = compared.frontier(FEW, chosen[0].miu) if large else compared.frontier(FRONTIER)
     kept = []
     for point in beside:
-        watch.step()
         if point.aim not in known and watch.is_over():
             break
         kept.append(made(point))
+        watch.step()
     return _with_frontier([*kept, chosen])
 
 
@@ -148,11 +152,6 @@ def _said_stopped(learned: Learned, watch: Watch) -> Learned:
         return {**training, "validation": {**training["validation"], **watch.record()}}
 
     return learned.with_training(told)
-
-
-def _models_kept(table: Table) -> int:
-    """Return how many models the frontier keeps: few where each takes long to estimate."""
-    return FRONTIER if table.n_rows <= LARGE else FRONTIER // 3
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """The search behind inner validation: offers that walk down the lambdas in every part of a table.
 
-An offer that does clearly worse than the best one on the first folds is not tried on their repeats.
+An offer that does clearly worse than the best one on the first folds is not tried on their repeats,
+and what only it needs is not learned there.
 """
 
 from __future__ import annotations
@@ -31,8 +32,9 @@ GRID = 25
 COARSE_GRID = 21  # with more than 5,000 rows
 LOWEST = 1e-4  # of lambda_max
 PATIENCE = 4  # lambdas after the least cost, before a walk ends
-LITTLE_PATIENCE = 2  # with more than 5,000 rows
+LITTLE_PATIENCE = 1  # with more than 5,000 rows
 HEAD_START = 4  # lambdas before the best of an offer, where an offer that adds to it sets out
+SMALL_START = 2  # with more than 5,000 rows
 BEATEN = 1.0  # standard errors of the difference on the first folds at which an offer is left
 
 
@@ -76,19 +78,14 @@ class Path:
         By part.
     fits : list of lists of (q + 1,)
         By part, then by lambda.
-    least : int
-        Where on the grid the cost is least.
+    place : int
+        Where on the grid an offer that adds to this one sets out.
     """
 
     grid: Floats
     terms: list[TermSet]
     fits: list[list[Floats]]
-    least: int = 0
-
-    @property
-    def place(self) -> int:
-        """Where on the grid an offer that adds to this one sets out."""
-        return max(0, self.least - HEAD_START)
+    place: int = 0
 
 
 @dataclass(slots=True)
@@ -118,6 +115,8 @@ class Search:
         Those that were walked in all parts.
     fits : dict from Aim to (q + 1,)
         On the rows of `seen`.
+    base : Aim or None
+        From whose fits Stage 2 sets out; from the base rate if None.
     """
 
     quarry: Quarry
@@ -131,6 +130,7 @@ class Search:
     losses: dict[Aim, Floats] = field(default_factory=dict)
     paths: dict[tuple[Offer, float], Path] = field(default_factory=dict)
     fits: dict[Aim, Floats] = field(default_factory=dict)
+    base: Aim | None = None
 
     @property
     def settings(self) -> Settings:
@@ -146,6 +146,17 @@ class Search:
     def everyone(self) -> list[Part]:
         """All parts, the one that decides on conditions first if it holds nothing out."""
         return self.parts if self.seen in self.parts else [self.seen, *self.parts]
+
+    @property
+    def repeats(self) -> list[Part]:
+        """The parts that deal the folds out anew: only offers that may win come to them."""
+        return self.parts[self.independent :]
+
+    @property
+    def first(self) -> list[Part]:
+        """The parts that every offer comes to."""
+        everyone = self.everyone
+        return everyone[: len(everyone) - len(self.repeats)]
 
     @property
     def complete(self) -> list[Point]:
@@ -166,27 +177,29 @@ class Search:
         top = float(self._grid(self._trail(self.seen, offer, share), share)[0])
         return Aim(offer, share, top * self.shrink)
 
-    def compare(self, offer: Offer, l1_ratio: float, base: Offer | None = None) -> None:
+    def compare(self, offer: Offer, l1_ratio: float, base: Offer | None = None) -> bool:
         """Validate an offer at one lambda after the other, until the cost is past its least.
 
         With a `base` that it adds to, the walk sets out from the base's fits, a little above the
         lambda where the base was best; where the base was left, so is the offer. When the time is
-        up the walk ends.
+        up the walk ends. Return whether the offer may win.
         """
+        may_win = False
         before = None if base is None else self.paths.get((base, l1_ratio))
         if not self.watch.is_over() and (base is None or before is not None):
-            repeats = self.parts[self.independent :]
-            first = [part for part in self.everyone if part not in repeats]
-            trails = [self._trail(part, offer, l1_ratio, before) for part in first]
-            seen = trails[first.index(self.seen)]
+            trails = [self._trail(part, offer, l1_ratio, before) for part in self.first]
+            seen = trails[self.first.index(self.seen)]
             grid = self._grid(seen, l1_ratio) if before is None else before.grid[before.place :]
             points, losses = self._walk(trails, seen, grid, offer, l1_ratio)
-            if points and not (repeats and self._is_beaten(points, losses)):
-                if repeats and not self.watch.is_over():
-                    more = [self._trail(part, offer, l1_ratio, before) for part in repeats]
+            may_win = bool(points) and not self._is_beaten(points, losses)
+            if points and (may_win or not self.repeats):
+                if self.repeats and not self.watch.is_over():
+                    self._catch_up(offer.n_trees)
+                    more = [self._trail(part, offer, l1_ratio, before) for part in self.repeats]
                     trails, points, losses = self._repeated(trails, more, grid, points, losses)
                 self._keep(trails, grid, points, losses)
         self.watch.step()
+        return may_win
 
     def _walk(
         self, trails: list[Trail], seen: Trail, grid: Floats, offer: Offer, l1_ratio: float
@@ -263,7 +276,9 @@ class Search:
         if len(trails) == len(self.everyone):
             self.losses |= {point.aim: losses[:, at] for at, point in enumerate(points)}
             terms, fits = [trail.terms for trail in trails], [trail.fits for trail in trails]
-            path = Path(grid, terms, fits, int(self._costs(points).argmin()))
+            ahead = SMALL_START if self.has_many_rows else HEAD_START
+            place = max(0, int(self._costs(points).argmin()) - ahead)
+            path = Path(grid, terms, fits, place)
             self.paths[points[0].aim.offer, points[0].aim.l1_ratio] = path
 
     def _tell(self, part: float, points: list[Point]) -> None:
@@ -288,34 +303,46 @@ class Search:
         """Return the least cost of some points; infinite if there are none."""
         return float(self._costs(points).min(initial=np.inf))
 
-    def start(self, aim: Aim) -> None:
-        """Begin Stage 2 in every part, from the fit at an aim that was compared."""
-        self.watch.begin("finding products and splits", 0.6, len(self.everyone))
-        for place, part in enumerate(self.everyone):
+    def start(self, aim: Aim | None) -> None:
+        """Begin Stage 2, from the fits at an aim that was compared or from the base rate."""
+        self.base = aim
+        for part in self.first:
             if self.watch.is_over():
                 return
-            part.found = self.quarry.grow(part.train, part.mined, self._left(aim, place))
-            part.evaluate()
+            self._begin(part)
             self.watch.step()
 
-    def start_from_base_rate(self) -> None:
-        """Begin Stage 2 in every part without any terms."""
-        for part in self.everyone:
-            if self.watch.is_over():
-                return
-            part.found = self.quarry.grow(part.train, part.mined, None)
-            part.evaluate()
+    def _begin(self, part: Part) -> None:
+        """Begin Stage 2 in a part."""
+        left = None if self.base is None else self._left(self.base, part)
+        part.found = self.quarry.grow(part.train, part.mined, left)
+        part.evaluate()
+
+    def _grow(self, part: Part, n_trees: int) -> None:
+        """Let a part have so many trees, if it can."""
+        assert part.found is not None
+        part.found = part.found.with_trees(n_trees, self.settings, self.quarry.pool)
+        part.evaluate()
+
+    def _catch_up(self, n_trees: int) -> None:
+        """Bring Stage 2 of the repeats to where an offer of so many trees needs it."""
+        if self.seen.found is not None:
+            for part in self.repeats:
+                if part.found is None:
+                    self._begin(part)
+                if n_trees:
+                    self._grow(part, n_trees)
 
     def look_for_products(self, aim: Aim) -> None:
         """Look for more products in every part, from the fit at an aim that was compared."""
-        for place, part in enumerate(self.everyone):
+        for part in self.everyone:
             assert part.found is not None
-            part.found = part.found.with_products(self._left(aim, place), self.settings)
+            part.found = part.found.with_products(self._left(aim, part), self.settings)
             part.evaluate()
 
-    def _left(self, aim: Aim, place: int) -> Start:
+    def _left(self, aim: Aim, part: Part) -> Start:
         """Return what the fit at an aim leaves to be explained in a part."""
-        path, part = self.paths[aim.offer, aim.l1_ratio], self.everyone[place]
+        path, place = self.paths[aim.offer, aim.l1_ratio], self.everyone.index(part)
         at = int(np.argmin(np.abs(path.grid * self.shrink - aim.l1)))
         terms, fit = path.terms[place], path.fits[place][at]
         design = self._design(part, terms)
@@ -329,14 +356,12 @@ class Search:
         return int((self.seen.structure.vocabulary.block == PAIR).sum())
 
     def grow(self, n_trees: int) -> int:
-        """Let every part have so many trees, if it can; return how many the model can have."""
-        for part in self.everyone:
+        """Let the first parts have so many trees, if they can; return how many the model can."""
+        for part in self.first:
             if self.watch.is_over():
                 break
             self.watch.tell()
-            assert part.found is not None
-            part.found = part.found.with_trees(n_trees, self.settings, self.quarry.pool)
-            part.evaluate()
+            self._grow(part, n_trees)
         return len(self.seen.structure.trees)
 
     def result(self) -> tuple[Discovery, Comparison]:

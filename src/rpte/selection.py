@@ -29,7 +29,6 @@ TREE_COUNTS = (0, 1, 2, 3, 5, 8)
 SHARES = (1.0, 0.15)
 RIDGE_ROWS = 5_000  # with more rows a ridge share gains nothing worth its cost
 MANY_CASES = 40
-FRONTIER = 12  # models kept beside the chosen one
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +78,7 @@ def select(
     search.compare_base_rate()
     if not settings.starts_from_terms:
         watch.begin(GROWING, 0.4)
-        search.start_from_base_rate()
+        search.start(None)
         counts = tree_counts(search.grow(settings.max_trees))
         watch.begin("comparing numbers of trees", 0.9, len(counts))
         for m in counts:
@@ -91,6 +90,7 @@ def select(
         return search.result()
     each = replace(price, many=np.inf)  # what is added to them makes no condition of theirs cheaper
     base = Comparison(tuple(search.complete), each).ranked(None)[0].aim
+    watch.begin("finding products and splits", 0.6, len(search.first))
     search.start(base)
     if _many_cases(search.quarry.table):
         _compare_further(search, base.offer, shares)
@@ -145,7 +145,10 @@ def _shares(table: Table, settings: Settings) -> Sequence[float]:
 
 
 def _compare_first(search: Search, shares: Sequence[float]) -> None:
-    """Compare the direct terms of single variables by menu, those that hold the same once."""
+    """Compare the direct terms of single variables by menu, those that hold the same once.
+
+    A menu that cannot win with one L1 share is not tried with the next.
+    """
     settings = search.settings
     menus = MENUS if _many_cases(search.quarry.table) else MENUS[:2]
     shaped = settings.vocabulary == "shapes"
@@ -158,7 +161,8 @@ def _compare_first(search: Search, shares: Sequence[float]) -> None:
         if tuple(terms.direct) not in known:
             known.add(tuple(terms.direct))
             for share in shares:
-                search.compare(offer, share)
+                if not search.compare(offer, share):
+                    break
 
 
 def _compare_further(search: Search, base: Offer, shares: Sequence[float]) -> None:
