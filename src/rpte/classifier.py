@@ -284,6 +284,7 @@ class RPTEClassifier(SpeaksForModel, InNotebooks, KeptAsText, ClassifierMixin, B
         factors = class_factors(self.class_weight, labels, known, weight)
         weight = weight * factors[(labels == known[1]).astype(int)]
         validation = make_validation(self.cv, X, labels, groups)
+        _warn_of_idle_groups(groups, settings.l1)
         positive = positive_class(self.positive, known)
         target = (labels == known[positive]).astype(np.float64)
         with one_blas_thread(), worker_threads(self.n_jobs) as pool:
@@ -348,6 +349,17 @@ class RPTEClassifier(SpeaksForModel, InNotebooks, KeptAsText, ClassifierMixin, B
         """Return the log odds of ``classes_[1]``, shape (n_rows,)."""
         inputs = self._inputs(X)
         return self.model_.decision_function(inputs)
+
+
+def _warn_of_idle_groups(groups: Any, l1: float | str) -> None:
+    """Warn of groups where nothing is validated."""
+    if groups is not None and l1 != "cv":
+        warnings.warn(
+            f"groups are kept together by inner validation, which l1={l1!r} leaves out: they have "
+            "no effect on the model; set l1='cv', or fit without groups",
+            RPTEWarning,
+            stacklevel=3,
+        )
 
 
 def _warn_if_stopped(model: Model) -> None:
