@@ -12,7 +12,7 @@ from sklearn.model_selection import GroupKFold, StratifiedKFold, TimeSeriesSplit
 import rpte.folds as module
 from fit_tables import make_case, mixed_case
 from raw_tables import random_raw
-from rpte import InputError, RPTEClassifier
+from rpte import InputError, RPTEClassifier, RPTEWarning
 from rpte.folds import FOLDS, REPEATS, SMALL, Validation, make_validation
 from rpte.model.file import to_dict
 from rpte.table.read import read_training
@@ -239,6 +239,16 @@ def test_bad_groups_are_refused():
         InputError, match=r"groups has shape \(59,\); give one group for each of 60"
     ):
         RPTEClassifier().fit(case.X, case.y, groups=np.zeros(59))
+
+
+@pytest.mark.parametrize("l1", ["4/n", 0.05])
+def test_groups_are_said_to_have_no_effect_where_nothing_is_validated(l1):
+    case = mixed_case(60)
+    group = np.arange(60) // 6
+    with pytest.warns(RPTEWarning, match=rf"l1={l1!r} leaves out: .* no effect .* set l1='cv'"):
+        told = RPTEClassifier(l1=l1).fit(case.X, case.y, groups=group)
+    silent = RPTEClassifier(l1=l1).fit(case.X, case.y)
+    assert to_dict(told.model_)["components"] == to_dict(silent.model_)["components"]
 
 
 def test_folds_that_train_on_one_class_are_left_out():

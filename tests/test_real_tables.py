@@ -428,6 +428,7 @@ CONFIGURATIONS = {
     "lookahead": {"l1": "4/n", "lookahead": True},
 }
 every_configuration = pytest.mark.parametrize("name", CONFIGURATIONS)
+NO_EFFECT = pytest.mark.filterwarnings("ignore:groups are kept together")
 
 
 class TestWeights:
@@ -510,6 +511,7 @@ class TestWeights:
                     CASE.X, CASE.y, sample_weight=(CASE.y == "sick").astype(float)
                 )
 
+    @NO_EFFECT
     @pytest.mark.parametrize("name", ["default", "4/n"])
     def test_weights_and_groups_together(self, name):
         """A repeated row is in the group of the row that it repeats."""
@@ -565,6 +567,7 @@ class TestGroupsAndSplitters:
         one_each = np.arange(len(CASE.y))
         assert points(groups=one_each) != points(groups=self.GROUPS)
 
+    @NO_EFFECT
     def test_routing_through_a_pipeline_into_cross_validation(self, routing):
         Recorder.seen.clear()
         final = Recorder(l1="4/n").set_fit_request(sample_weight=True, groups=True)

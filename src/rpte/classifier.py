@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from rpte.errors import InputError, RPTEWarning
 from rpte.estimation.gram import one_blas_thread
+from rpte.fitted import SpeaksForModel
 from rpte.folds import LARGE, make_validation
 from rpte.kernels import worker_threads
 from rpte.labels import class_factors, plain, positive_class, read_labels, read_weights
@@ -23,35 +22,18 @@ from rpte.parameters import checked_parameters, settings_for
 from rpte.persistence import KeptAsText
 from rpte.progress import Callback, Watch
 from rpte.report.in_notebooks import InNotebooks
-from rpte.table.inputs import Inputs, read_inputs
+from rpte.table.inputs import Inputs
 from rpte.table.read import read_training
 from rpte.table.schema import Schema
 from rpte.table.table import make_table
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from rpte.audit.load import AuditLoad
-    from rpte.export.parity import Parity
-    from rpte.model.check import Check
-    from rpte.model.explain import Explanation
     from rpte.model.model import Model
 
 Floats = NDArray[np.float64]
-FRONTIER_COLUMNS = [
-    "miu",
-    "deviance",
-    "error",
-    "components",
-    "menu",
-    "n_trees",
-    "n_pairs",
-    "l1_ratio",
-    "l1",
-]
 
 
-class RPTEClassifier(InNotebooks, KeptAsText, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class RPTEClassifier(SpeaksForModel, InNotebooks, KeptAsText, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Residual Pattern Tree Ensemble: a classifier whose every prediction is a short sum of rules.
 
     The first parameters, down to `profile`, are what a user sets; the others, from `vocabulary` on,
@@ -302,6 +284,7 @@ class RPTEClassifier(InNotebooks, KeptAsText, ClassifierMixin, BaseEstimator):  
         factors = class_factors(self.class_weight, labels, known, weight)
         weight = weight * factors[(labels == known[1]).astype(int)]
         validation = make_validation(self.cv, X, labels, groups)
+        _warn_of_idle_groups(groups, settings.l1)
         positive = positive_class(self.positive, known)
         target = (labels == known[positive]).astype(np.float64)
         with one_blas_thread(), worker_threads(self.n_jobs) as pool:
@@ -352,15 +335,6 @@ class RPTEClassifier(InNotebooks, KeptAsText, ClassifierMixin, BaseEstimator):  
             )
         return inputs
 
-    def _inputs(self, X: Any) -> Inputs:
-        check_is_fitted(self, "model_")
-        if hasattr(X, "tocsr"):
-            raise TypeError("Sparse data was passed, but dense data is required; pass X.toarray()")
-        inputs = read_inputs(X, self.model_.schema, self.model_.settings["limits"]["exclude"])
-        if inputs.n_rows == 0:
-            raise InputError("Found array with 0 sample(s) while a minimum of 1 is required.")
-        return inputs
-
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the more probable class of each row."""
         chosen = (self.decision_function(X) > 0).astype(np.intp)
@@ -376,96 +350,16 @@ class RPTEClassifier(InNotebooks, KeptAsText, ClassifierMixin, BaseEstimator):  
         inputs = self._inputs(X)
         return self.model_.decision_function(inputs)
 
-    def explain(self, X: Any, reference: str | None = None) -> list[Explanation]:
-        """Take each row's score apart, in the order in which it is summed.
 
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_columns)
-        reference : {None, "mean"}
-            "mean" shows contributions against their training mean.
-        """
-        inputs = self._inputs(X)
-        return self.model_.explain(inputs, reference)
-
-    def summary(self) -> str:
-        """Return the whole model as text."""
-        check_is_fitted(self, "model_")
-        return self.model_.summary()
-
-    def audit(self, X: Any = None) -> AuditLoad:
-        """Return the audit load (mu, miu, bound; iiu over the rows of `X`)."""
-        check_is_fitted(self, "model_")
-        return self.model_.audit(None if X is None else self._inputs(X))
-
-    def verify(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> list[Check]:
-        """Check every claim of the model; more can be checked with the training table."""
-        check_is_fitted(self, "model_")
-        return self.model_.verify(X, y, sample_weight)
-
-    def save(self, path: str | Path) -> None:
-        """Write the model to a JSON file, which `rpte.load` reads."""
-        check_is_fitted(self, "model_")
-        self.model_.save(path)
-
-    def export(self, target: str, path: str | Path, X: Any = None, **options: Any) -> Parity:
-        """Write the model in another form (``"sql"``, ...), compared with it on the rows of `X`.
-
-        Parameters
-        ----------
-        target : str
-        path : str or Path
-            The parity record goes to the same name with ``.parity.json`` added.
-        X : table, optional
-            Rows to compare on; if None, rows made from the model's thresholds and levels.
-        **options
-            Of the target; docs/deploy.md lists them.
-        """
-        check_is_fitted(self, "model_")
-        return self.model_.export(target, path, X, **options)
-
-    @property
-    def frontier_(self) -> pd.DataFrame:
-        """The trade-off found in training: one row per model that no other beats.
-
-        Conditions (miu), validated deviance with its standard error, components, and what Stage 3
-        was offered. Empty where the penalty was given.
-        """
-        import pandas as pd
-
-        check_is_fitted(self, "model_")
-        selection = self.model_.training["selection"]
-        return pd.DataFrame(
-            [] if selection is None else selection["frontier"], columns=FRONTIER_COLUMNS
+def _warn_of_idle_groups(groups: Any, l1: float | str) -> None:
+    """Warn of groups where nothing is validated."""
+    if groups is not None and l1 != "cv":
+        warnings.warn(
+            f"groups are kept together by inner validation, which l1={l1!r} leaves out: they have "
+            "no effect on the model; set l1='cv', or fit without groups",
+            RPTEWarning,
+            stacklevel=3,
         )
-
-    def at(self, miu: int) -> RPTEClassifier:
-        """Return the classifier with the best model of `frontier_` within `miu` conditions.
-
-        Nothing is searched or estimated again.
-        """
-        check_is_fitted(self, "model_")
-        loads = [model.audit().miu for model in self.frontier_models_]
-        within = [k for k, load in enumerate(loads) if load <= miu]
-        if not within:
-            known = f"the least on the frontier is {loads[0]}" if loads else "there is no frontier"
-            raise InputError(f"miu={miu!r}; {known}: fit with l1='cv', or allow more conditions")
-        other = self.__class__(**self.get_params(deep=False))
-        other.__dict__.update(self.__dict__)
-        other.model_ = self.frontier_models_[within[-1]]
-        return other
-
-    @property
-    def rules_(self) -> pd.DataFrame:
-        """One row per active term, in the order of the file."""
-        import pandas as pd
-
-        from rpte.model.model import Rule
-
-        check_is_fitted(self, "model_")
-        names = list(Rule.__dataclass_fields__)
-        rows = [[getattr(rule, name) for name in names] for rule in self.model_.rules()]
-        return pd.DataFrame(rows, columns=names)
 
 
 def _warn_if_stopped(model: Model) -> None:

@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import column_or_1d
 
 from rpte.errors import InputError
-from rpte.table.inputs import is_absent
+from rpte.table.column import is_absent
 
 Floats = NDArray[np.float64]
 

@@ -2,9 +2,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import rpte.table.inputs as module
 from rpte.errors import InputError, RPTEWarning
-from rpte.table.inputs import MISSING, UNSEEN, distinct, is_absent, level_text, read_inputs
+from rpte.table.column import MISSING, UNSEEN, is_absent
+from rpte.table.inputs import read_inputs
 from rpte.table.read import read_training
 from rpte.table.schema import Schema, Variable
 
@@ -69,25 +69,6 @@ def test_negative_zero_is_zero(schema):
         assert not np.signbit(number).any()
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (1.0, "1"),
-        (-0.0, "0"),
-        (np.float32(2), "2"),
-        (0.5, "0.5"),
-        (True, "True"),
-        (np.True_, "True"),
-        (7, "7"),
-        ("1.0", "1.0"),
-        (1e22, "10000000000000000000000"),
-        (float("inf"), "inf"),
-    ],
-)
-def test_level_texts(value, text):
-    assert level_text(value) == text
-
-
 def test_numbers_as_levels_agree_across_dtypes():
     schema = read_training({"k": pd.Series([1, 2, None], dtype="category")}).schema
     schema = Schema((Variable("k", "category", ("1", "2")),), schema.named)
@@ -124,22 +105,6 @@ def test_what_is_refused_and_why(schema, X, says):
 def test_cells_that_are_no_numbers_are_refused(schema):
     with pytest.raises(TypeError, match="not 'dict'"):
         read_inputs({"age": np.array([{}], object), "region": ["north"]}, schema)
-
-
-def test_many_cells_of_text_are_told_apart_alike(monkeypatch):
-    """With pandas, from many cells on, as without it."""
-    cells = np.array(["a", "b", None, np.nan, 1, 1.0, "1", 2.5, "nan"], object)
-    column = cells[np.random.default_rng(0).integers(0, len(cells), 300)]
-
-    def read():
-        found, places = distinct(column)
-        return [None if is_absent(found[place]) else found[place] for place in places]
-
-    plain = read()
-    monkeypatch.setattr(module, "MANY_CELLS", 10)
-    assert read() == plain
-    with pytest.raises(TypeError, match="not 'list' \\(column 'x'\\)"):
-        distinct(np.array([["a"], *"bcdefghijklm"], object), "x")
 
 
 class TestNoCopies:

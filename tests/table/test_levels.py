@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rpte import RPTEClassifier, load
-from rpte.table.inputs import MISSING, UNSEEN, read_inputs
+from rpte.table.column import MISSING, UNSEEN
+from rpte.table.inputs import read_inputs
 from rpte.table.levels import KEEP_ALL, PoolingRule
 from rpte.table.read import read_training
 from rpte.table.schema import OTHER, Schema

@@ -17,7 +17,8 @@ from rpte.structure.coded import IS_MISSING, ORDERED, Split, TreeBuilder
 from rpte.structure.coding import code_columns
 from rpte.structure.tree import Condition, Tree
 from rpte.structure.tree import Split as TreeSplit
-from rpte.table.inputs import MISSING, read_inputs
+from rpte.table.column import MISSING
+from rpte.table.inputs import read_inputs
 from rpte.table.read import read_training
 from rpte.table.schema import Schema
 from rpte.table.table import make_table, row_hashes

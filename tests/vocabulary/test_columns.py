@@ -22,9 +22,9 @@ from rpte.vocabulary.columns import (
     Scale,
     Step,
     Value,
-    column_from_dict,
     combine,
 )
+from rpte.vocabulary.records import column_from_dict
 
 SCHEMA = Schema(
     (

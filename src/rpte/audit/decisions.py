@@ -19,7 +19,8 @@ from rpte.errors import InputError
 from rpte.model.explain import Explanation, cell_values
 from rpte.model.file import sealed_hash, to_dict
 from rpte.model.model import Model
-from rpte.table.inputs import Inputs, columns_of, is_absent, level_text, read_inputs
+from rpte.table.column import is_absent, level_text
+from rpte.table.inputs import Inputs, columns_of, read_inputs
 
 FORMAT = "rpte-decisions"
 VERSION = 1

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm
-from rpte.table.inputs import MISSING, Inputs
+from rpte.table.column import MISSING
+from rpte.table.inputs import Inputs
 from rpte.vocabulary.columns import Column, Hinge, Interval, Pair, Pattern, Scale, Step, Value
 
 Floats = NDArray[np.float64]

@@ -28,7 +28,8 @@ from rpte.audit.grid import changed, grid
 from rpte.errors import InputError
 from rpte.model.model import Label, Model
 from rpte.model.parts import Component, DirectTerm
-from rpte.table.inputs import MISSING, Inputs
+from rpte.table.column import MISSING
+from rpte.table.inputs import Inputs
 
 Floats = NDArray[np.float64]
 Reference = Literal["mean", "best", "threshold"]

@@ -20,8 +20,8 @@ from rpte.errors import InputError
 from rpte.model.explain import value_text
 from rpte.model.file import load
 from rpte.model.model import Model
+from rpte.table.column import parse_number
 from rpte.table.decimals import number_text
-from rpte.table.inputs import parse_number
 
 
 def counterfactual(

@@ -29,7 +29,8 @@ from rpte.counterfactual.actions import Actions
 from rpte.counterfactual.parts import parts_on
 from rpte.errors import InputError
 from rpte.model.parts import DirectTerm
-from rpte.table.inputs import MISSING, Inputs
+from rpte.table.column import MISSING
+from rpte.table.inputs import Inputs
 from rpte.table.schema import Variable
 from rpte.vocabulary.columns import Hinge, Interval, Level, Missing, Scale, Step, Value
 

@@ -22,14 +22,14 @@ from rpte.export.form import (
     Value,
     all_nodes,
 )
-from rpte.table.inputs import (
+from rpte.table.column import (
     LARGEST,
     as_number,
     as_number_or_special,
-    columns_of,
     is_absent,
     level_text,
 )
+from rpte.table.inputs import columns_of
 
 Cell = Code | None
 UNSEEN = "a level never seen"

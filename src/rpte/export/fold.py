@@ -28,7 +28,7 @@ from rpte.export.form import (
     Total,
     Value,
 )
-from rpte.table.inputs import LARGEST
+from rpte.table.column import LARGEST
 
 # A factor is at most a number plus a knot, each at most LARGEST.
 MOST_FACTOR = 2.0 * LARGEST

@@ -34,7 +34,7 @@ from rpte.export.form import (
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, TreeTerms
 from rpte.structure.tree import Branch, Split
-from rpte.table.inputs import LARGEST, parse_number
+from rpte.table.column import LARGEST, parse_number
 from rpte.table.schema import Schema, Variable
 from rpte.vocabulary import columns as vocabulary
 

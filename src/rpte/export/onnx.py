@@ -39,8 +39,8 @@ from rpte.export.form import (
     Value,
 )
 from rpte.export.target import Answers, CannotRunError, Options, Target
+from rpte.table.column import LARGEST
 from rpte.table.decimals import number_text
-from rpte.table.inputs import LARGEST
 
 OPSET, ML_OPSET, IR = 15, 2, 8
 OPTIONS = {"prefix": ""}

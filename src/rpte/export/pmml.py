@@ -51,7 +51,7 @@ from rpte.export.form import (
 from rpte.export.pmml_cases import verification
 from rpte.export.pmml_run import run
 from rpte.export.target import Options, Target, check_prefix
-from rpte.table.inputs import LARGEST
+from rpte.table.column import LARGEST
 
 OPTIONS = {"prefix": "rpte_"}
 NUMBER = {"optype": "continuous", "dataType": "double"}

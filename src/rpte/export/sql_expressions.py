@@ -34,8 +34,8 @@ from rpte.export.form import (
 )
 from rpte.export.sql_dialects import find_dialect
 from rpte.export.target import is_product
+from rpte.table.column import LARGEST
 from rpte.table.decimals import number_text
-from rpte.table.inputs import LARGEST
 
 SIGNS = {"+": exp.Add, "-": exp.Sub, "*": exp.Mul, "/": exp.Div}
 COMPARISONS = {"<=": exp.LTE, "<": exp.LT, ">": exp.GT, ">=": exp.GTE}

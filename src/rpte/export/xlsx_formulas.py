@@ -31,8 +31,8 @@ from rpte.export.form import (
     nodes,
 )
 from rpte.export.source import Language, bare
+from rpte.table.column import level_text, parse_number
 from rpte.table.decimals import number_text
-from rpte.table.inputs import level_text, parse_number
 
 LONGEST_FORMULA = 8192
 LONGEST_LITERAL = 255

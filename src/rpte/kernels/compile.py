@@ -7,27 +7,30 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import wraps
+from functools import cache, wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
 from numba.core.caching import FunctionCache
 from numba.core.runtime import rtsys
+from numba.extending import register_jitable
 
 logger = logging.getLogger("rpte")
 F = TypeVar("F", bound=Callable[..., Any])
 
 _announced = False
+OPTIONS = {"nogil": True, "fastmath": False, "error_model": "numpy", "no_cfunc_wrapper": True}
 
 
 def kernel(function: F) -> F:
     """Compile `function` lazily with an on-disk cache, without the GIL.
 
-    The first compilation of a process is announced once in the log, because it takes seconds. A
-    kernel that only others call is never looked for on disk: it is part of theirs.
+    The first compilation of a process is announced once in the log, because it takes seconds. So no
+    kernel puts an array into a slice (a loop does it: numba compiles the text of an error about
+    shapes for seconds) or sorts by numpy (`rpte.kernels.sorting`).
     """
-    compiled = numba.njit(nogil=True, fastmath=False, error_model="numpy")(function)
+    compiled = numba.njit(**OPTIONS)(function)
     if not hasattr(compiled, "stats"):  # NUMBA_DISABLE_JIT=1: njit returned the function itself
         return function
     ready = False
@@ -43,7 +46,6 @@ def kernel(function: F) -> F:
             ready = True
         return compiled(*args)
 
-    call.compiled = compiled  # type: ignore[attr-defined]  # kernels call each other through this
     return call  # type: ignore[return-value]
 
 
@@ -71,9 +73,15 @@ READS_LEAN = all(
 ) and hasattr(rtsys, "initialize")
 
 
+@cache
 def inner(function: Any) -> Any:
-    """Return the compiled form of a kernel for use in another (itself when JIT is off)."""
-    return getattr(function, "compiled", function)
+    """Return the form of a kernel for use in another (itself when JIT is off).
+
+    It is compiled as part of the other, without what Python needs to call it: where Python does,
+    its source runs.
+    """
+    plain = getattr(function, "__wrapped__", None)
+    return function if plain is None else register_jitable(**OPTIONS)(plain)
 
 
 def _announce(cache: Path, function: Callable[..., Any]) -> None:

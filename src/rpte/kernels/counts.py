@@ -87,8 +87,9 @@ def joint_bits(
     for a in range(starts[first + 1] - starts[first]):
         own = sets[starts[first] + a]
         for bit in range(planes.shape[0]):
-            here[:] = own & planes[bit, 0]
-            positive[:] = own & planes[bit, 1]
+            for i in range(own.size):
+                here[i] = own[i] & planes[bit, 0, i]
+                positive[i] = own[i] & planes[bit, 1, i]
             for k in range(others.size):
                 start = starts[others[k]]
                 for b in range(starts[others[k] + 1] - start):

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.kernels.compile import inner, kernel
+from rpte.kernels.sorting import stable_order
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -50,6 +51,9 @@ def histogram(codes: NDArray[Any], rows: NDArray[np.int32], stats: Floats, out: 
         out[code, 2] += stats[i, 2]
 
 
+_stable_order = inner(stable_order)
+
+
 @kernel
 def level_order(hist: Floats, n_bins: int, total: Floats, rule: Floats) -> Integers:
     """Sort the levels present in a node by G / (H + ridge); equal ones by code.
@@ -61,7 +65,7 @@ def level_order(hist: Floats, n_bins: int, total: Floats, rule: Floats) -> Integ
     mean = np.empty(present.size)
     for k in range(present.size):
         mean[k] = hist[present[k], 0] / (hist[present[k], 1] + rule[RIDGE])
-    order = np.argsort(mean)
+    order: Integers = _stable_order(mean)
     unit = rule[SCALE] / (total[1] + rule[RIDGE])
     start = 0
     for k in range(1, present.size + 1):
@@ -69,7 +73,12 @@ def level_order(hist: Floats, n_bins: int, total: Floats, rule: Floats) -> Integ
             high, low = mean[order[k]], mean[order[k - 1]]
             if high - low <= TIE * (unit + abs(high)):
                 continue
-        order[start:k].sort()
+        for place in range(start + 1, k):  # by code: near ties are few
+            code, at = order[place], place
+            while at > start and order[at - 1] > code:
+                order[at] = order[at - 1]
+                at -= 1
+            order[at] = code
         start = k
     return present[order]
 

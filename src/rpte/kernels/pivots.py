@@ -29,7 +29,9 @@ def pivots(
         Gains are compared in steps of 1 / steps; ties go to the first.
     """
     size = slope.size
-    left, slope = np.diag(gram).copy(), slope.copy()
+    left, slope = np.empty(size), slope.copy()
+    for j in range(size):
+        left[j] = gram[j, j]
     factors = np.zeros((chosen.size, size))
     for count in range(chosen.size):
         best, most = -1, -1.0
@@ -40,7 +42,8 @@ def pivots(
         if best < 0:
             return count
         root, factor = np.sqrt(left[best]), factors[count]
-        factor[:] = gram[best]
+        for j in range(size):
+            factor[j] = gram[best, j]
         for earlier in range(count):
             factor -= factors[earlier, best] * factors[earlier]
         factor /= root

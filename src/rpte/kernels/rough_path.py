@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from rpte.kernels.compile import inner, kernel
 from rpte.kernels.coordinate_descent import gram_descent, violation
 from rpte.kernels.design_products import logistic_statistics
+from rpte.kernels.sorting import stable_order
 
 __all__ = ["INTERCEPT", "LOSS", "ROUGH", "deviances", "gradients", "rough_path"]
 
@@ -44,6 +45,7 @@ SHORTEST = 1e-4  # step
 
 
 _statistics, _descent = inner(logistic_statistics), inner(gram_descent)
+_stable_order = inner(stable_order)
 
 
 def thresholds(size: float, sign: int) -> tuple[float, float]:
@@ -100,10 +102,14 @@ def add_moments(
             row = z[rows[a]]
             for i in range(low, high):
                 block[a, i - low] = root[i] * row[i]
-        cross[known:] += np.dot(block[known:], root[low:high])
-        for a in range(known, k, PANEL):
-            b = min(a + PANEL, k)
-            second[a:b, :b] += np.dot(block[a:b], block[:b].T)
+        for a in range(known, k):
+            cross[a] += np.dot(block[a], root[low:high])
+        for first in range(known, k, PANEL):
+            last = min(first + PANEL, k)
+            panel = np.dot(block[first:last], block[:last].T)
+            for a in range(first, last):
+                for b in range(last):
+                    second[a, b] += panel[a - first, b]
     for a in range(known, k):
         for b in range(a):
             second[b, a] = second[a, b]
@@ -167,12 +173,13 @@ def working_set(pull: Vector, theta: Vector, l1: Vector) -> Index:
 
     As many more as there are, if their pull (q,) is at least `NEAR` of what is needed.
     """
-    active = np.flatnonzero(theta)
+    wanted = theta != 0.0
     near = np.flatnonzero((theta == 0.0) & (pull >= NEAR * l1))
-    room = max(ROOM, active.size)
+    room = max(ROOM, wanted.sum())
     if near.size > room:
-        near = near[np.argsort(-pull[near] / l1[near], kind="mergesort")[:room]]
-    return np.sort(np.concatenate((active, near)))
+        near = near[_stable_order(-pull[near] / l1[near])[:room]]
+    wanted[near] = True
+    return np.flatnonzero(wanted)
 
 
 @kernel
@@ -195,7 +202,8 @@ def changed(
     stays[wanted] = True
     at = np.flatnonzero(stays[terms])
     kept, joined = terms[at], wanted[~known[wanted]]
-    known[:] = stays
+    for j in range(known.size):
+        known[j] = stays[j]
     terms = np.concatenate((kept, joined))
     new_second, new_cross = np.empty((terms.size, terms.size)), np.empty(terms.size)
     if total > 0.0:
@@ -234,8 +242,10 @@ def line_search(
         middle = theta + size * move
         most = state[LOSS] + held + 1e-4 * size * promised + 1e-12 * abs(state[LOSS])
         if loss + _penalised(middle, l1, l2) <= most:
-            theta[:], score[:] = middle, trial
-            residual[:], curvature[:] = new_residual, new_curvature
+            for a in range(theta.size):
+                theta[a] = middle[a]
+            for i in range(score.size):
+                score[i], residual[i], curvature[i] = trial[i], new_residual[i], new_curvature[i]
             state[LOSS] = loss
             return size
         size *= 0.5
@@ -319,7 +329,8 @@ def newton_steps(
         if worst <= target:
             return
         if state[TOTAL] == 0.0 or worst > KEEP * previous:
-            weight[:] = np.maximum(curvature, floor * share)
+            for i in range(weight.size):
+                weight[i] = max(curvature[i], floor * share[i])
             state[TOTAL] = weight.sum()
             _add_moments(z, rows, 0, weight, second, cross)
             gram = _centred(second, cross, state[TOTAL])
@@ -450,12 +461,14 @@ def rough_path(
                 curvature,
             )
             gain = before - state[LOSS] - _penalised(here, l1[terms], l2[terms])
-            theta[terms] = here
+            for a in range(terms.size):
+                theta[terms[a]] = here[a]
             _gradients(z, rows, residual.astype(np.float32), gradient)
             if gain <= ENOUGH * state[LOSS]:
                 break
         fits[at, 0] = state[INTERCEPT]
-        fits[at, 1:] = theta
+        for j in range(q):
+            fits[at, 1 + j] = theta[j]
     return terms, second, cross
 
 

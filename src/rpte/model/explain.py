@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from rpte.errors import InputError
 from rpte.model.parts import DirectTerm, TreeTerms, path_text
+from rpte.table.column import MISSING, UNSEEN
 from rpte.table.decimals import number_text
-from rpte.table.inputs import MISSING, UNSEEN, Inputs
+from rpte.table.inputs import Inputs
 
 if TYPE_CHECKING:
     from rpte.model.model import Model

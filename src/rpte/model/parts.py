@@ -13,7 +13,8 @@ from rpte.structure.tree import Condition, Tree
 from rpte.table.decimals import number_text
 from rpte.table.inputs import Inputs
 from rpte.table.schema import Schema
-from rpte.vocabulary.columns import Column, column_from_dict, operand_text
+from rpte.vocabulary.columns import Column, operand_text
+from rpte.vocabulary.records import column_from_dict
 
 Floats = NDArray[np.float64]
 

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.structure.tree import Condition, Tree
-from rpte.table.inputs import MISSING, UNSEEN, Inputs
+from rpte.table.column import MISSING, UNSEEN
+from rpte.table.inputs import Inputs
 from rpte.table.schema import Schema, Variable
 from rpte.vocabulary.columns import Column, Hinge, Interval, Scale, Step
 

@@ -11,7 +11,8 @@ from typing import Any
 
 from rpte.errors import ModelFileError
 from rpte.model.validator import Path, place, shown
-from rpte.vocabulary.columns import FORMULAS, column_from_dict
+from rpte.vocabulary.columns import FORMULAS
+from rpte.vocabulary.records import column_from_dict
 
 Record = Mapping[str, Any]
 Faults = Iterator[tuple[Path, str]]

@@ -10,7 +10,8 @@ import numpy as np
 
 from rpte.errors import InputError, did_you_mean
 from rpte.model.explain import ComponentContribution, Explanation, cell_values, value_text
-from rpte.table.inputs import Inputs, as_codes, as_number, as_number_or_special
+from rpte.table.column import as_codes, as_number, as_number_or_special
+from rpte.table.inputs import Inputs
 
 if TYPE_CHECKING:
     from rpte.model.model import Model

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from rpte.errors import InputError
 from rpte.model.model import Model
 from rpte.model.verify_table import labelled
+from rpte.table.column import is_absent
 from rpte.table.fingerprint import Profile, fingerprint, table_hash
-from rpte.table.inputs import Inputs, is_absent
+from rpte.table.inputs import Inputs
 from rpte.table.target import as_classes
 
 Floats = NDArray[np.float64]

@@ -202,7 +202,7 @@ def _group_measures(rows: Ranked, threshold: float, resamples: int) -> dict[str,
 
 def group_rows(values: NDArray[Any]) -> list[tuple[str, NDArray[np.intp]]]:
     """Return groups of rows by what a column holds; numbers of many values by quarters."""
-    from rpte.table.inputs import is_absent, level_text
+    from rpte.table.column import is_absent, level_text
 
     gone = np.array([is_absent(v) for v in values], bool)
     numbers = all(isinstance(v, (int, float, np.number)) for v in values[~gone])

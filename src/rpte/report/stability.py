@@ -15,7 +15,7 @@ from rpte.errors import InputError
 from rpte.model.model import Model, probability
 from rpte.report.cards import finite
 from rpte.report.evidence import Evidence
-from rpte.table.inputs import MISSING
+from rpte.table.column import MISSING
 
 Floats = NDArray[np.float64]
 SEED = 0

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm
 from rpte.report.curves import covered, rows_of, summed
-from rpte.table.inputs import MISSING, Inputs
+from rpte.table.column import MISSING
+from rpte.table.inputs import Inputs
 
 Floats = NDArray[np.float64]
 CELLS = 18  # along a number

@@ -12,14 +12,8 @@ from numpy.typing import NDArray
 from rpte.table.decimals import number_text
 from rpte.table.inputs import Inputs
 from rpte.table.schema import Schema
-from rpte.vocabulary.columns import (
-    Column,
-    Interval,
-    Level,
-    Missing,
-    column_from_dict,
-    operand_text,
-)
+from rpte.vocabulary.columns import Column, Interval, Level, Missing, operand_text
+from rpte.vocabulary.records import column_from_dict
 
 Rows = NDArray[np.intp]
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.errors import RPTEWarning
-from rpte.table.inputs import is_absent, level_text, parse_number, special_text
+from rpte.table.column import is_absent, level_text, parse_number, special_text
 from rpte.table.schema import Variable
 
 MARKERS = (

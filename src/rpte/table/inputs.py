@@ -7,10 +7,8 @@ number with special codes has both: NaN as its value, and the code of its specia
 
 from __future__ import annotations
 
-import math
-import sys
 import warnings
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,18 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.errors import InputError, RPTEWarning, did_you_mean
-from rpte.table.picked import Picked
-from rpte.table.schema import Schema, Variable
-
-MISSING = -1
-UNSEEN = -2
-MANY_CELLS = 10_000  # of text: from here on pandas, if it is there, tells them apart faster
-FEW_CELLS = 32_768  # looked at together
-LARGEST = 1e300  # beyond it sums and squares overflow; such numbers are codes for missing
-
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int32]
+from rpte.table.column import (
+    MISSING,
+    Array,
+    Codes,
+    as_codes,
+    as_number,
+    as_number_or_special,
+    within,
+)
+from rpte.table.picked import Picked, rows_of
+from rpte.table.schema import Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,19 +49,14 @@ class Inputs:
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        if isinstance(self.columns, Picked):
-            return len(self.columns.rows)
-        return len(self.columns[0]) if self.columns else 0
+        return rows_of(self.columns).n_rows
 
     def __getitem__(self, name: str) -> Array:
         return self.columns[self.schema.position(name)]
 
     def part(self, name: str, low: int, high: int) -> Array:
         """Return some rows of one column, those from `low` to before `high`."""
-        position = self.schema.position(name)
-        if isinstance(self.columns, Picked):
-            return self.columns.columns[position][self.columns.rows[low:high]]
-        return self.columns[position][low:high]
+        return rows_of(self.columns).part(self.schema.position(name), low, high)
 
     def codes(self, name: str) -> Codes:
         """Return the level of each row: a category's, or a number's special code."""
@@ -92,18 +84,12 @@ class Inputs:
         kept = [i for i, v in enumerate(self.schema.variables) if v.name in names]
         schema = Schema(tuple(self.schema.variables[i] for i in kept), self.schema.named)
         specials = {new: self.specials[i] for new, i in enumerate(kept) if i in self.specials}
-        if isinstance(self.columns, Picked):
-            whole = self.columns.columns
-            return Inputs(schema, Picked([whole[i] for i in kept], self.columns.rows), specials)
-        return Inputs(schema, tuple(self.columns[i] for i in kept), specials)
+        return Inputs(schema, rows_of(self.columns).only(kept), specials)
 
     def take(self, rows: NDArray[Any] | slice) -> Inputs:
         """Return some rows."""
         specials = {p: c[rows] for p, c in self.specials.items()}
-        if isinstance(self.columns, Picked):
-            some = self.columns.rows[rows]
-            return Inputs(self.schema, tuple(c[some] for c in self.columns.columns), specials)
-        return Inputs(self.schema, tuple(column[rows] for column in self.columns), specials)
+        return Inputs(self.schema, rows_of(self.columns).take(rows), specials)
 
     def pick(self, rows: NDArray[np.intp]) -> Inputs:
         """Return some rows, each column taken when it is asked for."""
@@ -158,7 +144,7 @@ def plain_matrix(X: Any, schema: Schema) -> Array | None:
         return None
     matrix = as_matrix(X)
     _check_width(matrix.shape[1], schema)
-    plain = matrix.dtype.kind in "iub" or (matrix.dtype.kind == "f" and _within(matrix))
+    plain = matrix.dtype.kind in "iub" or (matrix.dtype.kind == "f" and within(matrix))
     return matrix if plain else None
 
 
@@ -297,153 +283,3 @@ def as_matrix(X: Any) -> Array:
             "X.iloc[[0]]; a list of records is pandas.DataFrame(records)."
         )
     raise InputError(f"Found array with dim {matrix.ndim}, expected 2: one row per case")
-
-
-def is_absent(value: Any) -> bool:
-    """Tell whether one cell of an object column is missing (None, NaN, pandas NA or NaT)."""
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(value, (float, np.floating)) and bool(value != value)
-
-
-def distinct(column: Array, name: str = "") -> tuple[list[Any], NDArray[np.intp]]:
-    """Return the distinct cells of a column and, for each row, which of them it holds."""
-    if column.dtype.kind in "biufUS":
-        values, inverse = np.unique(column, return_inverse=True)
-        return values.tolist(), inverse.reshape(-1)
-    numbers: dict[Any, int] = {}
-    try:
-        if len(column) > MANY_CELLS and "pandas" in sys.modules:
-            codes, cells = sys.modules["pandas"].factorize(column, use_na_sentinel=False)
-            return list(cells), codes
-        places = [numbers.setdefault(cell, len(numbers)) for cell in column]
-    except TypeError:  # a list, a dict or a set in a cell
-        cell = next(cell for cell in column if type(cell).__hash__ is None)
-        raise _strange(cell, f" (column '{name}')" if name else "") from None
-    return list(numbers), np.array(places, np.intp)
-
-
-def _strange(cell: Any, where: str = "") -> TypeError:
-    return TypeError(
-        f"argument must be a string or a real number, not '{type(cell).__name__}'{where}; give "
-        "numbers, text or missing cells"
-    )
-
-
-def as_number(column: Array, name: str) -> Floats:
-    """Return a numeric column as float64, -0.0 as 0.0 and NaN where missing; refuse infinities."""
-    if column.dtype.kind in "fiub":
-        numbers = column.astype(np.float64, copy=False).view()
-        numbers.flags.writeable = False  # they may be the caller's own
-        if _has_negative_zero(numbers):
-            numbers = numbers + 0.0
-    elif column.dtype.kind == "c":
-        raise InputError(f"Complex data not supported: column '{name}' is complex; pass real parts")
-    elif column.dtype.kind in "mM":
-        raise InputError(f"column '{name}' is a number but holds dates or durations; convert them")
-    else:
-        cells, inverse = distinct(column)
-        numbers = np.array([_cell_number(cell, name) for cell in cells], np.float64)[inverse]
-    if not _within(numbers):
-        infinite = np.flatnonzero(np.abs(numbers) > LARGEST)
-        raise InputError(
-            f"column '{name}' holds {len(infinite)} values beyond {LARGEST:g} (infinity included; "
-            f"first at row {infinite[0]}: {numbers[infinite[0]]}); replace them or set them missing"
-        )
-    return numbers
-
-
-def _has_negative_zero(numbers: Floats) -> bool:
-    zeros = (part[part == 0.0] for part in _parts(numbers))
-    return any(bool(np.signbit(zero).any()) for zero in zeros)
-
-
-def _within(numbers: Array) -> bool:
-    """Tell whether no number lies beyond what is allowed."""
-    parts = (part.astype(np.float64, copy=False) for part in _parts(numbers))
-    return not any(bool((np.abs(part) > LARGEST).any()) for part in parts)
-
-
-def _parts(cells: Array) -> Iterator[Array]:
-    """Yield a few rows at a time."""
-    step = max(1, FEW_CELLS // max(math.prod(cells.shape[1:]), 1))
-    return (cells[low : low + step] for low in range(0, len(cells), step))
-
-
-def as_number_or_special(column: Array, variable: Variable) -> tuple[Floats, Codes]:
-    """Return the numbers of a column, NaN where a cell is missing or special, and special codes."""
-    index = {level: code for code, level in enumerate(variable.levels)}
-    cells, inverse = distinct(column)
-    codes = np.array([_special_code(cell, index) for cell in cells], np.int32)
-    ordinary = [None if code >= 0 else cell for code, cell in zip(codes, cells, strict=True)]
-    numbers = as_number(np.array([*ordinary, None], dtype=object)[:-1], variable.name)
-    return numbers[inverse], codes[inverse]
-
-
-def _special_code(cell: Any, index: Mapping[str, int]) -> int:
-    return MISSING if is_absent(cell) else index.get(special_text(cell), MISSING)
-
-
-def special_text(cell: Any) -> str:
-    """Return the name of a special code; a text that spells a number is that number.
-
-    Examples
-    --------
-    >>> special_text(-9.0), special_text(" -9.0"), special_text("n/a")
-    ('-9', '-9', 'n/a')
-    """
-    number = parse_number(cell) if isinstance(cell, str) else None
-    return level_text(cell if number is None else number)
-
-
-def _cell_number(cell: Any, name: str) -> float:
-    if is_absent(cell):
-        return math.nan
-    if isinstance(cell, str):
-        number = parse_number(cell)
-        if number is None:
-            raise InputError(
-                f"could not convert string to float: column '{name}' is a number but holds the "
-                f"text {cell!r}; clean the column, name the text in special_values, or make the "
-                "column a category"
-            )
-        return number
-    if not isinstance(cell, (int, float, np.number, np.bool_)) and not hasattr(cell, "__float__"):
-        raise _strange(cell, f" in column '{name}'")
-    return float(cell) + 0.0
-
-
-def parse_number(text: str) -> float | None:
-    """Return the number that a text spells, None if it spells none.
-
-    A text with a leading zero such as ``02139`` is a code, not a number.
-
-    Examples
-    --------
-    >>> parse_number(" 3.50"), parse_number("02139"), parse_number("n/a")
-    (3.5, None, None)
-    """
-    stripped = text.strip()
-    if len(stripped) > 1 and stripped[0] == "0" and stripped[1].isdigit():
-        return None
-    try:
-        number = float(stripped)
-    except ValueError:
-        return None
-    return number + 0.0 if math.isfinite(number) and "_" not in stripped else None
-
-
-def as_codes(column: Array, variable: Variable) -> Codes:
-    """Return the level codes of a category column; `MISSING` and `UNSEEN` where they apply."""
-    index = {level: code for code, level in enumerate(variable.levels)}
-    unknown = len(variable.levels) - 1 if variable.pooled else UNSEEN
-    cells, inverse = distinct(column)
-    codes = [MISSING if is_absent(c) else index.get(level_text(c), unknown) for c in cells]
-    return np.array(codes, np.int32)[inverse]
-
-
-def level_text(value: Any) -> str:
-    """Return the name of a category level: its text, without a trailing ``.0`` for whole floats."""
-    if isinstance(value, (float, np.floating)) and float(value).is_integer():
-        return str(int(value))
-    return str(value)

@@ -1,4 +1,4 @@
-"""Rows of columns that are taken from them only when they are asked for."""
+"""Rows of columns: all of them, or some that are taken only when they are asked for."""
 
 from __future__ import annotations
 
@@ -39,3 +39,57 @@ class Picked(Sequence[Array]):
         if isinstance(position, slice):
             return Picked(self.columns[position], self.rows)
         return self.columns[position][self.rows]
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows are picked."""
+        return len(self.rows)
+
+    def part(self, position: int, low: int, high: int) -> Array:
+        """Return some rows of one column, those from `low` to before `high`."""
+        return self.columns[position][self.rows[low:high]]
+
+    def only(self, positions: Sequence[int]) -> Sequence[Array]:
+        """Return some columns."""
+        return Picked([self.columns[i] for i in positions], self.rows)
+
+    def take(self, rows: Array | slice) -> Sequence[Array]:
+        """Return some rows of all columns, taken at once."""
+        some = self.rows[rows]
+        return tuple(column[some] for column in self.columns)
+
+
+class Whole:
+    """Columns with all their rows, read as `Picked` is.
+
+    Parameters
+    ----------
+    columns : sequence of arrays, each of shape (n_rows,)
+    """
+
+    __slots__ = ("columns",)
+
+    def __init__(self, columns: Sequence[Array]) -> None:
+        self.columns = columns
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are; none without columns."""
+        return len(self.columns[0]) if self.columns else 0
+
+    def part(self, position: int, low: int, high: int) -> Array:
+        """Return some rows of one column, those from `low` to before `high`."""
+        return self.columns[position][low:high]
+
+    def only(self, positions: Sequence[int]) -> Sequence[Array]:
+        """Return some columns."""
+        return tuple(self.columns[i] for i in positions)
+
+    def take(self, rows: Array | slice) -> Sequence[Array]:
+        """Return some rows of all columns."""
+        return tuple(column[rows] for column in self.columns)
+
+
+def rows_of(columns: Sequence[Array]) -> Picked | Whole:
+    """Return what tells of the rows of columns, and gives some of them."""
+    return columns if isinstance(columns, Picked) else Whole(columns)

@@ -13,22 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.errors import InputError, RPTEWarning, did_you_mean
-from rpte.table.inputs import (
+from rpte.table.column import (
     Codes,
-    Inputs,
-    as_array,
     as_codes,
-    as_matrix,
     as_number,
     as_number_or_special,
-    check_shapes,
-    column_names,
     distinct,
     is_absent,
     level_text,
     parse_number,
     special_text,
 )
+from rpte.table.inputs import Inputs, as_array, as_matrix, check_shapes, column_names
 from rpte.table.schema import Kind, Schema, Variable
 
 Array = NDArray[Any]

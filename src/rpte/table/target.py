@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.errors import InputError
+from rpte.table.column import distinct, is_absent, level_text
 from rpte.table.files import check_column
-from rpte.table.inputs import distinct, is_absent, level_text
 
 if TYPE_CHECKING:
     import pandas as pd

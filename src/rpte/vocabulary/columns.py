@@ -7,7 +7,6 @@ column of one variable is missing exactly where the variable has no number.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol
 
@@ -15,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.audit.counting import level_set_conditions
+from rpte.table.column import MISSING, UNSEEN
 from rpte.table.decimals import number_text
-from rpte.table.inputs import MISSING, UNSEEN, Inputs
+from rpte.table.inputs import Inputs
 from rpte.table.schema import Schema
 from rpte.vocabulary.logarithm import logarithm
 
@@ -290,8 +290,25 @@ Number = Value | Hinge | Scale
 RAW = (Value, Level, Missing)  # what a variable is by itself; every other kind is derived
 
 
+class TwoSources:
+    """What columns of two variables share: two parts, both of which are read."""
+
+    __slots__ = ()
+    left: Number | Item
+    right: Number | Item
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Both variables."""
+        return (self.left.source, self.right.source)
+
+    def conditions(self, schema: Schema) -> int:
+        """Both parts are read."""
+        return self.left.conditions(schema) + self.right.conditions(schema)
+
+
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(TwoSources):
     """Two conditions on two sources, both true."""
 
     left: Item
@@ -301,18 +318,9 @@ class Pattern:
     centred: ClassVar[bool] = False
 
     @property
-    def sources(self) -> tuple[str, ...]:
-        """Both variables."""
-        return (self.left.source, self.right.source)
-
-    @property
     def text(self) -> str:
         """``20 <= age < 35 and region is north``."""
         return f"{self.left.text} and {self.right.text}"
-
-    def conditions(self, schema: Schema) -> int:
-        """Both parts are read."""
-        return self.left.conditions(schema) + self.right.conditions(schema)
 
     def evaluate(self, inputs: Inputs) -> Floats:
         """Return 1.0 where both parts hold."""
@@ -324,7 +332,7 @@ class Pattern:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(TwoSources):
     """Arithmetic of two numbers; missing where a part is missing or the result overflows.
 
     One part of a product may be a 0/1 column instead: the product is the number where that holds, 0
@@ -348,11 +356,6 @@ class Pair:
         return self.left.binary or self.right.binary
 
     @property
-    def sources(self) -> tuple[str, ...]:
-        """Both variables."""
-        return (self.left.source, self.right.source)
-
-    @property
     def text(self) -> str:
         """``a * b`` (``a where b`` if b is a 0/1 column), ``|a - b|``, ``a + b`` or ``a - b``."""
         a, b = operand_text(self.left), operand_text(self.right)
@@ -361,22 +364,14 @@ class Pair:
         texts = {"product": f"{a} * {b}", "sum": f"{a} + {b}", "difference": f"{a} - {b}"}
         return texts.get(self.operation, f"|{a} - {b}|")
 
-    def conditions(self, schema: Schema) -> int:
-        """Both parts are read."""
-        return self.left.conditions(schema) + self.right.conditions(schema)
-
     def evaluate(self, inputs: Inputs) -> Floats:
         """Return the result, NaN where it has none."""
         return combine(self.operation, self.left.evaluate(inputs), self.right.evaluate(inputs))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the column as plain JSON values."""
-        return {
-            "kind": self.kind,
-            "operation": self.operation,
-            "left": self.left.to_dict(),
-            "right": self.right.to_dict(),
-        }
+        parts = {"left": self.left.to_dict(), "right": self.right.to_dict()}
+        return {"kind": self.kind, "operation": self.operation, **parts}
 
 
 def operand_text(column: Column) -> str:
@@ -401,43 +396,3 @@ def combine(operation: Operation, a: Floats, b: Floats) -> Floats:
     if not finite.all():
         result[~finite] = np.nan
     return result
-
-
-def column_from_dict(record: Mapping[str, Any]) -> Column:
-    """Rebuild a column from its `to_dict`."""
-    kind = record["kind"]
-    if kind == "missing":
-        return Missing(record["source"])
-    if kind == "pattern":
-        return Pattern(_item_from_dict(record["left"]), _item_from_dict(record["right"]))
-    if kind == "pair":
-        parts = _part_from_dict(record["left"]), _part_from_dict(record["right"])
-        return Pair(record["operation"], *parts)
-    return _part_from_dict(record)
-
-
-def _part_from_dict(record: Mapping[str, Any]) -> Number | Item:
-    if record["kind"] in ("value", "hinge", "scale"):
-        return _number_from_dict(record)
-    if record["kind"] in ("level", "interval", "step"):
-        return _item_from_dict(record)
-    raise ValueError(f"a column of unknown kind {record['kind']!r}")
-
-
-def _number_from_dict(record: Mapping[str, Any]) -> Number:
-    if record["kind"] == "hinge":
-        return Hinge(record["source"], float(record["knot"]), record["side"])
-    if record["kind"] == "scale":
-        numbers = tuple(float(record[name]) for name in FORMULAS[record["formula"]])
-        return Scale(record["source"], record["formula"], numbers)
-    return Value(record["source"])
-
-
-def _item_from_dict(record: Mapping[str, Any]) -> Item:
-    if record["kind"] == "level":
-        return Level(record["source"], tuple(record["levels"]))
-    if record["kind"] == "step":
-        return Step(record["source"], float(record["threshold"]))
-    low = -math.inf if record["low"] is None else float(record["low"])
-    high = math.inf if record["high"] is None else float(record["high"])
-    return Interval(record["source"], low, high)

@@ -1,0 +1,139 @@
+"""What a fitted classifier says: all of it comes from its model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from sklearn.utils.validation import check_is_fitted
+
+from rpte.errors import InputError
+from rpte.table.inputs import Inputs, read_inputs
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from rpte.audit.load import AuditLoad
+    from rpte.export.parity import Parity
+    from rpte.model.check import Check
+    from rpte.model.explain import Explanation
+    from rpte.model.model import Model
+
+FRONTIER_COLUMNS = [
+    "miu",
+    "deviance",
+    "error",
+    "components",
+    "menu",
+    "n_trees",
+    "n_pairs",
+    "l1_ratio",
+    "l1",
+]
+
+
+class SpeaksForModel:
+    """Methods of a classifier that ask its `model_`, or one of its `frontier_models_`."""
+
+    model_: Model
+    frontier_models_: tuple[Model, ...]
+
+    def _inputs(self, X: Any) -> Inputs:
+        check_is_fitted(self, "model_")
+        if hasattr(X, "tocsr"):
+            raise TypeError("Sparse data was passed, but dense data is required; pass X.toarray()")
+        inputs = read_inputs(X, self.model_.schema, self.model_.settings["limits"]["exclude"])
+        if inputs.n_rows == 0:
+            raise InputError("Found array with 0 sample(s) while a minimum of 1 is required.")
+        return inputs
+
+    def explain(self, X: Any, reference: str | None = None) -> list[Explanation]:
+        """Take each row's score apart, in the order in which it is summed.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+        reference : {None, "mean"}
+            "mean" shows contributions against their training mean.
+        """
+        inputs = self._inputs(X)
+        return self.model_.explain(inputs, reference)
+
+    def summary(self) -> str:
+        """Return the whole model as text."""
+        check_is_fitted(self, "model_")
+        return self.model_.summary()
+
+    def audit(self, X: Any = None) -> AuditLoad:
+        """Return the audit load (mu, miu, bound; iiu over the rows of `X`)."""
+        check_is_fitted(self, "model_")
+        return self.model_.audit(None if X is None else self._inputs(X))
+
+    def verify(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> list[Check]:
+        """Check every claim of the model; more can be checked with the training table."""
+        check_is_fitted(self, "model_")
+        return self.model_.verify(X, y, sample_weight)
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to a JSON file, which `rpte.load` reads."""
+        check_is_fitted(self, "model_")
+        self.model_.save(path)
+
+    def export(self, target: str, path: str | Path, X: Any = None, **options: Any) -> Parity:
+        """Write the model in another form (``"sql"``, ...), compared with it on the rows of `X`.
+
+        Parameters
+        ----------
+        target : str
+        path : str or Path
+            The parity record goes to the same name with ``.parity.json`` added.
+        X : table, optional
+            Rows to compare on; if None, rows made from the model's thresholds and levels.
+        **options
+            Of the target; docs/deploy.md lists them.
+        """
+        check_is_fitted(self, "model_")
+        return self.model_.export(target, path, X, **options)
+
+    @property
+    def frontier_(self) -> pd.DataFrame:
+        """The trade-off found in training: one row per model that no other beats.
+
+        Conditions (miu), validated deviance with its standard error, components, and what Stage 3
+        was offered. Empty where the penalty was given.
+        """
+        import pandas as pd
+
+        check_is_fitted(self, "model_")
+        selection = self.model_.training["selection"]
+        return pd.DataFrame(
+            [] if selection is None else selection["frontier"], columns=FRONTIER_COLUMNS
+        )
+
+    def at(self, miu: int) -> Self:
+        """Return the classifier with the best model of `frontier_` within `miu` conditions.
+
+        Nothing is searched or estimated again.
+        """
+        check_is_fitted(self, "model_")
+        loads = [model.audit().miu for model in self.frontier_models_]
+        within = [k for k, load in enumerate(loads) if load <= miu]
+        if not within:
+            known = f"the least on the frontier is {loads[0]}" if loads else "there is no frontier"
+            raise InputError(f"miu={miu!r}; {known}: fit with l1='cv', or allow more conditions")
+        other = self.__class__.__new__(self.__class__)
+        other.__dict__.update(self.__dict__)
+        other.model_ = self.frontier_models_[within[-1]]
+        return other
+
+    @property
+    def rules_(self) -> pd.DataFrame:
+        """One row per active term, in the order of the file."""
+        import pandas as pd
+
+        from rpte.model.model import Rule
+
+        check_is_fitted(self, "model_")
+        names = list(Rule.__dataclass_fields__)
+        rows = [[getattr(rule, name) for name in names] for rule in self.model_.rules()]
+        return pd.DataFrame(rows, columns=names)

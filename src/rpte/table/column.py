@@ -1,0 +1,174 @@
+"""One column of a table, from its cells to numbers or to codes of levels, with numpy alone."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.errors import InputError
+from rpte.table.schema import Variable
+
+MISSING = -1
+UNSEEN = -2
+MANY_CELLS = 10_000  # of text: from here on pandas, if it is there, tells them apart faster
+FEW_CELLS = 32_768  # looked at together
+LARGEST = 1e300  # beyond it sums and squares overflow; such numbers are codes for missing
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
+
+
+def is_absent(value: Any) -> bool:
+    """Tell whether one cell of an object column is missing (None, NaN, pandas NA or NaT)."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, (float, np.floating)) and bool(value != value)
+
+
+def distinct(column: Array, name: str = "") -> tuple[list[Any], NDArray[np.intp]]:
+    """Return the distinct cells of a column and, for each row, which of them it holds."""
+    if column.dtype.kind in "biufUS":
+        values, inverse = np.unique(column, return_inverse=True)
+        return values.tolist(), inverse.reshape(-1)
+    numbers: dict[Any, int] = {}
+    try:
+        if len(column) > MANY_CELLS and "pandas" in sys.modules:
+            codes, cells = sys.modules["pandas"].factorize(column, use_na_sentinel=False)
+            return list(cells), codes
+        places = [numbers.setdefault(cell, len(numbers)) for cell in column]
+    except TypeError:  # a list, a dict or a set in a cell
+        cell = next(cell for cell in column if type(cell).__hash__ is None)
+        raise _strange(cell, f" (column '{name}')" if name else "") from None
+    return list(numbers), np.array(places, np.intp)
+
+
+def _strange(cell: Any, where: str = "") -> TypeError:
+    return TypeError(
+        f"argument must be a string or a real number, not '{type(cell).__name__}'{where}; give "
+        "numbers, text or missing cells"
+    )
+
+
+def as_number(column: Array, name: str) -> Floats:
+    """Return a numeric column as float64, -0.0 as 0.0 and NaN where missing; refuse infinities."""
+    if column.dtype.kind in "fiub":
+        numbers = column.astype(np.float64, copy=False).view()
+        numbers.flags.writeable = False  # they may be the caller's own
+        if _has_negative_zero(numbers):
+            numbers = numbers + 0.0
+    elif column.dtype.kind == "c":
+        raise InputError(f"Complex data not supported: column '{name}' is complex; pass real parts")
+    elif column.dtype.kind in "mM":
+        raise InputError(f"column '{name}' is a number but holds dates or durations; convert them")
+    else:
+        cells, inverse = distinct(column)
+        numbers = np.array([_cell_number(cell, name) for cell in cells], np.float64)[inverse]
+    if not within(numbers):
+        infinite = np.flatnonzero(np.abs(numbers) > LARGEST)
+        raise InputError(
+            f"column '{name}' holds {len(infinite)} values beyond {LARGEST:g} (infinity included; "
+            f"first at row {infinite[0]}: {numbers[infinite[0]]}); replace them or set them missing"
+        )
+    return numbers
+
+
+def _has_negative_zero(numbers: Floats) -> bool:
+    zeros = (part[part == 0.0] for part in _parts(numbers))
+    return any(bool(np.signbit(zero).any()) for zero in zeros)
+
+
+def within(numbers: Array) -> bool:
+    """Tell whether no number lies beyond what is allowed."""
+    parts = (part.astype(np.float64, copy=False) for part in _parts(numbers))
+    return not any(bool((np.abs(part) > LARGEST).any()) for part in parts)
+
+
+def _parts(cells: Array) -> Iterator[Array]:
+    """Yield a few rows at a time."""
+    step = max(1, FEW_CELLS // max(math.prod(cells.shape[1:]), 1))
+    return (cells[low : low + step] for low in range(0, len(cells), step))
+
+
+def as_number_or_special(column: Array, variable: Variable) -> tuple[Floats, Codes]:
+    """Return the numbers of a column, NaN where a cell is missing or special, and special codes."""
+    index = {level: code for code, level in enumerate(variable.levels)}
+    cells, inverse = distinct(column)
+    codes = np.array([_special_code(cell, index) for cell in cells], np.int32)
+    ordinary = [None if code >= 0 else cell for code, cell in zip(codes, cells, strict=True)]
+    numbers = as_number(np.array([*ordinary, None], dtype=object)[:-1], variable.name)
+    return numbers[inverse], codes[inverse]
+
+
+def _special_code(cell: Any, index: Mapping[str, int]) -> int:
+    return MISSING if is_absent(cell) else index.get(special_text(cell), MISSING)
+
+
+def special_text(cell: Any) -> str:
+    """Return the name of a special code; a text that spells a number is that number.
+
+    Examples
+    --------
+    >>> special_text(-9.0), special_text(" -9.0"), special_text("n/a")
+    ('-9', '-9', 'n/a')
+    """
+    number = parse_number(cell) if isinstance(cell, str) else None
+    return level_text(cell if number is None else number)
+
+
+def _cell_number(cell: Any, name: str) -> float:
+    if is_absent(cell):
+        return math.nan
+    if isinstance(cell, str):
+        number = parse_number(cell)
+        if number is None:
+            raise InputError(
+                f"could not convert string to float: column '{name}' is a number but holds the "
+                f"text {cell!r}; clean the column, name the text in special_values, or make the "
+                "column a category"
+            )
+        return number
+    if not isinstance(cell, (int, float, np.number, np.bool_)) and not hasattr(cell, "__float__"):
+        raise _strange(cell, f" in column '{name}'")
+    return float(cell) + 0.0
+
+
+def parse_number(text: str) -> float | None:
+    """Return the number that a text spells, None if it spells none.
+
+    A text with a leading zero such as ``02139`` is a code, not a number.
+
+    Examples
+    --------
+    >>> parse_number(" 3.50"), parse_number("02139"), parse_number("n/a")
+    (3.5, None, None)
+    """
+    stripped = text.strip()
+    if len(stripped) > 1 and stripped[0] == "0" and stripped[1].isdigit():
+        return None
+    try:
+        number = float(stripped)
+    except ValueError:
+        return None
+    return number + 0.0 if math.isfinite(number) and "_" not in stripped else None
+
+
+def as_codes(column: Array, variable: Variable) -> Codes:
+    """Return the level codes of a category column; `MISSING` and `UNSEEN` where they apply."""
+    index = {level: code for code, level in enumerate(variable.levels)}
+    unknown = len(variable.levels) - 1 if variable.pooled else UNSEEN
+    cells, inverse = distinct(column)
+    codes = [MISSING if is_absent(c) else index.get(level_text(c), unknown) for c in cells]
+    return np.array(codes, np.int32)[inverse]
+
+
+def level_text(value: Any) -> str:
+    """Return the name of a category level: its text, without a trailing ``.0`` for whole floats."""
+    if isinstance(value, (float, np.floating)) and float(value).is_integer():
+        return str(int(value))
+    return str(value)
