@@ -59,12 +59,12 @@ class Inputs:
     def __getitem__(self, name: str) -> Array:
         return self.columns[self.schema.position(name)]
 
-    def part(self, name: str, low: int, high: int) -> Array:
-        """Return some rows of one column, those from `low` to before `high`."""
+    def source(self, name: str) -> tuple[Array, NDArray[np.intp]]:
+        """Return a column in its own order, and the place there of each row."""
         position = self.schema.position(name)
         if isinstance(self.columns, Picked):
-            return self.columns.columns[position][self.columns.rows[low:high]]
-        return self.columns[position][low:high]
+            return self.columns.columns[position], self.columns.rows
+        return self.columns[position], np.arange(self.n_rows)
 
     def codes(self, name: str) -> Codes:
         """Return the level of each row: a category's, or a number's special code."""
