@@ -194,8 +194,8 @@ class _Maker:
         """Return terms of a sample whose trees send missing cells as all rows have it."""
         if self.settings.paper:
             return terms
-        table = self.table
-        trees = [tree.with_heavier_sides(table.inputs, table.weight) for tree in terms.trees]
+        weight, cells = self.table.weight, self.shelf.in_order
+        trees = [tree.with_heavier_sides(cells(tree.sources), weight) for tree in terms.trees]
         return replace(terms, trees=tuple(trees))
 
     def model(self, trained: TrainedTerms, record: dict[str, Any]) -> Model:

@@ -22,7 +22,7 @@ from rpte.estimation.design import Design, Selection
 from rpte.estimation.gram import one_blas_thread, weighted_gram
 from rpte.estimation.newton import ProxNewton
 from rpte.estimation.quadratic import RANK, Penalty, spectrum
-from rpte.estimation.solver import Fit, fit_of, lambda_max
+from rpte.estimation.solver import MANY_ROWS, Fit, fit_of, lambda_max
 
 __all__ = ["canonical"]
 
@@ -34,7 +34,6 @@ AT_BOUND = 1e-6  # relative distance of a gradient from its bound that still cou
 ACTIVE = 1e-12  # the audit rule: a coefficient above this counts
 NEGLIGIBLE = 1e-9  # share of the largest coefficient that is rounding error here
 EQUAL_COST = 1e-9
-MANY_ROWS = 20_000  # of more, so many tell whether terms are independent
 INDEPENDENT = 1e-6  # share of the largest eigenvalue that the least one exceeds
 GOLDEN = 0.6180339887498949
 
@@ -92,7 +91,7 @@ def _is_unique(design: Design, penalty: Penalty, fit: Fit) -> bool:
     terms = _at_bound(design, penalty, fit.gradient, fit.coefficients)
     with one_blas_thread():
         gram = weighted_gram(design, terms, 0.5 * design.share[:MANY_ROWS])
-    values = spectrum(gram.centred)[1]
+        values = spectrum(gram.centred)[1]
     return bool(np.diag(gram.centred).all() and values[0] > INDEPENDENT * values[-1])
 
 

@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.estimation.evaluated import Evaluated
+from rpte.kernels.blas import one_blas_thread
 from rpte.kernels.design_products import add_scores, column_sums, logistic_statistics
+from rpte.kernels.direct_terms import add_sums_and_peaks, step_rows
 
 __all__ = ["Design", "Selection", "Step"]
 
@@ -175,17 +177,23 @@ class Design:
 
     def sum_to_one(self, columns: Index) -> bool:
         """Tell whether some direct columns sum to one on every row."""
-        return all(bool((b[columns].sum(axis=0) == 1.0).all()) for _, _, b in self.blocks())
+        if isinstance(self.direct, Evaluated):
+            return self.direct.sum_to_one(columns)
+        return bool((self.direct[:, columns].sum(axis=1) == 1.0).all())
 
     def sums_and_peaks(self, values: Vector) -> tuple[Vector, Vector]:
         """``Z.T @ values`` and the largest absolute value of each term, both (q,), in one pass."""
+        if not isinstance(self.direct, Evaluated):
+            tops = np.maximum(self.direct.max(axis=0), -self.direct.min(axis=0))
+            return self.transposed(values), np.concatenate((np.ones(self.n_leaves), tops))
         sums, peaks = np.zeros(self.n_terms), np.ones(self.n_terms)
         self._add_leaf_sums(values, self.everything.trees, sums)
         peaks[self.n_leaves :] = 0.0
-        top = peaks[self.n_leaves :]
-        for low, high, block in self.blocks():
-            self._add_direct_sums(block, values[low:high], self.everything.columns, sums)
-            np.maximum(top, np.maximum(block.max(axis=1), -block.min(axis=1)), out=top)
+        out = sums[self.n_leaves :], peaks[self.n_leaves :]
+        program = self.direct.program()
+        with one_blas_thread():
+            for low, high, numbers, bits in self.direct.chunks(len(values)):
+                add_sums_and_peaks(numbers, bits, program, values[low:high], *out)
         return sums, peaks
 
     def select(self, mask: Mask) -> Selection:
@@ -243,15 +251,14 @@ class Design:
             there = score + along
             return Step(along, there, *self.statistics(there))
         along, slopes, loss = self._leaf_score(shift, change), np.zeros(self.n_terms), 0.0
-        there, residual, curvature = (np.empty_like(along) for _ in range(3))
-        for low, high, block in self.blocks():
-            rows = slice(low, high)
-            self._add_direct(block, change, along[rows])
-            np.add(score[rows], along[rows], out=there[rows])
-            loss += logistic_statistics(
-                there[rows], self.y[rows], self.share[rows], residual[rows], curvature[rows]
-            )
-            self._add_direct_sums(block, residual[rows], self.everything.columns, slopes)
+        there, residual, curvature = score.copy(), np.empty_like(along), np.empty_like(along)
+        program, direct = self.direct.program(), slice(self.n_leaves, None)
+        with one_blas_thread():
+            for low, high, numbers, bits in self.direct.chunks(len(score)):
+                rows = slice(low, high)
+                given = change[direct], self.y[rows], self.share[rows]
+                made = along[rows], there[rows], residual[rows], curvature[rows]
+                loss += step_rows(numbers, bits, program, *given, *made, slopes[direct])
         self._add_leaf_sums(residual, self.everything.trees, slopes)
         return Step(along, there, loss, residual, curvature, (float(residual.sum()), slopes))
 

@@ -6,23 +6,43 @@ is held is one column per variable (as much of it as there is room for), 0/1 col
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.kernels.design_products import ROW_BLOCK
-from rpte.kernels.direct_terms import ABOVE, ALONE, BELOW, BIT, NUMBER, OPERATIONS, fill_terms
+from rpte.kernels.direct_terms import (
+    ABOVE,
+    ALONE,
+    BELOW,
+    BIT,
+    NUMBER,
+    OPERATIONS,
+    Program,
+    fill_terms,
+    gather,
+)
 from rpte.table.inputs import Inputs
 from rpte.vocabulary.columns import Column, Hinge, Pair, Value
 
-__all__ = ["Evaluated", "Shelf"]
+__all__ = ["Evaluated", "Places", "Shelf"]
 
 Vector = NDArray[np.float64]
 
-BLOCK = ROW_BLOCK
+BLOCK = 1024
+CHUNK = 16_384  # rows whose cells are fetched together
+SOME, MOST = 4096, 256  # rows that tell whether numbers are few, and how many these are
+LARGE = 1e150  # products of smaller numbers are finite
 HELD_CELLS = 24_000_000  # numbers of variables that are held in order; others are taken each time
+
+
+class Places(NamedTuple):
+    """A column as cells, and the place of each row (n,) among them."""
+
+    cells: Vector
+    rows: NDArray[Any]
 
 
 class Shelf:
@@ -31,22 +51,64 @@ class Shelf:
     def __init__(self, inputs: Inputs) -> None:
         self.inputs = inputs
         self._bits: dict[Column, NDArray[np.uint8]] = {}
-        self._numbers: dict[Column, Vector] = {}
+        self._numbers: dict[Column, Vector | Places] = {}
+        self._codes: dict[str, NDArray[np.int32]] = {}
+        self._gaps: dict[Column, bool] = {}
 
     def bits(self, column: Column) -> NDArray[np.uint8]:
         """Return a 0/1 column, (n,)."""
         if column not in self._bits:
-            self._bits[column] = column.evaluate(self.inputs).astype(np.uint8)
+            cells = self.in_order(column.sources)
+            self._bits[column] = column.evaluate(cells).astype(np.uint8)
         return self._bits[column]
 
-    def number(self, column: Column) -> Vector | None:
-        """Return a number, (n,); None for a variable as it is where there is no room for it."""
-        held = len(self._numbers) * self.inputs.n_rows
-        if isinstance(column, Value) and column not in self._numbers and held > HELD_CELLS:
-            return None
+    def in_order(self, sources: Collection[str]) -> Inputs:
+        """Return some variables, each column taken no more than once by all who read it."""
+        some = self.inputs.only(sources)
+        for variable in some.schema.variables:
+            if variable.kind == "category" and variable.name not in self._codes:
+                self._codes[variable.name] = some[variable.name]
+        known: dict[str, NDArray[Any]] = {**self._codes}
+        for column, numbers in self._numbers.items():
+            if isinstance(column, Value) and isinstance(numbers, np.ndarray):
+                known[column.source] = numbers
+        columns = [known[name] if name in known else some[name] for name in some.schema.names]
+        return replace(some, columns=columns)
+
+    def number(self, column: Column) -> Vector | Places:
+        """Return a number, (n,), or where its cells are if there is no room for it."""
         if column not in self._numbers:
-            self._numbers[column] = column.evaluate(self.inputs)
+            self._numbers[column] = self._made(column)
         return self._numbers[column]
+
+    def _made(self, column: Column) -> Vector | Places:
+        crowded = self.inputs.n_rows * len(self.inputs.schema) > HELD_CELLS
+        if not (crowded and isinstance(column, Value)):
+            return column.evaluate(self.in_order(column.sources))
+        cells, rows = self.inputs.source(column.source)
+        few = _few(cells, rows)
+        held = sum(isinstance(numbers, np.ndarray) for numbers in self._numbers.values())
+        if few is None and held * self.inputs.n_rows <= HELD_CELLS:
+            return cells[rows]
+        return few or Places(cells, rows)
+
+    def has_gaps(self, column: Column) -> bool:
+        """Tell whether a number may be missing somewhere, or its products overflow."""
+        if column not in self._gaps:
+            numbers = self.number(column)
+            x = numbers.cells if isinstance(numbers, Places) else numbers
+            self._gaps[column] = not (x.max() <= LARGE and x.min() >= -LARGE)
+        return self._gaps[column]
+
+
+def _few(cells: Vector, rows: NDArray[np.intp]) -> Places | None:
+    """Return the distinct numbers of some rows and where they are, None if there are many."""
+    if len(np.unique(cells[rows[:SOME]])) > MOST:
+        return None
+    distinct = np.unique(cells)
+    if len(distinct) > MOST:
+        return None
+    return Places(distinct, np.searchsorted(distinct, cells).astype(np.uint8)[rows])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,42 +167,65 @@ class Evaluated:
         """Return the terms of the first rows."""
         return replace(self, shape=(rows, self.shape[1]))
 
+    def sum_to_one(self, columns: NDArray[np.intp]) -> bool:
+        """Tell whether some terms sum to one on every row; only 0/1 columns can."""
+        if (self.operation[columns] != ALONE).any() or (self.kind[columns] != BIT).any():
+            return False
+        total = np.zeros(self.shape[0], np.int32)
+        for place in self.place[columns, 0]:
+            total += self.shelf.bits(self.bits[place])[: len(total)]
+        return bool((total == 1).all())
+
+    def program(self) -> Program:
+        """Return how terms are made of cells, as `fill_terms` has it."""
+        missing = {place for place, c in enumerate(self.numbers) if self.shelf.has_gaps(c)}
+        reads = (self.kind != BIT) & np.isin(self.place, list(missing))
+        inverse = 1.0 / self.scale
+        return (
+            self.operation,
+            self.kind,
+            self.place,
+            self.knot,
+            self.centre,
+            inverse,
+            reads.any(axis=1),
+        )
+
+    def chunks(self, rows: int) -> Iterator[tuple[int, int, Vector, NDArray[np.uint8]]]:
+        """Yield the ends of each chunk of the first `rows`, its numbers and its 0/1 columns.
+
+        The next chunk takes the place of the one before; only the leading columns are of it.
+        """
+        bits = [self.shelf.bits(column) for column in self.bits]
+        numbers = np.empty((len(self.numbers), CHUNK))
+        flags = np.empty((len(bits), CHUNK), np.uint8)
+        for low in range(0, rows, CHUNK):
+            high = min(low + CHUNK, rows)
+            self._fetch(low, high, numbers)
+            for row, bit in zip(flags, bits, strict=True):
+                row[: high - low] = bit[low:high]
+            yield low, high, numbers, flags
+
     def blocks(self, rows: int) -> Iterator[tuple[int, int, Vector]]:
         """Yield the ends of each block of the first `rows` and its terms, (d, high - low).
 
         The next block takes the place of the one before.
         """
-        held = [self.shelf.number(column) for column in self.numbers]
-        bits = [self.shelf.bits(column) for column in self.bits]
-        numbers = np.empty((len(held), BLOCK))
-        flags = np.empty((len(bits), BLOCK), np.uint8)
-        out = np.empty((self.shape[1], min(BLOCK, rows)))
-        for low in range(0, rows, BLOCK):
-            high = min(low + BLOCK, rows)
-            self._fetch(held, low, high, numbers)
-            for row, bit in zip(flags, bits, strict=True):
-                row[: high - low] = bit[low:high]
-            if high - low < out.shape[1]:
-                out = np.empty((self.shape[1], high - low))
-            fill_terms(
-                numbers,
-                flags,
-                self.operation,
-                self.kind,
-                self.place,
-                self.knot,
-                self.centre,
-                self.scale,
-                out,
-            )
-            yield low, high, out
+        program, out = self.program(), np.empty((self.shape[1], min(BLOCK, rows)))
+        for start, end, numbers, flags in self.chunks(rows):
+            for low in range(start, end, BLOCK):
+                high = min(low + BLOCK, end)
+                if high - low < out.shape[1]:
+                    out = np.empty((self.shape[1], high - low))
+                fill_terms(numbers, flags, program, low - start, out)
+                yield low, high, out
 
-    def _fetch(self, held: list[Vector | None], low: int, high: int, out: Vector) -> None:
-        """Fill the leading columns of `out` with the numbers of a block of rows."""
-        inputs = self.shelf.inputs
-        for row, column, numbers in zip(out, self.numbers, held, strict=True):
-            if numbers is None:
-                row[: high - low] = inputs.part(column.sources[0], low, high)
+    def _fetch(self, low: int, high: int, out: Vector) -> None:
+        """Fill the leading columns of `out` with the numbers of some rows."""
+        for row, column in zip(out, self.numbers, strict=True):
+            numbers = self.shelf.number(column)
+            if isinstance(numbers, Places):
+                gather(numbers.cells, numbers.rows, low, row[: high - low])
             else:
                 row[: high - low] = numbers[low:high]
 

@@ -5,7 +5,9 @@ the working set, then backtracks on the true objective. The Gram matrix is the c
 kept while steps made with it shrink the residual fast enough (a chord method), from one lambda to
 the next too. Where rows are many it is that of the first ones, which stand for all as long as the
 order of rows is random, and of more only when the residual shrinks too slowly; gradients are always
-those of all rows. The working set grows by violations of the optimality conditions over all terms.
+those of all rows. Where terms are evaluated, sums of products need only single precision within a
+block, and each step corrects the matrix by the change of the gradient that it met. The working set
+grows by violations of the optimality conditions over all terms.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.estimation.design import Design, Selection, Step
+from rpte.estimation.evaluated import Evaluated
 from rpte.estimation.gram import Gram, weighted_gram
 from rpte.estimation.quadratic import Penalty, minimise_quadratic
 
@@ -28,6 +31,7 @@ Mask = NDArray[np.bool_]
 MAX_STEPS = 400
 PATIENCE = 6  # steps without progress, each with a fresh Gram matrix, before giving up
 CHORD_STEPS = 5  # a Gram matrix is worth keeping when it is this close to the end
+TERMS_PER_STEP = 25  # a Gram matrix of so many evaluated terms costs as much as a step
 EARLY = 0.05  # share of the full residual to which a growing working set is solved
 ROOM = 200  # terms that may always join the working set at once
 MIN_STEP = 1e-12
@@ -71,6 +75,8 @@ class ProxNewton:
         self.gram: Gram | None = None
         self.fresh = False  # whether the Gram matrix is that of all rows at this point
         self.share = 1 / MORE_ROWS  # of the rows, for Gram matrices
+        # Whether these are summed in double precision throughout.
+        self.exact = len(self.score) <= FEW_ROWS or not isinstance(design.direct, Evaluated)
 
     def gradient(self, selection: Selection | None = None) -> tuple[float, Vector]:
         """Gradient of the deviance: intercept, and terms (q,) (only `selection` if given)."""
@@ -81,18 +87,29 @@ class ProxNewton:
             self.slopes = slopes
         return slopes
 
-    def run(self, penalty: Penalty, first: Mask, target: float, grow: bool = True) -> Outcome:
-        """Minimise, starting with the working set `first` (q,), to a residual of `target`."""
+    def run(
+        self,
+        penalty: Penalty,
+        first: Mask,
+        target: float,
+        grow: bool = True,
+        most: int | None = None,
+    ) -> Outcome:
+        """Minimise, starting with the working set `first` (q,), to a residual of `target`.
+
+        With no more steps than `most`, if it is given.
+        """
+        most = MAX_STEPS if most is None else most
         work = first | (self.theta != 0.0)
         steps, kkt = 0, self._violations(penalty)[0]
         # A working set that is still to grow need not be solved to the end.
         inner = max(target, EARLY * kkt) if grow else target
         while True:
             selection = self._selection(work)
-            steps += self._descend(penalty, selection, inner, MAX_STEPS - steps)
+            steps += self._descend(penalty, selection, inner, most - steps)
             kkt, violations = self._violations(penalty)
             wanted = np.flatnonzero((violations > target) & ~selection.mask)
-            if steps >= MAX_STEPS or (inner <= target and not (grow and wanted.size)):
+            if steps >= most or (inner <= target and not (grow and wanted.size)):
                 return Outcome(kkt, steps)
             inner = max(target, EARLY * kkt) if wanted.size else target
             work = _grown(work, wanted, violations)
@@ -122,7 +139,8 @@ class ProxNewton:
             best = min(best, kkt)
             if kkt <= target or waited >= PATIENCE:
                 return step
-            gram = self._use_gram(free, renew=not full or _slow(kkt, previous, target))
+            self.exact |= 2 * waited >= PATIENCE
+            gram = self._use_gram(free, not full or self._slow(kkt, previous, target, free))
             previous = kkt
             inner = slope - gram.cross * (at_intercept / gram.total)
             accuracy = max(0.03 * kkt, 0.1 * target)
@@ -149,7 +167,7 @@ class ProxNewton:
         h = np.maximum(self.curvature[:rows], 0.5 * self.floor * share)
         if rows < n:
             h *= 2.0 / float(share.sum())
-        return weighted_gram(design, free, h)
+        return weighted_gram(design, free, h, self.exact)
 
     def _search(
         self, penalty: Penalty, gram: Gram, move: Vector, at_intercept: float, promised: float
@@ -172,6 +190,8 @@ class ProxNewton:
             theta = self.theta + size * change
             # Close to the optimum the gain is below rounding error; the slack lets such steps pass.
             if step.loss + penalty.value(theta) <= here + 1e-4 * size * promised + slack:
+                if step.slopes is not None and size == 1.0:
+                    self._learn(gram, move, shift, step.slopes)
                 self.intercept, self.theta = self.intercept + size * shift, theta
                 self.score, self.loss, self.slopes = step.score, step.loss, step.slopes
                 self.residual, self.curvature = step.residual, step.curvature
@@ -181,12 +201,21 @@ class ProxNewton:
             step = Step(step.along, score, *self.design.statistics(score))
         return False
 
+    def _slow(self, kkt: float, previous: float, target: float, free: Selection) -> bool:
+        """Tell whether steps like the last one would take longer than with a new Gram matrix.
 
-def _slow(kkt: float, previous: float, target: float) -> bool:
-    """Tell whether steps like the last one would need more than `CHORD_STEPS` to the target."""
-    if not np.isfinite(previous):
-        return False
-    return kkt * (kkt / previous) ** CHORD_STEPS > target
+        Where each step corrects the matrix it is worth keeping for longer, by its size.
+        """
+        if not np.isfinite(previous):
+            return False
+        steps = CHORD_STEPS + (0 if self.slopes is None else free.terms.size / TERMS_PER_STEP)
+        return kkt * (kkt / previous) ** steps > target
+
+    def _learn(self, gram: Gram, move: Vector, shift: float, slopes: tuple[float, Vector]) -> None:
+        """Correct the Gram matrix by the gradient at the end of a step."""
+        at_intercept, gradient = self.gradient()
+        bend = (slopes[1] - gradient)[gram.selection.terms]
+        self.gram = gram.corrected(move, shift, bend, slopes[0] - at_intercept)
 
 
 def _grown(work: Mask, wanted: Index, violations: Vector) -> Mask:

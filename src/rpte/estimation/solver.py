@@ -24,7 +24,10 @@ MIN_SHARE = 1e-3
 HEAD_ROWS = 32_768  # of many, that are solved first
 HEAD_ROWS_PER_TERM = 100
 HEAD_FLOOR = 0.01
+HEAD_STEPS = 6  # more would go after what only the first rows say
 HEAD_RESIDUAL = 0.05  # of lambda: less than what the other rows change
+MANY_ROWS = 20_000
+SLACK = 3.0  # of the residual of so many: still 300-fold inside what is promised
 ROUNDING = 1e-14  # a null gradient below this share of the column's largest value is zero
 
 
@@ -107,11 +110,12 @@ def solve(design: Design, l1: float, l1_ratio: float = 1.0, start: Vector | None
     target, head = target_residual(l1, top), _head(design)
     costly = isinstance(design.direct, Evaluated)
     first = np.full(design.n_terms, costly)  # not to let the working set grow where passes cost
-    target *= 0.1 if costly else 1.0  # as they are not made canonical, if they are unique
+    if costly:
+        target *= SLACK if len(design.y) > MANY_ROWS else 0.1
     with one_blas_thread():
         if head is not None:
             engine = _engine(head, penalty, start, HEAD_FLOOR)
-            engine.run(penalty, first, HEAD_RESIDUAL * l1)
+            engine.run(penalty, first, HEAD_RESIDUAL * l1, most=HEAD_STEPS)
             start = np.array([engine.intercept, *engine.theta])
         engine = _engine(design, penalty, start)
         outcome = engine.run(penalty, first, target)

@@ -261,10 +261,12 @@ def design_on(
 
     What terms are made of stands on the `shelf` of the table, for other terms too.
     """
-    codes = np.array([tree.apply(table.inputs) for tree in terms.trees], np.int32)
+    shelf = Shelf(table.inputs) if shelf is None else shelf
+    trees = [tree.apply(shelf.in_order(tree.sources)) for tree in terms.trees]
+    codes = np.array(trees, np.int32)
     vocabulary, which = terms.vocabulary, terms.direct
     direct = Evaluated.of(
-        Shelf(table.inputs) if shelf is None else shelf,
+        shelf,
         [vocabulary.columns[j] for j in which],
         vocabulary.centre[which],
         vocabulary.scale[which],

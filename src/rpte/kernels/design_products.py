@@ -122,9 +122,12 @@ def gather_rows(
 ) -> None:
     """Copy ``root * direct[columns, low:high]``, transposed, into the leading rows of `out`.
 
-    A few columns at a time, so that what is written lies together.
+    The last column of `out` is `root` itself. A few columns at a time, so that what is written lies
+    together.
     """
     k = columns.shape[0]
+    for i in range(low, high):
+        out[i - low, k] = root[i]
     for first in range(0, k, COLUMNS):
         last = min(first + COLUMNS, k)
         for i in range(low, high):

@@ -54,9 +54,9 @@ class Inputs:
     def __getitem__(self, name: str) -> Array:
         return self.columns[self.schema.position(name)]
 
-    def part(self, name: str, low: int, high: int) -> Array:
-        """Return some rows of one column, those from `low` to before `high`."""
-        return rows_of(self.columns).part(self.schema.position(name), low, high)
+    def source(self, name: str) -> tuple[Array, NDArray[np.intp]]:
+        """Return a column in its own order, and the place there of each row."""
+        return rows_of(self.columns).source(self.schema.position(name))
 
     def codes(self, name: str) -> Codes:
         """Return the level of each row: a category's, or a number's special code."""

@@ -45,9 +45,9 @@ class Picked(Sequence[Array]):
         """How many rows are picked."""
         return len(self.rows)
 
-    def part(self, position: int, low: int, high: int) -> Array:
-        """Return some rows of one column, those from `low` to before `high`."""
-        return self.columns[position][self.rows[low:high]]
+    def source(self, position: int) -> tuple[Array, NDArray[np.intp]]:
+        """Return a column in its own order, and the place there of each row."""
+        return self.columns[position], self.rows
 
     def only(self, positions: Sequence[int]) -> Sequence[Array]:
         """Return some columns."""
@@ -77,9 +77,9 @@ class Whole:
         """How many rows there are; none without columns."""
         return len(self.columns[0]) if self.columns else 0
 
-    def part(self, position: int, low: int, high: int) -> Array:
-        """Return some rows of one column, those from `low` to before `high`."""
-        return self.columns[position][low:high]
+    def source(self, position: int) -> tuple[Array, NDArray[np.intp]]:
+        """Return a column, and the place of each row: its own."""
+        return self.columns[position], np.arange(self.n_rows)
 
     def only(self, positions: Sequence[int]) -> Sequence[Array]:
         """Return some columns."""
