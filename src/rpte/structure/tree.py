@@ -18,6 +18,7 @@ from rpte.vocabulary.columns import (
     Level,
     Missing,
     column_from_dict,
+    is_true,
     operand_text,
 )
 
@@ -39,9 +40,9 @@ class Split:
 
     def holds(self, inputs: Inputs) -> NDArray[np.bool_]:
         """Return for which rows the test holds."""
-        values = self.column.evaluate(inputs)
         if self.threshold is None:
-            return values > 0
+            return is_true(self.column, inputs)
+        values = self.column.evaluate(inputs)
         # Comparisons with a missing value are false.
         return ~(values > self.threshold) if self.missing_holds else values <= self.threshold
 
