@@ -5,10 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import rpte.discovery as discovery_module
+import rpte.learn as learn_module
 from fit_tables import mixed_case
 from raw_tables import same_bits
 from rpte import RPTEClassifier
 from rpte.discovery import Quarry, Start, discover, use_of
+from rpte.estimation.evaluated import Evaluated
 from rpte.parameters import checked_parameters, settings_for
 from rpte.structure.boosting import deviance
 from rpte.table.read import read_training
@@ -32,7 +35,7 @@ def same_structure(a, b):
         and a.trees == b.trees
         and same_bits(a.leaf_codes, b.leaf_codes)
         and a.used == b.used
-        and same_bits(a.scores, b.scores)
+        and same_bits(a.score(len(a.trees)), b.score(len(b.trees)))
     )
 
 
@@ -61,20 +64,48 @@ def test_trees_on_demand_are_those_of_one_run(parameters):
     assert step.stage2.stopped == whole.stage2.stopped
 
 
+@pytest.mark.parametrize("changes", [{}, {"ownership": "strict"}, {"reassign": False}])
+def test_a_long_table_holds_no_vocabulary_and_gives_the_same_model(changes, monkeypatch):
+    whole = CASE.fit(RPTEClassifier.paper(**changes)).model_
+    designs, honest = [], learn_module.make_design
+
+    def watched(*given):
+        designs.append(honest(*given))
+        return designs[-1]
+
+    monkeypatch.setattr(discovery_module, "LARGE", 50)
+    monkeypatch.setattr(discovery_module, "HELD_ROWS", 40)
+    monkeypatch.setattr(learn_module, "make_design", watched)
+    found = CASE.fit(RPTEClassifier.paper(**changes)).model_
+    assert all(isinstance(design.direct, Evaluated) for design in designs)
+    assert len(designs) == ("reassign" not in changes)
+    told, expected = [list(leaves_and_terms(model)) for model in (found, whole)]
+    assert [text for text, _ in told] == [text for text, _ in expected]
+    np.testing.assert_allclose([c for _, c in told], [c for _, c in expected], rtol=1e-6)
+
+
+def leaves_and_terms(model):
+    """Yield the text and the coefficient of every leaf and direct term."""
+    for component in model.components:
+        for tree in component.trees:
+            yield from ((str(tree.tree.to_dict()), leaf.coefficient) for leaf in tree.leaves)
+        yield from ((term.column.text, term.coefficient) for term in component.direct)
+
+
 def test_codes_and_scores_are_those_of_the_trees():
     table, settings = case_of(max_trees=4, max_component_sources=1)
     found = begun(table, settings).with_trees(4, settings, None)
     structure = found.structure
     accepted = [r for r in found.stage2.rounds if r.accepted]
-    assert len(structure.trees) == len(accepted) == len(structure.scores) - 1 >= 3
+    assert len(structure.trees) == len(accepted) == len(structure.steps) >= 3
     for m, (tree, r) in enumerate(zip(structure.trees, accepted, strict=True)):
         assert (structure.leaf_codes[m] == tree.apply(table.inputs)).all()
-        losses = [deviance(table.y, table.weight, s) for s in structure.scores[m : m + 2]]
+        losses = [deviance(table.y, table.weight, structure.score(k)) for k in (m, m + 1)]
         assert losses == pytest.approx([r.deviance_before, r.deviance_after])
-        added = structure.scores[m + 1] - structure.scores[m]
+        added = structure.score(m + 1) - structure.score(m)
         for leaf in range(tree.n_leaves):
             assert np.ptp(added[structure.leaf_codes[m] == leaf]) < 1e-12
-    assert same_bits(structure.scores[-1], found.stage2.score)
+    assert same_bits(structure.score(len(accepted)), found.stage2.score)
     sources = [s for tree in structure.trees for s in tree.sources]
     assert len(sources) == len(set(sources))
 
@@ -107,7 +138,7 @@ def test_products_are_for_what_the_start_leaves():
     assert (grown.block[len(mined.vocabulary) :] == PAIR).all()
     plain = quarry.grow(table, mined, None)
     assert plain.structure.vocabulary.columns == mined.vocabulary.columns
-    assert same_bits(plain.structure.scores, mined.scores)
+    assert same_bits(plain.structure.start, mined.start)
 
 
 def test_the_whole_run_is_the_sum_of_its_steps():
@@ -118,9 +149,9 @@ def test_the_whole_run_is_the_sum_of_its_steps():
     base = np.log((table.weight @ table.y) / (table.weight @ (1 - table.y)))
     assert found.stage2.base == pytest.approx(base)
     null = deviance(table.y, table.weight, np.full(table.n_rows, base))
-    assert deviance(table.y, table.weight, found.structure.scores[0]) < 0.9 * null
+    assert deviance(table.y, table.weight, found.structure.start) < 0.9 * null
     plain = discover(table, settings, None, None)
-    np.testing.assert_allclose(plain.structure.scores[0], base)
+    np.testing.assert_allclose(plain.structure.start, base)
 
 
 def test_use_is_how_far_a_column_moves_the_score():

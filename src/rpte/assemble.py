@@ -156,7 +156,9 @@ def _leaf(
     old: list[int],
 ) -> Leaf:
     """Return the leaf that stands for some old ones; its penalty is the sum of theirs."""
-    rows = np.isin(codes, old)
+    is_old = np.zeros(len(coefficients), bool)
+    is_old[old] = True
+    rows = is_old[codes]
     coefficient = float(coefficients[old[0]]) if is_active(coefficients[old[0]]) else 0.0
     return Leaf(coefficient, *_counts(table, rows), float(factors[old].sum()))
 
@@ -177,8 +179,8 @@ def _direct(trained: TrainedTerms) -> list[DirectTerm]:
 
 
 def _counts(table: Table, rows: NDArray[np.bool_]) -> tuple[float, float]:
-    weight = table.weight[rows]
-    return float(weight.sum()), float((weight * table.y[rows]).sum())
+    weight = np.compress(rows, table.weight)  # faster than a mask
+    return float(weight.sum()), float((weight * np.compress(rows, table.y)).sum())
 
 
 @dataclass(frozen=True, slots=True)

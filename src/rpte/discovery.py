@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rpte.estimation.monotone import solve_in_order
 from rpte.estimation.terms import Offer, Structure, choose_terms, make_design
+from rpte.folds import LARGE
 from rpte.progress import Watch
 from rpte.settings import Settings
 from rpte.structure.boosting import Stage2, base_score, discover_trees
@@ -28,6 +29,7 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 MOST_PRODUCTS = 60
+HELD_ROWS = 2_048  # of a long table, in the published configuration
 MINING, GROWING = "mining the vocabulary", "growing trees"
 
 
@@ -56,7 +58,7 @@ class Discovery:
     table : Table
     structure : Structure
     columns : TreeColumns or None
-        What trees may split on; None where Stage 2 has not begun.
+        What trees may split on; None where Stage 2 has not begun, or is over.
     stage2 : Stage2
         The record of the trees that were tried.
     """
@@ -80,10 +82,10 @@ class Discovery:
         rules = replace(settings.stage2(table.schema), max_trees=min(most, settings.max_trees))
         stage2 = discover_trees(columns.coded, table.y, table.weight, rules, pool, self.stage2)
         trees, codes = list(self.structure.trees), list(self.structure.leaf_codes)
-        scores = list(self.structure.scores)
+        steps = list(self.structure.steps)
         for accepted in [r for r in stage2.rounds if r.accepted][len(trees) :]:
             tree, numbers = columns.read(accepted.tree)
-            scores.append(scores[-1] + accepted.step * accepted.leaf_values[accepted.leaf])
+            steps.append(accepted.step * accepted.leaf_values[numbers])
             trees.append(tree)
             codes.append(np.argsort(numbers).astype(np.int32)[accepted.leaf])
         structure = replace(
@@ -91,7 +93,7 @@ class Discovery:
             trees=tuple(trees),
             leaf_codes=np.array(codes, np.int32).reshape(len(trees), table.n_rows),
             used=tuple(frozenset(columns.members(tree)) for tree in stage2.trees),
-            scores=np.array(scores),
+            steps=tuple(steps),
         )
         return replace(self, structure=structure, stage2=stage2)
 
@@ -114,12 +116,15 @@ class Quarry:
         book = ShapeBook(table, settings.min_samples_leaf, settings.limits)
         return cls(table, settings, pool, book)
 
-    def mine(self, part: Table, rows: Rows) -> Structure:
-        """Run Stage 1 on some rows of the table: a structure without trees."""
+    def mine(self, part: Table, rows: Rows, held: int | None = None) -> Structure:
+        """Run Stage 1 on some rows of the table: a structure without trees.
+
+        Patterns and pairs hold the cells of the first `held` rows, of all if None.
+        """
         if self.settings.vocabulary == "shapes":
             vocabulary = read_book(self.book, part, rows, self.settings.stage1())
         else:
-            vocabulary = build_vocabulary(part, self.settings.stage1(), self.pool)
+            vocabulary = build_vocabulary(part, self.settings.stage1(), self.pool, held)
         return _without_trees(part, vocabulary)
 
     def leave(self, part: Table) -> Structure:
@@ -130,7 +135,7 @@ class Quarry:
 
     def stop(self, part: Table, mined: Structure) -> Discovery:
         """Leave Stage 2 out."""
-        return Discovery(part, mined, None, _no_tree(part, mined.scores[0]))
+        return Discovery(part, mined, None, _no_tree(part, mined.start))
 
     def grow(self, part: Table, mined: Structure, start: Start | None) -> Discovery:
         """Begin Stage 2: products for what the start leaves, no trees yet."""
@@ -139,15 +144,15 @@ class Quarry:
             vocabulary = _with_products(part, vocabulary, start, settings)
         roots = _roots(part, settings, vocabulary, self.pool)
         columns = code_columns(part, mined.vocabulary, settings.paper, roots, settings.limits)
-        score = mined.scores[0] if start is None else start.score
-        structure = replace(mined, vocabulary=vocabulary, scores=score[None, :])
+        score = mined.start if start is None else start.score
+        structure = replace(mined, vocabulary=vocabulary, start=score)
         return Discovery(part, structure, columns, _no_tree(part, score))
 
 
 def _without_trees(part: Table, vocabulary: Vocabulary) -> Structure:
     base = base_score(part.y, part.weight)
     nothing = np.zeros((0, part.n_rows), np.int32)
-    return Structure(vocabulary, (), nothing, (), np.full((1, part.n_rows), base))
+    return Structure(vocabulary, (), nothing, (), np.full(part.n_rows, base))
 
 
 def _no_tree(part: Table, score: Floats) -> Stage2:
@@ -168,7 +173,8 @@ def discover(
     watch = watch or Watch()
     quarry = Quarry.of(table, settings, pool)
     watch.begin(MINING, 0.3)
-    mined = quarry.mine(table, np.arange(table.n_rows))
+    held = HELD_ROWS if settings.paper and table.n_rows > LARGE else None
+    mined = quarry.mine(table, np.arange(table.n_rows), held)
     watch.begin(GROWING, 0.7, 1 + settings.max_trees)
     if watch.is_over():
         return quarry.stop(table, mined)
@@ -183,7 +189,7 @@ def discover(
         found = found.with_trees(most, settings, pool)
         if len(found.structure.trees) < most:
             break
-    return found
+    return replace(found, columns=None, stage2=replace(found.stage2, counts=None))
 
 
 def _start_from(table: Table, mined: Structure, settings: Settings, l1: float) -> Start | None:
@@ -191,7 +197,7 @@ def _start_from(table: Table, mined: Structure, settings: Settings, l1: float) -
     terms = choose_terms(table, mined, Offer(), settings.admission())
     design = make_design(table, mined, terms, settings.limits)
     if design.n_terms == 0:
-        return Start(mined.scores[0], np.zeros(len(mined.vocabulary)))
+        return Start(mined.start, np.zeros(len(mined.vocabulary)))
     fit, _ = solve_in_order(design, [], l1, settings.share)
     return Start(
         design.score(fit.intercept, fit.coefficients),

@@ -173,7 +173,7 @@ class _Maker:
         terms = choose_terms(found.table, structure, aim.offer, settings.admission())
         start = compared.fits.get(aim)
         if found.table is self.table:
-            design = make_design(self.table, structure, terms, settings.limits)
+            design = make_design(self.table, structure, terms, settings.limits, self.shelf)
         else:
             none = np.zeros(1 + sum(terms.leaf_counts) + len(terms.direct))
             terms, start = terms.active(compared.fits.get(aim, none))
@@ -265,13 +265,7 @@ def _boosted(found: Discovery) -> TrainedTerms:
     """Keep the Stage 2 leaf values instead of Stage 3 (the paper's ablation): no direct terms."""
     structure = found.structure
     terms = TermSet(structure.vocabulary, structure.trees, np.zeros(0, np.intp))
-    accepted = [r for r in found.stage2.rounds if r.accepted]
-    values = [np.zeros(len(r.leaf_values)) for r in accepted]
-    for value, codes, previous, after in zip(
-        values, structure.leaf_codes, structure.scores, structure.scores[1:], strict=False
-    ):
-        value[codes] = after - previous
-    coefficients = np.concatenate([np.zeros(0), *values])
+    coefficients = np.concatenate([np.zeros(0), *structure.steps])
     return TrainedTerms(terms, structure.leaf_codes, found.stage2.base, coefficients)
 
 

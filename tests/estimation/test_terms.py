@@ -1,3 +1,4 @@
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -48,8 +49,8 @@ def case():
         for t in trees
     )
     rng = np.random.default_rng(0)
-    scores = np.cumsum(rng.normal(size=(3, table.n_rows)), axis=0)
-    return table, Structure(vocabulary, trees, codes, used, scores)
+    steps = tuple(rng.normal(size=tree.n_leaves) for tree in trees)
+    return table, Structure(vocabulary, trees, codes, used, rng.normal(size=table.n_rows), steps)
 
 
 def leaf_covers(structure, n_trees):
@@ -93,6 +94,20 @@ def test_used_columns_and_repeated_leaves_are_left_out(case, policy, n_trees, pa
         assert {j for j, s in zip(expected, sources, strict=True) if len(s) == 1} <= set(found)
 
 
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("held", [1, 7, 60])
+def test_terms_are_the_same_where_few_rows_are_held(case, policy, held):
+    table, structure = case
+    vocabulary = replace(structure.vocabulary, z=structure.vocabulary.z[:, :held])
+    few = replace(structure, vocabulary=vocabulary)
+    whole = choose_terms(table, structure, offer(2), admission(policy, True))
+    terms = choose_terms(table, few, offer(2), admission(policy, True))
+    assert terms.direct.tolist() == whole.direct.tolist()
+    design, expected = make_design(table, few, terms), make_design(table, structure, whole)
+    assert same_bits(design.leaf_codes, expected.leaf_codes)
+    assert same_bits(design.direct[np.arange(table.n_rows)], expected.direct)
+
+
 def test_some_column_repeats_a_leaf(case):
     _, structure = case
     said = leaf_covers(structure, 2)
@@ -110,8 +125,12 @@ def test_a_column_equal_to_a_leaf_is_said_once():
     rest = Branch(Split(Value("y1"), 0.0), 1, 2)
     tree = Tree(Branch(Split(Level("z0", ("yes",))), 0, rest))  # a leaf is all but "z0 is no"
     codes = tree.apply(table.inputs)[None]
-    structure = Structure(vocabulary, (tree,), codes, (frozenset(),), np.zeros((2, table.n_rows)))
+    structure = Structure(vocabulary, (tree,), codes, (frozenset(),), np.zeros(table.n_rows))
+    few = replace(structure, vocabulary=replace(vocabulary, z=vocabulary.z[:, :2]))
     for policy in ("paper", "component"):
+        for known in (structure, few):
+            terms = choose_terms(table, known, offer(1), admission(policy, True))
+            assert terms.direct.tolist() == [0]
         assert choose_terms(
             table, structure, offer(1), admission(policy, False)
         ).direct.tolist() == [0]
@@ -123,7 +142,7 @@ def test_a_column_equal_to_a_leaf_is_said_once():
 def test_two_source_terms_enter_by_standardised_gradient(case):
     table, structure = case
     vocabulary = structure.vocabulary
-    score = structure.scores[0]
+    score = structure.score(0)
     p = 1 / (1 + np.exp(-score))
     curvature = table.weight * p * (1 - p)
 
@@ -272,7 +291,7 @@ def test_a_menu_offers_its_shapes_beside_the_raw_columns(menu, kinds):
     table = random_raw(3, ["number", "category", "skewed", "few"], 150).table()
     vocabulary = build_vocabulary(table, VocabularySettings("shapes", 2, 400, 0.001, paper=False))
     nothing = np.zeros((0, table.n_rows), np.int32)
-    structure = Structure(vocabulary, (), nothing, (), np.zeros((1, table.n_rows)))
+    structure = Structure(vocabulary, (), nothing, (), np.zeros(table.n_rows))
     terms = choose_terms(table, structure, Offer(menu), admission("component", False))
     found = [vocabulary.columns[j] for j in terms.direct]
     shapes = [c for c in found if not isinstance(c, RAW)]

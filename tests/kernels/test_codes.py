@@ -1,48 +1,93 @@
-"""Numbers of values and bins of like weight, against numpy."""
+"""Orders of rows, where values and bins of like weight begin, and bins of rows, against numpy."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rpte.kernels.codes import number_values, quantile_bins
+from rpte.kernels.codes import (
+    assign_bins,
+    key_range,
+    pack_rows,
+    quantile_starts,
+    unpack_rows,
+    value_starts,
+)
 
 SEEDS = st.integers(0, 10_000)
 
 
-def numbered(x, compiled):
-    """Return where each value begins in the order, and the number of each row's value."""
-    first, number = np.empty(len(x), np.int64), np.empty(len(x), np.int32)
-    run = number_values if compiled else number_values.__wrapped__
-    return first[: run(x, np.argsort(x), first, number)], number
+def chosen(kernel, compiled):
+    return kernel if compiled else getattr(kernel, "__wrapped__", kernel)
+
+
+def spread_out(rng, n, how):
+    """Return values of one size, of very different sizes, a few, or as large as can be."""
+    if how == "equal":
+        return rng.normal(size=n)
+    if how == "close":  # their leading bits are the same
+        return 1.0 + rng.integers(0, 9, n) * 2.0**-52
+    if how == "tiny":
+        return rng.integers(-2, 3, n) * 5e-324
+    return rng.choice([-1.0, 1.0], n) * 10.0 ** rng.uniform(-308.2, 308.2, n)
 
 
 @pytest.mark.parametrize("compiled", [True, False])
-@settings(max_examples=40, deadline=None)
-@given(SEEDS, st.integers(0, 60))
-def test_values_are_numbered_in_their_order(compiled, seed, n):
-    x = np.random.default_rng(seed).integers(-5, 6, n) * 0.0625
-    x[x == 0.0] *= np.random.default_rng(seed).choice([-1.0, 1.0])
-    first, number = numbered(x, compiled)
-    values, expected = np.unique(x, return_inverse=True)
-    assert number.tolist() == expected.tolist()
-    assert np.sort(x)[first].tolist() == values.tolist()
-
-
-@pytest.mark.parametrize("compiled", [True, False])
-@settings(max_examples=40, deadline=None)
-@given(SEEDS, st.integers(2, 80), st.integers(1, 9))
-def test_bins_end_where_the_next_share_of_the_weight_begins(compiled, seed, n, most):
+@pytest.mark.parametrize("how", ["equal", "close", "tiny", "wide"])
+@settings(max_examples=20, deadline=None)
+@given(SEEDS, st.integers(1, 60), st.sampled_from([0, 3, 20]))
+def test_rows_are_put_in_order_and_values_begin_once(compiled, how, seed, n, dropped):
     rng = np.random.default_rng(seed)
-    x, weight = rng.integers(0, 30, n).astype(float), rng.uniform(0.1, 3.0, n)
-    first, number = numbered(x, compiled)
-    counts = np.bincount(number, weight)
-    before, codes = np.cumsum(counts) - counts, np.empty(n, np.uint16)
-    run = quantile_bins if compiled else quantile_bins.__wrapped__
+    x = spread_out(rng, n, how) + 0.0
+    x[rng.random(n) < 0.2] = np.nan
+    words, present = x.view(np.uint64), x[~np.isnan(x)]
+    count, least, most = chosen(key_range, compiled)(x, words)
+    assert count == len(present)
+    if not count:
+        return
+    bits, packed = n.bit_length(), np.empty(n, np.uint64)
+    dropped = max(dropped, (int(most) - int(least)).bit_length() + bits - 64)
+    chosen(pack_rows, compiled)(x, words, np.uint64(least), dropped, bits, packed)
+    packed.sort()
+    order, first = packed[:count].view(np.int64), np.empty(count, np.int64)
+    values = chosen(unpack_rows, compiled)(packed[:count], x, bits, order, first)
+    if values < 0:
+        assert dropped
+        assert len(np.unique(present)) > 1
+        order = np.argsort(x)[:count]
+        values = chosen(value_starts, compiled)(x, order, first)
+    first = first[:values]
+    assert sorted(order.tolist()) == np.flatnonzero(~np.isnan(x)).tolist()
+    assert x[order].tolist() == np.sort(present).tolist()
+    assert first.tolist() == np.unique(np.sort(present), return_index=True)[1].tolist()
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@settings(max_examples=40, deadline=None)
+@given(SEEDS, st.integers(2, 80), st.integers(1, 9), st.booleans())
+def test_bins_end_where_the_next_share_of_the_weight_begins(compiled, seed, n, most, plain):
+    rng = np.random.default_rng(seed)
+    counts = rng.integers(1, 4, n) if plain else rng.uniform(0.1, 3.0, n)
+    before = np.cumsum(counts) - counts
+    first = before.copy() if plain else np.cumsum(rng.integers(1, 4, n))
     begins = first.copy()
-    bins = run(before, counts.sum(), most, number, begins, codes)
+    weight = begins if plain else before
+    bins = chosen(quantile_starts, compiled)(weight, float(counts.sum()), most, begins)
     share = np.floor(before / counts.sum() * most)
     expected = np.unique(share, return_index=True)[1]
     assert bins == len(expected) <= most
     assert begins[:bins].tolist() == first[expected].tolist()
-    assert codes.tolist() == (np.searchsorted(expected, number, side="right") - 1).tolist()
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@settings(max_examples=20, deadline=None)
+@given(SEEDS, st.integers(1, 60))
+def test_rows_of_a_bin_have_its_number(compiled, seed, n):
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(n + 5)[:n]
+    first = np.unique([0, *rng.integers(0, n, 4)])
+    out = np.full(n + 5, 77, np.uint16)
+    chosen(assign_bins, compiled)(order, first, out)
+    number = np.searchsorted(first, np.arange(n), side="right") - 1
+    assert out[order].tolist() == number.tolist()
+    assert (np.delete(out, order) == 77).all()

@@ -9,7 +9,7 @@ from raw_tables import Raw, random_raw, raws
 from rpte.limits import FREE
 from rpte.structure.boosting import Stage2Settings, discover_trees
 from rpte.structure.coded import IS_MISSING, LEVELS, ORDERED, Split, TreeBuilder
-from rpte.structure.coding import MAX_BINS, code_columns
+from rpte.structure.coding import MAX_BINS, MOST_ENDS, code_columns
 from rpte.table.decimals import shortest_between
 from rpte.vocabulary.build import VocabularySettings, build_vocabulary
 from rpte.vocabulary.columns import Level, Missing, Pair, Value
@@ -175,6 +175,42 @@ def test_many_values_fall_into_255_bins_of_like_weight(weighted):
     assert exact.coded.codes.dtype == np.uint16
     filled = exact.columns[0].fill
     assert exact.columns[0].n_bins == len(np.unique([*x[50:], filled]))
+
+
+@pytest.mark.parametrize("gap", [2.0**-50, 2.0**-20])
+def test_values_that_hardly_differ_have_codes_of_their_own(gap):
+    rng = np.random.default_rng(3)
+    x = 1.0 + rng.integers(0, 40, 600) * gap
+    x[:2], x[2:30] = (-1e300, 1e300), np.nan
+    raw = Raw({"x": x}, (rng.random(600) < 0.5).astype(float), np.ones(600))
+    table, _, columns = coded(raw, paper=False)
+    (column,) = (c for c in columns.columns if isinstance(c.column, Value))
+    cells = table.inputs["x"]
+    values, codes = np.unique(cells[~np.isnan(cells)], return_inverse=True)
+    assert column.n_bins == len(values) == 42
+    assert (column.codes[~np.isnan(cells)] == codes).all()
+    assert (column.codes[np.isnan(cells)] == 42).all()
+    assert (column.low == values).all()
+    assert (column.high == values).all()
+
+
+def test_ends_of_many_bins_are_looked_up_in_the_rows():
+    rng = np.random.default_rng(5)
+    n = MOST_ENDS + 2000
+    raw = Raw({"x": rng.normal(size=n)}, (rng.random(n) < 0.5).astype(float), np.ones(n))
+    raw.columns["x"][:9] = np.nan
+    table, vocabulary, columns = coded(raw, paper=True, order=1)
+    (column,) = (c for c in columns.columns if isinstance(c.column, Value))
+    assert column.n_bins > MOST_ENDS
+    assert not len(column.low)
+    x = table.inputs["x"]
+    values = np.unique([*x[~np.isnan(x)], vocabulary.centre[0]])
+    for last in (0, int(np.searchsorted(values, column.fill)) - 1, len(values) - 2):
+        builder = TreeBuilder(float(n))
+        split = Split(0, ORDERED, column.n_bins, False, 1.0, bin=last, next_bin=last + 1)
+        builder.split(0, split, 1.0, 1.0)
+        threshold = columns.read(builder.finish())[0].root.split.threshold
+        assert threshold == values[last] / 2 + values[last + 1] / 2
 
 
 def test_a_heavy_value_leaves_fewer_bins_but_stays_whole():

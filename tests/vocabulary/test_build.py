@@ -102,6 +102,18 @@ def test_the_vocabulary_is_bounded_and_names_raw_variables(raw, chosen):
 
 
 @settings(max_examples=40, deadline=None)
+@given(raws(), choices, st.integers(1, 30))
+def test_a_vocabulary_that_holds_few_rows_says_the_same(raw, chosen, held):
+    table = raw.table()
+    whole, few = build_vocabulary(table, chosen), build_vocabulary(table, chosen, None, held)
+    assert few.columns == whole.columns
+    for field in ("block", "centre", "scale"):
+        assert same_bits(getattr(few, field), getattr(whole, field))
+    rows = table.n_rows if chosen.miner == "shapes" else held
+    assert same_bits(few.z, whole.z[:, :rows])
+
+
+@settings(max_examples=40, deadline=None)
 @given(raws(), choices)
 def test_nothing_is_said_twice(raw, chosen):
     table = raw.table()

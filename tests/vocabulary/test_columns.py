@@ -13,6 +13,7 @@ from rpte.table.read import read_training
 from rpte.table.schema import Schema, Variable
 from rpte.vocabulary.columns import (
     FORMULAS,
+    Flag,
     Hinge,
     Interval,
     Level,
@@ -23,6 +24,7 @@ from rpte.vocabulary.columns import (
     Step,
     Value,
     combine,
+    is_true,
 )
 from rpte.vocabulary.records import column_from_dict
 
@@ -131,6 +133,8 @@ EXPECTED = [
 def test_values(column, expected):
     inputs = read_inputs({k: np.array(v, object) for k, v in ROWS.items()}, SCHEMA)
     assert same_bits(column.evaluate(inputs), np.array(expected, float))
+    assert is_true(column, inputs).tolist() == (np.array(expected, float) > 0).tolist()
+    assert isinstance(column, Flag) == column.binary
 
 
 @pytest.mark.parametrize(("column", "text"), [*zip(ALL, TEXTS, strict=True)], ids=TEXTS)

@@ -10,6 +10,7 @@ from rpte.vocabulary.gain import (
     SortedColumn,
     in_or_out_gain,
     information_gain,
+    median,
     weighted_entropy,
 )
 
@@ -52,6 +53,17 @@ def test_order_statistics_and_quantiles_count_weight_as_repetition(drawn):
     fractions = np.linspace(0, 1, 12)
     expected = np.quantile(repeated, fractions)
     np.testing.assert_allclose(column.quantiles(fractions), expected, rtol=1e-12, atol=1e-12)
+
+
+@given(rows, st.booleans())
+def test_the_median_is_a_quantile_to_the_last_bit(drawn, weighted):
+    x, y, weight = unpack(drawn)
+    x, weight = (
+        np.append(x * 0.1, np.nan),
+        np.append(weight, 2.0) if weighted else np.ones(len(x) + 1),
+    )
+    column = SortedColumn(x, np.append(y, 1.0), weight)
+    assert median(x, weight) == float(column.quantiles(0.5))
 
 
 @given(st.integers(0, 30), st.integers(0, 30), st.integers(0, 30), st.integers(0, 30))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -17,6 +18,7 @@ from rpte.structure.tree import Tree, path_conditions
 from rpte.table.schema import Schema
 from rpte.table.table import Table
 from rpte.vocabulary.build import CODE, CURVE, ORIGINAL, PAIR, PLAIN, STEP, Vocabulary
+from rpte.vocabulary.columns import is_true
 
 Floats = NDArray[np.float64]
 Menu = Literal["values", "levels", "curves", "steps", "all"]
@@ -68,15 +70,25 @@ class Structure:
         The leaf that each training row reaches.
     used : tuple of frozensets of int
         The vocabulary columns that each tree used up.
-    scores : (M + 1, n)
-        The Stage 2 score after 0, 1, ..., M trees.
+    start : (n,)
+        The Stage 2 score of no trees.
+    steps : tuple of M arrays, each of shape (leaves,)
+        What each leaf of a tree adds to it.
     """
 
     vocabulary: Vocabulary
     trees: tuple[Tree, ...]
     leaf_codes: NDArray[np.int32]
     used: tuple[frozenset[int], ...]
-    scores: Floats
+    start: Floats
+    steps: tuple[Floats, ...] = ()
+
+    def score(self, n_trees: int) -> Floats:
+        """Return the Stage 2 score after so many trees, (n,)."""
+        score = self.start
+        for step, codes in zip(self.steps[:n_trees], self.leaf_codes, strict=False):
+            score = score + step[codes]
+        return score
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,15 +185,8 @@ def choose_terms(table: Table, structure: Structure, offer: Offer, admission: Ad
     vocabulary, trees = structure.vocabulary, structure.trees[:n_trees]
     free_to_repeat = admission.policy == "component"
     used = frozenset() if free_to_repeat else frozenset().union(*structure.used[:n_trees])
-    said = _leaf_indicators(structure.leaf_codes[:n_trees])
-    left = np.array(
-        [
-            j
-            for j in np.flatnonzero(offer.holds(vocabulary)).tolist()
-            if j not in used and not _repeats_leaf(vocabulary, j, said)
-        ],
-        np.intp,
-    )
+    held = [j for j in np.flatnonzero(offer.holds(vocabulary)).tolist() if j not in used]
+    left = np.array(_without_leaves(table, structure, n_trees, held), np.intp)
     if free_to_repeat and not vocabulary.paired[left].any():
         return TermSet(vocabulary, trees, left)
     ranking = _ranking(table, structure, left, n_trees, admission)
@@ -196,16 +201,40 @@ def choose_terms(table: Table, structure: Structure, offer: Offer, admission: Ad
     return TermSet(vocabulary, trees, left[chosen])
 
 
-def _leaf_indicators(leaf_codes: NDArray[np.int32]) -> set[bytes]:
-    """Return the rows of each leaf, and the rows of all others, as packed bits."""
-    rows = [codes == leaf for codes in leaf_codes for leaf in range(int(codes.max()) + 1)]
-    return {np.packbits(side).tobytes() for row in rows for side in (row, ~row)}
+def _without_leaves(
+    table: Table, structure: Structure, n_trees: int, which: list[int]
+) -> list[int]:
+    """Return those of some columns that are not the rows of a leaf, nor all rows but these."""
+    vocabulary, rows = structure.vocabulary, structure.vocabulary.z.shape[1]
+    counts = [tree.n_leaves for tree in structure.trees[:n_trees]]
+    said = _leaf_indicators(structure.leaf_codes[:n_trees, :rows], counts)
+
+    def repeats(j: int) -> bool:
+        if not said or not vocabulary.columns[j].binary:
+            return False
+        alike = said.get(np.packbits(vocabulary.z[j] > 0).tobytes(), [])
+        if rows == table.n_rows or not alike:
+            return bool(alike)
+        whole = is_true(vocabulary.columns[j], table.inputs)
+        return any(
+            ((structure.leaf_codes[t] == leaf) == (whole == is_in)).all()
+            for t, leaf, is_in in alike
+        )
+
+    return [j for j in which if not repeats(j)]
 
 
-def _repeats_leaf(vocabulary: Vocabulary, j: int, said: set[bytes]) -> bool:
-    if not said or not vocabulary.columns[j].binary:
-        return False
-    return np.packbits(vocabulary.z[j] > 0).tobytes() in said
+def _leaf_indicators(
+    leaf_codes: NDArray[np.int32], counts: Sequence[int]
+) -> dict[bytes, list[tuple[int, int, bool]]]:
+    """Return which (tree, leaf) has some rows, packed bits, or all but these (False)."""
+    said: dict[bytes, list[tuple[int, int, bool]]] = {}
+    for t, (codes, count) in enumerate(zip(leaf_codes, counts, strict=True)):
+        for leaf in range(count):
+            row = codes == leaf
+            for is_in in (True, False):
+                said.setdefault(np.packbits(row == is_in).tobytes(), []).append((t, leaf, is_in))
+    return said
 
 
 def _ranking(
@@ -220,7 +249,7 @@ def _ranking(
     if admission.paper:
         return _reference_order(vocabulary, left)
     if admission.policy == "strict":
-        return _gradient_order(table, vocabulary, left, structure.scores[n_trees])
+        return _gradient_order(table, vocabulary, left, structure.score(n_trees))
     single = vocabulary.block[left] != PAIR
     pairs = np.flatnonzero(~single)
     return np.concatenate([np.flatnonzero(single), pairs])
@@ -247,11 +276,22 @@ def _gradient_order(
 
 
 def make_design(
-    table: Table, structure: Structure, terms: TermSet, limits: Permissions = FREE
+    table: Table,
+    structure: Structure,
+    terms: TermSet,
+    limits: Permissions = FREE,
+    shelf: Shelf | None = None,
 ) -> Design:
-    """Return the Stage 3 problem of some terms on the structure's table, under the limits."""
+    """Return the Stage 3 problem of some terms on the structure's table, under the limits.
+
+    What is not held of them is evaluated, from the `shelf` of the table.
+    """
     codes = np.ascontiguousarray(structure.leaf_codes[: len(terms.trees)])
-    return _design(table, terms, codes, terms.vocabulary.z[terms.direct].T, limits)
+    z = terms.vocabulary.z
+    whole = z.shape[1] == table.n_rows
+    shelf = Shelf(table.inputs) if shelf is None else shelf
+    direct = z[terms.direct].T if whole else _evaluated(shelf, terms)
+    return _design(table, terms, codes, direct, limits)
 
 
 def design_on(
@@ -263,16 +303,18 @@ def design_on(
     """
     shelf = Shelf(table.inputs) if shelf is None else shelf
     trees = [tree.apply(shelf.in_order(tree.sources)) for tree in terms.trees]
-    codes = np.array(trees, np.int32)
+    codes = np.array(trees, np.int32).reshape(len(trees), table.n_rows)
+    return _design(table, terms, codes, _evaluated(shelf, terms), limits)
+
+
+def _evaluated(shelf: Shelf, terms: TermSet) -> Evaluated:
     vocabulary, which = terms.vocabulary, terms.direct
-    direct = Evaluated.of(
+    return Evaluated.of(
         shelf,
         [vocabulary.columns[j] for j in which],
         vocabulary.centre[which],
         vocabulary.scale[which],
     )
-    codes = codes.reshape(len(terms.trees), table.n_rows)
-    return _design(table, terms, codes, direct, limits)
 
 
 def _design(

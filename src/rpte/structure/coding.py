@@ -11,11 +11,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.kernels.codes import number_values, quantile_bins
+from rpte.kernels.codes import (
+    assign_bins,
+    key_range,
+    pack_rows,
+    quantile_starts,
+    unpack_rows,
+    value_starts,
+)
 from rpte.limits import FREE, Permissions
 from rpte.structure.coded import LEVELS, ORDERED, CodedColumns, CodeTree
 from rpte.structure.tree import Branch, Split, Tree
 from rpte.table.decimals import shortest_between
+from rpte.table.inputs import Inputs
 from rpte.table.table import Table
 from rpte.vocabulary.build import Vocabulary
 from rpte.vocabulary.columns import (
@@ -28,12 +36,15 @@ from rpte.vocabulary.columns import (
     Scale,
     Step,
     Value,
+    is_true,
 )
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 MAX_BINS = 255
 EXACT_BINS = 65_535
+MOST_ENDS = 4096  # bins whose ends are held; those of more are looked up in the rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +60,7 @@ class CodedColumn:
     codes : (n,)
     n_bins : int
     low, high : (n_bins,)
-        Smallest and largest training value in each bin of a number.
+        Smallest and largest training value in each bin of a number; empty if there are many bins.
     levels : tuple of str
         Names of the codes of a whole category.
     fill : float or None
@@ -76,6 +87,7 @@ class TreeColumns:
     coded: CodedColumns
     columns: tuple[CodedColumn, ...]
     midpoints: bool
+    inputs: Inputs
 
     def members(self, tree: CodeTree) -> set[int]:
         """Return the vocabulary columns that a tree used."""
@@ -110,7 +122,7 @@ class TreeColumns:
             return Split(Level(source.column.sources[0], levels)), missing_left
         if tree.test[node] != ORDERED and isinstance(source.column, Pair):
             # A pair is missing where either part is, which no flag says: all its values go one way.
-            return Split(source.column, float(source.high[-1]), False), True
+            return Split(source.column, self._ends(source, source.n_bins - 1)[1], False), True
         if tree.test[node] != ORDERED and source.special:
             # The node parted numbers from everything else, special codes and missing alike.
             return Split(Interval(source.column.sources[0], -math.inf, math.inf)), True
@@ -124,11 +136,20 @@ class TreeColumns:
         return Split(source.column, threshold, missing_left), False
 
     def _threshold(self, source: CodedColumn, below: int, above: int) -> float:
-        low, high = float(source.high[below]), float(source.low[above])
+        low, high = self._ends(source, below)[1], self._ends(source, above)[0]
         if not self.midpoints:
             return shortest_between(low, high)
         middle = low / 2 + high / 2
         return middle if low <= middle < high else low
+
+    def _ends(self, source: CodedColumn, code: int) -> tuple[float, float]:
+        """Return the smallest and largest training value in a bin."""
+        if len(source.low):
+            return float(source.low[code]), float(source.high[code])
+        rows = np.flatnonzero(source.codes == code)
+        inputs = self.inputs.only(source.column.sources).take(rows)
+        x = _filled(source.column.evaluate(inputs), source.fill)
+        return float(x.min()) + 0.0, float(x.max()) + 0.0
 
 
 def code_columns(
@@ -166,18 +187,22 @@ def code_columns(
         sources=tuple(tuple(position(s) for s in c.column.sources) for c in columns),
         root_only=np.arange(len(columns)) >= len(columns) - n_roots,
     )
-    return TreeColumns(coded, tuple(columns), midpoints=paper)
+    return TreeColumns(coded, tuple(columns), paper, table.inputs)
 
 
 def _paper_columns(table: Table, vocabulary: Vocabulary) -> Iterator[CodedColumn]:
     for j, column in enumerate(vocabulary.columns):
         if column.binary:
-            yield _binary(vocabulary, j)
+            yield _binary(table, vocabulary, j)
             continue
         x, fill = column.evaluate(table.inputs), float(vocabulary.centre[j])
-        missing = np.isnan(x)
-        filled = np.where(missing, fill, x) if missing.any() else x
-        yield _number(column, (j,), filled, None, EXACT_BINS, fill)
+        yield _number(column, (j,), _filled(x, fill), None, EXACT_BINS, fill)
+
+
+def _filled(x: Floats, fill: float | None) -> Floats:
+    """Return a column with a number in place of missing, if there is one."""
+    missing = np.isnan(x)
+    return x if fill is None or not missing.any() else np.where(missing, fill, x)
 
 
 def _our_columns(table: Table, vocabulary: Vocabulary) -> Iterator[CodedColumn]:
@@ -189,12 +214,12 @@ def _our_columns(table: Table, vocabulary: Vocabulary) -> Iterator[CodedColumn]:
             name = column.source
             if table.schema[name].kind == "number":
                 if isinstance(column, Level):  # a special code; thresholds see missing themselves
-                    yield _binary(vocabulary, j)
+                    yield _binary(table, vocabulary, j)
             elif name not in done:
                 done.add(name)
                 yield _category(table, vocabulary, name)
         elif column.binary:
-            yield _binary(vocabulary, j)
+            yield _binary(table, vocabulary, j)
         else:
             coded = _number(column, (j,), column.evaluate(table.inputs), table.weight, MAX_BINS)
             special = any(table.schema[source].levels for source in column.sources)
@@ -206,8 +231,8 @@ def _root(table: Table, pair: Pair) -> CodedColumn:
     return _number(pair, (), pair.evaluate(table.inputs), table.weight, MAX_BINS)
 
 
-def _binary(vocabulary: Vocabulary, j: int) -> CodedColumn:
-    codes = (vocabulary.z[j] > 0).astype(np.uint8)
+def _binary(table: Table, vocabulary: Vocabulary, j: int) -> CodedColumn:
+    codes = is_true(vocabulary.columns[j], table.inputs).view(np.uint8)
     return CodedColumn(vocabulary.columns[j], (j,), codes, 2, np.zeros(2), np.zeros(2))
 
 
@@ -237,32 +262,44 @@ def _number(
 
     Rows count by their weight, once if it is None.
     """
-    present = ~np.isnan(x)
-    whole = bool(present.all())
-    if not whole:
-        weight = None if weight is None else weight[present]
-    kept = x if whole else x[present]
-    order = np.argsort(kept)
-    starts, codes = _bins(kept, order, weight, max_bins)
-    if not whole:
-        some, codes = codes, np.full(len(x), len(starts), np.uint16)
-        codes[present] = some
-    low = kept[order[starts]] + 0.0
-    high = kept[order[np.append(starts[1:], len(kept)) - 1]] + 0.0 if len(starts) else low
-    return CodedColumn(column, members, codes, len(starts), low, high, fill=fill)
+    x = np.ascontiguousarray(x)
+    order, first = _ordered(x)
+    if len(first) > max_bins:
+        first = _quantile_bins(order, first, weight, max_bins)
+    codes = np.full(len(x), len(first), np.uint16)
+    assign_bins(order, first, codes)
+    low = high = np.zeros(0)
+    if len(first) <= MOST_ENDS:
+        low, high = x[order[first]], x[order[np.append(first[1:], len(order))[: len(first)] - 1]]
+    return CodedColumn(column, members, codes, len(first), low, high, fill=fill)
 
 
-def _bins(
-    x: Floats, order: NDArray[np.intp], weight: Floats | None, most: int
-) -> tuple[NDArray[np.int64], NDArray[np.uint16]]:
-    """Return where in `order`, that of the values, each bin begins, and the bin of each row."""
-    first, number = np.empty(len(x), np.int64), np.empty(len(x), np.int32)
-    first = first[: number_values(x, order, first, number)]
-    if len(first) <= most:
-        return first, number.astype(np.uint16)
-    before, total = first.astype(np.float64), float(len(x))
-    if weight is not None:
-        counts = np.bincount(number, weight).astype(np.float64)
+def _ordered(x: Floats) -> tuple[Integers, Integers]:
+    """Return the rows by value, missing ones left out, and where in them each value begins."""
+    words, packed = x.view(np.uint64), np.empty(len(x), np.uint64)
+    count, least, most = key_range(x, words)
+    row_bits = len(x).bit_length()
+    dropped = max((int(most) - int(least)).bit_length() + row_bits - 64, 0)
+    pack_rows(x, words, np.uint64(least), dropped, row_bits, packed)
+    packed.sort()
+    order, first = packed[:count].view(np.int64), np.empty(count, np.int64)
+    values = unpack_rows(packed[:count], x, row_bits, order, first)
+    if values < 0:
+        order = np.argsort(x)[:count]  # NaN is last
+        values = value_starts(x, order, first)
+    return order, first[:values]
+
+
+def _quantile_bins(order: Integers, first: Integers, weight: Floats | None, most: int) -> Integers:
+    """Return where in the order of rows each of at most so many bins begins.
+
+    `first` is where each different value does; it is used up.
+    """
+    before: NDArray[Any] = first
+    total = float(len(order))
+    if weight is not None and not (weight == 1.0).all():
+        number = np.full(len(weight), len(first), np.int32)
+        assign_bins(order, first, number)
+        counts = np.bincount(number, weight)[: len(first)].astype(np.float64)
         before, total = np.cumsum(counts) - counts, float(counts.sum())
-    codes = np.empty(len(x), np.uint16)
-    return first[: quantile_bins(before, total, most, number, first, codes)], codes
+    return first[: quantile_starts(before, total, most, first)]

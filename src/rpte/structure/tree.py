@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rpte.table.decimals import number_text
 from rpte.table.inputs import Inputs
 from rpte.table.schema import Schema
-from rpte.vocabulary.columns import Column, Interval, Level, Missing, operand_text
+from rpte.vocabulary.columns import Column, Interval, Level, Missing, is_true, operand_text
 from rpte.vocabulary.records import column_from_dict
 
 Rows = NDArray[np.intp]
@@ -33,9 +33,9 @@ class Split:
 
     def holds(self, inputs: Inputs) -> NDArray[np.bool_]:
         """Return for which rows the test holds."""
-        values = self.column.evaluate(inputs)
         if self.threshold is None:
-            return values > 0
+            return is_true(self.column, inputs)
+        values = self.column.evaluate(inputs)
         # Comparisons with a missing value are false.
         return ~(values > self.threshold) if self.missing_holds else values <= self.threshold
 

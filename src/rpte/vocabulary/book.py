@@ -17,7 +17,7 @@ from rpte.limits import Permissions
 from rpte.table.decimals import short_centre
 from rpte.table.table import Table
 from rpte.vocabulary.columns import Column, Hinge, Step, Value
-from rpte.vocabulary.gain import SortedColumn
+from rpte.vocabulary.gain import median
 from rpte.vocabulary.redundancy import Registry
 from rpte.vocabulary.screening import Label, promising, strongest
 from rpte.vocabulary.shapes import shapes_of
@@ -48,14 +48,21 @@ class Entry:
     alike: int
 
 
-def evaluate(table: Table, column: Column, middle: Middle, exact: bool, seen: Registry) -> Entry:
-    """Evaluate a column on a table, and choose its centre and scale."""
+def evaluate(
+    table: Table,
+    column: Column,
+    middle: Middle,
+    exact: bool,
+    seen: Registry,
+    rows: int | None = None,
+) -> Entry:
+    """Evaluate a column on a table, and choose its centre and scale; z is of the first `rows`."""
     x = column.evaluate(table.inputs)
     alike = seen.number(x)
     if column.binary:
-        return Entry(x, 0.0, 1.0, alike)
+        return Entry(x[:rows], 0.0, 1.0, alike)
     centre, scale = _location(x, table.weight, middle if column.centred else "zero", exact)
-    return Entry(standardise(x, centre, scale), centre, scale, alike)
+    return Entry(standardise(x[:rows], centre, scale), centre, scale, alike)
 
 
 def standardise(x: Floats, centre: float, scale: float) -> Floats:
@@ -77,7 +84,7 @@ def _location(x: Floats, weight: Floats, middle: Middle, exact: bool) -> tuple[f
     if middle == "mean":
         centre = float(np.average(x[~missing], weights=weight[~missing]))
     elif middle == "median":
-        centre = float(SortedColumn(x, weight, weight).quantiles(0.5))
+        centre = median(x, weight)
     scale = _spread(np.where(missing, centre, x) if gaps else x, weight)
     if scale == 0.0:
         return centre, 1.0

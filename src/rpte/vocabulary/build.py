@@ -115,8 +115,9 @@ class Vocabulary:
         Raw variables, then patterns or shapes, then pairs; each block in its ranking.
     block : (V,)
         0 raw variable, 1 pattern or shape, 2 pair.
-    z : (V, n) C order
-        (value - centre) / scale for numeric columns, 0 where missing; binary ones as they are.
+    z : (V, rows) C order
+        (value - centre) / scale for numeric columns, 0 where missing; binary ones as they are. Of a
+        long table these are the first rows, and the columns are evaluated when they are asked for.
     centre, scale : (V,)
     room : Room or None
         What holds z, with room for more columns.
@@ -197,9 +198,15 @@ def _role(column: Column) -> int:
 
 
 def build_vocabulary(
-    table: Table, settings: VocabularySettings, pool: ThreadPoolExecutor | None = None
+    table: Table,
+    settings: VocabularySettings,
+    pool: ThreadPoolExecutor | None = None,
+    held: int | None = None,
 ) -> Vocabulary:
-    """Mine the vocabulary of a table: at most p0 + 2K columns, a raw variable counted once."""
+    """Mine the vocabulary of a table: at most p0 + 2K columns, a raw variable counted once.
+
+    Its z is of the first `held` rows, of all if None; shapes are always evaluated on all.
+    """
     if settings.miner == "shapes":
         shapes = ShapeBook(table, settings.least, settings.limits)
         return read_book(shapes, table, np.arange(table.n_rows), settings)
@@ -219,7 +226,9 @@ def build_vocabulary(
             pairs = mine_pairs(sample(table), settings.pair_budget, among, limits, pool)
     if settings.paper:
         originals = _cap_originals(table, originals, settings.budget)
-    return _independent(table, evaluate_columns(table, originals, patterns, pairs, settings.paper))
+    rows = None if held is None else max(held, SAMPLE_ROWS)
+    found = evaluate_columns(table, originals, patterns, pairs, settings.paper, rows=rows)
+    return _independent(table, found, held)
 
 
 def read_book(
@@ -266,21 +275,22 @@ def evaluate_columns(
     pairs: tuple[Column, ...],
     paper: bool,
     seen: Registry | None = None,
+    rows: int | None = None,
 ) -> Vocabulary:
-    """Evaluate columns on the training rows.
+    """Evaluate columns on the training rows; z is of the first `rows`.
 
     Those that are constant, or repeat another or what was `seen` before, are left out.
     """
     columns = (*originals, *patterns, *pairs)
     block = np.repeat([ORIGINAL, PATTERN, PAIR], [len(originals), len(patterns), len(pairs)])
     seen = Registry() if seen is None else seen
-    z = np.empty((len(columns), table.n_rows))
+    z = np.empty((len(columns), min(table.n_rows, rows or table.n_rows)))
     kept: list[int] = []
     location = np.empty((2, len(columns)))
     for j, column in enumerate(columns):
         middle: Middle = "mean" if paper and block[j] == PAIR else "median"
         before = seen.count
-        entry = evaluate(table, column, middle, paper, seen)
+        entry = evaluate(table, column, middle, paper, seen, rows)
         if seen.count > before:  # nothing that was seen says the same
             z[len(kept)], location[:, len(kept)] = entry.z, (entry.centre, entry.scale)
             kept.append(j)
@@ -310,11 +320,11 @@ def _coarse_gain(table: Table, original: Column) -> float:
     return column.gain(np.unique(column.quantiles(fractions)))
 
 
-def _independent(table: Table, vocabulary: Vocabulary) -> Vocabulary:
-    """Drop the patterns and pairs that another column nearly repeats.
+def _independent(table: Table, vocabulary: Vocabulary, held: int | None) -> Vocabulary:
+    """Drop the patterns and pairs that another column nearly repeats; hold so many rows.
 
-    The columns that stay move up in the memory of `vocabulary`, which is used up: a copy of them
-    would take as much again.
+    Where all rows stay, the columns that stay move up in the memory of `vocabulary`, which is used
+    up: a copy of them would take as much again.
     """
     rivals = _rivals(vocabulary)
     rows = min(table.n_rows, SAMPLE_ROWS)
@@ -322,13 +332,14 @@ def _independent(table: Table, vocabulary: Vocabulary) -> Vocabulary:
     kept = keep_independent(z.T, table.weight[:rows], vocabulary.block[rivals])
     dropped = np.setdiff1d(rivals, rivals[kept])
     which = np.setdiff1d(np.arange(len(vocabulary)), dropped)
-    for place, j in enumerate(which):
-        if place < j:
-            vocabulary.z[place] = vocabulary.z[j]
+    if held is None:
+        for place, j in enumerate(which):
+            if place < j:
+                vocabulary.z[place] = vocabulary.z[j]
     return Vocabulary(
         tuple(vocabulary.columns[j] for j in which),
         vocabulary.block[which],
-        vocabulary.z[: len(which)],
+        vocabulary.z[: len(which)] if held is None else vocabulary.z[which, :held],
         vocabulary.centre[which],
         vocabulary.scale[which],
     )

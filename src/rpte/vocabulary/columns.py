@@ -21,6 +21,7 @@ from rpte.table.schema import Schema
 from rpte.vocabulary.logarithm import logarithm
 
 Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 Operation = Literal["product", "absolute difference", "sum", "difference"]
 Side = Literal["above", "below"]
 Formula = Literal["log", "sqrt", "clip", "distance"]
@@ -88,6 +89,21 @@ class OneSource:
         return {"kind": self.kind, "source": self.source}
 
 
+class Flag:
+    """What 0/1 columns share."""
+
+    __slots__ = ()
+    binary: ClassVar[bool] = True
+
+    def holds(self, inputs: Inputs) -> Mask:
+        """Return where the column is 1, shape (n_rows,)."""
+        raise NotImplementedError
+
+    def evaluate(self, inputs: Inputs) -> Floats:
+        """Return 1.0 where the column holds."""
+        return self.holds(inputs).astype(np.float64)
+
+
 @dataclass(frozen=True, slots=True)
 class Value(OneSource):
     """A number as it is."""
@@ -107,12 +123,11 @@ class Value(OneSource):
 
 
 @dataclass(frozen=True, slots=True)
-class Level(OneSource):
+class Level(Flag, OneSource):
     """A category is one of some levels; false where missing or unseen."""
 
     levels: tuple[str, ...]
     kind: ClassVar[str] = "level"
-    binary: ClassVar[bool] = True
 
     @property
     def text(self) -> str:
@@ -125,12 +140,12 @@ class Level(OneSource):
         """One condition for each eight levels listed, in or out, the shorter."""
         return level_set_conditions(len(self.levels), len(schema[self.source].levels))
 
-    def evaluate(self, inputs: Inputs) -> Floats:
-        """Return 1.0 where the level is one of these."""
+    def holds(self, inputs: Inputs) -> Mask:
+        """Return where the level is one of these."""
         known = inputs.schema[self.source].levels
-        value = np.zeros(len(known) - min(MISSING, UNSEEN))  # missing and unseen count from the end
-        value[[known.index(level) for level in self.levels]] = 1.0
-        return value[inputs.codes(self.source)]
+        listed = np.zeros(len(known) - min(MISSING, UNSEEN), bool)  # these two count from the end
+        listed[[known.index(level) for level in self.levels]] = True
+        return listed[inputs.codes(self.source)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the column as plain JSON values."""
@@ -138,30 +153,28 @@ class Level(OneSource):
 
 
 @dataclass(frozen=True, slots=True)
-class Missing(OneSource):
+class Missing(Flag, OneSource):
     """A variable has no value."""
 
     kind: ClassVar[str] = "missing"
-    binary: ClassVar[bool] = True
 
     @property
     def text(self) -> str:
         """``age is missing``."""
         return f"{self.source} is missing"
 
-    def evaluate(self, inputs: Inputs) -> Floats:
-        """Return 1.0 where the cell is empty."""
-        return inputs.is_missing(self.source).astype(np.float64)
+    def holds(self, inputs: Inputs) -> Mask:
+        """Return where the cell is empty."""
+        return inputs.is_missing(self.source)
 
 
 @dataclass(frozen=True, slots=True)
-class Interval(OneSource):
+class Interval(Flag, OneSource):
     """A number lies in [low, high); either end may be infinite; false where missing."""
 
     low: float
     high: float
     kind: ClassVar[str] = "interval"
-    binary: ClassVar[bool] = True
 
     @property
     def unbounded(self) -> bool:
@@ -179,10 +192,10 @@ class Interval(OneSource):
             return f"{self.source} >= {number_text(self.low)}"
         return f"{number_text(self.low)} <= {self.source} < {number_text(self.high)}"
 
-    def evaluate(self, inputs: Inputs) -> Floats:
-        """Return 1.0 inside the interval."""
+    def holds(self, inputs: Inputs) -> Mask:
+        """Return where the number lies inside."""
         x = inputs[self.source]
-        return ((x >= self.low) & (x < self.high)).astype(np.float64)
+        return np.asarray((x >= self.low) & (x < self.high))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the column as plain JSON values; an infinite end is null."""
@@ -191,21 +204,20 @@ class Interval(OneSource):
 
 
 @dataclass(frozen=True, slots=True)
-class Step(OneSource):
+class Step(Flag, OneSource):
     """A number lies above a threshold; false where missing."""
 
     threshold: float
     kind: ClassVar[str] = "step"
-    binary: ClassVar[bool] = True
 
     @property
     def text(self) -> str:
         """``age > 40``."""
         return f"{self.source} > {number_text(self.threshold)}"
 
-    def evaluate(self, inputs: Inputs) -> Floats:
-        """Return 1.0 above the threshold."""
-        return (inputs[self.source] > self.threshold).astype(np.float64)
+    def holds(self, inputs: Inputs) -> Mask:
+        """Return where the number lies above the threshold."""
+        return np.asarray(inputs[self.source] > self.threshold)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the column as plain JSON values."""
@@ -308,13 +320,12 @@ class TwoSources:
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern(TwoSources):
+class Pattern(Flag, TwoSources):
     """Two conditions on two sources, both true."""
 
     left: Item
     right: Item
     kind: ClassVar[str] = "pattern"
-    binary: ClassVar[bool] = True
     centred: ClassVar[bool] = False
 
     @property
@@ -322,9 +333,9 @@ class Pattern(TwoSources):
         """``20 <= age < 35 and region is north``."""
         return f"{self.left.text} and {self.right.text}"
 
-    def evaluate(self, inputs: Inputs) -> Floats:
-        """Return 1.0 where both parts hold."""
-        return self.left.evaluate(inputs) * self.right.evaluate(inputs)
+    def holds(self, inputs: Inputs) -> Mask:
+        """Return where both parts hold."""
+        return self.left.holds(inputs) & self.right.holds(inputs)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the column as plain JSON values."""
@@ -372,6 +383,11 @@ class Pair(TwoSources):
         """Return the column as plain JSON values."""
         parts = {"left": self.left.to_dict(), "right": self.right.to_dict()}
         return {"kind": self.kind, "operation": self.operation, **parts}
+
+
+def is_true(column: Column, inputs: Inputs) -> Mask:
+    """Return where a column is above 0: for a 0/1 column, where it holds."""
+    return column.holds(inputs) if isinstance(column, Flag) else column.evaluate(inputs) > 0.0
 
 
 def operand_text(column: Column) -> str:

@@ -44,6 +44,18 @@ def in_or_out_gain(covered: Any, covered_events: Any, total: float, events: floa
     return information_gain(cells, cell_events)
 
 
+def median(x: Floats, weight: Floats) -> float:
+    """Return the interpolated median of the present cells, as if weights were repetitions."""
+    present = x[np.isfinite(x)] if not np.isfinite(x).all() else x
+    if not len(present) or not (weight == 1.0).all():
+        return float(SortedColumn(x, weight, weight).quantiles(0.5))
+    below = (len(present) - 1) // 2
+    parted = np.partition(present, below)  # a third of the time of a sort
+    low = parted[below]
+    high = parted[below + 1 :].min(initial=np.inf) if len(present) % 2 == 0 else low
+    return float(low + (high - low) * (0.5 * (len(present) - 1) - below))
+
+
 class SortedColumn:
     """A numeric column's present values in order, with running weights.
 

@@ -108,16 +108,17 @@ def item_utilities(book: ItemBook) -> Floats:
 
 def _interval_utilities(book: ItemBook, c: int) -> Floats:
     """Absolute correlation of the bin number with the label, shared out over the bins."""
-    column, table = book.columns[c], book.table
-    bins = len(column.items)
-    codes = np.maximum(column.codes, 0).astype(np.float64)
-    return np.full(bins, abs(_correlation(codes, table.y, table.weight)) / bins)
+    rows, total = book.owner == c, book.table.total_weight
+    cover, events = book.singles.cover[rows], book.singles.events[rows]
+    cover[0] += total - cover.sum()  # missing counts as the first bin
+    events[0] += book.positive - events.sum()
+    return np.full(len(cover), abs(_correlation(cover, events)) / len(cover))
 
 
 def _level_utilities(book: ItemBook, c: int) -> Floats:
     """Normalised mutual information of each level with the label, less if it speaks against it."""
     table, rows = book.table, book.owner == c
-    total, positive = table.total_weight, float((table.weight * table.y).sum())
+    total, positive = table.total_weight, book.positive
     cover, events = book.singles.cover[rows], book.singles.events[rows]
     cells = np.stack([cover, total - cover], -1)
     cell_events = np.stack([events, positive - events], -1)
@@ -129,8 +130,9 @@ def _level_utilities(book: ItemBook, c: int) -> Floats:
     return np.clip(share, 0.0, 1.0) * np.where(speaks_for, 1.0, NEGATIVE_LEVEL)
 
 
-def _correlation(a: Floats, b: Floats, weight: Floats) -> float:
-    total = weight.sum()
-    a, b = a - (weight @ a) / total, b - (weight @ b) / total
-    scale = np.sqrt((weight @ (a * a)) * (weight @ (b * b)))
-    return float((weight @ (a * b)) / scale) if scale > 0 else 0.0
+def _correlation(cover: Floats, events: Floats) -> float:
+    """Return the correlation of the bin number with the label, from the weights of the bins."""
+    total, positive = cover.sum(), events.sum()
+    number = np.arange(len(cover)) - (np.arange(len(cover)) @ cover) / total
+    scale = np.sqrt((cover @ (number * number)) * (positive * (total - positive) / total))
+    return float((number @ (events - cover * (positive / total))) / scale) if scale > 0 else 0.0

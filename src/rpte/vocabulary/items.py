@@ -6,6 +6,7 @@ import math
 from collections.abc import Container
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ Floats = NDArray[np.float64]
 BIN_COUNTS = (2, 3, 5, 7, 10, 15)
 # A row per bin count: the shares of the rows at which bins end; what is left of it is the last row.
 PLACES = np.array([[min(k / bins, 1.0) for k in range(1, 15)] for bins in BIN_COUNTS])
+MANY_ITEMS = 127
 FEW_VALUES = 10  # below this many values the bin count is not searched
 FEW_VALUES_BINS = 7
 ELBOW = 0.02  # a further bin count must raise the gain by this share
@@ -36,13 +38,13 @@ class ItemColumn:
     position : int
         The variable's place in the schema.
     items : tuple of Interval or Level
-    codes : int array of shape (n,)
+    codes : int array of shape (n,), int8 where that is enough
         Item of each row; -1 where the variable is missing.
     """
 
     position: int
     items: tuple[Item, ...]
-    codes: NDArray[np.int32]
+    codes: NDArray[Any]
 
     @property
     def is_number(self) -> bool:
@@ -77,7 +79,8 @@ def make_items(
 
 def _levels(position: int, variable: Variable, codes: NDArray[np.int32]) -> ItemColumn:
     items = tuple(Level(variable.name, (level,)) for level in variable.levels)
-    return ItemColumn(position, items, np.maximum(codes, -1))
+    kind = np.int8 if len(items) < MANY_ITEMS else np.int32
+    return ItemColumn(position, items, np.maximum(codes, -1).astype(kind))
 
 
 def _intervals(position: int, variable: Variable, inputs: Inputs, edges: Floats) -> ItemColumn:
@@ -87,13 +90,13 @@ def _intervals(position: int, variable: Variable, inputs: Inputs, edges: Floats)
     return ItemColumn(position, items, bins_of(x, edges))
 
 
-def bins_of(x: Floats, edges: Floats) -> NDArray[np.int32]:
+def bins_of(x: Floats, edges: Floats) -> NDArray[np.int8]:
     """Return the number of edges (few, ascending) at or below each value, -1 where missing."""
     codes = np.zeros(len(x), np.int8)
     for edge in edges:
         codes += x >= edge
     codes[np.isnan(x)] = -1
-    return codes.astype(np.int32)
+    return codes
 
 
 def inner_edges(column: SortedColumn, printed: bool) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from rpte.table.table import Table
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-Codes = NDArray[np.int32]
+Codes = NDArray[Any]
 
 MOST_BITS = 3  # weights with more bits, or fractions, are added up row by row
 
@@ -26,19 +27,20 @@ class JointCounts:
     Parameters
     ----------
     table : Table
-    codes : (columns, n)
+    codes : (columns, n) of any integers
         Codes from 0.
     sizes : number of codes of each column that count; rows with a larger code do not
     """
 
     def __init__(self, table: Table, codes: Codes, sizes: Sequence[int]) -> None:
         self._sizes = np.array(sizes, np.int64)
-        self._codes = np.minimum(codes, self._sizes.astype(np.int32)[:, None])
-        self._weight, self._events = table.weight, table.weight * table.y
         self._planes = _planes(table)
-        if self._planes is not None:
+        if self._planes is None:
+            self._codes = np.minimum(codes, self._sizes.astype(codes.dtype)[:, None])
+            self._weight, self._events = table.weight, table.weight * table.y
+        else:
             self._starts = np.concatenate([[0], np.cumsum(self._sizes)])
-            self._sets = _sets(self._codes, self._sizes)
+            self._sets = _sets(codes, self._sizes)
 
     def beside(self, first: int, others: Integers) -> Floats:
         """Return weight and positive weight by other column and codes: (k, a, b, 2).
@@ -74,7 +76,7 @@ def _sets(codes: Codes, sizes: Integers) -> Words:
     sets = np.zeros((int(sizes.sum()), width), np.uint64)
     at = 0
     for column, size in zip(codes, sizes.tolist(), strict=True):
-        sets[at : at + size] = _packed(column == np.arange(size)[:, None])
+        sets[at : at + size] = _packed(column == np.arange(size, dtype=codes.dtype)[:, None])
         at += size
     return sets
 

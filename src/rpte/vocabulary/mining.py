@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,13 +70,17 @@ class Candidates:
 
 @dataclass(frozen=True, slots=True)
 class ItemBook:
-    """All items of a table, numbered in canonical order, with their single counts."""
+    """All items of a table, numbered in canonical order, with their single counts.
+
+    `positive` is the positive weight of all rows.
+    """
 
     table: Table
     columns: tuple[ItemColumn, ...]
     items: tuple[Item, ...]
     owner: Ints
     singles: Candidates
+    positive: float
     limits: Permissions = FREE
 
     def covers(self, first: int, second: int) -> NDArray[np.bool_]:
@@ -104,17 +109,19 @@ def item_book(
     """Number the items and count each one's cover."""
     items = tuple(item for column in columns for item in column.items)
     owner = np.repeat(np.arange(len(columns)), [len(c.items) for c in columns])
-    cover = np.concatenate([np.zeros(0), *(_counts(c, table.weight) for c in columns)])
-    events = np.concatenate([np.zeros(0), *(_counts(c, table.weight * table.y) for c in columns)])
-    total, positive = table.total_weight, float((table.weight * table.y).sum())
+    weights = table.weight, table.weight * table.y
+    counts = [[_counts(c, weight) for c in columns] for weight in weights]
+    cover, events = (np.concatenate([np.zeros(0), *part]) for part in counts)
+    total, positive = table.total_weight, float(weights[1].sum())
     gain = np.round(in_or_out_gain(cover, events, total, positive), 12)
     number = np.arange(len(items))
     singles = Candidates(number, np.full(len(items), -1), cover, events, gain)
-    return ItemBook(table, columns, items, owner, singles, limits)
+    return ItemBook(table, columns, items, owner, singles, positive, limits)
 
 
 def _counts(column: ItemColumn, weight: Floats) -> Floats:
-    counts = np.bincount(column.codes + 1, weight, minlength=len(column.items) + 1)
+    codes = column.codes + column.codes.dtype.type(1)
+    counts = np.bincount(codes, weight, minlength=len(column.items) + 1)
     return counts[1:].astype(np.float64)
 
 
@@ -160,21 +167,20 @@ def _permitted(book: ItemBook, found: Candidates) -> Candidates:
     return found.keep(np.array([book.limits.admits(book.column(a, b)) for a, b in pairs], bool))
 
 
-def _allowed_codes(
-    book: ItemBook, allowed: NDArray[np.bool_]
-) -> tuple[NDArray[np.int32], list[Ints]]:
+def _allowed_codes(book: ItemBook, allowed: NDArray[np.bool_]) -> tuple[NDArray[Any], list[Ints]]:
     """Recode each column with an allowed item: its allowed items from 0, then everything else."""
     rows, kept = [], []
+    kind = np.int8 if all(c.codes.dtype == np.int8 for c in book.columns) else np.int32
     for c, column in enumerate(book.columns):
         numbers = np.flatnonzero(allowed & (book.owner == c))
         if not len(numbers):
             continue
         start = int(np.searchsorted(book.owner, c))
-        recode = np.full(len(column.items) + 1, len(numbers), np.int32)  # last entry: code -1
+        recode = np.full(len(column.items) + 1, len(numbers), kind)  # last entry: code -1
         recode[numbers - start] = np.arange(len(numbers))
         rows.append(recode[column.codes])
         kept.append(numbers)
-    return np.array(rows, np.int32).reshape(len(rows), book.table.n_rows), kept
+    return np.array(rows, kind).reshape(len(rows), book.table.n_rows), kept
 
 
 def _pairs_of(
@@ -190,8 +196,7 @@ def _pairs_of(
     utility = worth.utility[kept[c]][:, None] + worth.utility[number][:, None, :]
     k, a, b = np.nonzero((cover > 0) & (cover < total) & (cover * utility >= worth.floor))
     cover, events = cells[k, a, b, 0], cells[k, a, b, 1]
-    positive = float((table.weight * table.y).sum())
-    gain = np.round(in_or_out_gain(cover, events, total, positive), 12)
+    gain = np.round(in_or_out_gain(cover, events, total, book.positive), 12)
     return Candidates(kept[c][a], number[k, b], cover, events, gain)
 
 

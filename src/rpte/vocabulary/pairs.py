@@ -93,7 +93,7 @@ def rank_sources(
     ]
     if len(numbers) < 2:
         return ()
-    codes = np.array([_coarse(table, i) for i in numbers], np.int32)
+    codes = np.array([_coarse(table, i) for i in numbers])
     counts = JointCounts(table, codes, [COARSE_BINS] * len(numbers))
     run = pool.map if pool is not None else map
     rows = list(run(lambda c: _interactions(counts, c, len(numbers)), range(len(numbers) - 1)))
@@ -107,7 +107,7 @@ def rank_sources(
     return tuple(names[numbers[i]] for i in ranking[:most])
 
 
-def _coarse(table: Table, position: int) -> NDArray[np.int32]:
+def _coarse(table: Table, position: int) -> NDArray[np.int8]:
     """Code a number into four quantile bins; missing has the code after the last."""
     x = table.inputs.columns[position]
     column = SortedColumn(x, table.y, table.weight)
@@ -130,7 +130,7 @@ def _interactions(counts: JointCounts, c: int, n_columns: int) -> Floats:
     return joint - parts[0] - parts[1]
 
 
-def _own_gain(table: Table, codes: NDArray[np.int32]) -> float:
+def _own_gain(table: Table, codes: NDArray[np.int8]) -> float:
     weight = np.where(codes < COARSE_BINS, table.weight, 0.0)
     total = np.bincount(codes, weight, COARSE_BINS + 1)
     events = np.bincount(codes, weight * table.y, COARSE_BINS + 1)
