@@ -357,16 +357,16 @@ class TestValidation:
         for stage in seen:
             monkeypatch.setattr(Quarry, stage, watched(stage))
         monkeypatch.setattr(search_module, "BEATEN", np.inf)  # or Stage 2 is not for the repeats
-        X, y = small(80)
+        X, y = small(120)
         RPTEClassifier(budget=5).fit(X, y)
         for found in seen.values():
-            (whole,) = (part for part in found if part.n_rows == 80)
+            (whole,) = (part for part in found if part.n_rows == 120)
             parts = [part for part in found if part is not whole]
             assert len(parts) == 3 * 5
             held_out = [rows_of(whole) - rows_of(part) for part in parts]
             for repeat in (held_out[:5], held_out[5:10], held_out[10:]):
                 assert set().union(*repeat) == rows_of(whole)
-                assert sum(len(rows) for rows in repeat) == 80
+                assert sum(len(rows) for rows in repeat) == 120
             for rows in held_out:
                 labels = [row[-1] for row in rows]
                 assert min(labels.count(0.0), labels.count(1.0)) >= 1

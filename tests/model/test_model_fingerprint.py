@@ -8,7 +8,7 @@ import pytest
 
 from fit_tables import mixed_case
 from model_files import special_case, stored
-from rpte import InputError, RPTEClassifier
+from rpte import InputError, RPTEClassifier, RPTEWarning
 from rpte.model.verify_table import near
 
 CASE = mixed_case()
@@ -69,7 +69,8 @@ def test_groups_that_keep_equal_rows_apart_do_not_change_it():
     X = pd.concat([CASE.X, CASE.X.head(50)], ignore_index=True)
     y, weight = np.append(CASE.y, CASE.y[:50]), np.append(CASE.weight, CASE.weight[:50]) / 3
     alone = RPTEClassifier(l1=0.05).fit(X, y, weight)
-    grouped = RPTEClassifier(l1=0.05).fit(X, y, weight, groups=np.arange(350) // 5)
+    with pytest.warns(RPTEWarning, match="groups are kept together by inner validation"):
+        grouped = RPTEClassifier(l1=0.05).fit(X, y, weight, groups=np.arange(350) // 5)
     assert grouped.model_.data["sha256"] == alone.model_.data["sha256"]
     assert grouped.model_.training["validation"] == {"folds": 5, "by": "groups"}
     assert grouped.model_.training["distinct_rows"] > grouped.model_.data["distinct_rows"]
