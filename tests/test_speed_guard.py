@@ -35,7 +35,7 @@ def case():
 
 @pytest.mark.parametrize(
     ("make", "limit"),
-    [(RPTEClassifier, 25.0), (RPTEClassifier.paper, 2.5)],
+    [(RPTEClassifier, 14.0), (RPTEClassifier.paper, 2.5)],
     ids=["default", "paper"],
 )
 def test_a_fit_keeps_its_ratio(case, make, limit):
