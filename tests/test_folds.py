@@ -241,13 +241,15 @@ def test_bad_groups_are_refused():
         RPTEClassifier().fit(case.X, case.y, groups=np.zeros(59))
 
 
-@pytest.mark.parametrize("l1", ["4/n", 0.05])
-def test_groups_are_said_to_have_no_effect_where_nothing_is_validated(l1):
+@pytest.mark.parametrize("given", [{"l1": "4/n"}, {"l1": 0.05}, {"reassign": False}])
+def test_groups_are_said_to_have_no_effect_where_nothing_is_validated(given):
     case = mixed_case(60)
     group = np.arange(60) // 6
-    with pytest.warns(RPTEWarning, match=rf"l1={l1!r} leaves out: .* no effect .* set l1='cv'"):
-        told = RPTEClassifier(l1=l1).fit(case.X, case.y, groups=group)
-    silent = RPTEClassifier(l1=l1).fit(case.X, case.y)
+    ((name, value),) = given.items()
+    says = rf"{name}={value!r} leaves out: .* no effect .* fit with l1='cv' and reassign=True"
+    with pytest.warns(RPTEWarning, match=says):
+        told = RPTEClassifier(**given).fit(case.X, case.y, groups=group)
+    silent = RPTEClassifier(**given).fit(case.X, case.y)
     assert to_dict(told.model_)["components"] == to_dict(silent.model_)["components"]
 
 

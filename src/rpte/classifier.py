@@ -29,6 +29,7 @@ from rpte.table.table import make_table
 
 if TYPE_CHECKING:
     from rpte.model.model import Model
+    from rpte.settings import Settings
 
 Floats = NDArray[np.float64]
 
@@ -284,7 +285,7 @@ class RPTEClassifier(SpeaksForModel, InNotebooks, KeptAsText, ClassifierMixin, B
         factors = class_factors(self.class_weight, labels, known, weight)
         weight = weight * factors[(labels == known[1]).astype(int)]
         validation = make_validation(self.cv, X, labels, groups)
-        _warn_of_idle_groups(groups, settings.l1)
+        _warn_of_idle_groups(groups, settings)
         positive = positive_class(self.positive, known)
         target = (labels == known[positive]).astype(np.float64)
         with one_blas_thread(), worker_threads(self.n_jobs) as pool:
@@ -351,15 +352,17 @@ class RPTEClassifier(SpeaksForModel, InNotebooks, KeptAsText, ClassifierMixin, B
         return self.model_.decision_function(inputs)
 
 
-def _warn_of_idle_groups(groups: Any, l1: float | str) -> None:
+def _warn_of_idle_groups(groups: Any, settings: Settings) -> None:
     """Warn of groups where nothing is validated."""
-    if groups is not None and l1 != "cv":
-        warnings.warn(
-            f"groups are kept together by inner validation, which l1={l1!r} leaves out: they have "
-            "no effect on the model; set l1='cv', or fit without groups",
-            RPTEWarning,
-            stacklevel=3,
-        )
+    if groups is None or (settings.l1 == "cv" and settings.reassign):
+        return
+    cause = f"l1={settings.l1!r}" if settings.reassign else "reassign=False"
+    warnings.warn(
+        f"groups are kept together by inner validation, which {cause} leaves out: they have no "
+        "effect on the model; fit with l1='cv' and reassign=True, or without groups",
+        RPTEWarning,
+        stacklevel=3,
+    )
 
 
 def _warn_if_stopped(model: Model) -> None:

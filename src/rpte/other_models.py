@@ -235,7 +235,8 @@ class _Search:
         limits["penalty"] = _left(limits["penalty"], without)
         limits["linear_only"] = [n for n in limits["linear_only"] if n not in without]
         classifier = RPTEClassifier(**{**parameters(self.reference), "limits": Limits(**limits)})
-        groups = self.groups if classifier.l1 == "cv" else None
+        validated = classifier.l1 == "cv" and classifier.reassign
+        groups = self.groups if validated else None
         fitted: Model = classifier.fit(self.X, self.y, weight, groups).model_
         return fitted
 
