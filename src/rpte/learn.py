@@ -126,7 +126,7 @@ def _chosen(
         return point, known[point.aim]
 
     large, most = make.table.n_rows > LARGE, make.settings.most_conditions
-    watch.begin(ESTIMATING, 1.0, FEW if large else FRONTIER)
+    watch.begin(ESTIMATING, 1.0, 1 + (FEW if large else FRONTIER))
     # A sample may promise fewer conditions than the whole table needs; the base rate needs none.
     tried = map(made, compared.ranked(most))
     chosen = next((p, m) for p, m in tried if m.audit().miu <= most)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rpte.discovery import Discovery, Quarry
 from rpte.estimation.terms import Structure, TermSet
 from rpte.folds import Fold
-from rpte.kernels.rough_path import deviances
+from rpte.kernels.term_rows import deviances
 from rpte.progress import Watch
 from rpte.structure.boosting import base_score
 from rpte.table.table import Table

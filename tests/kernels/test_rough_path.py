@@ -1,12 +1,7 @@
 """The rough lambda path: near the exact one, under signs and factors, in any number of strides."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from sklearn.metrics import log_loss
 
 from rough_designs import rough, rows_of
 from rpte.estimation.design import Design
@@ -14,7 +9,8 @@ from rpte.estimation.path import lambda_grid, path
 from rpte.estimation.quadratic import Penalty
 from rpte.estimation.rough import RoughWalk
 from rpte.kernels import rough_path as module
-from rpte.kernels.rough_path import ENOUGH, ROUGH, deviances
+from rpte.kernels import term_rows
+from rpte.kernels.rough_path import ENOUGH, ROUGH
 
 LEFT = 10 * ENOUGH  # a step that gains little is the last; a few more may be left
 
@@ -152,41 +148,13 @@ def test_a_start_whose_intercept_alone_is_wrong():
 
 def test_many_rows():
     """More than are taken together for a Gram matrix."""
-    assert module.ROWS < 20_000
+    assert term_rows.ROWS < 20_000
     design = design_of(5, n=20_000, d=6)
     grid = lambda_grid(design, length=6)
     fits = RoughWalk(rough(design)).to(grid)
     for l1, fit, exact in zip(grid.tolist(), fits, path(design, grid), strict=True):
         assert is_near(design, 1.0, fit, exact)
         assert objective(design, l1, 1.0, fit) <= 1.001 * exact.objective
-
-
-@pytest.mark.parametrize("compiled", [True, False])
-@settings(max_examples=40, deadline=None)
-@given(st.integers(0, 10_000), st.integers(1, 40), st.integers(0, 6), st.integers(1, 4))
-def test_deviances_are_twice_the_log_loss_by_block(compiled, seed, n, q, blocks):
-    rng = np.random.default_rng(seed)
-    z = rng.normal(size=(q, n)).astype(np.float32)
-    y, weight = rng.integers(0, 2, n).astype(float), rng.uniform(0.2, 3.0, n)
-    fits = rng.normal(size=(3, q + 1)) * (rng.random((3, q + 1)) < 0.6)
-    cuts = np.unique(np.concatenate([[0, n], rng.integers(0, n + 1, blocks)])).astype(np.intp)
-    out = np.empty((len(cuts) - 1, 3))
-    run = deviances if compiled else deviances.__wrapped__
-    run(z[::-1].copy(), np.arange(q)[::-1].copy(), y, weight, cuts, fits, out)
-    for b, (low, high) in enumerate(pairwise(cuts)):
-        at = slice(low, high)
-        for f, fit in enumerate(fits):
-            p = 1 / (1 + np.exp(-(fit[0] + fit[1:] @ z[:, at].astype(float))))
-            loss = log_loss(y[at], p, sample_weight=weight[at], labels=[0, 1])
-            assert out[b, f] == pytest.approx(2 * loss, rel=1e-9)
-
-
-def test_deviances_of_sure_scores_are_finite():
-    y, one = np.array([0.0, 1.0]), np.ones(2)
-    out = np.empty((1, 2))
-    nothing = np.zeros((0, 2), np.float32)
-    deviances(nothing, np.arange(0), y, one, np.array([0, 2]), np.array([[800.0], [-800.0]]), out)
-    assert out.tolist() == [[800.0, 800.0]]
 
 
 def test_the_source_computes_what_is_compiled():
@@ -236,38 +204,6 @@ def test_dependent_leaves_and_rare_columns(n, l1_ratio):
         assert exact.objective - 1e-9 <= near <= exact.objective * (1 + 2e-4)
 
 
-@pytest.mark.parametrize("compiled", [True, False])
-@settings(max_examples=60, deadline=None)
-@given(st.integers(0, 10_000), st.integers(1, 8), st.booleans())
-def test_support_steps_end_at_the_minimum_over_signs(compiled, seed, k, twins):
-    """The support only shrinks, no sign turns, the objective falls, and at the end it is flat."""
-    rng = np.random.default_rng(seed)
-    columns = rng.normal(size=(30, k))
-    if twins and k > 1:
-        columns[:, 1] = columns[:, 0]
-    gram, l1 = columns.T @ columns / 30, rng.uniform(0.0, 0.5, k)
-    begin = rng.normal(size=k) * (rng.random(k) < 0.7)
-    slope = columns.T @ rng.normal(size=30) / 5
-    theta, now = begin.copy(), slope.copy()
-
-    def value(t):
-        move = t - begin
-        return slope @ move + 0.5 * move @ gram @ move + l1 @ np.abs(t)
-
-    run = module.support_step if compiled else module.support_step.__wrapped__
-    seen, shrinks = value(begin), True
-    while shrinks:
-        before = theta.copy()
-        shrinks = run(gram, now, theta, l1)
-        assert ((np.sign(theta) == np.sign(before)) | (theta == 0.0)).all()
-        assert np.count_nonzero(theta) <= np.count_nonzero(before) - shrinks
-        assert value(theta) <= seen + 1e-6
-        seen = value(theta)
-    np.testing.assert_allclose(now, slope + gram @ (theta - begin), atol=1e-6)
-    active = theta != 0.0
-    np.testing.assert_allclose((now + l1 * np.sign(theta))[active], 0.0, atol=1e-5)
-
-
 def test_a_step_that_saturates_its_rows_is_no_dead_end():
     """Rare rows far out, all but one of a rare class: the first step leaves no curvature there."""
     rng = np.random.default_rng(0)
@@ -282,26 +218,6 @@ def test_a_step_that_saturates_its_rows_is_no_dead_end():
     fits = RoughWalk(rough(design)).to(grid)
     for fit, exact in zip(fits, path(design, grid), strict=True):
         assert is_near(design, 1.0, fit, exact)
-
-
-@pytest.mark.parametrize("compiled", [True, False])
-@settings(max_examples=40, deadline=None)
-@given(st.integers(0, 10_000), st.integers(1, 120), st.integers(0, 120))
-def test_moments_are_extended_as_if_taken_at_once(compiled, seed, k, known):
-    """Also across panels: those of the terms that stay are not computed again."""
-    rng = np.random.default_rng(seed)
-    known = min(known, k)
-    z, h = rng.normal(size=(130, 50)).astype(np.float32), rng.random(50)
-    rows = rng.permutation(130)[:k].astype(np.intp)
-    second, cross = np.full((k, k), np.nan), np.full(k, np.nan)
-    second[:known, :known], cross[:known] = 7.0, 7.0
-    run = module.add_moments if compiled else module.add_moments.__wrapped__
-    run(z, rows, known, h, second, cross)
-    x = z[rows].astype(float)
-    expected, sums = (x * h) @ x.T, x @ h
-    expected[:known, :known], sums[:known] = 7.0, 7.0
-    np.testing.assert_allclose(second, expected, atol=1e-4)
-    np.testing.assert_allclose(cross, sums, atol=1e-4)
 
 
 @pytest.mark.parametrize("compiled", [True, False])

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from rpte.estimation.gram import one_blas_thread
 from rpte.estimation.solver import MIN_SHARE
-from rpte.kernels.rough_path import add_rows, exact_gradients, rough_path
+from rpte.kernels.rough_path import rough_path
+from rpte.kernels.term_rows import add_rows, exact_gradients
 from rpte.structure.boosting import base_score
 
 __all__ = ["RoughDesign", "RoughWalk"]

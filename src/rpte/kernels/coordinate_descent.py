@@ -9,11 +9,15 @@ import numpy as np
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from rpte.kernels.compile import kernel
+from rpte.kernels.compile import inner, kernel
 
-__all__ = ["gram_descent", "violations"]
+__all__ = ["gram_descent", "settled", "support_step", "violations"]
 
 Vector = NDArray[np.float64]
+
+SWEEPS = 30  # of coordinate descent, before the support is solved exactly
+SOLVES = 10
+JITTER = 1e-9  # share of its diagonal that is added to a Gram matrix to be solved with
 
 
 def violation(slope: float, value: float, up: float, down: float) -> float:
@@ -109,3 +113,65 @@ def gram_descent(
         elif largest <= tolerance:
             full = True
     return worst
+
+
+@kernel
+def support_step(gram: Vector, slope: Vector, theta: Vector, l1: Vector) -> bool:
+    """Move `theta` to the minimum over its support and signs, or to the first zero on the way.
+
+    `theta` and `slope` change in place. True when a term became zero, so that the support shrank.
+    """
+    support = np.flatnonzero(theta)
+    k = support.size
+    if k == 0:
+        return False
+    part, pull = np.empty((k, k)), np.empty(k)
+    for a in range(k):
+        for b in range(k):
+            part[a, b] = gram[support[a], support[b]]
+        part[a, a] *= 1.0 + JITTER
+        pull[a] = slope[support[a]] + l1[support[a]] * np.sign(theta[support[a]])
+    direction = np.linalg.solve(part, -pull)
+    first, length = -1, 1.0
+    for a in range(k):
+        here = theta[support[a]]
+        if direction[a] * here < 0.0 and -here / direction[a] <= length:
+            first, length = a, -here / direction[a]
+    for a in range(k):
+        j, here = support[a], theta[support[a]]
+        there = here + length * direction[a]
+        theta[j] = there if a != first and there * here > 0.0 else 0.0
+        change = theta[j] - here
+        for i in range(slope.size):
+            slope[i] += change * gram[j, i]
+    return first >= 0
+
+
+_descent, _support_step = inner(gram_descent), inner(support_step)
+
+
+@kernel
+def settled(
+    gram: Vector,
+    slope: Vector,
+    theta: Vector,
+    l1: Vector,
+    l2: Vector,
+    up: Vector,
+    down: Vector,
+    scale: Vector,
+    accuracy: float,
+) -> Vector:
+    """Return the minimum of a quadratic and the penalties, from `theta` (k,).
+
+    By coordinate descent; where that is slow, over the support and signs that it has come to.
+    """
+    there, with_ridge = theta.copy(), gram.copy()
+    for a in range(theta.size):
+        with_ridge[a, a] += l2[a]
+    for _ in range(SOLVES):
+        if _descent(with_ridge, slope, there, up, down, scale, accuracy, SWEEPS) <= accuracy:
+            break
+        while _support_step(with_ridge, slope, there, l1):
+            pass
+    return there

@@ -143,8 +143,10 @@ def step_rows(
         high = min(low + ROWS, along.shape[0])
         z = whole if high - low == ROWS else np.empty((d, high - low))
         _fill_terms(numbers, bits, program, low, z)
-        along[low:high] += np.dot(change, z)
-        score[low:high] += along[low:high]
+        moved = np.dot(change, z)
+        for i in range(moved.size):
+            along[low + i] += moved[i]
+            score[low + i] += along[low + i]
         loss += _logistic_statistics(
             score[low:high], y[low:high], share[low:high], residual[low:high], curvature[low:high]
         )

@@ -14,11 +14,12 @@ from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from rpte.kernels.compile import inner, kernel
-from rpte.kernels.coordinate_descent import gram_descent, violation
+from rpte.kernels.coordinate_descent import settled, violation
 from rpte.kernels.design_products import logistic_statistics
 from rpte.kernels.sorting import stable_order
+from rpte.kernels.term_rows import add_moments, add_rows, gradients
 
-__all__ = ["INTERCEPT", "LOSS", "ROUGH", "deviances", "gradients", "rough_path"]
+__all__ = ["INTERCEPT", "LOSS", "ROUGH", "rough_path"]
 
 Vector = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -30,12 +31,7 @@ INTERCEPT, LOSS, TOTAL = 0, 1, 2  # what `state` holds; the total of no Gram mat
 ROUNDS = 12  # times that the working set may grow at one lambda
 STEPS = 16  # Newton steps on one working set
 KEEP = 0.3  # a Gram matrix is kept while a step with it shrinks the residual to this share
-SWEEPS = 30  # of coordinate descent, before the support is solved exactly
-SOLVES = 10
-JITTER = 1e-9  # share of its diagonal that is added to a Gram matrix to be solved with
 ROOM = 16  # terms that may always join the working set at once
-ROWS = 4096  # taken together for a Gram matrix
-PANEL = 48  # of its rows, so that only half of it is computed
 NEAR = 0.6  # share of the pull that a term needs, from which it may join the working set
 FLOOR = 1e-10  # smallest curvature of a row, as a share of its weight
 RAISED = 1e-3  # the floor where a step fails; ten times so if it fails again, up to:
@@ -44,8 +40,9 @@ CONSTANT = 1e-12  # share of a column's second moment that is rounding error
 SHORTEST = 1e-4  # step
 
 
-_statistics, _descent = inner(logistic_statistics), inner(gram_descent)
-_stable_order = inner(stable_order)
+_statistics, _settled = inner(logistic_statistics), inner(settled)
+_stable_order, _add_moments = inner(stable_order), inner(add_moments)
+_gradients, _add_rows = inner(gradients), inner(add_rows)
 
 
 def thresholds(size: float, sign: int) -> tuple[float, float]:
@@ -54,65 +51,6 @@ def thresholds(size: float, sign: int) -> tuple[float, float]:
 
 
 register_jitable(thresholds)
-
-
-@kernel
-def gradients(z: Singles, rows: Index, values: Singles, out: Vector) -> None:
-    """Fill `out` (k,) with the products of some rows of `z` (q, n) and `values` (n,)."""
-    for a in range(rows.size):
-        out[a] = np.dot(z[rows[a]], values)
-
-
-@kernel
-def exact_gradients(z: Singles, rows: Index, values: Vector, out: Vector) -> None:
-    """Do as `gradients`, in double precision and row by row: the same on every machine."""
-    for a in range(rows.size):
-        row, total = z[rows[a]], 0.0
-        for i in range(values.size):
-            total += row[i] * values[i]
-        out[a] = total
-
-
-@kernel
-def add_rows(z: Singles, rows: Index, coefficients: Vector, out: Vector) -> None:
-    """Add some rows of `z` (q, n) times their coefficients (k,) to `out` (n,)."""
-    for a in range(rows.size):
-        factor = coefficients[a]
-        if factor != 0.0:
-            row = z[rows[a]]
-            for i in range(out.size):
-                out[i] += factor * row[i]
-
-
-@kernel
-def add_moments(
-    z: Singles, rows: Index, known: int, h: Vector, second: Vector, cross: Vector
-) -> None:
-    """Fill `second` (k, k) and `cross` (k,) with the moments of some rows of `z` (q, n).
-
-    Under the weights `h` (n,). Those of the first `known` rows are there already.
-    """
-    k, n = rows.size, h.size
-    second[known:], cross[known:] = 0.0, 0.0
-    root = np.sqrt(h).astype(np.float32)
-    for low in range(0, n, ROWS):
-        high = min(low + ROWS, n)
-        block = np.empty((k, high - low), np.float32)
-        for a in range(k):
-            row = z[rows[a]]
-            for i in range(low, high):
-                block[a, i - low] = root[i] * row[i]
-        for a in range(known, k):
-            cross[a] += np.dot(block[a], root[low:high])
-        for first in range(known, k, PANEL):
-            last = min(first + PANEL, k)
-            panel = np.dot(block[first:last], block[:last].T)
-            for a in range(first, last):
-                for b in range(last):
-                    second[a, b] += panel[a - first, b]
-    for a in range(known, k):
-        for b in range(a):
-            second[b, a] = second[a, b]
 
 
 @kernel
@@ -138,8 +76,7 @@ def penalised(theta: Vector, l1: Vector, l2: Vector) -> float:
     return total
 
 
-_gradients, _add_rows = inner(gradients), inner(add_rows)
-_add_moments, _centred, _penalised = inner(add_moments), inner(centred), inner(penalised)
+_centred, _penalised = inner(centred), inner(penalised)
 
 
 @kernel
@@ -252,40 +189,8 @@ def line_search(
     return 0.0
 
 
-@kernel
-def support_step(gram: Vector, slope: Vector, theta: Vector, l1: Vector) -> bool:
-    """Move `theta` to the minimum over its support and signs, or to the first zero on the way.
-
-    `theta` and `slope` change in place. True when a term became zero, so that the support shrank.
-    """
-    support = np.flatnonzero(theta)
-    k = support.size
-    if k == 0:
-        return False
-    part, pull = np.empty((k, k)), np.empty(k)
-    for a in range(k):
-        for b in range(k):
-            part[a, b] = gram[support[a], support[b]]
-        part[a, a] *= 1.0 + JITTER
-        pull[a] = slope[support[a]] + l1[support[a]] * np.sign(theta[support[a]])
-    direction = np.linalg.solve(part, -pull)
-    first, length = -1, 1.0
-    for a in range(k):
-        here = theta[support[a]]
-        if direction[a] * here < 0.0 and -here / direction[a] <= length:
-            first, length = a, -here / direction[a]
-    for a in range(k):
-        j, here = support[a], theta[support[a]]
-        there = here + length * direction[a]
-        theta[j] = there if a != first and there * here > 0.0 else 0.0
-        change = theta[j] - here
-        for i in range(slope.size):
-            slope[i] += change * gram[j, i]
-    return first >= 0
-
-
 _working_set, _changed = inner(working_set), inner(changed)
-_line_search, _support_step = inner(line_search), inner(support_step)
+_line_search = inner(line_search)
 
 
 @kernel
@@ -335,17 +240,9 @@ def newton_steps(
             _add_moments(z, rows, 0, weight, second, cross)
             gram = _centred(second, cross, state[TOTAL])
         previous = worst
-        there = theta.copy()
         tilt = slope + l2 * theta - cross * (at_intercept / state[TOTAL])
-        with_ridge = gram.copy()
-        for a in range(k):
-            with_ridge[a, a] += l2[a]
         accuracy = max(0.03 * worst, 0.1 * target)
-        for _ in range(SOLVES):
-            if _descent(with_ridge, tilt, there, up, down, scale, accuracy, SWEEPS) <= accuracy:
-                break
-            while _support_step(with_ridge, tilt, there, l1):
-                pass
+        there = _settled(gram, tilt, theta, l1, l2, up, down, scale, accuracy)
         move = there - theta
         shift = -(at_intercept + np.dot(cross, move)) / state[TOTAL]
         along[:] = shift
@@ -470,23 +367,3 @@ def rough_path(
         for j in range(q):
             fits[at, 1 + j] = theta[j]
     return terms, second, cross
-
-
-@kernel
-def deviances(
-    z: Singles, rows: Index, y: Vector, weight: Vector, blocks: Index, fits: Vector, out: Vector
-) -> None:
-    """Fill `out` (b, f) with the mean deviance of each fit on blocks of held-out rows.
-
-    `blocks` (b + 1,) are where blocks begin, and the end of the last; the rest as in `rough_path`.
-    """
-    for at in range(fits.shape[0]):
-        score = np.full(y.size, fits[at, 0])
-        _add_rows(z, rows, fits[at, 1:], score)
-        for b in range(blocks.size - 1):
-            loss, total = 0.0, 0.0
-            for i in range(blocks[b], blocks[b + 1]):
-                margin = -score[i] if y[i] > 0.5 else score[i]
-                loss += weight[i] * (max(margin, 0.0) + np.log1p(np.exp(-abs(margin))))
-                total += weight[i]
-            out[b, at] = 2.0 * loss / total
