@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from rpte.estimation.gram import one_blas_thread
 from rpte.estimation.solver import MIN_SHARE
+from rpte.kernels.design_products import logistic_statistics
 from rpte.kernels.rough_path import rough_path
-from rpte.kernels.term_rows import add_rows, exact_gradients
+from rpte.kernels.term_rows import add_rows, exact_gradients, gradients
 from rpte.structure.boosting import base_score
 
 __all__ = ["RoughDesign", "RoughWalk"]
@@ -90,12 +91,17 @@ class RoughWalk:
         if start is None:
             base = base_score(design.y, design.weight)
             start = np.array([base, *np.zeros(len(design.rows))])
-        self._share = design.share
-        self._state = np.array([start[0], 0.0, 0.0])
-        self._theta = np.array(start[1:])
+        n, q = len(design.y), len(design.rows)
+        self._share, self._theta = design.share, np.array(start[1:])
         self._score = design.score(float(start[0]), self._theta)
+        self._residual, self._curvature, self._gradient = np.empty(n), np.empty(n), np.empty(q)
+        loss = logistic_statistics(
+            self._score, design.y, self._share, self._residual, self._curvature
+        )
+        gradients(design.z, design.rows, self._residual.astype(np.float32), self._gradient)
+        self._state = np.array([start[0], loss, 0.0])
         self._set = np.zeros(0, np.intp), np.zeros((0, 0)), np.zeros(0)
-        self._weight = np.zeros(len(design.y))
+        self._weight = np.zeros(n)
 
     def to(self, l1s: Vector) -> Vector:
         """Go on to some lambdas, descending; return intercepts and coefficients, (f, q + 1)."""
@@ -114,6 +120,9 @@ class RoughWalk:
                 self._state,
                 self._theta,
                 self._score,
+                self._residual,
+                self._curvature,
+                self._gradient,
                 *self._set,
                 self._weight,
                 fits,

@@ -280,13 +280,16 @@ def rough_path(
     state: Vector,
     theta: Vector,
     score: Vector,
+    residual: Vector,
+    curvature: Vector,
+    gradient: Vector,
     terms: Index,
     second: Vector,
     cross: Vector,
     weight: Vector,
     fits: Vector,
 ) -> tuple[Index, Vector, Vector]:
-    """Go down some lambdas from where `state`, `theta` and `score` are; these go along.
+    """Go down some lambdas from where the fit is: all that belongs to it goes along.
 
     Parameters
     ----------
@@ -303,7 +306,9 @@ def rough_path(
     state : (3,)
         The intercept, the loss, and the total of the weights of the moments, 0 if there are none.
     theta : (q,)
-    score : (n,)
+    score, residual, curvature : (n,)
+    gradient : (q,)
+        Of the loss.
     terms : (k,)
         The working set.
     second, cross, weight : (k, k), (k,), (n,)
@@ -316,12 +321,9 @@ def rough_path(
     terms, second, cross
         As they are now.
     """
-    q, n = rows.size, y.size
-    residual, curvature, gradient = np.empty(n), np.empty(n), np.empty(q)
+    q = rows.size
     excess, pull, known = np.empty(q), np.empty(q), np.zeros(q, np.bool_)
     known[terms] = True
-    state[LOSS] = _statistics(score, y, share, residual, curvature)
-    _gradients(z, rows, residual.astype(np.float32), gradient)
     for at in range(l1s.size):
         target = ROUGH * l1s[at]
         l1, l2 = l1s[at] * l1_ratio * penalty, l1s[at] * (1.0 - l1_ratio) * penalty
