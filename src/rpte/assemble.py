@@ -24,6 +24,7 @@ from rpte.table.table import Table
 Floats = NDArray[np.float64]
 TieGroups = tuple[Tree, list[int]]
 Part = TreeTerms | DirectTerm
+Counts = tuple[float, float]  # the weight and the events of some rows
 
 ROWS = 16_384  # looked at together
 
@@ -178,7 +179,7 @@ def _direct(trained: TrainedTerms) -> list[DirectTerm]:
     return found
 
 
-def _counts(table: Table, rows: NDArray[np.bool_]) -> tuple[float, float]:
+def _counts(table: Table, rows: NDArray[np.bool_]) -> Counts:
     weight = np.compress(rows, table.weight)  # faster than a mask
     return float(weight.sum()), float((weight * np.compress(rows, table.y)).sum())
 
@@ -209,29 +210,37 @@ def _measure(table: Table, parts: list[Part]) -> _Measured:
     for low in range(0, table.n_rows, ROWS):  # weight times contribution
         rows = slice(low, low + ROWS)
         some = Table(cells.take(rows), table.y[rows], weight[rows])
+        whole = float(some.weight.sum()), float((some.weight * some.y).sum())
         for k, part in enumerate(parts):
-            counts, contribution = _evaluated(some, part)
+            counts, contribution = _evaluated(some, whole, part)
             total[rows] += contribution
             sums[k] += *counts, (contribution * some.weight).sum()
-    whole = weight.sum()
-    mean = (total * weight).sum() / whole
-    spread = np.sqrt((((total - mean) ** 2) * weight).sum() / whole)
+    mass = weight.sum()
+    mean = (total * weight).sum() / mass
+    spread = np.sqrt((((total - mean) ** 2) * weight).sum() / mass)
     counted = [
         replace(part, support=float(s[0]), events=float(s[1]))
         if isinstance(part, DirectTerm)
         else part
         for part, s in zip(parts, sums, strict=True)
     ]
-    return _Measured(counted, (sums[:, 2] / whole).tolist(), float(np.round(spread, 9)))
+    return _Measured(counted, (sums[:, 2] / mass).tolist(), float(np.round(spread, 9)))
 
 
-def _evaluated(some: Table, part: Part) -> tuple[tuple[float, float], Floats]:
-    """Return the weight and events where a direct term says something, and its contributions."""
+def _evaluated(some: Table, whole: Counts, part: Part) -> tuple[Counts, Floats]:
+    """Return the weight and events where a direct term says something, and its contributions.
+
+    `whole` are those of all of the rows.
+    """
     if isinstance(part, TreeTerms):
         return (0.0, 0.0), part.contribution(some.inputs)
     values = part.column.evaluate(some.inputs)
-    rows = values > 0 if part.column.binary else ~np.isnan(values)
-    return _counts(some, rows), part.times(values)
+    contributions = part.times(values)
+    if not part.column.binary:
+        gaps = np.isnan(values)
+        return (_counts(some, ~gaps) if gaps.any() else whole), contributions
+    held = values * some.weight
+    return (float(held.sum()), float((held * some.y).sum())), contributions
 
 
 def _named(groups: list[list[Part]]) -> tuple[Component, ...]:
