@@ -10,6 +10,7 @@ from hypothesis import given, settings
 
 from raw_tables import raws, same_bits
 from rpte.errors import InputError
+from rpte.table import read as module
 from rpte.table.column import MISSING
 from rpte.table.inputs import read_inputs
 from rpte.table.read import read_training
@@ -73,6 +74,25 @@ def test_what_is_read():
     assert inputs["text"].tolist() == [1, 0, MISSING, 1]
     assert inputs["flag"].tolist() == [1, MISSING, 0, 1]
     assert not np.signbit(inputs["number"][2])
+
+
+@pytest.mark.parametrize("dtype", ["str", "string", object])
+def test_many_cells_of_text_read_the_same_in_pandas_columns(monkeypatch, dtype):
+    """Gaps, numbers written as text with a special code, and levels."""
+    rng = np.random.default_rng(0)
+    plain = {
+        "level": rng.choice(np.array(["b", "a", None, "3"], object), 50),
+        "number": rng.choice(np.array(["1.5", "-9", "2"], object), 50),
+    }
+    expected = read_training(plain, {"number": [-9]})
+    monkeypatch.setattr(module, "MANY_CELLS", 10)
+    frame = pd.DataFrame({name: pd.Series(cells, dtype=dtype) for name, cells in plain.items()})
+    found = read_training(frame, {"number": [-9]})
+    assert found.schema == expected.schema
+    for one, other in zip(found.columns, expected.columns, strict=True):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(found.specials[1], expected.specials[1])
+    assert (found.columns[0] == MISSING).any()
 
 
 def test_arrays_have_names_by_place_and_kinds_by_cells():

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterator, Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,30 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Told:
+    """A column of objects whose cells were told apart.
+
+    Parameters
+    ----------
+    cells : list
+        The distinct ones.
+    places : (n_rows,)
+        Which of them each row holds.
+    """
+
+    cells: list[Any]
+    places: NDArray[np.intp]
+    dtype: ClassVar[np.dtype[Any]] = np.dtype(object)
+    ndim: ClassVar[int] = 1
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+
+Raw = Array | Told
+
+
 def is_absent(value: Any) -> bool:
     """Tell whether one cell of an object column is missing (None, NaN, pandas NA or NaT)."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
@@ -31,8 +56,10 @@ def is_absent(value: Any) -> bool:
     return isinstance(value, (float, np.floating)) and bool(value != value)
 
 
-def distinct(column: Array, name: str = "") -> tuple[list[Any], NDArray[np.intp]]:
+def distinct(column: Raw, name: str = "") -> tuple[list[Any], NDArray[np.intp]]:
     """Return the distinct cells of a column and, for each row, which of them it holds."""
+    if isinstance(column, Told):
+        return column.cells, column.places
     if column.dtype.kind in "biufUS":
         values, inverse = np.unique(column, return_inverse=True)
         return values.tolist(), inverse.reshape(-1)
@@ -55,9 +82,9 @@ def _strange(cell: Any, where: str = "") -> TypeError:
     )
 
 
-def as_number(column: Array, name: str) -> Floats:
+def as_number(column: Raw, name: str) -> Floats:
     """Return a numeric column as float64, -0.0 as 0.0 and NaN where missing; refuse infinities."""
-    if column.dtype.kind in "fiub":
+    if isinstance(column, np.ndarray) and column.dtype.kind in "fiub":
         numbers = column.astype(np.float64, copy=False).view()
         numbers.flags.writeable = False  # they may be the caller's own
         if _has_negative_zero(numbers):
@@ -95,7 +122,7 @@ def _parts(cells: Array) -> Iterator[Array]:
     return (cells[low : low + step] for low in range(0, len(cells), step))
 
 
-def as_number_or_special(column: Array, variable: Variable) -> tuple[Floats, Codes]:
+def as_number_or_special(column: Raw, variable: Variable) -> tuple[Floats, Codes]:
     """Return the numbers of a column, NaN where a cell is missing or special, and special codes."""
     index = {level: code for code, level in enumerate(variable.levels)}
     cells, inverse = distinct(column)
@@ -158,7 +185,7 @@ def parse_number(text: str) -> float | None:
     return number + 0.0 if math.isfinite(number) and "_" not in stripped else None
 
 
-def as_codes(column: Array, variable: Variable) -> Codes:
+def as_codes(column: Raw, variable: Variable) -> Codes:
     """Return the level codes of a category column; `MISSING` and `UNSEEN` where they apply."""
     index = {level: code for code, level in enumerate(variable.levels)}
     unknown = len(variable.levels) - 1 if variable.pooled else UNSEEN

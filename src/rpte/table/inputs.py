@@ -20,6 +20,7 @@ from rpte.table.column import (
     MISSING,
     Array,
     Codes,
+    Raw,
     as_codes,
     as_number,
     as_number_or_special,
@@ -164,7 +165,7 @@ def _typed(raw: list[Array], schema: Schema) -> Inputs:
     return Inputs(schema, tuple(columns), specials)
 
 
-def check_shapes(names: Sequence[str], columns: Sequence[Array]) -> None:
+def check_shapes(names: Sequence[str], columns: Sequence[Raw]) -> None:
     """Refuse columns that are not 1-D, or not all of one length."""
     nested = [name for name, column in zip(names, columns, strict=True) if column.ndim != 1]
     if nested:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
@@ -14,7 +15,10 @@ from numpy.typing import NDArray
 
 from rpte.errors import InputError, RPTEWarning, did_you_mean
 from rpte.table.column import (
+    MANY_CELLS,
     Codes,
+    Raw,
+    Told,
     as_codes,
     as_number,
     as_number_or_special,
@@ -94,24 +98,41 @@ def _codes(name: str, codes: Any) -> tuple[str, ...]:
     return tuple(special_text(code) for code in codes)
 
 
-def _split(X: Any) -> tuple[list[str], list[Array], list[Kind | None]]:
+def _split(X: Any) -> tuple[list[str], list[Raw], list[Kind | None]]:
     """Return names, raw columns and the kinds that the table declares (None: see the cells)."""
     keys = column_names(X)
     if keys is None:
-        columns = list(as_matrix(X).T)
-        return [f"x{i}" for i in range(len(columns))], columns, [None] * len(columns)
+        matrix = as_matrix(X)
+        keys = {f"x{i}": i for i in range(matrix.shape[1])}
+        columns = [_told_apart(matrix[:, i], name) for name, i in keys.items()]
+        return list(keys), columns, [None] * len(columns)
     nameless = [place for place, name in enumerate(keys) if not name.strip()]
     if nameless:
         raise InputError(
             f"the columns at places {nameless[:10]} have an empty name; name them, so that rules "
             "can speak of them"
         )
-    columns = [as_array(X[key]) for key in keys.values()]
+    columns = [_told_apart(X[key], name) for name, key in keys.items()]
     if isinstance(X, Mapping):
         return list(keys), columns, [None] * len(columns)
     frame = nw.from_native(X, eager_only=True)
     kinds = [_declared_kind(dtype) for dtype in frame.schema.values()]
     return list(keys), columns, kinds
+
+
+def _told_apart(column: Any, name: str) -> Raw:
+    """Return a column; one of objects, which would be told apart again and again, as `Told`."""
+    if _is_pandas_text(column) and len(column) > MANY_CELLS:
+        places, cells = column.factorize(use_na_sentinel=False)
+        return Told(list(cells), places)
+    array = as_array(column)
+    return Told(*distinct(array, name)) if array.dtype == object and array.ndim == 1 else array
+
+
+def _is_pandas_text(column: Any) -> bool:
+    """Tell whether pandas keeps a column as text, and needs no object for each cell."""
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(getattr(column, "dtype", None), pandas.StringDtype)
 
 
 def _declared_kind(dtype: Any) -> Kind | None:
@@ -121,7 +142,7 @@ def _declared_kind(dtype: Any) -> Kind | None:
     return "category" if dtype in (nw.Boolean, nw.Categorical, nw.Enum) else None
 
 
-def _kind(name: str, column: Array, specials: tuple[str, ...]) -> Kind:
+def _kind(name: str, column: Raw, specials: tuple[str, ...]) -> Kind:
     """Kind of a column by its numpy type, or by its cells."""
     if column.dtype.kind in "fiuc":
         return "number"
@@ -177,7 +198,7 @@ def _dates(name: str) -> InputError:
 
 
 def _learn(
-    name: str, column: Array, kind: Kind, specials: tuple[str, ...]
+    name: str, column: Raw, kind: Kind, specials: tuple[str, ...]
 ) -> tuple[Variable, Array, Codes | None]:
     """Return the variable, its typed training values and its special codes."""
     if kind == "number" and specials:
