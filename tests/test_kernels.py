@@ -54,9 +54,9 @@ def test_a_cached_kernel_is_read_without_a_compiler():
     code = """
 import sys
 import numpy as np
-from rpte.kernels.codes import value_starts
-x, first = np.array([2.0, 1.0, 1.0]), np.empty(3, np.int64)
-found = value_starts(x, np.argsort(x), first), first[:2].tolist()
+from rpte.kernels.codes import quantile_starts
+first = np.arange(3)
+found = quantile_starts(first, 3.0, 2, first), first[:2].tolist()
 print(found, "numba.typed.typedlist" in sys.modules)
 """
     env = {**os.environ, "PYTHONPATH": SOURCE}

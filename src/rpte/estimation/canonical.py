@@ -6,12 +6,17 @@ All optima have their support in the equicorrelation set E (terms whose gradient
 on a side of zero where they may be), with the signs the gradient gives them (R. J. Tibshirani,
 2013). Of these a basic one is taken (Theorem 1(c): at most rank(Z) active terms), then trees and
 one-hot groups are shifted.
+
+Where E depends only through whole trees and groups, which sum to one, the optima differ by their
+shifts alone, and shifting any of them gives the canonical one. Of many rows the first few tell, or
+all of them.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -31,6 +36,7 @@ Vector = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 AT_BOUND = 1e-6  # relative distance of a gradient from its bound that still counts as reached
+MARGIN = 100.0  # times the residual of a fit: no gradient is that far from that of the optimum
 ACTIVE = 1e-12  # the audit rule: a coefficient above this counts
 NEGLIGIBLE = 1e-9  # share of the largest coefficient that is rounding error here
 EQUAL_COST = 1e-9
@@ -63,36 +69,64 @@ def canonical(
     if fit.l1_ratio != 1.0 or not fit.coefficients.any():
         return fit
     top, penalty = lambda_max(design), Penalty.of(design, fit.l1, 1.0)
-    if len(design.y) > MANY_ROWS and _is_unique(design, penalty, fit):
-        return fit
+    sums = [*_trees(design), *groups]
+    if len(design.y) > MANY_ROWS:
+        terms = _at_bound(design, penalty, fit.gradient, fit.coefficients, MARGIN * fit.kkt)
+        whole = [members for members in sums if terms.mask[members].all()]
+        if _is_independent(design, terms, whole):
+            point = _shifted(design, fit.intercept, fit.coefficients, whole, conditions)
+            return _moved(fit, penalty, *point)
     target = min(1e-13 * top, 1e-10 * fit.l1)
     with one_blas_thread():
-        engine = ProxNewton(design, fit.intercept, fit.coefficients)
+        engine = _engine(design, fit.intercept, fit.coefficients)
         steps = engine.run(penalty, fit.coefficients != 0.0, target).steps
-        intercept, theta = _basic(design, penalty, engine)
-        for members in [*_trees(design), *groups]:
-            shift = _best_shift(design, theta, members, conditions)
-            theta[members] = _without_dust(theta[members] + shift)
-            intercept -= shift
-        final = ProxNewton(design, intercept, theta)
-        outcome = final.run(penalty, theta != 0.0, target, grow=False)
+        point = _shifted(design, *_basic(design, penalty, engine), sums, conditions)
+        final = _engine(design, *point)
+        outcome = final.run(penalty, final.theta != 0.0, target, grow=False)
     result = fit_of(final, penalty, outcome, fit.l1, 1.0, top, steps)
     return result if result.converged or not fit.converged else fit
 
 
-def _at_bound(design: Design, penalty: Penalty, gradient: Vector, theta: Vector) -> Selection:
-    """Find the terms that an optimum may use."""
-    bound = design.pull(gradient) >= (1.0 - AT_BOUND) * penalty.threshold
-    return design.select(bound | (theta != 0.0))
+def _engine(design: Design, intercept: float, theta: Vector) -> ProxNewton:
+    """Begin at a solution: what is left of the way, only the Gram matrix of all rows knows."""
+    engine = ProxNewton(design, intercept, theta)
+    engine.share = 1.0
+    return engine
 
 
-def _is_unique(design: Design, penalty: Penalty, fit: Fit) -> bool:
-    """Tell whether what an optimum may use is independent, on the first rows and so on all."""
-    terms = _at_bound(design, penalty, fit.gradient, fit.coefficients)
-    with one_blas_thread():
-        gram = weighted_gram(design, terms, 0.5 * design.share[:MANY_ROWS])
-        values = spectrum(gram.centred)[1]
-    return bool(np.diag(gram.centred).all() and values[0] > INDEPENDENT * values[-1])
+def _at_bound(
+    design: Design, penalty: Penalty, gradient: Vector, theta: Vector, error: float = 0.0
+) -> Selection:
+    """Find the terms that an optimum may use; `error` is that of gradients, in units of lambda."""
+    bound = (1.0 - AT_BOUND) * penalty.threshold - error * penalty.scale
+    return design.select((design.pull(gradient) >= bound) | (theta != 0.0))
+
+
+def _is_independent(design: Design, terms: Selection, whole: Sequence[Index]) -> bool:
+    """Tell whether some terms are independent once each sum to one has lost a member.
+
+    `whole` are the positions of terms that sum to one. What is independent on the first rows is so
+    on all.
+    """
+    for rows in (MANY_ROWS, 8 * MANY_ROWS, len(design.y)):
+        with one_blas_thread():
+            gram = weighted_gram(design, terms, 0.5 * design.share[:rows])
+        free = np.ones(terms.terms.size, np.bool_)
+        for members in whole:
+            places = np.searchsorted(terms.terms, members)
+            free[places[np.argmax(gram.cross[places])]] = False  # the others are the least alike
+        centred = gram.centred[np.ix_(free, free)]
+        values = spectrum(centred)[1]
+        if np.diag(centred).all() and values[0] > INDEPENDENT * values[-1]:
+            return True
+    return False
+
+
+def _moved(fit: Fit, penalty: Penalty, intercept: float, theta: Vector) -> Fit:
+    """Return the fit at another point of the same score, and so of the same gradient."""
+    kkt = max(fit.kkt, float(penalty.residuals(fit.gradient, theta).max()))
+    objective = fit.objective + (penalty.value(theta) - penalty.value(fit.coefficients))
+    return replace(fit, intercept=intercept, coefficients=theta, objective=objective, kkt=kkt)
 
 
 def _trees(design: Design) -> list[Index]:
@@ -133,6 +167,22 @@ def _without_dust(values: Vector) -> Vector:
     """`values` with exact zeros in place of rounding errors."""
     limit = max(NEGLIGIBLE * float(np.abs(values).max(initial=0.0)), ACTIVE)
     return np.asarray(np.where(np.abs(values) > limit, values, 0.0))
+
+
+def _shifted(
+    design: Design,
+    intercept: float,
+    theta: Vector,
+    sums: Sequence[Index],
+    conditions: NDArray[np.integer],
+) -> tuple[float, Vector]:
+    """Return the point of the same score whose terms that sum to one have fewest conditions."""
+    theta = theta.copy()
+    for members in sums:
+        shift = _best_shift(design, theta, members, conditions)
+        theta[members] = _without_dust(theta[members] + shift)
+        intercept -= shift
+    return intercept, theta
 
 
 def _best_shift(

@@ -1,8 +1,8 @@
 """Numbering the values of a column, one by one or in bins, from the order of its rows.
 
 Rows are put in order by sorting plain integers, several times faster than an order of positions:
-the leading bits of a value, then the number of its row. Only where different values share these
-bits an order of positions is needed.
+the leading bits of a value, then the number of its row. Only the rows of different values that
+share these bits, few if any, are put in order by the values themselves.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.kernels.compile import inner, kernel
+from rpte.kernels.sorting import stable_order
 
 __all__ = [
     "assign_bins",
@@ -20,7 +21,6 @@ __all__ = [
     "pack_rows",
     "quantile_starts",
     "unpack_rows",
-    "value_starts",
 ]
 
 Floats = NDArray[np.float64]
@@ -34,10 +34,10 @@ LAST = np.uint64(2**64 - 1)  # sorts behind every row that has a value
 @kernel
 def key_of(word: Any) -> Any:
     """Return an integer that grows with the float64 of these bits."""
-    return ~word if word >= SIGN else word | SIGN
+    return word ^ (LAST if word >= SIGN else SIGN)
 
 
-_key_of = inner(key_of)
+_key_of, _stable_order = inner(key_of), inner(stable_order)
 
 
 @kernel
@@ -84,10 +84,28 @@ def pack_rows(x: Floats, words: Words, least: Any, dropped: int, row_bits: int, 
 
 
 @kernel
+def part_values(
+    x: Floats, order: Integers, begin: int, end: int, first: Integers, count: int
+) -> int:
+    """Put the rows of `order` from `begin` to `end` in order; return how many values differ so far.
+
+    The value that begins there is counted among the `count` already; `first` gains the others.
+    """
+    own = order[begin:end]
+    own[:] = own[_stable_order(x[own])]
+    for i in range(begin + 1, end):
+        if x[order[i]] != x[order[i - 1]]:
+            first[count] = i
+            count += 1
+    return count
+
+
+_part_values = inner(part_values)
+
+
+@kernel
 def unpack_rows(packed: Words, x: Floats, row_bits: int, order: Integers, first: Integers) -> int:
     """Read the order of rows from what was packed and sorted; return how many values differ.
-
-    -1 where different values have the same leading bits, so that the order is not known.
 
     Parameters
     ----------
@@ -101,28 +119,19 @@ def unpack_rows(packed: Words, x: Floats, row_bits: int, order: Integers, first:
         Where each value begins in `order`, as far as there are values.
     """
     rows, shift = (np.uint64(1) << np.uint64(row_bits)) - np.uint64(1), np.uint64(row_bits)
-    count, last = 0, LAST
+    count, begin, mixed, last = 0, 0, False, LAST
     for i in range(packed.size):
         lead, row = packed[i] >> shift, np.int64(packed[i] & rows)
         order[i] = row
-        if lead != last or i == 0:
+        if lead != last:
+            if mixed:
+                count = _part_values(x, order, begin, i, first, count)
             first[count] = i
             count += 1
-            last = lead
+            begin, mixed, last = i, False, lead
         elif x[row] != x[order[i - 1]]:
-            return -1
-    return count
-
-
-@kernel
-def value_starts(x: Floats, order: Integers, first: Integers) -> int:
-    """Fill `first` with where each value begins in the order of rows; return how many differ."""
-    count = 0
-    for i in range(order.size):
-        if i == 0 or x[order[i]] != x[order[i - 1]]:
-            first[count] = i
-            count += 1
-    return count
+            mixed = True
+    return _part_values(x, order, begin, packed.size, first, count) if mixed else count
 
 
 @kernel

@@ -17,7 +17,6 @@ from rpte.kernels.codes import (
     pack_rows,
     quantile_starts,
     unpack_rows,
-    value_starts,
 )
 from rpte.limits import FREE, Permissions
 from rpte.structure.coded import LEVELS, ORDERED, CodedColumns, CodeTree
@@ -283,11 +282,7 @@ def _ordered(x: Floats) -> tuple[Integers, Integers]:
     pack_rows(x, words, np.uint64(least), dropped, row_bits, packed)
     packed.sort()
     order, first = packed[:count].view(np.int64), np.empty(count, np.int64)
-    values = unpack_rows(packed[:count], x, row_bits, order, first)
-    if values < 0:
-        order = np.argsort(x)[:count]  # NaN is last
-        values = value_starts(x, order, first)
-    return order, first[:values]
+    return order, first[: unpack_rows(packed[:count], x, row_bits, order, first)]
 
 
 def _quantile_bins(order: Integers, first: Integers, weight: Floats | None, most: int) -> Integers:
