@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from rpte.estimation.design import Design, Selection
+from rpte.estimation.design import Design
 from rpte.estimation.gram import one_blas_thread, weighted_gram
 from rpte.estimation.newton import ProxNewton
 from rpte.estimation.quadratic import RANK, Penalty, spectrum
@@ -34,9 +34,10 @@ __all__ = ["canonical"]
 logger = logging.getLogger("rpte")
 Vector = NDArray[np.float64]
 Index = NDArray[np.intp]
+Mask = NDArray[np.bool_]
 
 AT_BOUND = 1e-6  # relative distance of a gradient from its bound that still counts as reached
-MARGIN = 100.0  # times the residual of a fit: no gradient is that far from that of the optimum
+MARGIN = 100.0  # residuals of a fit that the gradient of a sum's last term may be off
 ACTIVE = 1e-12  # the audit rule: a coefficient above this counts
 NEGLIGIBLE = 1e-9  # share of the largest coefficient that is rounding error here
 EQUAL_COST = 1e-9
@@ -71,9 +72,8 @@ def canonical(
     top, penalty = lambda_max(design), Penalty.of(design, fit.l1, 1.0)
     sums = [*_trees(design), *groups]
     if len(design.y) > MANY_ROWS:
-        terms = _at_bound(design, penalty, fit.gradient, fit.coefficients, MARGIN * fit.kkt)
-        whole = [members for members in sums if terms.mask[members].all()]
-        if _is_independent(design, terms, whole):
+        whole = _whole(design, penalty, fit, sums)
+        if _is_independent(design, penalty, fit, whole):
             point = _shifted(design, fit.intercept, fit.coefficients, whole, conditions)
             return _moved(fit, penalty, *point)
     target = min(1e-13 * top, 1e-10 * fit.l1)
@@ -94,32 +94,50 @@ def _engine(design: Design, intercept: float, theta: Vector) -> ProxNewton:
     return engine
 
 
-def _at_bound(
-    design: Design, penalty: Penalty, gradient: Vector, theta: Vector, error: float = 0.0
-) -> Selection:
-    """Find the terms that an optimum may use; `error` is that of gradients, in units of lambda."""
-    bound = (1.0 - AT_BOUND) * penalty.threshold - error * penalty.scale
-    return design.select((design.pull(gradient) >= bound) | (theta != 0.0))
+def _at_bound(design: Design, penalty: Penalty, gradient: Vector, theta: Vector) -> Mask:
+    """Find the terms that an optimum may use."""
+    bound = design.pull(gradient) >= (1.0 - AT_BOUND) * penalty.threshold
+    return np.asarray(bound | (theta != 0.0))
 
 
-def _is_independent(design: Design, terms: Selection, whole: Sequence[Index]) -> bool:
-    """Tell whether some terms are independent once each sum to one has lost a member.
+def _whole(design: Design, penalty: Penalty, fit: Fit, sums: Sequence[Index]) -> list[Index]:
+    """Return the sums to one that an optimum may use all terms of.
 
-    `whole` are the positions of terms that sum to one. What is independent on the first rows is so
-    on all.
+    The gradients of these sum to nothing, so that of the last one has the errors of all others.
     """
-    for rows in (MANY_ROWS, 8 * MANY_ROWS, len(design.y)):
-        with one_blas_thread():
+    least = (1.0 - AT_BOUND) * penalty.threshold - MARGIN * fit.kkt * penalty.scale
+    used = (design.pull(fit.gradient) >= least) | (fit.coefficients != 0.0)
+    return [members for members in sums if used[members].all()]
+
+
+def _is_independent(design: Design, penalty: Penalty, fit: Fit, whole: Sequence[Index]) -> bool:
+    """Tell whether what an optimum may use is independent once `whole` sums have lost a term each.
+
+    What is independent on the first rows is so on all, and so is what is zero there if it is
+    independent by itself.
+    """
+    mask = _at_bound(design, penalty, fit.gradient, fit.coefficients)
+    for members in whole:
+        mask[members] = True
+    terms = design.select(mask)
+    with one_blas_thread():
+        for rows in (MANY_ROWS, len(design.y)):
             gram = weighted_gram(design, terms, 0.5 * design.share[:rows])
-        free = np.ones(terms.terms.size, np.bool_)
-        for members in whole:
-            places = np.searchsorted(terms.terms, members)
-            free[places[np.argmax(gram.cross[places])]] = False  # the others are the least alike
-        centred = gram.centred[np.ix_(free, free)]
-        values = spectrum(centred)[1]
-        if np.diag(centred).all() and values[0] > INDEPENDENT * values[-1]:
-            return True
+            absent = (np.diag(gram.centred) == 0.0) & (gram.cross == 0.0)
+            free = ~absent
+            for members in whole:
+                places = np.searchsorted(terms.terms, members)
+                free[places[np.argmax(gram.cross[places])]] = False  # the others are least alike
+            if _has_full_rank(gram.centred[np.ix_(free, free)]):
+                rest = design.select(np.isin(np.arange(design.n_terms), terms.terms[absent]))
+                return _has_full_rank(weighted_gram(design, rest, 0.5 * design.share).centred)
     return False
+
+
+def _has_full_rank(gram: Vector) -> bool:
+    """Tell whether a Gram matrix is that of independent columns, by a wide margin."""
+    values = spectrum(gram)[1]
+    return not values.size or bool(np.diag(gram).all() and values[0] > INDEPENDENT * values[-1])
 
 
 def _moved(fit: Fit, penalty: Penalty, intercept: float, theta: Vector) -> Fit:
@@ -143,7 +161,7 @@ def _basic(design: Design, penalty: Penalty, engine: ProxNewton) -> tuple[float,
     scaled by factors without pattern, so that no exact tie is left for rounding errors to decide.
     """
     _, gradient = engine.gradient()
-    chosen = _at_bound(design, penalty, gradient, engine.theta)
+    chosen = design.select(_at_bound(design, penalty, gradient, engine.theta))
     terms = chosen.terms
     signs = np.where(engine.theta != 0.0, np.sign(engine.theta), -np.sign(gradient))[terms]
     gram = weighted_gram(design, chosen, 0.5 * design.share)

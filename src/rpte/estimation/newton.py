@@ -5,9 +5,11 @@ the working set, then backtracks on the true objective. The Gram matrix is the c
 kept while steps made with it shrink the residual fast enough (a chord method), from one lambda to
 the next too. Where rows are many it is that of the first ones, which stand for all as long as the
 order of rows is random, and of more only when the residual shrinks too slowly; gradients are always
-those of all rows. Where terms are evaluated, sums of products need only single precision within a
-block, and each step corrects the matrix by the change of the gradient that it met. The working set
-grows by violations of the optimality conditions over all terms.
+those of all rows. Leaves that the first rows hardly reach weigh in it what they do in all. Where
+terms are evaluated, each step corrects the matrix by the change of the gradient that it met, and
+with a ridge sums of products need only single precision within a block; without one, directions
+that leave the score as it is must be told from others. The working set grows by violations of the
+optimality conditions over all terms.
 """
 
 from __future__ import annotations
@@ -100,6 +102,7 @@ class ProxNewton:
         With no more steps than `most`, if it is given.
         """
         most = MAX_STEPS if most is None else most
+        self.exact |= not penalty.ridge.any()
         work = first | (self.theta != 0.0)
         steps, kkt = 0, self._violations(penalty)[0]
         # A working set that is still to grow need not be solved to the end.
@@ -165,9 +168,12 @@ class ProxNewton:
         self.fresh = rows == n
         share = design.share[:rows]
         h = np.maximum(self.curvature[:rows], 0.5 * self.floor * share)
-        if rows < n:
-            h *= 2.0 / float(share.sum())
-        return weighted_gram(design, free, h, self.exact)
+        if rows == n:
+            return weighted_gram(design, free, h, self.exact)
+        h *= 2.0 / float(share.sum())
+        moments = np.zeros(design.n_terms)
+        design.add_leaf_sums(self.curvature, free.trees, moments)
+        return weighted_gram(design, free, h, self.exact).with_leaves(moments[free.terms])
 
     def _search(
         self, penalty: Penalty, gram: Gram, move: Vector, at_intercept: float, promised: float
