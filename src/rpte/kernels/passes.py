@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from rpte.kernels.compile import kernel
 
-__all__ = ["fingerprints", "label_slope"]
+__all__ = ["fingerprints", "label_slope", "scaled_squares"]
 
 Vector = NDArray[np.float64]
 
@@ -84,3 +84,20 @@ def label_slope(x: Vector, weight: Vector, residual: Vector) -> float:
             slope += residual[j] * distance
             square += weight[j] * distance * distance
     return slope * slope / square if square > 0.0 else 0.0
+
+
+@kernel
+def scaled_squares(x: Vector, mean: float, out: Vector) -> float:
+    """Return the largest distance of x (n,) from its mean; `out` gets squared shares of it.
+
+    Shares, because the squares of values near 1e300 are not finite. It is left as it is where x is
+    constant.
+    """
+    most = 0.0
+    for i in range(x.size):
+        most = max(most, abs(x[i] - mean))
+    if most > 0.0:
+        for i in range(x.size):
+            share = (x[i] - mean) / most
+            out[i] = share * share
+    return most

@@ -137,7 +137,8 @@ def discover_trees(
         if tree is None:
             break
         leaf = tree.apply(columns.codes)
-        result = _line_search(tree, leaf, target, weight, score, settings, first=not rounds)
+        known = rounds[-1].deviance_after if rounds else deviance(target, weight, score)
+        result = _line_search(tree, leaf, target, weight, score, known, settings, not rounds)
         rounds.append(result)
         stopped = result.reason
         if not result.accepted:
@@ -233,14 +234,16 @@ def _line_search(
     y: Floats,
     weight: Floats,
     score: Floats,
+    before: float,
     settings: Stage2Settings,
-    *,
     first: bool,
 ) -> Round:
-    """Halve the step from eta_0 until the deviance falls; the first tree may fall by any amount."""
+    """Halve the step from eta_0 until the deviance falls; the first tree may fall by any amount.
+
+    `before` is the deviance of `score`.
+    """
     residuals = _residuals(y, weight, score)
     values = newton_values(leaf, tree.n_leaves, residuals, settings.leaf_ridge)
-    before = deviance(y, weight, score)
     step = settings.learning_rate
     for _ in range(settings.line_search_trials):
         after = deviance(y, weight, score + step * values[leaf])

@@ -10,13 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.kernels.growth import BIN, GAIN, N_FOUND, NEXT_BIN
-from rpte.kernels.label_counts import HALF, LOW, UNKNOWN, count_blocks, scan_blocks, settle_best
+from rpte.kernels.growth import BIN, GAIN, N_FOUND, NEXT_BIN, SCALE
+from rpte.kernels.label_counts import (
+    HALF,
+    LOW,
+    ROOM,
+    UNKNOWN,
+    count_blocks,
+    scan_blocks,
+    settle_best,
+)
 from rpte.structure.coded import CodedColumns, CodeTree
 from rpte.structure.grower import (
     GrowthLimits,
@@ -38,6 +46,26 @@ MOST_WEIGHT = 2**31  # of all rows; two counts share one integer
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Scan:
+    """What is known of the best split of each column in a node.
+
+    `found` (k, 5) is final where `settled` (k,); no split of a column gains more than `bound` (k,).
+    """
+
+    found: Floats
+    bound: Floats
+    settled: NDArray[np.bool_]
+
+    def of(self, which: Integers) -> Scan:
+        """Return what is known of some columns."""
+        return Scan(self.found[which], self.bound[which], self.settled[which])
+
+    def learn(self, which: Integers, more: Scan) -> None:
+        """Take over what is known of some columns."""
+        self.found[which], self.settled[which] = more.found, more.settled
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class LabelCounts:
     """What all label trees of a table share.
 
@@ -56,6 +84,8 @@ class LabelCounts:
         Room for the counts of one column.
     root : (blocks,)
         The counts of all rows.
+    roots : dict
+        What is known of splits of all rows, by the least weight of a leaf: every tree begins there.
     """
 
     columns: CodedColumns
@@ -65,6 +95,7 @@ class LabelCounts:
     shifts: Integers
     fine: Integers
     root: Integers
+    roots: dict[float, Scan] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -108,27 +139,32 @@ class LabelCounts:
 class CountedLeaf(OpenLeaf):
     """A leaf whose columns are searched code by code only when they may be the best.
 
-    `blocks` are its counts; `bound` (k,) is the most that each column gains, and `settled` (k,)
-    tells for which `found` is final.
+    `blocks` are its counts; `scan` is what is known so far, with the same `found`.
     """
 
     table: LabelCounts
     chosen: Integers
     counts: Integers
     blocks: Integers
-    bound: Floats
-    settled: NDArray[np.bool_]
+    scan: Scan
 
     def best(self, admitted: NDArray[np.bool_]) -> int | None:
         """Return which admitted column splits best, of equals the first."""
-        waiting = np.flatnonzero(admitted & ~self.settled)
+        waiting = np.flatnonzero(admitted & ~self.scan.settled)
         if len(waiting):
-            self._settle(waiting, admitted & self.settled)
-        k = OpenLeaf.best(self, admitted & self.settled)
+            self._settle(waiting, admitted & self.scan.settled)
+        k = OpenLeaf.best(self, admitted & self.scan.settled)
         if k is not None and self.found[k, BIN] == UNKNOWN:
             codes = self.table.columns.codes[self.chosen[k]].take(self.rows)
             self.found[k, BIN] = codes.max(where=codes < self.found[k, NEXT_BIN], initial=0)
         return k
+
+    def most(self, admitted: NDArray[np.bool_]) -> float:
+        """Return a gain that no split on an admitted column exceeds."""
+        gain = np.where(self.scan.settled, self.found[:, GAIN], self.scan.bound)
+        top = float(gain.max(where=admitted, initial=-np.inf))
+        parent = float(self.total[0] ** 2 / self.total[1])
+        return top + ROOM * (float(self.rule[SCALE]) + parent + max(top, 0.0))
 
     def _settle(self, waiting: NDArray[np.intp], known: NDArray[np.bool_]) -> None:
         """Search those of the `waiting` columns that may be better than the `known` ones."""
@@ -138,7 +174,7 @@ class CountedLeaf(OpenLeaf):
             self.chosen,
             table.starts,
             table.shifts,
-            waiting[np.argsort(-self.bound[waiting], kind="stable")],
+            waiting[np.argsort(-self.scan.bound[waiting], kind="stable")],
             self.rows,
             self.counts,
             self.blocks,
@@ -146,8 +182,8 @@ class CountedLeaf(OpenLeaf):
             self.rule,
             table.fine,
             self.found,
-            self.bound,
-            self.settled,
+            self.scan.bound,
+            self.scan.settled,
             float(self.found[known, GAIN].max(initial=-np.inf)),
         )
 
@@ -163,14 +199,32 @@ def grow_counted(
     chosen = chosen[~table.columns.root_only[chosen]]
     task = GrowthTask(table.columns, chosen, table.stats, limits, pool)
 
+    known = _root(table, limits)
+    roots: list[CountedLeaf] = []
+
     def opener(parent: OpenLeaf | None, nodes: Sequence[Node]) -> list[OpenLeaf]:
-        blocks = [table.root]
         if isinstance(parent, CountedLeaf):
             blocks = _siblings(task, parent, nodes)
-        leaves = [_open(task, table, *pair) for pair in zip(nodes, blocks, strict=True)]
-        return [leaf for leaf in leaves if leaf is not None]
+            leaves = [_open(task, table, *pair) for pair in zip(nodes, blocks, strict=True)]
+            return [leaf for leaf in leaves if leaf is not None]
+        leaf = _open(task, table, nodes[0], table.root, known.of(chosen))
+        roots.extend([] if leaf is None else [leaf])
+        return [*roots]
 
-    return best_first(task, opener)
+    tree = best_first(task, opener)
+    for leaf in roots:
+        known.learn(chosen, leaf.scan)
+    return tree
+
+
+def _root(table: LabelCounts, limits: GrowthLimits) -> Scan:
+    """Return what is known of splits of all rows, whatever the tree."""
+    if limits.least not in table.roots:
+        total = _total(table.counts)
+        table.roots[limits.least] = _scan(
+            table, np.arange(table.columns.n_columns), table.root, total, limits
+        )
+    return table.roots[limits.least]
 
 
 def _siblings(task: GrowthTask, parent: CountedLeaf, nodes: Sequence[Node]) -> list[Integers]:
@@ -181,18 +235,42 @@ def _siblings(task: GrowthTask, parent: CountedLeaf, nodes: Sequence[Node]) -> l
     return both if small == 0 else both[::-1]
 
 
-def _open(task: GrowthTask, table: LabelCounts, at: Node, blocks: Integers) -> CountedLeaf | None:
-    """Bound the best split of every chosen column in a node; None if it must stay a leaf."""
+def _open(
+    task: GrowthTask, table: LabelCounts, at: Node, blocks: Integers, scan: Scan | None = None
+) -> CountedLeaf | None:
+    """Bound the best split of every chosen column in a node; None if it must stay a leaf.
+
+    `scan` is what is known of it already.
+    """
     node, rows, depth = at
     counts = table.counts.take(rows)
-    g, w = float((counts >> HALF).sum()), float((counts & LOW).sum())
-    total = np.array([g, w, w])
+    total = _total(counts)
     if not may_split(task.limits, total, depth):
         return None
-    rule = np.array([task.limits.ridge, task.limits.least, g])
-    k = len(task.chosen)
-    found, bound, settled = np.empty((k, N_FOUND)), np.empty(k), np.empty(k, bool)
-    scan_blocks(blocks, task.chosen, table.starts, table.shifts, total, rule, found, bound, settled)
+    if scan is None:
+        scan = _scan(table, task.chosen, blocks, total, task.limits)
+    rule = _rule(task.limits, total)
     return CountedLeaf(
-        node, rows, total, rule, found, table, task.chosen, counts, blocks, bound, settled
+        node, rows, total, rule, scan.found, table, task.chosen, counts, blocks, scan
     )
+
+
+def _total(counts: Integers) -> Floats:
+    """Return G, W, W of some rows."""
+    w = float((counts & LOW).sum())
+    return np.array([float((counts >> HALF).sum()), w, w])
+
+
+def _rule(limits: GrowthLimits, total: Floats) -> Floats:
+    return np.array([limits.ridge, limits.least, total[0]])
+
+
+def _scan(
+    table: LabelCounts, chosen: Integers, blocks: Integers, total: Floats, limits: GrowthLimits
+) -> Scan:
+    """Look at the blocks of some columns."""
+    k, rule = len(chosen), _rule(limits, total)
+    found, bound, settled = np.empty((k, N_FOUND)), np.empty(k), np.empty(k, bool)
+    starts, shifts = table.starts, table.shifts
+    scan_blocks(blocks, chosen, starts, shifts, total, rule, found, bound, settled)
+    return Scan(found, bound, settled)

@@ -104,6 +104,10 @@ class OpenLeaf:
             return None
         return int(np.argmax(gain >= top - _tie(self.total, self.rule, top)))
 
+    def most(self, admitted: NDArray[np.bool_]) -> float:
+        """Return a gain that no split on an admitted column exceeds."""
+        return float(self.found[:, GAIN].max(where=admitted, initial=-np.inf))
+
 
 # A node with its rows and its depth.
 Node = tuple[int, Rows, int]
@@ -284,14 +288,27 @@ def _tie(total: Floats, rule: Floats, gain: float) -> float:
 def _next(
     frontier: Sequence[OpenLeaf], admitted: NDArray[np.bool_], scale: float
 ) -> tuple[OpenLeaf, int] | None:
-    """Return the leaf to split next and its column; of equal gains the earlier created leaf."""
-    found = [(leaf, k) for leaf in frontier if (k := leaf.best(admitted)) is not None]
+    """Return the leaf to split next and its column; of equal gains the earlier created leaf.
+
+    A leaf that cannot gain as much as another is not looked at more closely.
+    """
+    bounds = [leaf.most(admitted) for leaf in frontier]
+    found: list[tuple[OpenLeaf, int]] = []
+    least = -np.inf
+    for i in np.argsort(np.negative(bounds), kind="stable"):
+        if bounds[i] < least:
+            break
+        k = frontier[i].best(admitted)
+        if k is not None:
+            gain = float(frontier[i].found[k, GAIN])
+            least = max(least, gain - TIE * (scale + gain))
+            found.append((frontier[i], k))
     if not found:
         return None
     gains = np.array([leaf.found[k, GAIN] for leaf, k in found])
     top = gains.max()
     equal = np.flatnonzero(gains >= top - TIE * (scale + top))
-    return found[min(equal, key=lambda i: found[i][0].node)]
+    return min((found[i] for i in equal), key=lambda choice: choice[0].node)
 
 
 def read_split(task: GrowthTask, leaf: OpenLeaf, k: int) -> Split:

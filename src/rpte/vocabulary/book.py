@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.kernels.moments import column_moments, knot_moments
+from rpte.kernels.passes import scaled_squares
 from rpte.limits import Permissions
 from rpte.table.decimals import short_centre
 from rpte.table.table import Table
@@ -82,7 +83,8 @@ def _location(x: Floats, weight: Floats, middle: Middle, exact: bool) -> tuple[f
         return 0.0, 1.0
     centre = 0.0
     if middle == "mean":
-        centre = float(np.average(x[~missing], weights=weight[~missing]))
+        present = (x[~missing], weight[~missing]) if gaps else (x, weight)
+        centre = float(np.average(present[0], weights=present[1]))
     elif middle == "median":
         centre = median(x, weight)
     scale = _spread(np.where(missing, centre, x) if gaps else x, weight)
@@ -93,14 +95,14 @@ def _location(x: Floats, weight: Floats, middle: Middle, exact: bool) -> tuple[f
 
 def _spread(x: Floats, weight: Floats) -> float:
     """Return the weighted standard deviation, in few passes without many copies."""
-    work, total = x * weight, weight.sum()
-    np.subtract(x, work.sum() / total, out=work)
-    biggest = max(float(work.max()), -float(work.min()))
+    plain, total = bool((weight == 1.0).all()), weight.sum()
+    work = np.empty_like(x) if plain else x * weight
+    mean = (x if plain else work).sum() / total
+    biggest = scaled_squares(x, mean, work)
     if biggest == 0.0:
         return 0.0
-    work /= biggest  # keeps the squares of values near 1e300 finite
-    np.square(work, out=work)
-    work *= weight
+    if not plain:
+        work *= weight
     return biggest * float(np.sqrt(work.sum() / total))
 
 
