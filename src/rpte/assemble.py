@@ -118,6 +118,7 @@ def _trees(table: Table, trained: TrainedTerms) -> tuple[list[TreeTerms], list[T
     Subtrees that say one thing are drawn together.
     """
     found, tied, start = [], [], 0
+    events = table.weight * table.y
     for t, (tree, codes) in enumerate(zip(trained.terms.trees, trained.leaf_codes, strict=True)):
         rows = slice(start, start + tree.n_leaves)
         start += tree.n_leaves
@@ -130,7 +131,8 @@ def _trees(table: Table, trained: TrainedTerms) -> tuple[list[TreeTerms], list[T
         pruned, members = tree.merge_leaves(same)
         if pruned is None:
             continue
-        leaves = tuple(_leaf(table, codes, coefficients, factors, old) for old in members)
+        sums = np.array([np.bincount(codes, w, len(idle)) for w in (table.weight, events)])
+        leaves = tuple(_leaf(sums, coefficients, factors, old) for old in members)
         found.append(TreeTerms("", pruned, leaves))
         tied.append((pruned, [int(group[old[0]]) for old in members]))
     return found, tied
@@ -149,19 +151,14 @@ def _ties(named: tuple[Component, ...], tied: list[TieGroups]) -> list[list[str]
     return ties
 
 
-def _leaf(
-    table: Table,
-    codes: NDArray[np.int32],
-    coefficients: Floats,
-    factors: Floats,
-    old: list[int],
-) -> Leaf:
-    """Return the leaf that stands for some old ones; its penalty is the sum of theirs."""
-    is_old = np.zeros(len(coefficients), bool)
-    is_old[old] = True
-    rows = is_old[codes]
+def _leaf(sums: Floats, coefficients: Floats, factors: Floats, old: list[int]) -> Leaf:
+    """Return the leaf that stands for some old ones; its penalty is the sum of theirs.
+
+    `sums` (2, leaves) are the weight and the events of all old leaves.
+    """
     coefficient = float(coefficients[old[0]]) if is_active(coefficients[old[0]]) else 0.0
-    return Leaf(coefficient, *_counts(table, rows), float(factors[old].sum()))
+    support, events = sums[:, old].sum(axis=1).tolist()
+    return Leaf(coefficient, support, events, float(factors[old].sum()))
 
 
 def _direct(trained: TrainedTerms) -> list[DirectTerm]:
