@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from designs import make_design, one_hot, random_design, tree_design
+from designs import make_design, one_hot, random_design, standardised, tree_design
 
 from rpte.estimation import Fit, canonical, lambda_max, solve, solver
 from rpte.estimation.newton import ProxNewton
@@ -108,3 +110,55 @@ def test_fewer_conditions_than_raw_fits_on_average():
         before = [active_conditions(f, conditions) for f in fits]
         saved.append(np.mean(before) - active_conditions(model, conditions))
     assert np.mean(saved) > 0
+
+
+def two_trees(seed, more=0):
+    """Two trees of which the first rows never reach one leaf, three columns, and sums of these."""
+    rng = np.random.default_rng(seed)
+    codes = [rng.integers(0, 4, 900), rng.integers(0, 3, 900)]
+    codes[0][:120] %= 3
+    x = rng.normal(size=(900, 3))
+    x = np.hstack([x, x[:, :more] + x[:, 1 : more + 1]])
+    signal = x[:, 0] + 0.9 * (codes[0] - 1.5) + (codes[1] - 1.0)
+    y = (rng.random(900) < 1 / (1 + np.exp(-signal))).astype(float)
+    return make_design(codes, standardised(x), y)
+
+
+def no_steps(*_):
+    raise AssertionError("the solution was solved again")
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_where_only_trees_depend_a_shift_is_enough(seed, monkeypatch):
+    design, moved = two_trees(seed), 0
+    conditions = np.array([2, 2, 3, 3, 1, 2, 2, 1, 1, 1])
+    for fit in fits_from_random_points(design, 2e-3 * lambda_max(design), 3, seed):
+        expected = canonical(design, fit, conditions, [])
+        with monkeypatch.context() as many:
+            many.setitem(canonical.__globals__, "MANY_ROWS", 100)
+            many.setitem(canonical.__globals__, "ProxNewton", no_steps)
+            found = canonical(design, fit, conditions, [])
+        moved += not np.array_equal(found.coefficients, fit.coefficients)
+        np.testing.assert_allclose(found.coefficients, expected.coefficients, atol=1e-6)
+        np.testing.assert_array_equal(found.coefficients != 0, expected.coefficients != 0)
+        assert found.intercept == pytest.approx(expected.intercept, abs=1e-6)
+        assert found.objective == pytest.approx(expected.objective, rel=1e-12)
+        assert found.converged
+        at = design.gradient(found.intercept, found.coefficients)[1]
+        np.testing.assert_allclose(found.gradient, at, atol=1e-14)
+    assert moved
+
+
+def test_where_other_terms_depend_shifts_are_not_enough(monkeypatch):
+    design = two_trees(0, more=1)
+    fit = solve(design, 1e-5 * lambda_max(design))
+    theta = fit.coefficients.copy()
+    spread = np.linalg.svd(one_hot(design)[:, 7:])[2][-1]  # changes no score
+    theta[7:] += 0.01 * spread
+    fit = replace(fit, coefficients=theta)
+    conditions = np.ones(design.n_terms, np.intp)
+    monkeypatch.setitem(canonical.__globals__, "MANY_ROWS", 100)
+    assert np.count_nonzero(canonical(design, fit, conditions, []).coefficients[7:]) == 3
+    monkeypatch.setitem(canonical.__globals__, "ProxNewton", no_steps)
+    with pytest.raises(AssertionError, match="solved again"):
+        canonical(design, fit, conditions, [])

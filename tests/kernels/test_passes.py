@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rpte.kernels.passes import fingerprints, label_slope
+from rpte.kernels.passes import fingerprints, label_slope, scaled_squares
 
 SEEDS = st.integers(0, 10_000)
 COMPILED = pytest.mark.parametrize("compiled", [True, False])
@@ -56,3 +56,15 @@ def test_what_does_not_vary_has_no_slope():
     assert label_slope(np.full(3, np.nan), weight, residual) == 0.0
     assert label_slope(np.full(3, 4.0), weight, residual) == 0.0
     assert label_slope(np.zeros(3), weight, residual) == 0.0
+
+
+@COMPILED
+@pytest.mark.parametrize("factor", [1e-200, 1.0, 1e300])
+def test_squares_are_shares_of_the_largest_distance(compiled, factor):
+    run = scaled_squares if compiled else scaled_squares.__wrapped__
+    x = np.random.default_rng(0).normal(size=40) * factor
+    out = np.empty(40)
+    distance = x - x.mean()
+    assert run(x, x.mean(), out) == np.abs(distance).max()
+    assert out.tolist() == ((distance / np.abs(distance).max()) ** 2).tolist()
+    assert run(np.full(3, 0.1), 0.1, out) == 0.0

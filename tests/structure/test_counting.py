@@ -89,6 +89,46 @@ def test_only_what_is_worth_it_is_searched_code_by_code(monkeypatch):
     assert searched == [4]  # the two columns of two codes, and the strong pair
 
 
+def test_all_rows_are_searched_once_for_all_trees(monkeypatch):
+    columns, y = many_values(2, 20_000, 15_000)
+    table = LabelCounts.of(columns, y, np.ones(len(y)), None)
+    searched = []
+    original = counting.settle_best
+
+    def watched(*arguments):
+        original(*arguments)
+        searched.append(len(arguments[5]))
+
+    monkeypatch.setattr(counting, "settle_best", watched)
+    limits = replace(PAPER, max_leaves=2)
+    trees = [grow_counted(table, np.arange(5), limits) for _ in range(2)]
+    assert agree(*trees)
+    assert searched[0] == 20_000
+    assert table.roots[limits.least].settled.sum() == 4
+    assert searched.count(20_000) <= 2  # the second time no column is left that may be the best
+
+
+def test_leaves_that_cannot_be_next_are_not_searched(monkeypatch):
+    """The strong split lies on one side; the other side is looked at when its turn comes."""
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 3000, (2, 6000))
+    chance = np.where(codes[0] < 1500, 0.1 + 0.8 * (codes[1] < 1500), 0.5)
+    y = (rng.random(6000) < chance).astype(float)
+    columns = coded(codes, np.full(2, 3000), dtype=np.uint16)
+    looked = []
+    original = counting.CountedLeaf.best
+
+    def watched(leaf, admitted):
+        looked.append(leaf.node)
+        return original(leaf, admitted)
+
+    monkeypatch.setattr(counting.CountedLeaf, "best", watched)
+    limits = replace(PAPER, max_leaves=3)
+    counted, plain = both(columns, y, np.ones(6000), limits)
+    assert agree(counted, plain)
+    assert len(looked) == len(set(looked)) == 2
+
+
 @pytest.mark.parametrize("why", ["fraction", "category", "missing", "heavy"])
 def test_where_counting_does_not_apply(why):
     columns, y, weight = random_table(0, 60, missing=why == "missing", categories=why == "category")
