@@ -33,7 +33,7 @@ def fingerprints(
     for m in range(which.size):
         column = x[which[m]]
         constant, binary, seen = True, True, np.nan
-        first, second = 0.0, 0.0
+        first, second, others, rest = 0.0, 0.0, 0.0, 0.0
         for j in range(column.size):
             value = column[j]
             if np.isnan(value):
@@ -45,12 +45,11 @@ def fingerprints(
                 constant &= value == seen
             first += value * probes[0, j]
             second += value * probes[1, j]
+            if binary:
+                others += (1.0 - value) * probes[0, j]
+                rest += (1.0 - value) * probes[1, j]
         out[m, 0], out[m, 1] = (np.nan, np.nan) if constant else (first, second)
-        out[m, 2:] = 0.0 if binary else np.nan
-        if binary:
-            for j in range(column.size):
-                out[m, 2] += (1.0 - column[j]) * probes[0, j]
-                out[m, 3] += (1.0 - column[j]) * probes[1, j]
+        out[m, 2], out[m, 3] = (others, rest) if binary else (np.nan, np.nan)
 
 
 @kernel
