@@ -293,6 +293,7 @@ class RPTEClassifier(SpeaksForModel, InNotebooks, KeptAsText, ClassifierMixin, B
             table = make_table(
                 inputs, target, weight, settings.pooling, validation.part, not sampled
             )
+            del inputs, labels, weight, target  # long ones take memory beside the table's own
             if len(np.unique(table.y)) < 2:
                 raise InputError(
                     "only one class has rows with a positive weight; a classifier needs both"

@@ -6,6 +6,7 @@ from rpte.errors import InputError, RPTEWarning
 from rpte.table.column import MISSING, UNSEEN, is_absent
 from rpte.table.inputs import read_inputs
 from rpte.table.read import read_training
+from rpte.table.table import make_table, row_hashes
 from rpte.table.schema import Schema, Variable
 
 
@@ -113,17 +114,28 @@ class TestNoCopies:
     def test_float64_columns_are_views_that_nobody_can_write_to(self):
         X = np.array([[1.0, -0.0], [np.nan, 2.0], [3.0, 4.0]])
         inputs = read_training(X)
-        assert np.shares_memory(inputs["x0"], X)
-        assert not inputs["x0"].flags.writeable
-        assert not np.signbit(inputs["x1"]).any()
-        assert np.signbit(X[0, 1])
+        for name in ("x0", "x1"):
+            assert np.shares_memory(inputs[name], X)
+            assert not inputs[name].flags.writeable
         assert X.flags.writeable
 
     @pytest.mark.parametrize("at", [0, 40_000])
     def test_a_negative_zero_is_found_wherever_it_stands(self, at):
         x = np.ones(50_000)
         x[at] = -0.0
-        assert not np.signbit(read_training({"x": x})["x"]).any()
+        inputs = read_training({"x": x})
+        assert not np.signbit(read_inputs({"x": x}, inputs.schema)["x"]).any()
+
+    @pytest.mark.parametrize("copied", [True, False])
+    def test_a_table_has_no_negative_zero_and_the_caller_keeps_his(self, copied):
+        x = np.array([-0.0, 0.0, 1.0, np.nan, -0.0])
+        inputs = read_training({"x": x})
+        assert len(np.unique(row_hashes(inputs))) == 3
+        table = make_table(inputs, np.ones(5), np.ones(5), copied=copied)
+        assert sorted(table.weight) == [1.0, 1.0, 3.0]
+        for cells in (table.inputs["x"], table.inputs.take(np.arange(3))["x"]):
+            assert not np.signbit(cells[cells == 0.0]).any()
+        assert np.signbit(x[[0, 4]]).all()
 
     def test_picked_rows_are_those_that_are_taken(self):
         X = pd.DataFrame({"a": [1.0, np.nan, 3.0, 4.0], "b": list("uvuw"), "c": [5.0, 6, 7, -9]})

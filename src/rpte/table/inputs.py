@@ -56,7 +56,7 @@ class Inputs:
         return self.columns[self.schema.position(name)]
 
     def source(self, name: str) -> tuple[Array, NDArray[np.intp]]:
-        """Return a column in its own order, and the place there of each row."""
+        """Return a column in its own order, zeros with signs, and the place there of each row."""
         return rows_of(self.columns).source(self.schema.position(name))
 
     def codes(self, name: str) -> Codes:

@@ -14,7 +14,7 @@ Array = NDArray[Any]
 class Picked(Sequence[Array]):
     """Some rows of columns, each taken from them when it is asked for.
 
-    A table of many rows in another order takes no memory that way.
+    A table of many rows in another order takes no memory that way. A -0.0 is 0.0 once it is taken.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Picked(Sequence[Array]):
     def __getitem__(self, position: int | slice) -> Array | Sequence[Array]:
         if isinstance(position, slice):
             return Picked(self.columns[position], self.rows)
-        return self.columns[position][self.rows]
+        return _taken(self.columns[position], self.rows)
 
     @property
     def n_rows(self) -> int:
@@ -46,7 +46,7 @@ class Picked(Sequence[Array]):
         return len(self.rows)
 
     def source(self, position: int) -> tuple[Array, NDArray[np.intp]]:
-        """Return a column in its own order, and the place there of each row."""
+        """Return a column in its own order, zeros with signs, and the place there of each row."""
         return self.columns[position], self.rows
 
     def only(self, positions: Sequence[int]) -> Sequence[Array]:
@@ -56,7 +56,14 @@ class Picked(Sequence[Array]):
     def take(self, rows: Array | slice) -> Sequence[Array]:
         """Return some rows of all columns, taken at once."""
         some = self.rows[rows]
-        return tuple(column[some] for column in self.columns)
+        return tuple(_taken(column, some) for column in self.columns)
+
+
+def _taken(column: Array, rows: NDArray[np.intp]) -> Array:
+    cells = column[rows]
+    if cells.dtype.kind == "f":
+        cells += 0.0
+    return cells
 
 
 class Whole:

@@ -48,7 +48,8 @@ def read_training(X: Any, specials: Specials | None = None) -> Inputs:
     Returns
     -------
     Inputs
-        Typed columns, with the schema that predictions are checked against.
+        Typed columns, with the schema that predictions are checked against. Numbers are the
+        caller's own, a -0.0 too; `make_table` makes it 0.0 where rows are taken.
     """
     names, columns, declared = _split(X)
     check_shapes(names, columns)
@@ -207,7 +208,7 @@ def _learn(
         missing = bool((np.isnan(numbers) & (codes < 0)).any())
         return Variable(name, "number", specials, missing), numbers, codes
     if kind == "number":
-        numbers = as_number(column, name)
+        numbers = as_number(column, name, signed=True)
         return Variable(name, "number", (), bool(np.isnan(numbers).any())), numbers, None
     if specials:
         raise InputError(

@@ -98,9 +98,9 @@ def make_table(
     order, starts = _canonical_order(inputs, hashes, y, weight, part)
     first = order[starts]
     merged = np.add.reduceat(weight[order], starts) if len(starts) else weight[order]
-    cells = inputs.take(first) if copied else inputs.pick(first)
+    cells = inputs.pick(first)
     kept = np.zeros(len(first), np.int64) if part is None else part[first]
-    return Table(cells, y[first], merged, kept, hashes[first])
+    return Table(cells.take(slice(None)) if copied else cells, y[first], merged, kept, hashes[first])
 
 
 def _check_weight(weight: Floats) -> None:
@@ -163,7 +163,9 @@ def _words(inputs: Inputs, position: int, names: Words | None = None) -> Words:
     names = _level_words(inputs.schema.variables[position]) if names is None else names
     if inputs.schema.variables[position].kind == "category":
         return names[column]  # codes -1 and -2 reach the last two entries
-    words = np.where(np.isnan(column), np.nan, column).view(np.uint64)
+    numbers = column + 0.0  # -0.0 is 0.0
+    np.copyto(numbers, np.nan, where=np.isnan(numbers))
+    words = numbers.view(np.uint64)
     special = inputs.specials.get(position)
     return words if special is None else np.where(special >= 0, names[special], words)
 
