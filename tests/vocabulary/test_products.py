@@ -114,7 +114,7 @@ def own_gradient(a, b, residual, curvature, t=None):
         own = np.empty((2, 3))
         own_sums(pair, curvature, residual, own)
         (found,) = slopes.of_products(pair, own, first, second)
-        (bound,) = _at_most(pair, np.zeros(2, np.bool_), own, slopes, first, second)
+        (bound,) = _at_most(pair, np.arange(2), np.zeros(2, np.bool_), own, slopes, first, second)
         assert bound >= found - 1e-9
     return found * np.sqrt(len(a))
 
@@ -158,7 +158,9 @@ def test_single_precision_says_how_strong_a_product_can_be(seed, n, parts, nearl
     own = np.empty((parts, 3))
     own_sums(z, curvature, slopes.residual, own)
     exact = slopes.of_products(z, own, i, k)
-    bound = _at_most(z, binary, own, slopes, i, k)
+    bound = _at_most(z, np.arange(parts), binary, own, slopes, i, k)
+    among, place = np.repeat(z, 2, axis=0), np.arange(parts) * 2 + 1  # rows of a larger matrix
+    assert (_at_most(among, place, binary, np.repeat(own, 2, axis=0), slopes, i, k) == bound).all()
     assert (bound >= exact - 1e-9).all()
     for a, b, most, got in zip(i, k, bound, exact, strict=True):
         beside = np.column_stack([np.ones(n), z[a], z[b], z[a] * z[b]])
@@ -183,6 +185,7 @@ def test_products_come_in_the_order_of_their_strength(seed, at_once):
         patch.setattr(module, "ROUNDING", np.inf)  # nothing is known before
         assert [c.column for c in _products(table, known, slopes)] == [c.column for c in found]
     assert [c.strength for c in found] == sorted((c.strength for c in found), reverse=True)
+    assert all(np.shares_memory(c.left, vocabulary.z) for c in found)  # nothing was copied
     for candidate in found:
         values = np.empty(table.n_rows)
         candidate.fill(values)

@@ -15,6 +15,10 @@ def made(seed, m, b, n=60):
     return columns, beside, rng.normal(size=n), rng.uniform(0.1, 1.0, n)
 
 
+def pursue_beside(columns, beside, *given):
+    return pursue(np.vstack([beside, columns]), len(beside), *given)
+
+
 def loss_left(rows, residual, curvature):
     """Return the loss of the quadratic model after the best step along some rows and a constant."""
     root = np.sqrt(curvature)
@@ -27,7 +31,7 @@ def loss_left(rows, residual, curvature):
 @given(st.integers(0, 9_999), st.integers(2, 9), st.integers(0, 3))
 def test_each_choice_is_the_best_by_brute_force(seed, m, b):
     columns, beside, residual, curvature = made(seed, m, b)
-    order = pursue(columns, beside, residual, curvature, m)
+    order = pursue_beside(columns, beside, residual, curvature, m)
     chosen = list(beside)
     for place, best in enumerate(order):
         losses = {
@@ -43,9 +47,9 @@ def test_each_choice_is_the_best_by_brute_force(seed, m, b):
 
 def test_more_goes_on_where_fewer_stopped():
     columns, beside, residual, curvature = made(1, 8, 2)
-    order = pursue(columns, beside, residual, curvature, 8)
+    order = pursue_beside(columns, beside, residual, curvature, 8)
     assert len(set(order.tolist())) == len(order) == 8
-    assert pursue(columns, beside, residual, curvature, 3).tolist() == order[:3].tolist()
+    assert pursue_beside(columns, beside, residual, curvature, 3).tolist() == order[:3].tolist()
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1 * LEFT])
@@ -54,12 +58,12 @@ def test_what_is_explained_is_left_out(share):
     columns[1] = 3.0 * columns[0] - 2.0 + np.sqrt(share) * columns[1]
     columns[2] = 1.0  # a constant says nothing
     columns[3] = beside[0] + 0.5
-    order = pursue(columns, beside, residual, curvature, 4).tolist()
+    order = pursue_beside(columns, beside, residual, curvature, 4).tolist()
     assert len(order) == 1
     assert order[0] in (0, 1)
 
 
 def test_weights_in_another_unit_change_nothing():
     columns, beside, residual, curvature = made(3, 6, 1)
-    order = pursue(columns, beside, residual, curvature, 6).tolist()
-    assert pursue(columns, beside, 7.0 * residual, 7.0 * curvature, 6).tolist() == order
+    order = pursue_beside(columns, beside, residual, curvature, 6).tolist()
+    assert pursue_beside(columns, beside, 7.0 * residual, 7.0 * curvature, 6).tolist() == order

@@ -79,13 +79,14 @@ def find_products(
     found = _candidates(table, vocabulary, use, slopes, limits)
     if not found:
         return ()
-    slopes = slopes.first(DISTANCE_ROWS)
+    slopes, beside = slopes.first(DISTANCE_ROWS), np.flatnonzero(use)
     rows = len(slopes.residual)
-    terms = np.empty((len(found), rows))
-    for candidate, values in zip(found, terms, strict=True):
+    terms = np.empty((len(beside) + len(found), rows))
+    for j, values in zip(beside, terms, strict=False):
+        values[:] = vocabulary.z[j, :rows]
+    for candidate, values in zip(found, terms[len(beside) :], strict=True):
         candidate.fill(values)
-    beside = vocabulary.z[np.flatnonzero(use), :rows]
-    chosen = pursue(terms, beside, slopes.residual, slopes.curvature, most)
+    chosen = pursue(terms, len(beside), slopes.residual, slopes.curvature, most)
     return tuple(found[j].column for j in chosen)
 
 
@@ -170,43 +171,53 @@ def _products(table: Table, known: _Known, slopes: _Slopes) -> Iterator[_Candida
     Single precision tells how strong each can be at most; only those that may come next are looked
     at in full.
     """
-    columns, z = _parts(table, known, len(slopes.residual))
+    columns, z, place = _parts(table, known, len(slopes.residual))
     names = {column.source: place for place, column in enumerate(columns)}
     source = np.array([names[column.source] for column in columns], np.intp)
     i, k = np.nonzero(np.triu(source[:, None] != source[None, :], 1))
     own = np.empty((len(z), 3))
-    own_sums(z, slopes.curvature, slopes.residual, own)
-    at_most = _at_most(z, np.array([c.binary for c in columns], np.bool_), own, slopes, i, k)
+    for j in place:
+        own_sums(z[j : j + 1], slopes.curvature, slopes.residual, own[j : j + 1])
+    at_most = _at_most(z, place, np.array([c.binary for c in columns], np.bool_), own, slopes, i, k)
     order = np.argsort(-at_most)
     limit = np.append(at_most[order], -1.0)
     waiting: list[tuple[float, int, int]] = []
     for at in range(0, len(order), AT_ONCE):
         a, b = i[order[at : at + AT_ONCE]], k[order[at : at + AT_ONCE]]
-        strength = slopes.of_products(z, own, a, b)
+        strength = slopes.of_products(z, own, place[a], place[b])
         for found in zip((-strength).tolist(), a.tolist(), b.tolist(), strict=True):
             heappush(waiting, found)
         while waiting and -waiting[0][0] > limit[min(at + AT_ONCE, len(order))]:
             minus, one, two = heappop(waiting)
-            yield _Candidate(-minus, _product(columns[one], columns[two]), z[one], z[two])
+            left, right = z[place[one]], z[place[two]]
+            yield _Candidate(-minus, _product(columns[one], columns[two]), left, right)
 
 
 def _at_most(
-    z: Floats, binary: NDArray[np.bool_], own: Floats, slopes: _Slopes, i: Rows, k: Rows
+    z: Floats,
+    place: Rows,
+    binary: NDArray[np.bool_],
+    own: Floats,
+    slopes: _Slopes,
+    i: Rows,
+    k: Rows,
 ) -> Floats:
-    """Return how strong the products z[i] z[k] can be, from products of matrices.
+    """Return how strong the products of the parts i and k can be, from products of matrices.
 
     Parameters
     ----------
-    z : (p, n)
+    z : (V, n)
+    place : (p,)
+        Which rows of `z` the parts are.
     binary : (p,)
-        Which columns are their own squares.
-    own : (p, 3)
+        Which parts are their own squares.
+    own : (V, 3)
     """
     c, r = slopes.curvature, slopes.residual
-    square = np.where(binary, np.arange(len(z)), len(z) + np.cumsum(~binary) - 1)
+    square = np.where(binary, np.arange(len(place)), len(place) + np.cumsum(~binary) - 1)
     found = np.empty((len(i), 2))
-    seconds, firsts = _cross_products(z, ~binary, slopes)
-    rough_gradients(i, k, c.sum(), r.sum(), own, square, seconds, firsts, found)
+    seconds, firsts = _cross_products(z, place, ~binary, slopes)
+    rough_gradients(i, k, c.sum(), r.sum(), own[place], square, seconds, firsts, found)
     gradient, condition = found.T
     with np.errstate(invalid="ignore"):
         slack = ROUNDING * condition * (gradient + np.sqrt((r * r / c).sum()))
@@ -215,14 +226,14 @@ def _at_most(
 
 
 def _cross_products(
-    z: Floats, squared: NDArray[np.bool_], slopes: _Slopes
+    z: Floats, place: Rows, squared: NDArray[np.bool_], slopes: _Slopes
 ) -> tuple[Floats, Floats]:
-    """Return sums over rows of products of two columns, in single precision by blocks of rows.
+    """Return sums over rows of products of two parts, in single precision by blocks of rows.
 
-    Under the curvature, those of all columns and the squares of some; under the residual, those of
-    all columns.
+    Under the curvature, those of all parts and the squares of some; under the residual, those of
+    all parts.
     """
-    p, q = len(z), len(z) + int(squared.sum())
+    p, q = len(place), len(place) + int(squared.sum())
     root, r = np.sqrt(slopes.curvature).astype(np.float32), slopes.residual.astype(np.float32)
     seconds, firsts = np.zeros((q, q)), np.zeros((p, p))
     room = np.empty((2 * p + q, min(BLOCK_ROWS, z.shape[1])), np.float32)
@@ -230,7 +241,7 @@ def _cross_products(
         for at in range(0, z.shape[1], BLOCK_ROWS):
             rows = slice(at, at + BLOCK_ROWS)
             part, signed, both = np.split(room[:, : len(r[rows])], (p, 2 * p))
-            part[:] = z[:, rows]
+            part[:] = z[place, rows]
             np.multiply(part, r[rows], out=signed)
             np.multiply(part, root[rows], out=both[:p])
             np.multiply(part[squared], both[:p][squared], out=both[p:])
@@ -330,19 +341,25 @@ def _few_valued(
     return two, indicator
 
 
-def _parts(table: Table, known: _Known, rows: int) -> tuple[list[Part], Floats]:
-    """Return the parts and their values on the first rows, (k, rows), each in its own unit."""
+def _parts(table: Table, known: _Known, rows: int) -> tuple[list[Part], Floats, Rows]:
+    """Return the parts, a matrix that holds their first rows, and which of its rows they are.
+
+    It is the vocabulary's own where each part is there in its own unit.
+    """
     vocabulary, chosen = known.vocabulary, known.parts()
-    z = vocabulary.z[chosen, :rows]
     parts = [c for j in chosen if isinstance(c := vocabulary.columns[j], Part)]
-    for place in np.flatnonzero(known.is_value[chosen]):
+    z, changed = vocabulary.z[:, :rows], np.flatnonzero(known.is_value[chosen])
+    if not changed.size and z.flags.c_contiguous:
+        return parts, z, chosen
+    z = z[chosen]
+    for place in changed:
         j = chosen[place]
         if known.indicator[j]:
             z[place] += vocabulary.centre[j] / vocabulary.scale[j]
         else:
             parts[place] = step = _upper_of_two(table, parts[place].source)
             z[place] = step.evaluate(table.inputs)[:rows]
-    return parts, z
+    return parts, z, np.arange(len(chosen))
 
 
 def _upper_of_two(table: Table, name: str) -> Step:

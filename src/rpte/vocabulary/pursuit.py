@@ -20,7 +20,7 @@ DIGITS = 9
 BLOCK_ROWS = 1_024  # a longer copy of all columns would not stay near the processor
 
 
-def pursue(columns: Floats, beside: Floats, residual: Floats, curvature: Floats, most: int) -> Rows:
+def pursue(rows: Floats, known: int, residual: Floats, curvature: Floats, most: int) -> Rows:
     """Return the places of at most so many columns, each the best beside those before it.
 
     The best gains most in the quadratic model of the loss; ties go to the first. Columns that
@@ -28,15 +28,14 @@ def pursue(columns: Floats, beside: Floats, residual: Floats, curvature: Floats,
 
     Parameters
     ----------
-    columns : (m, n)
-    beside : (b, n)
-        What is there already; a constant always is.
+    rows : (known + m, n)
+        What is there already, where a constant always is, then the columns.
+    known : int
     residual, curvature : (n,)
         Negative first and second derivative of the loss by row.
     """
-    known = len(beside)
     with one_blas_thread():
-        gram, slope = _moments(np.vstack([beside, columns]), residual, curvature)
+        gram, slope = _moments(rows, residual, curvature)
         own = gram[:known, :known] + RIDGE * np.eye(known)
         explained = np.linalg.solve(own, gram[:known, known:])
         rest = gram[known:, known:] - gram[known:, :known] @ explained
