@@ -93,6 +93,16 @@ def test_cells_without_room_are_taken_each_time(case, monkeypatch):
     assert same_bits(lean[np.arange(table.n_rows)], evaluated[np.arange(table.n_rows)])
 
 
+def test_a_distance_is_made_of_its_number(case):
+    table = case[0]
+    distance = Scale("z0", "distance", (0.25,))
+    x = distance.evaluate(table.inputs)
+    made = Evaluated.of(Shelf(table.inputs), (distance,), np.zeros(1), np.ones(1))
+    assert made.numbers == (Value("z0"),)
+    found = made[np.arange(table.n_rows)][:, 0]
+    assert same_bits(found, np.where(np.isnan(x), 0.0, x))
+
+
 def test_a_column_is_evaluated_once_for_all_terms(case):
     shelf = Shelf(case[0].inputs)
     log, level = Scale("u5", "log", (0.5,)), Level("y1", ("a",))

@@ -25,7 +25,7 @@ from rpte.kernels.direct_terms import (
     gather,
 )
 from rpte.table.inputs import Inputs
-from rpte.vocabulary.columns import Column, Hinge, Pair, Value
+from rpte.vocabulary.columns import Column, Hinge, Pair, Scale, Value
 
 __all__ = ["Evaluated", "Places", "Shelf"]
 
@@ -35,7 +35,7 @@ BLOCK = 1024
 CHUNK = 16_384  # rows whose cells are fetched together
 SOME, MOST = 4096, 256  # rows that tell whether numbers are few, and how many these are
 LARGE = 1e150  # products of smaller numbers are finite
-HELD_CELLS = 24_000_000  # numbers of variables that are held in order; others are taken each time
+HELD_CELLS = 12_000_000  # numbers of variables that are held in order; others are taken each time
 
 
 class Places(NamedTuple):
@@ -142,20 +142,17 @@ class Evaluated:
         cls, shelf: Shelf, columns: Sequence[Column], centre: Vector, scale: Vector
     ) -> Evaluated:
         """Take some columns apart."""
-        parts = [(c.left, c.right) if isinstance(c, Pair) else (c, c) for c in columns]
+        made = [_made_of(column) for column in columns]
         numbers: dict[Column, int] = {}
         bits: dict[Column, int] = {}
-        known = [[_part(part, numbers, bits) for part in pair] for pair in parts]
+        known = [[_part(part, numbers, bits) for part in pair] for _, pair in made]
         shape = len(columns), 2
         return cls(
             shelf,
             (shelf.inputs.n_rows, len(columns)),
             tuple(numbers),
             tuple(bits),
-            np.array(
-                [OPERATIONS[c.operation] if isinstance(c, Pair) else ALONE for c in columns],
-                np.int8,
-            ),
+            np.array([operation for operation, _ in made], np.int8),
             np.array([[part[0] for part in pair] for pair in known], np.int8).reshape(shape),
             np.array([[part[1] for part in pair] for pair in known], np.intp).reshape(shape),
             np.array([[part[2] for part in pair] for pair in known], np.float64).reshape(shape),
@@ -235,6 +232,19 @@ class Evaluated:
         for low, high, block in self.blocks(self.shape[0]):
             whole[low:high] = block.T
         return np.asarray(whole[rows])
+
+
+def _made_of(column: Column) -> tuple[int, tuple[Column, Column]]:
+    """Return an operation and the two parts of a column.
+
+    A distance is what its number exceeds a knot by on either side; the number is held anyway.
+    """
+    if isinstance(column, Pair):
+        return OPERATIONS[column.operation], (column.left, column.right)
+    if isinstance(column, Scale) and column.formula == "distance":
+        name, middle = column.source, column.numbers[0]
+        return OPERATIONS["sum"], (Hinge(name, middle, "above"), Hinge(name, middle, "below"))
+    return ALONE, (column, column)
 
 
 def _part(
