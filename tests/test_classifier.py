@@ -348,9 +348,9 @@ class TestValidation:
         def watched(stage):
             honest = getattr(Quarry, stage)
 
-            def call(quarry, part, *given):
+            def call(quarry, part, *given, **named):
                 seen[stage].append(part)
-                return honest(quarry, part, *given)
+                return honest(quarry, part, *given, **named)
 
             return call
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from fit_tables import mixed_case
 from rpte.estimation.terms import Offer, choose_terms, make_design
-from rpte.part import TermRows
+from rpte.part import ROOM, TermRows
 from searches import search_of
 
 MIXED = mixed_case(150)
@@ -17,6 +17,17 @@ def test_rows_stay_where_they_were_put():
     assert places == [0, 3, 3, 4]
     for first, block in zip(places, blocks, strict=True):
         assert (rows.z[first : first + len(block)] == block).all()
+
+
+def test_what_is_added_moves_no_rows_while_there_is_room():
+    rows = TermRows(3)
+    rows.add(np.zeros((5, 3)))
+    before = rows.z
+    rows.add(np.ones((ROOM, 3)))
+    assert rows.z is before
+    rows.add(np.ones((1, 3)))
+    assert rows.z is not before
+    assert rows.z[: 6 + ROOM].sum(axis=1).tolist() == [0.0] * 5 + [3.0] * (1 + ROOM)
 
 
 def test_terms_are_found_where_they_were_put():

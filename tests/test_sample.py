@@ -12,9 +12,11 @@ from threadpoolctl import threadpool_limits
 
 import rpte.folds as folds_module
 import rpte.learn as learn_module
+import rpte.search as search_module
 from fit_tables import cases, make_case, mixed_case
 from rpte import Limits, RPTEClassifier, RPTEWarning, load
 from rpte.estimation.solver import solve
+from rpte.estimation.terms import Offer, choose_terms
 from rpte.folds import make_validation
 from rpte.learn import FEW
 from rpte.model.file import to_dict
@@ -116,6 +118,27 @@ class TestSample:
         for model in (found.model_, *found.frontier_models_):
             checks = model.verify(case.X, case.y, case.weight)
             assert [check for check in checks if not check.holds] == []
+
+    @pytest.mark.parametrize("ownership", ["component", "separate", "strict"])
+    def test_few_rows_of_a_searched_sample_tell_which_terms_there_are(self, monkeypatch, ownership):
+        call_large(monkeypatch)
+        case = mixed_case(600)
+        validation = make_validation(None, None, case.y, None)
+        table, chosen = table_of(case, validation, max_trees=2, ownership=ownership)
+        found, terms = [], []
+        for rows in (8, 10**6):
+            monkeypatch.setattr(search_module, "SHOWN_ROWS", rows)
+            found.append(select(table, chosen, validation, None)[0])
+            assert found[-1].structure.vocabulary.z.shape[1] == min(rows, found[-1].table.n_rows)
+            offer = Offer("all", len(found[-1].structure.trees), None)
+            admission = chosen.admission()
+            terms.append(choose_terms(found[-1].table, found[-1].structure, offer, admission))
+        assert found[0].columns is None
+        assert len(terms[0].trees)
+        assert terms[0].trees == terms[1].trees
+        assert terms[0].direct.tolist() == terms[1].direct.tolist()
+        columns = [each.structure.vocabulary.columns for each in found]
+        assert columns[0] == columns[1]
 
     def test_the_file_says_on_how_many_rows_the_terms_were_found(self, tmp_path):
         _, found, _ = sampled()

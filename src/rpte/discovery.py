@@ -68,6 +68,15 @@ class Discovery:
     columns: TreeColumns | None
     stage2: Stage2
 
+    def over(self) -> Discovery:
+        """Return what is left of it when no trees are to come."""
+        return replace(self, columns=None, stage2=replace(self.stage2, counts=None))
+
+    def head(self, rows: int) -> Discovery:
+        """Return the same, whose vocabulary holds its first rows alone."""
+        vocabulary = self.structure.vocabulary.head(rows)
+        return replace(self, structure=replace(self.structure, vocabulary=vocabulary))
+
     def with_products(self, start: Start, settings: Settings) -> Discovery:
         """Add products for what a start leaves."""
         more = _with_products(self.table, self.structure.vocabulary, start, settings)
@@ -116,13 +125,16 @@ class Quarry:
         book = ShapeBook(table, settings.min_samples_leaf, settings.limits)
         return cls(table, settings, pool, book)
 
-    def mine(self, part: Table, rows: Rows, held: int | None = None) -> Structure:
+    def mine(
+        self, part: Table, rows: Rows, held: int | None = None, last: bool = False
+    ) -> Structure:
         """Run Stage 1 on some rows of the table: a structure without trees.
 
-        Patterns and pairs hold the cells of the first `held` rows, of all if None.
+        Patterns and pairs hold the cells of the first `held` rows, of all if None. After the `last`
+        time the quarry holds no shapes.
         """
         if self.settings.vocabulary == "shapes":
-            vocabulary = read_book(self.book, part, rows, self.settings.stage1())
+            vocabulary = read_book(self.book, part, rows, self.settings.stage1(), last)
         else:
             vocabulary = build_vocabulary(part, self.settings.stage1(), self.pool, held)
         return _without_trees(part, vocabulary)
@@ -174,7 +186,7 @@ def discover(
     quarry = Quarry.of(table, settings, pool)
     watch.begin(MINING, 0.3)
     held = HELD_ROWS if settings.paper and table.n_rows > LARGE else None
-    mined = quarry.mine(table, np.arange(table.n_rows), held)
+    mined = quarry.mine(table, np.arange(table.n_rows), held, last=True)
     watch.begin(GROWING, 0.7, 1 + settings.max_trees)
     if watch.is_over():
         return quarry.stop(table, mined)
@@ -189,7 +201,7 @@ def discover(
         found = found.with_trees(most, settings, pool)
         if len(found.structure.trees) < most:
             break
-    return replace(found, columns=None, stage2=replace(found.stage2, counts=None))
+    return found.over()
 
 
 def _start_from(table: Table, mined: Structure, settings: Settings, l1: float) -> Start | None:

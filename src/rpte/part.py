@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 Index = NDArray[np.intp]
 
-ROOM = 4  # one more row for so many, when terms outgrow their matrix
+ROOM = 400  # more rows, when terms outgrow their matrix; costs no memory before it is used
 BLOCKS = 10  # of the held-out rows, for the standard error where there is one fold
 
 
@@ -44,7 +44,7 @@ class TermRows:
         """Take rows in; return where the first one is."""
         first, self._count = self._count, self._count + len(rows)
         if self._count > len(self.z):
-            wider = np.empty((self._count + self._count // ROOM, self.z.shape[1]), np.float32)
+            wider = np.empty((self._count + ROOM, self.z.shape[1]), np.float32)
             wider[:first] = self.z[:first]
             self.z = wider
         self.z[first : self._count] = rows
@@ -134,24 +134,27 @@ class Part:
         return out
 
 
-def mine_part(quarry: Quarry, fold: Fold, count: int, watch: Watch) -> Part:
-    """Mine the training rows of a fold; where it is the only one, hold its rows out in blocks."""
+def mine_part(quarry: Quarry, fold: Fold, count: int, watch: Watch, last: bool = False) -> Part:
+    """Mine the training rows of a fold; where it is the only one, hold its rows out in blocks.
+
+    After the `last` part, or all rows, nothing is mined.
+    """
     train, test = fold
     sizes = [len(b) for b in np.array_split(test, 1 if count > 1 else BLOCKS) if len(b)]
     blocks = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
     rows, valid = quarry.table.take(train), quarry.table.take(test)
-    return Part(rows, valid, blocks, mine_rows(quarry, rows, train, watch))
+    return Part(rows, valid, blocks, mine_rows(quarry, rows, train, watch, last))
 
 
 def mine_whole(quarry: Quarry, watch: Watch) -> Part:
     """Mine all rows, nothing held out."""
     table = quarry.table
-    mined = mine_rows(quarry, table, np.arange(table.n_rows), watch)
+    mined = mine_rows(quarry, table, np.arange(table.n_rows), watch, last=True)
     return Part(table, None, np.zeros(1, np.intp), mined)
 
 
-def mine_rows(quarry: Quarry, part: Table, rows: Index, watch: Watch) -> Structure:
+def mine_rows(quarry: Quarry, part: Table, rows: Index, watch: Watch, last: bool) -> Structure:
     """Run Stage 1 on some rows; when the time is up there is nothing to learn it for."""
-    mined = quarry.leave(part) if watch.is_over() else quarry.mine(part, rows)
+    mined = quarry.leave(part) if watch.is_over() else quarry.mine(part, rows, last=last)
     watch.step()
     return mined

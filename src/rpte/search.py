@@ -35,6 +35,7 @@ PATIENCE = 4  # lambdas after the least cost, before a walk ends
 LITTLE_PATIENCE = 1  # with more than 5,000 rows
 HEAD_START = 4  # lambdas before the best of an offer, where an offer that adds to it sets out
 SMALL_START = 2  # with more than 5,000 rows
+SHOWN_ROWS = 256  # of a sample, once it is searched
 BEATEN = 1.0  # standard errors of the difference on the first folds at which an offer is left
 
 
@@ -365,8 +366,13 @@ class Search:
         return len(self.seen.structure.trees)
 
     def result(self) -> tuple[Discovery, Comparison]:
-        """Return what the model's structure is, and the comparison."""
+        """Return what the model's structure is, and the comparison.
+
+        From a sample only which terms there are is still needed.
+        """
         found = self.seen.found or self.quarry.stop(self.seen.train, self.seen.mined)
+        if self.seen in self.parts:
+            found = found.over().head(SHOWN_ROWS)
         return found, Comparison(tuple(self.points), self.price, self.fits)
 
     def _mean(self, losses: Floats) -> tuple[float, float]:

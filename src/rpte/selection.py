@@ -116,7 +116,8 @@ def _search(
         ]
     quarry = Quarry.of(searched, settings, pool)
     watch.begin(MINING, 0.15, len(folds) + 1)
-    parts = [mine_part(quarry, fold, len(folds), watch) for fold in folds]
+    # A sample has one fold, and nothing else of it is mined.
+    parts = [mine_part(quarry, fold, len(folds), watch, sampled) for fold in folds]
     blocks = len(parts[0].blocks) - 1 if len(parts) == 1 else min(len(parts), validation.count)
     if sampled:
         shrink = float(np.sqrt(parts[0].train.n_rows / table.n_rows))

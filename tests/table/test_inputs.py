@@ -6,8 +6,8 @@ from rpte.errors import InputError, RPTEWarning
 from rpte.table.column import MISSING, UNSEEN, is_absent
 from rpte.table.inputs import read_inputs
 from rpte.table.read import read_training
-from rpte.table.table import make_table, row_hashes
 from rpte.table.schema import Schema, Variable
+from rpte.table.table import make_table, row_hashes
 
 
 @pytest.fixture

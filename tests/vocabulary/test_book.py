@@ -189,6 +189,26 @@ def test_the_book_of_all_rows_is_the_vocabulary():
     assert 10 < (read.block == PATTERN).sum() <= 15
 
 
+@pytest.mark.parametrize("budget", [6, 400])
+def test_the_last_reader_leaves_an_empty_book(budget):
+    table = random_raw(5, ["number", "category", "few", "two", "skewed"], 90).table()
+    chosen = VocabularySettings("shapes", 2, budget, 0.0, False, LEAST)
+    book, rows = book_of(table), np.arange(table.n_rows)
+    part = rows[::2]
+    first = read_book(book, table.take(part), part, chosen)
+    known = dict(book._entries)
+    assert {column.text for column in first.columns} <= {column.text for column in known}
+    again = read_book(book, table, rows, chosen)
+    assert all(book._entries[column] is entry for column, entry in known.items())
+    last = read_book(book, table, rows, chosen, last=True)
+    assert not book._entries
+    for other in (again, read_book(book_of(table), table, rows, chosen, last=True)):
+        assert last.columns == other.columns
+        assert same_bits(last.z, other.z)
+        assert same_bits(last.centre, other.centre)
+        assert same_bits(last.scale, other.scale)
+
+
 def test_the_knots_of_a_part_are_those_of_all_rows():
     raw = random_raw(6, ["number", "number"], 80, gaps=False)
     table = raw.table()

@@ -266,7 +266,8 @@ def _gradient_order(
     """Largest standardised gradient at the Stage 2 score first, ties by name."""
     p = 1.0 / (1.0 + np.exp(-score))
     residual, curvature = table.weight * (table.y - p), table.weight * p * (1.0 - p)
-    z = vocabulary.z[left]
+    held = vocabulary.z.shape[1] == table.n_rows
+    z = vocabulary.z[left] if held else vocabulary.keep(left).on(table.inputs)
     z -= ((z @ curvature) / curvature.sum())[:, None]
     size = np.sqrt((z * z) @ curvature)
     gradient = np.abs(z @ residual) / np.where(size > 0, size, 1.0)

@@ -99,8 +99,10 @@ def make_table(
     first = order[starts]
     merged = np.add.reduceat(weight[order], starts) if len(starts) else weight[order]
     cells = inputs.pick(first)
+    if copied:
+        cells = cells.take(slice(None))
     kept = np.zeros(len(first), np.int64) if part is None else part[first]
-    return Table(cells.take(slice(None)) if copied else cells, y[first], merged, kept, hashes[first])
+    return Table(cells, y[first], merged, kept, hashes[first])
 
 
 def _check_weight(weight: Floats) -> None:

@@ -184,11 +184,18 @@ class ShapeBook:
             self._families[name] = _Family.of(admitted)
         return self._families[name]
 
-    def entry(self, column: Column) -> Entry:
-        """Return a column on all rows."""
-        if column not in self._entries:
-            self._entries[column] = evaluate(self.table, column, "median", False, self._seen)
-        return self._entries[column]
+    def entry(self, column: Column, last: bool = False) -> Entry:
+        """Return a column on all rows; if it is the `last` time, the book lets go of it."""
+        found = self._entries.pop(column, None)
+        if found is None:
+            found = evaluate(self.table, column, "median", False, self._seen)
+        if not last:
+            self._entries[column] = found
+        return found
+
+    def close(self) -> None:
+        """Let go of all columns: nobody asks for them again."""
+        self._entries.clear()
 
     def strongest(self, part: Table, rows: Rows, most: int) -> tuple[Column, ...]:
         """Return at most so many shapes: those that go most with the label in `part`.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -31,7 +31,7 @@ from rpte.vocabulary.hug import mine_hug
 from rpte.vocabulary.items import make_items
 from rpte.vocabulary.mining import item_book
 from rpte.vocabulary.pairs import mine_pairs
-from rpte.vocabulary.redundancy import Registry, first_alike, keep_independent
+from rpte.vocabulary.redundancy import Registry, keep_independent
 from rpte.vocabulary.screening import SAMPLE_ROWS, promising, sample
 
 Floats = NDArray[np.float64]
@@ -163,6 +163,10 @@ class Vocabulary:
             self.scale[which],
         )
 
+    def head(self, rows: int) -> Vocabulary:
+        """Return the same columns, which hold the cells of their first rows alone."""
+        return replace(self, z=self.z[:, :rows].copy(), room=None)
+
     def on(self, inputs: Inputs, first: int = 0, kind: type = np.float64) -> NDArray[Any]:
         """Return the columns from the `first` on, on other rows: (V - first, n)."""
         z: NDArray[Any] = np.empty((len(self) - first, inputs.n_rows), kind)
@@ -209,7 +213,7 @@ def build_vocabulary(
     """
     if settings.miner == "shapes":
         shapes = ShapeBook(table, settings.least, settings.limits)
-        return read_book(shapes, table, np.arange(table.n_rows), settings)
+        return read_book(shapes, table, np.arange(table.n_rows), settings, last=True)
     limits = settings.limits
     originals = original_columns(table, settings.paper, limits)
     patterns: tuple[Column, ...] = ()
@@ -232,23 +236,37 @@ def build_vocabulary(
 
 
 def read_book(
-    book: ShapeBook, part: Table, rows: NDArray[np.intp], settings: VocabularySettings
+    book: ShapeBook,
+    part: Table,
+    rows: NDArray[np.intp],
+    settings: VocabularySettings,
+    last: bool = False,
 ) -> Vocabulary:
-    """Return the vocabulary "shapes" of some rows of a book's table."""
+    """Return the vocabulary "shapes" of some rows of a book's table.
+
+    The `last` reader takes what he reads out of the book, so that it is not there twice.
+    """
     originals = original_columns(book.table, settings.paper, settings.limits)
     columns = (*originals, *book.strongest(part, rows, settings.budget))
-    entries = [book.entry(column) for column in columns]
-    kept = first_alike([entry.alike for entry in entries])
-    room = Room(np.empty((len(kept) + ROOM_FOR_PAIRS, len(rows))), len(kept))
-    z = room.cells[: len(kept)]
-    for row, j in zip(z, kept, strict=True):
-        entries[j].z.take(rows, out=row, mode="clip")  # any other mode makes a copy first
+    room = Room(np.empty((len(columns) + ROOM_FOR_PAIRS, len(rows))), 0)
+    kept: dict[int, int] = {}  # where the first of those that say the same is
+    location = np.empty((2, len(columns)))
+    for j, column in enumerate(columns):
+        entry = book.entry(column, last)
+        if entry.alike >= 0 and kept.setdefault(entry.alike, j) == j:
+            # Any other mode makes a copy first.
+            entry.z.take(rows, out=room.cells[room.taken], mode="clip")
+            location[:, room.taken] = entry.centre, entry.scale
+            room.taken += 1
+    if last:
+        book.close()
+    which, (centre, scale) = np.array([*kept.values()], np.intp), location[:, : len(kept)]
     return Vocabulary(
-        tuple(columns[j] for j in kept),
-        np.where(kept < len(originals), ORIGINAL, PATTERN),
-        z,
-        np.array([entries[j].centre for j in kept]),
-        np.array([entries[j].scale for j in kept]),
+        tuple(columns[j] for j in which),
+        np.where(which < len(originals), ORIGINAL, PATTERN),
+        room.cells[: len(which)],
+        centre,
+        scale,
         room,
     )
 

@@ -8,7 +8,6 @@ Raw variables stay.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from functools import lru_cache
 
 import numpy as np
@@ -61,14 +60,6 @@ class Registry:
 def _probes(n: int) -> Floats:
     """Return two vectors of n numbers without pattern, (2, n)."""
     return np.random.default_rng(0).random((2, n))
-
-
-def first_alike(numbers: Iterable[int]) -> NDArray[np.intp]:
-    """Return the places of the first column of each number from 0."""
-    first: dict[int, int] = {}
-    for place, number in enumerate(numbers):
-        first.setdefault(number, place)
-    return np.array(sorted(place for number, place in first.items() if number >= 0), np.intp)
 
 
 def keep_independent(filled: Floats, weight: Floats, block: NDArray[np.intp]) -> NDArray[np.intp]:
