@@ -10,6 +10,7 @@ from rpte.estimation.quadratic import Penalty
 from rpte.estimation.rough import RoughWalk
 from rpte.kernels import rough_path as module
 from rpte.kernels import term_rows
+from rpte.kernels.design_products import logistic_statistics
 from rpte.kernels.rough_path import ENOUGH, ROUGH
 
 LEFT = 10 * ENOUGH  # a step that gains little is the last; a few more may be left
@@ -164,12 +165,16 @@ def test_the_source_computes_what_is_compiled():
     for run in (module.rough_path, module.rough_path.__wrapped__):
         fits = np.empty((6, design.n_terms + 1))
         rate = np.log((design.weight @ design.y) / (design.weight @ (1 - design.y)))
-        state, theta = np.array([rate, 0.0, 0.0]), np.zeros(design.n_terms)
-        score = np.full(60, rate)
+        theta, score = np.zeros(design.n_terms), np.full(60, rate)
+        begun = np.empty(60), np.empty(60), np.empty(design.n_terms)
+        loss = logistic_statistics(score, design.y, design.share, *begun[:2])
+        singles = begun[0].astype(np.float32)
+        term_rows.gradients(rows_of(design), np.arange(design.n_terms), singles, begun[2])
+        state = np.array([rate, loss, 0.0])
         none = np.zeros(0, np.intp), np.zeros((0, 0)), np.zeros(0)
         terms, second, cross = run(
             rows_of(design), np.arange(design.n_terms), design.y, design.share, design.penalty,
-            design.sign, grid, 0.5, state, theta, score, *none, np.zeros(60), fits
+            design.sign, grid, 0.5, state, theta, score, *begun, *none, np.zeros(60), fits
         )  # fmt: skip
         assert set(np.flatnonzero(theta)) <= set(terms.tolist())
         assert second.shape == (len(terms), len(terms))
