@@ -91,8 +91,10 @@ def part_values(
 
     The value that begins there is counted among the `count` already; `first` gains the others.
     """
-    own = order[begin:end]
-    own[:] = own[_stable_order(x[own])]
+    own = order[begin:end].copy()
+    sorted_places = _stable_order(x[own])
+    for i in range(end - begin):
+        order[begin + i] = own[sorted_places[i]]
     for i in range(begin + 1, end):
         if x[order[i]] != x[order[i - 1]]:
             first[count] = i
