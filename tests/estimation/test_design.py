@@ -95,20 +95,3 @@ def test_broken_designs_are_refused(name):
     Design(**good)
     with pytest.raises(ValueError, match=message):
         Design(**(good | values))
-
-
-def test_rare_leaves_weigh_what_they_do_in_all_rows():
-    rng = np.random.default_rng(0)
-    code = rng.choice(4, 4000, p=[0.5, 0.4, 0.07, 0.03])
-    code[:1000][rng.random(1000) < 0.9] %= 2  # the first rows hardly reach two leaves
-    code[:1000][code[:1000] == 3] = 0  # and one of them never
-    design = make_design([code], rng.normal(size=(4000, 2)), (rng.random(4000) < 0.5) * 1.0)
-    h = np.full(4000, 1 / 4000)
-    moments = np.append(np.bincount(code, h), [0.0, 0.0])
-    first = weighted_gram(design, design.everything, 4 * h[:1000])
-    found, whole = first.with_leaves(moments), weighted_gram(design, design.everything, h)
-    np.testing.assert_allclose(np.diag(found.centred), np.diag(whole.centred), rtol=0.12)
-    assert first.centred[2, 2] < 0.3 * whole.centred[2, 2]
-    assert found.centred[3].tolist() == [0.0, 0.0, 0.0, moments[3], 0.0, 0.0]
-    assert found.cross[0] == first.cross[0]  # nearly right as it is
-    assert np.linalg.eigvalsh(found.centred)[0] > -1e-15

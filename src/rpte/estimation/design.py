@@ -187,7 +187,7 @@ class Design:
             tops = np.maximum(self.direct.max(axis=0), -self.direct.min(axis=0))
             return self.transposed(values), np.concatenate((np.ones(self.n_leaves), tops))
         sums, peaks = np.zeros(self.n_terms), np.ones(self.n_terms)
-        self.add_leaf_sums(values, self.everything.trees, sums)
+        self._add_leaf_sums(values, self.everything.trees, sums)
         peaks[self.n_leaves :] = 0.0
         out = sums[self.n_leaves :], peaks[self.n_leaves :]
         program = self.direct.program()
@@ -228,13 +228,13 @@ class Design:
         Where there are fewer values than rows they are those of the first rows.
         """
         out, chosen = np.zeros(self.n_terms), selection or self.everything
-        self.add_leaf_sums(values, chosen.trees, out)
+        self._add_leaf_sums(values, chosen.trees, out)
         if chosen.columns.size:
             for low, high, block in self.blocks(len(values)):
                 self._add_direct_sums(block, values[low:high], chosen.columns, out)
         return out
 
-    def add_leaf_sums(self, values: Vector, trees: Index, out: Vector) -> None:
+    def _add_leaf_sums(self, values: Vector, trees: Index, out: Vector) -> None:
         """Add the values of the rows of each leaf."""
         none = np.zeros((0, len(values)))
         column_sums(self.leaf_codes, self.starts, trees, none, NO_TREES, values, out)
@@ -259,7 +259,7 @@ class Design:
                 given = change[direct], self.y[rows], self.share[rows]
                 made = along[rows], there[rows], residual[rows], curvature[rows]
                 loss += step_rows(numbers, bits, program, *given, *made, slopes[direct])
-        self.add_leaf_sums(residual, self.everything.trees, slopes)
+        self._add_leaf_sums(residual, self.everything.trees, slopes)
         return Step(along, there, loss, residual, curvature, (float(residual.sum()), slopes))
 
     def pull(self, gradient: Vector) -> Vector:

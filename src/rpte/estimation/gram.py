@@ -22,8 +22,6 @@ __all__ = ["Gram", "one_blas_thread", "weighted_gram"]
 Vector = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-RARE = 0.1  # a leaf is rare if some rows have its weight in all so far, relatively, from theirs
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gram:
@@ -41,21 +39,6 @@ class Gram:
     centred: Vector
     cross: Vector
     total: float
-
-    def with_leaves(self, moments: Vector) -> Gram:
-        """Return the matrix of some rows in which rare leaves weigh what they do in all rows.
-
-        `moments` (k,) are the sums of h over all rows of each leaf, 0 for other columns. Rows and
-        columns of the matrix are scaled, so that it stays positive; a leaf that these rows never
-        reach stands by itself.
-        """
-        absent = (moments > 0.0) & (self.cross == 0.0)
-        known = (moments > 0.0) & ~absent
-        ratio = np.divide(moments, self.cross, out=np.ones_like(moments), where=known)
-        factor = np.sqrt(np.where(np.abs(ratio - 1.0) > RARE, ratio, 1.0))
-        centred = self.centred * np.outer(factor, factor)
-        centred[absent, absent] = moments[absent]
-        return Gram(self.selection, centred, self.cross * factor, self.total)
 
     def corrected(self, move: Vector, shift: float, bend: Vector, at_intercept: float) -> Gram:
         """Return the matrix that has the curvature met on a step (the BFGS formula).

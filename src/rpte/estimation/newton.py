@@ -5,11 +5,10 @@ the working set, then backtracks on the true objective. The Gram matrix is the c
 kept while steps made with it shrink the residual fast enough (a chord method), from one lambda to
 the next too. Where rows are many it is that of the first ones, which stand for all as long as the
 order of rows is random, and of more only when the residual shrinks too slowly; gradients are always
-those of all rows. Leaves that the first rows hardly reach weigh in it what they do in all. Where
-terms are evaluated, each step corrects the matrix by the change of the gradient that it met, and
-with a ridge sums of products need only single precision within a block; without one, directions
-that leave the score as it is must be told from others. The working set grows by violations of the
-optimality conditions over all terms.
+those of all rows. Where terms are evaluated, each step corrects the matrix by the change of the
+gradient that it met, and with a ridge sums of products need only single precision within a block;
+without one, directions that leave the score as it is must be told from others. The working set
+grows by violations of the optimality conditions over all terms.
 """
 
 from __future__ import annotations
@@ -32,6 +31,7 @@ Mask = NDArray[np.bool_]
 
 MAX_STEPS = 400
 PATIENCE = 6  # steps without progress, each with a fresh Gram matrix, before giving up
+FALL = 1e-6  # relative fall of the objective that is progress, whatever the residual says
 CHORD_STEPS = 5  # a Gram matrix is worth keeping when it is this close to the end
 TERMS_PER_STEP = 25  # a Gram matrix of so many evaluated terms costs as much as a step
 EARLY = 0.05  # share of the full residual to which a growing working set is solved
@@ -131,15 +131,17 @@ class ProxNewton:
 
     def _descend(self, penalty: Penalty, free: Selection, target: float, budget: int) -> int:
         """Newton steps over the terms `free` until their residual is `target`; their number."""
-        best, previous, waited, full = np.inf, np.inf, 0, True
+        best, least, previous, waited, full = np.inf, np.inf, np.inf, 0, True
         local = penalty.take(free.terms)
         for step in range(budget):
             at_intercept, gradient = self.gradient(free)
             slope, theta = gradient[free.terms], self.theta[free.terms]
             violations = local.residuals(slope, theta)
             kkt = max(abs(at_intercept), float(violations.max(initial=0.0)))
-            waited = 0 if kkt < 0.9 * best else waited + self.fresh
-            best = min(best, kkt)
+            objective = self.loss + penalty.value(self.theta)
+            onward = kkt < 0.9 * best or objective < (1.0 - FALL) * least
+            waited = 0 if onward else waited + self.fresh
+            best, least = min(best, kkt), min(least, objective)
             if kkt <= target or waited >= PATIENCE:
                 return step
             self.exact |= 2 * waited >= PATIENCE
@@ -168,12 +170,9 @@ class ProxNewton:
         self.fresh = rows == n
         share = design.share[:rows]
         h = np.maximum(self.curvature[:rows], 0.5 * self.floor * share)
-        if rows == n:
-            return weighted_gram(design, free, h, self.exact)
-        h *= 2.0 / float(share.sum())
-        moments = np.zeros(design.n_terms)
-        design.add_leaf_sums(self.curvature, free.trees, moments)
-        return weighted_gram(design, free, h, self.exact).with_leaves(moments[free.terms])
+        if rows < n:
+            h *= 2.0 / float(share.sum())
+        return weighted_gram(design, free, h, self.exact)
 
     def _search(
         self, penalty: Penalty, gram: Gram, move: Vector, at_intercept: float, promised: float
