@@ -273,11 +273,10 @@ def interrupt(arguments, until):
 def test_interrupting_the_estimate_loses_nothing(tmp_path):
     table, model = write_csv(credit(600), tmp_path / "t.csv"), tmp_path / "m.json"
     arguments = ("fit", table, *CREDIT, "-o", model, "--paper", "--folds", "500")
-    code, out, err = interrupt(arguments, model.exists)
+    code, _, err = interrupt(arguments, model.exists)
     assert code == 130, err
     assert f"interrupted: {model} is written and complete, only the estimate is missing" in err
     assert "Traceback" not in err
-    assert "Wrote" in out
     good("verify", model, table, "--target", "outcome", "--weight-column", "weight")
 
 
