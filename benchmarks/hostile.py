@@ -16,10 +16,11 @@ import pkgutil
 import sys
 import time
 
-import hostile_cases
-from hostile_cases.case import Case, Skipped
 from rich.console import Console
 from rich.table import Table
+
+import hostile_cases
+from hostile_cases.case import Case, Skipped
 
 
 def areas() -> list[str]:

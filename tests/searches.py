@@ -11,6 +11,7 @@ import rpte.folds as folds_module
 import rpte.learn as learn_module
 from rpte import RPTEClassifier
 from rpte.comparison import Price
+from rpte.discovery import Quarry
 from rpte.folds import make_validation
 from rpte.parameters import checked_parameters, settings_for
 from rpte.progress import Watch
@@ -31,9 +32,9 @@ def search_of(case, cv=None, groups=None, **parameters):
     """Return a search whose parts are mined, its base rate compared."""
     validation = make_validation(cv, None, case.y, groups)
     table, chosen = table_of(case, validation, **{"max_trees": 2, "budget": 30, **parameters})
-    price = Price.at(chosen.audit_price, table.n_rows)
-    folds = validation.folds(table)
-    search = _search(table, chosen, validation, folds, None, price, Watch())
+    price = Price.at(chosen.audit_price, table.n_cases)
+    quarry = Quarry.of(table, chosen, None)
+    search = _search(table, quarry, validation, validation.folds(table), price, Watch())
     search.compare_base_rate()
     return search
 

@@ -14,18 +14,20 @@ CASE = mixed_case(160)
 MADE = RPTEClassifier(l1=0.03, positive="sick")
 
 
-@pytest.mark.parametrize("by", ["content", "groups"])
-def test_equal_rows_and_groups_stay_together(by):
-    y = np.array([0, 1] * 30)
-    content = np.repeat(np.arange(20), 3).astype(np.uint64)
-    groups = np.repeat(list("abcdefghij"), 6)
-    keys, given = (content, None) if by == "content" else (groups, groups)
-    splits = list(held_out_splits(content, y, given, 5))
-    assert len(splits) == 5
-    for train, test in splits:
-        assert not set(keys[train]) & set(keys[test])
-        assert sorted([*train, *test]) == list(range(60))
-    assert sorted(np.concatenate([test for _, test in splits])) == list(range(60))
+def test_groups_stay_together_and_equal_rows_are_spread():
+    y = np.repeat([0, 1, 1], 20)
+    content = np.repeat(np.arange(6), 10).astype(np.uint64)
+    groups = np.tile(list("abcdefghij"), 6)
+    for given in (None, groups):
+        splits = list(held_out_splits(content, y, given, 5))
+        assert len(splits) == 5
+        assert sorted(np.concatenate([test for _, test in splits])) == list(range(60))
+        for train, test in splits:
+            assert sorted([*train, *test]) == list(range(60))
+            if given is None:
+                assert np.bincount(content[test].astype(int)).tolist() == [2] * 6
+            else:
+                assert not set(groups[train]) & set(groups[test])
 
 
 def test_each_fold_is_a_fit_on_the_other_rows():
@@ -68,7 +70,7 @@ def test_folds_are_as_many_as_the_smaller_class_allows():
     X = pd.DataFrame({"x": np.arange(40.0)})
     y = np.array([1] * 3 + [0] * 37)
     assert len(estimate(MADE.set_params(positive=None), X, y, folds=10).folds) == 3
-    with pytest.raises(InputError, match="fewer than two different rows or groups"):
+    with pytest.raises(InputError, match="fewer than two rows or groups"):
         estimate(MADE, X, np.array([1] + [0] * 39), folds=5)
     with pytest.raises(InputError, match="folds=1; give at least 2"):
         estimate(MADE, X, y, folds=1)

@@ -1,5 +1,7 @@
 """Which rows inner validation holds out: by content, by group, by the user's splitter."""
 
+import warnings
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -7,6 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupKFold, StratifiedKFold, TimeSeriesSplit
 
 import rpte.folds as module
@@ -16,11 +19,17 @@ from rpte import InputError, RPTEClassifier, RPTEWarning
 from rpte.folds import FOLDS, REPEATS, SMALL, Validation, make_validation
 from rpte.model.file import to_dict
 from rpte.table.read import read_training
-from rpte.table.table import make_table
+from rpte.table.table import make_table, repetitions
 
 
-def table_of(raw, validation):
-    return make_table(read_training(raw.columns), raw.y, raw.weight, part=validation.part)
+def table_of(raw, validation, weight=None):
+    weight = np.ones(len(raw.y)) if weight is None else weight
+    return make_table(read_training(raw.columns), raw.y, weight, part=validation.part)
+
+
+def folds_of(validation, table, **given):
+    """Return training and held-out rows; equal rows may have cases on both sides."""
+    return [(f.train.rows, f.test.rows) for f in validation.folds(table, **given)]
 
 
 def keys(table, rows):
@@ -35,17 +44,15 @@ def test_folds_by_content_part_the_rows_and_forget_their_order(seed, count, rand
     raw = random_raw(seed, ["few", "two", "number"], 60)
     validation = make_validation(count, None, raw.y, None)
     table = table_of(raw, validation)
-    folds = validation.folds(table)
+    folds = folds_of(validation, table)
     assert len(folds) == min(REPEATS, count) * count
     for r in range(min(REPEATS, count)):
         held = np.concatenate([test for _, test in folds[r * count : (r + 1) * count]])
-        assert sorted(held) == list(range(table.n_rows))
-    for train, test in folds:
-        assert sorted([*train, *test]) == list(range(table.n_rows))
+        assert set(held) == set(range(table.n_rows))
     rows = list(range(60))
     random.shuffle(rows)
     turned = table_of(raw.take(np.array(rows)), validation)
-    for (_, one), (_, two) in zip(folds, validation.folds(turned), strict=True):
+    for (_, one), (_, two) in zip(folds, folds_of(validation, turned), strict=True):
         assert keys(table, one) == keys(turned, two)
 
 
@@ -53,7 +60,7 @@ def test_classes_are_dealt_out_evenly():
     raw = random_raw(1, ["number", "number"], 103)
     validation = make_validation(None, None, raw.y, None)
     table = table_of(raw, validation)
-    held = [test for _, test in validation.folds(table)]
+    held = [test for _, test in folds_of(validation, table)]
     assert len(held) == REPEATS * FOLDS
     for label in (0.0, 1.0):
         counts = [int((table.y[test] == label).sum()) for test in held]
@@ -68,7 +75,7 @@ def test_repeats_part_rows_that_met(count):
     raw = random_raw(1, ["number", "number"], 200)
     validation = make_validation(count, None, raw.y, None)
     table = table_of(raw, validation)
-    folds = [test for _, test in validation.folds(table)]
+    folds = [test for _, test in folds_of(validation, table)]
     repeats = [folds[r * count : (r + 1) * count] for r in range(REPEATS)]
     for one, two in combinations(repeats, 2):
         assert {frozenset(t) for t in one} & {frozenset(t) for t in two} == set()
@@ -79,7 +86,7 @@ def test_repeats_part_rows_that_met(count):
 def test_two_folds_are_dealt_out_in_the_two_ways_there_are():
     raw = random_raw(1, ["number", "number"], 200)
     validation = make_validation(2, None, raw.y, None)
-    folds = validation.folds(table_of(raw, validation))
+    folds = folds_of(validation, table_of(raw, validation))
     assert len({frozenset(test) for _, test in folds}) == len(folds) == 4
 
 
@@ -99,11 +106,100 @@ def test_folds_are_repeated_by_content_on_small_tables_only():
     assert count(200, cv=StratifiedKFold(4)) == 4
 
 
-def test_equal_rows_are_one_row_and_so_in_one_fold():
-    raw = random_raw(2, ["few"], 80, gaps=False)
-    table = table_of(raw, make_validation(None, None, raw.y, None))
-    assert table.n_rows <= 10  # five values, two labels
-    assert table.total_weight == raw.weight.sum()
+def held_out(folds, table):
+    """Return how many cases of each row every fold holds out, and how many it trains on."""
+    sides = [np.zeros((len(folds), table.n_rows), int) for _ in range(2)]
+    for f, fold in enumerate(folds):
+        sides[0][f, fold.test.rows] = fold.test.number
+        sides[1][f, fold.train.rows] = fold.train.number
+    return sides
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 999), st.integers(2, 6), st.booleans())
+def test_the_cases_of_equal_rows_are_divided_evenly_over_the_folds(seed, count, weighted):
+    raw = random_raw(seed, ["few", "two"], 150)
+    weight = np.random.default_rng(seed).integers(1, 9, 150) if weighted else np.ones(150)
+    validation = make_validation(count, None, raw.y, None)
+    table = table_of(raw, validation, weight.astype(float))
+    assert table.n_rows < 60
+    assert table.cases.tolist() == table.weight.tolist()
+    folds = validation.folds(table)
+    for r in range(min(REPEATS, count)):
+        tested, trained = held_out(folds[r * count : (r + 1) * count], table)
+        assert (tested + trained == table.cases).all()
+        assert (tested.sum(axis=0) == table.cases).all()
+        assert (tested.max(axis=0) - tested.min(axis=0) <= 1).all()
+    for fold in folds:
+        for side in (fold.train, fold.test):
+            assert side.on(table).weight.tolist() == side.number.tolist()
+            assert side.on(table).cases.tolist() == side.number.tolist()
+
+
+def test_a_weight_that_is_not_whole_is_one_case():
+    weight = np.array([0.5, 2.5, 3.0, 1.0, 1e300, 0.25])
+    assert repetitions(weight).tolist() == [1, 1, 3, 1, 1, 1]
+    columns = {"x": np.array([1.0, 1.0, 1.0, 2.0])}
+    table = make_table(read_training(columns), np.ones(4), np.array([0.5, 0.7, 3.0, 1.0]))
+    assert sorted(zip(table.cases.tolist(), table.weight.tolist(), strict=True)) == [
+        (1, 1.0),
+        (5, 4.2),
+    ]
+    part = table.take(np.array([int(table.cases.argmax())]), np.array([2]))
+    assert part.weight.tolist() == pytest.approx([4.2 * 2 / 5])
+
+
+def test_class_weights_divide_no_row():
+    """A row of weight 1 stays one case when its class counts for more."""
+    case = make_case(4, ("few", "two"), 90, clear=True)
+    whole = np.random.default_rng(0).integers(1, 4, 90)
+    repeated = np.repeat(np.arange(90), whole)
+    made = RPTEClassifier(class_weight={0: 1.0, 1: 2.0}, cv=3)
+    one = made.fit(case.X, case.y, whole.astype(float)).model_
+    two = made.fit(case.X.iloc[repeated], case.y[repeated]).model_
+    assert to_dict(one) == to_dict(two)
+
+
+def test_a_sample_has_of_rows_that_recur_as_large_a_share_as_of_all():
+    rng = np.random.default_rng(0)
+    x = np.concatenate([np.full(5_000, -9.0), rng.normal(size=5_000)])
+    y = (rng.random(10_000) < 0.5).astype(float)
+    table = make_table(read_training({"x": x}), y, np.ones(10_000))
+    sample = table.sample(500)
+    assert sample.n_rows == 500
+    assert sample.n_cases == sample.total_weight
+    code = sample.inputs["x"] == -9.0
+    assert code.sum() == 2
+    assert sample.weight[code].sum() / sample.total_weight == pytest.approx(0.5, abs=0.01)
+    assert table.sample(table.n_rows) is table
+
+
+def with_codes(seed, share, n=600):
+    """A table of which a share of the rows is -9 throughout."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4)).round(2) + 20
+    y = (rng.random(n) < 1 / (1 + np.exp(-1.5 * (X[:, 0] - 20) + (X[:, 1] - 20)))).astype(int)
+    rows = rng.permutation(n)[: int(share * n)]
+    X[rows] = -9.0
+    y[rows] = rng.random(len(rows)) < 0.8
+    return X, y
+
+
+@pytest.mark.parametrize("share", [0.05, 0.15, 0.3])
+def test_rows_that_are_a_code_throughout_do_not_spoil_validation(share):
+    """A block of equal rows in one fold would make validation judge extrapolation."""
+    X, y = with_codes(1, share)
+    noise = np.column_stack([X, np.random.default_rng(2).normal(size=len(X))])
+    new, truth = with_codes(3, share, 4_000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RPTEWarning)  # of the codes
+        with_noise = RPTEClassifier().fit(noise, y)
+        fitted = RPTEClassifier().fit(X, y)
+    other = np.column_stack([new, np.random.default_rng(4).normal(size=len(new))])
+    apart = roc_auc_score(truth, fitted.predict_proba(new)[:, 1]) - roc_auc_score(
+        truth, with_noise.predict_proba(other)[:, 1]
+    )
+    assert apart > -0.01
 
 
 @settings(max_examples=30, deadline=None)
@@ -113,7 +209,7 @@ def test_groups_are_never_split(seed, count, n_groups):
     groups = np.random.default_rng(seed).integers(0, n_groups, 80)
     validation = make_validation(count, None, raw.y, groups)
     table = table_of(raw, validation)
-    folds = validation.folds(table)
+    folds = folds_of(validation, table)
     for train, test in folds:
         assert not set(table.part[train]) & set(table.part[test])
         assert sorted([*train, *test]) == list(range(table.n_rows))
@@ -138,7 +234,7 @@ def test_groups_are_spread_by_weight_of_both_classes():
     validation = make_validation(5, None, y, groups)
     table = make_table(read_training(raw.columns), y, np.ones(400), part=validation.part)
     for label in (0.0, 1.0):
-        held = [table.weight[t][table.y[t] == label].sum() for _, t in validation.folds(table)]
+        held = [table.weight[t][table.y[t] == label].sum() for _, t in folds_of(validation, table)]
         assert max(held) < 1.2 * min(held)
 
 
@@ -161,12 +257,14 @@ def test_forward_splits_by_time_never_train_on_later_rows():
     validation = make_validation(splitter, raw.y, raw.y, None)
     table = table_of(raw, validation)
     expected = list(splitter.split(raw.y))
-    folds = validation.folds(table)
+    folds = folds_of(validation, table)
     assert len(folds) == len(expected) == 4
     for (train, test), (early, late) in zip(folds, expected, strict=True):
-        assert table.weight[train].sum() == raw.weight[early].sum()
-        assert table.weight[test].sum() == raw.weight[late].sum()
-        alone = make_table(read_training(raw.columns).take(early), raw.y[early], raw.weight[early])
+        assert table.weight[train].sum() == len(early)
+        assert table.weight[test].sum() == len(late)
+        alone = make_table(
+            read_training(raw.columns).take(early), raw.y[early], np.ones(len(early))
+        )
         assert set(keys(table, train)) == set(keys(alone, np.arange(alone.n_rows)))
 
 
@@ -206,7 +304,7 @@ def test_rows_of_no_split_are_left_out_of_validation():
     y = np.array([0.0, 1.0] * 10)
     validation = make_validation([(range(8), range(8, 12))], None, y, None)
     table = make_table(read_training({"x": np.arange(20.0)}), y, np.ones(20), part=validation.part)
-    ((train, test),) = validation.folds(table)
+    ((train, test),) = folds_of(validation, table)
     assert sorted(table.inputs["x"][train]) == list(range(8))
     assert sorted(table.inputs["x"][test]) == [8.0, 9.0, 10.0, 11.0]
 
@@ -258,13 +356,13 @@ def test_folds_that_train_on_one_class_are_left_out():
     splits = [(range(10), range(10, 20)), (range(5, 15), [0, 1, 18, 19])]
     validation = make_validation(splits, None, y, None)
     table = make_table(read_training({"x": np.arange(20.0)}), y, np.ones(20), part=validation.part)
-    assert len(validation.folds(table)) == 1
+    assert len(folds_of(validation, table)) == 1
 
 
 def test_held_out_rows_of_one_class_validate_nothing():
     y = np.array([1.0] + [0.0] * 29)
     table = make_table(read_training({"x": np.arange(30.0)}), y, np.ones(30))
-    assert Validation().folds(table) == []
+    assert folds_of(Validation(), table) == []
 
 
 @pytest.mark.parametrize(
@@ -275,7 +373,7 @@ def test_more_rows_need_fewer_folds_if_both_classes_have_enough(monkeypatch, n, 
         monkeypatch.setattr(module, name, value)
     y = (np.arange(n) < cases).astype(float)
     table = make_table(read_training({"x": np.arange(n) / n}), y, np.ones(n))
-    folds = Validation().folds(table)
+    folds = folds_of(Validation(), table)
     assert len(folds) == count
     assert all(len(train) + len(test) == n for train, test in folds)
 
@@ -285,24 +383,27 @@ def test_large_tables_have_one_fold_of_a_sample(monkeypatch):
     monkeypatch.setattr(module, "LARGE", 100)
     monkeypatch.setattr(module, "SAMPLE", 150)
     raw = random_raw(5, ["number", "number"], 400, gaps=False)
-    table = make_table(read_training(raw.columns), raw.y, raw.weight)
-    ((train, test),) = Validation().folds(table)
+    table = make_table(read_training(raw.columns), raw.y, np.ones(len(raw.y)))
+    sample = Validation().sample(table)
+    assert keys(sample, np.arange(150)) == keys(table, np.arange(150))
+    ((train, test),) = folds_of(Validation(), sample, sampled=True)
     assert sorted([*train, *test]) == list(range(150))
     assert len(test) == pytest.approx(30, abs=1)
     groups = np.arange(400) // 10
     validation = make_validation(None, None, raw.y, groups)
-    table = make_table(read_training(raw.columns), raw.y, raw.weight, part=validation.part)
-    ((train, test),) = validation.folds(table)
-    sampled = np.sort([*train, *test])
-    assert (np.diff(sampled) > 0).all()
-    assert 150 <= len(sampled) < 160  # whole groups, of at most 10 rows
-    chosen = set(table.part[sampled])
-    assert sampled.tolist() == np.flatnonzero(np.isin(table.part, [*chosen])).tolist()
-    assert set(table.part[: sampled[0] + 1]) <= chosen  # those whose first rows come first
+    whole = make_table(read_training(raw.columns), raw.y, np.ones(len(raw.y)), part=validation.part)
+    table = validation.sample(whole)
+    ((train, test),) = folds_of(validation, table, sampled=True)
+    assert sorted([*train, *test]) == list(range(table.n_rows))
+    assert 150 <= table.n_rows < 160  # whole groups, of at most 10 rows
+    chosen = set(table.part)
+    assert table.n_rows == np.isin(whole.part, [*chosen]).sum()
+    assert set(whole.part[: 1 + int((whole.part == table.part[0]).argmax())]) <= chosen
     assert not set(table.part[train]) & set(table.part[test])
     splits = make_validation([(range(300), range(300, 400))] * 3, None, raw.y, None)
-    table = make_table(read_training(raw.columns), raw.y, raw.weight, part=splits.part)
-    assert len(splits.folds(table)) == 3
+    table = make_table(read_training(raw.columns), raw.y, np.ones(len(raw.y)), part=splits.part)
+    assert splits.sample(table) is table
+    assert len(folds_of(splits, table)) == 3
 
 
 @pytest.mark.parametrize("n_groups", [2, 3, 5, 8])
@@ -312,8 +413,9 @@ def test_few_large_groups_are_enough_to_validate(monkeypatch, n_groups):
     monkeypatch.setattr(module, "SAMPLE", 40)
     raw = random_raw(6, ["number", "number"], 400, gaps=False)
     validation = make_validation(None, None, raw.y, np.arange(400) % n_groups)
-    table = make_table(read_training(raw.columns), raw.y, raw.weight, part=validation.part)
-    ((train, test),) = validation.folds(table)
+    whole = make_table(read_training(raw.columns), raw.y, np.ones(len(raw.y)), part=validation.part)
+    table = validation.sample(whole)
+    ((train, test),) = folds_of(validation, table, sampled=True)
     groups = [set(table.part[side]) for side in (train, test)]
     assert all(groups)
     assert not groups[0] & groups[1]
@@ -355,11 +457,12 @@ def test_a_splitter_of_content_folds_gives_the_model_of_content_folds(monkeypatc
     monkeypatch.setattr(module, "REPEATS", 1)
     case = make_case(4, ("number", "few", "two"), 70, clear=True)
     inputs = read_training(case.X)
+    case = replace(case, weight=np.ones(70))
     table = make_table(inputs, case.y.astype(float), case.weight)
     row = {key: i for i, key in enumerate(map(tuple, as_rows(inputs, case.y)))}
     place = np.array([row[tuple(key)] for key in as_rows(table.inputs, table.y)])
     assert len(set(place)) == table.n_rows == len(case.y)  # no equal rows in this table
-    splits = [(place[a], place[b]) for a, b in Validation().folds(table)]
+    splits = [(place[a], place[b]) for a, b in folds_of(Validation(), table)]
     ours = to_dict(case.fit(RPTEClassifier()).model_)
     theirs = to_dict(case.fit(RPTEClassifier(cv=splits)).model_)
     assert ours["components"]

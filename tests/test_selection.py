@@ -23,7 +23,7 @@ from rpte.comparison import Aim, Comparison, Point, Price
 from rpte.estimation.design import Design
 from rpte.estimation.solver import solve
 from rpte.estimation.terms import Offer
-from rpte.folds import make_validation
+from rpte.folds import Cases, Fold, make_validation
 from rpte.learn import FRONTIER
 from rpte.model.file import to_dict
 from rpte.search import HEAD_START, PATIENCE, Search
@@ -65,7 +65,11 @@ class TestFolds:
         table, chosen = table_of(MIXED, validation, **given)
         rows = np.arange(30 * sample, table.n_rows)  # with a sample, some rows are not looked at
         trained = (np.arange(table.n_rows) % 3 > 0) & np.isin(np.arange(table.n_rows), rows)
-        fold = np.flatnonzero(trained), np.setdiff1d(rows, np.flatnonzero(trained))
+        train = np.flatnonzero(trained[rows])
+        test = np.setdiff1d(np.arange(len(rows)), train)
+        fold = Fold(*(Cases(side, np.ones(len(side), np.int64)) for side in (train, test)))
+        taken = (lambda _, table: table.take(rows)) if sample else (lambda _, table: table)
+        monkeypatch.setattr(folds_module.Validation, "sample", taken)
         monkeypatch.setattr(folds_module.Validation, "folds", lambda *_: [fold])
         turned = replace(table, y=np.where(trained, table.y, 1.0 - table.y))
         seen = watch_fits(monkeypatch)
@@ -104,7 +108,7 @@ class TestFolds:
 
         def watched(quarry, fold, *given):
             part = quarry.table.part
-            seen.append((set(part[fold[0]]), set(part[fold[1]])))
+            seen.append((set(part[fold.train.rows]), set(part[fold.test.rows])))
             return honest(quarry, fold, *given)
 
         monkeypatch.setattr(module, "mine_part", watched)

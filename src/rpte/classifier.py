@@ -25,7 +25,7 @@ from rpte.report.in_notebooks import InNotebooks
 from rpte.table.inputs import Inputs
 from rpte.table.read import read_training
 from rpte.table.schema import Schema
-from rpte.table.table import make_table
+from rpte.table.table import make_table, repetitions
 
 if TYPE_CHECKING:
     from rpte.model.model import Model
@@ -282,6 +282,7 @@ class RPTEClassifier(SpeaksForModel, InNotebooks, KeptAsText, ClassifierMixin, B
         if schema.named:  # an array keeps its places, so that columns can be counted off
             inputs = inputs.without(settings.limits.excluded)
         weight = read_weights(sample_weight, len(labels))
+        cases = repetitions(weight)
         factors = class_factors(self.class_weight, labels, known, weight)
         weight = weight * factors[(labels == known[1]).astype(int)]
         validation = make_validation(self.cv, X, labels, groups)
@@ -291,9 +292,15 @@ class RPTEClassifier(SpeaksForModel, InNotebooks, KeptAsText, ClassifierMixin, B
         with one_blas_thread(), worker_threads(self.n_jobs) as pool:
             sampled = settings.l1 == "cv" and validation.roles is None and len(target) > LARGE
             table = make_table(
-                inputs, target, weight, settings.pooling, validation.part, not sampled
+                inputs, target, weight, settings.pooling, validation.part, not sampled, cases
             )
-            del inputs, labels, weight, target  # long ones take memory beside the table's own
+            del (
+                inputs,
+                labels,
+                weight,
+                target,
+                cases,
+            )  # long ones take memory beside the table's own
             if len(np.unique(table.y)) < 2:
                 raise InputError(
                     "only one class has rows with a positive weight; a classifier needs both"

@@ -14,7 +14,7 @@ from rpte.estimation.terms import Offer
 
 Floats = NDArray[np.float64]
 
-ENOUGH_ROWS = 1_000  # from here on a price falls with the root of the rows
+ENOUGH_CASES = 1_000  # from here on a price falls with the root of the cases
 MANY = 20  # conditions for every 1,000 rows, and on smaller tables
 
 
@@ -67,9 +67,9 @@ class Price:
     many: float = MANY
 
     @classmethod
-    def at(cls, each: float, n_rows: int) -> Price:
-        """Return the price at so many rows, where `each` is the price on a small table."""
-        less = min(1.0, math.sqrt(ENOUGH_ROWS / n_rows))
+    def at(cls, each: float, n_cases: int) -> Price:
+        """Return the price at so many cases, where `each` is the price on a small table."""
+        less = min(1.0, math.sqrt(ENOUGH_CASES / n_cases))
         return cls(each * less, MANY / less**2)
 
     def of(self, conditions: int) -> float:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.errors import InputError, RPTEWarning
+from rpte.folds import deal
 from rpte.table.read import read_training
 from rpte.table.table import row_hashes
 
@@ -76,8 +77,8 @@ def estimate(
 ) -> Estimate:
     """Cross-validate an estimator: everything that a fit learns is learned again in each fold.
 
-    Rows of equal content, or of one group, are never split. The folds depend on the content of the
-    rows, not on their order.
+    Rows of one group are never split; rows of equal content are spread over the folds, as they
+    recur in life. The folds depend on the content of the rows, not on their order.
 
     Parameters
     ----------
@@ -93,7 +94,7 @@ def estimate(
 
     inputs = read_training(X, estimator.special_values)
     X = _pinned(X, [v.name for v in inputs.schema.variables if v.kind == "category"])
-    splits = list(held_out_splits(row_hashes(inputs), y, groups, folds))
+    splits = list(held_out_splits(row_hashes(inputs), y, groups, folds, weight))
 
     def told(number: int) -> Callable[[Progress], None]:
         return lambda now: on_fold(number, len(splits), now.share)
@@ -115,29 +116,44 @@ def _pinned(X: pd.DataFrame, categories: list[str]) -> pd.DataFrame:
 
 
 def held_out_splits(
-    content: Array, y: Array, groups: Array | None, folds: int
+    content: Array, y: Array, groups: Array | None, folds: int, weight: Array | None = None
 ) -> Iterator[tuple[Rows, Rows]]:
     """Yield training and held-out rows, folds that train on one class left out."""
-    from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
-
     if folds < 2:
         raise InputError(f"folds={folds}; give at least 2")
-    keys, unit = np.unique(content if groups is None else groups.astype(str), return_inverse=True)
     positive = y == np.unique(y)[-1]
-    events = np.bincount(unit, positive) / np.bincount(unit)
-    label = (events > 0.5).astype(int)
-    units = (len(np.unique(unit[positive == side])) for side in (False, True))
-    most = min(folds, np.bincount(label, minlength=2).min() if groups is None else min(units))
+    units = np.arange(len(y)) if groups is None else groups.astype(str)
+    most = min(folds, *(len(np.unique(units[positive == side])) for side in (False, True)))
     if most < 2:
-        raise InputError("one class has fewer than two different rows or groups to hold out")
-    if groups is None:  # content has put the keys in a random order
-        found = StratifiedKFold(most).split(keys, label)
-    else:
-        found = StratifiedGroupKFold(most).split(unit, positive, unit)
-    for _, held_out in found:
-        test = np.isin(unit, held_out) if groups is None else np.isin(np.arange(len(y)), held_out)
-        if 0 < positive[~test].sum() < (~test).sum():
-            yield np.flatnonzero(~test), np.flatnonzero(test)
+        raise InputError("one class has fewer than two rows or groups to hold out")
+    fold = (
+        _by_content(content, positive, most, weight)
+        if groups is None
+        else (_by_group(units, positive, most))
+    )
+    for f in range(most):
+        train, test = np.flatnonzero(fold != f), np.flatnonzero(fold == f)
+        if 0 < positive[train].sum() < len(train):
+            yield train, test
+
+
+def _by_content(content: Array, positive: Array, folds: int, weight: Array | None) -> Rows:
+    """Deal rows out in the order of their content, equal ones to different folds."""
+    order = np.lexsort((*(() if weight is None else (weight,)), content))
+    dealt = deal(positive[order].astype(np.float64), np.ones(len(order), np.int64), folds)
+    fold = np.empty(len(order), np.intp)
+    fold[order] = dealt.argmax(axis=0)
+    return fold
+
+
+def _by_group(groups: Array, positive: Array, folds: int) -> Rows:
+    from sklearn.model_selection import StratifiedGroupKFold
+
+    fold = np.full(len(groups), -1, np.intp)
+    unit = np.unique(groups, return_inverse=True)[1]
+    for f, (_, test) in enumerate(StratifiedGroupKFold(folds).split(unit, positive, unit)):
+        fold[test] = f
+    return fold
 
 
 def _measured(fitted: Any, X: pd.DataFrame, y: Array, weight: Array | None) -> FoldResult:

@@ -1,8 +1,12 @@
-"""Which rows inner validation holds out: by content, by group, or by the user's own splitter."""
+"""Which cases inner validation holds out: by content, by group, or by the user's own splitter.
+
+A row that recurs, or has a whole weight, stands for several cases. These are divided over the folds
+as evenly as can be, so that validation meets recurring rows as often as a user will.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -15,7 +19,7 @@ from rpte.table.table import Table
 
 Ints = NDArray[np.int64]
 Rows = NDArray[np.intp]
-Fold = tuple[Rows, Rows]
+Split = tuple[Rows, Rows]
 
 FOLDS = 5
 SMALL = 1_000
@@ -26,6 +30,40 @@ LONG = 8_000  # from here on one of them
 LARGE = 20_000
 SAMPLE = 25_000
 TRAIN, TEST = 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class Cases:
+    """Some of the cases that the rows of a table stand for.
+
+    Parameters
+    ----------
+    rows : (m,)
+        Ascending, or block after block.
+    number : (m,)
+        How many cases of each.
+    """
+
+    rows: Rows
+    number: Ints
+
+    @classmethod
+    def of(cls, number: Ints) -> Cases:
+        """Return the rows that have any, of the number of each row, (n,)."""
+        rows = np.flatnonzero(number)
+        return cls(rows, number[rows])
+
+    def on(self, table: Table) -> Table:
+        """Return the table of these cases."""
+        return table.take(self.rows, self.number)
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """The cases that train, and those held out; a row may have both."""
+
+    train: Cases
+    test: Cases
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,47 +91,63 @@ class Validation:
             return "splits"
         return "content" if self.part is None else "groups"
 
-    def folds(self, table: Table) -> list[Fold]:
-        """Return training and held-out rows; folds that train on one class only are left out.
+    def sample(self, table: Table) -> Table:
+        """Return the table that is searched: the whole one, or a sample where it is long.
+
+        Above 20,000 distinct rows it has 25,000 of them, or whole groups in the order of their
+        first rows. The user's own splits are of the whole table.
+        """
+        if self.roles is not None or table.n_rows <= max(LARGE, SAMPLE):
+            return table
+        if self.part is None:
+            return table.sample(SAMPLE)
+        rows = _whole_groups(table, self.count)
+        return table if len(rows) == table.n_rows else table.take(rows)
+
+    def folds(self, table: Table, sampled: bool = False) -> list[Fold]:
+        """Return training and held-out cases; folds that train on one class only are left out.
 
         Below 1,000 distinct rows the folds are dealt out three times, each time anew, when content
         decides. Above 5,000 distinct rows two of the folds are used, above 8,000 one (all where a
-        class has fewer than 1,000), above 20,000 always one, of a sample of 25,000 rows: the first,
-        which content has put in a random order, or whole groups in the order of their first rows.
-        The user's own splits are all used.
-        None are returned where all held-out rows are of one class: they could not tell a model that
-        is too sure of it.
+        class has fewer than 1,000 cases), above 20,000 or of a sample always one. The user's own
+        splits are all used.
+        None are returned where all held-out cases are of one class: they could not tell a model
+        that is too sure of it.
         """
+        cases = table.cases_of()
         if self.roles is not None and table.part is not None:
             roles = self.roles[:, table.part]
-            found = [(np.flatnonzero(r == TRAIN), np.flatnonzero(r == TEST)) for r in roles]
+            found = [
+                Fold(Cases.of(cases * (r == TRAIN)), Cases.of(cases * (r == TEST))) for r in roles
+            ]
         else:
-            found = self._own_folds(table)
-        kept = [(a, b) for a, b in found if len(b) and _both(table.y[a])]
-        held_out = [table.y[b] for _, b in kept]
-        return kept if held_out and _both(np.concatenate(held_out)) else []
+            found = [
+                Fold(Cases.of(cases - held), Cases.of(held))
+                for held in self._held_out(table, sampled)
+            ]
+        kept = [f for f in found if len(f.test.rows) and _both(table.y[f.train.rows])]
+        tested = [table.y[fold.test.rows] for fold in kept]
+        return kept if tested and _both(np.concatenate(tested)) else []
 
-    def _own_folds(self, table: Table) -> list[Fold]:
-        large = table.n_rows > LARGE
-        if self.part is None:
-            rows = np.arange(min(table.n_rows, SAMPLE if large else table.n_rows))
-            repeats = min(REPEATS, self.count) if table.n_rows < SMALL else 1
-            dealt = [_by_content(table.y[rows], self.count, r) for r in range(repeats)]
-        else:
-            rows = _whole_groups(table, self.count) if large else np.arange(table.n_rows)
-            dealt = [_by_group(table.take(rows), self.count)]
-        return [
-            (rows[fold != f], rows[fold == f])
-            for fold in dealt
-            for f in range(min(_most_folds(table), int(fold.max(initial=-1)) + 1))
-        ]
+    def _held_out(self, table: Table, sampled: bool) -> Iterator[Ints]:
+        """Yield how many cases of each row every fold holds out, (n,)."""
+        most = 1 if sampled else _most_folds(table)
+        if self.part is not None:
+            fold = _by_group(table, self.count)
+            for f in range(min(most, int(fold.max(initial=-1)) + 1)):
+                yield table.cases_of() * (fold == f)
+            return
+        repeats = min(REPEATS, self.count) if table.n_rows < SMALL and not sampled else 1
+        for repeat in range(repeats):
+            dealt = deal(table.y, table.cases_of(), self.count, repeat)
+            yield from dealt[:most]
 
 
 def _most_folds(table: Table) -> int:
     if table.n_rows > LARGE:
         return 1
-    cases = min(table.y.sum(), table.n_rows - table.y.sum())
-    if table.n_rows <= MIDDLING or cases < MANY_CASES:
+    cases = np.bincount(table.y.astype(np.intp), table.cases_of(), minlength=2)
+    if table.n_rows <= MIDDLING or cases.min() < MANY_CASES:
         return table.n_rows
     return 2 if table.n_rows <= LONG else 1
 
@@ -123,7 +177,7 @@ def make_validation(cv: Any, X: Any, y: Any, groups: Any) -> Validation:
     return _from_splits([_positions(split, len(y)) for split in splits], len(y))
 
 
-def _positions(split: Any, n_rows: int) -> Fold:
+def _positions(split: Any, n_rows: int) -> Split:
     """Return a split as positions of training and held-out rows; masks are positions too."""
     sides = [np.asarray(side) for side in split]
     masks = [side.dtype == np.bool_ and side.shape == (n_rows,) for side in sides]
@@ -148,7 +202,7 @@ def _group_numbers(groups: Any, n_rows: int) -> Ints:
     return np.unique(texts, return_inverse=True)[1].astype(np.int64).reshape(-1)
 
 
-def _from_splits(splits: list[Fold], n_rows: int) -> Validation:
+def _from_splits(splits: list[Split], n_rows: int) -> Validation:
     """Number the rows by their roles, so that equal rows with equal roles may be merged."""
     if not splits:
         raise InputError("cv gives no splits; give at least one (train, test) pair")
@@ -162,18 +216,34 @@ def _from_splits(splits: list[Fold], n_rows: int) -> Validation:
     return Validation(len(splits), part.astype(np.int64).reshape(-1), kinds)
 
 
-def _by_content(y: NDArray[np.float64], count: int, repeat: int) -> Ints:
-    """Deal the rows of each class out over the folds; rows stand in a content-made random order.
+def deal(y: NDArray[np.float64], cases: Ints, count: int, repeat: int = 0) -> Ints:
+    """Deal the cases of each class out over the folds: how many of each row's are in each.
 
-    Rows that met in a fold are parted in the other repeats: the r-th deals row k to k + r floor(k /
-    count), as in a Latin square, which has as many ways as there are folds.
+    Rows stand in a random order that content has made. Each row's cases go to one fold after the
+    other, so that no fold has two more of a row's cases than another. Rows that met in a fold are
+    parted in the other repeats: the r-th deals place k to k + r floor(k / count), as in a Latin
+    square, which has as many ways as there are folds.
+
+    Parameters
+    ----------
+    y : (n,)
+    cases : (n,)
+        How many each row stands for.
+    count : int
+        Number of folds.
+    repeat : int
+
+    Returns
+    -------
+    (count, n)
     """
-    fold = np.empty(len(y), np.int64)
+    first = np.empty(len(y), np.int64)
     for label in (0.0, 1.0):
         rows = np.flatnonzero(y == label)
-        places = np.arange(len(rows))
-        fold[rows] = (places + repeat * (places // count)) % count
-    return fold
+        place = np.cumsum(cases[rows]) - cases[rows]
+        first[rows] = (place + repeat * (place // count)) % count
+    turn = (np.arange(count)[:, None] - first) % count  # when it is a fold's turn
+    return np.asarray(cases // count + (turn < cases % count))
 
 
 def _whole_groups(table: Table, least: int) -> Rows:

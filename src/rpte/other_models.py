@@ -309,7 +309,7 @@ def _left(limits: dict[str, Any], without: Names) -> dict[str, Any]:
 
 
 def _fold_of(rows: Rows, groups: Any, folds: int) -> NDArray[np.intp]:
-    """Return the fold of each row; rows of equal content, or of one group, stay together."""
+    """Return the fold of each row; rows of one group stay together."""
     from rpte.estimate import held_out_splits
 
     given = None if groups is None else np.asarray(groups)

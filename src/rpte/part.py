@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rpte.discovery import Discovery, Quarry
 from rpte.estimation.terms import Structure, TermSet
-from rpte.folds import Fold
+from rpte.folds import Cases, Fold, deal
 from rpte.kernels.term_rows import deviances
 from rpte.progress import Watch
 from rpte.structure.boosting import base_score
@@ -139,11 +139,20 @@ def mine_part(quarry: Quarry, fold: Fold, count: int, watch: Watch, last: bool =
 
     After the `last` part, or all rows, nothing is mined.
     """
-    train, test = fold
-    sizes = [len(b) for b in np.array_split(test, 1 if count > 1 else BLOCKS) if len(b)]
-    blocks = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
-    rows, valid = quarry.table.take(train), quarry.table.take(test)
-    return Part(rows, valid, blocks, mine_rows(quarry, rows, train, watch, last))
+    table = quarry.table
+    train, held = fold.train.on(table), in_blocks(table.y, fold.test, 1 if count > 1 else BLOCKS)
+    test = Cases(*(np.concatenate([getattr(b, name) for b in held]) for name in ("rows", "number")))
+    blocks = np.concatenate([[0], np.cumsum([len(b.rows) for b in held])]).astype(np.intp)
+    mined = mine_rows(quarry, train, fold.train.rows, watch, last)
+    return Part(train, test.on(table), blocks, mined)
+
+
+def in_blocks(y: Floats, test: Cases, count: int) -> list[Cases]:
+    """Divide held-out cases over so many blocks; a row may be in several."""
+    if count == 1:
+        return [test]
+    dealt = [Cases.of(number) for number in deal(y[test.rows], test.number, count)]
+    return [Cases(test.rows[b.rows], b.number) for b in dealt if len(b.rows)]
 
 
 def mine_whole(quarry: Quarry, watch: Watch) -> Part:

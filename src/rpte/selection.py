@@ -7,6 +7,7 @@ it adds is compared with them. When the time is up, what was compared until then
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -70,11 +71,13 @@ def select(
     compared : Comparison
     """
     watch = watch or Watch()
-    folds = validation.folds(table)
-    price = Price.at(settings.audit_price, table.n_rows)
+    searched = validation.sample(table)
+    folds = validation.folds(searched, searched is not table)
+    price = Price.at(settings.audit_price, table.n_cases)
     if not folds:
         return _nothing_to_validate(table, settings, pool, price)
-    search = _search(table, settings, validation, folds, pool, price, watch)
+    quarry = Quarry.of(searched, settings, pool)
+    search = _search(table, quarry, validation, folds, price, watch)
     search.compare_base_rate()
     if not settings.starts_from_terms:
         watch.begin(GROWING, 0.4)
@@ -99,28 +102,20 @@ def select(
 
 def _search(
     table: Table,
-    settings: Settings,
+    quarry: Quarry,
     validation: Validation,
     folds: list[Fold],
-    pool: ThreadPoolExecutor | None,
     price: Price,
     watch: Watch,
 ) -> Search:
     """Mine every part: the folds, and all rows unless validation sees a sample only."""
-    rows = np.sort(np.concatenate(folds[0]))
-    sampled = validation.roles is None and len(rows) < table.n_rows
-    searched = table.take(rows) if sampled else table
-    if sampled:
-        folds = [
-            (np.searchsorted(rows, train), np.searchsorted(rows, test)) for train, test in folds
-        ]
-    quarry = Quarry.of(searched, settings, pool)
+    sampled = quarry.table is not table
     watch.begin(MINING, 0.15, len(folds) + 1)
     # A sample has one fold, and nothing else of it is mined.
     parts = [mine_part(quarry, fold, len(folds), watch, sampled) for fold in folds]
     blocks = len(parts[0].blocks) - 1 if len(parts) == 1 else min(len(parts), validation.count)
     if sampled:
-        shrink = float(np.sqrt(parts[0].train.n_rows / table.n_rows))
+        shrink = math.sqrt(parts[0].train.n_cases / table.n_cases)
         return Search(quarry, parts, parts[0], shrink, blocks, price, watch)
     return Search(quarry, parts, mine_whole(quarry, watch), 1.0, blocks, price, watch)
 
@@ -232,9 +227,9 @@ def tree_counts(accepted: int) -> list[int]:
 
 def _warn_of_nothing_to_validate(table: Table) -> None:
     """Admit no term where nothing can be held out: the model is the base rate."""
-    smaller = int(min((table.y == 1).sum(), (table.y == 0).sum()))
+    smaller = int(np.bincount(table.y.astype(np.intp), table.cases_of(), minlength=2).min())
     warnings.warn(
-        f"l1='cv' finds no splits that train and test on both classes ({smaller} distinct row(s) "
+        f"l1='cv' finds no splits that train and test on both classes ({smaller} row(s) "
         "in the smaller class): the model is the base rate alone; give more cases or groups, or "
         "set l1='4/n' or a number",
         RPTEWarning,

@@ -15,9 +15,11 @@ from rpte.table.levels import KEEP_ALL, WEIGHT_SLACK, PoolingRule, settle_schema
 from rpte.table.schema import Schema, Variable
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
 Rows = NDArray[np.intp]
 
+MOST_CASES = 2.0**53  # a larger weight is no count
 FEW_ROWS = 8192  # hashed at a time: they stay at hand from column to column
 
 
@@ -38,13 +40,17 @@ class Table:
         What kept equal rows apart: the group of each row, or its place in the user's splits.
     hashes : array of shape (n,) or None
         Of the content of each row, where they are known.
+    cases : int array of shape (n,) or None
+        How many rows of the user's table each row stands for, a whole weight counting as so many;
+        one each if None.
     """
 
     inputs: Inputs
     y: Floats
     weight: Floats
-    part: NDArray[np.int64] | None = None
+    part: Ints | None = None
     hashes: Words | None = None
+    cases: Ints | None = None
 
     @property
     def schema(self) -> Schema:
@@ -61,10 +67,42 @@ class Table:
         """Sum of weights: the number of rows that came in, when there were no weights."""
         return float(self.weight.sum())
 
-    def take(self, rows: Rows) -> Table:
-        """Return the table of some rows, in their order."""
+    @property
+    def n_cases(self) -> int:
+        """Number of cases: of rows that came in, a whole weight counting as so many."""
+        return self.n_rows if self.cases is None else int(self.cases.sum())
+
+    def cases_of(self, rows: Rows | slice = slice(None)) -> Ints:
+        """Return how many cases some rows stand for."""
+        if self.cases is None:
+            return np.ones(len(self.y[rows]), np.int64)
+        return self.cases[rows]
+
+    def take(self, rows: Rows, cases: Ints | None = None) -> Table:
+        """Return the table of some rows, in their order, with all or so many of their cases."""
         part = None if self.part is None else self.part[rows]
-        return Table(self.inputs.take(rows), self.y[rows], self.weight[rows], part)
+        whole, weight = self.cases_of(rows), self.weight[rows]
+        if cases is not None:  # a whole weight is divided exactly
+            weight = np.where(cases == whole, weight, weight / whole * cases)
+        kept = whole if cases is None else cases
+        return Table(self.inputs.take(rows), self.y[rows], weight, part, cases=kept)
+
+    def sample(self, most: int) -> Table:
+        """Return a table of at most so many distinct rows, drawn case by case.
+
+        The cases of a row are spread evenly over the unit interval, from a place that its content
+        decides, and all cases below a limit are taken: single rows by chance, and of rows that
+        recur as large a share as of all.
+        """
+        if self.n_rows <= most:
+            return self
+        cases = self.cases_of()
+        place = (np.arange(self.n_rows) + 0.5) / self.n_rows  # content has put the rows in order
+        first = place / cases
+        limit = np.partition(first, most)[most]
+        rows = np.flatnonzero(first < limit)
+        taken = np.ceil(cases[rows] * limit - place[rows])
+        return self.take(rows, np.clip(taken, 1, cases[rows]).astype(np.int64))
 
 
 def make_table(
@@ -72,8 +110,9 @@ def make_table(
     y: Floats,
     weight: Floats,
     rule: PoolingRule = KEEP_ALL,
-    part: NDArray[np.int64] | None = None,
+    part: Ints | None = None,
     copied: bool = True,
+    cases: Ints | None = None,
 ) -> Table:
     """Merge rows of equal content and label, drop rows of weight zero, put the rest in order.
 
@@ -87,22 +126,41 @@ def make_table(
         Rows of different parts are never merged.
     copied : bool
         Whether the cells are put in order, or each column only when it is asked for.
+    cases : (n,), optional
+        How many cases each row stands for; what its weight says if None.
     """
     _check_weight(weight)
+    cases = repetitions(weight) if cases is None else cases
     if not (weight > 0).all():
         keep = np.flatnonzero(weight > 0)
-        inputs, y, weight = inputs.take(keep), y[keep], weight[keep]
+        inputs, y, weight, cases = inputs.take(keep), y[keep], weight[keep], cases[keep]
         part = None if part is None else part[keep]
     inputs = settle_schema(inputs, weight, rule)
     hashes = row_hashes(inputs)
     order, starts = _canonical_order(inputs, hashes, y, weight, part)
     first = order[starts]
-    merged = np.add.reduceat(weight[order], starts) if len(starts) else weight[order]
+    merged, number = _sums(weight[order], starts), _sums(cases[order], starts)
     cells = inputs.pick(first)
     if copied:
         cells = cells.take(slice(None))
     kept = np.zeros(len(first), np.int64) if part is None else part[first]
-    return Table(cells, y[first], merged, kept, hashes[first])
+    return Table(cells, y[first], merged, kept, hashes[first], number)
+
+
+def _sums(column: NDArray[Any], starts: Rows) -> NDArray[Any]:
+    """Return the sum of each run."""
+    return np.add.reduceat(column, starts) if len(starts) else column
+
+
+def repetitions(weight: Floats) -> Ints:
+    """Return how many cases rows of some weights stand for: a whole weight is repetition.
+
+    Any other weight says how much one case counts.
+    """
+    counts = np.ones(len(weight), np.int64)
+    whole = np.flatnonzero((weight > 1) & (weight < MOST_CASES) & (weight == np.floor(weight)))
+    counts[whole] = weight[whole].astype(np.int64)
+    return counts
 
 
 def _check_weight(weight: Floats) -> None:
@@ -122,7 +180,7 @@ def _check_weight(weight: Floats) -> None:
 
 
 def _canonical_order(
-    inputs: Inputs, hashes: Words, y: Floats, weight: Floats, part: NDArray[np.int64] | None
+    inputs: Inputs, hashes: Words, y: Floats, weight: Floats, part: Ints | None
 ) -> tuple[Rows, Rows]:
     """Return row order by content and where each run of equal (content, label, part) starts."""
     apart = (y,) if part is None else (part, y)

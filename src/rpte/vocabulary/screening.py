@@ -153,5 +153,5 @@ def strongest(columns: Sequence[Column], scores: Floats, most: int) -> list[int]
 
 
 def sample(table: Table) -> Table:
-    """Return at most 50,000 rows: the first, which content has put in a random order."""
-    return table if table.n_rows <= SAMPLE_ROWS else table.take(np.arange(SAMPLE_ROWS))
+    """Return at most 50,000 distinct rows."""
+    return table.sample(SAMPLE_ROWS)
