@@ -281,7 +281,8 @@ class TestComparison:
     @given(ROWS)
     def test_the_frontier_by_brute_force(self, rows):
         points = points_of(rows)
-        frontier = Comparison(points).frontier(12)
+        loads = (0, 2, 5, 9, 14)
+        frontier = Comparison(points).frontier(loads)
 
         def beaten(p):
             return any(
@@ -292,23 +293,35 @@ class TestComparison:
 
         best = sorted({(p.miu, p.deviance) for p in points if not beaten(p)})
         found = [(p.miu, p.deviance) for p in frontier]
-        assert len(found) == min(len(best), FRONTIER)
-        assert found == sorted(set(found))
-        assert set(found) <= set(best)
-        assert (found[0], found[-1]) == (best[0], best[-1])
-        if len(best) <= FRONTIER:
-            assert found == best
+        within = [max((b for b in best if b[0] <= load), default=None) for load in (*loads, 99)]
+        assert found == sorted({b for b in within if b is not None})
 
     @settings(max_examples=60, deadline=None)
     @given(ROWS, st.integers(0, 30))
     def test_a_frontier_up_to_some_conditions_is_that_of_the_points_within(self, rows, most):
         within = points_of([(0, 1.5, 0, 0.4), *(row for row in rows if row[0] <= most)])
         points = points_of([(0, 1.5, 0, 0.4), *rows])
-        assert Comparison(points).frontier(12, most) == Comparison(within).frontier(12)
+        chosen = replace(within[0], miu=most)
+        found = Comparison(points).frontier(FRONTIER, chosen, longer=False)
+        assert found == Comparison(within).frontier(FRONTIER)
 
-    def test_a_long_frontier_is_thinned_evenly(self):
+    def test_a_long_frontier_has_its_first_points_at_one_two_and_three_conditions(self):
         points = points_of([(miu, 1.4 - 0.01 * miu, 0, 0.1) for miu in range(56)])
-        assert [p.miu for p in Comparison(points).frontier(12)] == list(range(0, 56, 5))
+        found = [p.miu for p in Comparison(points).frontier(FRONTIER)]
+        assert found == [0, 1, 2, 3, 5, 8, 12, 20, 30, 50, 55]
+
+    def test_short_models_compete_where_a_budget_binds(self):
+        points = points_of([(0, 1.4, 0, 0.1), (2, 1.3, 0, 0.1), (9, 1.0, 0, 0.1)])
+        short = points_of([(1, 0.9, 0, 0.1), (2, 0.8, 0, 0.1)])
+        compared = Comparison(points, short=short)
+        assert compared.ranked(None)[0].miu == 9
+        assert compared.ranked(9)[0].miu == 9
+        assert [p.deviance for p in compared.ranked(8)] == [0.8, 0.9, 1.3, 1.4]
+        assert compared.ranked(1)[0] is short[0]
+        assert [p.deviance for p in compared.frontier((0, 1, 2, 9))] == [1.4, 0.9, 0.8]
+        kept = compared.frontier((0, 1, 2, 9), points[2])
+        assert [p.deviance for p in kept] == [1.4, 1.3, 1.0]  # none that beats the chosen one
+        assert compared.to_dict()["compared"] == 5
 
     @settings(max_examples=60, deadline=None)
     @given(ROWS)
@@ -375,7 +388,7 @@ class TestFrontier:
     def test_it_is_a_frontier_of_these_models(self, name):
         found = fitted(name, max_trees=2)
         frontier, models = found.frontier_, found.frontier_models_
-        assert 2 <= len(frontier) == len(models) <= FRONTIER + 1
+        assert 2 <= len(frontier) == len(models) <= len(FRONTIER) + 2
         assert (frontier["miu"].diff().dropna() > 0).all()
         assert (frontier["deviance"].diff().dropna() < 0).all()
         assert frontier["miu"].tolist() == [model.audit().miu for model in models]
@@ -423,7 +436,8 @@ class TestFrontier:
 
 
 def row_list(frontier):
-    return [dict(row) for row in frontier.astype(object).to_dict("records")]
+    rows = [dict(row) for row in frontier.astype(object).to_dict("records")]
+    return [{key: value for key, value in row.items() if value == value} for row in rows]
 
 
 def test_the_null_deviance_is_that_of_the_base_rate():

@@ -309,6 +309,7 @@ class RPTEClassifier(SpeaksForModel, InNotebooks, KeptAsText, ClassifierMixin, B
             learned = learn(table, settings, classes, positive, validation, pool, watch)
         learned = learned.with_training(lambda told: {**told, "class_factors": factors.tolist()})
         _warn_if_stopped(learned.model)
+        _warn_if_empty(learned.model)
         self._keep(learned, known, schema)
         return self
 
@@ -384,6 +385,42 @@ def _warn_if_stopped(model: Model) -> None:
             RPTEWarning,
             stacklevel=3,
         )
+
+
+def _warn_if_empty(model: Model) -> None:
+    """Warn of a model without terms, with the reason, unless it was said before."""
+    if model.components or "stopped" in model.training["validation"]:
+        return
+    reason = _reason_for_nothing(model)
+    if reason is not None:
+        warnings.warn(
+            f"the model is empty: it gives every row the base rate, because {reason}",
+            RPTEWarning,
+            stacklevel=3,
+        )
+
+
+def _reason_for_nothing(model: Model) -> str | None:
+    """Return why a model has no terms; None where nothing could be validated, as was said."""
+    objective, selection = model.training["objective"], model.training["selection"]
+    if objective is None:
+        return "Stage 2 accepted no tree; with reassign=True single variables may speak as well"
+    if not model.training["vocabulary_size"] or objective["lambda_max"] == 0.0:
+        return "no column that varies goes with the labels; look at the columns and at the limits"
+    if not selection["compared"]:
+        return (
+            f"the penalty l1={objective['l1']:g} is above the largest at which a term survives "
+            f"({objective['lambda_max']:g}); give a smaller one"
+        )
+    if model.settings["max_inspection_units"] == 0:
+        return "max_inspection_units=0 allows no condition; allow at least one"
+    if selection["compared"] == 1:
+        return None
+    return (
+        "no model predicted rows held out by validation so much better that its conditions were "
+        f"worth reading (deviance of the base rate {selection['null_deviance']:.4g}); give more "
+        "rows or other columns, or set audit_price=0 or l1= to see what there is"
+    )
 
 
 def _height(X: Any) -> int:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rpte.estimation.terms import Offer
 
 Floats = NDArray[np.float64]
+Index = NDArray[np.intp]
 
 ENOUGH_CASES = 1_000  # from here on a price falls with the root of the cases
 MANY = 20  # conditions for every 1,000 rows, and on smaller tables
@@ -28,7 +29,7 @@ class Aim:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the aim as plain JSON values."""
-        return {**asdict(self.offer), "l1_ratio": self.l1_ratio, "l1": self.l1}
+        return {**self.offer.to_dict(), "l1_ratio": self.l1_ratio, "l1": self.l1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +90,17 @@ class Comparison:
     price : Price
     fits : mapping from Aim to (q + 1,)
         Rough fits on the rows that the model's structure comes from: intercept, coefficients.
+    direct : mapping from Offer to (d,)
+        The vocabulary columns that were direct terms of an offer there.
+    short : tuple of Point
+        Of very short models made by forward selection.
     """
 
     points: tuple[Point, ...] = ()
     price: Price = Price()
     fits: Mapping[Aim, Floats] = field(default_factory=dict)
+    direct: Mapping[Offer, Index] = field(default_factory=dict)
+    short: tuple[Point, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return what the file keeps of the comparison, the frontier left to who makes models."""
@@ -101,7 +108,7 @@ class Comparison:
         return {
             "price": self.price.each,
             "many": self.price.many,
-            "compared": len(self.points),
+            "compared": len(self.points) + len(self.short),
             "null_deviance": null,
             "frontier": [],
         }
@@ -115,26 +122,45 @@ class Comparison:
         return point.deviance + explained * self.price.of(point.miu)
 
     def ranked(self, most: int | None) -> list[Point]:
-        """Return the points with at most so many conditions, the best first; ties to the simple."""
-        fit = [p for p in self.points if most is None or p.miu <= most]
-        explained = self.explained()
-        costs = {id(p): round(self.cost(p, explained), 12) for p in fit}
-        return sorted(fit, key=lambda p: (costs[id(p)], p.miu, p.aim.offer.n_trees, -p.aim.l1))
+        """Return the points with at most so many conditions, the best first; ties to the simple.
 
-    def frontier(self, most: int, conditions: float = math.inf) -> list[Point]:
-        """Return points that no other beats in both conditions and deviance, at most so many.
-
-        None has more than so many conditions.
+        Where the best of all has more, the very short models compete as well: chosen by validation
+        among many for their shortness, they would win too often where nobody asked for it.
         """
+        best = self._sorted(self.points)
+        if most is None or best[0].miu <= most:
+            return [p for p in best if most is None or p.miu <= most]
+        return self._sorted([p for p in (*self.points, *self.short) if p.miu <= most])
+
+    def _sorted(self, points: Sequence[Point]) -> list[Point]:
+        explained = self.explained()
+        costs = {id(p): round(self.cost(p, explained), 12) for p in points}
+        return sorted(points, key=lambda p: (costs[id(p)], p.miu, p.aim.offer.n_trees, -p.aim.l1))
+
+    def frontier(
+        self, loads: Sequence[int], chosen: Point | None = None, longer: bool = True
+    ) -> list[Point]:
+        """Return the best points within some numbers of conditions, each better than those before.
+
+        Parameters
+        ----------
+        loads : sequence of numbers of conditions
+        chosen : Point, optional
+            Very short models that validation finds better still are left out: so many were tried
+            that one of them may be so by chance.
+        longer : bool
+            Whether to return points of more conditions than the chosen one.
+        """
+        least = -math.inf if chosen is None else chosen.deviance
+        most = math.inf if longer or chosen is None else chosen.miu
+        short = [p for p in self.short if p.deviance > least]
         best: list[Point] = []
 
         def key(p: Point) -> tuple[int, float, int, float]:
             return p.miu, round(p.deviance, 12), p.aim.offer.n_trees, -p.aim.l1
 
-        for point in sorted((p for p in self.points if p.miu <= conditions), key=key):
+        for point in sorted((p for p in (*self.points, *short) if p.miu <= most), key=key):
             if not best or key(point)[1] < key(best[-1])[1]:
                 best.append(point)
-        if len(best) <= most:
-            return best
-        steps = np.linspace(0, len(best) - 1, most).round().astype(int)
-        return [best[i] for i in steps]
+        ends = np.searchsorted([p.miu for p in best], [*loads, math.inf], side="right")
+        return [best[i - 1] for i in np.unique(ends) if i]

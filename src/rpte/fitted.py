@@ -27,6 +27,7 @@ FRONTIER_COLUMNS = [
     "menu",
     "n_trees",
     "n_pairs",
+    "max_conditions",
     "l1_ratio",
     "l1",
 ]

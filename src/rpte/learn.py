@@ -33,8 +33,8 @@ from rpte.vocabulary.columns import Level, Missing
 
 Floats = NDArray[np.float64]
 ESTIMATING = "estimating the models"
-FRONTIER = 12  # models kept beside the chosen one
-FEW = 4  # of them on large tables
+FRONTIER = (0, 1, 2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200, 300)  # conditions of the models kept
+FEW = (0, 1, 2, 3, 8, 25)  # on large tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,13 +126,14 @@ def _chosen(
         return point, known[point.aim]
 
     large, most = make.table.n_rows > LARGE, make.settings.most_conditions
-    watch.begin(ESTIMATING, 1.0, 1 + (FEW if large else FRONTIER))
+    # Where each model takes long to estimate, few are kept, and none that is harder to read.
+    loads = FEW if large else FRONTIER
+    watch.begin(ESTIMATING, 1.0, 2 + len(loads))
     # A sample may promise fewer conditions than the whole table needs; the base rate needs none.
     tried = map(made, compared.ranked(most))
     chosen = next((p, m) for p, m in tried if m.audit().miu <= most)
     watch.step()
-    # Where each model takes long to estimate, few are kept, and none that is harder to read.
-    beside = compared.frontier(FEW, chosen[0].miu) if large else compared.frontier(FRONTIER)
+    beside = compared.frontier(loads, chosen[0], longer=not large)
     kept = []
     for point in beside:
         if point.aim not in known and watch.is_over():
@@ -170,8 +171,12 @@ class _Maker:
     ) -> Model:
         """Estimate and assemble one model."""
         settings, structure = self.settings, found.structure
-        terms = choose_terms(found.table, structure, aim.offer, settings.admission())
         start = compared.fits.get(aim)
+        if aim.offer in compared.direct:
+            trees = structure.trees[: aim.offer.n_trees]
+            terms = TermSet(structure.vocabulary, trees, compared.direct[aim.offer])
+        else:
+            terms = choose_terms(found.table, structure, aim.offer, settings.admission())
         if found.table is self.table:
             design = make_design(self.table, structure, terms, settings.limits, self.shelf)
         else:

@@ -70,6 +70,9 @@ class Part:
         The vocabulary and the leaves on the training and on the held-out rows, as they came.
     columns, trees : list of int
         The row of each column of the vocabulary, and of each tree's first leaf.
+    forward : list of int or None
+        The direct terms of single variables that forward selection takes first, once they are
+        known.
     """
 
     train: Table
@@ -81,6 +84,7 @@ class Part:
     held: TermRows = field(init=False)
     columns: list[int] = field(default_factory=list)
     trees: list[int] = field(default_factory=list)
+    forward: list[int] | None = None
 
     def __post_init__(self) -> None:
         self.own = TermRows(self.train.n_rows)

@@ -6,8 +6,9 @@ and what only it needs is not learned there.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import repeat
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from rpte.audit.counting import is_active
 from rpte.comparison import Aim, Comparison, Point, Price
 from rpte.discovery import Discovery, Quarry, Start, leaf_order, use_of
+from rpte.estimation.forward import forward_order
 from rpte.estimation.gram import one_blas_thread
 from rpte.estimation.monotone import walk_in_order
 from rpte.estimation.rough import RoughDesign, RoughWalk
@@ -24,6 +26,7 @@ from rpte.folds import MIDDLING
 from rpte.part import Part
 from rpte.progress import Watch
 from rpte.settings import Settings
+from rpte.structure.boosting import base_score
 from rpte.vocabulary.build import PAIR
 
 Floats = NDArray[np.float64]
@@ -36,6 +39,7 @@ LITTLE_PATIENCE = 1  # with more than 5,000 rows
 HEAD_START = 4  # lambdas before the best of an offer, where an offer that adds to it sets out
 SMALL_START = 2  # with more than 5,000 rows
 SHOWN_ROWS = 256  # of a sample, once it is searched
+FEW_CONDITIONS = (1, 2, 3)  # of the models that forward selection makes
 BEATEN = 1.0  # standard errors of the difference on the first folds at which an offer is left
 
 
@@ -110,12 +114,16 @@ class Search:
     watch : Watch
     points : list of Point
         The first is the base rate.
+    short : list of Point
+        Of very short models made by forward selection; they compete where a budget binds.
     losses : dict from Aim to (b,)
         By held-out block, of the points that were validated on all parts.
     paths : dict from offer and L1 share to Path
         Those that were walked in all parts.
     fits : dict from Aim to (q + 1,)
         On the rows of `seen`.
+    direct : dict from Offer to (d,)
+        The vocabulary columns that are direct terms of an offer there.
     base : Aim or None
         From whose fits Stage 2 sets out; from the base rate if None.
     """
@@ -128,9 +136,11 @@ class Search:
     price: Price
     watch: Watch
     points: list[Point] = field(default_factory=list)
+    short: list[Point] = field(default_factory=list)
     losses: dict[Aim, Floats] = field(default_factory=dict)
     paths: dict[tuple[Offer, float], Path] = field(default_factory=dict)
     fits: dict[Aim, Floats] = field(default_factory=dict)
+    direct: dict[Offer, NDArray[np.intp]] = field(default_factory=dict)
     base: Aim | None = None
 
     @property
@@ -171,6 +181,13 @@ class Search:
         self.points.append(Point(aim, 0, *self._mean(losses)))
         self.losses[aim] = losses
 
+    def null_spread(self) -> float:
+        """Return the standard deviation of a case's deviance under the base rate."""
+        table = self.quarry.table
+        odds = base_score(table.y, table.weight)
+        rate = 1.0 / (1.0 + math.exp(-odds))
+        return 2.0 * abs(odds) * math.sqrt(rate * (1.0 - rate))
+
     def without_terms(self) -> Aim:
         """Return an aim whose penalty no term survives, of an offer that is compared."""
         shaped = self.settings.vocabulary == "shapes" and self.settings.starts_from_terms
@@ -201,6 +218,14 @@ class Search:
                 self._keep(trails, grid, points, losses)
         self.watch.step()
         return may_win
+
+    def compare_short(self, offer: Offer) -> None:
+        """Validate the few terms that forward selection takes, in all parts."""
+        if not self.watch.is_over():
+            trails = [self._trail(part, offer, 1.0) for part in self.everyone]
+            seen = trails[self.everyone.index(self.seen)]
+            self.short += self._walk(trails, seen, self._grid(seen, 1.0), offer, 1.0)[0]
+        self.watch.step()
 
     def _walk(
         self, trails: list[Trail], seen: Trail, grid: Floats, offer: Offer, l1_ratio: float
@@ -373,7 +398,9 @@ class Search:
         found = self.seen.found or self.quarry.stop(self.seen.train, self.seen.mined)
         if self.seen in self.parts:
             found = found.over().head(SHOWN_ROWS)
-        return found, Comparison(tuple(self.points), self.price, self.fits)
+        return found, Comparison(
+            tuple(self.points), self.price, self.fits, self.direct, tuple(self.short)
+        )
 
     def _mean(self, losses: Floats) -> tuple[float, float]:
         """Return the mean of the first or of all blocks and its standard error.
@@ -404,7 +431,9 @@ class Search:
     ) -> Trail:
         """Return where an offer sets out in a part: from its base's fit there, if it has one."""
         settings, structure = self.settings, part.structure
-        terms = choose_terms(part.train, structure, offer, settings.admission())
+        terms = self._terms(part, offer)
+        if part is self.seen:
+            self.direct[offer] = terms.direct
         design, order = self._design(part, terms), leaf_order(terms.trees, settings)
         if any(order):
             exact = make_design(part.train, structure, terms, settings.limits)
@@ -414,6 +443,21 @@ class Search:
             place = self.everyone.index(part)
             start = terms.carry(before.fits[place][before.place], before.terms[place])
         return Trail(part, terms, design, RoughWalk(design, l1_ratio, start).to)
+
+    def _terms(self, part: Part, offer: Offer) -> TermSet:
+        """Return the terms of an offer in a part."""
+        terms = choose_terms(part.train, part.structure, offer, self.settings.admission())
+        if offer.max_conditions is None:
+            return terms
+        read = terms.conditions(part.train.schema)
+        if part.forward is None:
+            names = [terms.vocabulary.columns[j].text for j in terms.direct]
+            part.forward = forward_order(
+                self._design(part, terms), read, names, max(FEW_CONDITIONS)
+            )
+        within = np.cumsum(read[part.forward]) <= offer.max_conditions
+        taken = np.array(part.forward, np.intp)[within]
+        return replace(terms, direct=np.sort(terms.direct[taken]))
 
 
 def _miu(fit: Floats, conditions: NDArray[np.int64]) -> int:

@@ -18,11 +18,11 @@ import numpy as np
 from rpte.comparison import Comparison, Point, Price
 from rpte.discovery import GROWING, MINING, Discovery, Quarry
 from rpte.errors import RPTEWarning
-from rpte.estimation.terms import MENUS, Offer, choose_terms
+from rpte.estimation.terms import MENUS, Menu, Offer, choose_terms
 from rpte.folds import Fold, Validation
 from rpte.part import mine_part, mine_whole
 from rpte.progress import Watch
-from rpte.search import Search
+from rpte.search import FEW_CONDITIONS, Search
 from rpte.settings import Settings
 from rpte.table.table import Table
 
@@ -30,6 +30,8 @@ TREE_COUNTS = (0, 1, 2, 3, 5, 8)
 SHARES = (1.0, 0.15)
 RIDGE_ROWS = 5_000  # with more rows a ridge share gains nothing worth its cost
 MANY_CASES = 40
+CASES_PER_CONDITION = 10  # of the smaller class, below which a model may fit them by chance
+UNLIKE = 4.0  # times the error that a path began with, and that its cases explain
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,26 +80,35 @@ def select(
         return _nothing_to_validate(table, settings, pool, price)
     quarry = Quarry.of(searched, settings, pool)
     search = _search(table, quarry, validation, folds, price, watch)
+    _compare_all(search)
+    _warn_of_unlike_folds(search)
+    return search.result()
+
+
+def _compare_all(search: Search) -> None:
+    """Compare the base rate, single variables, then what Stage 2 adds, while there is time."""
+    settings, watch = search.settings, search.watch
     search.compare_base_rate()
     if not settings.starts_from_terms:
+        _compare_few(search, "all", None)
         watch.begin(GROWING, 0.4)
         search.start(None)
         counts = tree_counts(search.grow(settings.max_trees))
         watch.begin("comparing numbers of trees", 0.9, len(counts))
         for m in counts:
             search.compare(Offer("all", m, None), settings.share)
-        return search.result()
-    shares = _shares(table, settings)
+        return
+    shares = _shares(search.quarry.table, settings)
     _compare_first(search, shares)
     if watch.is_over():
-        return search.result()
-    each = replace(price, many=np.inf)  # what is added to them makes no condition of theirs cheaper
+        return
+    # What is added to the base makes none of its conditions cheaper.
+    each = replace(search.price, many=np.inf)
     base = Comparison(tuple(search.complete), each).ranked(None)[0].aim
     watch.begin("finding products and splits", 0.6, len(search.first))
     search.start(base)
     if _many_cases(search.quarry.table):
         _compare_further(search, base.offer, shares)
-    return search.result()
 
 
 def _search(
@@ -130,7 +141,7 @@ def _nothing_to_validate(
     search = Search(quarry, [], part, 1.0, 0, price, watch)
     point = Point(search.without_terms(), 0, 0.0, 0.0)
     found = quarry.grow(table, part.mined, None).with_trees(settings.max_trees, settings, pool)
-    return found, Comparison((point,), price)
+    return found, Comparison((point,), price, direct=search.direct)
 
 
 def _shares(table: Table, settings: Settings) -> Sequence[float]:
@@ -159,6 +170,17 @@ def _compare_first(search: Search, shares: Sequence[float]) -> None:
             for share in shares:
                 if not search.compare(offer, share):
                     break
+    if shaped:
+        _compare_few(search, "all" if menus == MENUS else "levels", 0)
+    else:
+        _compare_few(search, "all", None)
+
+
+def _compare_few(search: Search, menu: Menu, n_pairs: int | None) -> None:
+    """Compare the very short models that forward selection makes."""
+    search.watch.begin("comparing single conditions", 0.52, len(FEW_CONDITIONS))
+    for conditions in FEW_CONDITIONS:
+        search.compare_short(Offer(menu, 0, n_pairs, conditions))
 
 
 def _compare_further(search: Search, base: Offer, shares: Sequence[float]) -> None:
@@ -212,6 +234,38 @@ def _compare_in_turn(
             break
         beaten += new
     return len(beaten) > len(rivals)
+
+
+def _warn_of_unlike_folds(search: Search) -> None:
+    """Warn where a fold's held-out rows are so unlike the training rows that nothing can be judged.
+
+    Along the path of an offer the standard error of the validated deviance then grows far beyond
+    what the number of held-out cases explains, though the terms are few for the training cases.
+    """
+    null = search.points[0].deviance
+    cases = sum(part.valid.n_cases for part in search.parts if part.valid is not None)
+    repeats = max(1, len(search.parts) // max(1, search.independent))
+    expected = max(null, search.null_spread()) / math.sqrt(cases / repeats)
+    paths: dict[Offer, list[float]] = {}
+    smaller = min(
+        np.bincount(search.quarry.table.y.astype(np.intp), search.quarry.table.cases_of())
+    )
+    for point in (*search.points, *search.short):
+        if 0 < point.miu <= smaller / CASES_PER_CONDITION:
+            paths.setdefault(point.aim.offer, []).append(point.error)
+    for offer, errors in paths.items():
+        worst = max(errors)
+        if worst > UNLIKE * errors[0] and worst > UNLIKE * expected:
+            warnings.warn(
+                "some held-out rows are unlike all rows that train: along the penalties of "
+                f"{offer.menu!r} terms the standard error of the validated deviance grows from "
+                f"{errors[0]:.3g} to {worst:.3g}, so larger models cannot be judged and the model "
+                "may be too small; look for a group unlike the others, or for rows that a code "
+                "fills (special_values=...), or give splits that mix them (cv=...)",
+                RPTEWarning,
+                stacklevel=2,
+            )
+            return
 
 
 def _many_cases(table: Table) -> bool:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import pairwise
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,11 +39,21 @@ class Offer:
         The first so many trees.
     n_pairs : int or None
         The first so many pairs; None for all.
+    max_conditions : int or None
+        Only the direct terms that forward selection takes within so many conditions; None for all.
     """
 
     menu: Menu = "all"
     n_trees: int = 0
     n_pairs: int | None = 0
+    max_conditions: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the offer as plain JSON values; `max_conditions` where there are any."""
+        given = asdict(self)
+        if self.max_conditions is None:
+            del given["max_conditions"]
+        return given
 
     def holds(self, vocabulary: Vocabulary) -> NDArray[np.bool_]:
         """Tell which columns the offer holds, (V,)."""

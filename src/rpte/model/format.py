@@ -170,6 +170,7 @@ SETTINGS: Schema = {
     ),
 }
 
+FORWARD: Schema = {"max_conditions": {"type": "integer", "minimum": 1}}
 AIM: Schema = {
     "menu": one_of("values", "levels", "curves", "steps", "all"),
     "n_trees": WHOLE,
@@ -188,7 +189,7 @@ TRAINING: Schema = {
         terms_offered=WHOLE,
         converged=FLAG,
     ),
-    "aim": record(**AIM),
+    "aim": record(FORWARD, **AIM),
     "selection": record(
         {"many": POSITIVE},
         chosen=ref("aim"),
@@ -196,7 +197,7 @@ TRAINING: Schema = {
         compared=WHOLE,
         null_deviance=or_null(AMOUNT),
         frontier=listed(
-            record(**AIM, miu=WHOLE, deviance=AMOUNT, error=AMOUNT, components=WHOLE),
+            record(FORWARD, **AIM, miu=WHOLE, deviance=AMOUNT, error=AMOUNT, components=WHOLE),
         ),
     ),
     "round": record(
