@@ -208,7 +208,8 @@ class TestProgress:
         if fitted.l1 == "cv" and fitted.reassign:
             shown = fitted.frontier_
             chosen = fitted.model_.training["selection"]["chosen"]
-            best = shown[(shown["l1"] == chosen["l1"]) & (shown["menu"] == chosen["menu"])]
+            same = [shown[key] == value for key, value in chosen.items()]
+            best = shown[np.logical_and.reduce(same)]
             assert said[-1].deviance in best["deviance"].tolist() or best.empty
 
     def test_calls_come_from_the_thread_that_fits(self):

@@ -80,7 +80,7 @@ class TestSample:
             checks = model.verify(case.X, case.y, case.weight)
             assert [check for check in checks if not check.holds] == []
         assert found.model_.training["distinct_rows"] == 600
-        assert len(found.frontier_models_) <= FEW + 1
+        assert len(found.frontier_models_) <= len(FEW) + 2
         promised = [row["miu"] for row in found.model_.training["selection"]["frontier"]]
         assert max(promised) == found.model_.audit().miu  # none is harder to read
 
@@ -177,12 +177,13 @@ class TestSample:
         assert 155 < trained < 165  # four of five folds of 200 rows
         shrink = np.sqrt(trained / 600)
         lambdas = {(offer, round(l1 * shrink, 12)) for _, offer, l1, *_ in seen}
-        told = {(p.aim.offer, round(p.aim.l1, 12)) for p in compared.points}
+        points = (*compared.points, *compared.short)
+        told = {(p.aim.offer, round(p.aim.l1, 12)) for p in points}
         assert told == lambdas
         for _, offer, l1, _, _, fit in seen:
             kept = next(
                 compared.fits[p.aim]
-                for p in compared.points
+                for p in points
                 if p.aim.offer == offer and p.aim.l1 == pytest.approx(l1 * shrink)
             )
             assert kept.tolist() == fit

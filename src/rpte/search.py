@@ -222,9 +222,10 @@ class Search:
     def compare_short(self, offer: Offer) -> None:
         """Validate the few terms that forward selection takes, in all parts."""
         if not self.watch.is_over():
-            trails = [self._trail(part, offer, 1.0) for part in self.everyone]
+            share = self.settings.share
+            trails = [self._trail(part, offer, share) for part in self.everyone]
             seen = trails[self.everyone.index(self.seen)]
-            self.short += self._walk(trails, seen, self._grid(seen, 1.0), offer, 1.0)[0]
+            self.short += self._walk(trails, seen, self._grid(seen, share), offer, share)[0]
         self.watch.step()
 
     def _walk(
@@ -310,7 +311,11 @@ class Search:
     def _tell(self, part: float, points: list[Point]) -> None:
         """Say how far the search is, and what is best so far."""
         if self.watch.callback is not None:
-            compared = Comparison((*self.points, *points), self.price)
+            short = points[0].aim.offer.max_conditions is not None
+            whole = (*self.points, *(() if short else points))
+            compared = Comparison(
+                whole, self.price, short=(*self.short, *(points if short else ()))
+            )
             best = compared.ranked(self.settings.most_conditions)[0]
             self.watch.best = best.deviance, best.miu
         self.watch.tell(min(1.0, part))

@@ -90,7 +90,7 @@ def _compare_all(search: Search) -> None:
     settings, watch = search.settings, search.watch
     search.compare_base_rate()
     if not settings.starts_from_terms:
-        _compare_few(search, "all", None)
+        _compare_few(search, "all", None, 0.2)
         watch.begin(GROWING, 0.4)
         search.start(None)
         counts = tree_counts(search.grow(settings.max_trees))
@@ -171,14 +171,14 @@ def _compare_first(search: Search, shares: Sequence[float]) -> None:
                 if not search.compare(offer, share):
                     break
     if shaped:
-        _compare_few(search, "all" if menus == MENUS else "levels", 0)
+        _compare_few(search, "all" if menus == MENUS else "levels", 0, 0.52)
     else:
-        _compare_few(search, "all", None)
+        _compare_few(search, "all", None, 0.52)
 
 
-def _compare_few(search: Search, menu: Menu, n_pairs: int | None) -> None:
-    """Compare the very short models that forward selection makes."""
-    search.watch.begin("comparing single conditions", 0.52, len(FEW_CONDITIONS))
+def _compare_few(search: Search, menu: Menu, n_pairs: int | None, until: float) -> None:
+    """Compare the very short models of forward selection; so much of the fit is done `until` then."""
+    search.watch.begin("comparing single conditions", until, len(FEW_CONDITIONS))
     for conditions in FEW_CONDITIONS:
         search.compare_short(Offer(menu, 0, n_pairs, conditions))
 
