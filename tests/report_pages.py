@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from html.parser import HTMLParser
 
@@ -11,9 +12,11 @@ import pandas as pd
 from model_files import stored
 from rpte import RPTEClassifier
 from rpte.model.file import from_dict
+from rpte.model.parts import Component, DirectTerm
 from rpte.report.contents import Wishes, report_contents
 from rpte.report.evidence import gather
 from rpte.report.html import render
+from rpte.vocabulary.columns import Level, Pair, Value
 
 HOSTILE = ["<script>alert(1)</script>", 'a"b&c', "x' onload='y", "{{ 7 * 7 }}", "]]>-->", "ä\u202e"]
 QUICK = Wishes(resamples=20)
@@ -69,6 +72,29 @@ def contents_of(name):
 @cache
 def page_of(name):
     return render(contents_of(name))
+
+
+@cache
+def opposite():
+    """Return a model and a table: a number lowers the score by itself, and raises it as a whole.
+
+    Its product with a level outweighs its own slope in the mean over the rows.
+    """
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"late": rng.normal(size=400).round(2)})
+    X["kind"] = rng.choice(np.array(["card", "loan", "other"], object), 400, p=[0.5, 0.3, 0.2])
+    y = rng.random(400) < 1 / (1 + np.exp(-np.where(X["kind"] == "card", 4, -1) * X["late"]))
+    fitted = RPTEClassifier(l1=0.5, profile="full").fit(X, y).model_
+    late, card = Value("late"), Level("kind", ("card",))
+    product = Pair("product", late, card)
+    counts = 400.0, float(y.sum())
+    direct = (
+        DirectTerm("D1", late, -1.0, 0.0, 1.0, *counts),
+        DirectTerm("D2", product, 5.0, 0.0, 1.0, *counts),
+    )
+    means = {term.name: float(term.contribution(fitted.read(X)).mean()) for term in direct}
+    training = {**fitted.training, "mean_contributions": means}
+    return replace(fitted, components=(Component("C1", (), direct),), training=training), X, y
 
 
 @cache

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from rpte.model.effect import Background, background
 from rpte.model.model import Model, odds_ratio
 from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms, path_text
 from rpte.report.curves import shapes
@@ -14,19 +16,25 @@ from rpte.structure.tree import Branch, Condition
 from rpte.table.inputs import Inputs
 
 
-def cards(model: Model, inputs: Inputs | None) -> list[dict[str, Any]]:
+def cards(
+    model: Model, inputs: Inputs | None, weight: NDArray[np.float64] | None = None
+) -> list[dict[str, Any]]:
     """Return every component, in the order in which they are summed.
 
     Parameters
     ----------
     model : Model
     inputs : Inputs, optional
-        Rows over which curves and ranges are shown.
+        Rows over which curves and ranges are shown and shared terms are averaged.
+    weight : (n_rows,), optional
     """
-    return [_card(model, component, inputs) for component in model.components]
+    rows = None if inputs is None else background(inputs, model.sources, weight)
+    return [_card(model, component, inputs, rows) for component in model.components]
 
 
-def _card(model: Model, component: Component, inputs: Inputs | None) -> dict[str, Any]:
+def _card(
+    model: Model, component: Component, inputs: Inputs | None, rows: Background | None
+) -> dict[str, Any]:
     rules = [rule for rule in model.rules() if rule.component == component.name]
     card: dict[str, Any] = {
         "name": component.name,
@@ -36,8 +44,8 @@ def _card(model: Model, component: Component, inputs: Inputs | None) -> dict[str
         "range": None,
         "trees": [tree_card(model, tree) for tree in component.trees],
         "direct": [_term(term) for term in component.direct],
-        "shapes": shapes(model, component, inputs),
-        "surfaces": surfaces(model, component, inputs),
+        "shapes": shapes(model, component, inputs, rows),
+        "surfaces": surfaces(model, component, inputs, rows),
     }
     if inputs is not None and inputs.n_rows:
         total = component.subtotal(inputs)

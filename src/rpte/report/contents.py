@@ -104,7 +104,7 @@ def report_contents(
         "about": about_contents(wishes.about),
         "identity": _identity(model),
         "data": _data(model, evidence),
-        "components": cards(model, inputs),
+        "components": cards(model, inputs, None if evidence is None else evidence.weight),
         "guarantees": _guarantees(model, evidence),
         "audit": audit_contents(model, inputs, wishes.peers),
         "history": history(model),

@@ -1,26 +1,37 @@
-"""What a variable adds by itself: the sum of all terms that read it alone, over its range."""
+"""What a variable adds to the score, over its range: its whole effect, and its own terms alone."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte.model.effect import (
+    Background,
+    Cells,
+    Effect,
+    effect,
+    own_parts,
+    shared_parts,
+)
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, TreeTerms
 from rpte.table.column import MISSING
 from rpte.table.inputs import Inputs
-from rpte.vocabulary.columns import Column, Hinge, Interval, Scale, Step, Value
+from rpte.vocabulary.columns import Column, Hinge, Interval, Pair, Pattern, Scale, Step, Value
 
 Floats = NDArray[np.float64]
 STEPS = 160  # points of a curve beside its corners
 ROOM = 0.12  # share of its range by which a curve goes on at both ends
+KEYS = ("whole", "own", "low", "high")
 
 
-def shapes(model: Model, component: Component, inputs: Inputs | None) -> list[dict[str, Any]]:
-    """Return the shape of each variable that has terms of its own in a component.
+def shapes(
+    model: Model, component: Component, inputs: Inputs | None, rows: Background | None
+) -> list[dict[str, Any]]:
+    """Return the shape of each variable of a component.
 
     Parameters
     ----------
@@ -28,71 +39,62 @@ def shapes(model: Model, component: Component, inputs: Inputs | None) -> list[di
     component : Component
     inputs : Inputs, optional
         Rows whose range the curves cover; the training profile's range without them.
+    rows : Background, optional
+        Rows that shared terms are averaged over. Without them a variable's own terms are all that
+        can be shown, and a variable without any is left out.
     """
-    found = []
-    for source in component.sources:
-        parts = [part for part in component.parts if part.sources == (source,)]
-        if parts:
-            shape = _shape(model, source, parts, inputs)
-            found.append({**shape, "alone": len(parts) == len(_readers(component, source))})
+    drawn = [s for s in component.sources if rows is not None or own_parts(component, s)]
+    return [shape(model, component, source, inputs, rows) for source in drawn]
+
+
+def shape(
+    model: Model,
+    component: Component,
+    source: str,
+    inputs: Inputs | None,
+    rows: Background | None,
+) -> dict[str, Any]:
+    """Return one variable's effect as plain values: a curve of a number, levels, missing."""
+    variable, shared = model.schema[source], shared_parts(component, source)
+    others = {name for part in shared for name in part.sources} - {source}
+    found: dict[str, Any] = {
+        "source": source,
+        "kind": variable.kind,
+        "terms": [part.name for part in own_parts(component, source)],
+        "shared": [part.name for part in shared],
+        "others": sorted(others),
+        "alone": not shared,
+        "averaged": averaged(rows) if shared else None,
+    }
+    names = [*variable.levels, *([None] if variable.has_missing else [])]  # None: missing
+    codes = [MISSING if name is None else place for place, name in enumerate(names)]
+    values = effect(component, model.schema, source, Cells.of_codes(codes), rows)
+    found["levels"] = [
+        {"level": name, **{key: _at(values, key, place) for key in KEYS}}
+        for place, name in enumerate(names)
+    ]
+    if variable.kind == "number":
+        grid = _grid(model, component, source, inputs)
+        heights = effect(component, model.schema, source, Cells.of_numbers(grid), rows)
+        found["curves"] = {key: _simplified(grid, getattr(heights, key)) for key in KEYS}
     return found
 
 
-def _readers(component: Component, source: str) -> list[TreeTerms | DirectTerm]:
-    return [part for part in component.parts if source in part.sources]
+def averaged(rows: Background | None) -> dict[str, Any] | None:
+    """Return what shared terms are averaged over; None if over nothing."""
+    if rows is None:
+        return None
+    return {"rows": rows.n_rows, "table_rows": rows.table_rows, "sampled": rows.sampled}
 
 
-def _shape(
-    model: Model, source: str, parts: Sequence[TreeTerms | DirectTerm], inputs: Inputs | None
-) -> dict[str, Any]:
-    variable = model.schema[source]
-    terms = [part.name for part in parts]
-    shape: dict[str, Any] = {"source": source, "kind": variable.kind, "terms": terms}
-    codes = np.array([*range(len(variable.levels)), MISSING])
-    values = summed(parts, rows_of(model, {source: (np.full(len(codes), np.nan), codes)}))
-    names = [*variable.levels, *([None] if variable.has_missing else [])]  # None: missing
-    shape["levels"] = [
-        {"level": name, "value": float(value)}
-        for name, value in zip(names, values.tolist(), strict=False)
-    ]
-    if variable.kind == "number":
-        grid = _grid(model, source, parts, inputs)
-        nothing = np.full(len(grid), MISSING)
-        heights = summed(parts, rows_of(model, {source: (grid, nothing)}))
-        shape["points"] = _simplified(grid, heights)
-    return shape
+def _at(values: Effect, key: str, place: int) -> float | None:
+    found = getattr(values, key)
+    return None if found is None else float(found[place])
 
 
-def summed(parts: Sequence[TreeTerms | DirectTerm], rows: Inputs) -> Floats:
-    """Return what some parts add together."""
-    total = np.zeros(rows.n_rows)
-    for part in parts:
-        total = total + part.contribution(rows)
-    return total
-
-
-def rows_of(model: Model, cells: Mapping[str, tuple[Floats, NDArray[Any]]]) -> Inputs:
-    """Return rows in which some variables have these numbers and codes, every other is missing."""
-    n = len(next(iter(cells.values()))[0])
-    gone = np.full(n, np.nan), np.full(n, MISSING)
-    columns: list[NDArray[Any]] = []
-    specials = {}
-    for position, variable in enumerate(model.schema.variables):
-        numbers, codes = cells.get(variable.name, gone)
-        if variable.kind == "category":
-            columns.append(codes.astype(np.int32))
-            continue
-        columns.append(numbers)
-        if variable.levels:
-            specials[position] = codes.astype(np.int32)
-    return Inputs(model.schema, tuple(columns), specials)
-
-
-def _grid(
-    model: Model, source: str, parts: Sequence[TreeTerms | DirectTerm], inputs: Inputs | None
-) -> Floats:
+def _grid(model: Model, component: Component, source: str, inputs: Inputs | None) -> Floats:
     """Return the numbers at which a curve is drawn: its range, and both sides of every corner."""
-    corners = sorted({corner for part in parts for corner in _corners(part)})
+    corners = sorted({c for part in component.parts for c in _corners(part, source)})
     low, high = covered(model, source, corners, inputs)
     inside = np.array([c for c in corners if low <= c <= high])
     beside = np.concatenate([np.nextafter(inside, -np.inf), inside, np.nextafter(inside, np.inf)])
@@ -126,22 +128,28 @@ def _profile_numbers(model: Model, source: str) -> list[float]:
     return []
 
 
-def _corners(part: TreeTerms | DirectTerm) -> Iterator[float]:
-    """Yield the numbers at which a part of one variable may jump or bend."""
+def _corners(part: TreeTerms | DirectTerm, source: str) -> Iterator[float]:
+    """Yield the numbers of a variable at which a part may jump or bend."""
     if isinstance(part, DirectTerm):
-        yield from column_corners(part.column)
-        if isinstance(part.column, Value):
+        yield from column_corners(part.column, source)
+        if isinstance(part.column, Value) and part.column.source == source:
             yield part.centre
         return
     for split in part.tree.splits:
-        yield from column_corners(split.column)
-        if split.threshold is not None and isinstance(split.column, Value):
+        yield from column_corners(split.column, source)
+        reads = isinstance(split.column, Value) and split.column.source == source
+        if split.threshold is not None and reads:
             yield split.threshold
 
 
-def column_corners(column: Column) -> Iterator[float]:
-    """Yield the numbers at which a column of one variable jumps or bends."""
-    if isinstance(column, Step):
+def column_corners(column: Column, source: str) -> Iterator[float]:
+    """Yield the numbers of a variable at which a column jumps or bends."""
+    if isinstance(column, (Pair, Pattern)):
+        yield from column_corners(column.left, source)
+        yield from column_corners(column.right, source)
+    elif column.sources != (source,):
+        return
+    elif isinstance(column, Step):
         yield column.threshold
     elif isinstance(column, Hinge):
         yield column.knot
@@ -151,8 +159,10 @@ def column_corners(column: Column) -> Iterator[float]:
         yield from column.numbers
 
 
-def _simplified(x: Floats, y: Floats) -> list[list[float]]:
+def _simplified(x: Floats, y: Floats | None) -> list[list[float]] | None:
     """Keep the corners of a line: all else lies between them, to a two-thousandth of its height."""
+    if y is None:
+        return None
     allowed = (float(y.max() - y.min()) or 1.0) / 2000.0
     kept, stack = {0, len(x) - 1}, [(0, len(x) - 1)]
     while stack:

@@ -1,24 +1,34 @@
-"""What two variables add together: the sum of all direct terms that read both, over a grid."""
+"""What two variables that a direct term reads add together, over a grid of both.
+
+Everything that reads one of them counts, their own terms as well as those with others.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rpte.model.effect import (
+    Background,
+    Cells,
+    joint_effect,
+    own_parts,
+    shared_parts,
+    sum_of,
+)
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm
-from rpte.report.curves import covered, rows_of, summed
-from rpte.table.column import MISSING
+from rpte.report.curves import averaged, covered
 from rpte.table.inputs import Inputs
 
-Floats = NDArray[np.float64]
 CELLS = 18  # along a number
 MOST_LEVELS = 12
 
 
-def surfaces(model: Model, component: Component, inputs: Inputs | None) -> list[dict[str, Any]]:
+def surfaces(
+    model: Model, component: Component, inputs: Inputs | None, rows: Background | None
+) -> list[dict[str, Any]]:
     """Return a grid for each pair of variables that direct terms read together, strongest first.
 
     Parameters
@@ -27,49 +37,62 @@ def surfaces(model: Model, component: Component, inputs: Inputs | None) -> list[
     component : Component
     inputs : Inputs, optional
         Rows whose range (without the outer twentieths) the grids cover.
+    rows : Background, optional
+        Rows that terms shared with further variables are averaged over; without them such terms
+        are left out, and `averaged` is None.
     """
     groups: dict[tuple[str, ...], list[DirectTerm]] = {}
     for term in component.direct:
         if len(set(term.sources)) == 2:
             groups.setdefault(tuple(sorted(term.sources)), []).append(term)
-    found = [_surface(model, names, terms, inputs) for names, terms in groups.items()]
-    return sorted(
-        found, key=lambda s: -max((abs(v) for row in s["values"] for v in row), default=0.0)
-    )
+    found = [
+        (_size(terms, rows), _surface(model, component, names, inputs, rows))
+        for names, terms in groups.items()
+    ]
+    return [surface for _, surface in sorted(found, key=lambda pair: -pair[0])]
+
+
+def _size(terms: list[DirectTerm], rows: Background | None) -> float:
+    """Return how far the terms of a pair move a row, for the order of the pictures."""
+    if rows is None:
+        return sum(abs(term.coefficient) * term.scale for term in terms)
+    total = sum_of(terms, rows.inputs)
+    return float(rows.mean(np.abs(total - rows.mean(total))))
 
 
 def _surface(
-    model: Model, names: tuple[str, ...], terms: list[DirectTerm], inputs: Inputs | None
+    model: Model,
+    component: Component,
+    names: tuple[str, ...],
+    inputs: Inputs | None,
+    rows: Background | None,
 ) -> dict[str, Any]:
-    across, up = (_axis(model, name, inputs) for name in names)
-    n, m = len(across["codes"]), len(up["codes"])
-    cells = {
-        names[0]: (np.tile(across["numbers"], m), np.tile(across["codes"], m)),
-        names[1]: (np.repeat(up["numbers"], n), np.repeat(up["codes"], n)),
-    }
-    values = summed(terms, rows_of(model, cells)).reshape(m, n)
+    axes = {name: _axis(model, name, inputs) for name in names}
+    cells = {name: axis[0] for name, axis in axes.items()}
+    shared = shared_parts(component, *names)
+    values = joint_effect(component, model.schema, cells, rows)
     return {
         "sources": list(names),
-        "terms": [term.name for term in terms],
-        "x": across["said"],
-        "y": up["said"],
+        "terms": [part.name for part in own_parts(component, *names)],
+        "shared": [part.name for part in shared],
+        "others": sorted({s for part in shared for s in part.sources} - set(names)),
+        "averaged": averaged(rows) if shared else None,
+        "x": axes[names[0]][1],
+        "y": axes[names[1]][1],
         "values": [[round(float(v), 6) for v in row] for row in values],
     }
 
 
-def _axis(model: Model, name: str, inputs: Inputs | None) -> dict[str, Any]:
+def _axis(model: Model, name: str, inputs: Inputs | None) -> tuple[Cells, dict[str, Any]]:
     """Return the cells along one variable, and what is written at them."""
     variable = model.schema[name]
     if variable.kind == "category":
         levels = variable.levels[:MOST_LEVELS]
-        numbers, codes = np.full(len(levels), np.nan), np.arange(len(levels))
-        return {"numbers": numbers, "codes": codes, "said": {"levels": list(levels)}}
+        return Cells.of_codes(range(len(levels))), {"levels": list(levels)}
     low, high = covered(model, name, [], inputs)
     if inputs is not None:
         present = inputs[name][~np.isnan(inputs[name])]
         ends = np.quantile(present, [0.05, 0.95]) if len(present) else (low, high)
         low, high = (float(ends[0]), float(ends[1])) if ends[0] < ends[1] else (low, high)
     edges = np.linspace(low, high, CELLS + 1)
-    numbers = (edges[1:] + edges[:-1]) / 2
-    codes = np.full(CELLS, MISSING)
-    return {"numbers": numbers, "codes": codes, "said": {"range": [float(low), float(high)]}}
+    return Cells.of_numbers((edges[1:] + edges[:-1]) / 2), {"range": [float(low), float(high)]}
