@@ -1,5 +1,7 @@
 """What a variable is said to do is what it does to the mean score."""
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -88,7 +90,7 @@ def test_two_variables_together_are_the_joint_partial_dependence(name):
     seen = 0
     for component in model.components:
         names = component.sources
-        for first, second in zip(names[:-1], names[1:], strict=True):
+        for first, second in pairwise(names):
             axes = {s: cells_of(model, inputs, s) for s in (first, second)}
             found = joint_effect(component, model.schema, axes, rows)
             assert found.shape == (len(axes[second]), len(axes[first]))

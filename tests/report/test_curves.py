@@ -1,12 +1,17 @@
-"""What a variable adds by itself, as drawn, is what its terms add."""
+"""Effects as drawn are what the model does to the mean score, and own terms what they add."""
 
 import numpy as np
 import pytest
 
-from report_pages import evidence_of, model_of
+from report_pages import evidence_of, model_of, opposite
+from rpte.model.effect import background
+from rpte.report.captions import drawn_levels, effect_note, effect_title, joint_note
 from rpte.report.curves import shapes
 from rpte.report.surfaces import CELLS, surfaces
+from rpte.table.column import MISSING
+from rpte.table.inputs import Inputs
 
+WAYS = ("whole", "own")
 NAMES = ["mixed", "products", "shaped", "special", "monotone", "array", "boosted"]
 
 
@@ -14,80 +19,150 @@ def own_parts(component, source):
     return [part for part in component.parts if part.sources == (source,)]
 
 
+def rows_of(name):
+    model, inputs = model_of(name), evidence_of(name).inputs
+    return model, inputs, background(inputs, model.sources)
+
+
+def drawn(points, x):
+    """Return the heights of a line at some numbers; a jump is two points side by side."""
+    at, height = np.array(points).T
+    inside = (x >= at[0]) & (x <= at[-1])
+    return inside, np.interp(x[inside], at, height), max(np.ptp(height), 1e-12) / 1000
+
+
 @pytest.mark.parametrize("name", NAMES)
-def test_curves_and_levels_are_the_sum_of_the_terms(name):
-    model, rows = model_of(name), evidence_of(name).inputs
+def test_thin_lines_are_the_sum_of_own_terms(name):
+    model, inputs, rows = rows_of(name)
     for component in model.components:
-        for shape in shapes(model, component, rows):
+        for shape in shapes(model, component, inputs, rows):
             source = shape["source"]
-            total = sum(part.contribution(rows) for part in own_parts(component, source))
-            missing = rows.is_missing(source)
+            own = own_parts(component, source)
+            assert shape["terms"] == [part.name for part in own]
+            total = sum(part.contribution(inputs) for part in own)
+            missing = inputs.is_missing(source)
+            if not own:
+                assert all(row["own"] is None for row in shape["levels"])
+                assert shape.get("curves", {"own": None})["own"] is None
+                continue
             if shape["kind"] == "number":
-                x = rows[source]
-                at, height = np.array(shape["points"]).T
-                present = (x >= at[0]) & (x <= at[-1])
-                assert present.mean() > 0.5
-                allowed = max(np.ptp(height), 1e-12) / 1000
-                drawn = np.interp(x[present], at, height)
-                assert drawn == pytest.approx(total[present], abs=allowed)
+                inside, heights, allowed = drawn(shape["curves"]["own"], inputs[source])
+                assert inside.mean() > 0.5
+                assert heights == pytest.approx(total[inside], abs=allowed)
             for place, level in enumerate(shape["levels"]):
-                inside = missing if level["level"] is None else rows.codes(source) == place
-                assert total[inside] == pytest.approx(level["value"])
+                held = missing if level["level"] is None else inputs.codes(source) == place
+                assert total[held] == pytest.approx(level["own"])
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_variable_with_terms_of_its_own_is_drawn(name):
-    model = model_of(name)
+def test_thick_lines_are_the_partial_dependence(name):
+    model, inputs, rows = rows_of(name)
     for component in model.components:
-        drawn = shapes(model, component, None)
+        for shape in shapes(model, component, inputs, rows):
+            if shape["kind"] != "number":
+                continue
+            points = shape["curves"]["whole"][:: max(1, len(shape["curves"]["whole"]) // 6)]
+            scores = [mean_score(model, inputs, shape["source"], x) for x, _ in points]
+            heights = [y for _, y in points]
+            assert np.diff(heights) == pytest.approx(np.diff(scores), abs=1e-9)
+
+
+def mean_score(model, inputs, source, x):
+    """Return the mean score of the rows, a number being the same in all of them."""
+    position = inputs.schema.position(source)
+    columns, specials = list(inputs.columns), dict(inputs.specials)
+    columns[position] = np.full(inputs.n_rows, x)
+    if position in specials:
+        specials[position] = np.full(inputs.n_rows, MISSING, np.int32)
+    return model.score(Inputs(inputs.schema, tuple(columns), specials)).mean()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_variable_is_drawn_and_without_rows_those_with_own_terms(name):
+    model, inputs, rows = rows_of(name)
+    for component in model.components:
+        found = shapes(model, component, inputs, rows)
+        assert [shape["source"] for shape in found] == list(component.sources)
+        found = shapes(model, component, None, None)
         expected = [s for s in component.sources if own_parts(component, s)]
-        assert [shape["source"] for shape in drawn] == expected
-        for shape in drawn:
-            terms = [p.name for p in own_parts(component, shape["source"])]
-            assert shape["terms"] == terms
+        assert [shape["source"] for shape in found] == expected
+        for shape in found:
             readers = [p for p in component.parts if shape["source"] in p.sources]
-            assert shape["alone"] == (len(readers) == len(terms))
+            assert shape["alone"] == (len(readers) == len(shape["terms"]))
+            assert shape["averaged"] is None
+            for row in shape["levels"]:
+                assert (row["whole"] is not None) == shape["alone"]
+
+
+def test_a_number_that_falls_by_itself_and_rises_as_a_whole_is_drawn_rising():
+    model, X, _ = opposite()
+    inputs = model.read(X)
+    (component,) = model.components
+    kind, late = shapes(model, component, inputs, background(inputs, model.sources))
+    (start, end), (first, last) = (late["curves"][k][:: len(late["curves"][k]) - 1] for k in WAYS)
+    assert end[1] > start[1]
+    assert last[1] < first[1]
+    assert effect_title(late) == "What late adds"
+    assert "whole effect: D1 and D2 with kind, over 400 rows" in effect_note(late)
+    assert "whole effect: D2, with late, over 400 rows" in effect_note(kind)
+
+
+def test_without_rows_the_picture_says_what_it_leaves_out():
+    model, _, _ = opposite()
+    (late,) = shapes(model, model.components[0], None, None)
+    assert late["curves"]["whole"] is None
+    assert effect_title(late) == "What the own terms of late add"
+    assert "Not its whole effect: it also acts with kind in D2" in effect_note(late)
 
 
 def test_a_curve_is_short_however_many_rows():
-    model, rows = model_of("shaped"), evidence_of("shaped").inputs
+    model, inputs, rows = rows_of("shaped")
     counts = [
-        len(shape.get("points", []))
+        len(line)
         for component in model.components
-        for shape in shapes(model, component, rows)
+        for shape in shapes(model, component, inputs, rows)
+        for line in shape.get("curves", {}).values()
+        if line
     ]
     assert 2 <= max(counts) < 200
 
 
+def test_of_many_levels_the_strongest_are_drawn():
+    levels = [
+        {"level": f"l{k}", "own": None, "whole": (-1.0) ** k * k, "low": 0.0, "high": 0.0}
+        for k in range(50)
+    ]
+    shape = {"source": "a", "levels": levels}
+    kept = [row["level"] for row in drawn_levels(shape)]
+    assert kept == [f"l{k}" for k in range(20, 50)]
+
+
 @pytest.mark.parametrize("name", ["products", "shaped", "mixed"])
-def test_surfaces_hold_every_term_of_two_variables(name):
-    model, rows = model_of(name), evidence_of(name).inputs
+def test_surfaces_hold_every_pair_and_every_term_that_reads_it(name):
+    model, inputs, rows = rows_of(name)
     for component in model.components:
-        found = surfaces(model, component, rows)
-        drawn = sorted(term for surface in found for term in surface["terms"])
-        assert drawn == sorted(t.name for t in component.direct if len(t.sources) == 2)
+        found = surfaces(model, component, inputs, rows)
+        pairs = {frozenset(term.sources) for term in component.direct if len(term.sources) == 2}
+        assert {frozenset(surface["sources"]) for surface in found} == pairs
         for surface in found:
+            read = set(surface["sources"])
+            readers = [p.name for p in component.parts if read & set(p.sources)]
+            assert sorted(surface["terms"] + surface["shared"]) == sorted(readers)
+            assert joint_note(surface)
             across = surface["x"].get("levels") or [None] * CELLS
             up = surface["y"].get("levels") or [None] * CELLS
             assert np.array(surface["values"]).shape == (len(up), len(across))
 
 
-def test_a_surface_is_the_sum_of_its_terms():
-    model, rows = model_of("shaped"), evidence_of("shaped").inputs
-    component = next(c for c in model.components if surfaces(model, c, rows))
-    surface = surfaces(model, component, rows)[0]
-    axes = []
-    for name, axis in zip(surface["sources"], (surface["x"], surface["y"]), strict=True):
-        if "levels" in axis:
-            axes.append([(name, level) for level in axis["levels"]])
-        else:
-            edges = np.linspace(*axis["range"], CELLS + 1)
-            axes.append([(name, x) for x in (edges[1:] + edges[:-1]) / 2])
-    terms = [t for t in component.direct if t.name in surface["terms"]]
-    for up, across in ((0, 0), (len(axes[1]) - 1, len(axes[0]) // 2)):
-        cells = {n: [None] for n in model.schema.names} | {
-            name: [value] for name, value in (axes[0][across], axes[1][up])
-        }
-        one = model.read(cells)
-        total = sum(float(term.contribution(one)[0]) for term in terms)
-        assert surface["values"][up][across] == pytest.approx(total, abs=1e-6)
+def test_a_surface_is_what_its_variables_do_to_the_score():
+    model, X, _ = opposite()
+    inputs = model.read(X)
+    rows = background(inputs, model.sources)
+    (surface,) = surfaces(model, model.components[0], inputs, rows)
+    assert surface["sources"] == ["late", "kind"]
+    edges = np.linspace(*surface["x"]["range"], CELLS + 1)
+    for across, late in enumerate((edges[1:] + edges[:-1]) / 2):
+        for up, kind in enumerate(surface["y"]["levels"]):
+            (score,) = model.score({"late": [late], "kind": [kind]})
+            shown = surface["values"][up][across]
+            assert shown == pytest.approx(score - model.intercept, abs=1e-6)

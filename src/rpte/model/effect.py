@@ -27,6 +27,7 @@ Part = TreeTerms | DirectTerm
 
 MOST_ROWS = 2000  # that an effect is averaged over
 BLOCK = 200_000  # cells times rows that are evaluated at once
+NOTHING = 1e-12  # below it a difference is a rounding error; such coefficients are not active
 OUTER = 0.05  # share of the rows below a spread, and of those above it
 
 
@@ -173,8 +174,12 @@ def effect(
     whole = base + rows.mean(spread) - mean
     anchor = _spread(shared, {source: reference(rows, source)}, rows)
     moved = spread - anchor + (base + rows.mean(anchor) - mean)[:, None]
-    low, high = _quantiles(moved, rows.weight)
-    return Effect(own, whole, low, high)
+    return Effect(own, *(_rounded(v) for v in (whole, *_quantiles(moved, rows.weight))))
+
+
+def _rounded(values: Floats) -> Floats:
+    """Return zero for what the difference of two equal means is rounded to."""
+    return np.where(np.abs(values) < NOTHING, 0.0, values)
 
 
 def joint_effect(
@@ -202,7 +207,7 @@ def joint_effect(
         means = rows.mean(_spread([part], cells, rows)) - rows.mean(part.contribution(rows.inputs))
         shape = {(across, up): (len(b), len(a)), (across,): (1, len(a)), (up,): (len(b), 1)}
         total = total + means.reshape(shape[tuple(along)])
-    return total
+    return _rounded(total)
 
 
 def added(parts: Sequence[Part], schema: Schema, cells: Mapping[str, Cells]) -> Floats:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rpte.report.captions import drawn_levels, effect_title
 from rpte.report.frontier import Frontier, FrontierPoint
 from rpte.report.plot import BOTTOM, LEFT, RIGHT, Plot, Points, widened
 from rpte.report.svg import (
@@ -120,7 +121,7 @@ def _measure(performance: Mapping[str, Any], key: str) -> str:
 
 
 def shape_chart(shape: Mapping[str, Any], scale: Sequence[float], box: Any = None) -> Drawing:
-    """Return what a variable adds by itself over its range.
+    """Return what a variable adds over its range: a thick line, and its own terms as a thin one.
 
     Parameters
     ----------
@@ -129,7 +130,8 @@ def shape_chart(shape: Mapping[str, Any], scale: Sequence[float], box: Any = Non
     box : five quantiles, optional
         Where the cases lie: drawn along the axis.
     """
-    points = shape["points"]
+    curves = shape["curves"]
+    points = curves["whole"] or curves["own"]
     ends = points[0][0], points[-1][0]
     plot = Plot(
         (ends[0], ends[1]) if ends[0] < ends[1] else widened(*ends),
@@ -139,12 +141,19 @@ def shape_chart(shape: Mapping[str, Any], scale: Sequence[float], box: Any = Non
         380,
         240,
     )
+    plot.band(_pairs(curves["low"]), _pairs(curves["high"]))
     plot.line([(ends[0], 0), (ends[1], 0)], INK, 0.8)
-    plot.line([(x, y) for x, y in points], ACCENT, 2.2)
+    if not shape["alone"]:
+        plot.line(_pairs(curves["own"]), INK, 1.1, "" if curves["whole"] else DASH)
+    plot.line(_pairs(curves["whole"]), ACCENT, 2.6)
     plot.body.append(_box(plot, box))
     said = [f"{y:+.2f} at {x:.4g}" for x, y in _corners(points)]
-    label = f"What {shape['source']} adds: {', '.join(said)}"
+    label = f"{effect_title(shape)}: {', '.join(said)}"
     return plot.width, plot.height, label, plot.svg()
+
+
+def _pairs(points: Sequence[Sequence[float]] | None) -> Points:
+    return [(x, y) for x, y in points or []]
 
 
 def _corners(points: Sequence[Sequence[float]]) -> list[tuple[float, float]]:
@@ -165,20 +174,38 @@ def _box(plot: Plot, quantiles: Sequence[float | None] | None) -> str:
 
 
 def level_chart(shape: Mapping[str, Any], largest: float) -> Drawing:
-    """Return what each level of a variable (or special code, or missing) adds, as bars."""
-    rows = shape["levels"]
+    """Return what each level of a variable (or special code, or missing) adds, as bars.
+
+    Below a bar a thin line for the variable's own terms, across it one for the spread over rows.
+    """
+    rows = drawn_levels(shape)
     names = ["missing" if row["level"] is None else str(row["level"]) for row in rows]
+    values = [row["own"] if row["whole"] is None else row["whole"] for row in rows]
     room = min(max((len(name) for name in names), default=4), 28) * 7.3 + 16
-    width, row_height = int(room + 190), 30
+    height, numbers = (30, 0) if shape["alone"] else (34, 60)
     body = []
-    for place, (name, row) in enumerate(zip(names, rows, strict=True)):
-        y = row_height * (place + 0.5) + 4
+    for place, (name, row, value) in enumerate(zip(names, rows, values, strict=True)):
+        y = height * (place + 0.5) + 4
         look = "f" if row["level"] is None else ""
         body.append(text_svg(room - 8, y + 4, shortened(name, 28), look, "end"))
-        body.append(signed_bar(room, y, 180, row["value"], largest or 1.0))
-    said = ", ".join(f"{n} {row['value']:+.3g}" for n, row in zip(names, rows, strict=True))
-    label = f"What {shape['source']} adds: {said}"
-    return width, row_height * len(rows) + 8, label, "".join(body)
+        body.append(signed_bar(room, y, 180, value, largest or 1.0, not numbers))
+        if numbers:
+            body.append(_beside_bar(row, room + 90, y, 88 / (largest or 1.0)))
+            body.append(text_svg(room + 180 + numbers, y + 4, f"{value:+.3g}", look, "end"))
+    said = ", ".join(f"{n} {value:+.3g}" for n, value in zip(names, values, strict=True))
+    label = f"{effect_title(shape)}: {said}"
+    return int(room + 190 + numbers), height * len(rows) + 8, label, "".join(body)
+
+
+def _beside_bar(row: Mapping[str, Any], middle: float, y: float, unit: float) -> str:
+    """Return the spread over rows as a line across a bar, and own terms as one below it."""
+    drawn = ""
+    if row["low"] is not None:
+        low, high = (middle + row[end] * unit for end in ("low", "high"))
+        drawn += path_svg(f"M{low:.1f} {y - 3:.1f}v6m0 -3H{high:.1f}m0 -3v6", INK, 0.9)
+    if row["own"] is not None and row["whole"] is not None:
+        drawn += path_svg(f"M{middle:.1f} {y + 11:.1f}H{middle + row['own'] * unit:.1f}", INK, 1.8)
+    return drawn
 
 
 def explanation_chart(case: Mapping[str, Any]) -> Drawing:

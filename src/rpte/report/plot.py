@@ -102,7 +102,7 @@ class Plot:
             found.append(
                 text_svg(x + RIGHT * last, foot + 18, name, "n", "end" if last else "middle")
             )
-        for at, name in named_ticks(*self.y, max(2, self.height // 55)):
+        for at, name in named_ticks(*self.y, max(3, self.height // 45)):
             y, said = self.down(at), name.lstrip("-") if self.absolute else name
             found.append(path_svg(f"M{LEFT} {y:.1f}H{self.width - RIGHT}", LINE, 0.7))
             found.append(text_svg(LEFT - 6, y + 4, said, "n", "end"))

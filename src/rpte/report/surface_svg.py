@@ -12,7 +12,7 @@ from typing import Any
 from rpte.report.numbers import signed
 from rpte.report.plot import named_ticks
 from rpte.report.svg import LINE, LOWERS, RAISES, path_svg, shortened, text_svg
-from rpte.report.tree_svg import Drawing
+from rpte.report.tree_svg import CHARACTER, Drawing
 
 LEFT, TOP, WIDTH, HEIGHT, BOTTOM = 92, 12, 250, 200, 62
 SHADES = 20
@@ -26,8 +26,11 @@ def surface_chart(surface: Mapping[str, Any]) -> Drawing:
     foot = TOP + HEIGHT
     frame = f"M{LEFT} {TOP}H{LEFT + WIDTH}V{foot}H{LEFT}Z"
     body.append(path_svg(frame, LINE))
-    for share, name in _marks(surface["x"], 4):
-        body.append(text_svg(LEFT + share * WIDTH, foot + 16, shortened(name, 9), "n", "middle"))
+    marks = _marks(surface["x"], 4)
+    fitting = min(9, int(WIDTH / CHARACTER / max(len(marks), 1)))
+    for share, name in marks:
+        said = shortened(name, max(fitting, 1))
+        body.append(text_svg(LEFT + share * WIDTH, foot + 16, said, "n", "middle"))
     for share, name in _marks(surface["y"], 4):
         body.append(text_svg(LEFT - 6, foot - share * HEIGHT + 4, shortened(name, 10), "n", "end"))
     x_name, y_name = (shortened(name, 34) for name in surface["sources"])

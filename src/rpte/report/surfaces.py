@@ -44,12 +44,17 @@ def surfaces(
     groups: dict[tuple[str, ...], list[DirectTerm]] = {}
     for term in component.direct:
         if len(set(term.sources)) == 2:
-            groups.setdefault(tuple(sorted(term.sources)), []).append(term)
+            groups.setdefault(_placed(model, term.sources), []).append(term)
     found = [
         (_size(terms, rows), _surface(model, component, names, inputs, rows))
         for names, terms in groups.items()
     ]
     return [surface for _, surface in sorted(found, key=lambda pair: -pair[0])]
+
+
+def _placed(model: Model, sources: tuple[str, ...]) -> tuple[str, ...]:
+    """Return two variables, the one with more levels last: names need room, which is upwards."""
+    return tuple(sorted(sources, key=lambda name: (len(model.schema[name].levels), name)))
 
 
 def _size(terms: list[DirectTerm], rows: Background | None) -> float:

@@ -133,14 +133,16 @@ def _leaf(leaf: Mapping[str, Any], y: float, right: int, largest: float) -> str:
     )
 
 
-def signed_bar(x: float, y: float, width: float, value: float, largest: float) -> str:
+def signed_bar(
+    x: float, y: float, width: float, value: float, largest: float, number: bool = True
+) -> str:
     """Return a bar to the right (raises) or left (lowers) of its middle, with its number."""
     middle = x + width / 2
     axis = path_svg(f"M{middle:.1f} {y - 14:.1f}v28", LINE)
     if not value:
-        return axis + text_svg(middle + 4, y + 4, "0", "f")
+        return axis + (text_svg(middle + 4, y + 4, "0", "f") if number else "")
     length = max(abs(value) / largest * (width / 2 - 2), 1.0)
     colour, start = (RAISES, middle) if value > 0 else (LOWERS, middle - length)
     anchor, beside = ("end", middle - 4) if value > 0 else ("start", middle + 4)
-    bar = rect_svg(start, y - 8, length, 16, colour)
-    return axis + bar + text_svg(beside, y + 4, f"{value:+.3g}", "", anchor)
+    bar = axis + rect_svg(start, y - 8, length, 16, colour)
+    return bar + text_svg(beside, y + 4, f"{value:+.3g}", "", anchor) if number else bar
