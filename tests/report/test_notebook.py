@@ -6,9 +6,9 @@ import pytest
 from sklearn import set_config
 
 from model_files import stored
-from report_pages import Page, hostile, model_of
+from report_pages import Page, hostile, model_of, opposite
 from rpte import InputError, RPTEClassifier
-from rpte.report.notebook import Picture, plot_frontier, plot_tree
+from rpte.report.notebook import Picture, plot_effect, plot_frontier, plot_tree
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -94,3 +94,44 @@ def test_markup_in_names_stays_text():
     for component in model.components:
         for tree in component.trees:
             ET.fromstring(plot_tree(model, tree.name).svg)
+
+
+def svg_text(picture):
+    root = ET.fromstring(picture.svg)
+    return " ".join("".join(t.itertext()) for t in root.iter(f"{SVG}text"))
+
+
+def test_an_effect_is_drawn_whole_with_rows_and_says_so_without():
+    model, X, _ = opposite()
+    whole, own = plot_effect(model, "late", X), plot_effect(model, "late")
+    assert "What late adds" in svg_text(whole)
+    assert "Whole effect: D1 and D2 with kind, over 400 rows" in svg_text(whole)
+    first, last = whole.label.split(": ")[1].split(", ")[0], whole.label.split("; ")[0]
+    assert first.startswith("-")  # rises, although its own term falls
+    assert last.split(", ")[-1].startswith("+")
+    assert "What the own terms of late add" in svg_text(own)
+    assert "Not its whole effect: it also acts with kind" in svg_text(own)
+
+
+@pytest.mark.parametrize("name", ["mixed", "special", "products", "array"])
+def test_every_variable_of_a_model_can_be_drawn(name):
+    model, held = model_of(name), stored(name)
+    for source in model.sources:
+        picture = plot_effect(model, source, held.X, held.weight)
+        assert source in svg_text(picture)
+
+
+def test_an_effect_that_cannot_be_drawn_is_refused_with_the_remedy(fitted):
+    model, X, _ = opposite()
+    with pytest.raises(InputError, match=r"plot_effect\('kind', X\)"):
+        plot_effect(model, "kind")
+    with pytest.raises(InputError, match=r"does not read 'lat'.*late"):
+        plot_effect(model, "lat", X)
+    source = fitted.model_.sources[0]
+    held = stored("mixed")
+    assert fitted.plot_effect(source, held.X).svg == plot_effect(fitted.model_, source, held.X).svg
+
+
+def test_the_card_says_where_a_bar_is_not_the_whole_effect():
+    model, _, _ = opposite()
+    assert "kind, late act through several terms" in Page(model._repr_html_()).said()

@@ -7,6 +7,7 @@ from typing import Any
 
 from rpte.report.numbers import count, signed
 
+BAND = "nine tenths of the rows lie in the band, or on the line across a bar"
 MOST_LEVELS = 30  # of one variable that are drawn
 
 

@@ -11,10 +11,9 @@ from markupsafe import Markup
 from rpte.report import charts
 from rpte.report.captions import effect_note, effect_title, joint_note
 from rpte.report.contents import SECTIONS
-from rpte.report.curves import KEYS
+from rpte.report.effect_svg import effect_scale
 from rpte.report.frontier_svg import frontier_drawing
 from rpte.report.numbers import count, exact, fixed, known, percent, short, signed
-from rpte.report.plot import widened
 from rpte.report.surface_svg import surface_chart
 from rpte.report.svg import THEME, svg_inline
 from rpte.report.tree_svg import Drawing, tree_drawing
@@ -55,7 +54,7 @@ def render(contents: Mapping[str, Any]) -> str:
     environment.filters.update(FILTERS)
     environment.globals["draw"] = drawn
     environment.globals |= {f.__name__: f for f in (effect_title, effect_note, joint_note)}
-    scale, largest = effect_scale(contents["components"])
+    scale, largest = effect_scale([s for card in contents["components"] for s in card["shapes"]])
     page = environment.get_template("report.html.j2").render(
         report=contents, sections=SECTIONS, theme=THEME, scale=scale, largest=largest
     )
@@ -67,16 +66,6 @@ def drawn(kind: str, *given: Any) -> Markup:
     """Return one of the pictures for the page, or nothing where there is nothing to draw."""
     drawing = DRAWINGS[kind](*given)
     return Markup("") if drawing is None else Markup(svg_inline(*drawing))
-
-
-def effect_scale(components: Any) -> tuple[tuple[float, float], float]:
-    """Return the common scale of all curves, and the largest level, of the added log odds."""
-    shapes = [shape for card in components for shape in card["shapes"]]
-    lines = [line for shape in shapes for line in shape.get("curves", {}).values() if line]
-    heights = [y for line in lines for _, y in line]
-    levels = [row[key] for shape in shapes for row in shape["levels"] for key in KEYS]
-    low, high = min([0.0, *heights]), max([0.0, *heights])
-    return widened(low, high, 0.08), max([0.0, *(abs(v) for v in levels if v is not None)])
 
 
 FILTERS: dict[str, Callable[..., str]] = {

@@ -20,6 +20,22 @@ class InNotebooks:
 
         return plot_tree(self._fitted(), tree)
 
+    def plot_effect(self, source: str, X: Any = None, sample_weight: Any = None) -> Picture:
+        """Return what a variable does to the score as a picture.
+
+        Parameters
+        ----------
+        source : str
+            The variable.
+        X : table, optional
+            Rows over which the terms shared with other variables are averaged, best the training
+            table. Without rows the picture shows the variable's own terms, and says so.
+        sample_weight : (n_rows,), optional
+        """
+        from rpte.report.notebook import plot_effect
+
+        return plot_effect(self._fitted(), source, X, sample_weight)
+
     def plot_frontier(self) -> Picture:
         """Return what fewer conditions cost, as found in training, as a picture."""
         from rpte.report.notebook import plot_frontier

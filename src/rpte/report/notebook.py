@@ -7,15 +7,21 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from rpte.errors import InputError
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.errors import InputError, did_you_mean
+from rpte.model.effect import background, own_parts, shared_parts
 from rpte.model.model import Model
 from rpte.output import write_text
 from rpte.report.cards import tree_card
 from rpte.report.cases import explanation_contents
 from rpte.report.charts import explanation_chart
+from rpte.report.curves import shape
 from rpte.report.draw import draw_model
+from rpte.report.effect_svg import effect_drawing
 from rpte.report.frontier import read_frontier
 from rpte.report.frontier_svg import frontier_drawing
 from rpte.report.numbers import signed
@@ -87,6 +93,48 @@ def plot_tree(model: Model, tree: int | str = 1) -> Picture:
     return _picture(tree_drawing(tree_card(model, known[name])))
 
 
+def plot_effect(model: Model, source: str, X: Any = None, sample_weight: Any = None) -> Picture:
+    """Return the picture of what a variable does to the score.
+
+    Parameters
+    ----------
+    model : Model
+    source : str
+        The variable.
+    X : table, optional
+        Rows over which the terms that the variable shares with others are averaged, best the
+        training table. Without rows the picture shows the variable's own terms, and says so.
+    sample_weight : (n_rows,), optional
+
+    Raises
+    ------
+    InputError
+        If the model does not read the variable, or there is nothing to show without rows.
+    """
+    home = next((c for c in model.components if source in c.sources), None)
+    if home is None:
+        hint = did_you_mean(source, model.sources)
+        raise InputError(f"the model does not read {source!r}{hint}; it reads {_listed(model)}")
+    inputs = None if X is None else model.read(X)
+    rows = None if inputs is None else background(inputs, model.sources, _weights(sample_weight))
+    if rows is None and not own_parts(home, source):
+        raise InputError(
+            f"{source!r} has no terms of its own, and what it does together with others can be "
+            f"averaged over rows only; give a table: plot_effect({source!r}, X)"
+        )
+    profile = {column["name"]: column for column in model.data.get("profile") or []}
+    box = profile.get(source, {}).get("quantiles")
+    return _picture(effect_drawing(shape(model, home, source, inputs, rows), box))
+
+
+def _weights(given: Any) -> NDArray[np.float64] | None:
+    return None if given is None else np.asarray(given, np.float64)
+
+
+def _listed(model: Model) -> str:
+    return ", ".join(model.sources) or "nothing"
+
+
 def plot_frontier(model: Model) -> Picture:
     """Return the picture of what fewer conditions cost, as found in training."""
     return _picture(frontier_drawing(read_frontier(model)))
@@ -109,7 +157,18 @@ def model_html(model: Model) -> str:
         f"ownership {escape(model.ownership)}; {model.training['rows']:,.6g} training cases"
         f"{_table(('component', 'reads', 'trees', 'direct terms'), rows)}"
         f"{f'and {more} more components' if more > 0 else ''}"
-        f"<details><summary>Every term</summary>{whole}</details></div>"
+        f"<details><summary>Every term</summary>{whole}{_whole_effects(model)}</details></div>"
+    )
+
+
+def _whole_effects(model: Model) -> str:
+    """Say where a bar is not all that a variable does."""
+    several = [source for c in model.components for source in c.sources if shared_parts(c, source)]
+    if not several:
+        return ""
+    return (
+        f"<br>A bar is one term. {escape(', '.join(several))} act through several terms together: "
+        "<code>plot_effect(name, X)</code> draws the whole effect of one, averaged over rows."
     )
 
 
