@@ -315,7 +315,8 @@ class RPTEClassifier(SpeaksForModel, InNotebooks, KeptAsText, ClassifierMixin, B
 
     def _keep(self, learned: Learned, classes: NDArray[Any], schema: Schema) -> None:
         """Keep all that was learned at once: who interrupts finds the fit before, or this one."""
-        before = {name: value for name, value in vars(self).items() if name != "feature_names_in_"}
+        of_fit = ("feature_names_in_", "at_miu_")  # not of every fit
+        before = {name: value for name, value in vars(self).items() if name not in of_fit}
         fitted = {
             "classes_": classes,
             "n_features_in_": len(schema),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,12 +13,17 @@ from numpy.typing import NDArray
 
 from rpte.errors import InputError, RPTEWarning
 from rpte.folds import deal
+from rpte.model.figures import RECORD
+from rpte.model.verify_table import labelled, same_table
+from rpte.parameters import checked_parameters, settings_for
+from rpte.table.inputs import as_array, as_matrix, column_names
 from rpte.table.read import read_training
 from rpte.table.table import row_hashes
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from rpte.model.model import Model
     from rpte.progress import Progress
 
 Array = NDArray[Any]
@@ -39,9 +44,17 @@ class FoldResult:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """The results of all folds."""
+    """The results of all folds.
+
+    Parameters
+    ----------
+    folds : tuple of FoldResult
+    by : {"content", "groups"}
+        What was never split between folds: equal rows, or the user's groups.
+    """
 
     folds: tuple[FoldResult, ...]
+    by: str = "content"
 
     def mean(self, measure: str) -> float | None:
         """Return the mean of a measure over the folds that have it."""
@@ -59,19 +72,56 @@ class Estimate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return means, standard errors and the folds as plain JSON values."""
-        record: dict[str, Any] = {
-            name: {"mean": self.mean(name), "error": self.error(name)} for name in MEASURES
-        }
-        return {**record, "folds": [asdict(fold) for fold in self.folds]}
+        return {**self._means(), "folds": [asdict(fold) for fold in self.folds]}
+
+    def record(self) -> dict[str, Any]:
+        """Return what a model file keeps: the protocol, means and standard errors."""
+        means = {name: None if m["mean"] is None else m for name, m in self._means().items()}
+        rows = sum(fold.rows for fold in self.folds)
+        return {"folds": len(self.folds), "by": self.by, "rows": rows, **means}
+
+    def _means(self) -> dict[str, Any]:
+        return {name: {"mean": self.mean(name), "error": self.error(name)} for name in MEASURES}
+
+
+def with_estimate(model: Model, found: Estimate) -> Model:
+    """Return a model that keeps the cross-validated figures of its fit."""
+    if model.ledger:
+        raise InputError(
+            "the model was edited after training: figures of the fit would not speak of it; fit "
+            "again under the limits that you want, and cross-validate that"
+        )
+    return replace(model, training={**model.training, RECORD: found.record()})
+
+
+def check_repeats(fitted: Any, X: Any, y: Any, weight: Any) -> None:
+    """Refuse what would not repeat the fit of a classifier's model in every fold."""
+    model: Model = fitted.model_
+    if hasattr(fitted, "at_miu_"):
+        raise InputError(
+            f"the model was picked from the frontier, at({fitted.at_miu_}), which folds would not "
+            f"repeat; fit with max_inspection_units={fitted.at_miu_} and cross-validate that"
+        )
+    schema = read_training(X, fitted.special_values).schema
+    asked = settings_for(checked_parameters(fitted), fitted.limits, schema).to_dict()
+    changed = [name for name, value in asked.items() if value != model.settings[name]]
+    if changed:
+        raise InputError(f"{changed[0]} was changed since the fit; fit again, then cross-validate")
+    same = same_table(model, labelled(model, model.read(X), y, weight))[0]
+    if not same.holds:
+        raise InputError(
+            f"this is not the table that the model was fitted on ({same.evidence}); give X, y and "
+            "sample_weight as to fit"
+        )
 
 
 def estimate(
     estimator: Any,
-    X: pd.DataFrame,
-    y: Array,
+    X: Any,
+    y: Any,
     *,
-    weight: Array | None = None,
-    groups: Array | None = None,
+    weight: Any = None,
+    groups: Any = None,
     folds: int = 5,
     on_fold: Callable[[int, int, float], None] = lambda number, count, share: None,
 ) -> Estimate:
@@ -85,6 +135,7 @@ def estimate(
     estimator : RPTEClassifier
         Its parameters are used; it is not changed.
     X, y, weight, groups : as for `RPTEClassifier.fit`
+        Any table that it takes.
     folds : int
         Fewer where the smaller class has fewer rows or groups.
     on_fold : function of (number, count, share)
@@ -93,7 +144,8 @@ def estimate(
     from sklearn.base import clone
 
     inputs = read_training(X, estimator.special_values)
-    X = _pinned(X, [v.name for v in inputs.schema.variables if v.kind == "category"])
+    frame = _pinned(X, [v.name for v in inputs.schema.variables if v.kind == "category"])
+    y, weight, groups = (None if v is None else np.asarray(v) for v in (y, weight, groups))
     splits = list(held_out_splits(row_hashes(inputs), y, groups, folds, weight))
 
     def told(number: int) -> Callable[[Progress], None]:
@@ -104,15 +156,30 @@ def estimate(
         kept = [None if column is None else column[train] for column in (weight, groups)]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RPTEWarning)  # said of the whole table already
-            fitted = clone(estimator).fit(X.iloc[train], y[train], *kept, progress=told(number))
+            rows = _rows(frame, train), y[train]
+            fitted = clone(estimator).fit(*rows, *kept, progress=told(number))
             held_out = None if weight is None else weight[test]
-            results.append(_measured(fitted, X.iloc[test], y[test], held_out))
-    return Estimate(tuple(results))
+            results.append(_measured(fitted, _rows(frame, test), y[test], held_out))
+    return Estimate(tuple(results), "content" if groups is None else "groups")
 
 
-def _pinned(X: pd.DataFrame, categories: list[str]) -> pd.DataFrame:
+def _pinned(X: Any, categories: list[str]) -> pd.DataFrame | Array:
     """Declare categories, so that a fold without a column's only text still reads levels."""
-    return X.astype(dict.fromkeys(categories, "category"))
+    import pandas as pd
+
+    names = column_names(X)
+    if names is None and as_matrix(X).dtype.kind in "fiub":
+        return as_matrix(X)  # an array stays one: its columns have places, not names
+    if names is None:
+        columns = {f"x{place}": column for place, column in enumerate(as_matrix(X).T)}
+    else:
+        columns = {name: as_array(X[key]) for name, key in names.items()}
+    frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame(columns)
+    return frame.astype({key: "category" for key in frame.columns if str(key) in categories})
+
+
+def _rows(X: pd.DataFrame | Array, rows: Rows) -> pd.DataFrame | Array:
+    return X[rows] if isinstance(X, np.ndarray) else X.iloc[rows]
 
 
 def held_out_splits(
@@ -126,11 +193,10 @@ def held_out_splits(
     most = min(folds, *(len(np.unique(units[positive == side])) for side in (False, True)))
     if most < 2:
         raise InputError("one class has fewer than two rows or groups to hold out")
-    fold = (
-        _by_content(content, positive, most, weight)
-        if groups is None
-        else (_by_group(units, positive, most))
-    )
+    if groups is None:
+        fold = _by_content(content, positive, most, weight)
+    else:
+        fold = _by_group(units, positive, most)
     for f in range(most):
         train, test = np.flatnonzero(fold != f), np.flatnonzero(fold == f)
         if 0 < positive[train].sum() < len(train):
@@ -156,7 +222,7 @@ def _by_group(groups: Array, positive: Array, folds: int) -> Rows:
     return fold
 
 
-def _measured(fitted: Any, X: pd.DataFrame, y: Array, weight: Array | None) -> FoldResult:
+def _measured(fitted: Any, X: Any, y: Array, weight: Array | None) -> FoldResult:
     from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
     model = fitted.model_

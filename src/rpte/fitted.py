@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from rpte.audit.load import AuditLoad
+    from rpte.estimate import Estimate
     from rpte.export.parity import Parity
     from rpte.model.check import Check
     from rpte.model.explain import Explanation
@@ -38,6 +39,7 @@ class SpeaksForModel:
 
     model_: Model
     frontier_models_: tuple[Model, ...]
+    at_miu_: int
 
     def _inputs(self, X: Any) -> Inputs:
         check_is_fitted(self, "model_")
@@ -96,6 +98,46 @@ class SpeaksForModel:
         check_is_fitted(self, "model_")
         return self.model_.export(target, path, X, **options)
 
+    def cross_validate(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, *, folds: int = 5
+    ) -> Estimate:
+        """Estimate how good the fit is on rows not seen, and keep the figures with the model.
+
+        The whole fit is repeated in each fold of the training table. `save` then writes the
+        figures (AUC, log-loss, Brier score and conditions, with standard errors over folds) to the
+        model file; the report shows them first.
+
+        Parameters
+        ----------
+        X, y, sample_weight, groups
+            The training table, as given to `fit`.
+        folds : int
+            Fewer where the smaller class has fewer rows or groups.
+
+        Raises
+        ------
+        InputError
+            If this is not the training table, parameters were changed since the fit, or the model
+            was picked by `at`.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from rpte import RPTEClassifier
+        >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+        >>> clf = RPTEClassifier(l1=0.05).fit(X.iloc[:, :4], y)
+        >>> found = clf.cross_validate(X.iloc[:, :4], y, folds=3)
+        >>> clf.model_.training["cross_validation"]["auc"]["mean"] == found.mean("auc")
+        True
+        """
+        from rpte.estimate import check_repeats, estimate, with_estimate
+
+        check_is_fitted(self, "model_")
+        check_repeats(self, X, y, sample_weight)
+        found = estimate(self, X, y, weight=sample_weight, groups=groups, folds=folds)
+        self.model_ = with_estimate(self.model_, found)
+        return found
+
     @property
     def frontier_(self) -> pd.DataFrame:
         """The trade-off found in training: one row per model that no other beats.
@@ -125,6 +167,7 @@ class SpeaksForModel:
         other = self.__class__.__new__(self.__class__)
         other.__dict__.update(self.__dict__)
         other.model_ = self.frontier_models_[within[-1]]
+        other.at_miu_ = miu
         return other
 
     @property

@@ -17,6 +17,7 @@ from rpte.audit.performance import performance
 from rpte.errors import InputError, did_you_mean
 from rpte.model.certificate import monotone_certificate
 from rpte.model.check import Check
+from rpte.model.figures import without_figures
 from rpte.model.ledger import (
     OPTIMALITY,
     UNMET_MISSING,
@@ -174,7 +175,8 @@ def _changed(model: Model, drop_terms: Names, drop_sources: Names, merge: Sequen
                 kept.append(new)
                 means[new.name] = after
         components.append(kept)
-    training = {**model.training, "mean_contributions": means, "ties": [], "objective": None}
+    history = without_figures(model.training)  # they are of the fit, not of what is left of it
+    training = {**history, "mean_contributions": means, "ties": [], "objective": None}
     if not model.settings["reassign"]:
         training["objective"] = model.training["objective"]
     edited = replace(

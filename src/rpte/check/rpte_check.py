@@ -838,6 +838,45 @@ def fault_penalties(model: Json) -> Fault:
             yield f"{' and '.join(names)} are tied without a monotone variable"
 
 
+def fault_figures(model: Json) -> Fault:
+    """Cross-validated figures are means with errors, of the fit and not of a model edited since."""
+    record = model["training"].get("cross_validation")
+    if record is None:
+        return
+    fields = {"folds", "by", "rows", "auc", "log_loss", "brier", "miu"}
+    if set(record) != fields:
+        yield f"they hold {sorted(record)}, not {sorted(fields)}"
+        return
+    if "ledger" in model:
+        yield "they are of the fit, which was edited since"
+    if record["by"] not in ("content", "groups"):
+        yield f"folds are by {record['by']!r}, not by content or groups"
+    for name in ("folds", "rows"):
+        if type(record[name]) is not int or record[name] < 1:
+            yield f"{name} is {record[name]!r}, no whole number from 1"
+    for name in ("auc", "log_loss", "brier", "miu"):
+        if record[name] is not None or name != "auc":
+            yield from fault_measure(name, record[name], name in ("auc", "brier"))
+
+
+def fault_measure(name: str, measure: Json, share: bool) -> Fault:
+    """A mean and its standard error are finite and not negative; a share is at most 1."""
+    if set(measure) != {"mean", "error"}:
+        yield f"{name} holds {sorted(measure)}, not a mean and an error"
+        return
+    for key, value in measure.items():
+        most = 1 if share and key == "mean" else sys.float_info.max
+        fits = type(value) in (int, float) and 0 <= value <= most
+        if not fits and not (key == "error" and value is None):
+            yield f"the {key} of {name} is {value!r}"
+
+
+def figures_said(model: Json) -> str:
+    """Say where cross-validated figures come from; they are not proved here."""
+    record = model["training"].get("cross_validation")
+    return "none kept" if record is None else "as stated by whoever fitted the model; not proved"
+
+
 OPTIMALITY = "Stage 3 optimality of the active terms"
 
 
@@ -891,6 +930,7 @@ def file_checks(model: Json) -> Iterator[tuple[str, list[str], str]]:
         ("audit load", fault_load, f"{load} conditions in {terms} terms; bound {model['bound']}"),
         ("limits", fault_limits, "excluded, linear only, interactions"),
         ("objective", fault_objective, "none claimed" if objective is None else "as asked for"),
+        ("cross-validated figures", fault_figures, figures_said(model)),
     ]
     for name, rule, evidence in rules:
         yield name, list(rule(model)), evidence

@@ -17,6 +17,8 @@ from rpte.errors import InputError
 from rpte.output import write_bytes
 
 if TYPE_CHECKING:
+    from rpte.estimate import Estimate
+    from rpte.model.model import Model
     from rpte.progress import Progress
 
 CHECKER = "rpte_check.py"
@@ -142,7 +144,7 @@ def fit(
     """Fit a model to a table, write it, then estimate by cross-validation how good it is.
 
     The model is written before the estimate is begun; interrupting (Ctrl-C, exit code 130) loses
-    nothing that is written.
+    nothing that is written. The file then keeps the estimate, too.
 
     Example: rpte fit loans.csv --target bad -o model.json --monotone income=decreasing
     """
@@ -162,7 +164,7 @@ def fit(
         fitted.save(output)
         state = f"{output} is written and complete, only the estimate is missing"
         with if_interrupted(state):
-            _finish(training, fitted.model_, request, as_json)
+            _finish(training, fitted, request, as_json)
 
 
 def _said(now: Progress) -> str:
@@ -179,14 +181,14 @@ def _checker() -> bytes:
     return (files("rpte") / "check" / CHECKER).read_bytes()
 
 
-def _finish(training: Training, model: Any, request: FitRequest, as_json: bool) -> None:
-    """Say what was written; then estimate, and say that."""
+def _finish(training: Training, fitted: Any, request: FitRequest, as_json: bool) -> None:
+    """Say what was written; then estimate, keep that in the file, and say it."""
     from rpte.model.file import to_dict
 
+    model = fitted.model_
     load = model.audit()
     written = {
         "model": str(request.output),
-        "hash": to_dict(model)["hash"],
         "rows": len(training.y),
         "terms": load.mu,
         "conditions": load.miu,
@@ -202,12 +204,26 @@ def _finish(training: Training, model: Any, request: FitRequest, as_json: bool) 
             soft_wrap=True,
         )
     found = _estimated(training, request)
+    if found is not None:
+        model = _kept(model, found, request.output)
     if as_json:
-        print_json({**written, "estimate": None if found is None else found.to_dict()})
+        told = {**written, "hash": to_dict(model)["hash"]}
+        print_json({**told, "estimate": None if found is None else found.to_dict()})
         return
     if found is not None:
         out.print(_estimate_text(found), soft_wrap=True)
     out.print(_next(request), soft_wrap=True)
+
+
+def _kept(model: Model, found: Estimate, path: Path) -> Model:
+    """Write the model once more with its figures; not to what is no file, as a pipe."""
+    from rpte.estimate import with_estimate
+
+    if not path.is_file():
+        return model
+    complete = with_estimate(model, found)
+    complete.save(path)
+    return complete
 
 
 def _next(request: FitRequest) -> str:
@@ -221,7 +237,7 @@ def _next(request: FitRequest) -> str:
     return f"Next: {shlex.join(show)}; {shlex.join(verify)}"
 
 
-def _estimated(training: Training, request: FitRequest) -> Any:
+def _estimated(training: Training, request: FitRequest) -> Estimate | None:
     """Return the estimate, or None where none is asked for or possible."""
     if not request.folds:
         return None
@@ -237,15 +253,15 @@ def _estimated(training: Training, request: FitRequest) -> Any:
         return None
 
 
-def _estimate_text(found: Any) -> str:
-    names = {"auc": "AUC", "log_loss": "log-loss", "brier": "Brier score", "miu": "conditions"}
+def _estimate_text(found: Estimate) -> str:
+    from rpte.model.figures import NAMES, measure_text
+
+    record = found.record()
     lines = [
-        f"On rows not seen in training ({len(found.folds)}-fold cross-validation; the whole fit is "
-        "repeated in each fold, ± is one standard error over folds):"
+        f"On rows not seen in training ({record['folds']}-fold cross-validation; the whole fit is "
+        "repeated in each fold, ± is one standard error over folds; kept in the model file):"
     ]
-    for measure, name in names.items():
-        mean, error = found.mean(measure), found.error(measure)
-        digits = 1 if measure == "miu" else 4
-        text = "not known" if mean is None else f"{mean:.{digits}f}"
-        lines.append(f"  {name:<12}{text}" + ("" if error is None else f" ± {error:.{digits}f}"))
+    for measure, name in NAMES.items():
+        text = measure_text(record[measure], 1 if measure == "miu" else 4)
+        lines.append(f"  {name:<12}{text}")
     return "\n".join(lines)

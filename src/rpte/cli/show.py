@@ -17,6 +17,7 @@ from rpte.cli.failures import told_in_one_line
 from rpte.cli.options import AsJson, ModelFile
 from rpte.cli.terminal import console, print_json
 from rpte.model.explain import Explanation
+from rpte.model.figures import figures
 from rpte.model.file import load
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, TreeTerms
@@ -65,6 +66,7 @@ def model_record(model: Model) -> dict[str, Any]:
         "other": model.classes[1 - model.positive],
         "ownership": model.ownership,
         "limits": model.settings["limits"],
+        "cross_validation": figures(model),
         "stopped": model.training["validation"].get("stopped"),
         "terms": load.mu,
         "conditions": load.miu,

@@ -242,6 +242,8 @@ def _training(document: Record) -> Faults:
         withdrawn = field == "objective" and reassign and "ledger" in document
         if (training[field] is not None) != reassign and not withdrawn:
             yield ("training", field), f"does not go with settings.reassign {reassign}"
+    if "cross_validation" in training and "ledger" in document:
+        yield ("training", "cross_validation"), "is of the fit, which the ledger says was edited"
     parts = [p["name"] for c in document["components"] for p in (*c["trees"], *c["direct"])]
     if set(training["mean_contributions"]) != set(parts):
         strange = set(training["mean_contributions"]) ^ set(parts)

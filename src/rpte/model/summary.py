@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rpte.model.figures import figures, figures_text
 from rpte.model.parts import Component, DirectTerm, TreeTerms
 from rpte.structure.tree import Branch, Condition
 
@@ -47,6 +48,8 @@ def _notes(model: Model) -> list[str]:
         pairs = zip(model.classes, factors, strict=True)
         said = ", ".join(f"{label!r} {factor:.4g}" for label, factor in pairs)
         notes.append(f"rows are weighted by class ({said}): n and rate count these weights")
+    record = figures(model)
+    notes += [] if record is None else [figures_text(record)]
     stopped = stopped_note(model)
     notes += [] if stopped is None else [stopped]
     notes += [

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from rpte import __version__
+from rpte.model.figures import figures
 from rpte.model.file import to_dict
 from rpte.model.model import Model, probability
 from rpte.report.about import NOTHING, About, about_contents
@@ -24,7 +25,7 @@ from rpte.report.peers import audit_contents
 from rpte.report.performance import by_group, performance
 from rpte.report.stability import stability
 
-FORMAT, VERSION = "rpte-report", 1
+FORMAT, VERSION = "rpte-report", 2
 SECTIONS = {
     "summary": "At a glance",
     "purpose": "Purpose and limits",
@@ -103,6 +104,7 @@ def report_contents(
         "threshold": wishes.threshold,
         "about": about_contents(wishes.about),
         "identity": _identity(model),
+        "cross_validation": figures(model),
         "data": _data(model, evidence),
         "components": cards(model, inputs, None if evidence is None else evidence.weight),
         "guarantees": _guarantees(model, evidence),

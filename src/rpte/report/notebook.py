@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from rpte.errors import InputError, did_you_mean
 from rpte.model.effect import background, own_parts, shared_parts
+from rpte.model.figures import figures, figures_text
 from rpte.model.model import Model
 from rpte.output import write_text
 from rpte.report.cards import tree_card
@@ -155,10 +156,16 @@ def model_html(model: Model) -> str:
         f"{escape(other)} = {model.intercept:+.4g} + {len(model.components)} components<br>"
         f"{load.mu} terms, {load.miu} conditions to read (bound before training {model.bound}); "
         f"ownership {escape(model.ownership)}; {model.training['rows']:,.6g} training cases"
+        f"{_figures(model)}"
         f"{_table(('component', 'reads', 'trees', 'direct terms'), rows)}"
         f"{f'and {more} more components' if more > 0 else ''}"
         f"<details><summary>Every term</summary>{whole}{_whole_effects(model)}</details></div>"
     )
+
+
+def _figures(model: Model) -> str:
+    record = figures(model)
+    return "" if record is None else f"<br>{escape(figures_text(record))}"
 
 
 def _whole_effects(model: Model) -> str:
