@@ -52,6 +52,8 @@ def test_a_table_becomes_a_model_and_an_estimate(loans, tmp_path):
     assert 0.6 < float(measures[0].split()[1]) < 1
     assert last.startswith(f"Next: rpte show {model}; rpte verify {model} {loans} --target outcome")
     assert last.endswith("--weight-column weight")
+    shown = fitted.training["cross_validation"]["auc"]["mean"]
+    assert float(measures[0].split()[1]) == pytest.approx(shown, abs=1e-4)
     assert fitted.classes[fitted.positive] == "bad"
     assert set(fitted.schema.names) == {"age", "income [EUR]", "job", "branch", "debts"}
     assert fitted.schema["age"].levels == ("-9", "unknown")
@@ -113,6 +115,9 @@ def test_json_is_for_machines(loans, tmp_path):
     told = json.loads(outcome.stdout)
     assert told["conditions"] == load(model).audit().miu
     assert told["hash"] == json.loads(model.read_text())["hash"]
+    kept = load(model).training["cross_validation"]
+    assert (kept["folds"], kept["by"], kept["rows"]) == (2, "content", 400)
+    assert all(kept[name] == told["estimate"][name] for name in ("auc", "log_loss", "brier", "miu"))
     assert len(told["estimate"]["folds"]) == 2
     means = [fold["auc"] for fold in told["estimate"]["folds"]]
     assert told["estimate"]["auc"]["mean"] == pytest.approx(np.mean(means))

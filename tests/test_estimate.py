@@ -7,8 +7,8 @@ from sklearn.base import clone
 from sklearn.metrics import log_loss, roc_auc_score
 
 from fit_tables import mixed_case
-from rpte import InputError, RPTEClassifier
-from rpte.estimate import estimate, held_out_splits
+from rpte import InputError, Labelled, RPTEClassifier, RPTEWarning, edit, load
+from rpte.estimate import estimate, held_out_splits, with_estimate
 
 CASE = mixed_case(160)
 MADE = RPTEClassifier(l1=0.03, positive="sick")
@@ -83,3 +83,84 @@ def test_groups_may_leave_a_fold_without_one_class():
     found = estimate(RPTEClassifier(l1=0.1), X, y, groups=groups, folds=3)
     assert all(fold.auc is None or 0 <= fold.auc <= 1 for fold in found.folds)
     assert found.to_dict()["log_loss"]["mean"] > 0
+
+
+def fitted(**more):
+    return RPTEClassifier(l1=0.03, positive="sick", **more).fit(CASE.X, CASE.y, CASE.weight)
+
+
+def test_the_figures_are_kept_with_the_model(tmp_path):
+    made = fitted()
+    before = made.model_
+    found = made.cross_validate(CASE.X, CASE.y, CASE.weight, folds=3)
+    assert found == estimate(made, CASE.X, CASE.y, weight=CASE.weight, folds=3)
+    made.save(tmp_path / "model.json")
+    model = load(tmp_path / "model.json")
+    kept = model.training["cross_validation"]
+    assert kept == found.record()
+    assert (kept["folds"], kept["by"], kept["rows"]) == (3, "content", len(CASE.y))
+    for name in ("auc", "log_loss", "brier", "miu"):
+        assert kept[name] == {"mean": found.mean(name), "error": found.error(name)}
+    assert model.components == before.components
+    assert f"AUC {found.mean('auc'):.4f} ± {found.error('auc'):.4f}" in model.summary()
+    assert "cross-validation" not in before.summary()
+    assert all(check.holds for check in model.verify(CASE.X, CASE.y, CASE.weight))
+
+
+def test_groups_are_said():
+    groups = np.arange(len(CASE.y)) // 4
+    with pytest.warns(RPTEWarning, match="groups"):
+        made = RPTEClassifier(l1=0.03).fit(CASE.X, CASE.y, groups=groups)
+    found = made.cross_validate(CASE.X, CASE.y, groups=groups, folds=2)
+    assert found.record()["by"] == "groups"
+    assert "groups together" in made.summary()
+
+
+@pytest.mark.parametrize("kind", ["array", "list", "mapping", "polars", "object array"])
+def test_any_table_can_be_cross_validated(kind):
+    numbers = CASE.X[["age", "income", "noise"]]
+    X = {
+        "array": numbers.to_numpy,
+        "list": lambda: numbers.to_numpy().tolist(),
+        "mapping": lambda: {name: list(CASE.X[name]) for name in CASE.X},
+        "polars": lambda: pytest.importorskip("polars").from_pandas(CASE.X),
+        "object array": lambda: CASE.X.astype(object).to_numpy(),
+    }[kind]()
+    made = RPTEClassifier(l1=0.05).fit(X, CASE.y)
+    found = made.cross_validate(X, CASE.y, folds=2)
+    assert sum(fold.rows for fold in found.folds) == len(CASE.y)
+    assert made.model_.training["cross_validation"] == found.record()
+
+
+def test_only_the_fit_itself_is_repeated():
+    made = fitted()
+    with pytest.raises(InputError, match="not the table that the model was fitted on"):
+        made.cross_validate(CASE.X[:100], CASE.y[:100], CASE.weight[:100])
+    with pytest.raises(InputError, match="not the table"):
+        made.cross_validate(CASE.X, CASE.y)
+    with pytest.raises(InputError, match="l1 was changed since the fit"):
+        made.set_params(l1=0.1).cross_validate(CASE.X, CASE.y, CASE.weight)
+    chosen = RPTEClassifier(cv=2, max_trees=0, vocabulary="original").fit(CASE.X, CASE.y)
+    least = int(chosen.frontier_["miu"].max())
+    picked = chosen.at(least)
+    with pytest.raises(InputError, match=f"max_inspection_units={least}"):
+        picked.cross_validate(CASE.X, CASE.y)
+    assert "cross_validation" not in picked.model_.training
+
+
+def test_an_edit_drops_the_figures():
+    made = fitted()
+    made.cross_validate(CASE.X, CASE.y, CASE.weight, folds=2)
+    who = {"by": "A. Smith", "reason": "a test"}
+    (source, *_) = made.model_.sources
+    table = Labelled(CASE.X, CASE.y, CASE.weight)
+    for asked in (
+        {"drop_sources": [source]},
+        {"refit": True, "table": table},
+        {"drop_sources": [source], "refit": True, "table": table},
+    ):
+        edited = edit(made.model_, **asked, **who)
+        assert "cross_validation" not in edited.training
+        assert all(check.holds for check in edited.verify())
+        with pytest.raises(InputError, match="edited after training"):
+            with_estimate(edited, estimate(made, CASE.X, CASE.y, weight=CASE.weight, folds=2))

@@ -128,13 +128,50 @@ def test_the_page_shows_every_term_and_every_check(name):
         assert check["evidence"] in said
 
 
-def test_training_rows_are_said_to_flatter():
-    assert "Measured on the training table" in page_of("mixed")
-    held, model = stored("mixed"), model_of("mixed")
-    other = gather(model, held.X[:100], held.y[:100])
-    text = render(report_contents(model, other, QUICK))
+def first_facts(text):
+    """Return the figures at the head of a report: what each is called, and what it says."""
+    page = Page(text)
+    said = [(tag, " ".join(words.split())) for tag, words in page.text if words.strip()]
+    start = next(k for k, (tag, _) in enumerate(said) if tag == "dt")
+    return said[start:]
+
+
+def test_cross_validated_figures_come_first_on_the_training_table():
+    model, record = model_of("estimated"), model_of("estimated").training["cross_validation"]
+    text = page_of("estimated")
+    (_, name), (_, value), (_, error), (_, protocol) = first_facts(text)[:4]
+    assert name == "AUC on rows not seen"
+    assert float(value) == pytest.approx(record["auc"]["mean"], abs=5e-4)
+    assert error == f"± {record['auc']['error']:.3f}"
+    assert protocol == "3-fold cross-validation"
+    trained = [words for tag, words in first_facts(text) if tag == "dt"]
+    assert "AUC on the training rows" in trained
+    assert "The table is the training table" in text
+    assert "clf.cross_validate" not in text
+    alone = render(report_contents(model, None, QUICK))  # the file is enough
+    assert first_facts(alone)[0][1] == "AUC on rows not seen"
+
+
+def test_without_figures_training_rows_are_said_to_flatter():
+    text = page_of("mixed")
+    assert first_facts(text)[0][1] == "AUC on the training rows"
+    assert "Measured on the rows that the model was fitted to" in text
+    assert "clf.cross_validate(X, y)" in text
+    edited = page_of("edited")
+    assert "clf.cross_validate" not in edited
+    assert "on rows not seen" not in edited
+
+
+def test_other_rows_are_measured_with_their_number():
+    held = stored("estimated")
+    evidence = gather(model_of("estimated"), held.X[:80], held.y[:80], name="new.csv")
+    text = render(report_contents(model_of("estimated"), evidence, QUICK))
+    facts = first_facts(text)
+    assert facts[0][1] == "AUC"
+    assert "on 80 other rows" in [words for _, words in facts[:5]]
     assert "Not the training table" in text
-    assert "Measured on the training table" not in text
+    assert "by 3-fold cross-validation in training" in text
+    assert "fitted to" not in text
 
 
 def test_gaps_are_visible_where_nothing_was_said_or_run():
