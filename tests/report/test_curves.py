@@ -20,8 +20,8 @@ def own_parts(component, source):
 
 
 def rows_of(name):
-    model, inputs = model_of(name), evidence_of(name).inputs
-    return model, inputs, background(inputs, model.sources)
+    inputs = evidence_of(name).inputs
+    return inputs, background(inputs, model_of(name).sources)
 
 
 def drawn(points, x):
@@ -33,9 +33,9 @@ def drawn(points, x):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_thin_lines_are_the_sum_of_own_terms(name):
-    model, inputs, rows = rows_of(name)
+    model, (inputs, rows) = model_of(name), rows_of(name)
     for component in model.components:
-        for shape in shapes(model, component, inputs, rows):
+        for shape in shapes(model, component, rows):
             source = shape["source"]
             own = own_parts(component, source)
             assert shape["terms"] == [part.name for part in own]
@@ -56,9 +56,9 @@ def test_thin_lines_are_the_sum_of_own_terms(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_thick_lines_are_the_partial_dependence(name):
-    model, inputs, rows = rows_of(name)
+    model, (inputs, rows) = model_of(name), rows_of(name)
     for component in model.components:
-        for shape in shapes(model, component, inputs, rows):
+        for shape in shapes(model, component, rows):
             if shape["kind"] != "number":
                 continue
             points = shape["curves"]["whole"][:: max(1, len(shape["curves"]["whole"]) // 6)]
@@ -79,11 +79,11 @@ def mean_score(model, inputs, source, x):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_variable_is_drawn_and_without_rows_those_with_own_terms(name):
-    model, inputs, rows = rows_of(name)
+    model, (_, rows) = model_of(name), rows_of(name)
     for component in model.components:
-        found = shapes(model, component, inputs, rows)
+        found = shapes(model, component, rows)
         assert [shape["source"] for shape in found] == list(component.sources)
-        found = shapes(model, component, None, None)
+        found = shapes(model, component, None)
         expected = [s for s in component.sources if own_parts(component, s)]
         assert [shape["source"] for shape in found] == expected
         for shape in found:
@@ -98,7 +98,7 @@ def test_a_number_that_falls_by_itself_and_rises_as_a_whole_is_drawn_rising():
     model, X, _ = opposite()
     inputs = model.read(X)
     (component,) = model.components
-    kind, late = shapes(model, component, inputs, background(inputs, model.sources))
+    kind, late = shapes(model, component, background(inputs, model.sources))
     (start, end), (first, last) = (late["curves"][k][:: len(late["curves"][k]) - 1] for k in WAYS)
     assert end[1] > start[1]
     assert last[1] < first[1]
@@ -109,18 +109,18 @@ def test_a_number_that_falls_by_itself_and_rises_as_a_whole_is_drawn_rising():
 
 def test_without_rows_the_picture_says_what_it_leaves_out():
     model, _, _ = opposite()
-    (late,) = shapes(model, model.components[0], None, None)
+    (late,) = shapes(model, model.components[0], None)
     assert late["curves"]["whole"] is None
     assert effect_title(late) == "What the own terms of late add"
     assert "Not its whole effect: it also acts with kind in D2" in effect_note(late)
 
 
 def test_a_curve_is_short_however_many_rows():
-    model, inputs, rows = rows_of("shaped")
+    model, (_, rows) = model_of("shaped"), rows_of("shaped")
     counts = [
         len(line)
         for component in model.components
-        for shape in shapes(model, component, inputs, rows)
+        for shape in shapes(model, component, rows)
         for line in shape.get("curves", {}).values()
         if line
     ]
@@ -139,9 +139,9 @@ def test_of_many_levels_the_strongest_are_drawn():
 
 @pytest.mark.parametrize("name", ["products", "shaped", "mixed"])
 def test_surfaces_hold_every_pair_and_every_term_that_reads_it(name):
-    model, inputs, rows = rows_of(name)
+    model, (_, rows) = model_of(name), rows_of(name)
     for component in model.components:
-        found = surfaces(model, component, inputs, rows)
+        found = surfaces(model, component, rows)
         pairs = {frozenset(term.sources) for term in component.direct if len(term.sources) == 2}
         assert {frozenset(surface["sources"]) for surface in found} == pairs
         for surface in found:
@@ -158,7 +158,7 @@ def test_a_surface_is_what_its_variables_do_to_the_score():
     model, X, _ = opposite()
     inputs = model.read(X)
     rows = background(inputs, model.sources)
-    (surface,) = surfaces(model, model.components[0], inputs, rows)
+    (surface,) = surfaces(model, model.components[0], rows)
     assert surface["sources"] == ["late", "kind"]
     edges = np.linspace(*surface["x"]["range"], CELLS + 1)
     for across, late in enumerate((edges[1:] + edges[:-1]) / 2):

@@ -135,3 +135,13 @@ def test_an_effect_that_cannot_be_drawn_is_refused_with_the_remedy(fitted):
 def test_the_card_says_where_a_bar_is_not_the_whole_effect():
     model, _, _ = opposite()
     assert "kind, late act through several terms" in Page(model._repr_html_()).said()
+
+
+def test_weights_of_an_effect_are_checked():
+    model, X, _ = opposite()
+    with pytest.raises(InputError, match="weights do not fit 400 rows"):
+        plot_effect(model, "late", X, [1.0, 2.0])
+    with pytest.raises(InputError, match="none negative"):
+        plot_effect(model, "late", X, [-1.0] * 400)
+    with pytest.raises(InputError, match="no rows to average over"):
+        plot_effect(model, "late", X[:0])

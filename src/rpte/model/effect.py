@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte.errors import InputError
 from rpte.model.parts import Component, DirectTerm, TreeTerms
 from rpte.table.column import MISSING
 from rpte.table.inputs import Inputs
@@ -86,6 +87,16 @@ class Background:
         found: Floats = values @ self.weight / self.weight.sum()
         return found
 
+    def quantiles(self, source: str, *shares: float) -> list[float]:
+        """Return quantiles (inverted CDF) of a number; none where no row has it."""
+        present = np.flatnonzero(~np.isnan(self.inputs[source]))
+        if not len(present):
+            return []
+        order = present[np.argsort(self.inputs[source][present], kind="stable")]
+        total = np.cumsum(self.weight[order])
+        places = np.searchsorted(total, np.array(shares) * total[-1])
+        return [float(x) for x in self.inputs[source][order[np.minimum(places, len(order) - 1)]]]
+
 
 @dataclass(frozen=True, slots=True)
 class Effect:
@@ -125,6 +136,8 @@ def background(inputs: Inputs, sources: Sequence[str], weight: Floats | None = N
     read = inputs.only(sources)
     given = np.ones(inputs.n_rows) if weight is None else weight
     held = np.flatnonzero(given > 0)
+    if not len(held):
+        raise InputError("the table has no rows to average over; give at least one")
     _, first, place = np.unique(row_hashes(read.take(held)), return_index=True, return_inverse=True)
     merged = np.bincount(place, given[held]).astype(np.float64)
     if len(first) <= MOST_ROWS:
@@ -228,15 +241,9 @@ def reference(rows: Background, source: str) -> Cells:
     """Return the median of a number, or the most frequent level (or missing), as one cell."""
     variable, weight = rows.inputs.schema[source], rows.weight
     if variable.kind == "number":
-        present = np.flatnonzero(~np.isnan(rows.inputs[source]))
-        if len(present):
-            numbers = rows.inputs[source][present]
-            order = np.argsort(numbers, kind="stable")
-            total = np.cumsum(weight[present][order])
-            middle = order[np.searchsorted(total, total[-1] / 2)]
-            return Cells.of_numbers(numbers[[middle]])
-        if not variable.levels:
-            return Cells.of_codes([MISSING])
+        middle = rows.quantiles(source, 0.5)
+        if middle or not variable.levels:
+            return Cells.of_numbers(np.array(middle or [np.nan]))
     codes, place = np.unique(rows.inputs.codes(source), return_inverse=True)
     return Cells.of_codes([int(codes[np.bincount(place, weight).argmax()])])
 

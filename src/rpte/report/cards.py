@@ -44,8 +44,8 @@ def _card(
         "range": None,
         "trees": [tree_card(model, tree) for tree in component.trees],
         "direct": [_term(term) for term in component.direct],
-        "shapes": shapes(model, component, inputs, rows),
-        "surfaces": surfaces(model, component, inputs, rows),
+        "shapes": shapes(model, component, rows),
+        "surfaces": surfaces(model, component, rows),
     }
     if inputs is not None and inputs.n_rows:
         total = component.subtotal(inputs)

@@ -19,7 +19,6 @@ from rpte.model.effect import (
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, TreeTerms
 from rpte.table.column import MISSING
-from rpte.table.inputs import Inputs
 from rpte.vocabulary.columns import Column, Hinge, Interval, Pair, Pattern, Scale, Step, Value
 
 Floats = NDArray[np.float64]
@@ -28,31 +27,24 @@ ROOM = 0.12  # share of its range by which a curve goes on at both ends
 KEYS = ("whole", "own", "low", "high")
 
 
-def shapes(
-    model: Model, component: Component, inputs: Inputs | None, rows: Background | None
-) -> list[dict[str, Any]]:
+def shapes(model: Model, component: Component, rows: Background | None) -> list[dict[str, Any]]:
     """Return the shape of each variable of a component.
 
     Parameters
     ----------
     model : Model
     component : Component
-    inputs : Inputs, optional
-        Rows whose range the curves cover; the training profile's range without them.
     rows : Background, optional
-        Rows that shared terms are averaged over. Without them a variable's own terms are all that
-        can be shown, and a variable without any is left out.
+        Rows that shared terms are averaged over, and whose range the curves cover. Without them
+        that is the training profile's range, a variable's own terms are all that can be shown,
+        and a variable without any is left out.
     """
     drawn = [s for s in component.sources if rows is not None or own_parts(component, s)]
-    return [shape(model, component, source, inputs, rows) for source in drawn]
+    return [shape(model, component, source, rows) for source in drawn]
 
 
 def shape(
-    model: Model,
-    component: Component,
-    source: str,
-    inputs: Inputs | None,
-    rows: Background | None,
+    model: Model, component: Component, source: str, rows: Background | None
 ) -> dict[str, Any]:
     """Return one variable's effect as plain values: a curve of a number, levels, missing."""
     variable, shared = model.schema[source], shared_parts(component, source)
@@ -74,7 +66,7 @@ def shape(
         for place, name in enumerate(names)
     ]
     if variable.kind == "number":
-        grid = _grid(model, component, source, inputs)
+        grid = _grid(model, component, source, rows)
         heights = effect(component, model.schema, source, Cells.of_numbers(grid), rows)
         found["curves"] = {key: _simplified(grid, getattr(heights, key)) for key in KEYS}
     return found
@@ -92,17 +84,17 @@ def _at(values: Effect, key: str, place: int) -> float | None:
     return None if found is None else float(found[place])
 
 
-def _grid(model: Model, component: Component, source: str, inputs: Inputs | None) -> Floats:
+def _grid(model: Model, component: Component, source: str, rows: Background | None) -> Floats:
     """Return the numbers at which a curve is drawn: its range, and both sides of every corner."""
     corners = sorted({c for part in component.parts for c in _corners(part, source)})
-    low, high = covered(model, source, corners, inputs)
+    low, high = covered(model, source, corners, rows)
     inside = np.array([c for c in corners if low <= c <= high])
     beside = np.concatenate([np.nextafter(inside, -np.inf), inside, np.nextafter(inside, np.inf)])
     return np.unique(np.concatenate([np.linspace(low, high, STEPS), beside])) + 0.0
 
 
 def covered(
-    model: Model, source: str, corners: Sequence[float], inputs: Inputs | None
+    model: Model, source: str, corners: Sequence[float], rows: Background | None
 ) -> tuple[float, float]:
     """Return where a curve begins and ends: some way beyond nine tenths of the cases.
 
@@ -110,11 +102,10 @@ def covered(
     """
     known = [*corners, *_profile_numbers(model, source)]
     floor = -np.inf
-    if inputs is not None:
-        numbers = inputs[source][~np.isnan(inputs[source])]
-        if len(numbers):
-            known = [*corners, *np.quantile(numbers, [0.05, 0.95]).tolist()]
-            floor = 0.0 if numbers.min() >= 0 else floor
+    ends = [] if rows is None else rows.quantiles(source, 0.0, 0.05, 0.95)
+    if ends:
+        known = [*corners, *ends[1:]]
+        floor = 0.0 if ends[0] >= 0 else floor
     low, high = (min(known), max(known)) if known else (0.0, 0.0)
     room = (high - low) * ROOM or 1.0
     return max(low - room, min(floor, low)), high + room

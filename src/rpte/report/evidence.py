@@ -93,7 +93,7 @@ def gather(
     inputs = model.read(X)
     if inputs.n_rows == 0:
         raise InputError("the table has no rows; a report needs at least one")
-    own = _weights(weight, inputs.n_rows)
+    own = checked_weights(weight, inputs.n_rows)
     columns = {key: np.asarray(values, object) for key, values in (groups or {}).items()}
     if y is None:
         nobody, rows = np.zeros(len(own)), np.arange(len(own))
@@ -142,7 +142,8 @@ def _measured(model: Model, found: Evidence, profile: Profile) -> Evidence:
     )
 
 
-def _weights(weight: Any, n_rows: int) -> Floats:
+def checked_weights(weight: Any, n_rows: int) -> Floats:
+    """Return weights as numbers, 1 for each row if None; refuse what cannot be weights."""
     if weight is None:
         return np.ones(n_rows)
     found = np.asarray(weight)

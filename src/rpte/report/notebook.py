@@ -9,9 +9,6 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from rpte.errors import InputError, did_you_mean
 from rpte.model.effect import background, own_parts, shared_parts
 from rpte.model.figures import figures, figures_text
@@ -23,6 +20,7 @@ from rpte.report.charts import explanation_chart
 from rpte.report.curves import shape
 from rpte.report.draw import draw_model
 from rpte.report.effect_svg import effect_drawing
+from rpte.report.evidence import checked_weights
 from rpte.report.frontier import read_frontier
 from rpte.report.frontier_svg import frontier_drawing
 from rpte.report.numbers import signed
@@ -116,8 +114,11 @@ def plot_effect(model: Model, source: str, X: Any = None, sample_weight: Any = N
     if home is None:
         hint = did_you_mean(source, model.sources)
         raise InputError(f"the model does not read {source!r}{hint}; it reads {_listed(model)}")
-    inputs = None if X is None else model.read(X)
-    rows = None if inputs is None else background(inputs, model.sources, _weights(sample_weight))
+    rows = None
+    if X is not None:
+        inputs = model.read(X)
+        weight = checked_weights(sample_weight, inputs.n_rows)
+        rows = background(inputs, model.sources, weight)
     if rows is None and not own_parts(home, source):
         raise InputError(
             f"{source!r} has no terms of its own, and what it does together with others can be "
@@ -125,11 +126,7 @@ def plot_effect(model: Model, source: str, X: Any = None, sample_weight: Any = N
         )
     profile = {column["name"]: column for column in model.data.get("profile") or []}
     box = profile.get(source, {}).get("quantiles")
-    return _picture(effect_drawing(shape(model, home, source, inputs, rows), box))
-
-
-def _weights(given: Any) -> NDArray[np.float64] | None:
-    return None if given is None else np.asarray(given, np.float64)
+    return _picture(effect_drawing(shape(model, home, source, rows), box))
 
 
 def _listed(model: Model) -> str:

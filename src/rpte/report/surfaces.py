@@ -20,33 +20,29 @@ from rpte.model.effect import (
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm
 from rpte.report.curves import averaged, covered
-from rpte.table.inputs import Inputs
 
 CELLS = 18  # along a number
 MOST_LEVELS = 12
 
 
-def surfaces(
-    model: Model, component: Component, inputs: Inputs | None, rows: Background | None
-) -> list[dict[str, Any]]:
+def surfaces(model: Model, component: Component, rows: Background | None) -> list[dict[str, Any]]:
     """Return a grid for each pair of variables that direct terms read together, strongest first.
 
     Parameters
     ----------
     model : Model
     component : Component
-    inputs : Inputs, optional
-        Rows whose range (without the outer twentieths) the grids cover.
     rows : Background, optional
-        Rows that terms shared with further variables are averaged over; without them such terms
-        are left out, and `averaged` is None.
+        Rows whose range (without the outer twentieths) the grids cover, and that terms shared with
+        further variables are averaged over; without them such terms are left out, and `averaged`
+        is None.
     """
     groups: dict[tuple[str, ...], list[DirectTerm]] = {}
     for term in component.direct:
         if len(set(term.sources)) == 2:
             groups.setdefault(_placed(model, term.sources), []).append(term)
     found = [
-        (_size(terms, rows), _surface(model, component, names, inputs, rows))
+        (_size(terms, rows), _surface(model, component, names, rows))
         for names, terms in groups.items()
     ]
     return [surface for _, surface in sorted(found, key=lambda pair: -pair[0])]
@@ -66,13 +62,9 @@ def _size(terms: list[DirectTerm], rows: Background | None) -> float:
 
 
 def _surface(
-    model: Model,
-    component: Component,
-    names: tuple[str, ...],
-    inputs: Inputs | None,
-    rows: Background | None,
+    model: Model, component: Component, names: tuple[str, ...], rows: Background | None
 ) -> dict[str, Any]:
-    axes = {name: _axis(model, name, inputs) for name in names}
+    axes = {name: _axis(model, name, rows) for name in names}
     cells = {name: axis[0] for name, axis in axes.items()}
     shared = shared_parts(component, *names)
     values = joint_effect(component, model.schema, cells, rows)
@@ -88,16 +80,15 @@ def _surface(
     }
 
 
-def _axis(model: Model, name: str, inputs: Inputs | None) -> tuple[Cells, dict[str, Any]]:
+def _axis(model: Model, name: str, rows: Background | None) -> tuple[Cells, dict[str, Any]]:
     """Return the cells along one variable, and what is written at them."""
     variable = model.schema[name]
     if variable.kind == "category":
         levels = variable.levels[:MOST_LEVELS]
         return Cells.of_codes(range(len(levels))), {"levels": list(levels)}
-    low, high = covered(model, name, [], inputs)
-    if inputs is not None:
-        present = inputs[name][~np.isnan(inputs[name])]
-        ends = np.quantile(present, [0.05, 0.95]) if len(present) else (low, high)
-        low, high = (float(ends[0]), float(ends[1])) if ends[0] < ends[1] else (low, high)
+    low, high = covered(model, name, [], rows)
+    ends = [] if rows is None else rows.quantiles(name, 0.05, 0.95)
+    if ends and ends[0] < ends[1]:
+        low, high = ends
     edges = np.linspace(low, high, CELLS + 1)
     return Cells.of_numbers((edges[1:] + edges[:-1]) / 2), {"range": [float(low), float(high)]}
