@@ -36,8 +36,8 @@ def effect_note(shape: Mapping[str, Any]) -> str:
 
 def levels_note(shape: Mapping[str, Any]) -> str:
     """Say that not all levels are drawn, where they are too many."""
-    count = len(shape["levels"])
-    return f"; the {MOST_LEVELS} strongest of {count} levels" if count > MOST_LEVELS else ""
+    levels = len(shape["levels"])
+    return f"; the {MOST_LEVELS} strongest of {levels} levels" if levels > MOST_LEVELS else ""
 
 
 def drawn_levels(shape: Mapping[str, Any]) -> list[dict[str, Any]]:
