@@ -4,7 +4,7 @@ import contextlib
 import io
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model_files import NAMES, sealed, stored, write
@@ -36,6 +36,7 @@ def refused_by_checker(document, folder):
         return rpte_check.main([str(write(document, folder))]) != 0
 
 
+@settings(deadline=None)
 @given(data=st.data())
 def test_both_readers_judge_changed_figures_alike(data, tmp_path_factory):
     document = stored("estimated").copy()
