@@ -177,7 +177,7 @@ def _compare_first(search: Search, shares: Sequence[float]) -> None:
 
 
 def _compare_few(search: Search, menu: Menu, n_pairs: int | None, until: float) -> None:
-    """Compare the very short models of forward selection; so much of the fit is done `until` then."""
+    """Compare the very short models of forward selection, up to a share `until` of the fit."""
     search.watch.begin("comparing single conditions", until, len(FEW_CONDITIONS))
     for conditions in FEW_CONDITIONS:
         search.compare_short(Offer(menu, 0, n_pairs, conditions))
