@@ -28,16 +28,21 @@ def fingerprints(
         The rows of x that are asked for.
     probes : (2, n)
     gap : float
-        Stands for NaN.
+        Times the largest size of a cell, it stands for NaN: beside a number of another unit the
+        cells of small ones would be lost in the sums.
     """
     for m in range(which.size):
         column = x[which[m]]
+        biggest = 0.0
+        for j in range(column.size):
+            if not np.isnan(column[j]):
+                biggest = max(biggest, abs(column[j]))
         constant, binary, seen = True, True, np.nan
         first, second, others, rest = 0.0, 0.0, 0.0, 0.0
         for j in range(column.size):
             value = column[j]
             if np.isnan(value):
-                value, binary = gap, False
+                value, binary = gap * biggest, False
             else:
                 binary &= value == 0.0 or value == 1.0
                 if np.isnan(seen):

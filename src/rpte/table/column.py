@@ -6,6 +6,8 @@ import math
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
@@ -53,29 +55,57 @@ def is_absent(value: Any) -> bool:
     """Tell whether one cell of an object column is missing (None, NaN, pandas NA or NaT)."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
+    if isinstance(value, Decimal):
+        return value.is_nan()
     return isinstance(value, (float, np.floating)) and bool(value != value)
 
 
 def distinct(column: Raw, name: str = "") -> tuple[list[Any], NDArray[np.intp]]:
-    """Return the distinct cells of a column and, for each row, which of them it holds."""
+    """Return the distinct cells of a column and, for each row, which of them it holds.
+
+    True is told apart from 1, which is equal to it in Python: the order of rows decides nothing.
+    """
     if isinstance(column, Told):
         return column.cells, column.places
     if column.dtype.kind in "biufUS":
         values, inverse = np.unique(column, return_inverse=True)
         return values.tolist(), inverse.reshape(-1)
     numbers: dict[Any, int] = {}
+    families = {kind: _family(kind) for kind in set(map(type, column))}
     try:
+        if len(set(families.values())) > 1:
+            keys = ((families[type(cell)], cell) for cell in column)
+            places = [numbers.setdefault(key, len(numbers)) for key in keys]
+            return [cell for _, cell in numbers], np.array(places, np.intp)
         if len(column) > MANY_CELLS and "pandas" in sys.modules:
             codes, cells = sys.modules["pandas"].factorize(column, use_na_sentinel=False)
             return list(cells), codes
         places = [numbers.setdefault(cell, len(numbers)) for cell in column]
     except TypeError:  # a list, a dict or a set in a cell
-        cell = next(cell for cell in column if type(cell).__hash__ is None)
-        raise _strange(cell, f" (column '{name}')" if name else "") from None
+        cell = next(cell for cell in column if not _hashable(cell))
+        raise strange(cell, f" (column '{name}')" if name else "") from None
     return list(numbers), np.array(places, np.intp)
 
 
-def _strange(cell: Any, where: str = "") -> TypeError:
+def _family(kind: type) -> str:
+    """Return what tells equal cells of different types apart; all usual cells are of one family."""
+    if issubclass(kind, (bool, np.bool_)):
+        return "boolean"
+    if issubclass(kind, (complex, np.complexfloating)):
+        return "complex"
+    return "duration" if issubclass(kind, np.timedelta64) else ""
+
+
+def _hashable(cell: Any) -> bool:
+    try:
+        hash(cell)
+    except TypeError:
+        return False
+    return True
+
+
+def strange(cell: Any, where: str = "") -> TypeError:
+    """Return the error of a cell that is neither a number nor text."""
     return TypeError(
         f"argument must be a string or a real number, not '{type(cell).__name__}'{where}; give "
         "numbers, text or missing cells"
@@ -163,9 +193,19 @@ def _cell_number(cell: Any, name: str) -> float:
                 "column a category"
             )
         return number
-    if not isinstance(cell, (int, float, np.number, np.bool_)) and not hasattr(cell, "__float__"):
-        raise _strange(cell, f" in column '{name}'")
-    return float(cell) + 0.0
+    if not is_real(cell):
+        raise strange(cell, f" in column '{name}'")
+    try:
+        return float(cell) + 0.0
+    except OverflowError:  # a whole number of hundreds of digits
+        return math.inf if cell > 0 else -math.inf
+
+
+def is_real(cell: Any) -> bool:
+    """Tell whether a cell that is no text can be read as a number."""
+    if isinstance(cell, (complex, np.complexfloating, np.timedelta64)):
+        return False
+    return isinstance(cell, (int, float, np.number, np.bool_)) or hasattr(cell, "__float__")
 
 
 def parse_number(text: str) -> float | None:
@@ -198,7 +238,24 @@ def as_codes(column: Raw, variable: Variable) -> Codes:
 
 
 def level_text(value: Any) -> str:
-    """Return the name of a category level: its text, without a trailing ``.0`` for whole floats."""
-    if isinstance(value, (float, np.floating)) and float(value).is_integer():
+    """Return the name of a category level: its text, without a trailing ``.0`` for whole floats.
+
+    Cells that are equal have one name, whatever their types.
+    """
+    if isinstance(value, str):
+        return str.__str__(value)  # a member of an Enum of texts is its text
+    if isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.timedelta64)):
         return str(int(value))
+    if isinstance(value, (float, np.floating, Decimal, Fraction)):
+        return _number_name(value)
     return str(value)
+
+
+def _number_name(value: Any) -> str:
+    try:
+        number = float(value)
+    except OverflowError:
+        return str(value)
+    if number != value:  # more digits than a float has
+        return str(value)
+    return str(int(number)) if number.is_integer() else str(number)

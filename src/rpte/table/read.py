@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import datetime
 import sys
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from numbers import Real
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.errors import InputError, RPTEWarning, did_you_mean
+from rpte.errors import InputError, did_you_mean
 from rpte.table.column import (
     MANY_CELLS,
     Codes,
@@ -25,15 +22,15 @@ from rpte.table.column import (
     distinct,
     is_absent,
     level_text,
-    parse_number,
     special_text,
 )
 from rpte.table.inputs import Inputs, as_array, as_matrix, check_shapes, column_names
+from rpte.table.kinds import kind_of
+from rpte.table.precision import check_precision
 from rpte.table.schema import Kind, Schema, Variable
 
 Array = NDArray[Any]
 Specials = Mapping[str, Sequence[Any]]
-TIMES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64)
 
 
 def read_training(X: Any, specials: Specials | None = None) -> Inputs:
@@ -59,7 +56,7 @@ def read_training(X: Any, specials: Specials | None = None) -> Inputs:
     special_codes: dict[int, Codes] = {}
     for position, (name, column) in enumerate(zip(names, columns, strict=True)):
         levels = wanted.get(name, ())
-        kind = declared[position] or _kind(name, column, levels)
+        kind = declared[position] or kind_of(name, column, levels)
         variable, values, codes = _learn(name, column, kind, levels)
         variables.append(variable)
         typed.append(values)
@@ -143,61 +140,6 @@ def _declared_kind(dtype: Any) -> Kind | None:
     return "category" if dtype in (nw.Boolean, nw.Categorical, nw.Enum) else None
 
 
-def _kind(name: str, column: Raw, specials: tuple[str, ...]) -> Kind:
-    """Kind of a column by its numpy type, or by its cells."""
-    if column.dtype.kind in "fiuc":
-        return "number"
-    if column.dtype.kind == "b":
-        return "category"
-    if column.dtype.kind in "mM":
-        raise _dates(name)
-    cells = [
-        c for c in distinct(column, name)[0] if not is_absent(c) and special_text(c) not in specials
-    ]
-    if any(isinstance(c, TIMES) or type(c).__name__ == "Period" for c in cells):  # pandas
-        raise _dates(name)
-    texts = [c for c in cells if isinstance(c, str)]
-    if len(texts) == len(cells) and cells:
-        return _kind_of_texts(name, texts, bool(specials))
-    if texts or any(isinstance(c, (bool, np.bool_)) for c in cells):
-        if not all(isinstance(c, (bool, np.bool_)) for c in cells):
-            _warn_mixed(name, cells, texts)
-        return "category"
-    return "number"
-
-
-def _kind_of_texts(name: str, texts: list[str], with_specials: bool) -> Kind:
-    """Read a text column as numbers only if every cell spells one."""
-    if any(parse_number(text) is None for text in texts):
-        return "category"
-    if not with_specials:
-        warnings.warn(
-            f"column '{name}' is text but each of its {len(texts)} distinct cells spells a number; "
-            "it is read as a number (make it a categorical column to keep its cells as levels)",
-            RPTEWarning,
-            stacklevel=2,
-        )
-    return "number"
-
-
-def _warn_mixed(name: str, cells: list[Any], texts: list[str]) -> None:
-    other = next(cell for cell in cells if not isinstance(cell, str))
-    if isinstance(other, Real) and texts:
-        warnings.warn(
-            f"column '{name}' mixes text ({texts[0]!r}) and numbers ({other!r}); it is read as a "
-            "category of their texts (clean it, or name the text in special_values)",
-            RPTEWarning,
-            stacklevel=2,
-        )
-
-
-def _dates(name: str) -> InputError:
-    return InputError(
-        f"column '{name}' holds dates or durations; turn them into numbers, such as days since a "
-        "reference date, before fitting"
-    )
-
-
 def _learn(
     name: str, column: Raw, kind: Kind, specials: tuple[str, ...]
 ) -> tuple[Variable, Array, Codes | None]:
@@ -205,10 +147,12 @@ def _learn(
     if kind == "number" and specials:
         variable = Variable(name, "number", specials)
         numbers, codes = as_number_or_special(column, variable)
+        check_precision(column, numbers, name, specials)
         missing = bool((np.isnan(numbers) & (codes < 0)).any())
         return Variable(name, "number", specials, missing), numbers, codes
     if kind == "number":
         numbers = as_number(column, name, signed=True)
+        check_precision(column, numbers, name, ())
         return Variable(name, "number", (), bool(np.isnan(numbers).any())), numbers, None
     if specials:
         raise InputError(

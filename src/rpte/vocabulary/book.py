@@ -27,6 +27,7 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 Middle = Literal["zero", "mean", "median"]
 
+NARROWEST = 1e-290  # a coefficient of a column that varies less, such as a product, may overflow
 STEPS, ABOVE, BELOW, ALONE = range(4)  # the first three in the order of `Label.beside`
 
 
@@ -40,7 +41,8 @@ class Entry:
         (value - centre) / scale, 0 where missing; binary columns as they are.
     centre, scale : float
     alike : int
-        The same number for columns that say the same on this table; -1 for a constant.
+        The same number for columns that say the same on this table; -1 for a constant, or what
+        varies too little for a coefficient.
     """
 
     z: Floats
@@ -59,10 +61,10 @@ def evaluate(
 ) -> Entry:
     """Evaluate a column on a table, and choose its centre and scale; z is of the first `rows`."""
     x = column.evaluate(table.inputs)
-    alike = seen.number(x)
     if column.binary:
-        return Entry(x[:rows], 0.0, 1.0, alike)
+        return Entry(x[:rows], 0.0, 1.0, seen.number(x))
     centre, scale = _location(x, table.weight, middle if column.centred else "zero", exact)
+    alike = seen.number(x) if scale > NARROWEST else -1
     return Entry(standardise(x[:rows], centre, scale), centre, scale, alike)
 
 
