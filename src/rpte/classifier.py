@@ -15,7 +15,7 @@ from rpte.estimation.gram import one_blas_thread
 from rpte.fitted import SpeaksForModel
 from rpte.folds import LARGE, make_validation
 from rpte.kernels import worker_threads
-from rpte.labels import class_factors, plain, positive_class, read_labels, read_weights
+from rpte.labels import class_factors, plain, positive_class, read_labels
 from rpte.learn import Learned, learn
 from rpte.limits import Limits
 from rpte.parameters import checked_parameters, settings_for
@@ -26,6 +26,8 @@ from rpte.table.inputs import Inputs
 from rpte.table.read import read_training
 from rpte.table.schema import Schema
 from rpte.table.table import make_table, repetitions
+from rpte.table.task import warn_of_follow_up
+from rpte.table.weights import read_weights
 
 if TYPE_CHECKING:
     from rpte.model.model import Model
@@ -277,8 +279,10 @@ class RPTEClassifier(SpeaksForModel, InNotebooks, KeptAsText, ClassifierMixin, B
         watch.begin("reading the table", 0.05)
         inputs = self._read_training(X)
         schema = inputs.schema
-        labels, known = read_labels(y, inputs.n_rows)
+        labels, known = read_labels(y, inputs.n_rows, schema.names)
         settings = settings_for(parameters, self.limits, schema)
+        used = [name for name in schema.names if name not in settings.limits.excluded]
+        warn_of_follow_up(getattr(y, "name", None), used)
         if schema.named:  # an array keeps its places, so that columns can be counted off
             inputs = inputs.without(settings.limits.excluded)
         weight = read_weights(sample_weight, len(labels))

@@ -1,47 +1,86 @@
-"""Labels, their classes and weights, as users give them."""
+"""Labels, their classes and factors on weights, as users give them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import column_or_1d
 
 from rpte.errors import InputError
-from rpte.table.column import is_absent
+from rpte.table.column import distinct, is_absent
+from rpte.table.inputs import as_array
+from rpte.table.task import SURVIVAL, task_of
 
 Floats = NDArray[np.float64]
+Labels = NDArray[Any]
+
+KINDS: dict[type, tuple[type, ...]] = {
+    bool: (bool, np.bool_),
+    int: (int, np.integer),
+    float: (float, np.floating),
+    str: (str,),
+}
+LARGEST = 2**53  # beyond it, whole numbers are not the same everywhere that a model file is read
 
 
-def read_labels(y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the label of each row, and the two classes in order."""
+def read_labels(y: Any, n_rows: int, columns: Sequence[str] = ()) -> tuple[Labels, Labels]:
+    """Return the label of each row, and the two classes in order.
+
+    Labels are booleans, whole numbers, floats or text: what a model file can keep.
+
+    Parameters
+    ----------
+    y : (n_rows,)
+    n_rows : int
+    columns : names
+        Of the table beside it, which tell of other tasks.
+    """
     if y is None:
         raise InputError("RPTEClassifier requires y to be passed, but the target y is None")
-    labels: NDArray[Any] = column_or_1d(np.asarray(y), warn=True)
-    if len(labels) != n_rows:
-        raise InputError(f"X has {n_rows} rows and y has {len(labels)}; give one label per row")
+    labels = _one_per_row(y, n_rows)
     _refuse_missing(labels)
-    _refuse_mixed(labels)
-    check_classification_targets(labels)
+    labels = _kept(labels)
     classes = np.unique(labels)
     if len(classes) == 1:
         raise InputError(
             f"y holds one class only, {plain(classes[0])!r}; a classifier needs rows of two"
         )
+    kind = type_of_target(labels)
+    task = task_of(classes.tolist(), getattr(y, "name", None), columns)
+    if kind.startswith("continuous"):
+        raise InputError(f"Unknown label type: {kind}. y holds {len(classes)} numbers; {task}")
     if len(classes) > 2:
         raise InputError(
             "Only binary classification is supported. The type of the target is "
-            f"{type_of_target(labels)} with {len(classes)} classes; wrap the estimator "
-            "in sklearn.multiclass.OneVsRestClassifier, or merge classes"
+            f"{kind} with {len(classes)} classes; {task}"
         )
     return labels, classes
 
 
-def _refuse_missing(labels: NDArray[Any]) -> None:
+def _one_per_row(y: Any, n_rows: int) -> Labels:
+    """Return the labels as they came; a list is not made of one type by numpy."""
+    array = as_array(y)
+    if array.dtype.names is not None:
+        raise InputError(f"y has the fields {list(array.dtype.names)}; {SURVIVAL}")
+    if array.ndim == 2 and array.shape[1] == 2:
+        raise InputError(
+            f"y should be a 1d array, got an array of shape {array.shape} instead; if its columns "
+            f"are a time and an event: {SURVIVAL}"
+        )
+    if isinstance(y, (list, tuple)) and array.ndim == 1 and not array.dtype.hasobject:
+        array = np.array([*y, None], object)[:-1]
+    labels: Labels = column_or_1d(array, warn=True)
+    if len(labels) != n_rows:
+        raise InputError(f"X has {n_rows} rows and y has {len(labels)}; give one label per row")
+    return labels
+
+
+def _refuse_missing(labels: Labels) -> None:
     if labels.dtype.kind in "biuUS":
         return
     absent = [i for i, label in enumerate(labels) if is_absent(label)]
@@ -52,15 +91,75 @@ def _refuse_missing(labels: NDArray[Any]) -> None:
         )
 
 
-def _refuse_mixed(labels: NDArray[Any]) -> None:
-    if labels.dtype.kind != "O":
-        return
-    kinds = {isinstance(label, str) for label in labels}
-    if len(kinds) > 1:
-        types = sorted({type(label).__name__ for label in labels})
+def _kept(labels: Labels) -> Labels:
+    """Return labels of one type that a model file can keep, or say why they are not."""
+    if labels.dtype.kind in "mMcSV":
+        raise _unkept(labels[0])
+    if labels.dtype.kind == "O":
+        return _of_one_type(labels)
+    if labels.dtype.kind in "iu" and len(labels):
+        _refuse_large([int(labels.min()), int(labels.max())])
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise InputError("y holds infinite labels; give two classes")
+    return labels
+
+
+def _of_one_type(labels: Labels) -> Labels:
+    """Return object labels as an array of booleans, numbers or (still objects) text."""
+    cells, place = distinct(labels, "y")
+    kinds = {_kind(cell) for cell in cells}
+    if len(kinds) > 1 and kinds != {int, float}:
+        types = sorted({type(cell).__name__ for cell in cells})
         raise InputError(
             f"y mixes labels of the types {types}, which have no order; make them all text, or all "
             "numbers"
+        )
+    if kinds == {str}:
+        return np.array([*map(_text, cells), None], object)[:-1][place]
+    if int in kinds:
+        _refuse_large([int(cell) for cell in cells])
+    kind = float if float in kinds else kinds.pop()
+    return _kept(np.array([kind(cell) for cell in cells])[place])
+
+
+def _kind(label: Any) -> type:
+    for kind, types in KINDS.items():
+        if isinstance(label, types):
+            return kind
+    raise _unkept(label)
+
+
+def _unkept(label: Any) -> InputError:
+    return InputError(
+        f"y holds labels of the type {type(label).__name__}, such as {label!r}; a model file keeps "
+        "text, whole numbers, floats and booleans: turn them into text (astype(str)) or numbers"
+    )
+
+
+def _text(label: str) -> str:
+    text = str.__str__(label)  # a member of an Enum of texts is its text
+    if text.endswith("\0") or _is_no_unicode(text):
+        raise InputError(
+            f"y holds the label {text!r}: numpy drops zero characters at the end of text, and a "
+            "model file holds Unicode text only; rename the label"
+        )
+    return text
+
+
+def _is_no_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def _refuse_large(numbers: list[int]) -> None:
+    large = [number for number in numbers if abs(number) > LARGEST]
+    if large:
+        raise InputError(
+            f"y holds the label {large[0]}, beyond 2**53: not every reader of a model file keeps "
+            "its digits; turn the labels into text (astype(str))"
         )
 
 
@@ -103,19 +202,6 @@ def class_factors(
     if any(not isinstance(f, Real) or not (np.isfinite(f) and f >= 0) for f in factors):
         raise InputError(f"class_weight={class_weight!r}; weights must be finite and not negative")
     return np.array(factors, np.float64)
-
-
-def read_weights(sample_weight: Any, n_rows: int) -> Floats:
-    """Return the weight of each row."""
-    if sample_weight is None:
-        return np.ones(n_rows)
-    weight = np.asarray(sample_weight, np.float64)
-    if weight.ndim and weight.shape != (n_rows,):
-        raise InputError(
-            f"sample_weight.shape == {weight.shape}, expected ({n_rows},): Sample weights must be "
-            "1D array or scalar, one per row"
-        )
-    return np.broadcast_to(weight, (n_rows,))
 
 
 def plain(label: Any) -> Any:

@@ -90,7 +90,7 @@ def test_verify_says_whether_it_is_the_training_table():
 
 
 def test_a_weight_of_the_wrong_shape_is_refused():
-    with pytest.raises(InputError, match=r"sample_weight has shape \(3,\), X has 300 rows"):
+    with pytest.raises(InputError, match=r"sample_weight.shape == \(3,\), expected \(300,\)"):
         fit(CASE.X, CASE.y).verify(CASE.X, CASE.y, [1, 2, 3])
 
 

@@ -92,7 +92,7 @@ def test_weights_that_do_not_fit_are_refused(weight):
     bad = np.ones(len(held.y))
     bad[0] = {"negative": -1.0, "nan": np.nan}.get(str(weight), 1.0)
     given = np.array(weight) if isinstance(weight, list) else bad
-    with pytest.raises(InputError, match="weights do not fit"):
+    with pytest.raises(InputError, match="sample_weight"):
         gather(model_of("mixed"), held.X, held.y, given)
 
 

@@ -623,7 +623,7 @@ def audit_load(model: Json) -> tuple[int, int]:
     counts = [
         conditions(term["column"], levels)
         for term in direct_terms(model)
-        if abs(term["coefficient"]) > 1e-12
+        if abs(term["coefficient"] * term["scale"]) > 1e-12
     ]
     for tree in trees(model):
         for number, way in leaf_paths(tree["root"]):

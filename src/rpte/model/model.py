@@ -29,6 +29,12 @@ Floats = NDArray[np.float64]
 Label = str | int | float | bool
 
 
+def as_labels(classes: tuple[Label, Label]) -> NDArray[Any]:
+    """Return the classes as an array; of objects where numpy's own types would lose something."""
+    labels = np.array(classes)
+    return labels if labels.tolist() == list(classes) else np.array(classes, object)
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """One active term as a row of the rule table."""
@@ -134,7 +140,7 @@ class Model:
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class whose log odds are positive (``classes[0]`` at exactly zero)."""
         chosen = (self.decision_function(X) > 0).astype(np.intp)
-        return np.array(self.classes)[chosen]
+        return as_labels(self.classes)[chosen]
 
     def parts(self) -> Iterator[tuple[Component, TreeTerms | DirectTerm]]:
         """Yield trees and direct terms in the order in which they are summed."""

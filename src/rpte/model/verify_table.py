@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from rpte.errors import InputError
 from rpte.model.check import Check, checked
 from rpte.model.ledger import OPTIMALITY, UNMET_MISSING, withdrawn
-from rpte.model.model import probability
+from rpte.model.model import as_labels, probability
 from rpte.model.parts import DirectTerm, TreeTerms
 from rpte.model.verify_structure import trees_of
 from rpte.structure.tree import Branch, Split
 from rpte.table.fingerprint import fingerprint
-from rpte.table.inputs import Inputs
+from rpte.table.inputs import Inputs, as_array
+from rpte.table.weights import read_weights
 
 if TYPE_CHECKING:
     from rpte.model.explain import Explanation
@@ -44,21 +45,14 @@ def labelled(model: Model, inputs: Inputs, y: Any, sample_weight: Any) -> Rows:
     positive = _labels(model, y, inputs.n_rows)
     factors = model.training["class_factors"]
     own = np.where(positive == 1.0, factors[model.positive], factors[1 - model.positive])
-    given = np.ones(inputs.n_rows) if sample_weight is None else sample_weight
-    weight = np.asarray(given, np.float64)
-    if weight.shape not in ((), (inputs.n_rows,)):
-        raise InputError(
-            f"sample_weight has shape {weight.shape}, X has {inputs.n_rows} rows; give one weight "
-            "per row"
-        )
-    return Rows(inputs, positive, weight * own)
+    return Rows(inputs, positive, read_weights(sample_weight, inputs.n_rows) * own)
 
 
 def _labels(model: Model, y: Any, n_rows: int) -> Floats:
-    labels = np.asarray(y)
+    labels = as_array(y)
     if labels.shape != (n_rows,):
         raise InputError(f"y has shape {labels.shape}, X has {n_rows} rows; give one label per row")
-    strange = ~np.isin(labels, np.array(model.classes))
+    strange = ~np.isin(labels, as_labels(model.classes))
     if strange.any():
         raise InputError(
             f"y holds {labels[strange].tolist()[0]!r}; the model's classes are {model.classes}"

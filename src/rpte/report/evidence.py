@@ -14,8 +14,9 @@ from rpte.model.model import Model
 from rpte.model.verify_table import labelled
 from rpte.table.column import is_absent
 from rpte.table.fingerprint import Profile, fingerprint, table_hash
-from rpte.table.inputs import Inputs
+from rpte.table.inputs import Inputs, as_array
 from rpte.table.target import as_classes
+from rpte.table.weights import read_weights
 
 Floats = NDArray[np.float64]
 
@@ -118,7 +119,7 @@ def gather(
 
 def _labelled(model: Model, y: Any, n_rows: int) -> tuple[NDArray[np.intp], NDArray[Any]]:
     """Return the rows that have an outcome, and these outcomes as the model's classes."""
-    labels = np.asarray(y)
+    labels = as_array(y)
     if labels.shape != (n_rows,):
         raise InputError(f"y has shape {labels.shape}, X has {n_rows} rows; give one label per row")
     kept = np.flatnonzero([not is_absent(label) for label in labels])
@@ -144,13 +145,7 @@ def _measured(model: Model, found: Evidence, profile: Profile) -> Evidence:
 
 def checked_weights(weight: Any, n_rows: int) -> Floats:
     """Return weights as numbers, 1 for each row if None; refuse what cannot be weights."""
-    if weight is None:
-        return np.ones(n_rows)
-    found = np.asarray(weight)
-    fits = found.shape == (n_rows,) and found.dtype.kind in "iufb"
-    if not fits or not (np.isfinite(found) & (found >= 0)).all() or not found.sum() > 0:
-        raise InputError(
-            f"the weights do not fit {n_rows} rows; give one finite number per row, none negative, "
-            "not all zero"
-        )
-    return found.astype(np.float64)
+    found = read_weights(weight, n_rows)
+    if not found.sum() > 0:
+        raise InputError("every weight is zero; give some rows a positive weight")
+    return found

@@ -262,6 +262,8 @@ def as_array(column: Any) -> Array:
     if type(column).__module__.startswith("pyarrow") and str(column.type).startswith("dictionary"):
         # Numpy alone would turn a null of a dictionary column into the last level.
         return np.array(column.to_pylist(), object)
+    if _has_mask(column):
+        return _unmasked(np.ma.array(column))
     array = np.asarray(column)
     if array.dtype.kind in "US" and isinstance(column, (list, tuple)):
         # Numpy alone would turn numbers and NaN that stand beside text into text.
@@ -269,11 +271,34 @@ def as_array(column: Any) -> Array:
     return array
 
 
+def _has_mask(column: Any) -> bool:
+    """Tell whether numpy alone would show what is masked, in an array or in a row of a list."""
+    if isinstance(column, (list, tuple)):
+        return any(isinstance(cell, np.ma.MaskedArray) for cell in column)
+    return isinstance(column, np.ma.MaskedArray)
+
+
+def _unmasked(array: Any) -> Array:
+    """Return an array in which masked cells are missing."""
+    masked = np.ma.getmaskarray(array)
+    if not masked.any():
+        return np.asarray(array)
+    numbers = array.dtype.kind == "f"
+    cells = np.array(array.data, array.dtype if numbers else object)
+    cells[masked] = np.nan if numbers else None
+    return cells
+
+
 def as_matrix(X: Any) -> Array:
     """Return `X` as a 2-D array or say what it is instead."""
     if X is None or isinstance(X, (str, bytes)):
         raise InputError(f"X is {X!r}; pass a table (read a file with pandas.read_csv first)")
     matrix = as_array(X)
+    if matrix.dtype.names is not None:
+        raise InputError(
+            f"X is a structured array with the fields {list(matrix.dtype.names)[:10]}; pass "
+            "pandas.DataFrame(X)"
+        )
     if matrix.ndim == 2:
         return matrix
     if matrix.ndim < 2:

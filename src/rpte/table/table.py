@@ -13,6 +13,7 @@ from rpte.errors import InputError
 from rpte.table.inputs import Inputs
 from rpte.table.levels import KEEP_ALL, WEIGHT_SLACK, PoolingRule, settle_schema
 from rpte.table.schema import Schema, Variable
+from rpte.table.weights import check_weights
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -164,11 +165,7 @@ def repetitions(weight: Floats) -> Ints:
 
 
 def _check_weight(weight: Floats) -> None:
-    if not np.isfinite(weight).all() or (weight < 0).any():
-        bad = int(np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))[0])
-        raise InputError(
-            f"sample_weight[{bad}] is {weight[bad]}; weights must be finite and not negative"
-        )
+    check_weights(weight)
     total, rows = float(weight.sum()), int((weight > 0).sum())
     if rows == 0:
         raise InputError("every sample weight is zero; give at least two rows a positive weight")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rpte.errors import InputError
 from rpte.table.column import distinct, is_absent, level_text
 from rpte.table.files import check_column
+from rpte.table.task import task_of, warn_of_follow_up
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,16 +44,16 @@ def binary_labels(frame: pd.DataFrame, target: str) -> Array:
             f"in row {first}; fill them in, or leave them out with --drop-unlabelled"
         )
     labels = frame[target].to_numpy()
-    values = sorted({level_text(cell) for cell in distinct(labels)[0]})
+    cells = distinct(labels)[0]
+    values = sorted({level_text(cell) for cell in cells})
+    others = [str(name) for name in frame if name != target]
     if len(values) != 2:
         more = ", ..." if len(values) > SHOWN else ""
         held = ", ".join(values[:SHOWN]) + more
-        remedy = (
-            "a model needs cases of two classes"
-            if len(values) < 2
-            else "keep the rows of two of them, or merge them into two"
-        )
+        few = len(values) < 2
+        remedy = "a model needs cases of two classes" if few else task_of(cells, target, others)
         raise InputError(f"the target '{target}' holds {len(values)} values ({held}); {remedy}")
+    warn_of_follow_up(target, others)
     return labels
 
 

@@ -22,7 +22,8 @@ def terms(model: Any, X: Any | None) -> Terms:
     own: Model = model if isinstance(model, Model) else model.model_
     trees = [part for _, part in own.parts() if isinstance(part, TreeTerms)]
     direct = [part for _, part in own.parts() if isinstance(part, DirectTerm)]
-    direct = [term for term in direct if is_active(term.coefficient)]
+    # Per standard deviation: a slope is no less there for being in units of millions.
+    direct = [term for term in direct if is_active(term.coefficient * term.scale)]
     per_tree = [_leaf_conditions(own, tree) for tree in trees]
     singles = [term.column.conditions(own.schema) for term in direct]
     conditions = np.concatenate([np.zeros(0, np.int64), *per_tree, singles]).astype(np.int64)
