@@ -202,14 +202,20 @@ def with_signal(column, n=80, seed=0, labels=None):
 
 
 class TestCells:
-    def test_numbers_as_text_are_numbers_with_a_warning(self):
-        rng = np.random.default_rng(0)
-        numbers = rng.normal(size=80).round(2)
-        X, y = with_signal(np.array([str(v) for v in numbers], object))
-        with pytest.warns(RPTEWarning, match=r"column 'odd' is text but each of its \d+ distinct"):
-            found = fit(X, y)
-        assert document(found) == document(fit(X | {"odd": numbers}, y))
-        assert (found.predict_proba(X) == found.predict_proba(X | {"odd": numbers})).all()
+    def test_numbers_as_text_are_a_category_as_the_user_says(self):
+        numbers = np.arange(80) % 4 + 1
+        X, y = with_signal(numbers.astype(str))
+        found = fit(X, y)
+        assert found.model_.schema["odd"].levels == ("1", "2", "3", "4")
+        assert document(found) == document(fit(X | {"odd": pd.Categorical(numbers)}, y))
+
+    def test_many_amounts_as_text_are_a_category_with_a_warning(self):
+        numbers = np.random.default_rng(0).normal(size=80).round(2)
+        X, y = with_signal(numbers.astype(str))
+        with pytest.warns(RPTEWarning, match=r"column 'odd' is text and so a category"):
+            fit(X, y)
+        fitted = fit(X | {"odd": numbers}, y)
+        assert (fitted.predict_proba(X) == fitted.predict_proba(X | {"odd": numbers})).all()
 
     def test_codes_with_leading_zeros_stay_levels(self):
         X, y = with_signal(np.array(["02139", "10001"] * 40, object))

@@ -22,9 +22,11 @@ from rpte.parameters import checked_parameters, settings_for
 from rpte.persistence import KeptAsText
 from rpte.progress import Callback, Watch
 from rpte.report.in_notebooks import InNotebooks
+from rpte.table.hints import hints_of
 from rpte.table.inputs import Inputs
 from rpte.table.read import read_training
 from rpte.table.schema import Schema
+from rpte.table.sentinels import warn_of_sentinels
 from rpte.table.table import make_table, repetitions
 from rpte.table.task import warn_of_follow_up
 from rpte.table.weights import read_weights
@@ -139,6 +141,11 @@ class RPTEClassifier(SpeaksForModel, InNotebooks, KeptAsText, ClassifierMixin, B
         The trade-off between conditions and validated deviance found in training.
     frontier_models_ : tuple of Model
         Their models; `at` makes a classifier of one.
+    sentinels_ : dict from name to codes
+        Codes such as -9 or 999 that stand apart from a number's range, which `fit` has warned of;
+        give it as `special_values` if they are no measurements.
+    hints_ : tuple of str
+        What else deserves a look: numbers that may be codes, levels spelled differently, ...
 
     Examples
     --------
@@ -285,6 +292,7 @@ class RPTEClassifier(SpeaksForModel, InNotebooks, KeptAsText, ClassifierMixin, B
         warn_of_follow_up(getattr(y, "name", None), used)
         if schema.named:  # an array keeps its places, so that columns can be counted off
             inputs = inputs.without(settings.limits.excluded)
+        noticed = {"sentinels_": warn_of_sentinels(inputs), "hints_": hints_of(inputs)}
         weight = read_weights(sample_weight, len(labels))
         cases = repetitions(weight)
         factors = class_factors(self.class_weight, labels, known, weight)
@@ -314,10 +322,12 @@ class RPTEClassifier(SpeaksForModel, InNotebooks, KeptAsText, ClassifierMixin, B
         learned = learned.with_training(lambda told: {**told, "class_factors": factors.tolist()})
         _warn_if_stopped(learned.model)
         _warn_if_empty(learned.model)
-        self._keep(learned, known, schema)
+        self._keep(learned, known, schema, noticed)
         return self
 
-    def _keep(self, learned: Learned, classes: NDArray[Any], schema: Schema) -> None:
+    def _keep(
+        self, learned: Learned, classes: NDArray[Any], schema: Schema, noticed: dict[str, Any]
+    ) -> None:
         """Keep all that was learned at once: who interrupts finds the fit before, or this one."""
         of_fit = ("feature_names_in_", "at_miu_")  # not of every fit
         before = {name: value for name, value in vars(self).items() if name not in of_fit}
@@ -326,6 +336,7 @@ class RPTEClassifier(SpeaksForModel, InNotebooks, KeptAsText, ClassifierMixin, B
             "n_features_in_": len(schema),
             "model_": learned.model,
             "frontier_models_": learned.frontier,
+            **noticed,
         }
         if schema.named:
             fitted["feature_names_in_"] = np.array(schema.names, dtype=object)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.errors import InputError
+from rpte.table.inputs import as_array
 from rpte.table.table import Table
 
 Ints = NDArray[np.int64]
@@ -193,7 +194,7 @@ def _positions(split: Any, n_rows: int) -> Split:
 
 
 def _group_numbers(groups: Any, n_rows: int) -> Ints:
-    labels = np.asarray(groups)
+    labels = as_array(groups)
     if labels.shape != (n_rows,):
         raise InputError(
             f"groups has shape {labels.shape}; give one group for each of {n_rows} rows"

@@ -67,6 +67,8 @@ def _one_per_row(y: Any, n_rows: int) -> Labels:
     array = as_array(y)
     if array.dtype.names is not None:
         raise InputError(f"y has the fields {list(array.dtype.names)}; {SURVIVAL}")
+    if array.dtype.kind in "mMcS" and array.size:
+        raise _unkept(array.ravel()[0])
     if array.ndim == 2 and array.shape[1] == 2:
         raise InputError(
             f"y should be a 1d array, got an array of shape {array.shape} instead; if its columns "
@@ -93,8 +95,6 @@ def _refuse_missing(labels: Labels) -> None:
 
 def _kept(labels: Labels) -> Labels:
     """Return labels of one type that a model file can keep, or say why they are not."""
-    if labels.dtype.kind in "mMcSV":
-        raise _unkept(labels[0])
     if labels.dtype.kind == "O":
         return _of_one_type(labels)
     if labels.dtype.kind in "iu" and len(labels):

@@ -159,12 +159,27 @@ def fit(
             training = request.read()
             tell(f"fitting {training.said()}")
             fitted = training.fit(lambda now: tell(_said(now), now.share, 1.0))
+        _say_noticed(fitted)
         if checker is not None:
             write_bytes(checker, output.with_name(CHECKER))
         fitted.save(output)
         state = f"{output} is written and complete, only the estimate is missing"
         with if_interrupted(state):
             _finish(training, fitted, request, as_json)
+
+
+def _say_noticed(fitted: Any) -> None:
+    """Say how to declare the codes that the fit warned of, and its hints."""
+    if fitted.sentinels_:
+        found = fitted.sentinels_.items()
+        options = [f"--special {shlex.quote(_option(name, codes))}" for name, codes in found]
+        say(f"note: as options: {' '.join(options)}")
+    for hint in fitted.hints_:
+        say(f"hint: {hint}")
+
+
+def _option(name: str, codes: list[int]) -> str:
+    return f"{name}={','.join(map(str, codes))}"
 
 
 def _said(now: Progress) -> str:

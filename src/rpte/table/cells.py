@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from rpte.errors import RPTEWarning
 from rpte.table.column import is_absent, level_text, parse_number, special_text
+from rpte.table.precision import EXACT, merged_cells
 from rpte.table.schema import Variable
 
 MARKERS = (
@@ -67,7 +68,8 @@ def typed(
         _say_dates(name, values)
         if not codes_known:
             _say_mixed(name, values, np.bincount(place, minlength=len(cells)))
-    return _column(values, place, variable is None or variable.kind == "number")
+    may_be_numbers = not _are_one(name, values) if variable is None else variable.kind == "number"
+    return _column(values, place, may_be_numbers)
 
 
 def with_points(name: str, cells: list[Any]) -> list[Any]:
@@ -122,6 +124,18 @@ def _known(cell: Any, variable: Variable, markers: Collection[str]) -> Any:
         number = parse_number(meant.lstrip("0") or "0")
         return meant if number is None else number
     return meant
+
+
+def _are_one(name: str, values: list[Any]) -> bool:
+    """Say that different whole numbers would become one number, and so stay levels."""
+    large = [v for v in values if abs(_number(v) or 0.0) >= EXACT]
+    merged = merged_cells(large)
+    if merged is not None:
+        _say(
+            f"column '{name}' holds {merged[0]!s} and {merged[1]!s}, which are one number in "
+            "float64 (exact for whole numbers up to 2**53); it is read as a category"
+        )
+    return merged is not None
 
 
 def _number(value: Any) -> float | None:

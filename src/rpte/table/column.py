@@ -88,9 +88,14 @@ def distinct(column: Raw, name: str = "") -> tuple[list[Any], NDArray[np.intp]]:
 
 
 def _family(kind: type) -> str:
-    """Return what tells equal cells of different types apart; all usual cells are of one family."""
+    """Return what tells equal cells of different types apart; all usual cells are of one family.
+
+    A Decimal cannot be compared with numpy's integers at all.
+    """
     if issubclass(kind, (bool, np.bool_)):
         return "boolean"
+    if issubclass(kind, Decimal):
+        return "decimal"
     if issubclass(kind, (complex, np.complexfloating)):
         return "complex"
     return "duration" if issubclass(kind, np.timedelta64) else ""

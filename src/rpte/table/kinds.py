@@ -23,6 +23,7 @@ from rpte.table.schema import Kind
 
 TIMES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
 BOOLEANS = (bool, np.bool_)
+MANY = 20  # different fractions in text, above which they are hardly levels
 
 
 def kind_of(name: str, column: Raw, specials: tuple[str, ...]) -> Kind:
@@ -72,9 +73,26 @@ def _kind_of_cells(name: str, cells: list[Any], with_specials: bool) -> Kind:
             RPTEWarning,
             stacklevel=2,
         )
-    if texts and with_specials and not (numbers or booleans):
-        return "category" if any(parse_number(text) is None for text in texts) else "number"
+    elif texts:
+        return _kind_of_texts(name, texts, with_specials)
     return "category" if texts or booleans else "number"
+
+
+def _kind_of_texts(name: str, texts: list[str], with_specials: bool) -> Kind:
+    """Return that text is a category, unless the user has named codes among its numbers."""
+    spelled = [parse_number(text) for text in texts]
+    if None in spelled:
+        return "category"
+    if with_specials:
+        return "number"
+    if len(texts) > MANY and not all(float(number).is_integer() for number in spelled if number):
+        warnings.warn(
+            f"column '{name}' is text and so a category, but each of its {len(texts)} different "
+            "cells spells a number; if they are amounts, make them numbers (astype(float))",
+            RPTEWarning,
+            stacklevel=2,
+        )
+    return "category"
 
 
 def _one_of(cells: list[Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -36,10 +37,11 @@ def check_precision(column: Raw, numbers: Floats, name: str, specials: Collectio
     biggest = max(float(np.fmax.reduce(numbers)), -float(np.fmin.reduce(numbers)))
     merged = _merged(column, biggest, specials)
     if merged is not None:
+        one, other = map(str, merged)
         raise InputError(
-            f"column '{name}' holds {merged[0]!s} and {merged[1]!s}, which are one number in float64 "
-            "(exact for whole numbers up to 2**53); subtract a constant, or make the column a "
-            "category (astype(str)) if its cells are codes"
+            f"column '{name}' holds {one} and {other}, which are one number in float64 (exact for "
+            "whole numbers up to 2**53); subtract a constant, or make the column a category "
+            "(astype(str)) if its cells are codes"
         )
     if 0.0 < biggest < SMALLEST:
         raise InputError(
@@ -53,7 +55,7 @@ def _merged(column: Raw, biggest: float, specials: Collection[str]) -> tuple[Any
     """Return two different cells that are one float, if there are any."""
     if not isinstance(column, np.ndarray) or column.dtype.kind not in "fiu":
         cells = [c for c in distinct(column)[0] if not is_absent(c)]
-        return _merged_cells([c for c in cells if special_text(c) not in specials])
+        return merged_cells([c for c in cells if special_text(c) not in specials])
     whole = column.dtype.kind in "iu" and biggest >= EXACT
     if not whole and column.dtype.itemsize <= 8:
         return None
@@ -62,10 +64,20 @@ def _merged(column: Raw, biggest: float, specials: Collection[str]) -> tuple[Any
     return (values[same[0]], values[same[0] + 1]) if len(same) else None
 
 
-def _merged_cells(cells: list[Any]) -> tuple[Any, Any] | None:
+def _exact(cell: Any) -> Any:
+    """Return a number that can be compared with all of its digits."""
+    if isinstance(cell, str):
+        return Decimal(cell.strip())
+    if isinstance(cell, np.floating):
+        return Fraction(*cell.as_integer_ratio())
+    return cell.item() if isinstance(cell, np.generic) else cell
+
+
+def merged_cells(cells: list[Any]) -> tuple[Any, Any] | None:
+    """Return two different numbers, or texts of numbers, that are one float, if there are any."""
     seen: dict[float, Any] = {}
     for cell in cells:
-        exact = Decimal(cell.strip()) if isinstance(cell, str) else cell
+        exact = _exact(cell)
         other = seen.setdefault(float(cell), exact)
         if other is not exact and other != exact:
             return min(other, exact, key=str), max(other, exact, key=str)

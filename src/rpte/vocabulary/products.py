@@ -269,7 +269,8 @@ def _distances(known: _Known, slopes: _Slopes, limits: Permissions) -> Iterator[
 
 def _near(x: Floats, spread: Floats, slopes: _Slopes) -> tuple[Rows, Rows]:
     """Return the pairs of comparable numbers (rows of x), those that promise most first."""
-    ratio = spread[None, :] / spread[:, None]
+    with np.errstate(over="ignore"):  # beyond all comparison
+        ratio = spread[None, :] / spread[:, None]
     first, second = np.nonzero(np.triu((ratio < COMPARABLE) & (ratio > 1 / COMPARABLE), 1))
     sums = np.empty((len(first), 3))
     distance_moments(x, first, second, spread, slopes.curvature, slopes.residual, sums)
