@@ -140,7 +140,7 @@ REFUSED = {
     "no such table": (["none.csv"], {}, "none.csv: No such file"),
     "empty": (["empty.csv"], {}, "is empty"),
     "target": ([], {"--target": "Outcom"}, "did you mean 'outcome'?"),
-    "three values": ([], {"--target": "branch"}, "holds 3 values (001, 007, 012); keep the rows"),
+    "three values": ([], {"--target": "branch"}, "holds 3 values (001, 007, 012); several classes"),
     "many values": ([], {"--target": "debts"}, "holds 9 values (0, 1, 2, 3, 4, 5, ...)"),
     "gaps": ([], {"--target": "job"}, "rows, first in row"),
     "positive": ([], {"--positive": "Bad"}, "'Bad' is not a class; the classes are bad, good"),
@@ -335,6 +335,32 @@ def test_ctrl_c_at_a_terminal_ends_the_fit_with_one_line(tmp_path):
     assert not list(folder.iterdir())
 
 
+def test_codes_hints_and_times_are_said_with_the_options_for_them(tmp_path):
+    table = credit().rename(columns={"outcome": "death", "job": "my job"})
+    table["time"] = np.arange(len(table)) * 7.5 % 100
+    table["late"] = np.where(np.arange(len(table)) % 9, np.arange(len(table)) % 50, -99)
+    path = write_csv(table[["my job", "debts", "time", "late", "death"]], tmp_path / "t.csv")
+    outcome = run("fit", path, "--target", "death", "-o", tmp_path / "m.json", *QUICK)
+    assert outcome.exit_code == 0, outcome.output
+    first, *_, second, third = outcome.stderr.splitlines()
+    assert first.startswith("note: column 'time' beside the target 'death' looks like the time")
+    assert "special_values={'late': [-99]" in outcome.stderr
+    assert second.startswith("note: as options: --special late=-99")
+    assert third.startswith("hint: 'debts' (0 to 8): few whole numbers")
+    declared = ("--special", "late=-99", "--exclude", "time", "-o", tmp_path / "n.json", *QUICK)
+    quiet = run("fit", path, "--target", "death", *declared)
+    assert "special_values" not in quiet.stderr
+    assert "'time'" not in quiet.stderr
+
+
+def test_other_tasks_are_named(tmp_path):
+    table = pd.DataFrame({"x": range(30), "time": np.arange(30) / 3, "event": [0, 1] * 15})
+    path = write_csv(table, tmp_path / "t.csv")
+    options = ("-o", tmp_path / "m.json", *QUICK)
+    assert "is survival analysis" in refused("fit", path, "--target", "time", *options)
+    assert "is regression" in refused("fit", path, "--target", "x", *options)
+
+
 def test_progress_is_said_with_the_best_model_so_far():
     from rpte.cli.fit import _said
 
@@ -349,7 +375,7 @@ def test_a_limit_of_time_is_kept_and_said(loans, tmp_path):
     outcome = run(*arguments)
     assert outcome.exit_code == 0, outcome.output
     assert outcome.stderr.startswith("note: max_fit_seconds=0 was used up while mining the vocab")
-    assert outcome.stderr.count("\n") == 1
+    assert outcome.stderr.count("note: ") == 1
     stopped = load(model).training["validation"]["stopped"]
     assert stopped["max_fit_seconds"] == 0
     assert "stopped by max_fit_seconds=0 while mining" in good("show", model)

@@ -90,6 +90,7 @@ class FitRequest:
         """Read the table and set features, labels, weights and groups apart."""
         from rpte.table.files import check_column, read_table
         from rpte.table.target import binary_labels, has_label
+        from rpte.table.task import warn_of_follow_up
 
         kept = [name for name in (self.id_column, self.group_column) if name is not None]
         frame = read_table(
@@ -111,6 +112,7 @@ class FitRequest:
         if not X.shape[1]:
             raise InputError(f"{self.table} has no variables beside the columns that were named")
         _say_ids(X)
+        warn_of_follow_up(self.target, [str(name) for name in X if name not in unread])
         return Training(X, labels, weight, groups, self.estimator(labels), self)
 
     def estimator(self, labels: Array) -> Any:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rpte.errors import InputError
 from rpte.table.column import distinct, is_absent, level_text
 from rpte.table.files import check_column
-from rpte.table.task import task_of, warn_of_follow_up
+from rpte.table.task import task_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,14 +46,12 @@ def binary_labels(frame: pd.DataFrame, target: str) -> Array:
     labels = frame[target].to_numpy()
     cells = distinct(labels)[0]
     values = sorted({level_text(cell) for cell in cells})
-    others = [str(name) for name in frame if name != target]
     if len(values) != 2:
         more = ", ..." if len(values) > SHOWN else ""
         held = ", ".join(values[:SHOWN]) + more
-        few = len(values) < 2
+        few, others = len(values) < 2, [str(name) for name in frame if name != target]
         remedy = "a model needs cases of two classes" if few else task_of(cells, target, others)
         raise InputError(f"the target '{target}' holds {len(values)} values ({held}); {remedy}")
-    warn_of_follow_up(target, others)
     return labels
 
 
