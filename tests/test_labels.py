@@ -137,11 +137,18 @@ def test_arrays_that_cannot_be_kept_are_refused(labels):
         (pl.Series(["b", "a"]), ["a", "b"]),
         (pl.Series([True, False]), [False, True]),
         (["a", "a\0b"], ["a", "a\0b"]),
+        ([0, 1.0], [0.0, 1.0]),
     ],
 )
 def test_two_labels_in_any_container(labels, classes):
     found = read_labels(labels, 2)[1].tolist()
     assert all(map(same, found, classes))
+
+
+@pytest.mark.skipif(not hasattr(np.dtypes, "StringDType"), reason="needs numpy 2")
+def test_labels_of_numpys_own_text_type():
+    labels = np.array(["no", "yes"], np.dtypes.StringDType())
+    assert read_labels(labels, 2)[1].tolist() == ["no", "yes"]
 
 
 def test_classes_that_numpy_would_change_are_kept_as_objects():

@@ -271,7 +271,7 @@ class RPTEClassifier(SpeaksForModel, InNotebooks, KeptAsText, ClassifierMixin, B
             pandas, polars, pyarrow, a mapping of columns, numpy or lists; numbers, booleans,
             strings and categories, with missing cells.
         y : array of shape (n_rows,)
-            Two different labels.
+            Two different labels: text, booleans or numbers.
         sample_weight : array of shape (n_rows,), optional
             A whole weight is the same as repeating the row, zero as leaving it out.
         groups : array of shape (n_rows,), optional

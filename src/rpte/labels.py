@@ -63,7 +63,7 @@ def read_labels(y: Any, n_rows: int, columns: Sequence[str] = ()) -> tuple[Label
 
 
 def _one_per_row(y: Any, n_rows: int) -> Labels:
-    """Return the labels as they came; a list is not made of one type by numpy."""
+    """Return the labels as they came."""
     array = as_array(y)
     if array.dtype.names is not None:
         raise InputError(f"y has the fields {list(array.dtype.names)}; {SURVIVAL}")
@@ -74,8 +74,6 @@ def _one_per_row(y: Any, n_rows: int) -> Labels:
             f"y should be a 1d array, got an array of shape {array.shape} instead; if its columns "
             f"are a time and an event: {SURVIVAL}"
         )
-    if isinstance(y, (list, tuple)) and array.ndim == 1 and not array.dtype.hasobject:
-        array = np.array([*y, None], object)[:-1]
     labels: Labels = column_or_1d(array, warn=True)
     if len(labels) != n_rows:
         raise InputError(f"X has {n_rows} rows and y has {len(labels)}; give one label per row")

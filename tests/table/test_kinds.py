@@ -157,3 +157,16 @@ def test_durations_are_refused(beside):
 def test_equal_cells_have_one_name(one, other):
     assert one == other
     assert level_text(one) == level_text(other)
+
+
+@pytest.mark.parametrize("cells", [[True, 1, 0], [1, 0.5, False], [-1, 2**63, 2**63 + 1]])
+def test_lists_are_read_as_arrays_of_objects_are(cells):
+    for table in ({"c": cells}, {"c": tuple(cells)}, [[cell] for cell in cells]):
+        with pytest.raises(InputError, match=r"mixes booleans|are one number"):
+            read_training(table)
+
+
+def test_rows_of_booleans_and_numbers():
+    inputs = read_training([[1.5, True], [2.5, False], [3.0, True]])
+    assert [v.kind for v in inputs.schema.variables] == ["number", "category"]
+    assert [v.kind for v in read_training([[1.5, 1], [2.5, 0]]).schema.variables] == ["number"] * 2

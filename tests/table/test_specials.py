@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from raw_tables import same_bits
-from rpte import InputError, RPTEClassifier, load
+from rpte import InputError, RPTEClassifier, RPTEWarning, load
 from rpte.model.file import to_dict
 from rpte.structure.coded import IS_MISSING, ORDERED, Split, TreeBuilder
 from rpte.structure.coding import code_columns
@@ -241,7 +241,8 @@ def test_terms_and_explanations_speak_of_codes(credit):
 
 def test_codes_matter(credit):
     X, y = credit
-    plain = RPTEClassifier(l1="4/n").fit(X, y)
+    with pytest.warns(RPTEWarning, match=r"special_values=\{'score': \[-9, -8\]\}"):
+        plain = RPTEClassifier(l1="4/n").fit(X, y)
     coded = RPTEClassifier(l1="4/n", special_values=CODES).fit(X, y)
     assert to_dict(plain.model_)["components"] != to_dict(coded.model_)["components"]
     text = {"score": [str(int(v)) if v == v else None for v in X["score"]], "other": X["other"]}

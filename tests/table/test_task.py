@@ -14,6 +14,7 @@ from rpte.table.task import CLASSES, REGRESSION, SURVIVAL, is_follow_up, task_of
         ([0.5, 1.5, 2.5], None, [], REGRESSION),
         (range(30), "time", ["event"], SURVIVAL),
         (range(30), "time", ["age"], REGRESSION),
+        (range(30), 0, ["event"], REGRESSION),
         ([True, False, "a"], "y", [], CLASSES),
     ],
 )

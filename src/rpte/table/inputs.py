@@ -265,10 +265,23 @@ def as_array(column: Any) -> Array:
     if _has_mask(column):
         return _unmasked(np.ma.array(column))
     array = np.asarray(column)
-    if array.dtype.kind in "US" and isinstance(column, (list, tuple)):
-        # Numpy alone would turn numbers and NaN that stand beside text into text.
+    if isinstance(column, (list, tuple)) and _changes(column, array):
         return np.array(column, object)
-    return array
+    return array.astype(object) if array.dtype.kind == "T" else array
+
+
+def _changes(cells: Sequence[Any], array: Array) -> bool:
+    """Tell whether numpy has made other cells of those of a list or of its rows.
+
+    It turns numbers beside text into text, booleans beside numbers into numbers, and large whole
+    numbers beside others into floats.
+    """
+    if array.dtype.kind == "f" and array.size and np.fmax.reduce(np.abs(array), axis=None) >= 2**53:
+        return True
+    if array.dtype.kind not in "iuf":
+        return array.dtype.kind in "US"
+    flat = (cell for row in cells for cell in (row if isinstance(row, (list, tuple)) else [row]))
+    return any(isinstance(cell, (bool, np.bool_)) for cell in flat)
 
 
 def _has_mask(column: Any) -> bool:

@@ -39,14 +39,14 @@ SURVIVAL = (
 )
 
 
-def task_of(cells: Iterable[Any], name: str | None = None, others: Sequence[str] = ()) -> str:
+def task_of(cells: Iterable[Any], name: Any = None, others: Sequence[str] = ()) -> str:
     """Say which task a target of more than two values belongs to, and what can be done.
 
     Parameters
     ----------
     cells : the different values of the target
-    name : str, optional
-        Of the target.
+    name : optional
+        Of the target; only text tells anything.
     others : names
         Of the other columns.
 
@@ -59,7 +59,7 @@ def task_of(cells: Iterable[Any], name: str | None = None, others: Sequence[str]
     numbers = all(isinstance(c, Real) and not isinstance(c, (bool, np.bool_)) for c in found)
     if not numbers or (len(found) <= MANY and all(float(c).is_integer() for c in found)):
         return CLASSES
-    return SURVIVAL if name is not None and is_follow_up(name, others) else REGRESSION
+    return SURVIVAL if isinstance(name, str) and is_follow_up(name, others) else REGRESSION
 
 
 def is_follow_up(time: str, events: Iterable[str]) -> bool:
