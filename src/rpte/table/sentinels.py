@@ -55,15 +55,15 @@ class Sentinels:
     def said(self) -> str:
         """Say what was found, with the remedy ready to paste."""
         name, codes = next(iter(self.codes.items()))
-        what = f"codes that stand apart from all its other numbers, such as {codes[0]} in '{name}'"
-        if len(self.codes) > 1:
-            what = what.replace("its", "their")
-        count = f"{len(self.codes)} columns hold" if len(self.codes) > 1 else "a column holds"
+        several = len(self.codes) > 1
+        count = f"{len(self.codes)} columns hold" if several else "a column holds"
+        what = f"codes that stand apart from all {'their' if several else 'its'} other numbers"
         whole = "".join(f"; {n} rows are {code} throughout" for code, n in self.rows.items())
         pasted = {name: list(codes) for name, codes in self.codes.items()}
         return (
-            f"{count} {what}{whole}. They are read as measurements; if they are none, make them "
-            f"levels of their own: special_values={pasted}"
+            f"{count} {what}, such as {codes[0]} in '{name}'{whole}. They are read as "
+            "measurements; if they are none, make them levels of their own: "
+            f"special_values={pasted}"
         )
 
 
