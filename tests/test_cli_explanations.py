@@ -66,6 +66,17 @@ def test_counterfactual_shows_changes_costs_and_proof(folder):
     assert "Cost of a change: its size, plus 0.1" in text
 
 
+def test_counterfactual_begins_with_what_may_change(folder):
+    options = ("--row", 3, "--answers", 1)
+    text = " ".join(asked("counterfactual", folder, *options).split())
+    assert text.startswith("row 3 Assumed that these may change: ")
+    assert "Kept because of the name: age. State otherwise with --keep and --may-change." in text
+    record = json.loads(asked("counterfactual", folder, *options, "--may-change", "age", "--json"))
+    assert list(record)[:2] == ["row", "changeable"]
+    assert "age" in record["changeable"]["may_change"]
+    assert record["changeable"]["stated"]
+
+
 def test_counterfactual_as_json_holds_when_it_is_tried(folder):
     """The answer, put into the table by hand, scores as it says."""
     options = ("--row", 3, "--to", "0.4", "--at-most", 2, "--answers", 1, "--json")
@@ -82,16 +93,16 @@ def test_counterfactual_as_json_holds_when_it_is_tried(folder):
 
 def test_actions_from_a_file_and_from_options_come_together(folder):
     path = folder / "actions.toml"
-    path.write_text('immutable = ["age"]\n[allowed]\ndebts = [0, 8]\n[costs]\njob = 5\n')
+    path.write_text('keep = ["age"]\n[allowed]\ndebts = [0, 8]\n[costs]\njob = 5\n')
     options = ("--row", 3, "--actions", path, "--keep", "income [EUR]", "--json")
     record = json.loads(asked("counterfactual", folder, *options))
     changed = {c["variable"] for answer in record["answers"] for c in answer["changes"]}
     assert changed
     assert not changed & {"age", "income [EUR]"}
     assert record["scales"]["debts"]["high"] == 8
-    path.write_text("imutable = []\n")
-    assert "did you mean 'immutable'" in failing("counterfactual", folder, *options)
-    path.write_text("immutable = [\n")
+    path.write_text("kep = []\n")
+    assert "did you mean 'keep'" in failing("counterfactual", folder, *options)
+    path.write_text("keep = [\n")
     assert "is no TOML file" in failing("counterfactual", folder, *options)
 
 
@@ -109,6 +120,8 @@ def test_what_cannot_be_reached_is_an_answer_too(folder):
     [
         (("--to", "1.5"), "to=1.5; it must be a probability"),
         (("--keep", "agee"), "did you mean 'age'"),
+        (("--may-change", "agee"), "did you mean 'age'"),
+        (("--increase", "age"), "'age', which is kept because of its name; name it in may_change"),
         (("--allow", "debts=3"), "write LOW:HIGH, such as debts=0:100"),
         (("--allow", "job=fix"), "'fix' is none"),
         (("--cost", "debts=dear"), "'dear' is no number"),

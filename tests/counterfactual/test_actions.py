@@ -9,8 +9,8 @@ from rpte import Actions, InputError
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"immutable": ["A"]}, r"immutable names 'A', no variable of the model \(did you mean 'a'"),
-        ({"immutable": "a"}, "immutable is 'a'; it must be a list"),
+        ({"keep": ["A"]}, r"keep names 'A', no variable of the model \(did you mean 'a'"),
+        ({"keep": "a"}, "keep is 'a'; it must be a list"),
         ({"one_way": ["a"]}, "one_way is .*it must map names"),
         ({"one_way": {"a": "up"}}, "'up'; it must be 'increase' or 'decrease'"),
         ({"one_way": {"c": "increase"}}, "one_way names 'c', a category"),
@@ -32,7 +32,7 @@ def test_mistakes_are_told(wrong, said):
 
 def test_good_actions_pass():
     actions = Actions(
-        immutable=["a"],
+        keep=["a"],
         one_way={"b": "decrease"},
         allowed={"c": ["u"], "z": (0, 3)},
         codes=["s"],

@@ -75,7 +75,7 @@ def test_a_number_of_which_the_file_knows_no_other_value_stays():
     model = model_of(Scale("a", "log", (0.5,)), profile=None)
     assert len(choices("a", model).values) == 1
     assert model.counterfactuals(ROW).hidden == ("a",)
-    assert model.counterfactuals(ROW, actions=Actions(immutable=["a"])).hidden == ()
+    assert model.counterfactuals(ROW, actions=Actions(keep=["a"])).hidden == ()
     told = {"spreads": {"a": 1}, "allowed": {"a": (0, 3)}, "steps": {"a": 1}}
     assert choices("a", model, **told).values.tolist() == [2, 0, 1, 3]
     assert len(choices("a", model, allowed={"a": (0, 3)}).values) > 3
@@ -124,11 +124,11 @@ def test_a_pooled_level_is_nothing_to_become():
     assert found.codes.tolist() == [2, 0, 1]
 
 
-def test_one_way_and_immutable():
+def test_one_way_and_keep():
     assert choices("a", one_way={"a": "increase"}).values.tolist() == [2, 3, 4, 5, 6]
     assert choices("a", one_way={"a": "decrease"}).values.tolist() == [2, 0, 1]
     assert len(choices("b", one_way={"b": "decrease"}).values) == 8  # a gap has no direction
-    assert len(choices("a", immutable=["a"]).values) == 1
+    assert len(choices("a", keep=["a"]).values) == 1
     assert choices("c", allowed={"c": ["w"]}).codes.tolist() == [0, 2]
     assert choices("a", costs={"a": 3}).costs[-1] == pytest.approx(3 * (0.1 + 4 / 3))
 

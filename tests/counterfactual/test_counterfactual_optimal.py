@@ -14,7 +14,7 @@ from rpte.counterfactual import solve as solving
 STEPS = {"a": 1, "b": 1, "s": 2, "z": 1}
 actions = st.builds(
     Actions,
-    immutable=st.sampled_from([(), (), ("a",), ("c", "z")]),
+    keep=st.sampled_from([(), (), ("a",), ("c", "z")]),
     one_way=st.sampled_from([{}, {"a": "increase"}, {"b": "decrease", "s": "increase"}]),
     allowed=st.sampled_from([{}, {"z": (1, 4), "c": ["u", "v"]}]),
     costs=st.sampled_from([{}, {"a": 3, "c": 0.25}]),

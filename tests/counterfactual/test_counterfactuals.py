@@ -68,7 +68,7 @@ def test_a_row_that_is_there_already_needs_no_change():
 
 
 def test_what_cannot_be_reached_is_said_with_what_can():
-    found = MODEL.counterfactuals(ROW, to=0.05, actions=Actions(immutable=["c"]))
+    found = MODEL.counterfactuals(ROW, to=0.05, actions=Actions(keep=["c"]))
     assert found.answers == ()
     assert found.impossible
     assert found.reachable == pytest.approx(0.5)
@@ -80,7 +80,7 @@ def test_what_cannot_be_reached_is_said_with_what_can():
 
 def test_one_way_variables_keep_their_way():
     found = MODEL.counterfactuals(
-        ROW, to=0.7, actions=Actions(one_way={"a": "increase"}, immutable=["b"])
+        ROW, to=0.7, actions=Actions(one_way={"a": "increase"}, keep=["b"])
     )
     assert [[str(c) for c in a.changes] for a in found.answers] == [["c: u -> v"]]
 
@@ -142,7 +142,7 @@ def test_fitted_models_are_answered(name):
         ({"side": "left"}, "must be 'below' or 'above'"),
         ({"most": 0}, "most=0; it must be a whole number"),
         ({"answers": 1.5}, "answers=1.5"),
-        ({"actions": Actions(immutable=["q"])}, "no variable of the model"),
+        ({"actions": Actions(keep=["q"])}, "no variable of the model"),
     ],
 )
 def test_mistakes_are_told(arguments, said):

@@ -36,6 +36,10 @@ def counterfactual(
         typer.Option(help="below or above it; by default the other side than the case."),
     ] = None,
     keep: Annotated[list[str] | None, typer.Option(help="NAME that may not change.")] = None,
+    may_change: Annotated[
+        list[str] | None,
+        typer.Option(help="NAME that may change although it is like age or sex."),
+    ] = None,
     increase: Annotated[list[str] | None, typer.Option(help="NAME that may only rise.")] = None,
     decrease: Annotated[list[str] | None, typer.Option(help="NAME that may only fall.")] = None,
     allow: Annotated[
@@ -56,17 +60,19 @@ def counterfactual(
 ) -> None:
     """Find the cheapest changes of one case that bring its probability to a target.
 
+    Variables whose names hold a word like age, sex or race are kept unless --may-change names them.
     Every answer is scored again by the model, and says whether it is proved that none is cheaper.
     Options that name variables may be given several times.
 
-    Example: rpte counterfactual model.json cases.csv --row 17 --to 0.3 --keep age --increase income
+    Example: rpte counterfactual model.json cases.csv --row 17 --to 0.3 --keep job --increase income
     """
     with told_in_one_line():
         loaded = load(model)
         told = Actions() if actions is None else read_actions(actions)
         ways = dict.fromkeys(increase or (), "increase") | dict.fromkeys(decrease or (), "decrease")
         asked = told.extended(
-            immutable=keep or (),
+            keep=keep or (),
+            may_change=may_change or (),
             one_way=ways,
             allowed=_allowed(loaded, pairs("--allow", allow or [])),
             costs=_numbers("--cost", cost),
@@ -111,7 +117,8 @@ def counterfactuals_view(found: Counterfactuals, title: str) -> Group:
         f"probability of {found.positive} is {found.probability:.4f}; it shall be {word} "
         f"{found.target:g}"
     )
-    parts: list[Any] = [Text(title, "italic"), head]
+    assumed = Text(" ".join(found.changeable.sentences("--keep", "--may-change")))
+    parts: list[Any] = [Text(title, "italic"), assumed, head]
     for number, answer in enumerate(found.answers, 1):
         parts += ["", _answer_view(number, answer)]
     if found.reason:

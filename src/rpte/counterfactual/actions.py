@@ -10,11 +10,13 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, Literal
 
+from rpte.counterfactual.personal import is_personal
 from rpte.errors import InputError, did_you_mean
 from rpte.table.schema import Schema, Variable
 
 OneWay = Literal["increase", "decrease"]
 PER_CHANGE = 0.1
+ABOUT_CHANGES = ("one_way", "allowed", "costs", "spreads", "steps", "codes")
 
 
 @dataclass(frozen=True)
@@ -28,8 +30,11 @@ class Actions:
 
     Parameters
     ----------
-    immutable : names
-        Variables that may not change.
+    keep : names
+        Variables that may not change. Those whose names say who a person is (age, sex and the other
+        words of `rpte.counterfactual.personal.WORDS`) need not be listed.
+    may_change : names
+        Variables that may change although their names say who a person is.
     one_way : mapping from name to "increase" or "decrease"
         Numbers that may move in one direction only. A gap or special code has no direction.
     allowed : mapping from name to (low, high), or to a list of levels
@@ -48,10 +53,11 @@ class Actions:
 
     Examples
     --------
-    >>> actions = Actions(immutable=["age"], one_way={"savings": "increase"}, costs={"income": 2})
+    >>> actions = Actions(keep=["postcode"], one_way={"savings": "increase"}, costs={"income": 2})
     """
 
-    immutable: Iterable[str] = ()
+    keep: Iterable[str] = ()
+    may_change: Iterable[str] = ()
     one_way: Mapping[str, OneWay] = field(default_factory=dict)
     allowed: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     costs: Mapping[str, float] = field(default_factory=dict)
@@ -62,6 +68,7 @@ class Actions:
 
     def extended(self, **more: Any) -> Actions:
         """Return the actions with names added to lists, and values set in mappings."""
+        self._check_kinds()
         joined: dict[str, Any] = {}
         for name, value in more.items():
             old = getattr(self, name)
@@ -70,18 +77,44 @@ class Actions:
 
     def checked(self, schema: Schema) -> Actions:
         """Return the actions; refuse unknown names, contradictions and impossible values."""
+        self._check_kinds()
+        for option in ("keep", "may_change", *ABOUT_CHANGES):
+            for name in getattr(self, option):
+                _check_name(option, name, schema)
+        self._check_kept()
+        self._check_values(schema)
+        return self
+
+    def _check_kinds(self) -> None:
         for option in ("one_way", "allowed", "costs", "spreads", "steps"):
             if not isinstance(getattr(self, option), Mapping):
                 raise _wrong(option, getattr(self, option), "map names of variables to values")
-        for option in ("immutable", "codes"):
+        for option in ("keep", "may_change", "codes"):
             value = getattr(self, option)
             if isinstance(value, str) or not isinstance(value, Iterable):
                 raise _wrong(option, value, "be a list of names of variables")
-        for option in ("immutable", "one_way", "allowed", "costs", "spreads", "steps", "codes"):
+
+    def keeps(self, name: str) -> bool:
+        """Tell whether a variable stays as it is, by statement or by its name."""
+        return name in tuple(self.keep) or self.keeps_by_name(name)
+
+    def keeps_by_name(self, name: str) -> bool:
+        """Tell whether a variable stays as it is because of its name alone."""
+        stated = (*self.keep, *self.may_change)
+        return name not in stated and is_personal(name)
+
+    def _check_kept(self) -> None:
+        """Refuse statements about changes of what is kept."""
+        for name in self.may_change:
+            if name in tuple(self.keep):
+                raise InputError(f"'{name}' is in actions.keep and in actions.may_change; keep one")
+        for option in ABOUT_CHANGES:
             for name in getattr(self, option):
-                _check_name(option, name, schema)
-        self._check_values(schema)
-        return self
+                if self.keeps_by_name(name):
+                    raise InputError(
+                        f"actions.{option} names '{name}', which is kept because of its name; name "
+                        "it in may_change too"
+                    )
 
     def _check_values(self, schema: Schema) -> None:
         for name, way in self.one_way.items():

@@ -86,11 +86,46 @@ class Scale:
 
 
 @dataclass(frozen=True, slots=True)
+class Changeable:
+    """Which of the variables that the model reads may change.
+
+    Parameters
+    ----------
+    may_change, kept, kept_by_name : tuple of str
+        Each variable in one of them; the last because its name says who a person is.
+    stated : bool
+        Whether the user named any variable to keep or to change; if not, it is an assumption.
+    """
+
+    may_change: tuple[str, ...]
+    kept: tuple[str, ...]
+    kept_by_name: tuple[str, ...]
+    stated: bool
+
+    def sentences(self, keep: str = "keep", may_change: str = "may_change") -> tuple[str, ...]:
+        """Say it, with the names of the two parameters where the user gives them."""
+        kept = [f"Kept: {', '.join(self.kept)}."] if self.kept else []
+        if self.kept_by_name:
+            kept.append(f"Kept because of the name: {', '.join(self.kept_by_name)}.")
+        free = ", ".join(self.may_change) or "nothing"
+        first = f"May change: {free}." if self.stated else f"Assumed that these may change: {free}."
+        remedy = [] if self.stated else [f"State otherwise with {keep} and {may_change}."]
+        return (first, *kept, *remedy)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain JSON values."""
+        record = asdict(self)
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in record.items()}
+
+
+@dataclass(frozen=True, slots=True)
 class Counterfactuals:
     """What would have to change in one row.
 
     Parameters
     ----------
+    changeable : Changeable
+        What was stated or assumed to be changeable.
     positive : label
     score, probability : float
         Of the row as it is.
@@ -112,6 +147,7 @@ class Counterfactuals:
         The spread, step and range of each number that may change.
     """
 
+    changeable: Changeable
     positive: Any
     score: float
     probability: float
@@ -129,6 +165,10 @@ class Counterfactuals:
         """Why there is no answer; empty if there is one."""
         if self.answers:
             return ""
+        if not self.changeable.may_change:
+            read = self.changeable.kept or self.changeable.kept_by_name
+            why = "every variable that the model reads is kept" if read else "the model reads none"
+            return f"nothing may change: {why}"
         extreme = "lowest" if self.side == "below" else "highest"
         if not self.impossible:
             return (
@@ -149,8 +189,9 @@ class Counterfactuals:
     def __str__(self) -> str:
         word = "at most" if self.side == "below" else "at least"
         lines = [
+            " ".join(self.changeable.sentences()),
             f"probability of {self.positive!r} is {self.probability:.4f}; to be {word} "
-            f"{self.target:g}, changing {_variables(self.most)}:"
+            f"{self.target:g}, changing {_variables(self.most)}:",
         ]
         lines += [f"{i}. {answer}" for i, answer in enumerate(self.answers, 1)]
         notes = [self.reason] if self.reason else []
@@ -161,7 +202,8 @@ class Counterfactuals:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON values."""
-        record = {**asdict(self), "answers": [answer.to_dict() for answer in self.answers]}
+        answers = [answer.to_dict() for answer in self.answers]
+        record = {**asdict(self), "changeable": self.changeable.to_dict(), "answers": answers}
         return {**record, "reason": self.reason}
 
 

@@ -97,7 +97,7 @@ def choices_of(model: Model, row: Inputs, name: str, actions: Actions) -> Choice
     variable = model.schema[name]
     value = math.nan if variable.kind == "category" else float(row[name][0])
     code = int(row.codes(name)[0]) if variable.levels or variable.kind == "category" else MISSING
-    fixed = name in tuple(actions.immutable)
+    fixed = actions.keeps(name)
     as_it_is = fixed or variable.kind == "category" or not may_move(model, name, value)
     known = None if as_it_is else known_of(model, name, value, actions)
     origin = value if known is None or not math.isnan(value) else known.median

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rpte.counterfactual.actions import Actions
-from rpte.counterfactual.answers import Answer, Change, Counterfactuals, Scale
+from rpte.counterfactual.answers import Answer, Change, Changeable, Counterfactuals, Scale
 from rpte.counterfactual.cells import Grid
 from rpte.counterfactual.choices import Choices, choices_of, known_of, may_move
 from rpte.counterfactual.solve import Solution, solve
@@ -177,6 +177,7 @@ class Problem:
     def _told(self, found: list[Answer], first: Solution) -> Counterfactuals:
         best = self.score + self.sign * first.reach
         return Counterfactuals(
+            self._assumed(),
             self.model.classes[self.model.positive],
             self.score,
             _probability(self.model, self.row),
@@ -190,6 +191,12 @@ class Problem:
             self._scales(),
         )
 
+    def _assumed(self) -> Changeable:
+        by_name = tuple(name for name in self.choices if self.actions.keeps_by_name(name))
+        kept = tuple(name for name in self.choices if name in tuple(self.actions.keep))
+        free = tuple(name for name in self.choices if not self.actions.keeps(name))
+        return Changeable(free, kept, by_name, bool((*self.actions.keep, *self.actions.may_change)))
+
     def _scales(self) -> dict[str, Scale]:
         return {name: self._scale(choices) for name, choices in self.choices.items()}
 
@@ -199,6 +206,6 @@ class Problem:
             known = known_of(self.model, name, own, self.actions)
             if known is not None:
                 return Scale(known.spread, known.step, known.low, known.high, known.told)
-        free = name not in tuple(self.actions.immutable)
+        free = not self.actions.keeps(name)
         number = choices.variable.kind == "number"
         return Scale(told=not (free and number and may_move(self.model, name, own)))
