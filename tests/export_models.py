@@ -209,7 +209,8 @@ HOSTILE_NAMES = {
 def check(target, model, X, folder, **options):
     """Export a model, whatever it differs by, and return the parity record on some rows."""
     chosen = find_target(target)
-    settled, form = settle_options(chosen, options), make_form(model)
+    form = make_form(model)
+    settled = dict(chosen.learn(form, settle_options(chosen, options), X))
     path = Path(folder) / f"model{chosen.suffix}"
     content = chosen.write(form, settled)
     path.write_bytes(content.encode() if isinstance(content, str) else content)

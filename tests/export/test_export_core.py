@@ -95,15 +95,17 @@ def test_a_table_without_rows_is_refused(tmp_path):
 
 def test_options_may_come_as_text():
     target = registry.find_target("scorecard")
-    read = registry.settle_options(target, {"pdo": "40", "digits": "1", "label": "1"})
-    assert (read["pdo"], read["digits"], read["label"]) == (40.0, 1, "1")
-    assert (
-        registry.settle_options(registry.find_target("sql"), {"quoted": "False"})["quoted"] is False
-    )
+    read = registry.settle_options(target, {"pdo": "40", "label": "1"})
+    assert (read["pdo"], read["label"]) == (40.0, "1")
+    sql = registry.find_target("sql")
+    read = registry.settle_options(sql, {"quoted": "False", "reasons": "2"})
+    assert (read["quoted"], read["reasons"]) == (False, 2)
     with pytest.raises(InputError, match="quoted='no'; it must be true or false"):
-        registry.settle_options(registry.find_target("sql"), {"quoted": "no"})
-    with pytest.raises(InputError, match=r"digits='1\.5'; it must be a whole number"):
-        registry.settle_options(target, {"digits": "1.5"})
+        registry.settle_options(sql, {"quoted": "no"})
+    with pytest.raises(InputError, match=r"reasons='1\.5'; it must be a whole number"):
+        registry.settle_options(sql, {"reasons": "1.5"})
+    with pytest.raises(InputError, match="pdo='much'; it must be a number"):
+        registry.settle_options(target, {"pdo": "much"})
 
 
 def test_what_a_target_lacks_is_refused_before_writing(patched, tmp_path):
@@ -254,7 +256,8 @@ import sys, rpte
 folder = {str(tmp_path)!r}
 model = rpte.load(folder + "/model.json")
 print(model.export("python", folder + "/model.py").rows)
-model.export("scorecard", folder + "/card.csv")
+rows = {{name: [None, 1.0, 2.0] for name in model.schema.names}}
+model.export("scorecard", folder + "/card.csv", rows)
 heavy = {{"numba", "sklearn", "pandas", "scipy", "sqlglot", "duckdb", "typer", "jinja2"}}
 print(sorted(heavy & set(sys.modules)))
 """

@@ -1,7 +1,6 @@
-"""Scorecards: points add up to the score within rounding, and say what rounding costs."""
+"""Exported scorecards: printed lines give the card's points, and the record tells what is lost."""
 
 import csv
-import math
 from html.parser import HTMLParser
 
 import numpy as np
@@ -12,59 +11,76 @@ from sklearn.metrics import roc_auc_score
 from export_models import HOSTILE_NAMES, NAMES, every_kind, golden, hostile_rows
 from fit_tables import mixed_case
 from rpte import InputError, RPTEClassifier
+from rpte.export.exporting import check_export, read_record
 from rpte.export.parity import expected
-from rpte.export.scorecard_loss import MEASURES
+from rpte.export.scorecard_difference import MEASURES
 
 CASE = mixed_case()
 MODEL = RPTEClassifier(l1="4/n").fit(CASE.X, CASE.y).model_
 TABLE = CASE.X.assign(status=CASE.y)
 
 
-def card(path):
-    with path.open(newline="") as file:
-        return {row["term"]: row for row in csv.DictReader(file)}
+def lines_of(path):
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_points_are_the_scaled_score_within_rounding(name, tmp_path):
+def test_the_table_read_again_gives_the_points_of_the_card(name, tmp_path):
     model, rows = golden(name)
     record = model.export("scorecard", tmp_path / "card.csv", rows)
-    terms = sum(1 for _ in model.parts())
-    assert record.tolerance == pytest.approx((terms + 1) * 0.5 * math.log(2) / 20 + 1e-5)
     assert record.holds
-    fine = model.export("scorecard", tmp_path / "fine.csv", rows, digits=6)
-    assert fine.differences["score"].largest < 1e-4 < record.differences["score"].largest
+    assert record.tolerance == 0
+    assert record.differences["score"].largest == 0
+    assert "the card differs from the model by" in record.notes[0]
+    lines = lines_of(tmp_path / "card.csv")
+    card = model.scorecard(rows)
+    assert [int(line["points"]) for line in lines] == [line.points for line in card.lines()]
 
 
-def test_a_card_by_hand(tmp_path):
-    MODEL.export("scorecard", tmp_path / "c.csv", pdo=10, base_score=100, base_odds=1)
-    factor, rows = 10 / math.log(2), card(tmp_path / "c.csv")
-    assert rows["base"]["points"] == f"{100 + factor * MODEL.intercept:.0f}"
-    for rule in MODEL.rules():
-        row = rows.pop(rule.term)
-        assert row["when"] == rule.conditions
-        assert row["component"] == rule.component
-        if row["points"]:
-            assert row["points"] == f"{factor * rule.coefficient:+.0f}"
-        else:
-            assert float(row["per_unit"]) == pytest.approx(factor * rule.coefficient, rel=1e-5)
-    assert set(rows) == {"base"}
-    MODEL.export("scorecard", tmp_path / "o.csv", pdo=10, base_score=100, base_odds=1,
-                 points_for="other")  # fmt: skip
-    other = card(tmp_path / "o.csv")
-    term = next(rule.term for rule in MODEL.rules() if other[rule.term]["points"])
-    mine = card(tmp_path / "c.csv")
-    assert float(other[term]["points"]) == -float(mine[term]["points"])
+def test_a_changed_line_is_noticed(tmp_path):
+    path = tmp_path / "card.csv"
+    MODEL.export("scorecard", path, TABLE)
+    lines = path.read_text().splitlines()
+    lines[1] = lines[1].rsplit(",", 1)[0] + ",7"
+    path.write_text("\n".join(lines) + "\n")
+    with pytest.raises(InputError, match="another file than was given"):
+        check_export(MODEL, path, TABLE)
 
 
-def test_rounding_costs_what_the_record_says(tmp_path):
+def test_a_later_check_on_other_rows_is_of_the_same_card(tmp_path):
+    path = tmp_path / "card.txt"
+    MODEL.export("scorecard", path, TABLE)
+    before, text = read_record(path)["options"]["card"], path.read_text()
+    record = check_export(MODEL, path, TABLE.head(40))
+    assert record.holds
+    assert record.rows == 40
+    assert read_record(path)["options"]["card"] == before
+    assert path.read_text() == text
+    made = check_export(MODEL, path)
+    assert made.holds
+    assert made.notes[0].startswith("not measured on rows: ")
+
+
+def test_the_record_says_how_far_the_card_is_from_the_model(tmp_path):
     record = MODEL.export("scorecard", tmp_path / "c.csv", TABLE, label="status", pdo=5)
-    assert "points on average" in record.notes[0]
     names = [note.split(":")[0] for note in record.notes[1:]]
     assert names == list(MEASURES)
-    before = roc_auc_score(CASE.y == MODEL.classes[MODEL.positive], MODEL.score(CASE.X))
-    assert f"{before:.4f} before rounding" in record.notes[1]
-    assert not record.notes[1].endswith("(+0.0000)")
+    y = CASE.y == MODEL.classes[MODEL.positive]
+    card = MODEL.scorecard(CASE.X, pdo=5)
+    before, after = (roc_auc_score(y, s) for s in (MODEL.score(CASE.X), card.points(CASE.X)))
+    assert f"{before:.4f} of the model, {after:.4f} of the card" in record.notes[1]
+    gap = np.abs(card.log_odds(card.points(CASE.X)) - MODEL.score(CASE.X)) * card.scale.factor
+    assert f"{gap.mean():.2f} points on average and {gap.max():.1f} at most" in record.notes[0]
+
+
+def test_without_rows_the_record_gives_a_bound(tmp_path):
+    record = MODEL.export("scorecard", tmp_path / "c.csv")
+    bound = MODEL.scorecard().bound
+    assert f"by at most {bound:.1f} points" in record.notes[0]
+    assert "beyond them there is no bound; give rows" in record.notes[0]
+    with pytest.raises(InputError, match="label='status' needs rows that have it"):
+        MODEL.export("scorecard", tmp_path / "d.csv", label="status")
 
 
 def test_one_class_has_no_area(tmp_path):
@@ -74,15 +90,17 @@ def test_one_class_has_no_area(tmp_path):
 
 
 def test_text_and_page_hold_every_line(tmp_path):
-    MODEL.export("scorecard", tmp_path / "card.csv")
-    rows = card(tmp_path / "card.csv")
+    MODEL.export("scorecard", tmp_path / "card.csv", TABLE)
     for name in ("card.txt", "card.html"):
-        MODEL.export("scorecard", tmp_path / name)
-        text = (tmp_path / name).read_text()
-        for row in rows.values():
-            assert row["points"] or f"{row['per_unit']} each" in text
-            assert row["term"] in text
-        assert "600 points are odds of 50 to 1" in " ".join(text.split())
+        MODEL.export("scorecard", tmp_path / name, TABLE)
+        text = (tmp_path / name).read_text().replace("&lt;", "<").replace("&gt;", ">")
+        whole = " ".join(text.split())
+        for line in lines_of(tmp_path / "card.csv")[1:]:
+            for part in line["attribute"].split(" and "):
+                assert part in whole
+        assert "Base score 600 at base odds of 50 to 1" in whole
+        assert "(PDO 20)" in whole
+        assert "slope" not in whole
     assert max(map(len, (tmp_path / "card.txt").read_text().splitlines())) <= 105
 
 
@@ -93,14 +111,14 @@ def test_a_page_with_hostile_names_is_well_formed(tmp_path):
         def handle_starttag(self, tag, attrs):
             self.seen = (*self.seen, tag)
 
-    names = (("<script>alert(1)</script>", "b&amp;", "'\""), "<b>", "f")
+    names = (("<script>alert(1)</script>", "b&amp;", "'\""), "<i>", "f")
     model = every_kind(*names)
-    model.export("scorecard", tmp_path / "card.html")
+    model.export("scorecard", tmp_path / "card.html", hostile_rows(model))
     reader = Reader()
     text = (tmp_path / "card.html").read_text()
     reader.feed(text)
     assert "script" not in reader.seen
-    assert "b" not in reader.seen
+    assert "i" not in reader.seen
     assert "&lt;script&gt;alert(1)" in text
     for group in HOSTILE_NAMES.values():
         model = every_kind(*group)
@@ -116,7 +134,7 @@ def test_a_page_with_hostile_names_is_well_formed(tmp_path):
         ({"pdo": True}, "pdo=True"),
         ({"base_odds": -1}, "base_odds=-1; it must be a number above 0"),
         ({"base_score": "x"}, "base_score='x'"),
-        ({"digits": 1.5}, "digits=1.5; it must be a whole number from 0 to 6"),
+        ({"digits": 1}, "scorecard has no option 'digits'"),
         ({"points_for": "good"}, "points_for='good'; it must be 'positive' or 'other'"),
         ({"format": "pdf"}, "format='pdf'; it must be one of txt, csv, html"),
         (
@@ -133,10 +151,10 @@ def test_what_makes_no_sense_is_refused(options, says, tmp_path):
 
 
 def test_the_ending_of_the_file_decides_the_format(tmp_path):
-    MODEL.export("scorecard", tmp_path / "card.html")
+    MODEL.export("scorecard", tmp_path / "card.html", TABLE)
     assert (tmp_path / "card.html").read_text().startswith("<!DOCTYPE html>")
     with pytest.raises(InputError, match="format='pdf'"):
-        MODEL.export("scorecard", tmp_path / "card.pdf")
+        MODEL.export("scorecard", tmp_path / "card.pdf", TABLE)
 
 
 def test_labels_of_any_type(tmp_path):

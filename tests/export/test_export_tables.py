@@ -35,8 +35,7 @@ def test_real_tables(name, published, target, tmp_path):
     record = check(target.split(",")[0], model, X, tmp_path, **TARGETS[target])
     assert record.rows == DIRTY
     assert record.holds, record.differences
-    if target != "scorecard":
-        assert record.differences["score"].largest < 1e-12
+    assert record.differences["score"].largest < 1e-12
 
 
 def test_the_tables_have_what_exports_must_handle():

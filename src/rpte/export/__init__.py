@@ -16,8 +16,10 @@ Everything is generated from one small intermediate form, so that a new target i
    these. `options` are names with defaults; the core refuses others, and fills an option `format`
    that is None from the ending of the file. `tolerance` is larger than rounding only where the
    format computes in single precision. `settle` reads files that options name, so that the record
-   holds all that a later check needs. `packages` are those whose versions matter to the record,
-   `notes` what else it should say (or refuse: `Answers.others` has columns that are no lines).
+   holds all that a later check needs; `learn` takes what the export needs from the user's rows, and
+   `truth` replaces the model's lines where an export has its own. `packages` are those whose
+   versions matter to the record, `notes` what else it should say (or refuse: `Answers.others` has
+   columns that are no lines).
 4. The core (`exporting`) does the rest for every target: checks before anything is written, runs
    the export on the user's table or on rows made from the model (`cells.probe_table`), refuses one
    that differs, writes it and its parity record (`parity`) whole or not at all, and repeats the

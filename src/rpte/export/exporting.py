@@ -17,6 +17,7 @@ from rpte.export.parity import Parity, compare, expected, known_columns, version
 from rpte.export.target import (
     CannotRunError,
     Content,
+    MadeRows,
     Options,
     Target,
     check_expressible,
@@ -70,6 +71,7 @@ def export_model(
     check_expressible(chosen, form)
     settled = dict(chosen.settle(form, settled))
     chosen.check(form, settled)
+    settled = dict(chosen.learn(form, settled, X))
     content = chosen.write(form, settled)
     with tempfile.TemporaryDirectory() as folder:
         staged = Path(folder) / path.name
@@ -113,9 +115,9 @@ def check_file(
     See `export_model` for `X` and `rows_from`.
     """
     if X is None:
-        X, rows_from = probe_table(form), MADE
+        X, rows_from = MadeRows(probe_table(form)), MADE
     known = known_columns(form.model, X)
-    truth = expected(form.model, known)
+    truth = target.truth(form, options, known) if target.truth else expected(form.model, known)
     if not len(truth["score"]):
         raise InputError("the table to compare on has no rows; give at least one")
     slack = target.tolerance

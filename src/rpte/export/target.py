@@ -77,6 +77,15 @@ def _as_given(form: Form, options: Options) -> Options:
     return options
 
 
+def _without_rows(form: Form, options: Options, X: Any) -> Options:
+    """Take nothing from the rows."""
+    return options
+
+
+class MadeRows(dict[str, Any]):
+    """Rows made from the model, not a user's table."""
+
+
 def _no_notes(form: Form, options: Options, X: Any, answers: Answers) -> tuple[str, ...]:
     """Say nothing more."""
     return ()
@@ -107,6 +116,10 @@ class Target:
         that were added.
     notes : function of form, options, the user's table and answers
         What else the parity record should say.
+    learn : function of form, options and the user's table (or None)
+        Returns the options with what the export takes from the rows, for the record.
+    truth : function of form, options and table, optional
+        The lines to compare with, if they are not the model's own.
     packages : tuple of str
         Whose versions the parity record should hold.
     """
@@ -122,6 +135,8 @@ class Target:
     notes: Callable[[Form, Options, Any, Answers], tuple[str, ...]] = _no_notes
     packages: tuple[str, ...] = ()
     settle: Callable[[Form, Options], Options] = _as_given
+    learn: Callable[[Form, Options, Any], Options] = _without_rows
+    truth: Callable[[Form, Options, Any], Mapping[str, Floats]] | None = None
 
 
 def find_target(name: str) -> Target:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rpte.model.explain import Explanation
     from rpte.model.verify import Check
     from rpte.model.whatif import WhatIf
+    from rpte.scorecard import Scorecard
 
 Floats = NDArray[np.float64]
 Label = str | int | float | bool
@@ -243,6 +244,15 @@ class Model:
         from rpte.model.file import save
 
         save(self, path)
+
+    def scorecard(self, X: Any = None, **scale: Any) -> Scorecard:
+        """Return a card of whole points, its bins made from the rows of `X`; see `rpte.scorecard`.
+
+        `scale` is of `pdo`, `base_score`, `base_odds` and `points_for`.
+        """
+        from rpte.scorecard import make_card
+
+        return make_card(self, X, **scale)
 
     def export(self, target: str, path: str | Path, X: Any = None, **options: Any) -> Parity:
         """Write the model in another form (``"sql"``, ...), compared with it on the rows of `X`.

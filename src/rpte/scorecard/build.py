@@ -1,0 +1,204 @@
+"""From a model to a card.
+
+The parts of one variable make one table; what products and other pairs of two variables say of one
+of them alone goes to its table, and what is left makes a table of both. Trees of several variables
+and conditions on two keep their leaves.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.model.model import Model
+from rpte.model.parts import DirectTerm, TreeTerms
+from rpte.scorecard.bins import MOST_BINS, segment
+from rpte.scorecard.card import Scale, Scorecard
+from rpte.scorecard.tables import Grid, Leaves, Table
+from rpte.scorecard.values import Part, Values, inputs_of, joint_weights, values_of
+from rpte.structure.tree import Branch, Split, Tree
+from rpte.vocabulary.columns import Pair
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.intp]
+MOST_GRID_BINS = 5
+CERTAIN = math.log(1e9)  # log odds beyond which a case is as good as decided
+RARE = 1e-3  # share of rows, or of combinations, at either end
+HUGE = 1e6  # log odds that sums stay exact with
+
+
+def make_card(model: Model, X: Any = None, **scale: Any) -> Scorecard:
+    """Make a card of a model.
+
+    Parameters
+    ----------
+    model : Model
+    X : table, optional
+        Rows, such as the training table, from whose values bins are made. Without them they are
+        made from the quantiles that the model file tells of; `InputError` where it does not.
+    **scale
+        `pdo`, `base_score`, `base_odds` and `points_for`; see `Scale`.
+    """
+    scaled = Scale(**scale)
+    rows = None if X is None else model.read(X)
+    values = {name: values_of(model, name, rows) for name in model.sources}
+    effects = Effects(model, values)
+    maker = Maker(scaled.factor, scaled.offset + scaled.factor * effects.constant)
+    for component in model.components:
+        for name in component.sources:
+            if name in effects.single:
+                axis = values[name]
+                maker.add_grid((axis,), effects.single[name], axis.weights, MOST_BINS)
+        for names in effects.double:
+            if names[0] in component.sources:
+                axes = values[names[0]], values[names[1]]
+                weights = joint_weights(*axes, rows)
+                maker.add_grid(axes, effects.double[names], weights, MOST_GRID_BINS)
+        for part in component.parts:
+            if not _in_grids(part):
+                maker.add_leaves(part)
+    base = round(maker.base)
+    bound = min(maker.bound + abs(maker.base - base), 2 * CERTAIN * abs(scaled.factor))
+    counted = None if rows is None else rows.n_rows
+    return Scorecard(model, scaled, base, tuple(maker.tables), counted, bound)
+
+
+def _in_grids(part: Part) -> bool:
+    """Tell whether a part goes into the tables of its variables; others keep their leaves."""
+    if len(part.sources) == 1:
+        return True
+    return isinstance(part, DirectTerm) and isinstance(part.column, Pair)
+
+
+class Effects:
+    """The log odds that values of one variable, and of two at once, add.
+
+    `single` and `double` hold them by the names of the variables; with `constant` and the parts
+    that keep their leaves they add up to the model's score.
+    """
+
+    def __init__(self, model: Model, values: Mapping[str, Values]) -> None:
+        self.values = values
+        self.constant = model.intercept
+        self.single: dict[str, Floats] = {}
+        self.double: dict[tuple[str, ...], Floats] = {}
+        for _, part in model.parts():
+            if _in_grids(part):
+                names = tuple(sorted(part.sources))
+                axes = tuple(values[name] for name in names)
+                self._add(names, _contribution(part, axes))
+        for names in list(self.double):
+            self._purify(names)
+
+    def _add(self, names: tuple[str, ...], effect: Floats) -> None:
+        if len(names) == 1:
+            self.single[names[0]] = self.single.get(names[0], 0.0) + effect
+        else:
+            self.double[names] = self.double.get(names, 0.0) + effect
+
+    def _purify(self, names: tuple[str, ...]) -> None:
+        """Move the mean, and the mean over each variable, out of a table of two."""
+        effect, (left, right) = self.double[names], (self.values[name] for name in names)
+        mean = float(left.weights @ effect @ right.weights)
+        rows, columns = effect @ right.weights - mean, left.weights @ effect - mean
+        self.double[names] = effect - mean - rows[:, None] - columns[None, :]
+        self.constant += mean
+        self._add(names[:1], rows)
+        self._add(names[1:], columns)
+
+
+def _contribution(part: Part, axes: tuple[Values, ...]) -> Floats:
+    """Return what a part adds for each combination of values, one dimension for each variable."""
+    with np.errstate(over="ignore"):
+        found = part.contribution(inputs_of(*axes))
+    return np.clip(found, -HUGE, HUGE).reshape([len(axis) for axis in axes])
+
+
+@dataclass(slots=True)
+class Maker:
+    """Collects tables in points; what every row gets goes to the base."""
+
+    factor: float
+    base: float
+    tables: list[Table] = field(default_factory=list)
+    bound: float = 0.0
+
+    def add_grid(
+        self, axes: tuple[Values, ...], effect: Floats, weights: Floats, most: int
+    ) -> None:
+        """Add a table of one or two variables, unless all of its points are equal."""
+        wanted = self.factor * _bounded(effect, weights)
+        groups = [_groups(axis, wanted, weights, k, most) for k, axis in enumerate(axes)]
+        means = _sums(wanted * weights, groups) / _sums(weights, groups)
+        points = np.rint(means).astype(np.int64)
+        for k, axis in enumerate(axes):
+            points, groups[k] = _merged(axis, points, groups[k], k)
+        self.bound += float(np.abs(points[np.ix_(*groups)] - self.factor * effect).max())
+        if (points == points.flat[0]).all():
+            self.base += int(points.flat[0])
+            return
+        drawn = tuple(axis.grouped(group) for axis, group in zip(axes, groups, strict=True))
+        self.tables.append(Grid(drawn, points))
+
+    def add_leaves(self, part: Part) -> None:
+        """Add the leaves of a tree, or a condition and its opposite."""
+        if isinstance(part, TreeTerms):
+            tree, effects = part.tree, np.array([leaf.coefficient for leaf in part.leaves])
+        else:
+            tree, effects = Tree(Branch(Split(part.column), 0, 1)), np.array([part.coefficient, 0])
+        points = np.rint(self.factor * np.clip(effects, -CERTAIN, CERTAIN)).astype(np.int64)
+        self.bound += float(np.abs(points - self.factor * effects).max())
+        if points.any():
+            self.tables.append(Leaves(part.name, tree, points))
+
+
+def _bounded(effect: Floats, weights: Floats) -> Floats:
+    """Return effects no further from their median than certainty: no points beyond that matter.
+
+    Those of two variables stay inside what all but the rarest combinations have.
+    """
+    order = np.argsort(effect, axis=None)
+    below = np.cumsum(weights.reshape(-1)[order])
+    places = np.searchsorted(below, below[-1] * np.array([RARE, 0.5, 1 - RARE]))
+    low, median, high = effect.reshape(-1)[order][np.minimum(places, effect.size - 1)]
+    if effect.ndim == 2:
+        effect = np.clip(effect, low, high)
+    return np.clip(effect, median - CERTAIN, median + CERTAIN)
+
+
+def _groups(axis: Values, wanted: Floats, weights: Floats, k: int, most: int) -> Places:
+    """Return the attribute of each value: bins of numbers, everything else by itself."""
+    n = len(axis.numbers)
+    effects, counts = (np.moveaxis(a, k, 0).reshape(len(axis), -1)[:n] for a in (wanted, weights))
+    bins = segment(effects, counts, most) if n else np.zeros(0, np.intp)
+    first = int(bins[-1]) + 1 if n else 0
+    return np.concatenate([bins, first + np.arange(len(axis.codes))])
+
+
+def _sums(values: Floats, groups: list[Places]) -> Floats:
+    """Return sums over the values of each attribute, or pair of attributes."""
+    for k, group in enumerate(groups):
+        inside = (np.arange(group[-1] + 1)[:, None] == group).astype(np.float64)
+        values = np.moveaxis(np.tensordot(inside, values, (1, k)), 0, k)
+    return values
+
+
+def _merged(
+    axis: Values, points: NDArray[np.int64], group: Places, k: int
+) -> tuple[NDArray[np.int64], Places]:
+    """Join neighbouring bins, and levels, that have equal points."""
+    lines = np.moveaxis(points, k, 0)
+    first = len(lines) - len(axis.codes)  # bins of numbers come before
+    named = [place for place, code in enumerate(axis.codes.tolist(), first) if axis.is_named(code)]
+    new, kept = np.zeros(len(lines), np.intp), [0]
+    for place in range(1, len(lines)):
+        near = kept[-1:] if place < first else [p for p in kept if {p, place} <= set(named)]
+        same = [p for p in near if (lines[p] == lines[place]).all()]
+        new[place] = new[same[0]] if same else len(kept)
+        kept += [] if same else [place]
+    return np.asarray(np.moveaxis(lines[kept], 0, k)), new[group]
