@@ -29,7 +29,11 @@ def export(
         ),
     ] = None,
     check: Annotated[
-        Path | None, typer.Option(help="Table to compare on: CSV, Parquet or Excel.", **HIDE)
+        Path | None,
+        typer.Option(
+            help="Table to compare on (and to make a scorecard's bins from): CSV, Parquet, Excel.",
+            **HIDE,
+        ),
     ] = None,
     missing: Missing = None,
     dialect: Annotated[str | None, typer.Option(help="SQL: the dialect.", **HIDE)] = None,

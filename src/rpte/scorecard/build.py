@@ -102,10 +102,16 @@ class Effects:
             self.double[names] = self.double.get(names, 0.0) + effect
 
     def _purify(self, names: tuple[str, ...]) -> None:
-        """Move the mean, and the mean over each variable, out of a table of two."""
-        effect, (left, right) = self.double[names], (self.values[name] for name in names)
-        mean = float(left.weights @ effect @ right.weights)
-        rows, columns = effect @ right.weights - mean, left.weights @ effect - mean
+        """Move the mean, and the mean over each variable, out of a table of two.
+
+        They are means of effects inside certainty: an outlier would move them off what is usual.
+        """
+        effect = self.double[names]
+        left, right = (self.values[name].weights for name in names)
+        _, usual, _ = _quantiles(effect, np.outer(left, right))
+        inside = np.clip(effect, usual - CERTAIN, usual + CERTAIN)
+        mean = float(left @ inside @ right)
+        rows, columns = inside @ right - mean, left @ inside - mean
         self.double[names] = effect - mean - rows[:, None] - columns[None, :]
         self.constant += mean
         self._add(names[:1], rows)
@@ -131,8 +137,18 @@ class Maker:
     def add_grid(
         self, axes: tuple[Values, ...], effect: Floats, weights: Floats, most: int
     ) -> None:
-        """Add a table of one or two variables, unless all of its points are equal."""
-        wanted = self.factor * _bounded(effect, weights)
+        """Add a table of one or two variables, unless all of its points are equal.
+
+        Where even the usual effect is beyond certainty (that of a product with outliers, say, which
+        others take back), it goes to the base.
+        """
+        low, usual, high = _quantiles(effect, weights)
+        if abs(usual) > CERTAIN:
+            effect, low, high = effect - usual, low - usual, high - usual
+            self.base += self.factor * usual
+            usual = 0.0
+        bounded = np.clip(effect, usual - CERTAIN, usual + CERTAIN)
+        wanted = self.factor * (bounded if len(axes) == 1 else np.clip(bounded, low, high))
         groups = [_groups(axis, wanted, weights, k, most) for k, axis in enumerate(axes)]
         means = _sums(wanted * weights, groups) / _sums(weights, groups)
         points = np.rint(means).astype(np.int64)
@@ -157,18 +173,13 @@ class Maker:
             self.tables.append(Leaves(part.name, tree, points))
 
 
-def _bounded(effect: Floats, weights: Floats) -> Floats:
-    """Return effects no further from their median than certainty: no points beyond that matter.
-
-    Those of two variables stay inside what all but the rarest combinations have.
-    """
+def _quantiles(effect: Floats, weights: Floats) -> tuple[float, float, float]:
+    """Return the median effect between the ends that all but the rarest effects lie inside."""
     order = np.argsort(effect, axis=None)
     below = np.cumsum(weights.reshape(-1)[order])
     places = np.searchsorted(below, below[-1] * np.array([RARE, 0.5, 1 - RARE]))
-    low, median, high = effect.reshape(-1)[order][np.minimum(places, effect.size - 1)]
-    if effect.ndim == 2:
-        effect = np.clip(effect, low, high)
-    return np.clip(effect, median - CERTAIN, median + CERTAIN)
+    low, median, high = effect.reshape(-1)[order][np.minimum(places, effect.size - 1)].tolist()
+    return low, median, high
 
 
 def _groups(axis: Values, wanted: Floats, weights: Floats, k: int, most: int) -> Places:
