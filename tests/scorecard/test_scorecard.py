@@ -21,7 +21,7 @@ from rpte.export.scorecard import card_csv
 from rpte.model.parts import Component, DirectTerm, TreeTerms
 from rpte.scorecard import Scorecard
 from rpte.scorecard.bins import MOST_BINS
-from rpte.scorecard.build import CERTAIN, MOST_GRID_BINS
+from rpte.scorecard.build import CERTAIN
 from rpte.scorecard.tables import Grid
 from rpte.vocabulary.columns import Interval, Level, Missing, Pair, Step, Value
 
@@ -140,7 +140,7 @@ def test_a_product_becomes_tables_that_add_up():
     assert titles == ["a", "z", "a and z"]
     gap = np.abs(card.log_odds(card.points(rows)) - model.score(rows)) * POINT
     assert gap.mean() < 0.1 * np.std(model.score(rows)) * POINT
-    assert max(card.tables[2].points.shape) <= MOST_GRID_BINS + 1
+    assert max(card.tables[2].points.shape) <= MOST_BINS + 1
 
 
 def test_neighbours_with_equal_points_are_joined():

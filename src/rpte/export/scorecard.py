@@ -22,11 +22,11 @@ from rpte.export.cells import Cells
 from rpte.export.form import Form
 from rpte.export.parity import expected, known_columns
 from rpte.export.scorecard_difference import bound_note, differences
-from rpte.export.scorecard_view import card_page, card_text
 from rpte.export.target import Answers, MadeRows, Options, Target
 from rpte.model.model import probability
 from rpte.scorecard import Scorecard, make_card
 from rpte.scorecard.card import Line, Scale
+from rpte.scorecard.view import card_page, card_text
 
 Floats = NDArray[np.float64]
 SCALE = {field.name: field.default for field in fields(Scale)}

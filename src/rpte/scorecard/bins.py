@@ -11,7 +11,9 @@ MOST_BINS = 8
 NEGLIGIBLE = 0.05  # mean squared error in points; rounding to whole points alone makes 0.08
 
 
-def segment(effects: Floats, weights: Floats, most: int = MOST_BINS) -> Places:
+def segment(
+    effects: Floats, weights: Floats, most: int = MOST_BINS, negligible: float = NEGLIGIBLE
+) -> Places:
     """Cut values in order into at most `most` bins with the least squared error of their means.
 
     Where the effect is a slope over evenly spread values, every bin covers the same effect. Fewer
@@ -22,6 +24,8 @@ def segment(effects: Floats, weights: Floats, most: int = MOST_BINS) -> Places:
     effects, weights : (n, d)
         In points; the effect and the weight of each value beside each value of another variable.
     most : int
+    negligible : float
+        Mean squared error that needs no further bin.
 
     Returns
     -------
@@ -37,7 +41,7 @@ def segment(effects: Floats, weights: Floats, most: int = MOST_BINS) -> Places:
     cost = _costs(centred, weights)
     n = len(effects)
     best, starts = [cost[0]], [np.zeros(n + 1, np.intp)]
-    while len(best) < most and best[-1][n] > NEGLIGIBLE * weights.sum():
+    while len(best) < most and best[-1][n] > negligible * weights.sum():
         through = best[-1][:, None] + cost
         starts.append(np.argmin(through, axis=0))
         best.append(through[starts[-1], np.arange(n + 1)])

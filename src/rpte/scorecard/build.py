@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rpte.model.model import Model
 from rpte.model.parts import DirectTerm, TreeTerms
-from rpte.scorecard.bins import MOST_BINS, segment
+from rpte.scorecard.bins import MOST_BINS, NEGLIGIBLE, segment
 from rpte.scorecard.card import Scale, Scorecard
 from rpte.scorecard.tables import Grid, Leaves, Table
 from rpte.scorecard.values import Part, Values, inputs_of, joint_weights, values_of
@@ -26,7 +26,7 @@ from rpte.vocabulary.columns import Pair
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
-MOST_GRID_BINS = 5
+NEGLIGIBLE_IN_GRIDS = 2.0  # squared points; a table of two variables stays small for it
 CERTAIN = math.log(1e9)  # log odds beyond which a case is as good as decided
 RARE = 1e-3  # share of rows, or of combinations, at either end
 HUGE = 1e6  # log odds that sums stay exact with
@@ -53,12 +53,12 @@ def make_card(model: Model, X: Any = None, **scale: Any) -> Scorecard:
         for name in component.sources:
             if name in effects.single:
                 axis = values[name]
-                maker.add_grid((axis,), effects.single[name], axis.weights, MOST_BINS)
+                maker.add_grid((axis,), effects.single[name], axis.weights, NEGLIGIBLE)
         for names in effects.double:
             if names[0] in component.sources:
                 axes = values[names[0]], values[names[1]]
                 weights = joint_weights(*axes, rows)
-                maker.add_grid(axes, effects.double[names], weights, MOST_GRID_BINS)
+                maker.add_grid(axes, effects.double[names], weights, NEGLIGIBLE_IN_GRIDS)
         for part in component.parts:
             if not _in_grids(part):
                 maker.add_leaves(part)
@@ -135,7 +135,7 @@ class Maker:
     bound: float = 0.0
 
     def add_grid(
-        self, axes: tuple[Values, ...], effect: Floats, weights: Floats, most: int
+        self, axes: tuple[Values, ...], effect: Floats, weights: Floats, negligible: float
     ) -> None:
         """Add a table of one or two variables, unless all of its points are equal.
 
@@ -149,7 +149,7 @@ class Maker:
             usual = 0.0
         bounded = np.clip(effect, usual - CERTAIN, usual + CERTAIN)
         wanted = self.factor * (bounded if len(axes) == 1 else np.clip(bounded, low, high))
-        groups = [_groups(axis, wanted, weights, k, most) for k, axis in enumerate(axes)]
+        groups = [_groups(axis, wanted, weights, k, negligible) for k, axis in enumerate(axes)]
         means = _sums(wanted * weights, groups) / _sums(weights, groups)
         points = np.rint(means).astype(np.int64)
         for k, axis in enumerate(axes):
@@ -182,11 +182,11 @@ def _quantiles(effect: Floats, weights: Floats) -> tuple[float, float, float]:
     return low, median, high
 
 
-def _groups(axis: Values, wanted: Floats, weights: Floats, k: int, most: int) -> Places:
+def _groups(axis: Values, wanted: Floats, weights: Floats, k: int, negligible: float) -> Places:
     """Return the attribute of each value: bins of numbers, everything else by itself."""
     n = len(axis.numbers)
     effects, counts = (np.moveaxis(a, k, 0).reshape(len(axis), -1)[:n] for a in (wanted, weights))
-    bins = segment(effects, counts, most) if n else np.zeros(0, np.intp)
+    bins = segment(effects, counts, MOST_BINS, negligible) if n else np.zeros(0, np.intp)
     first = int(bins[-1]) + 1 if n else 0
     return np.concatenate([bins, first + np.arange(len(axis.codes))])
 

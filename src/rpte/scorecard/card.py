@@ -146,7 +146,7 @@ class Scorecard:
         return low, self.base + sum(int(table.points.max()) for table in self.tables)
 
     def __str__(self) -> str:
-        from rpte.export.scorecard_view import card_text
+        from rpte.scorecard.view import card_text
 
         return card_text(self)
 

@@ -90,13 +90,17 @@ class Values:
 
 
 def joint_weights(left: Values, right: Values, rows: Inputs | None) -> Floats:
-    """Return how often values of two variables meet; as if independent where there are no rows."""
+    """Return how often values of two variables meet, half of it as if they were independent.
+
+    Rows are few for so many pairs of values: alone they would not tell where to cut. Without rows
+    nothing else is known.
+    """
     apart = np.outer(left.weights, right.weights)
     if rows is None:
         return apart
     places = [axis.grouped(np.arange(len(axis))).places(rows) for axis in (left, right)]
     met = np.bincount(np.ravel_multi_index(places, apart.shape), minlength=apart.size)
-    return met.reshape(apart.shape) / max(rows.n_rows, 1) + FLOOR * apart
+    return (met.reshape(apart.shape) / max(rows.n_rows, 1) + apart) / 2
 
 
 def inputs_of(*axes: Values) -> Inputs:
@@ -121,16 +125,22 @@ def values_of(model: Model, name: str, rows: Inputs | None) -> Values:
         shares, (numbers, weights) = _counted_codes(rows, name, codes), _counted(rows, name)
     if variable.kind == "category":
         return Values(variable, np.zeros(0), np.zeros(0), codes, _normed(shares))
-    if not len(numbers) and any(_needs_numbers(part, name) for _, part in model.parts()):
-        lack = "the model file does not tell which values it takes" if rows is None else (
-            "the rows hold no number of it"
-        )  # fmt: skip
+    if not len(numbers):
+        _refuse_to_guess(model, name, rows)
+    numbers, cuts, weights = _grouped(numbers, weights, _marks(model, name, numbers))
+    return Values(variable, numbers, cuts, codes, _normed(np.concatenate([weights, shares])))
+
+
+def _refuse_to_guess(model: Model, name: str, rows: Inputs | None) -> None:
+    """Refuse to cut a variable of which no number is known."""
+    if any(_needs_numbers(part, name) for _, part in model.parts()):
+        lack = "the rows hold no number of it"
+        if rows is None:
+            lack = "the model file does not tell which values it takes"
         raise InputError(
             f"a scorecard cuts '{name}' into bins, and {lack}; give rows that do, such as the "
             "training table (X, or --check TABLE on the command line)"
         )
-    numbers, cuts, weights = _grouped(numbers, weights, _marks(model, name, numbers))
-    return Values(variable, numbers, cuts, codes, _normed(np.concatenate([weights, shares])))
 
 
 def _codes(variable: Variable) -> Codes:
@@ -181,20 +191,13 @@ def _told(model: Model, name: str) -> tuple[Floats, Floats]:
 
 def _told_codes(model: Model, variable: Variable, codes: Codes) -> Floats:
     """Return the share of each code; what the file hides counts as nothing."""
-    profile = _profile(model, variable.name)
-    total = float(model.data.get("rows") or 1.0)
-    levels = profile.get("levels") or {}
-    shares = [
-        profile.get("missing")
-        if code == MISSING
-        else _share(levels.get(variable.levels[code]), total) if code >= 0 else 0.0
-        for code in codes.tolist()
-    ]  # fmt: skip
-    return np.array([s if isinstance(s, (int, float)) else 0.0 for s in shares], np.float64)
-
-
-def _share(count: Any, total: float) -> float:
-    return count / total if isinstance(count, (int, float)) else 0.0
+    profile, total = _profile(model, variable.name), float(model.data.get("rows") or 1.0)
+    counts = profile.get("levels") or {}
+    told = {code: counts.get(level) for code, level in enumerate(variable.levels)}
+    told[MISSING] = profile.get("missing")
+    found = [told.get(code) for code in codes.tolist()]
+    shown = np.array([v if isinstance(v, (int, float)) else 0.0 for v in found], np.float64)
+    return np.where(codes >= 0, shown / total, shown)  # of missing the file has the share
 
 
 def _profile(model: Model, name: str) -> dict[str, Any]:
