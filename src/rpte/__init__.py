@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from rpte.audit.decisions import decide
     from rpte.audit.edits import Labelled, edit
     from rpte.audit.load import AuditLoad, audit_load
+    from rpte.audit.log import append_decisions
     from rpte.audit.reasons import ReasonRule, reason_codes, reason_rule
-    from rpte.audit.replay import replay
+    from rpte.audit.replay import read_decisions, replay
     from rpte.classifier import RPTEClassifier
     from rpte.counterfactual import Actions
     from rpte.limits import Limits
@@ -43,6 +44,7 @@ _HOMES = {
     "RPTEClassifier": "rpte.classifier",
     "ReasonRule": "rpte.audit.reasons",
     "alternatives": "rpte.other_models",
+    "append_decisions": "rpte.audit.log",
     "audit_load": "rpte.audit.load",
     "bootstrap": "rpte.uncertainty",
     "check_signature": "rpte.model.signature",
@@ -51,6 +53,7 @@ _HOMES = {
     "edit": "rpte.audit.edits",
     "load": "rpte.model.file",
     "read_catalogue": "rpte.audit.catalogue",
+    "read_decisions": "rpte.audit.replay",
     "read_table": "rpte.table.files",
     "reason_codes": "rpte.audit.reasons",
     "reason_rule": "rpte.audit.reasons",
@@ -74,6 +77,7 @@ __all__ = [
     "RPTEWarning",
     "ReasonRule",
     "alternatives",
+    "append_decisions",
     "audit_load",
     "bootstrap",
     "check_signature",
@@ -82,6 +86,7 @@ __all__ = [
     "edit",
     "load",
     "read_catalogue",
+    "read_decisions",
     "read_table",
     "reason_codes",
     "reason_rule",

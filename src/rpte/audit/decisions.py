@@ -1,8 +1,8 @@
-"""A log of decisions: one record per case, each holding the hash of the one before it.
+"""Decisions on the record: what a model did with each case of a table, and the log of it.
 
-The first record says how the log was made (model, rule of reasons, catalogue), the last one how
-many cases there are and the hash of the last of them, the *head*. Who knows the head can tell any
-change of the file; see `rpte.audit.replay`.
+`decide` gives the lines of a new log, `append_decisions` (in `rpte.audit.log`) writes them to a
+file; see `rpte.audit.records` for what a line holds and `rpte.audit.replay` for how a log is
+checked.
 """
 
 from __future__ import annotations
@@ -12,21 +12,18 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from rpte import __version__
 from rpte.audit.catalogue import Catalogue
 from rpte.audit.reasons import ReasonRule, reason_codes, reason_rule
+from rpte.audit.records import Record, Run, case_text, lines_of
 from rpte.errors import InputError
 from rpte.model.explain import Explanation, cell_values
-from rpte.model.file import sealed_hash, to_dict
+from rpte.model.file import to_dict
 from rpte.model.model import Model
 from rpte.table.column import is_absent, level_text
 from rpte.table.inputs import Inputs, columns_of, read_inputs
 
-FORMAT = "rpte-decisions"
-VERSION = 1
 BLOCK = 500  # cases that are worked on together
 
-Record = dict[str, Any]
 Cells = Mapping[str, Sequence[Any]]
 
 
@@ -39,8 +36,13 @@ class Maker:
     rule: ReasonRule
     catalogue: Catalogue
 
+    def run(self, has_ids: bool, when: str) -> Run:
+        """Return how the cases of a run are recorded."""
+        names = variables_of(self.model)
+        return Run(self.model_hash, names, self.rule, self.catalogue, has_ids, when)
+
     def cases(self, inputs: Inputs, cells: Cells) -> Iterator[Record]:
-        """Yield what is recorded of some cases, number, id and chain aside.
+        """Yield what is known of some cases, number and id aside.
 
         Parameters
         ----------
@@ -87,6 +89,12 @@ class Maker:
         return {"component": component.component, "value": component.value, "terms": terms}
 
 
+def variables_of(model: Model) -> list[str]:
+    """Return the variables that a model reads, in the order of its schema."""
+    read = {source for component in model.components for source in component.sources}
+    return [name for name in model.schema.names if name in read]
+
+
 def maker(model: Model, rule: ReasonRule, catalogue: Catalogue) -> Maker:
     """Return what makes the records of a model's decisions."""
     return Maker(model, to_dict(model)["hash"], rule, catalogue)
@@ -100,8 +108,8 @@ def decide(
     *,
     ids: Sequence[Any] | None = None,
     when: str | None = None,
-) -> Iterator[Record]:
-    """Yield the records of a log: the opening one, one per case, the closing one.
+) -> Iterator[str]:
+    """Yield the lines of a new log: model, run, one line per case, and the closing one.
 
     Parameters
     ----------
@@ -117,46 +125,67 @@ def decide(
 
     Examples
     --------
-    >>> import rpte
+    >>> import json, rpte
     >>> X, y = [[0.0], [1.0], [2.0], [3.0]] * 10, [0, 0, 1, 1] * 10
     >>> model = rpte.RPTEClassifier(l1="4/n").fit(X, y).model_
-    >>> records = list(rpte.decide(model, X[:2]))
-    >>> [record["record"] for record in records]
-    ['head', 'case', 'case', 'end']
-    >>> records[-1]["head"] == records[-2]["hash"]
-    True
+    >>> lines = list(rpte.decide(model, X[:2]))
+    >>> json.loads(lines[2])[:2], json.loads(lines[3])[:2]
+    ([1, [0]], [2, [1]])
+    >>> json.loads(lines[-1])["cases"]
+    2
     """
+    decided = decisions(model, X, rule, catalogue, ids=ids, when=when)
+    cases = (case_text(decided.run, case) for case in decided.cases())
+    for line in lines_of(decided.run, model, cases, None):
+        yield line.decode()[:-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """The decisions of one run.
+
+    Parameters
+    ----------
+    made : Maker
+    run : Run
+    inputs : Inputs
+        The rows.
+    cells : mapping from variable to its cells
+    ids : one per row, optional
+    """
+
+    made: Maker
+    run: Run
+    inputs: Inputs
+    cells: Cells
+    ids: Sequence[Any] | None
+
+    def cases(self) -> Iterator[Record]:
+        """Yield what is known of each case, some rows at a time."""
+        for start in range(0, self.inputs.n_rows, BLOCK):
+            rows = slice(start, start + BLOCK)
+            taken = {name: column[rows] for name, column in self.cells.items()}
+            for row, content in enumerate(self.made.cases(self.inputs.take(rows), taken), start):
+                named = {} if self.ids is None else {"id": plain_id(self.ids[row])}
+                yield {**named, **content}
+
+
+def decisions(
+    model: Model,
+    X: Any,
+    rule: ReasonRule | None = None,
+    catalogue: Catalogue | None = None,
+    *,
+    ids: Sequence[Any] | None = None,
+    when: str | None = None,
+) -> Decisions:
+    """Return the decisions of a run, not yet made; see `decide`."""
     made = maker(model, rule or reason_rule(model), catalogue or Catalogue())
     inputs, cells = _read(model, X)
     if ids is not None and len(ids) != inputs.n_rows:
         raise InputError(f"{len(ids)} ids for {inputs.n_rows} cases; give one per case")
-    opening = {
-        "record": "head",
-        "format": FORMAT,
-        "version": VERSION,
-        "library_version": __version__,
-        "when": when or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "model": made.model_hash,
-        "rule": {**asdict(made.rule), "values": dict(made.rule.values)},
-        "catalogue": {name: dict(entry) for name, entry in made.catalogue.entries.items()},
-    }
-    record = linked(opening, None)
-    yield record
-    for start in range(0, inputs.n_rows, BLOCK):
-        rows = slice(start, start + BLOCK)
-        taken = {name: column[rows] for name, column in cells.items()}
-        for number, content in enumerate(made.cases(inputs.take(rows), taken), start + 1):
-            named = {} if ids is None else {"id": plain_id(ids[number - 1])}
-            record = linked({"record": "case", "number": number, **named, **content}, record)
-            yield record
-    closing = {"cases": inputs.n_rows, "model": made.model_hash, "head": record["hash"]}
-    yield linked({"record": "end", **closing}, record)
-
-
-def linked(content: Record, before: Record | None) -> Record:
-    """Return a record with the hash of the one before it and its own."""
-    chained = {**content, "previous": None if before is None else before["hash"]}
-    return {**chained, "hash": sealed_hash(chained)}
+    when = when or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return Decisions(made, made.run(ids is not None, when), inputs, cells, ids)
 
 
 def plain_id(value: Any) -> str | int | None:
@@ -170,13 +199,13 @@ def plain_id(value: Any) -> str | int | None:
 def _read(model: Model, X: Any) -> tuple[Inputs, Cells]:
     """Return the rows, and the cells of the variables that the model reads."""
     schema, excluded = model.schema, model.settings["limits"]["exclude"]
-    read = {source for component in model.components for source in component.sources}
+    read = variables_of(model)
     raw = dict(zip(schema.names, columns_of(X, schema, excluded, read), strict=True))
     inputs = read_inputs(raw, schema)
-    return inputs, {name: _cells(inputs, name, raw[name]) for name in schema.names if name in read}
+    return inputs, {name: cells_of(inputs, name, raw[name]) for name in read}
 
 
-def _cells(inputs: Inputs, name: str, raw: Any) -> list[Any]:
+def cells_of(inputs: Inputs, name: str, raw: Any) -> list[Any]:
     """Return cells as the model can read them again; levels it does not know keep their text."""
     if inputs.schema[name].kind == "category":
         return [None if is_absent(cell) else level_text(cell) for cell in raw]

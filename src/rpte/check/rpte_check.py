@@ -991,6 +991,13 @@ def table_checks(
             raise Problem(str(error)) from error
 
 
+def is_same_file(written: str | None, read: str) -> bool:
+    """Tell whether two names are one file."""
+    if written is None or not Path(written).is_file() or not Path(read).exists():
+        return False
+    return Path(written).samefile(read)
+
+
 def say(text: str, stream: Any = None) -> None:
     """Print a line; what names could do to a terminal is shown as a question mark."""
     shown = "".join(c if c.isprintable() else "?" for c in text)
@@ -1008,6 +1015,9 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     if given.table is None and (given.expect or given.scores):
         parser.error("--expect and --scores need a table")
+    reads = [path for path in (given.model, given.table, given.expect) if path]
+    if any(is_same_file(given.scores, path) for path in reads):
+        parser.error(f"--scores {given.scores} would be written over a file that is read")
     failed = 0
     try:
         model = read_model(given.model)

@@ -17,7 +17,7 @@ from rpte.cli.terminal import console, plain, print_json
 from rpte.errors import InputError
 from rpte.model.file import load
 from rpte.model.model import Model
-from rpte.output import check_folder
+from rpte.output import check_output
 
 Names = list[str] | None
 
@@ -72,9 +72,7 @@ def edit(
     --by "A. Smith" --reason "age may not be used"
     """
     with told_in_one_line():
-        check_folder(output)
-        if output.exists() and output.samefile(model):
-            raise InputError(f"{output} is the model itself; give another name and keep both")
+        check_output(output, reads=[model, refit, table])
         loaded = load(model)
         changed = edited_by(
             loaded,

@@ -57,7 +57,14 @@ def export(
 
     Check again on a table: rpte export model.json -o model.sql --check table.csv
     """
-    from rpte.export.exporting import check_export, export_model
+    from rpte.export.exporting import (
+        check_export,
+        export_model,
+        files_named,
+        record_path,
+        written_paths,
+    )
+    from rpte.output import check_output
     from rpte.table.files import read_table
 
     named = {
@@ -70,6 +77,10 @@ def export(
         given: dict[str, Any] = {k: value for k, value in named.items() if value is not None}
         others = pairs("--option", option or [])
         given |= {name.replace("-", "_"): value for name, value in others.items()}
+        if to is None:
+            check_output(record_path(output), reads=[model, check, output])
+        else:
+            check_output(*written_paths(output), reads=[model, check, *files_named(given)])
         found = load(model)
         rows = None
         if check is not None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rpte.cli.failures import if_interrupted, say, told_in_one_line
-from rpte.cli.fit_request import FitRequest, Training
+from rpte.cli.fit_request import CHECKER, FitRequest, Training
 from rpte.cli.options import AsJson, Missing, TableFile
 from rpte.cli.terminal import console, print_json, progress
 from rpte.errors import InputError
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from rpte.model.model import Model
     from rpte.progress import Progress
 
-CHECKER = "rpte_check.py"
 COLUMNS, LIMITS, METHOD = "The table", "What the model may do", "The method"
 
 
@@ -154,14 +153,14 @@ def fit(
     with told_in_one_line():
         request = FitRequest(**{name: given[name] for name in FitRequest.__dataclass_fields__})
         request.check()
-        checker = _checker() if with_checker else None
+        checker = None if request.checker is None else _checker()
         with progress(f"reading {table}") as tell:
             training = request.read()
             tell(f"fitting {training.said()}")
             fitted = training.fit(lambda now: tell(_said(now), now.share, 1.0))
         _say_noticed(fitted)
-        if checker is not None:
-            write_bytes(checker, output.with_name(CHECKER))
+        if request.checker is not None and checker is not None:
+            write_bytes(checker, request.checker)
         fitted.save(output)
         state = f"{output} is written and complete, only the estimate is missing"
         with if_interrupted(state):

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rpte.progress import Callback
 
 Array = NDArray[Any]
+CHECKER = "rpte_check.py"
 FEWEST = 20  # rows from which on a column of nothing but different texts is no accident
 
 
@@ -56,14 +57,18 @@ class FitRequest:
     profile: str | None
     jobs: int | None
     folds: int
+    with_checker: bool
+
+    @property
+    def checker(self) -> Path | None:
+        """Where the checker goes, if it is asked for."""
+        return self.output.with_name(CHECKER) if self.with_checker else None
 
     def check(self) -> None:
         """Refuse what cannot be right, before the table is read."""
-        from rpte.output import check_folder
+        from rpte.output import check_output
 
-        check_folder(self.output)
-        if self.output.resolve() == self.table.resolve():
-            raise InputError(f"the model would overwrite the table {self.table}; name another file")
+        check_output(self.output, self.checker, reads=[self.table])
         if self.folds < 0 or self.folds == 1:
             raise InputError(f"--folds {self.folds}: give 0 for no estimate, or at least 2")
         self.limits()

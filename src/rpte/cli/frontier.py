@@ -15,7 +15,7 @@ from rpte.cli.failures import told_in_one_line
 from rpte.cli.options import AsJson, ModelFile
 from rpte.cli.terminal import console, print_json
 from rpte.model.file import load
-from rpte.output import write_text
+from rpte.output import check_output, write_text
 from rpte.report.frontier import Frontier, read_frontier
 from rpte.report.frontier_svg import draw_frontier
 from rpte.report.frontier_text import ASCII, CHOSEN, plot_frontier
@@ -35,6 +35,7 @@ def frontier(
     Example: rpte frontier model.json --svg frontier.svg
     """
     with told_in_one_line():
+        check_output(svg, reads=[model])
         found = read_frontier(load(model))
         if svg is not None:
             write_text(draw_frontier(found), svg)

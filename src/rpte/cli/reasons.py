@@ -28,7 +28,7 @@ from rpte.cli.terminal import console, print_json
 from rpte.errors import InputError
 from rpte.model.file import load
 from rpte.model.model import Model
-from rpte.output import write_text
+from rpte.output import check_output, write_text
 
 FIRST = 5  # rows that are shown where none is asked for
 COMPARED = {
@@ -95,6 +95,8 @@ def reasons(
     Example: rpte reasons model.json loans.csv --row 17 --catalogue reasons.toml --adverse bad
     """
     with told_in_one_line():
+        if template:
+            _check_template(output)
         loaded = load(model)
         if template:
             _write_template(loaded, output)
@@ -144,13 +146,17 @@ def rule_for(
     )
 
 
+def _check_template(output: Path | None) -> None:
+    if output is not None and output.is_file():
+        raise InputError(f"{output} is there already; give another name, so that nothing is lost")
+    check_output(output)
+
+
 def _write_template(model: Model, output: Path | None) -> None:
     text = catalogue_template(model)
     if output is None:
         typer.echo(text, nl=False)
         return
-    if output.exists():
-        raise InputError(f"{output} is there already; give another name, so that nothing is lost")
     write_text(text, output)
     typer.echo(f"Wrote {output}", err=True)
 

@@ -46,13 +46,20 @@ def replay(
         raise typer.Exit(FAILED)
 
 
+def _kept(found: Replay) -> str:
+    if found.proved == found.cases:
+        return " and the head is the one given"
+    later = found.cases - found.proved
+    return f"; the head given proves the first {found.proved}, {later} were appended after it"
+
+
 def _say(found: Replay) -> None:
     for finding in found.findings[:MOST_SHOWN]:
         typer.echo(plain(str(finding)))
     if len(found.findings) > MOST_SHOWN:
         typer.echo(f"... and {len(found.findings) - MOST_SHOWN} more")
     if not found.findings:
-        kept = " and the head is the one given" if found.head_given else ""
+        kept = _kept(found) if found.head_given else ""
         typer.echo(
             f"{found.cases} cases computed again: all are as recorded, the chain is whole{kept}"
         )

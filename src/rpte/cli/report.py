@@ -20,7 +20,7 @@ from rpte.cli.tables import rows_for
 from rpte.errors import InputError, ModelFileError
 from rpte.model.file import from_dict, load, read_document
 from rpte.model.model import Model
-from rpte.output import check_folder, write_text
+from rpte.output import check_output, write_text
 from rpte.report.about import NOTHING, read_about
 from rpte.report.about import template as template_text
 from rpte.report.contents import Wishes, report_contents
@@ -81,7 +81,8 @@ def report(
             _write_template(model, template)
             return
         columns = Columns(target, weight_column, tuple(by or ()), missing)
-        _check(table, output, columns, stability)
+        check_output(output, reads=[model, table, about, peers])
+        _check(table, columns, stability)
         said = NOTHING if about is None else read_about(about)
         others = [] if peers is None else read_peers(peers)
         document, known = _model(model)
@@ -103,21 +104,20 @@ def report(
 
 
 def _write_template(model: Path | None, path: Path) -> None:
-    if path.exists():
+    if path.is_file():
         raise InputError(f"{path} exists and may hold what somebody wrote; give another name")
+    check_output(path)
     sources = [] if model is None else {s for c in load(model).components for s in c.sources}
     write_text(template_text(sorted(sources)), path)
     typer.echo(f"Wrote {path}; fill it in and pass it as --about")
 
 
-def _check(table: Path | None, output: Path | None, columns: Columns, refits: int) -> None:
+def _check(table: Path | None, columns: Columns, refits: int) -> None:
     """Refuse what cannot end well before any work is done."""
     if table is None and columns.asked():
         raise InputError("--target, --weight-column and --by name columns of a table; give it too")
     if columns.target is None and (columns.by or refits):
         raise InputError("--by and --stability need outcomes; name their column: --target")
-    if output is not None:
-        check_folder(output)
 
 
 def _model(path: Path | None) -> tuple[dict[str, Any], Model]:

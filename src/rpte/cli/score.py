@@ -15,6 +15,7 @@ from rpte.cli.tables import Rows, rows_for
 from rpte.errors import InputError
 from rpte.model.file import load
 from rpte.model.model import Model
+from rpte.output import check_output
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,6 +51,7 @@ def score(
     from rpte.table.files import check_writable, write_table
 
     with told_in_one_line():
+        check_output(output, reads=[model, table])
         if output is not None:
             check_writable(output)
         if threshold is not None and not 0 <= threshold <= 1:

@@ -23,7 +23,7 @@ from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, TreeTerms
 from rpte.model.summary import head_lines
 from rpte.model.verify import NOT_CHECKED, Check
-from rpte.output import write_text
+from rpte.output import check_output, write_text
 from rpte.report.draw import draw_model
 from rpte.structure.tree import Branch, Condition
 
@@ -42,6 +42,7 @@ def show(
     Example: rpte show model.json
     """
     with told_in_one_line():
+        check_output(svg, reads=[model])
         loaded = load(model)
         if svg is not None:
             write_text(draw_model(loaded), svg)

@@ -26,7 +26,7 @@ from rpte.export.target import (
 )
 from rpte.model.file import content_hash, to_dict
 from rpte.model.model import Model
-from rpte.output import write_bytes
+from rpte.output import check_output, is_stream, write_bytes, write_folder
 
 MADE = "made from the model's thresholds and levels"
 
@@ -42,7 +42,8 @@ def export_model(
     target : str
         One of `rpte.export.target.HOMES`, such as ``"sql"``.
     path : str or Path
-        Where to write; the record goes to the same name with ``.parity.json`` added.
+        Where to write; the record goes to the same name with ``.parity.json`` added (a device or a
+        pipe has none).
     X : table, optional
         Rows to compare the export with the model on; if None, rows made from the model.
     rows_from : str
@@ -65,6 +66,7 @@ def export_model(
     settled = settle_options(chosen, options)
     path = Path(path)
     _check_place(path, chosen)
+    check_output(*written_paths(path), reads=files_named(options))
     if settled.get("format", "") is None:
         settled["format"] = path.suffix[1:]
     form = make_form(model)
@@ -79,17 +81,26 @@ def export_model(
         record = check_file(form, chosen, staged, settled, X, rows_from)
     _refuse_unequal(record)
     _write(content, path)
-    write_record(record, path)
+    if not is_stream(path):
+        write_record(record, path)
     return record
 
 
 def _check_place(path: Path, target: Target) -> None:
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"the folder {path.parent} does not exist; make it first")
     if target.suffix and path.is_dir():
         raise InputError(f"{path} is a folder; name a file, such as model{target.suffix}")
     if not target.suffix and path.exists():
         raise InputError(f"{path} exists; remove it, or choose another name for the folder")
+
+
+def written_paths(path: Path) -> list[Path]:
+    """Return the files that an export writes: itself, and its record unless it is a stream."""
+    return [path] if is_stream(path) else [path, record_path(path)]
+
+
+def files_named(options: Options) -> list[Path]:
+    """Return the options that may name a file which the export reads, such as a catalogue."""
+    return [Path(value) for value in options.values() if isinstance(value, (str, Path))]
 
 
 def _write(content: Content, path: Path) -> None:
@@ -99,12 +110,7 @@ def _write(content: Content, path: Path) -> None:
     if isinstance(content, bytes):
         write_bytes(content, path)
         return
-    with tempfile.TemporaryDirectory(dir=path.parent, suffix=".part") as folder:
-        whole = Path(folder) / path.name
-        for name, part in content.items():
-            (whole / name).parent.mkdir(parents=True, exist_ok=True)
-            write_bytes(part, whole / name)
-        whole.replace(path)
+    write_folder(content, path)
 
 
 def check_file(

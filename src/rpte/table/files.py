@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rpte.errors import InputError, RPTEWarning, did_you_mean
-from rpte.output import check_folder, write_bytes
+from rpte.output import check_folder, is_stream, write_bytes
 from rpte.table.cells import MARKERS, typed, with_points
 from rpte.table.schema import Schema
 
@@ -101,10 +101,11 @@ def read_table(
 def write_table(frame: pd.DataFrame, path: str | Path) -> None:
     """Write a table whole or not at all; the ending says the format, as for `read_table`.
 
-    CSV and Parquet keep every bit of a number, Excel 16 digits.
+    A device or a pipe without an ending gets CSV. CSV and Parquet keep every bit of a number, Excel
+    16 digits.
     """
     path = Path(path)
-    ending = _ending(path)
+    ending = _written_ending(path)
     buffer = io.BytesIO()
     if ending in TEXT_ENDINGS:
         text = frame.to_csv(index=False, sep="\t" if ending == ".tsv" else ",", lineterminator="\n")
@@ -128,7 +129,7 @@ def write_table(frame: pd.DataFrame, path: str | Path) -> None:
 def check_writable(path: str | Path) -> None:
     """Refuse a name that `write_table` could not write to, before any work is done."""
     path = Path(path)
-    ending = _ending(path)
+    ending = _written_ending(path)
     if ending not in (*TEXT_ENDINGS, *PARQUET_ENDINGS, *EXCEL_ENDINGS):
         raise _unknown(path)
     if ending in PARQUET_ENDINGS:
@@ -163,6 +164,12 @@ def _reader(path: Path) -> Callable[[Path], tuple[pd.DataFrame, str | None]]:
 
 def _ending(path: Path) -> str:
     return (path.with_suffix("") if _zipped(path) else path).suffix.lower()
+
+
+def _written_ending(path: Path) -> str:
+    """Return the ending of a file to be written; a stream that has none gets CSV."""
+    ending = _ending(path)
+    return ".csv" if not ending and is_stream(path) else ending
 
 
 def _zipped(path: Path) -> bool:

@@ -1,0 +1,140 @@
+"""Replay of a log of version 1, in which a record holds everything, its own hash included."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rpte.audit.decisions import variables_of
+from rpte.audit.records import FORMAT, Record
+from rpte.audit.replay_walk import CATALOGUE, RULE, UNREADABLE, Walk, short
+from rpte.errors import InputError, ModelFileError
+from rpte.model.file import sealed_hash, to_dict
+from rpte.model.format import SHA256, TEXT, record
+from rpte.model.reading import check_plain, parsed
+from rpte.model.validator import validate
+
+PROBABILITY = 1e-12  # exponentials differ in their last bits between machines
+OPENING = record(
+    record={"const": "head"},
+    format={"const": FORMAT},
+    version={"const": 1},
+    library_version=TEXT,
+    when=TEXT,
+    model=SHA256,
+    rule=RULE,
+    catalogue=CATALOGUE,
+    previous={"type": "null"},
+    hash=SHA256,
+)
+ASIDE = {"record", "number", "id", "previous", "hash"}
+
+
+@dataclass
+class FirstWalk(Walk):
+    """Where a replay stands in a log of version 1."""
+
+    opening: Record | None = None
+    last: str = ""
+    closed: bool = False
+
+    @property
+    def head(self) -> str:
+        """The hash of the last record before the closing one."""
+        return self.last
+
+    def take(self, line: int, content: bytes) -> None:
+        """Look at one line of the file."""
+        self.line = line
+        try:
+            found = parsed(content.decode("utf-8"))
+            check_plain(found)
+            kind, sealed = str(found["record"]), (str(found["hash"]), found["previous"])
+        except UNREADABLE as error:
+            self.find(f"is not a record: {str(error) or type(error).__name__}")
+            return
+        if self.closed:
+            self.find("stands after the closing record")
+        self._check_seal(found, kind)
+        readers = {"head": self._open, "case": self._case, "end": self._close}
+        readers.get(kind, self._strange)(found, sealed[1])
+        if kind != "end":
+            self.last = sealed[0]
+
+    def finish(self, head: str | None) -> None:
+        """Look at the file as a whole."""
+        self.compute()
+        if not self.closed:
+            self.find("the file ends without a closing record: it was cut off")
+        if head is not None and head.strip().lower() != self.last:
+            self.find(
+                f"the head is {self.last}, not {head}: the file was made anew, cut or continued"
+            )
+
+    def _check_seal(self, found: Record, kind: Any) -> None:
+        own = sealed_hash({key: value for key, value in found.items() if key != "hash"})
+        if own != found["hash"]:
+            name = f"case {found.get('number')}" if kind == "case" else f"the {kind!r} record"
+            self.find(f"{name} was changed: its content does not match its hash")
+
+    def _strange(self, found: Record, previous: Any) -> None:
+        self.find(f"is a record of unknown kind {found['record']!r}")
+
+    def _open(self, found: Record, previous: Any) -> None:
+        if self.opening is not None:
+            self.find("is a second opening record")
+            return
+        try:
+            validate(found, OPENING)
+        except ModelFileError as error:
+            self.find(f"the opening record is malformed: {error}")
+            return
+        self.opening = found
+        own = to_dict(self.model)["hash"]
+        if found["model"] != own:
+            self.find(f"the log is of the model {found['model']}, not of the given one, {own}")
+            return
+        self.use(found["rule"], found["catalogue"])
+
+    def _case(self, found: Record, previous: Any) -> None:
+        number = found.get("number")
+        if self.stands_right(number) and previous != self.last:
+            self.find(
+                f"case {number} was not written after the record that stands before it: that one "
+                "was changed and sealed again, or replaced"
+            )
+        if type(number) is int:
+            self.wait(found)
+
+    def _close(self, found: Record, previous: Any) -> None:
+        self.closed = True
+        if found.get("cases") != self.cases:
+            self.find(f"the closing record tells of {found.get('cases')} cases, not {self.cases}")
+        if found.get("head") != self.last or previous != self.last:
+            self.find(
+                f"the closing record tells of the head {found.get('head')}, the last record has "
+                f"{self.last}: records at the end were changed or removed"
+            )
+
+    def _cells(self, stored: Record) -> Sequence[Any]:
+        used, names = stored.get("inputs"), variables_of(self.model)
+        if not isinstance(used, dict) or sorted(used) != sorted(names):
+            raise InputError(f"its inputs must be those of {names}")
+        return [used[name] for name in names]
+
+    def _differences(self, stored: Record, again: Record) -> Iterator[str]:
+        for key in sorted(stored.keys() - again.keys() - ASIDE):
+            yield f"'{key}' is no field of a case"
+        for key, value in again.items():
+            if key not in stored:
+                yield f"'{key}' is gone"
+            elif not _same(key, stored[key], value):
+                yield f"'{key}' is {short(stored[key])}, computed {short(value)}"
+
+
+def _same(key: str, stored: Any, again: Any) -> bool:
+    if key == "probability" and isinstance(stored, float):
+        return math.isclose(stored, again, rel_tol=PROBABILITY, abs_tol=0.0)
+    return bool(stored == again) and type(stored) is type(again)

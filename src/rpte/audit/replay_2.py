@@ -1,0 +1,233 @@
+"""Replay of a log of version 2: digests say where it was changed, heads that it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rpte.audit.decisions import variables_of
+from rpte.audit.records import (
+    FIELDS,
+    FORMAT,
+    VERSION,
+    Chain,
+    Record,
+    digest,
+    model_record,
+    opened,
+    text_of,
+)
+from rpte.audit.replay_walk import CATALOGUE, RULE, UNREADABLE, Walk, short
+from rpte.errors import InputError, ModelFileError
+from rpte.model.file import sealed_hash, to_dict
+from rpte.model.format import LABEL, NAMES, SHA256, TEXT, WHOLE, listed, one_of, record
+from rpte.model.reading import check_plain, parsed
+from rpte.model.validator import validate
+
+DIGEST = {"type": "string", "pattern": "^[A-Za-z0-9_-]{8}$"}
+RECORDS = {
+    "model": record(
+        record={"const": "model"},
+        format={"const": FORMAT},
+        version={"const": VERSION},
+        model=SHA256,
+        classes=listed(LABEL, 2),
+        positive=WHOLE,
+        variables=NAMES,
+        digest=DIGEST,
+    ),
+    "run": record(
+        {"rule": RULE, "catalogue": CATALOGUE},
+        record={"const": "run"},
+        library_version=TEXT,
+        when=TEXT,
+        fields=listed(one_of(*FIELDS)),
+        digest=DIGEST,
+    ),
+    "end": record(
+        record={"const": "end"},
+        cases=WHOLE,
+        model=SHA256,
+        rules=SHA256,
+        head=SHA256,
+        digest=DIGEST,
+    ),
+}
+
+
+@dataclass
+class SecondWalk(Walk):
+    """Where a replay stands in a log of version 2.
+
+    Parameters
+    ----------
+    opening : dict, optional
+        The record of the model.
+    is_known : bool
+        Whether that is the model given.
+    rules : dict, optional
+        Rule of reasons and catalogue of the run that stands open or was the last.
+    when : str
+        Time of that run.
+    fields : list
+        What its cases hold.
+    chain : Chain
+    heads : dict from head to cases
+        Those of the runs that are closed, as the lines give them.
+    is_open : bool
+        Whether a run is not closed yet.
+    """
+
+    opening: Record | None = None
+    is_known: bool = False
+    rules: Record | None = None
+    when: str = ""
+    fields: Sequence[str] = ()
+    chain: Chain = field(default_factory=Chain)
+    heads: dict[str, int] = field(default_factory=dict)
+    is_open: bool = False
+    last_head: str = ""
+
+    @property
+    def head(self) -> str:
+        """The head of the last run; of a run that is not closed, what it would be."""
+        return self.chain.head if self.is_open or not self.heads else self.last_head
+
+    def take(self, line: int, content: bytes) -> None:
+        """Look at one line of the file."""
+        self.line = line
+        try:
+            text = content.decode("utf-8")
+            found = parsed(text)
+            check_plain(found)
+            inner, seal = opened(text.removesuffix("\n"))
+            if not text.endswith("\n"):
+                raise ValueError("it ends without a line break: it was cut off")
+        except UNREADABLE as error:
+            self.find(f"is not a record: {str(error) or type(error).__name__}")
+            self.chain.follow(content, self.chain.last)
+            return
+        follows = seal == digest(f"{self.chain.last}\n{inner}")
+        if isinstance(found, list):
+            self._case(found[:-1], follows)
+        else:
+            self._record(found, follows)
+        self.chain.follow(content, seal)
+        if isinstance(found, dict) and found.get("record") == "end":
+            self.chain = Chain(content, seal)
+
+    def finish(self, head: str | None) -> None:
+        """Look at the file as a whole."""
+        self.compute()
+        if self.is_open or not self.heads:
+            self.find(
+                "the file ends without a closing record: it was cut off, or the run that wrote it "
+                "was stopped"
+            )
+        if head is not None and self.kept(head) is None:
+            self.find(
+                f"the head is {self.head}, not {head}: the file was made anew, cut or changed"
+            )
+
+    def kept(self, head: str) -> int | None:
+        """Return how many cases a head proves, None if no run has it."""
+        return self.heads.get(head.strip().lower())
+
+    def _case(self, values: list[Any], follows: bool) -> None:
+        if not self.is_open:
+            self.find("a case stands outside of a run: moved or put in")
+        number = values[0] if values else None
+        if self.stands_right(number) and not follows:
+            self.find(
+                f"case {number} was changed, or the record before it was changed and sealed again"
+            )
+        if type(number) is not int:
+            return
+        if len(values) != len(self.fields):
+            self.find(f"case {number} holds {len(values)} values, not those of {list(self.fields)}")
+            return
+        self.wait(dict(zip(self.fields, values, strict=True)))
+
+    def _record(self, found: Record, follows: bool) -> None:
+        kind = found.get("record")
+        if kind not in RECORDS:
+            self.find(f"is a record of unknown kind {short(kind)}")
+            return
+        if not follows:
+            self.find(
+                f"the {kind!r} record was changed, or the record before it was changed, removed or "
+                "sealed again"
+            )
+        try:
+            validate(found, RECORDS[kind])
+        except ModelFileError as error:
+            self.find(f"the {kind!r} record is malformed: {error}")
+            return
+        readers = {"model": self._model, "run": self._run, "end": self._end}
+        readers[kind]({key: value for key, value in found.items() if key != "digest"})
+
+    def _model(self, found: Record) -> None:
+        if self.line > 1:
+            self.find("is a second record of the model")
+            return
+        self.opening = found
+        own = to_dict(self.model)["hash"]
+        if found["model"] != own:
+            self.find(f"the log is of the model {found['model']}, not of the given one, {own}")
+            return
+        self.is_known = True
+        right = model_record(self.model, own, variables_of(self.model))
+        wrong = [name for name in right if text_of(found[name]) != text_of(right[name])]
+        if wrong:
+            self.find(f"the 'model' record does not tell of this model: {wrong} differ")
+
+    def _run(self, found: Record) -> None:
+        self.compute()
+        if self.is_open:
+            self.find("a run begins before the one before it was closed: that one was cut off")
+        self.is_open, self.when, self.fields = True, found["when"], found["fields"]
+        given: Record = {name: found[name] for name in ("rule", "catalogue") if name in found}
+        if not given and self.rules is not None:  # those of the run before
+            return
+        if len(given) < 2:
+            self.find("a run has no rule of reasons or no catalogue")
+            self.made = None
+            return
+        self.rules = given
+        if self.is_known:
+            self.use(given["rule"], given["catalogue"])
+
+    def _end(self, found: Record) -> None:
+        self.compute()
+        if not self.is_open:
+            self.find("is a closing record where no run is open")
+        if found["cases"] != self.cases:
+            self.find(f"the closing record tells of {found['cases']} cases, not {self.cases}")
+        if found["head"] != self.chain.head:
+            self.find(
+                f"the closing record tells of the head {found['head']}, the lines have "
+                f"{self.chain.head}: lines of this run were changed, removed, put in or moved"
+            )
+        told = self.opening or {}
+        if found["model"] != told.get("model") or found["rules"] != sealed_hash(self.rules):
+            self.find("the closing record tells of another model or of other rules")
+        self.is_open, self.last_head = False, self.chain.head
+        self.heads[self.last_head] = self.cases
+
+    def _cells(self, stored: Record) -> Sequence[Any]:
+        cells, names = stored["inputs"], variables_of(self.model)
+        if not isinstance(cells, list) or len(cells) != len(names):
+            raise InputError(f"its inputs must be those of {names}")
+        return cells
+
+    def _differences(self, stored: Record, again: Record) -> Iterator[str]:
+        assert self.made is not None
+        run = self.made.run("id" in stored, self.when)
+        if tuple(stored) != run.fields:
+            yield f"it holds {list(stored)}, not {list(run.fields)}"
+            return
+        aside = {"number": stored["number"], "id": stored.get("id")}
+        for key, value in zip(run.fields, run.compact({**again, **aside}), strict=True):
+            if text_of(stored[key]) != text_of(value):
+                yield f"'{key}' is {short(stored[key])}, computed {short(value)}"
