@@ -90,6 +90,11 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
         _note_path(real).unlink(missing_ok=True)
 
 
+def was_stopped(path: Path) -> bool:
+    """Tell whether a run was stopped while it appended, or is still appending."""
+    return _note_path(Path(os.path.realpath(path))).exists()
+
+
 def _note_path(path: Path) -> Path:
     return path.with_name(f"{temporary_stem(path)}.appending")
 

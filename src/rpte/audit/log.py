@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from rpte.appending import appending, replacing
+from rpte.appending import appending, replacing, was_stopped
 from rpte.audit.catalogue import Catalogue
 from rpte.audit.decisions import decisions
 from rpte.audit.reasons import ReasonRule
@@ -129,7 +129,7 @@ def _written(path: Path, model_hash: str, replace: bool) -> Iterator[tuple[Binar
 def check_log(path: Path, model: Model, replace: bool = False) -> None:
     """Refuse a file to which the decisions of a model cannot be appended, before they are made."""
     check_output(path)
-    if replace or is_stream(path) or not path.exists():
+    if replace or is_stream(path) or not path.exists() or was_stopped(path):
         return
     with path.open("rb") as file:
         first = file.readline(LONGEST_FIRST)

@@ -31,7 +31,9 @@ class _Reader(SecondWalk):
     def compute(self) -> None:
         """Keep the waiting cases as the model gives them."""
         waiting, self.waiting = self.waiting, []
-        if self.made is None and waiting:
+        if not waiting:
+            return
+        if self.made is None:
             raise InputError(self.findings[0].text if self.findings else "no run is opened")
         for (line, stored), again in zip(waiting, self.again(waiting), strict=True):
             if isinstance(again, str):

@@ -150,7 +150,7 @@ class SecondWalk(Walk):
         self.wait(dict(zip(self.fields, values, strict=True)))
 
     def _record(self, found: Record, follows: bool) -> None:
-        kind = found.get("record")
+        kind = str(found.get("record"))
         if kind not in RECORDS:
             self.find(f"is a record of unknown kind {short(kind)}")
             return
