@@ -38,9 +38,14 @@ def decided(folder, *options):
     log = folder / "log.jsonl"
     outcome = run(
         "decide", folder / "model.json", folder / "cases.csv", "-o", log, "--id-column", "case",
-        *WHEN, *options,
+        "--replace", *WHEN, *options,
     )  # fmt: skip
     return log, outcome
+
+
+def records(folder, log):
+    """Return the full records of a log."""
+    return list(rpte.read_decisions(log, rpte.load(folder / "model.json")))
 
 
 @pytest.mark.parametrize("command", ["reasons", "decide", "replay", "edit"])
@@ -53,7 +58,7 @@ def test_decide_prints_the_head_and_replay_takes_it(folder):
     head = outcome.stdout.split()[1]
     last = json.loads(log.read_text().splitlines()[-1])
     assert (last["head"], last["cases"]) == (head, 300)
-    assert json.loads(log.read_text().splitlines()[1])["id"] == "00000"
+    assert json.loads(log.read_text().splitlines()[2])[:2] == [1, "00000"]
     told = run("replay", log, "--model", folder / "model.json", "--head", head).output
     assert "300 cases computed again: all are as recorded" in told
     assert "the head is the one given" in told
@@ -64,20 +69,49 @@ def test_decide_prints_the_head_and_replay_takes_it(folder):
 
 def test_scores_in_the_log_round_trip(folder):
     log, _ = decided(folder)
-    cases = [json.loads(line) for line in log.read_text().splitlines()[1:-1]]
+    cases = [json.loads(line) for line in log.read_text().splitlines()[2:-1]]
     scores = rpte.load(folder / "model.json").score(stored("mixed").X)
-    assert [case["score"] for case in cases] == scores.tolist()
+    assert [case[3] for case in cases] == scores.tolist()
+
+
+def test_a_second_run_continues_the_log(folder, tmp_path):
+    log = tmp_path / "log.jsonl"
+    given = ["decide", folder / "model.json", folder / "cases.csv", "-o", log, *WHEN]
+    first = run(*given).stdout.split()[1]
+    before = log.read_bytes()
+    outcome = run(*given)
+    assert log.read_bytes().startswith(before)
+    assert "300 cases after 300" in outcome.stderr
+    told = run("replay", log, "--model", folder / "model.json", "--head", first).output
+    assert "600 cases computed again" in told
+    assert "the head given proves the first 300, 300 were appended after it" in told
+    shown = json.loads(run(*given, "--json").stdout)
+    assert (shown["cases"], shown["total"]) == (300, 900)
+    assert "error: " in run(*given[:3], "-o", folder / "cases.csv", code=1).output
+
+
+def test_a_log_of_another_model_is_not_continued(folder, tmp_path):
+    log, made = tmp_path / "log.jsonl", stored("published")
+    from_dict(made.copy()).save(tmp_path / "other.json")
+    made.X.to_csv(tmp_path / "other.csv", index=False)
+    run("decide", tmp_path / "other.json", tmp_path / "other.csv", "-o", log)
+    before = log.read_bytes()
+    given = ["decide", folder / "model.json", folder / "cases.csv", "-o", log]
+    assert "holds the decisions of one model" in run(*given, code=1).output
+    assert log.read_bytes() == before
+    run(*given, "--replace")
+    assert log.read_bytes() != before
 
 
 def test_replay_names_what_was_changed(folder, tmp_path):
     log, outcome = decided(folder)
     lines = log.read_text().splitlines()
     changed = tmp_path / "changed.jsonl"
-    changed.write_text("\n".join(lines[:7] + lines[8:]) + "\n")
+    changed.write_text("\n".join(lines[:8] + lines[9:]) + "\n")
     told = run("replay", changed, "--model", folder / "model.json", code=1).output
-    assert "line 8: case 8 stands where case 7 should: removed or moved" in told
+    assert "line 9: case 8 stands where case 7 should: removed or moved" in told
     found = run("replay", changed, "--model", folder / "model.json", "--json", code=1).output
-    assert json.loads(found)["findings"][0]["line"] == 8
+    assert json.loads(found)["findings"][0]["line"] == 9
     run("replay", log, "--model", folder / "model.json", "--head", "0" * 64, code=1)
     run("replay", folder / "cases.csv", "--model", folder / "model.json", code=1)
     assert outcome.stdout.startswith("head ")
@@ -92,7 +126,7 @@ def test_decide_as_json_with_a_threshold_and_a_catalogue(folder, tmp_path):
     options = ["--catalogue", catalogue, "--adverse", "sick", "--reference", "best"]
     log, outcome = decided(folder, *options, "--threshold", "0.4", "--json")
     assert json.loads(outcome.stdout)["cases"] == 300
-    cases = [json.loads(line) for line in log.read_text().splitlines()[1:-1]]
+    cases = records(folder, log)
     said = {r["sentence"] for case in cases for r in case["reasons"]}
     assert "Too old" in said
     assert "age" not in said
@@ -171,7 +205,7 @@ def test_edits_that_cannot_be(folder, tmp_path, options, message):
 def test_a_model_is_not_overwritten_by_its_edit(folder):
     model = folder / "model.json"
     outcome = run("edit", model, "-o", model, "--drop-term", "D1", *WHO, code=1)
-    assert "give another name" in outcome.output
+    assert "which this command reads; give another name" in outcome.output
 
 
 def test_who_and_why_are_required(folder, tmp_path):

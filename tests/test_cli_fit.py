@@ -165,7 +165,11 @@ REFUSED = {
     "folds": ([], {"--folds": "1"}, "--folds 1: give 0"),
     "budget": ([], {"--max-inspection-units": "3"}, "use l1='cv'"),
     "folder": ([], {"-o": "none/m.json"}, "the folder none does not exist; make it first"),
-    "overwrite": ([], {"-o": "loans.csv"}, "would overwrite the table"),
+    "overwrite": (
+        [],
+        {"-o": "loans.csv"},
+        "would be written over loans.csv, which this command reads",
+    ),
 }
 
 

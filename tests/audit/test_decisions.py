@@ -195,8 +195,8 @@ def test_an_empty_table_has_a_log(tmp_path):
 
 
 def test_other_models_are_not_read(tmp_path):
+    lines = log("mixed")
     with pytest.raises(InputError, match="the log is of the model"):
-        lines = log("mixed")
         full(lines, tmp_path, "published")
 
 

@@ -6,6 +6,7 @@ import signal
 import stat
 import subprocess
 import sys
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -119,7 +120,7 @@ def test_a_run_between_two_is_changed_removed_or_put_in(tmp_path):
         [runs[0], runs[1], runs[1], runs[2]],
         [runs[0], runs[1][:-1], runs[2]],
     ):
-        path.write_text("\n".join([lines[0], *sum(forged, [])]) + "\n")
+        path.write_text("\n".join([lines[0], *chain.from_iterable(forged)]) + "\n")
         assert rpte.replay(path, model_of()).findings
     path.write_text("\n".join([lines[0], *runs[0], *runs[1]]) + "\n")
     clean(path, heads[1])
@@ -168,7 +169,7 @@ def test_four_writers_at_once(tmp_path, given):
     assert [writer.returncode for writer in writers] == [0] * 4
     model = rpte.load(given[0])
     assert clean(path, model=model).cases == 4 * times * 20
-    for head in sum(heads, []):
+    for head in chain.from_iterable(heads):
         assert clean(path, head, model).proved % 20 == 0
     ids = [record["id"] for record in rpte.read_decisions(path, model)]
     assert len(set(ids)) == len(ids)

@@ -1,0 +1,203 @@
+"""No command writes over what it reads; devices, pipes, modes and links at the command line."""
+
+import inspect
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import rpte
+from model_files import stored
+from rpte.cli import app
+from rpte.model.file import from_dict
+
+runner = CliRunner()
+SOURCE = str(Path(rpte.__file__).parents[1])
+WHO = ["--by", "A. Smith", "--reason", "a test"]
+# What each command reads and how it is asked to write: {out} is put in the place of each of these.
+COMMANDS = {
+    "fit": (["cases.csv"], "fit cases.csv --target outcome --l1 4/n --folds 0 -o {out}"),
+    "score": (["model.json", "cases.csv"], "score model.json cases.csv -o {out}"),
+    "decide": (
+        ["model.json", "cases.csv", "catalogue.toml"],
+        "decide model.json cases.csv --catalogue catalogue.toml -o {out}",
+    ),
+    "decide --replace": (
+        ["model.json", "cases.csv", "catalogue.toml"],
+        "decide model.json cases.csv --catalogue catalogue.toml --replace -o {out}",
+    ),
+    "edit": (
+        ["model.json", "cases.csv"],
+        "edit model.json --drop-term D1 --refit cases.csv --target outcome -o {out}",
+    ),
+    "edit --table": (
+        ["cases.csv"],
+        "edit model.json --drop-term D1 --table cases.csv --target outcome -o {out}",
+    ),
+    "report": (
+        ["model.json", "cases.csv", "about.toml", "peers.csv"],
+        "report model.json cases.csv --target outcome --about about.toml --peers peers.csv "
+        "-o {out}",
+    ),
+    "report --json": (["model.json"], "report model.json --json -o {out}"),
+    "report --template": (["model.json"], "report model.json --template {out}"),
+    "export": (
+        ["model.json", "cases.csv"],
+        "export model.json --to sql --check cases.csv -o {out}",
+    ),
+    "export --option": (
+        ["catalogue.toml"],
+        "export model.json --to sql --reasons 2 --option catalogue=catalogue.toml -o {out}",
+    ),
+    "frontier": (["model.json"], "frontier model.json --svg {out}"),
+    "show": (["model.json"], "show model.json --svg {out}"),
+    "reasons": (["model.json"], "reasons model.json --template -o {out}"),
+}
+# Options that name a file to write; all others that are paths are read.
+WRITTEN = {
+    "fit": {"output"},
+    "score": {"output"},
+    "decide": {"output"},
+    "edit": {"output"},
+    "report": {"output", "template"},
+    "export": {"output"},
+    "frontier": {"svg"},
+    "show": {"svg"},
+    "reasons": {"output"},
+}
+READ = {
+    "model", "table", "catalogue", "refit", "about", "peers", "check", "actions", "log", "a", "b",
+}  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Return a folder with one file of each kind."""
+    monkeypatch.chdir(tmp_path)
+    made = stored("mixed")
+    from_dict(made.copy()).save(tmp_path / "model.json")
+    made.X.assign(outcome=made.y).to_csv("cases.csv", index=False)
+    run("reasons", "model.json", "--template", "-o", "catalogue.toml")
+    run("report", "model.json", "--template", "about.toml")
+    Path("peers.csv").write_text("name,miu\nother,12\n")
+    return tmp_path
+
+
+def run(*arguments, code=0):
+    outcome = runner.invoke(app, [str(a) for a in arguments], env={"COLUMNS": "200"})
+    assert outcome.exit_code == code, outcome.output
+    return outcome
+
+
+def aliases(path):
+    """Return other names of a file."""
+    soft, hard = path.with_name("soft" + path.suffix), path.with_name("hard" + path.suffix)
+    soft.symlink_to(path.name)
+    hard.hardlink_to(path)
+    (path.parent / "sub").mkdir()
+    return [path.name, f"sub/../{path.name}", str(path), soft.name, hard.name]
+
+
+@pytest.mark.parametrize(
+    ("command", "read"), [(c, read) for c, (reads, _) in COMMANDS.items() for read in reads]
+)
+def test_no_command_writes_over_what_it_reads(folder, command, read):
+    _, line = COMMANDS[command]
+    before = Path(read).read_bytes()
+    for name in aliases(folder / read):
+        given = line.format(out=name).split() + (WHO if line.startswith("edit") else [])
+        outcome = run(*given, code=1)
+        assert outcome.output.startswith("error: "), outcome.output
+        assert "another name" in outcome.output
+        assert Path(read).read_bytes() == before
+    assert not list(folder.glob("*.part"))
+
+
+def test_every_path_of_every_command_is_known_here():
+    """A new command, or a new option that names a file, has to be told apart above."""
+    for command in app.registered_commands:
+        parameters = inspect.signature(command.callback, eval_str=True).parameters
+        for name, parameter in parameters.items():
+            if "Path" not in str(parameter.annotation):
+                continue
+            written = WRITTEN.get(command.callback.__name__, set())
+            assert name in written or name in READ, (command.callback.__name__, name)
+    commands = {line.split()[0] for _, line in COMMANDS.values()}
+    assert commands == set(WRITTEN)
+
+
+def test_files_that_are_written_beside_are_kept_apart_too(folder):
+    Path("x.sql.parity.json").write_bytes(Path("model.json").read_bytes())
+    outcome = run("export", "x.sql.parity.json", "--to", "sql", "-o", "x.sql", code=1)
+    assert "which this command reads" in outcome.output
+    given = ["fit", "cases.csv", "--target", "outcome", "--with-checker", "-o", "rpte_check.py"]
+    assert "are one file; give two names" in run(*given, code=1).output
+
+
+def test_the_checker_keeps_what_it_reads(folder):
+    from rpte.check import rpte_check
+
+    before = Path("model.json").read_bytes()
+    for read in ("model.json", "cases.csv"):
+        with pytest.raises(SystemExit):
+            rpte_check.main(["model.json", "cases.csv", "--scores", read])
+    assert Path("model.json").read_bytes() == before
+    assert rpte_check.main(["model.json", "cases.csv", "--scores", "/dev/null"]) == 0
+
+
+def test_other_outputs_are_replaced_with_their_mode(folder):
+    Path("scores.csv").write_text("old")
+    Path("scores.csv").chmod(0o600)
+    Path("link.csv").symlink_to("scores.csv")
+    run("score", "model.json", "cases.csv", "-o", "link.csv")
+    assert Path("scores.csv").read_text().startswith("row,score,")
+    assert stat.S_IMODE(Path("scores.csv").stat().st_mode) == 0o600
+    assert Path("link.csv").is_symlink()
+
+
+def command(*arguments, **more):
+    """Run the command in a process of its own."""
+    environment = {**os.environ, "PYTHONPATH": SOURCE}
+    return subprocess.run(
+        [sys.executable, "-m", "rpte", *arguments], env=environment, check=False, **more
+    )
+
+
+def test_devices_and_pipes_are_written(folder):
+    done = command("score", "model.json", "cases.csv", "-o", "/dev/stdout", capture_output=True)
+    assert done.stdout.startswith(b"row,score,")
+    os.mkfifo("pipe.csv")
+    with subprocess.Popen(["cat", "pipe.csv"], stdout=subprocess.PIPE) as reader:
+        run("score", "model.json", "cases.csv", "-o", "pipe.csv")
+        assert reader.stdout.read() == done.stdout
+    assert stat.S_ISFIFO(Path("pipe.csv").stat().st_mode)
+    with Path("log.jsonl").open("wb") as file:
+        given = ["decide", "model.json", "cases.csv", "-o", f"/dev/fd/{file.fileno()}"]
+        done = command(*given, pass_fds=(file.fileno(),), stdout=subprocess.PIPE, text=True)
+    run("replay", "log.jsonl", "--model", "model.json", "--head", done.stdout.split()[1])
+    run("score", "model.json", "cases.csv", "-o", "/dev/null")
+    run("show", "model.json", "--svg", "/dev/null")
+    run("export", "model.json", "--to", "sql", "-o", "/dev/null")
+    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
+    assert not Path("/dev/null.parity.json").exists()
+    run("decide", "model.json", "cases.csv", "-o", "/dev/null")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+@pytest.mark.parametrize("name", ["score", "decide", "export", "show", "report", "edit"])
+def test_a_full_disk_is_one_line(folder, name):
+    _, line = COMMANDS[name]
+    given = line.format(out="/dev/full").split() + (WHO if name == "edit" else [])
+    outcome = run(*given, code=1)
+    assert "error: /dev/full: No space left on device" in outcome.output
+
+
+def test_a_log_through_a_pipe_replays(folder):
+    os.mkfifo("pipe.jsonl")
+    with Path("log.jsonl").open("wb") as file, subprocess.Popen(["cat", "pipe.jsonl"], stdout=file):
+        head = run("decide", "model.json", "cases.csv", "-o", "pipe.jsonl").stdout.split()[1]
+    run("replay", "log.jsonl", "--model", "model.json", "--head", head)
