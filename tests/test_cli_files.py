@@ -136,6 +136,7 @@ def test_files_that_are_written_beside_are_kept_apart_too(folder):
     assert "which this command reads" in outcome.output
     given = ["fit", "cases.csv", "--target", "outcome", "--with-checker", "-o", "rpte_check.py"]
     assert "are one file; give two names" in run(*given, code=1).output
+    assert "nothing can stand beside" in run(*given[:-1], "/dev/null", code=1).output
 
 
 def test_the_checker_keeps_what_it_reads(folder):

@@ -116,6 +116,8 @@ def locked(path: Path) -> Iterator[int]:
         descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
         if not lock(descriptor, wait=True):
             os.close(descriptor)
+            if made:
+                path.unlink(missing_ok=True)
             raise InputError(f"{path} cannot be locked there; choose a folder of this machine")
         if is_named(descriptor, path):
             break

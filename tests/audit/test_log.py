@@ -300,3 +300,4 @@ def test_locks_are_needed(tmp_path, monkeypatch):
     monkeypatch.setattr(appending, "lock", lambda *given, **more: False)
     with pytest.raises(InputError, match="cannot be locked"):
         append(tmp_path / "log.jsonl")
+    assert list(tmp_path.iterdir()) == []

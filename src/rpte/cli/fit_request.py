@@ -66,8 +66,10 @@ class FitRequest:
 
     def check(self) -> None:
         """Refuse what cannot be right, before the table is read."""
-        from rpte.output import check_output
+        from rpte.output import check_output, is_stream
 
+        if self.with_checker and is_stream(self.output):
+            raise InputError(f"--with-checker: nothing can stand beside {self.output}; name a file")
         check_output(self.output, self.checker, reads=[self.table])
         if self.folds < 0 or self.folds == 1:
             raise InputError(f"--folds {self.folds}: give 0 for no estimate, or at least 2")
