@@ -122,8 +122,7 @@ import json, rpte
 X, y, weight = json.load(open({str(folder / "rows.json")!r}))
 model = rpte.load({str(folder / "model.json")!r})
 log = {str(folder / "log.jsonl")!r}
-with open(log, "w") as file:
-    file.writelines(json.dumps(record) + "\\n" for record in rpte.decide(model, X))
+rpte.append_decisions(log, model, X)
 print(len(rpte.replay(log, model).findings), len(rpte.reason_codes(model, X)))
 """)
     assert done.stdout == "0 300\n", done.stderr

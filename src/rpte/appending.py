@@ -90,9 +90,16 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
         _note_path(real).unlink(missing_ok=True)
 
 
-def was_stopped(path: Path) -> bool:
-    """Tell whether a run was stopped while it appended, or is still appending."""
-    return _note_path(Path(os.path.realpath(path))).exists()
+def last_line(path: Path) -> bytes | None:
+    """Return the last line of a file when nobody appends to it, empty if there is none.
+
+    None after a run that was killed: the next one has to take off what it left.
+    """
+    real = Path(os.path.realpath(path))
+    with named_errors(path), locked(real) as descriptor:
+        if _note_path(real).exists():
+            return None
+        return _last_line(descriptor, os.fstat(descriptor).st_size)
 
 
 def _note_path(path: Path) -> Path:

@@ -7,8 +7,9 @@ and which of them a row consults) and counts those; so the same code counts ours
 else's. Each reader is one file in `families`; none of them, and nothing else here, imports the
 package it reads: the model brings it.
 
-`reasons` and `catalogue` say why a case was decided so, `decisions` and `replay` write and check
-the log, `edits` changes a model and its ledger; only an edit that estimates again needs the stages.
+`reasons` and `catalogue` say why a case was decided so, `decisions`, `records` and `log` write the
+log of it, `replay` checks logs of every version, `edits` changes a model and its ledger; only an
+edit that estimates again needs the stages.
 
 May be imported from here: `audit_load`, `AuditLoad`, `Terms` and `level_set_conditions`. Importing
 this folder imports numpy and nothing heavier.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from rpte.appending import appending, replacing, was_stopped
+from rpte.appending import appending, last_line, replacing
 from rpte.audit.catalogue import Catalogue
 from rpte.audit.decisions import decisions
 from rpte.audit.reasons import ReasonRule
@@ -129,12 +129,11 @@ def _written(path: Path, model_hash: str, replace: bool) -> Iterator[tuple[Binar
 def check_log(path: Path, model: Model, replace: bool = False) -> None:
     """Refuse a file to which the decisions of a model cannot be appended, before they are made."""
     check_output(path)
-    if replace or is_stream(path) or not path.exists() or was_stopped(path):
+    if replace or is_stream(path) or not path.exists():
         return
-    with path.open("rb") as file:
-        first = file.readline(LONGEST_FIRST)
-    if first:
-        _check_first(path, first, to_dict(model)["hash"])
+    last = last_line(path)
+    if last is not None:
+        _place(path, last, to_dict(model)["hash"])
 
 
 def _check_first(path: Path, line: bytes, model_hash: str) -> None:

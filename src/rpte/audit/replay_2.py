@@ -122,8 +122,8 @@ class SecondWalk(Walk):
         self.compute()
         if self.is_open or not self.heads:
             self.find(
-                "the file ends without a closing record: it was cut off, or the run that wrote it "
-                "was stopped"
+                "the file ends without a closing record: it was cut off, or a run was stopped "
+                "while it wrote, or is still writing"
             )
         if head is not None and self.kept(head) is None:
             self.find(
