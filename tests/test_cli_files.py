@@ -137,6 +137,8 @@ def test_files_that_are_written_beside_are_kept_apart_too(folder):
     given = ["fit", "cases.csv", "--target", "outcome", "--with-checker", "-o", "rpte_check.py"]
     assert "are one file; give two names" in run(*given, code=1).output
     assert "nothing can stand beside" in run(*given[:-1], "/dev/null", code=1).output
+    assert "is a folder" in run(*given[:-1], ".", code=1).output
+    assert "is a folder" in run("export", "model.json", "-o", ".", code=1).output
 
 
 def test_the_checker_keeps_what_it_reads(folder):

@@ -48,7 +48,7 @@ def write_bytes(data: bytes, path: Path) -> None:
 
 def write_folder(files: Mapping[str, bytes], path: Path) -> None:
     """Write a folder that does not exist, with files by their names in it, whole or not at all."""
-    check_folder(path.parent / "a file")
+    _check_parent(path.parent)
     temporary, descriptor = _temporary(path, folder=True)
     try:
         for name, data in files.items():
@@ -292,10 +292,13 @@ def check_folder(path: Path) -> None:
     real = Path(os.path.realpath(path))
     if real.is_symlink():
         raise InputError(f"{path} is a link that leads back to itself; choose another name")
-    folder = real.parent if path.is_symlink() else path.parent
+    _check_parent(real.parent if path.is_symlink() else path.parent)
+    if path.exists() and not os.access(path, os.W_OK):
+        raise PermissionError(f"{path} is read-only; choose another name, or allow writing to it")
+
+
+def _check_parent(folder: Path) -> None:
     if not folder.is_dir():
         raise FileNotFoundError(f"the folder {folder} does not exist; make it first")
     if not os.access(folder, os.W_OK):
         raise PermissionError(f"the folder {folder} may not be written to; choose another")
-    if path.exists() and not os.access(path, os.W_OK):
-        raise PermissionError(f"{path} is read-only; choose another name, or allow writing to it")

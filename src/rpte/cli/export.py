@@ -79,7 +79,7 @@ def export(
         given |= {name.replace("-", "_"): value for name, value in others.items()}
         if to is None:
             check_output(record_path(output), reads=[model, check, output])
-        else:
+        elif not output.is_dir():
             check_output(*written_paths(output), reads=[model, check, *files_named(given)])
         found = load(model)
         rows = None

@@ -70,6 +70,7 @@ class FitRequest:
 
         if self.with_checker and is_stream(self.output):
             raise InputError(f"--with-checker: nothing can stand beside {self.output}; name a file")
+        check_output(self.output, reads=[self.table])
         check_output(self.output, self.checker, reads=[self.table])
         if self.folds < 0 or self.folds == 1:
             raise InputError(f"--folds {self.folds}: give 0 for no estimate, or at least 2")

@@ -185,6 +185,8 @@ def _refuse_unequal(record: Parity) -> None:
 
 def record_path(path: Path) -> Path:
     """Return where the parity record of an export stands."""
+    if not path.name:
+        raise InputError(f"{path} is a folder; name the file of an export")
     return path.with_name(f"{path.name}.parity.json")
 
 
