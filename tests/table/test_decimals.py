@@ -2,13 +2,32 @@ import math
 import sys
 from decimal import Decimal
 
+import numpy as np
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from rpte.table.decimals import number_text, short_centre, shortest_between
+from rpte.table.decimals import (
+    edge_between,
+    gap_between,
+    in_single,
+    middle_between,
+    number_text,
+    short_centre,
+    shortest_between,
+)
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
+
+
+tenths = st.integers(-10_000, 10_000).map(lambda k: k / 10)
+singles = st.floats(allow_nan=False, allow_infinity=False, width=32)
+
+
+def step(x):
+    """The distance of two neighbours in single precision."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return abs(float(np.spacing(np.float32(x))))
 
 
 def digits(x):
@@ -29,7 +48,8 @@ def test_lies_strictly_between_and_is_no_longer_than_the_middle(a, b):
     assume(math.nextafter(low, math.inf) < high)
     number = shortest_between(low, high)
     assert low < number < high
-    middle = low / 2 + high / 2
+    below, above = gap_between(low, high)
+    middle = below / 2 + above / 2
     assert digits(number) <= digits(middle)
     assert len(repr(number)) <= len(repr(middle)) + 1  # 9.5 may become 10.0
     assert float(number_text(number)) == number
@@ -74,6 +94,85 @@ def test_no_decimal_between_has_fewer_digits(a, b, power):
 )
 def test_known_decimals(low, high, expected):
     assert shortest_between(low, high) == expected
+
+
+@given(finite)
+@example(1e-46)
+@example(-1e-46)
+@example(3.4028235677973366e38)
+@example(-3.5e38)
+@example(16777217.0)
+@example(-0.0)
+def test_single_precision_is_that_of_numpy(x):
+    with np.errstate(over="ignore"):
+        assert in_single(x) == float(np.float32(x))
+
+
+@given(finite | tenths | singles, finite | tenths | singles)
+@example(0.6, 0.7)
+@example(0.7, 0.800000011920929)
+@example(-1e-46, 1.0)
+@example(-1.0, 1e-46)
+@example(0.0, 1e-46)
+@example(3.4028234663852886e38, 1e39)
+@example(1e39, 2e39)
+@example(16777216.0, 16777217.0)
+@example(0.1, math.nextafter(0.1, 1.0))
+@example(1.0 + 2.0**-24, math.nextafter(1.0 + 2.0**-24, 2.0))
+def test_thresholds_separate_what_single_precision_can_tell_apart(a, b):
+    low, high = sorted((a, b))
+    assume(low < high)
+    shortest, middle = shortest_between(low, high), middle_between(low, high)
+    edge = edge_between(high, low, high)
+    if in_single(low) == in_single(high):
+        assert low <= shortest < high
+        assert low <= middle < high
+        assert low < edge <= high
+        return
+    for threshold in (shortest, middle):
+        assert max(low, in_single(low)) <= threshold < min(high, in_single(high))
+    assert max(low, in_single(low)) < edge <= min(high, in_single(high))
+
+
+@given(singles, singles, st.floats(-0.5, 0.5), st.floats(-0.5, 0.5))
+@example(0.699999988079071, 0.800000011920929, 0.0, -0.2)
+def test_thresholds_separate_the_unknown_originals_of_copies(a, b, shift, other):
+    low, high = sorted((a, b))
+    assume(high - low > 2 * max(step(low), step(high)))
+    originals = low + shift * step(low), high + other * step(high)
+    assume(in_single(originals[0]) == low)
+    assume(in_single(originals[1]) == high)
+    # A short decimal is its own original.
+    first, second = (
+        value if float(f"{value:.7g}") == value else original
+        for value, original in zip((low, high), originals, strict=True)
+    )
+    for threshold in (shortest_between(low, high), middle_between(low, high)):
+        assert max(low, first) <= threshold < min(high, second)
+    edge = edge_between(high, low, high)
+    assert max(low, first) < edge <= min(high, second)
+
+
+@given(finite | tenths, finite | tenths)
+def test_the_exact_middle_stays_where_values_are_two_steps_apart(a, b):
+    low, high = sorted((a, b))
+    assume(max(abs(low), abs(high)) < 3.4e38)
+    assume(high - low > 2 * max(step(low), step(high)))
+    assert middle_between(low, high) == low / 2 + high / 2
+
+
+@pytest.mark.parametrize(
+    ("edge", "low", "high", "expected"),
+    [
+        (3.0, 2.0, 3.0, 3.0),
+        (0.1, 0.0, 0.1, 0.1),  # in single precision it is above
+        (0.7, 0.6, 0.7, 0.699999988079071),
+        (0.65, 0.6, 0.7, 0.65),
+        (0.10000000149011612, 0.0, 0.10000000149011612, 0.09999999776482582),
+    ],
+)
+def test_known_edges(edge, low, high, expected):
+    assert edge_between(edge, low, high) == expected
 
 
 @given(finite, st.floats(min_value=1e-3, max_value=1e6))

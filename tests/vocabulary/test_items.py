@@ -26,8 +26,9 @@ def test_paper_edges_equal_the_oracle(x, random):
     y = [random.randint(0, 1) for _ in x]
     found = inner_edges(sorted_column(x, y), printed=False)
     expected = naive.final_edges(x, y)[1:-1] if len(set(x)) > 1 else []
-    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
-    for v in x:  # an edge may differ in its last bit, but not in what it separates
+    # An edge may move by a step of single precision, but not in what it separates.
+    np.testing.assert_allclose(found, expected, rtol=2.0**-23, atol=1e-12)
+    for v in x:
         assert np.searchsorted(found, v, "right") == np.searchsorted(expected, v, "right")
 
 

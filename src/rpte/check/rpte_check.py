@@ -178,8 +178,11 @@ def logarithm(x: float) -> float:
 
 
 def single(x: float) -> float:
-    """Return the nearest 32-bit float."""
-    return float(struct.unpack("<f", struct.pack("<f", x))[0])
+    """Return the nearest 32-bit float, an infinity beyond the largest."""
+    try:
+        return float(struct.unpack("<f", struct.pack("<f", x))[0])
+    except OverflowError:
+        return math.copysign(math.inf, x)
 
 
 def difference(x: float, number: float) -> float:
@@ -366,6 +369,19 @@ def special_name(text: str) -> str:
     return text if number is None else level_name(number)
 
 
+def special_level(text: str, levels: list[str]) -> str | None:
+    """Return the special code that a cell holds, as it is or in single precision (float32)."""
+    name, number = special_name(text), number_of(text)
+    if name in levels:
+        return name
+    if number is not None:
+        for level in levels:
+            code = number_of(level)
+            if code is not None and single(code) == number:
+                return level
+    return None
+
+
 def present(text: str) -> str | None:
     """Return a cell without its margins, None if it is empty or a marker of missing values."""
     stripped = text.strip()
@@ -376,13 +392,15 @@ def number_cell(text: str, variable: Json, named: bool) -> Cell:
     """Return a cell of a number; raise ValueError if it is none."""
     if named:
         for form in (text, text.strip()):
-            if special_name(form) in variable["levels"]:
-                return Cell(level=special_name(form))
+            level = special_level(form, variable["levels"])
+            if level is not None:
+                return Cell(level=level)
     stripped = present(text)
     if stripped is None:
         return Cell()
-    if special_name(stripped) in variable["levels"]:
-        return Cell(level=special_name(stripped))
+    level = special_level(stripped, variable["levels"])
+    if level is not None:
+        return Cell(level=level)
     plain = number_of(stripped.lstrip("0") or "0") if named else None  # 007 is 7 in a number
     number = number_of(stripped) if plain is None else plain
     if number is None or abs(number) > LARGEST:

@@ -70,9 +70,14 @@ def _cells(form: Form, given: Input, column: Any) -> list[Cell]:
         return [_number(value) for value in as_number(column, given.name)]
     numbers, codes = as_number_or_special(column, form.model.schema[given.name])
     return [
-        _number(value) if code < 0 else given.codes[code]
-        for value, code in zip(numbers, codes, strict=True)
+        _number(value) if code < 0 else _code(cell, given.codes[code], given)
+        for value, code, cell in zip(numbers, codes, column.tolist(), strict=True)
     ]
+
+
+def _code(cell: Any, code: Code, given: NumberInput) -> Code:
+    """Return a special code as its cell holds it: it may be a copy of it in single precision."""
+    return cell if isinstance(cell, float) and cell in given.codes else code
 
 
 def _number(value: float) -> float | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rpte.errors import InputError
 from rpte.export.form import (
@@ -34,7 +34,7 @@ from rpte.export.form import (
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, TreeTerms
 from rpte.structure.tree import Branch, Split
-from rpte.table.column import LARGEST, parse_number
+from rpte.table.column import LARGEST, parse_number, special_copies
 from rpte.table.schema import Schema, Variable
 from rpte.vocabulary import columns as vocabulary
 
@@ -67,10 +67,17 @@ def make_form(model: Model) -> Form:
 
 def _input(variable: Variable) -> Input:
     if variable.kind == "number":
-        return NumberInput(variable.name, tuple(map(code_of, variable.levels)))
+        return NumberInput(variable.name, codes_of(variable.levels, variable))
     levels = variable.levels[:-1] if variable.pooled else variable.levels
     boolean = bool(variable.levels) and set(variable.levels) <= {"False", "True"}
     return CategoryInput(variable.name, levels, variable.pooled, boolean)
+
+
+def codes_of(levels: Sequence[str], variable: Variable) -> tuple[Code, ...]:
+    """Return special codes as cells hold them, then what single precision makes of them."""
+    copies = special_copies(variable.levels).items()
+    own = [copy for copy, place in copies if variable.levels[place] in levels]
+    return (*map(code_of, levels), *own)
 
 
 def code_of(level: str) -> Code:
@@ -178,7 +185,7 @@ def _holds(column: vocabulary.Column, schema: Schema) -> Condition:
 
 def _level(column: vocabulary.Level, variable: Variable) -> OneOf:
     if variable.kind == "number":
-        return OneOf(column.source, tuple(map(code_of, column.levels)))
+        return OneOf(column.source, codes_of(column.levels, variable))
     if variable.pooled and variable.levels[-1] in column.levels:
         others = (level for level in variable.levels if level not in column.levels)
         return OneOf(column.source, tuple(others), inside=False)

@@ -208,4 +208,5 @@ def identifiers(names: Iterable[str]) -> list[str]:
 
 def codes_text(codes: Iterable[Code]) -> str:
     """Say special codes in a comment."""
-    return ", ".join(plain(code) if isinstance(code, str) else f"{code:g}" for code in codes)
+    texts = (plain(code) if isinstance(code, str) else f"{code:g}" for code in codes)
+    return ", ".join(dict.fromkeys(texts))  # a code and its copy in single precision read alike

@@ -20,8 +20,9 @@ from rpte.kernels.codes import (
 )
 from rpte.limits import FREE, Permissions
 from rpte.structure.coded import LEVELS, ORDERED, CodedColumns, CodeTree
+from rpte.structure.gaps import largest_copy, pair_gap
 from rpte.structure.tree import Branch, Split, Tree
-from rpte.table.decimals import shortest_between
+from rpte.table.decimals import middle_between, shortest_between
 from rpte.table.inputs import Inputs
 from rpte.table.table import Table
 from rpte.vocabulary.build import Vocabulary
@@ -121,7 +122,9 @@ class TreeColumns:
             return Split(Level(source.column.sources[0], levels)), missing_left
         if tree.test[node] != ORDERED and isinstance(source.column, Pair):
             # A pair is missing where either part is, which no flag says: all its values go one way.
-            return Split(source.column, self._ends(source, source.n_bins - 1)[1], False), True
+            most = self._ends(source, source.n_bins - 1)[1]
+            most = largest_copy(source.column, self.inputs, most)
+            return Split(source.column, most, False), True
         if tree.test[node] != ORDERED and source.special:
             # The node parted numbers from everything else, special codes and missing alike.
             return Split(Interval(source.column.sources[0], -math.inf, math.inf)), True
@@ -136,10 +139,13 @@ class TreeColumns:
 
     def _threshold(self, source: CodedColumn, below: int, above: int) -> float:
         low, high = self._ends(source, below)[1], self._ends(source, above)[0]
-        if not self.midpoints:
-            return shortest_between(low, high)
-        middle = low / 2 + high / 2
-        return middle if low <= middle < high else low
+        gap = None
+        if isinstance(source.column, Pair):
+            bins = (below, above)
+            gap = pair_gap(source.column, self.inputs, source.codes, bins, (low, high))
+        if self.midpoints:
+            return middle_between(low, high, gap)
+        return shortest_between(*(gap or (low, high)))
 
     def _ends(self, source: CodedColumn, code: int) -> tuple[float, float]:
         """Return the smallest and largest training value in a bin."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.errors import InputError
+from rpte.table.decimals import in_single
 from rpte.table.schema import Variable
 
 MISSING = -1
@@ -163,11 +164,31 @@ def _parts(cells: Array) -> Iterator[Array]:
 def as_number_or_special(column: Raw, variable: Variable) -> tuple[Floats, Codes]:
     """Return the numbers of a column, NaN where a cell is missing or special, and special codes."""
     index = {level: code for code, level in enumerate(variable.levels)}
+    index |= {level_text(copy): code for copy, code in special_copies(variable.levels).items()}
     cells, inverse = distinct(column)
     codes = np.array([_special_code(cell, index) for cell in cells], np.int32)
     ordinary = [None if code >= 0 else cell for code, cell in zip(codes, cells, strict=True)]
     numbers = as_number(np.array([*ordinary, None], dtype=object)[:-1], variable.name)
     return numbers[inverse], codes[inverse]
+
+
+def special_copies(levels: Sequence[str]) -> dict[float, int]:
+    """Return what single precision (float32) makes of special codes, and whose place each has.
+
+    A code such as 99.9 arrives as 99.9000015258789 in a table that was ever held in float32.
+
+    Examples
+    --------
+    >>> special_copies(["-9", "99.9", "n/a"])
+    {99.9000015258789: 1}
+    """
+    copies: dict[float, int] = {}
+    for place, level in enumerate(levels):
+        number = parse_number(level)
+        copy = math.inf if number is None else in_single(number)
+        if math.isfinite(copy) and level_text(copy) not in levels:
+            copies.setdefault(copy, place)
+    return copies
 
 
 def _special_code(cell: Any, index: Mapping[str, int]) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.table.decimals import shortest_between
+from rpte.table.decimals import edge_between, gap_between, shortest_between
 from rpte.table.inputs import Inputs
 from rpte.table.schema import Variable
 from rpte.table.table import Table
@@ -61,7 +61,8 @@ def make_items(
     ----------
     printed : bool
         True puts each edge at the shortest decimal between the neighbouring training values;
-        False keeps the interpolated percentile (the paper configuration).
+        False keeps the interpolated percentile (the paper configuration), or the nearest number
+        that separates the same values in single precision too.
     among : names of the variables to cut; all if None
     """
     columns = []
@@ -106,7 +107,7 @@ def inner_edges(column: SortedColumn, printed: bool) -> Floats:
     bins = _bin_count(column)
     edges = np.unique(column.quantiles(np.arange(bins + 1) / bins))[1:-1]
     if not printed:
-        return edges
+        return _kept(column.values, edges)
     if not len(edges):  # a 0/1 number, say: its quantiles are its ends; cut above the lowest value
         edges = column.values[np.searchsorted(column.values, column.values[0], "right")][None]
     return _printed(column.values, edges)
@@ -128,6 +129,16 @@ def _bin_count(column: SortedColumn) -> int:
     return chosen
 
 
+def _kept(values: Floats, edges: Floats) -> Floats:
+    """Leave each edge where it is, or move it as little as copies in another precision ask for."""
+    cuts = np.searchsorted(values, edges, side="left")
+    moved = [
+        edge_between(float(edge), float(values[c - 1]), float(values[c]))
+        for edge, c in zip(edges, cuts, strict=True)
+    ]
+    return np.unique(np.array(moved, np.float64))
+
+
 def _printed(values: Floats, edges: Floats) -> Floats:
     """Move each edge to the shortest decimal between the values that it separates."""
     cuts = np.searchsorted(values, edges, side="left")
@@ -137,5 +148,6 @@ def _printed(values: Floats, edges: Floats) -> Floats:
 
 def _edge(low: float, high: float) -> float:
     """Return the shortest edge with `low` on its left; an edge's own value goes right."""
-    edge = shortest_between(low, high)
-    return high if edge == low else edge
+    below, above = gap_between(float(low), float(high))
+    edge = shortest_between(below, above)
+    return above if edge == below else edge

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.table.decimals import short_centre, shortest_between
+from rpte.table.decimals import EXACT_WHOLE, short_centre, shortest_between
 from rpte.table.table import Table
 from rpte.vocabulary.columns import Column, Hinge, Interval, Scale, Step
 from rpte.vocabulary.gain import SortedColumn
@@ -60,6 +60,8 @@ def _knots(values: Floats, below: Floats, least: float) -> list[float]:
 def _codes(name: str, values: Floats, weight: Floats, least: float) -> list[Interval]:
     """Return each value of a whole number that has few: it may be a code and not an amount."""
     if len(values) > MOST_CODES or (values != np.round(values)).any():
+        return []
+    if np.abs(values).max() >= EXACT_WHOLE:  # in single precision it may be another whole number
         return []
     return [
         Interval(name, float(value), float(value) + 1.0)
