@@ -143,9 +143,10 @@ def test_codes_keep_the_order_of_values_and_the_gaps(raw, paper):
         assert ((codes == bins) == gaps).all()
         order = np.argsort(x[~gaps])
         assert (np.diff(codes[~gaps][order]) >= 0).all()
-        assert (np.diff(codes[~gaps][order]) > 0).tolist() == (
-            np.diff(x[~gaps][order]) > 0
-        ).tolist()
+        new, apart = np.diff(codes[~gaps][order]) > 0, np.diff(x[~gaps][order])
+        assert (apart[new] > 0).all()
+        # What differs only by the rounding of its parts, such as 0.1 + 0.2 and 0.3, is one value.
+        assert new[apart > (1e-6 if isinstance(column.column, Pair) else 0)].all()
         assert (column.low <= column.high).all()
     assert columns.coded.codes.shape == (len(columns.columns), table.n_rows)
     if paper:

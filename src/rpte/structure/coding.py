@@ -20,7 +20,7 @@ from rpte.kernels.codes import (
 )
 from rpte.limits import FREE, Permissions
 from rpte.structure.coded import LEVELS, ORDERED, CodedColumns, CodeTree
-from rpte.structure.gaps import largest_copy, pair_gap
+from rpte.structure.gaps import largest_copy, pair_gap, separable
 from rpte.structure.tree import Branch, Split, Tree
 from rpte.table.decimals import middle_between, shortest_between
 from rpte.table.inputs import Inputs
@@ -201,7 +201,7 @@ def _paper_columns(table: Table, vocabulary: Vocabulary) -> Iterator[CodedColumn
             yield _binary(table, vocabulary, j)
             continue
         x, fill = column.evaluate(table.inputs), float(vocabulary.centre[j])
-        yield _number(column, (j,), _filled(x, fill), None, EXACT_BINS, fill)
+        yield _number(column, (j,), table, _filled(x, fill), None, EXACT_BINS, fill)
 
 
 def _filled(x: Floats, fill: float | None) -> Floats:
@@ -226,14 +226,16 @@ def _our_columns(table: Table, vocabulary: Vocabulary) -> Iterator[CodedColumn]:
         elif column.binary:
             yield _binary(table, vocabulary, j)
         else:
-            coded = _number(column, (j,), column.evaluate(table.inputs), table.weight, MAX_BINS)
+            x = column.evaluate(table.inputs)
+            coded = _number(column, (j,), table, x, table.weight, MAX_BINS)
             special = any(table.schema[source].levels for source in column.sources)
             yield replace(coded, special=special)
 
 
 def _root(table: Table, pair: Pair) -> CodedColumn:
     """Code a pair that belongs to no vocabulary column; a tree that uses it uses up none."""
-    return _number(pair, (), pair.evaluate(table.inputs), table.weight, MAX_BINS)
+    x = pair.evaluate(table.inputs)
+    return _number(pair, (), table, x, table.weight, MAX_BINS)
 
 
 def _binary(table: Table, vocabulary: Vocabulary, j: int) -> CodedColumn:
@@ -258,6 +260,7 @@ def _category(table: Table, vocabulary: Vocabulary, name: str) -> CodedColumn:
 def _number(
     column: Column,
     members: tuple[int, ...],
+    table: Table,
     x: Floats,
     weight: Floats | None,
     max_bins: int,
@@ -269,6 +272,8 @@ def _number(
     """
     x = np.ascontiguousarray(x)
     order, first = _ordered(x)
+    if isinstance(column, Pair):
+        first = separable(column, table.inputs, x, order, first)
     if len(first) > max_bins:
         first = _quantile_bins(order, first, weight, max_bins)
     codes = np.full(len(x), len(first), np.uint16)

@@ -1,8 +1,13 @@
-"""Where thresholds on arithmetic of two numbers may lie, whatever precision the numbers come in."""
+"""Where thresholds on arithmetic of two numbers may lie, whatever precision the numbers come in.
+
+What single precision (float32) does to a sum or a difference depends on the size of its parts, so
+the rule of `rpte.table.decimals` for single numbers is not enough. Results that differ by less than
+the rounding of their parts, such as 0.1 + 0.2 and 0.3, are one value to a tree.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -10,58 +15,82 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte.table.decimals import EXACT_WHOLE
 from rpte.table.inputs import Inputs
 from rpte.vocabulary.columns import Pair
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 Gap = tuple[float, float]
+
+FEW_ROWS = 20_000  # in more, only values that recur this often are compared with their copies:
+RECURRING = 4
+
+
+def separable(pair: Pair, inputs: Inputs, x: Floats, order: Integers, first: Integers) -> Integers:
+    """Return where values of a pair begin that no copy of the rows confuses with smaller ones.
+
+    Parameters
+    ----------
+    x : (n_rows,)
+        The pair's values, NaN where missing.
+    order : (values,)
+        The rows by value.
+    first : (distinct values,)
+        Where in `order` each value begins.
+    """
+    many = len(x) > FEW_ROWS and len(first) * RECURRING > len(order)
+    copies = [] if many else _copies(pair, inputs)
+    if len(copies) < 2 or not len(first):
+        return first
+    highest = np.maximum.accumulate(np.fmax.reduce([x, *copies])[order])
+    lowest = np.minimum.accumulate(np.fmin.reduce([x, *copies])[order[::-1]])[::-1]
+    apart = highest[first[1:] - 1] < lowest[first[1:]]
+    kept: Integers = first[np.append(True, apart)]
+    return kept
 
 
 def pair_gap(pair: Pair, inputs: Inputs, codes: NDArray[Any], bins: Gap, ends: Gap) -> Gap:
     """Return the gap between two bins of a pair in which a threshold separates copies as well.
 
-    What single precision (float32) does to a difference depends on the size of its parts, so the
-    gap of `rpte.table.decimals` is too wide. Rows of bins that are too near keep theirs.
-
     Parameters
     ----------
-    pair : Pair
-    inputs : Inputs
-        The training rows.
     codes : (n_rows,)
-        Their bins.
+        The bins of the training rows.
     bins : the bin below and the bin above
     ends : the largest value of the one and the smallest of the other
+        Returned where copies leave no gap.
     """
     lower, upper = codes <= bins[0], codes >= bins[1]
-    low, high = ends
-    for copies in _copies(pair, inputs):
-        below = max(_largest(x[lower], low) for x in copies)
-        above = min(-_largest(-x[upper], -high) for x in copies)
-        if below < above:
-            return below, above
-    return ends
+    copies = _copies(pair, inputs)
+    below = max(_largest(x[lower], ends[0]) for x in copies)
+    above = min(-_largest(-x[upper], -ends[1]) for x in copies)
+    return (below, above) if below < above else ends
 
 
 def largest_copy(pair: Pair, inputs: Inputs, largest: float) -> float:
     """Return the largest value of a pair in any copy of the training rows."""
-    return max(_largest(x, largest) for copies in _copies(pair, inputs) for x in copies)
+    return max(_largest(x, largest) for x in _copies(pair, inputs))
 
 
-def _copies(pair: Pair, inputs: Inputs) -> Iterator[list[Floats]]:
-    """Yield values that copies of the rows may have: in any precision, then in single precision."""
+def _copies(pair: Pair, inputs: Inputs) -> list[Floats]:
+    """Return the extreme values that a pair may have in copies of the rows; itself if no other."""
     own = inputs.only(pair.sources)
     with np.errstate(over="ignore", invalid="ignore"):
-        ends = [_ends(column) for column in own.columns]
-        single = [(low + high) / 2 if low is not high else low for low, high in ends]
-        yield [pair.evaluate(replace(own, columns=corner)) for corner in product(*ends)]
-        yield [pair.evaluate(replace(own, columns=single))]
+        corners = product(*(_extremes(column) for column in own.columns))
+        return [pair.evaluate(replace(own, columns=corner)) for corner in corners]
 
 
-def _ends(column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the least and the largest number that single precision cannot tell from each cell."""
+def _extremes(column: NDArray[Any]) -> Sequence[NDArray[Any]]:
+    """Return the least and the largest number that single precision cannot tell from each cell.
+
+    Codes, and whole numbers that single precision holds, are themselves.
+    """
     if column.dtype.kind != "f":
-        return column, column
+        return (column,)
+    present = column[~np.isnan(column)]
+    if (np.abs(present) < EXACT_WHOLE).all() and (present == np.rint(present)).all():
+        return (column,)
     single = column.astype(np.float32)
     half_step = np.abs(np.spacing(single)).astype(np.float64) / 2
     return single - half_step, single + half_step
