@@ -34,6 +34,18 @@ MOST_LINKS = 40
 DESCRIPTORS = ("/dev/fd", "/proc/self/fd")
 STANDARD = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 
+_renamed: dict[Path, Path] = {}  # files that got their name, and the temporary one they had before
+
+
+def written() -> list[Path]:
+    """Return the files that were written since `forget_written`, in order."""
+    return [path for path, temporary in _renamed.items() if not temporary.exists()]
+
+
+def forget_written() -> None:
+    """Begin a new list of files that are written."""
+    _renamed.clear()
+
 
 def write_text(text: str, path: Path) -> None:
     """Write a text file, in UTF-8, whole or not at all."""
@@ -75,12 +87,13 @@ def writing(path: Path) -> Iterator[BinaryIO]:
                 yield file
             return
         check_folder(path)
-        with _replaced(Path(os.path.realpath(path))) as file:
+        with _replaced(Path(os.path.realpath(path)), path) as file:
             yield file
 
 
 @contextmanager
-def _replaced(path: Path) -> Iterator[BinaryIO]:
+def _replaced(path: Path, given: Path) -> Iterator[BinaryIO]:
+    """Replace the file at a path without links; it was given by another name, perhaps."""
     temporary, descriptor = _temporary(path)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -88,13 +101,16 @@ def _replaced(path: Path) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(descriptor)
+            _renamed[given] = temporary
             if fcntl is not None:  # renamed while locked, so that nobody removes it meanwhile
                 temporary.replace(path)
         if fcntl is None:
             temporary.replace(path)
         sync_folder(path.parent)
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        if temporary.exists():
+            _renamed.pop(given, None)
+            temporary.unlink()
         raise
 
 

@@ -11,16 +11,20 @@ import typer
 
 from rpte.cli.terminal import plain
 from rpte.errors import InputError, ModelFileError, RPTEWarning
+from rpte.interrupts import INTERRUPTED, state
+from rpte.output import forget_written
 
-FAILED, INTERRUPTED = 1, 130
+FAILED = 1
 
 
 @contextmanager
 def told_in_one_line() -> Iterator[None]:
     """End the command with one line on standard error where the user can do something about it.
 
-    Warnings are shown there too, one line each.
+    Warnings are shown there too, one line each. A Ctrl-C is met by `rpte.interrupts`; a
+    `KeyboardInterrupt` comes here only where a Python program runs the command.
     """
+    forget_written()
     with warnings.catch_warnings():
         warnings.simplefilter("always", RPTEWarning)
         warnings.showwarning = _shown_by(warnings.showwarning)
@@ -32,21 +36,8 @@ def told_in_one_line() -> Iterator[None]:
             say(f"error: {_text(error)}")
             raise typer.Exit(FAILED) from error
         except KeyboardInterrupt as error:
-            raise _stopped("nothing was written") from error
-
-
-@contextmanager
-def if_interrupted(state: str) -> Iterator[None]:
-    """Say what is written and what is not when the user interrupts."""
-    try:
-        yield
-    except KeyboardInterrupt as error:
-        raise _stopped(state) from error
-
-
-def _stopped(state: str) -> typer.Exit:
-    say(f"interrupted: {state}")
-    return typer.Exit(INTERRUPTED)
+            say(f"interrupted: {state()}")
+            raise typer.Exit(INTERRUPTED) from error
 
 
 def say(text: str) -> None:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rpte.cli.failures import if_interrupted, say, told_in_one_line
+from rpte.cli.failures import say, told_in_one_line
 from rpte.cli.fit_request import CHECKER, FitRequest, Training
 from rpte.cli.options import AsJson, Missing, TableFile
 from rpte.cli.terminal import console, print_json, progress
 from rpte.errors import InputError
+from rpte.interrupts import telling
 from rpte.output import write_bytes
 
 if TYPE_CHECKING:
@@ -150,7 +151,8 @@ def fit(
     given = dict(locals())
     logging.basicConfig(format="%(message)s")
     logging.getLogger("rpte").setLevel(logging.INFO)  # says when kernels are compiled
-    with told_in_one_line():
+    state = f"{output} is written and complete, only the estimate is missing"
+    with telling(output, state), told_in_one_line():
         request = FitRequest(**{name: given[name] for name in FitRequest.__dataclass_fields__})
         request.check()
         checker = None if request.checker is None else _checker()
@@ -162,9 +164,7 @@ def fit(
         if request.checker is not None and checker is not None:
             write_bytes(checker, request.checker)
         fitted.save(output)
-        state = f"{output} is written and complete, only the estimate is missing"
-        with if_interrupted(state):
-            _finish(training, fitted, request, as_json)
+        _finish(training, fitted, request, as_json)
 
 
 def _say_noticed(fitted: Any) -> None:

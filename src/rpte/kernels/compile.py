@@ -44,7 +44,12 @@ def kernel(function: F) -> F:
                 compiled._cache = KernelCache(function)
             _announce(Path(compiled.stats.cache_path), function)
             ready = True
-        return compiled(*args)
+        try:
+            return compiled(*args)
+        except SystemError as error:
+            if isinstance(error.__cause__, KeyboardInterrupt):  # numba returned in spite of it
+                raise KeyboardInterrupt from error
+            raise
 
     return call  # type: ignore[return-value]
 
