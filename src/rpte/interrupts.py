@@ -89,7 +89,10 @@ def _remind() -> None:
     """Raise the exception again, as long as there is a command to end."""
     for _ in range(REMINDERS):
         time.sleep(PAUSE)
-        _thread.interrupt_main()
+        if hasattr(signal, "pthread_kill"):  # wakes the main thread where it waits for others
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        else:
+            _thread.interrupt_main()
     _leave()
 
 

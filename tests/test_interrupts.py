@@ -1,0 +1,244 @@
+"""Ctrl-C at any moment: one line, exit code 130, nothing half-written; in Python the exception."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import numba
+import numpy as np
+import pytest
+
+from command_tables import SOURCE, credit, good, write_csv
+from fit_tables import mixed_case
+from rpte import RPTEClassifier, interrupts
+from rpte.kernels.compile import kernel
+from rpte.output import forget_written, write_text, writing, written
+
+CREDIT = ("--target", "outcome", "--weight-column", "weight")
+# The command, which says when Ctrl-C is its own to answer: Python's start before that is not.
+STARTED = """
+import os, sys
+from rpte import interrupts
+from rpte.__main__ import _command
+sys.argv = ["rpte", *sys.argv[1:]]
+interrupts.run(lambda: (os.write(1, b"started\\n"), _command()))
+"""
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="sends signals as POSIX has them")
+
+
+def interrupted(code, arguments, delay, times=1):
+    """Start Python code, send Ctrl-C some seconds after its first line; return the outcome."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "PYTHONPATH": SOURCE},
+    )  # fmt: skip
+    assert process.stdout.readline() == "started\n"
+    time.sleep(delay)
+    for _ in range(times):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.001)
+    out, err = process.stdout.read(), process.stderr.read()  # few lines, so no pipe is ever full
+    return process.wait(timeout=60), out, err
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    """A table and a model of it; the kernels are compiled."""
+    folder = tmp_path_factory.mktemp("stored")
+    table = write_csv(credit(300), folder / "t.csv")
+    good("fit", table, *CREDIT, "-o", folder / "m.json", "--folds", 0, "--paper")
+    return table, folder / "m.json"
+
+
+COMMANDS = {
+    "fit": lambda t, m, o: ("fit", t, *CREDIT, "-o", o / "m.json", "--folds", 3, "--jobs", 2),
+    "paper": lambda t, m, o: ("fit", t, *CREDIT, "-o", o / "m.json", "--paper", "--folds", 50),
+    "score": lambda t, m, o: ("score", m, t, "-o", o / "s.csv"),
+    "report": lambda t, m, o: ("report", m, t, "--target", "outcome", "-o", o / "r.html"),
+    "verify": lambda t, m, o: ("verify", m, t, *CREDIT),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_at_any_moment_it_is_one_line(stored, tmp_path, command):
+    moments = random.Random(command)
+    for trial in range(5):
+        folder = tmp_path / str(trial)
+        folder.mkdir()
+        arguments = COMMANDS[command](*stored, folder)
+        times = 1 + trial % 2
+        code, out, err = interrupted(STARTED, arguments, moments.uniform(0.0, 2.0), times)
+        files = [path.name for path in folder.iterdir()]
+        assert not any(name.endswith(".part") for name in files)
+        if code == 0:  # it was faster
+            assert not err
+            continue
+        assert code == 130, (out, err)
+        assert len(err.splitlines()) == 1, err
+        assert err.startswith("interrupted: ")
+        assert ("nothing was written" in err) == (not files)
+
+
+STUBBORN = """
+import os, time
+from rpte import interrupts
+def command():
+    print("started", flush=True)
+    while True:
+        try:
+            time.sleep(60)
+        except BaseException as error:
+            {answer}
+interrupts.run(command)
+"""
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "pass",
+        "raise SystemError('returned a result with an exception set') from error",
+        "raise OSError('cannot read') from None",
+        "print('lost', flush=True); os.write(2, b'Exception ignored in: something')",
+    ],
+)
+def test_an_exception_that_is_lost_or_turned_ends_it_too(answer):
+    code, _, err = interrupted(STUBBORN.format(answer=answer), (), 0.1)
+    assert code == 130
+    assert err == "interrupted: nothing was written\n"
+
+
+def test_what_was_printed_is_not_lost():
+    code = STUBBORN.format(answer="raise")
+    code = code.replace("    while", "    print('a result')\n    while")
+    code, out, _ = interrupted(code, (), 0.1)
+    assert (code, out) == (130, "a result\n")
+
+
+def test_threads_at_work_are_not_waited_for():
+    code = """
+from concurrent.futures import ThreadPoolExecutor
+import time
+from rpte import interrupts
+def command():
+    with ThreadPoolExecutor(2) as pool:
+        print("started", flush=True)
+        list(pool.map(time.sleep, [50] * 20))
+interrupts.run(command)
+"""
+    begun = time.monotonic()
+    assert interrupted(code, (), 0.1)[0] == 130
+    assert time.monotonic() - begun < 2.5 + interrupts.PAUSE
+
+
+def test_a_file_under_way_is_removed(tmp_path):
+    code = f"""
+import time
+from pathlib import Path
+from rpte import interrupts
+from rpte.output import writing
+def command():
+    with writing(Path({str(tmp_path / "b.txt")!r})) as file:
+        file.write(b"half of it")
+        print("started", flush=True)
+        time.sleep(60)
+interrupts.run(command)
+"""
+    code, _, err = interrupted(code, (), 0.1)
+    assert (code, err) == (130, "interrupted: nothing was written\n")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_command_that_ignores_ctrl_c_goes_on_ignoring_it():
+    code = """
+import signal
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+from rpte import interrupts
+interrupts.run(lambda: (print("started", flush=True), __import__("time").sleep(1)))
+"""
+    assert interrupted(code, (), 0.3)[0] == 0
+
+
+class TestWhatIsSaid:
+    @pytest.fixture(autouse=True)
+    def fresh(self):
+        forget_written()
+        yield
+        forget_written()
+
+    def test_names_the_files_that_are_written(self, tmp_path):
+        assert interrupts.state() == "nothing was written"
+        write_text("one", tmp_path / "a")
+        assert interrupts.state() == f"{tmp_path / 'a'} is written"
+        write_text("two", tmp_path / "b")
+        assert interrupts.state() == f"{tmp_path / 'a'}, {tmp_path / 'b'} are written"
+
+    def test_a_file_that_failed_is_not_written(self, tmp_path):
+        def fail():
+            with writing(tmp_path / "a"):
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            fail()
+        assert not written()
+        assert interrupts.state() == "nothing was written"
+
+    def test_a_command_says_what_is_missing_once_its_file_is_there(self, tmp_path):
+        with interrupts.telling(tmp_path / "m", "all but the estimate"):
+            write_text("checker", tmp_path / "c")
+            assert interrupts.state() == f"{tmp_path / 'c'} is written"
+            write_text("model", tmp_path / "m")
+            assert interrupts.state() == "all but the estimate"
+
+
+class TestInPython:
+    def test_a_kernel_that_hides_the_interrupt_gives_it_back(self, monkeypatch):
+        class Compiled:
+            stats = type("Stats", (), {"cache_path": "."})
+
+            def enable_caching(self):
+                pass
+
+            def __call__(self, *args):
+                raise args[0] from args[1]
+
+        monkeypatch.setattr(numba, "njit", lambda **options: lambda function: Compiled())
+        call = kernel(lambda error, cause: None)
+        hidden = SystemError("rough_path returned a result with an exception set")
+        with pytest.raises(KeyboardInterrupt):
+            call(hidden, KeyboardInterrupt())
+        with pytest.raises(SystemError, match="another"):
+            call(SystemError("another"), ValueError())
+
+    def test_a_fit_is_interrupted_at_any_moment_and_changes_nothing(self):
+        def interrupt(number, frame):
+            raise KeyboardInterrupt
+
+        case, moments = mixed_case(150), np.random.default_rng(0)
+        fitted = RPTEClassifier().fit(case.X, case.y)
+        before, stopped = dict(vars(fitted)), 0
+        old = signal.signal(signal.SIGALRM, interrupt)
+        try:
+            for _ in range(25):
+                signal.setitimer(signal.ITIMER_REAL, float(moments.uniform(0.001, 0.4)))
+                try:
+                    fitted.fit(case.X, case.y, progress=_dawdle)
+                except KeyboardInterrupt:
+                    stopped += 1
+                    assert vars(fitted) == before
+                finally:
+                    signal.setitimer(signal.ITIMER_REAL, 0.0)
+                before = dict(vars(fitted))
+        finally:
+            signal.signal(signal.SIGALRM, old)
+        assert stopped > 5
+
+
+def _dawdle(now):
+    time.sleep(0.01)
