@@ -15,6 +15,7 @@ from rpte.table.decimals import (
     number_text,
     short_centre,
     shortest_between,
+    thresholds_between,
 )
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -159,6 +160,19 @@ def test_the_exact_middle_stays_where_values_are_two_steps_apart(a, b):
     assume(max(abs(low), abs(high)) < 3.4e38)
     assume(high - low > 2 * max(step(low), step(high)))
     assert middle_between(low, high) == low / 2 + high / 2
+
+
+@given(finite | tenths | singles, finite | tenths | singles)
+def test_the_present_threshold_comes_before_that_of_earlier_versions(a, b):
+    low, high = sorted((a, b))
+    assume(low < high)
+    middle = low / 2 + high / 2
+    present, before = thresholds_between(low, high, exact=True)
+    assert present == middle_between(low, high)
+    assert before == (middle if low <= middle < high else low)
+    present, before = thresholds_between(low, high, exact=False)
+    assert present == shortest_between(low, high)
+    assert low <= before < high
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from rpte.limits import FREE, Permissions
 from rpte.structure.coded import LEVELS, ORDERED, CodedColumns, CodeTree
 from rpte.structure.gaps import largest_copy, pair_gap, separable
 from rpte.structure.tree import Branch, Split, Tree
-from rpte.table.decimals import middle_between, shortest_between
+from rpte.table.decimals import thresholds_between
 from rpte.table.inputs import Inputs
 from rpte.table.table import Table
 from rpte.vocabulary.build import Vocabulary
@@ -141,11 +141,9 @@ class TreeColumns:
         low, high = self._ends(source, below)[1], self._ends(source, above)[0]
         gap = None
         if isinstance(source.column, Pair):
-            bins = (below, above)
-            gap = pair_gap(source.column, self.inputs, source.codes, bins, (low, high))
-        if self.midpoints:
-            return middle_between(low, high, gap)
-        return shortest_between(*(gap or (low, high)))
+            sides = source.codes <= below, source.codes >= above
+            gap = pair_gap(source.column, self.inputs, sides, (low, high))
+        return thresholds_between(low, high, self.midpoints, gap)[0]
 
     def _ends(self, source: CodedColumn, code: int) -> tuple[float, float]:
         """Return the smallest and largest training value in a bin."""

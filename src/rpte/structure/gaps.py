@@ -21,6 +21,7 @@ from rpte.vocabulary.columns import Pair
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 Gap = tuple[float, float]
 
 FEW_ROWS = 20_000  # in more, only values that recur this often are compared with their copies:
@@ -50,21 +51,22 @@ def separable(pair: Pair, inputs: Inputs, x: Floats, order: Integers, first: Int
     return kept
 
 
-def pair_gap(pair: Pair, inputs: Inputs, codes: NDArray[Any], bins: Gap, ends: Gap) -> Gap:
-    """Return the gap between two bins of a pair in which a threshold separates copies as well.
+def pair_gap(pair: Pair, inputs: Inputs, sides: tuple[Mask, Mask], ends: Gap) -> Gap:
+    """Return the gap between values of a pair in which a threshold separates copies as well.
 
     Parameters
     ----------
-    codes : (n_rows,)
-        The bins of the training rows.
-    bins : the bin below and the bin above
-    ends : the largest value of the one and the smallest of the other
+    pair : Pair
+    inputs : Inputs
+        The training rows.
+    sides : two arrays of shape (n_rows,)
+        The rows at or below the lower end, and those at or above the upper one.
+    ends : the largest value of the former, and the smallest of the latter
         Returned where copies leave no gap.
     """
-    lower, upper = codes <= bins[0], codes >= bins[1]
     copies = _copies(pair, inputs)
-    below = max(_largest(x[lower], ends[0]) for x in copies)
-    above = min(-_largest(-x[upper], -ends[1]) for x in copies)
+    below = max(_largest(x[sides[0]], ends[0]) for x in copies)
+    above = min(-_largest(-x[sides[1]], -ends[1]) for x in copies)
     return (below, above) if below < above else ends
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 import struct
 
+Gap = tuple[float, float]
+
 LARGE = 1e307  # rounding a larger number may overflow
 EXACT_WHOLE = 2**24  # single precision holds every whole number up to here
 LEAST_EXPONENT = -125  # of a normal number in single precision, as `math.frexp` counts
@@ -36,7 +38,11 @@ def shortest_between(low: float, high: float) -> float:
     >>> shortest_between(0.7, 0.800000011920929)
     0.75
     """
-    low, high = gap_between(low, high)
+    return shortest_within(*gap_between(low, high))
+
+
+def shortest_within(low: float, high: float) -> float:
+    """Return the shortest decimal strictly between two floats as they are, or `low`."""
     if low < 0 < high:
         return 0.0
     middle = low / 2 + high / 2
@@ -47,7 +53,7 @@ def shortest_between(low: float, high: float) -> float:
     return low
 
 
-def middle_between(low: float, high: float, gap: tuple[float, float] | None = None) -> float:
+def middle_between(low: float, high: float, gap: Gap | None = None) -> float:
     """Return the middle of two floats as a threshold: `low` is at most the threshold, `high` above.
 
     Where a copy of either in the other precision would change sides, it is the nearest number for
@@ -56,6 +62,27 @@ def middle_between(low: float, high: float, gap: tuple[float, float] | None = No
     below, above = gap or gap_between(low, high)
     middle = low / 2 + high / 2
     return min(max(middle, below), math.nextafter(above, -math.inf))
+
+
+def thresholds_between(
+    low: float, high: float, exact: bool, gap: Gap | None = None
+) -> tuple[float, ...]:
+    """Return every threshold between two neighbouring values that a version has chosen.
+
+    The present one comes first; models of earlier versions may have the other.
+
+    Parameters
+    ----------
+    low, high : float
+    exact : bool
+        The published configuration, which takes the midpoint.
+    gap : pair of float, optional
+        Where copies leave room for it; by default that of `gap_between`.
+    """
+    room = gap or gap_between(low, high)
+    if exact:
+        return middle_between(low, high, room), middle_between(low, high, (low, high))
+    return shortest_within(*room), shortest_within(low, high)
 
 
 def edge_between(edge: float, low: float, high: float) -> float:
@@ -75,7 +102,7 @@ def edge_between(edge: float, low: float, high: float) -> float:
     return min(max(edge, math.nextafter(below, math.inf)), above)
 
 
-def gap_between(low: float, high: float) -> tuple[float, float]:
+def gap_between(low: float, high: float) -> Gap:
     """Return the gap between two floats in which a threshold separates their copies as well.
 
     A value and what single precision makes of it lie on one side of the gap. So does every number

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.table.decimals import edge_between, gap_between, shortest_between
+from rpte.table.decimals import edge_between, gap_between, shortest_within
 from rpte.table.inputs import Inputs
 from rpte.table.schema import Variable
 from rpte.table.table import Table
@@ -149,5 +149,5 @@ def _printed(values: Floats, edges: Floats) -> Floats:
 def _edge(low: float, high: float) -> float:
     """Return the shortest edge with `low` on its left; an edge's own value goes right."""
     below, above = gap_between(float(low), float(high))
-    edge = shortest_between(below, above)
+    edge = shortest_within(below, above)
     return above if edge == below else edge
