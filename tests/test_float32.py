@@ -178,4 +178,6 @@ def test_whole_numbers_that_float32_does_not_hold_are_no_codes():
     x = rng.choice([20_240_101, 20_240_103, 20_240_107, 20_240_111], 400).astype(float)
     y = ((x == 20_240_107) ^ (rng.random(400) < 0.1)).astype(int)
     X = pd.DataFrame({"day": x})
-    assert_alike(RPTEClassifier().fit(X, y).model_, X)
+    model = RPTEClassifier().fit(X, y).model_
+    own, other = memberships(model, X), memberships(model, in_float32(X))  # slopes may differ
+    assert all((own[name] == other[name]).all() for name in own)

@@ -159,7 +159,8 @@ def _temporary(path: Path, folder: bool = False) -> tuple[Path, int]:
         else:
             binary = getattr(os, "O_BINARY", 0)
             descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | binary, mode)
-        if not lock(descriptor) or is_named(descriptor, temporary):
+        # Another run may hold the lock for as long as it takes to remove what it thinks abandoned.
+        if not lock(descriptor, wait=True) or is_named(descriptor, temporary):
             return temporary, descriptor
         os.close(descriptor)  # removed by another run between its making and its lock
 
