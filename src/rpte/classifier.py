@@ -361,19 +361,27 @@ class RPTEClassifier(SpeaksForModel, InNotebooks, KeptAsText, ClassifierMixin, B
             )
         return inputs
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the more probable class of each row."""
-        chosen = (self.decision_function(X) > 0).astype(np.intp)
+    def predict(self, X: Any, *, allow_unknown: bool = False) -> NDArray[Any]:
+        """Return the more probable class of each row; see `predict_proba`."""
+        chosen = (self.decision_function(X, allow_unknown=allow_unknown) > 0).astype(np.intp)
         return np.asarray(self.classes_[chosen])
 
-    def predict_proba(self, X: Any) -> Floats:
-        """Return class probabilities in the order of `classes_`, shape (n_rows, 2)."""
-        inputs = self._inputs(X)
+    def predict_proba(self, X: Any, *, allow_unknown: bool = False) -> Floats:
+        """Return class probabilities in the order of `classes_`, shape (n_rows, 2).
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+        allow_unknown : bool
+            Levels that training did not have are warned of. A column of which more than half of the
+            cells (ten at least, missing ones aside) are such is refused unless this is True.
+        """
+        inputs = self._inputs(X, allow_unknown)
         return self.model_.predict_proba(inputs)
 
-    def decision_function(self, X: Any) -> Floats:
-        """Return the log odds of ``classes_[1]``, shape (n_rows,)."""
-        inputs = self._inputs(X)
+    def decision_function(self, X: Any, *, allow_unknown: bool = False) -> Floats:
+        """Return the log odds of ``classes_[1]``, shape (n_rows,); see `predict_proba`."""
+        inputs = self._inputs(X, allow_unknown)
         return self.model_.decision_function(inputs)
 
 

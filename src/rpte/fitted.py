@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 from sklearn.utils.validation import check_is_fitted
 
 from rpte.errors import InputError
+from rpte.model.unknown import checked_inputs
 from rpte.table.inputs import Inputs, read_inputs
 
 if TYPE_CHECKING:
@@ -41,16 +42,20 @@ class SpeaksForModel:
     frontier_models_: tuple[Model, ...]
     at_miu_: int
 
-    def _inputs(self, X: Any) -> Inputs:
+    def _inputs(self, X: Any, allow_unknown: bool = False) -> Inputs:
         check_is_fitted(self, "model_")
+        if isinstance(X, Inputs):
+            return X
         if hasattr(X, "tocsr"):
             raise TypeError("Sparse data was passed, but dense data is required; pass X.toarray()")
         inputs = read_inputs(X, self.model_.schema, self.model_.settings["limits"]["exclude"])
         if inputs.n_rows == 0:
             raise InputError("Found array with 0 sample(s) while a minimum of 1 is required.")
-        return inputs
+        return checked_inputs(self.model_, inputs, allow_unknown)
 
-    def explain(self, X: Any, reference: str | None = None) -> list[Explanation]:
+    def explain(
+        self, X: Any, reference: str | None = None, *, allow_unknown: bool = False
+    ) -> list[Explanation]:
         """Take each row's score apart, in the order in which it is summed.
 
         Parameters
@@ -58,8 +63,10 @@ class SpeaksForModel:
         X : table of shape (n_rows, n_columns)
         reference : {None, "mean"}
             "mean" shows contributions against their training mean.
+        allow_unknown : bool
+            As in `predict_proba`.
         """
-        inputs = self._inputs(X)
+        inputs = self._inputs(X, allow_unknown)
         return self.model_.explain(inputs, reference)
 
     def summary(self) -> str:

@@ -84,6 +84,7 @@ def test_a_model_refuses_tables_it_cannot_read(about_sick):
         about_sick.model_.score(CASE.X.assign(age=np.inf).head(1))
 
 
+@pytest.mark.filterwarnings("ignore:column .* training did not have")
 def test_levels_never_seen_score_as_no_level(about_sick):
     row = CASE.X.head(1).assign(region="atlantis")
     explained = about_sick.explain(row)[0]

@@ -26,6 +26,7 @@ def model_and_row(name, place=0):
     return build(case.document), case.X.iloc[[place]]
 
 
+@pytest.mark.filterwarnings("ignore:column .* training did not have")
 @settings(max_examples=50, deadline=None)
 @given(st.sampled_from(NAMES), st.integers(0, 60), st.data())
 def test_only_components_that_read_a_changed_variable_move(name, place, data):

@@ -175,6 +175,7 @@ def test_the_estimator_pools_what_could_not_fill_a_leaf(towns):
     assert not paper.pooled
 
 
+@pytest.mark.filterwarnings("ignore:column .* training did not have")
 def test_a_level_never_seen_is_flagged_without_a_pool():
     rng = np.random.default_rng(1)
     c = rng.choice(["p", "q"], 100)

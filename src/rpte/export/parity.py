@@ -16,7 +16,7 @@ from rpte import __version__
 from rpte.export.form import Form
 from rpte.export.target import Answers
 from rpte.model.model import Model, probability
-from rpte.table.inputs import column_names
+from rpte.table.inputs import column_names, read_inputs
 
 Floats = NDArray[np.float64]
 LARGEST = float(np.finfo(np.float64).max)
@@ -124,7 +124,7 @@ def versions(packages: tuple[str, ...]) -> dict[str, str]:
 
 def expected(model: Model, X: Any) -> dict[str, Floats]:
     """Return what the model itself says: score, probability and every contribution."""
-    inputs = model.read(X)
+    inputs = read_inputs(X, model.schema, model.ignored, model.sources)
     lines = {part.name: part.contribution(inputs) for _, part in model.parts()}
     lines |= {component.name: component.subtotal(inputs) for component in model.components}
     score = model.score(inputs)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rpte import __version__
 from rpte.model.parts import Component, DirectTerm, TreeTerms, path_text
 from rpte.model.scoring import Plan
+from rpte.model.unknown import checked_inputs
 from rpte.structure.tree import path_conditions
 from rpte.table.inputs import Inputs, read_inputs
 from rpte.table.schema import Schema
@@ -97,29 +98,34 @@ class Model:
     ledger: tuple[Mapping[str, Any], ...] = ()
     _plans: list[Plan] = field(default_factory=list, init=False, repr=False, compare=False)
 
-    def read(self, X: Any) -> Inputs:
+    def read(self, X: Any, *, allow_unknown: bool = False) -> Inputs:
         """Read the model's columns from a mapping, a 2-D array or a table with named columns.
 
-        A table with names needs to have only the variables that the model reads.
+        A table with names needs to have only the variables that the model reads. Levels that
+        training did not have are warned of; a column that holds little else is refused unless
+        `allow_unknown`. What is returned may be given to every method in the place of the table.
         """
-        return read_inputs(X, self.schema, self.ignored, self.sources)
+        if isinstance(X, Inputs):
+            return X
+        inputs = read_inputs(X, self.schema, self.ignored, self.sources)
+        return checked_inputs(self, inputs, allow_unknown)
 
     @property
     def sources(self) -> tuple[str, ...]:
         """The variables that the model uses, by name."""
         return tuple(sorted({s for component in self.components for s in component.sources}))
 
-    def score(self, X: Any) -> Floats:
+    def score(self, X: Any, *, allow_unknown: bool = False) -> Floats:
         """Return the log odds of the positive class, shape (n_rows,).
 
         Of a table with names nothing but the model's `sources` is looked at; `read` checks the
-        cells of every variable of the schema that the table has.
+        cells of every variable of the schema that the table has, and says what `allow_unknown` is.
         """
         if not self.components:
             return np.full(self.read(X).n_rows, self.intercept)
         if not self._plans:
             self._plans.append(Plan(self))
-        return self._plans[0].score(X)
+        return self._plans[0].score(X, allow_unknown)
 
     @property
     def ignored(self) -> Collection[str]:
@@ -127,20 +133,20 @@ class Model:
         names: Collection[str] = self.settings["limits"]["exclude"]
         return names
 
-    def decision_function(self, X: Any) -> Floats:
+    def decision_function(self, X: Any, *, allow_unknown: bool = False) -> Floats:
         """Return the log odds of ``classes[1]``, as scikit-learn means it."""
-        score = self.score(X)
+        score = self.score(X, allow_unknown=allow_unknown)
         return score if self.positive == 1 else -score
 
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: Any, *, allow_unknown: bool = False) -> Floats:
         """Return the probabilities of the two classes, in their order, shape (n_rows, 2)."""
-        p = probability(self.score(X))
+        p = probability(self.score(X, allow_unknown=allow_unknown))
         columns = [1.0 - p, p] if self.positive == 1 else [p, 1.0 - p]
         return np.stack(columns, axis=1)
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any, *, allow_unknown: bool = False) -> NDArray[Any]:
         """Return the class whose log odds are positive (``classes[0]`` at exactly zero)."""
-        chosen = (self.decision_function(X) > 0).astype(np.intp)
+        chosen = (self.decision_function(X, allow_unknown=allow_unknown) > 0).astype(np.intp)
         return as_labels(self.classes)[chosen]
 
     def parts(self) -> Iterator[tuple[Component, TreeTerms | DirectTerm]]:
@@ -189,11 +195,13 @@ class Model:
                     odds_ratio(leaf.coefficient),
                 )
 
-    def explain(self, X: Any, reference: str | None = None) -> list[Explanation]:
+    def explain(
+        self, X: Any, reference: str | None = None, *, allow_unknown: bool = False
+    ) -> list[Explanation]:
         """Take the score of each row apart; see `rpte.model.explain`."""
         from rpte.model.explain import explain
 
-        return explain(self, X, reference)
+        return explain(self, self.read(X, allow_unknown=allow_unknown), reference)
 
     def what_if(self, X: Any, changes: Mapping[str, Any]) -> WhatIf:
         """Change values of one row and see which contributions move; see `rpte.model.whatif`."""

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.model.parts import Component
+from rpte.model.unknown import checked_inputs
 from rpte.structure.tree import Branch, Split
 from rpte.table.inputs import Inputs, plain_matrix, read_part
 from rpte.table.schema import Schema
@@ -163,7 +164,7 @@ class Plan:
         read = set(model.sources)
         variables = tuple(v for v in model.schema.variables if v.name in read)
         self.schema = Schema(variables, model.schema.named)
-        self._whole, self._ignored = model.schema, model.ignored
+        self._model, self._whole, self._ignored = model, model.schema, model.ignored
         self._intercept, self._parts = model.intercept, model.components
         self._positions = np.array([model.schema.position(v.name) for v in variables], np.intp)
         self._plain = not any(v.kind == "category" or v.levels for v in variables)
@@ -196,7 +197,7 @@ class Plan:
         self._splits.append(node.split)
         return (len(self._splits) - 1, self._node(node.yes), self._node(node.no))
 
-    def score(self, X: Any) -> Floats:
+    def score(self, X: Any, allow_unknown: bool = False) -> Floats:
         """Return the model's score of each row, as it is defined."""
         matrix = plain_matrix(X, self._whole) if self._plain else None
         if matrix is not None:
@@ -206,6 +207,8 @@ class Plan:
             inputs = Inputs(self.schema, tuple(numbers))
         else:
             inputs = read_part(X, self._whole, self._ignored, self.schema)
+            if inputs is not X:
+                checked_inputs(self._model, inputs, allow_unknown)
         if 0 < inputs.n_rows <= FEW_ROWS:
             return self._score_cells(self._cells(inputs))
         return self._score_rows(inputs)

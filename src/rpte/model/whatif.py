@@ -10,8 +10,9 @@ import numpy as np
 
 from rpte.errors import InputError, did_you_mean
 from rpte.model.explain import ComponentContribution, Explanation, cell_values, value_text
-from rpte.table.column import as_codes, as_number, as_number_or_special
+from rpte.table.column import as_number, as_number_or_special
 from rpte.table.inputs import Inputs
+from rpte.table.spelling import read_levels
 
 if TYPE_CHECKING:
     from rpte.model.model import Model
@@ -157,7 +158,7 @@ def with_cells(model: Model, row: Inputs, cells: Mapping[str, Any]) -> Inputs:
         variable, position = model.schema[name], model.schema.position(name)
         cell = np.array([value, None], dtype=object)[:1]
         if variable.kind == "category":
-            columns[position] = as_codes(cell, variable)
+            columns[position], _ = read_levels(cell, variable)
         elif variable.levels:
             columns[position], specials[position] = as_number_or_special(cell, variable)
         else:

@@ -21,13 +21,13 @@ from rpte.table.column import (
     Array,
     Codes,
     Raw,
-    as_codes,
     as_number,
     as_number_or_special,
     within,
 )
 from rpte.table.picked import Picked, rows_of
 from rpte.table.schema import Schema
+from rpte.table.spelling import read_levels
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +41,15 @@ class Inputs:
         In schema order: float64 for numbers, int32 codes for categories.
     specials : mapping from position to int32 array of shape (n_rows,)
         For each number with special codes: the special level of each row, `MISSING` for none.
+    unknown : mapping from name to mapping from text to int
+        For each category with cells that are no level known by name, as they were read: how often
+        each of them stands in the table. Rows that are taken do not have it.
     """
 
     schema: Schema
     columns: Sequence[Array]
     specials: Mapping[int, Codes] = field(default_factory=dict)
+    unknown: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     @property
     def n_rows(self) -> int:
@@ -153,16 +157,20 @@ def _typed(raw: list[Array], schema: Schema) -> Inputs:
     """Return the schema's columns as numbers and codes."""
     columns: list[Array] = []
     specials: dict[int, Codes] = {}
+    unknown: dict[str, dict[str, int]] = {}
     check_shapes(schema.names, raw)
     for position, (column, variable) in enumerate(zip(raw, schema.variables, strict=True)):
         if variable.kind == "category":
-            columns.append(as_codes(column, variable))
+            codes, strange = read_levels(column, variable)
+            columns.append(codes)
+            if strange:
+                unknown[variable.name] = strange
         elif variable.levels:
             numbers, specials[position] = as_number_or_special(column, variable)
             columns.append(numbers)
         else:
             columns.append(as_number(column, variable.name))
-    return Inputs(schema, tuple(columns), specials)
+    return Inputs(schema, tuple(columns), specials, unknown)
 
 
 def check_shapes(names: Sequence[str], columns: Sequence[Raw]) -> None:
