@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import rpte
 from model_files import NAMES, stored
 from rpte.audit.records import Chain, digest, opened, text_of
-from rpte.errors import InputError
+from rpte.errors import InputError, RPTEWarning
 from rpte.model.file import from_dict, to_dict
 
 WHEN = "2026-01-31T12:00:00Z"
@@ -111,7 +111,8 @@ def test_cells_that_training_did_not_have(tmp_path):
     model, X = model_of("mixed"), stored("mixed").X[:3].copy()
     X["region"] = ["mars", None, "north"]
     X.loc[X.index[2], "age"] = np.nan
-    lines = list(rpte.decide(model, X, when=WHEN))
+    with pytest.warns(RPTEWarning, match="'mars'"):
+        lines = list(rpte.decide(model, X, when=WHEN))
     first, second, third = full(lines, tmp_path)
     assert (first["unseen"], first["inputs"]["region"]) == (["region"], "mars")
     assert second["missing"][-1:] == ["region"]

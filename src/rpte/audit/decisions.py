@@ -19,8 +19,10 @@ from rpte.errors import InputError
 from rpte.model.explain import Explanation, cell_values
 from rpte.model.file import to_dict
 from rpte.model.model import Model
+from rpte.model.unknown import checked_inputs
 from rpte.table.column import is_absent, level_text
 from rpte.table.inputs import Inputs, columns_of, read_inputs
+from rpte.table.spelling import named_levels
 
 BLOCK = 500  # cases that are worked on together
 
@@ -201,12 +203,17 @@ def _read(model: Model, X: Any) -> tuple[Inputs, Cells]:
     schema, excluded = model.schema, model.settings["limits"]["exclude"]
     read = variables_of(model)
     raw = dict(zip(schema.names, columns_of(X, schema, excluded, read), strict=True))
-    inputs = read_inputs(raw, schema)
+    inputs = checked_inputs(model, read_inputs(raw, schema))
     return inputs, {name: cells_of(inputs, name, raw[name]) for name in read}
 
 
 def cells_of(inputs: Inputs, name: str, raw: Any) -> list[Any]:
     """Return cells as the model can read them again; levels it does not know keep their text."""
-    if inputs.schema[name].kind == "category":
-        return [None if is_absent(cell) else level_text(cell) for cell in raw]
-    return cell_values(inputs, name)
+    variable = inputs.schema[name]
+    if variable.kind != "category":
+        return cell_values(inputs, name)
+    named, codes = named_levels(variable), inputs.codes(name).tolist()
+    return [
+        named[code] if 0 <= code < len(named) else None if is_absent(cell) else level_text(cell)
+        for code, cell in zip(codes, raw, strict=True)
+    ]

@@ -48,6 +48,8 @@ MARKERS = frozenset(
 )
 DECIMAL = re.compile(r"(?!0\d)[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 COMMA = re.compile(r"\s*[+-]?\d+(,\d+)?([eE][+-]?\d+)?\s*")
+TRUTHS = {"true": "true", "t": "true", "1": "true", "false": "false", "f": "false", "0": "false"}
+NUMBER_BEGINS = tuple("0123456789+-.")
 NUMERIC = ("value", "hinge", "scale", "pair")
 
 
@@ -410,18 +412,52 @@ def number_cell(text: str, variable: Json, named: bool) -> Cell:
 
 def category_cells(texts: list[str], variable: Json, named: bool) -> list[Cell]:
     """Return the cells of a category; a level that is not known is the pooled one, if any."""
-    known, other = set(variable["levels"]), "\0never a level"
-    if variable["pooled"]:
-        other = variable["levels"][-1]
+    known, numeric = set(variable["levels"]), False
     found: list[str | None] = []
     for text in texts:
         exact = next((form for form in (text, text.strip()) if form in known), None)
         found.append(exact if named and exact is not None else present(text))
     if not named:  # columns by position are read for themselves: all numbers, or texts
         numbers = [None if text is None else number_of(text) for text in found]
-        if all((n is None) == (t is None) for n, t in zip(numbers, found, strict=True)):
+        numeric = all((n is None) == (t is None) for n, t in zip(numbers, found, strict=True))
+        if numeric:
             found = [None if n is None else level_name(n) for n in numbers]
-    return [Cell(level=t if t is None or t in known else other) for t in found]
+    levels = {text: level_of(text, variable, numeric) for text in set(found) if text is not None}
+    return [Cell(level=None if text is None else levels[text]) for text in found]
+
+
+def plain_form(text: str) -> str:
+    """Return a text without blanks around it; a number without needless zeros."""
+    form = text.strip(" ")
+    if re.fullmatch(r"-?(0|[1-9][0-9]*)(\.[0-9]*)?", form):
+        form = form.rstrip("0").rstrip(".") if "." in form else form
+        form = "0" if form == "-0" else form
+    return form
+
+
+def truth(text: str) -> str | None:
+    """Return what a text spells: true, false, or neither."""
+    return TRUTHS.get(plain_form(text).lower())
+
+
+def level_of(text: str, variable: Json, number: bool) -> str:
+    """Return the level that a cell is: to the letter, by its plain form, or none that is known."""
+    levels: list[str] = variable["levels"]
+    named = levels[:-1] if variable["pooled"] else levels
+    words = [level.strip(" ").lower() for level in named]
+    boolean = 0 < len(words) == len(set(words)) and set(words) <= {"true", "false"}
+    forms: list[str | None] = [truth(level) if boolean else plain_form(level) for level in named]
+    form = truth(text) if boolean else plain_form(text)
+    alike = [level for level, other in zip(named, forms, strict=True) if other == form]
+    if text in levels and (len(alike) < 2 or not number):
+        return text
+    if len(alike) > 1:
+        raise Problem(f"column '{variable['name']}': {text!r} may be any of the levels {alike}")
+    if boolean and form is None and not variable["pooled"] and text.strip(" ")[:1] in NUMBER_BEGINS:
+        raise Problem(f"column '{variable['name']}': {text!r} is neither true nor false")
+    if alike:
+        return alike[0]
+    return levels[-1] if variable["pooled"] else "\0never a level"
 
 
 def read_rows(model: Json, path: str) -> list[Row]:

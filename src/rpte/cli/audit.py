@@ -29,7 +29,9 @@ def audit(
     """
     with told_in_one_line():
         loaded = load(model)
-        rows = None if table is None else rows_for(loaded, table, missing).inputs
+        rows = None
+        if table is not None:
+            rows = rows_for(loaded, table, missing, allow_unknown=True).inputs
         found = load_of(loaded, rows)
         if as_json:
             print_json(found)

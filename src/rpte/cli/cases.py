@@ -34,7 +34,8 @@ def read_case(
     missing: str | None,
 ) -> tuple[dict[str, Any], Inputs]:
     """Read a table and return one case of it."""
-    return case_of(rows_for(model, table, missing, id_column=id_column), row, case, id_column)
+    rows = rows_for(model, table, missing, id_column=id_column, allow_unknown=True)
+    return case_of(rows, row, case, id_column)
 
 
 def title_of(named: dict[str, Any]) -> str:

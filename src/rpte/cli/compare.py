@@ -38,7 +38,10 @@ def compare(
         old, new = load(a), load(b)
         ids, rows = None, []
         if table is not None:
-            read = [rows_for(model, table, missing, id_column=id_column) for model in (old, new)]
+            read = [
+                rows_for(model, table, missing, id_column=id_column, allow_unknown=True)
+                for model in (old, new)
+            ]
             ids, rows = read[0].ids(id_column), [both.inputs for both in read]
         found = compare_models(old, new, *rows)
         if ids is not None:

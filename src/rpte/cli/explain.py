@@ -40,7 +40,7 @@ def explain(
     """
     with told_in_one_line():
         loaded = load(model)
-        rows = rows_for(loaded, table, missing, id_column=id_column)
+        rows = rows_for(loaded, table, missing, id_column=id_column, allow_unknown=True)
         place = find_row(rows, row, case, id_column)
         found = loaded.explain(rows.inputs.take(slice(place, place + 1)), "mean" if mean else None)[
             0

@@ -31,6 +31,13 @@ Missing = Annotated[
         show_default=False,
     ),
 ]
+AllowUnknown = Annotated[
+    bool,
+    typer.Option(
+        "--allow-unknown",
+        help="Go on where most of a column are levels that training did not have.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
 

@@ -22,7 +22,7 @@ from rpte.audit.reasons import (
     reason_rule,
 )
 from rpte.cli.failures import told_in_one_line
-from rpte.cli.options import AsJson, IdColumn, MaybeTable, Missing, ModelFile
+from rpte.cli.options import AllowUnknown, AsJson, IdColumn, MaybeTable, Missing, ModelFile
 from rpte.cli.tables import Rows, rows_for
 from rpte.cli.terminal import console, print_json
 from rpte.errors import InputError
@@ -86,6 +86,7 @@ def reasons(
     least: LeastShare = LEAST,
     id_column: IdColumn = None,
     missing: Missing = None,
+    allow_unknown: AllowUnknown = False,
     as_json: AsJson = False,
 ) -> None:
     """Show the principal reasons of cases, or write the catalogue in which you say them.
@@ -103,7 +104,7 @@ def reasons(
             return
         if table is None:
             raise InputError("give a table of cases, or --template to write a catalogue")
-        rows = rows_for(loaded, table, missing, id_column=id_column)
+        rows = rows_for(loaded, table, missing, id_column=id_column, allow_unknown=allow_unknown)
         rule = rule_for(loaded, rows, reference, adverse, most, threshold, least)
         said = Catalogue() if catalogue is None else read_catalogue(catalogue, loaded)
         ids = rows.ids(id_column)[1]

@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 from rpte.cli.failures import say, told_in_one_line
-from rpte.cli.options import IdColumn, Missing, ModelFile, TableFile
+from rpte.cli.options import AllowUnknown, IdColumn, Missing, ModelFile, TableFile
 from rpte.cli.tables import Rows, rows_for
 from rpte.errors import InputError
 from rpte.model.file import load
@@ -40,11 +40,13 @@ def score(
         bool, typer.Option("--contributions", help="Add the intercept and each component's share.")
     ] = False,
     missing: Missing = None,
+    allow_unknown: AllowUnknown = False,
 ) -> None:
     """Score the rows of a table: the log odds and the probability of the positive class.
 
     With --contributions, adding the intercept and the components from left to right gives the
-    score, to the last bit (Excel files keep 16 digits).
+    score, to the last bit (Excel files keep 16 digits). A table in which most of a column are
+    levels that training did not have is refused.
 
     Example: rpte score model.json cases.csv --id-column case -o scores.csv
     """
@@ -57,7 +59,7 @@ def score(
         if threshold is not None and not 0 <= threshold <= 1:
             raise InputError(f"--threshold {threshold:g}: a probability lies between 0 and 1")
         loaded = load(model)
-        rows = rows_for(loaded, table, missing, id_column=id_column)
+        rows = rows_for(loaded, table, missing, id_column=id_column, allow_unknown=allow_unknown)
         scores = score_table(loaded, rows, id_column, contributions)
         if with_class or threshold is not None:
             scores["class"] = classes_of(loaded, rows, scores["probability"].to_numpy(), threshold)
@@ -100,11 +102,14 @@ def classes_of(
 
 
 def _say_flags(model: Model, rows: Rows) -> None:
-    """Say how many rows hold what training did not have."""
-    from rpte.model.explain import row_flags
+    """Say how many rows hold what training did not have; reading them has told of new levels."""
+    from rpte.model.explain import level_flag, row_flags
 
     inputs = rows.inputs
     read = sorted({source for component in model.components for source in component.sources})
     counts = Counter(flag for name in read for row in row_flags(inputs, name) for flag in row)
+    told = {level_flag(model.schema[name]) for name in read if not model.schema[name].pooled}
     for flag, count in counts.items():
+        if flag in told:
+            continue
         say(f"note: {count} of {inputs.n_rows} rows: {flag}")

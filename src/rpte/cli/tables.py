@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rpte.cli.options import listed
 from rpte.errors import InputError
 from rpte.model.model import Model
+from rpte.model.unknown import checked_inputs
 from rpte.table.inputs import Inputs, read_inputs
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def rows_for(
     missing: str | None = None,
     *,
     id_column: str | None = None,
+    allow_unknown: bool = False,
     **others: str | None,
 ) -> Rows:
     """Read the table of a model; `others`, such as the target, are columns that it must hold."""
@@ -56,7 +58,8 @@ def rows_for(
         check_column(frame, name, role)
     read = {source for component in model.components for source in component.sources}
     given = frame if model.schema.named else frame.drop(columns=list(beside.values()))
-    return Rows(frame, read_inputs(given, model.schema, ignored=set(frame.columns), needed=read))
+    inputs = read_inputs(given, model.schema, ignored=set(frame.columns), needed=read)
+    return Rows(frame, checked_inputs(model, inputs, allow_unknown))
 
 
 def weights(frame: pd.DataFrame, column: str) -> Array:

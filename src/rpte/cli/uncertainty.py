@@ -50,8 +50,15 @@ def uncertainty(
 
         check_level(level)
         loaded = load(model)
-        columns = {"target": target, "weight": weight_column, "groups": groups}
-        rows = rows_for(loaded, table, missing, id_column=id_column, **columns)
+        rows = rows_for(
+            loaded,
+            table,
+            missing,
+            id_column=id_column,
+            target=target,
+            weight=weight_column,
+            groups=groups,
+        )
         asked = row is not None or case is not None
         named, cells = case_of(rows, row, case, id_column) if asked else ({}, None)
         with progress("drawing rows again") as tell:

@@ -61,7 +61,7 @@ def _given(
     from rpte.table.target import has_label, labels_as
 
     model = build(read_document(path))
-    rows = rows_for(model, table, missing, target=target, weight=weight_column)
+    rows = rows_for(model, table, missing, allow_unknown=True, target=target, weight=weight_column)
     if target is None:
         return (rows.inputs,)
     _say_absent(model, rows.frame)

@@ -30,6 +30,7 @@ from rpte.table.column import (
     level_text,
 )
 from rpte.table.inputs import columns_of
+from rpte.table.spelling import TRUTHS, spelling_of, truth_form
 
 Cell = Code | None
 UNSEEN = "a level never seen"
@@ -84,6 +85,23 @@ def _number(value: float) -> float | None:
     return None if math.isnan(value) else float(value)
 
 
+def to_the_letter(form: Form, cells: Cells) -> Cells:
+    """Return the rows with every known level as training spelled it."""
+    columns = {
+        given.name: _spelled(form, given, cells.columns[given.name])
+        if isinstance(given, CategoryInput)
+        else cells.columns[given.name]
+        for given in form.inputs
+    }
+    return Cells(cells.n_rows, columns)
+
+
+def _spelled(form: Form, given: CategoryInput, cells: list[Cell]) -> list[Cell]:
+    level = spelling_of(form.model.schema[given.name]).level
+    known = {cell: level(cell) for cell in set(cells) if cell is not None}
+    return [cell if cell is None or known[cell] is None else known[cell] for cell in cells]
+
+
 def texts_of(given: Input) -> tuple[str, ...]:
     """Return the texts that an input knows: levels of a category, codes of a number in words."""
     known = given.levels if isinstance(given, CategoryInput) else given.codes
@@ -106,9 +124,9 @@ def probe_table(form: Form, rows: int = PROBES) -> dict[str, list[Cell]]:
     """Make rows that try what the model can tell apart; a table that the model reads.
 
     Each input goes through every number that it is compared with, the floats next to it, every
-    special code, every level, an unseen one and missing; in the last quarter of the rows also
-    through the largest and smallest numbers. How the inputs meet is random, with a fixed seed.
-    Columns that the model does not read are missing.
+    special code, every level, also in other spellings, an unseen one and missing; in the last
+    quarter of the rows also through the largest and smallest numbers. How the inputs meet is
+    random, with a fixed seed. Columns that the model does not read are missing.
     """
     shuffle = random.Random(0)
     table: dict[str, list[Cell]] = {n: [None] * rows for n in form.model.schema.names}
@@ -127,9 +145,20 @@ def _spread(cells: list[Cell], rows: int, shuffle: random.Random) -> list[Cell]:
 
 def _tried(form: Form, given: Input) -> list[Cell]:
     if isinstance(given, CategoryInput):
-        return list(dict.fromkeys([None, UNSEEN, *given.levels]))
+        return list(dict.fromkeys([None, UNSEEN, *given.levels, *_other_spellings(given)]))
     near = {near for number in {0.0, *_compared(form, given)} for near in _around(number)}
     return list(dict.fromkeys([None, *given.codes, *sorted(near)]))
+
+
+def _other_spellings(given: CategoryInput) -> list[str]:
+    """Return cells that are levels, but not to the letter."""
+    if given.boolean:
+        truths = {truth: level for level in given.levels if (truth := truth_form(level))}
+        return [f" {word.title()}" for word, truth in TRUTHS.items() if truth in truths]
+    plain = [level for level in given.levels if level not in given.doubtful]
+    fraction = {level: "0" if "." in level else ".0" for level in given.numeric()}
+    spelled = [f"{form}{zeros}" for form, zeros in fraction.items()]
+    return spelled + [f" {given.form(level)} " for level in plain]
 
 
 def _extremes(given: Input) -> list[Cell]:

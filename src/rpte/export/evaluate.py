@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.export.cells import Cells
+from rpte.export.cells import Cells, to_the_letter
 from rpte.export.form import (
     All,
     Arithmetic,
@@ -70,7 +70,7 @@ class _Rows:
     """Typed columns, and the lines computed so far."""
 
     def __init__(self, form: Form, cells: Cells) -> None:
-        self.cells = cells.columns
+        self.cells = to_the_letter(form, cells).columns
         self.n_rows = cells.n_rows
         self.lines: dict[str, Floats] = {}
         self.numbers = {

@@ -13,10 +13,11 @@ terms, component subtotals, the score, the probability. Numbers are float64. The
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal
+
+from rpte.table.spelling import DECIMAL, forms_of, is_boolean, plain_form, truth_form
 
 if TYPE_CHECKING:
     from rpte.model.model import Model
@@ -38,7 +39,7 @@ class NumberInput:
 
 @dataclass(frozen=True, slots=True)
 class CategoryInput:
-    """A column of texts.
+    """A column of texts; `rpte.table.spelling` says which level a cell is.
 
     Parameters
     ----------
@@ -47,14 +48,38 @@ class CategoryInput:
         The levels that training saw, without the one that stands for rare levels.
     pooled : bool
         Whether any other text counts as the pooled level; if not, it is an unseen level.
-    boolean : bool
-        Whether the levels are those of a boolean, ``False`` and ``True``.
     """
 
     name: str
     levels: tuple[str, ...]
     pooled: bool = False
-    boolean: bool = False
+
+    @property
+    def boolean(self) -> bool:
+        """Whether the levels are those of a boolean."""
+        return is_boolean(self.levels)
+
+    @property
+    def closed(self) -> bool:
+        """Whether a number other than 1 and 0 is no cell of the column."""
+        return self.boolean and not self.pooled
+
+    @property
+    def doubtful(self) -> tuple[str, ...]:
+        """The levels that share their plain form; a cell is one of them to the letter only."""
+        alike = (levels for levels in forms_of(self.levels).values() if len(levels) > 1)
+        return tuple(level for levels in alike for level in levels)
+
+    def form(self, level: str) -> str:
+        """Return what a cell of a level becomes when it is read: the level itself if doubtful."""
+        if level in self.doubtful:
+            return level
+        return (truth_form(level) if self.boolean else None) or plain_form(level)
+
+    def numeric(self) -> tuple[str, ...]:
+        """Return the forms of levels that are numbers and not doubtful."""
+        forms = map(self.form, (level for level in self.levels if level not in self.doubtful))
+        return () if self.boolean else tuple(form for form in forms if DECIMAL.fullmatch(form))
 
 
 Input = NumberInput | CategoryInput
@@ -224,18 +249,6 @@ class Form:
 def plain(text: str) -> str:
     """Return a text for use in any language's comment: nothing in it ends one."""
     return "".join(c if c.isalnum() or c in " _-.,<>=()+*{}|:'%" else " " for c in text)
-
-
-def spelled(levels: list[str], known: tuple[str, ...]) -> list[str]:
-    """Return levels with the other spelling of whole numbers, for columns that hold floats.
-
-    Examples
-    --------
-    >>> spelled(["north", "3"], ("north", "3"))
-    ['north', '3', '3.0']
-    """
-    whole = [f"{level}.0" for level in levels if re.fullmatch(r"-?\d+", level)]
-    return levels + [level for level in whole if level not in known]
 
 
 def nodes(node: Any) -> Iterator[Any]:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from rpte.export.cells import Cells
 from rpte.export.form import CategoryInput, Code, Form, Input, NumberInput, OneOf, plain
-from rpte.export.source import Language, codes_text, find_program, run_rows
+from rpte.export.source import Language, called, codes_text, find_program, read_levels, run_rows
 from rpte.export.target import Answers, Options, Target
 
-HEAD = """// {title}
+HEAD = r"""// {title}
 //
 // predict(row) takes an object with a cell for each column (null, undefined or NaN where missing)
 // and returns the score, the probability of {positive}, and every contribution.
@@ -26,22 +26,63 @@ function predict(row) {{
     const value = row[name];
     return value === null || value === undefined || Number.isNaN(value) ? null : value;
   }}
-  // What is no number, and numbers beyond 1e300, count as missing.
-  function number(value) {{
-    const found = value === null || value === "" ? NaN : Number(value);
-    return Math.abs(found) <= 1e300 ? found : NaN;
-  }}
-  function text(value) {{
-    if (value === true || value === false) return value ? "True" : "False";
-    return value === null ? null : String(value);
-  }}
-  // The special code that a cell of a number column holds, null if it holds none.
-  function code(value, codes) {{
-    const found = codes.filter((c) => (typeof c === "number" ? number(value) === c : value === c));
-    return found.length ? found[0] : null;
-  }}
-
 """
+# Each helper is written where it is called; those that it needs come with it.
+HELPERS = {
+    "number": r"""  // An empty text and numbers beyond 1e300 count as missing.
+  function number(value) {
+    const found = value === null || value === "" ? NaN : Number(value);
+    if (Number.isNaN(found) && value !== null && value !== "") {
+      throw new Error(JSON.stringify(value) + " is no number");
+    }
+    return Math.abs(found) <= 1e300 ? found : NaN;
+  }
+""",
+    "level": r"""  // A cell as its level is called below: without blanks around it, a
+  // number without needless zeros. Levels that differ in these alone are told apart by the letter.
+  function level(name, value, doubtful = []) {
+    if (value === null || doubtful.includes(value)) return value;
+    const found = form(text(value));
+    if (doubtful.some((other) => form(other) === found)) {
+      throw new Error("column " + JSON.stringify(name) + " holds " + JSON.stringify(value) +
+        ", which may be one of " + JSON.stringify(doubtful));
+    }
+    return found;
+  }
+""",
+    "text": r"""  function text(value) {
+    if (value === true || value === false) return value ? "True" : "False";
+    return Number.isInteger(value) ? BigInt(value).toString() : String(value);
+  }
+""",
+    "form": r"""  function form(text) {
+    const found = text.replace(/^ +| +$/g, "");
+    if (!/^-?(0|[1-9][0-9]*)(\.[0-9]*)?$/.test(found)) return found;
+    const short = found.includes(".") ? found.replace(/0*$/, "").replace(/\.$/, "") : found;
+    return short === "-0" ? "0" : short;
+  }
+""",
+    "truth": r"""  // True or False as a text; another text is a level that training did not know.
+  function truth(name, value, closed) {
+    const found = level(name, value);
+    if (found === null) return null;
+    const word = found.toLowerCase();
+    if (["true", "t", "1"].includes(word)) return "True";
+    if (["false", "f", "0"].includes(word)) return "False";
+    if (closed && /^[0-9+.-]/.test(found)) {
+      throw new Error("column " + JSON.stringify(name) + " holds " + JSON.stringify(value) +
+        ", which is neither true nor false");
+    }
+    return found;
+  }
+""",
+    "code": r"""  // The special code that a cell of a number column holds, null if it holds none.
+  function code(value, codes) {
+    const cell = value === null || value === "" || codes.includes(value) ? value : Number(value);
+    return codes.includes(cell) ? cell : null;
+  }
+""",
+}
 TAIL = """
 if (typeof module !== "undefined") module.exports = { predict };
 """
@@ -57,7 +98,7 @@ class JavaScript(Language):
         """Return a test of membership."""
         number = isinstance(self.form.input(node.input), NumberInput)
         name = ("code_" if number else "") + self.names[node.input]
-        found = f"{_list(node.levels)}.includes({name})"
+        found = f"{_list(read_levels(self.form, node))}.includes({name})"
         return found if node.inside else f"{name} !== null && !{found}"
 
     def missing(self, name: str) -> str:
@@ -79,7 +120,12 @@ class JavaScript(Language):
         """Return the lines that read an input."""
         name, cell = self.names[given.name], f"cell({_text(given.name)})"
         if isinstance(given, CategoryInput):
-            return [f"const {name} = text({cell});"]
+            said = _text(given.name)
+            if given.boolean:
+                closed = "true" if given.closed else "false"
+                return [f"const {name} = truth({said}, {cell}, {closed});"]
+            doubtful = f", {_list(given.doubtful)}" if given.doubtful else ""
+            return [f"const {name} = level({said}, {cell}{doubtful});"]
         if not given.codes:
             return [f"const {name} = number({cell});"]
         return [
@@ -111,7 +157,8 @@ def write(form: Form, options: Options) -> str:
         f"  return {{ score, probability, contributions: {{ {', '.join(parts)} }} }};",
         "}",
     ]
-    return HEAD.format(**form.titles()) + "\n".join(body) + "\n" + TAIL
+    program = "\n".join(body) + "\n"
+    return HEAD.format(**form.titles()) + called(HELPERS, program) + "\n" + program + TAIL
 
 
 RUNNER = """

@@ -36,6 +36,7 @@ from rpte.model.parts import Component, DirectTerm, TreeTerms
 from rpte.structure.tree import Branch, Split
 from rpte.table.column import LARGEST, parse_number, special_copies
 from rpte.table.schema import Schema, Variable
+from rpte.table.spelling import named_levels
 from rpte.vocabulary import columns as vocabulary
 
 ZERO, ONE = Constant(0.0), Constant(1.0)
@@ -68,9 +69,7 @@ def make_form(model: Model) -> Form:
 def _input(variable: Variable) -> Input:
     if variable.kind == "number":
         return NumberInput(variable.name, codes_of(variable.levels, variable))
-    levels = variable.levels[:-1] if variable.pooled else variable.levels
-    boolean = bool(variable.levels) and set(variable.levels) <= {"False", "True"}
-    return CategoryInput(variable.name, levels, variable.pooled, boolean)
+    return CategoryInput(variable.name, named_levels(variable), variable.pooled)
 
 
 def codes_of(levels: Sequence[str], variable: Variable) -> tuple[Code, ...]:

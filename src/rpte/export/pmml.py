@@ -46,12 +46,12 @@ from rpte.export.form import (
     Total,
     Value,
     plain,
-    spelled,
 )
 from rpte.export.pmml_cases import verification
 from rpte.export.pmml_run import run
-from rpte.export.target import Options, Target, check_prefix
+from rpte.export.target import Options, Target, check_levels, check_prefix
 from rpte.table.column import LARGEST
+from rpte.table.spelling import TRUTHS
 
 OPTIONS = {"prefix": "rpte_"}
 NUMBER = {"optype": "continuous", "dataType": "double"}
@@ -59,10 +59,15 @@ NAMESPACE = "http://www.dmg.org/PMML-4_4"
 HEAD = "<?xml version='1.0' encoding='UTF-8'?>\n"
 COMPARISONS = {"<=": "lessOrEqual", "<": "lessThan", ">": "greaterThan", ">=": "greaterOrEqual"}
 FUNCTIONS = {"log": "ln", "sqrt": "sqrt", "exp": "exp"}
-TRUTHS = {
-    "True": ("True", "true", "TRUE", "t", "T", "1"),
-    "False": ("False", "false", "FALSE", "f", "F", "0"),
-}
+# What is taken out of a text, and what of it stays; then zeros that a number does not need. PMML4S
+# reads no pattern with brackets, and no empty text.
+BLANKS = (r"(?s)^\x20*(.*?)\x20*$", "$1")
+ZEROS = (
+    (r"^(-?(?!0\d)\d+)\.0*$", "$1"),
+    (r"^(-?(?!0\d)\d+\.\d*?)0+$", "$1"),
+    ("^-0$", "0"),
+)
+NUMBER_BEGINS = r"(?s)(\d|\+|-|\.).*"
 OVERFLOW = 1.7976931348623157e308
 # What an XML 1.0 document cannot hold.
 FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -71,6 +76,7 @@ FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 def check(form: Form, options: Options) -> None:
     """Refuse names and texts that XML cannot hold."""
     check_prefix(options["prefix"], [given.name for given in form.inputs])
+    check_levels("PMML", form)
     for given in form.inputs:
         levels = given.levels if isinstance(given, CategoryInput) else given.codes
         for kind, text in (("name", given.name), *(("level", str(level)) for level in levels)):
@@ -107,7 +113,7 @@ class Document:
         line = next(line for line in self.form.lines if line.name == name)
         return f"{self.prefix}{line.role}_{name}" if name != "score" else f"{self.prefix}log_odds"
 
-    def own(self, given: NumberInput, what: str) -> str:
+    def own(self, given: Input, what: str) -> str:
         """Return a derived field that holds an input in another way."""
         return f"{self.prefix}{what}_{self.form.inputs.index(given) + 1}"
 
@@ -121,7 +127,10 @@ class Document:
 
     def read(self, given: Input) -> Iterator[Element]:
         """Yield the derived fields that an input is read into."""
-        if isinstance(given, CategoryInput) or not given.codes:
+        if isinstance(given, CategoryInput):
+            yield self._level(given)
+            return
+        if not given.codes:
             return
         cell = self.cell_field(given)
         if words(given):
@@ -133,6 +142,41 @@ class Document:
             inside += _between(_field(cell), LARGEST)
         said = f"{plain(given.name)} without special codes"
         yield _derived(self.number_field(given), said, _if(_and(inside), _field(cell)))
+
+    def level_field(self, given: CategoryInput) -> str:
+        """Return the field that holds the form of a level."""
+        return self.own(given, "level")
+
+    def _level(self, given: CategoryInput) -> Element:
+        """Return the derived field of a category: texts as `rpte.table.spelling` reads them."""
+        text = _replaced(_field(given.name), BLANKS)
+        if given.boolean or given.numeric():
+            text = _replaced(text, *ZEROS)
+        if given.boolean:
+            small = _apply("lowercase", text)
+            for level in ("False", "True"):
+                words = [word for word, truth in TRUTHS.items() if truth == level]
+                text = _if(_test("isIn", small, *map(_constant, words)), _constant(level), text)
+        kind = {"optype": "categorical", "dataType": "string"}
+        said = f"{plain(given.name)}, as its levels are called"
+        field = Element(
+            "DerivedField", {"name": self.level_field(given), "displayName": said, **kind}
+        )
+        field.append(_if(_apply("isNotMissing", _field(given.name)), text))
+        return field
+
+    def defined(self, line: Definition) -> Element:
+        """Return a line; missing where it reads a boolean that cannot be read."""
+        read = (self.form.input(name) for name in line.sources)
+        closed = [given for given in read if isinstance(given, CategoryInput) and given.closed]
+        value = self.number(line.value)
+        if not closed:
+            return value
+        odd = [
+            _test("matches", _field(self.level_field(given)), _constant(NUMBER_BEGINS))
+            for given in closed
+        ]
+        return _if(_apply("not", odd[0] if len(odd) == 1 else _apply("or", *odd)), value)
 
     def number(self, node: Number) -> Element:
         """Return an expression for a number."""
@@ -187,11 +231,8 @@ class Document:
             return tests[0] if len(tests) == 1 else _apply("or", *tests)
         if not node.levels:
             return _apply("isNotMissing", _field(given.name))
-        levels = [str(level) for level in node.levels]
-        known = spelled(levels, given.levels)
-        if given.boolean:
-            known = [text for level in levels for text in TRUTHS[level]]
-        return _among(given.name, known, node.inside)
+        levels = dict.fromkeys(given.form(str(level)) for level in node.levels)
+        return _among(self.level_field(given), levels, node.inside)
 
 
 def words(given: NumberInput) -> list[Code]:
@@ -215,6 +256,12 @@ def _test(function: str, *parts: Element) -> Element:
     element = Element("Apply", function=function, mapMissingTo="false")
     element.extend(parts)
     return element
+
+
+def _replaced(text: Element, *rules: tuple[str, str]) -> Element:
+    for pattern, kept in rules:
+        text = _apply("replace", text, _constant(pattern), _constant(kept))
+    return text
 
 
 def _and(conditions: list[Element]) -> Element:
@@ -262,7 +309,7 @@ def write(form: Form, options: Options) -> str:
         transformations.extend(document.read(given))
     for line in _computed(form):
         name, said = document.line(line.name), plain(line.text)
-        transformations.append(_derived(name, said, document.number(line.value)))
+        transformations.append(_derived(name, said, document.defined(line)))
     root.append(_model(document))
     indent(root)
     # A parser reads a bare carriage return as a line feed.

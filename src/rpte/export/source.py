@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -19,6 +19,7 @@ from rpte.export.cells import Cells
 from rpte.export.form import (
     All,
     Arithmetic,
+    CategoryInput,
     Choice,
     Code,
     Compare,
@@ -204,6 +205,26 @@ def identifiers(names: Iterable[str]) -> list[str]:
             chosen, number = f"x_{slug}_{number}", number + 1
         taken[chosen] = None
     return list(taken)
+
+
+def called(helpers: Mapping[str, str], program: str) -> str:
+    """Return the helpers that a program calls, in their order, with those that they call."""
+    used: set[str] = set()
+    texts = [program]
+    while texts:
+        text = texts.pop()
+        new = {name for name in helpers if re.search(rf"\b{name}\(", text)} - used
+        used |= new
+        texts += [helpers[name] for name in new]
+    return "".join(text for name, text in helpers.items() if name in used)
+
+
+def read_levels(form: Form, node: OneOf) -> tuple[Code, ...]:
+    """Return the levels of a test as their cells are read; special codes as they are."""
+    given = form.input(node.input)
+    if not isinstance(given, CategoryInput):
+        return node.levels
+    return tuple(dict.fromkeys(given.form(str(level)) for level in node.levels))
 
 
 def codes_text(codes: Iterable[Code]) -> str:

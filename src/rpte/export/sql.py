@@ -11,7 +11,7 @@ from rpte.export.form import Form, plain
 from rpte.export.reasons import same_reasons
 from rpte.export.sql_dialects import Dialect, find_dialect
 from rpte.export.sql_run import run
-from rpte.export.target import SIMPLE, Answers, Options, Target, check_prefix
+from rpte.export.target import SIMPLE, Answers, Options, Target, check_levels, check_prefix
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -44,6 +44,7 @@ def check(form: Form, options: Options) -> None:
         _check_name(name, ways, options)
     _check_cases([g.name for g in form.inputs], ways, options["dialect"])
     _check_table(options)
+    check_levels("SQL", form)
     check_prefix(options["prefix"], given)
     reasons.check(form, options)
 
@@ -127,7 +128,7 @@ def _query(form: Form, options: Options) -> exp.Select:
             everything = exp.Column(this=exp.Star(), table=exp.to_identifier(previous))
             select = exp.select(everything, *columns, copy=False).from_(previous, copy=False)
         else:
-            select = exp.select(*columns).from_(table)
+            select = exp.select(*columns).from_(exp.alias_(table, ways.source, table=True))
         query = query.with_(name, as_=select, materialized=once, copy=False)
         previous = name
     return query.from_(previous, copy=False)
@@ -139,7 +140,7 @@ def _layers(
     """Yield the common table expressions: name, and the columns that each adds."""
     form, prefix = ways.form, options["prefix"]
     read: list[tuple[str, exp.Expr]] = [
-        (f"{prefix}key_{i}", ways.column(key)) for i, key in enumerate(keys_of(options), 1)
+        (f"{prefix}key_{i}", ways.raw(key)) for i, key in enumerate(keys_of(options), 1)
     ]
     for given in form.inputs:
         read += ways.read(given)
@@ -151,9 +152,7 @@ def _layers(
             yield prefix + name, [_named(ways, value, column) for column, value in columns]
     for role, layer in LAYERS.items():
         lines = [line for line in form.lines if line.role == role]
-        added = [
-            _named(ways, ways.number(line.value), prefix + line.name, line.text) for line in lines
-        ]
+        added = [_named(ways, ways.defined(line), prefix + line.name, line.text) for line in lines]
         if added:
             yield prefix + layer, added
     if asked is not None and asked.candidates:

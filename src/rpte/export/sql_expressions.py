@@ -16,6 +16,7 @@ from rpte.export.form import (
     Compare,
     Condition,
     Constant,
+    Definition,
     Finite,
     Form,
     Function,
@@ -30,12 +31,12 @@ from rpte.export.form import (
     Value,
     all_nodes,
     nodes,
-    spelled,
 )
 from rpte.export.sql_dialects import find_dialect
 from rpte.export.target import is_product
 from rpte.table.column import LARGEST
 from rpte.table.decimals import number_text
+from rpte.table.spelling import NUMBER_BEGINS, TRUTHS
 
 SIGNS = {"+": exp.Add, "-": exp.Sub, "*": exp.Mul, "/": exp.Div}
 COMPARISONS = {"<=": exp.LTE, "<": exp.LT, ">": exp.GT, ">=": exp.GTE}
@@ -75,6 +76,18 @@ class Expressions:
         """Return a column by name."""
         return exp.column(self.identifier(name), table=table)
 
+    def raw(self, name: str) -> exp.Column:
+        """Return a column of the user's table: of that table, so that one it lacks is an error.
+
+        SQLite would read an unknown name in quotes as a text.
+        """
+        return self.column(name, table=self.source)
+
+    @property
+    def source(self) -> str:
+        """What the query calls the user's table."""
+        return f"{self.prefix}table"
+
     def identifier(self, name: str) -> exp.Identifier:
         """Return a name as the dialect quotes it."""
         return exp.to_identifier(name, quoted=self.quoted)
@@ -106,7 +119,7 @@ class Expressions:
 
         A number beyond 1e300, infinite or NaN is NULL; special codes have a column of their own.
         """
-        raw = self.column(given.name)
+        raw = self.raw(given.name)
         if isinstance(given, CategoryInput):
             return [(given.name, self._category(given, raw))]
         words = tuple(code for code in given.codes if isinstance(code, str))
@@ -141,14 +154,43 @@ class Expressions:
         return case
 
     def _category(self, given: CategoryInput, raw: exp.Column) -> exp.Expr:
-        text = self._as_text(raw)
-        if not given.boolean:
+        """Return the form of the level that a cell spells; any other text without its blanks."""
+        text = exp.Trim(this=self._as_text(raw), expression=exp.Literal.string(" "))
+        numbers = given.numeric()
+        if not given.boolean and not numbers:
             return text
-        lowered = exp.Lower(this=text.copy())
-        case = exp.Case()
-        for level, texts in (("True", ("true", "t", "1")), ("False", ("false", "f", "0"))):
-            case = case.when(self._in(lowered.copy(), texts), self.text(level))
-        return case.else_(text)
+        bare = _without_last(_without_last(text.copy(), "0"), ".")
+        point = exp.Like(this=text.copy(), expression=exp.Literal.string("%.%"))
+        if given.boolean:
+            case = exp.Case()
+            for level, digits in (("True", ["1"]), ("False", ["0", "-0"])):
+                words = [word for word, truth in TRUTHS.items() if truth == level]
+                said = self._in(exp.Lower(this=text.copy()), dict.fromkeys([*words, *digits]))
+                digit = exp.and_(point.copy(), self._in(bare.copy(), digits), copy=False)
+                case = case.when(exp.or_(said, digit, copy=False), self.text(level))
+            return case.else_(text)
+        known = [*numbers, "-0"] if "0" in numbers else numbers
+        spelled = exp.and_(point, self._in(bare, known), copy=False)
+        return exp.Case().when(spelled, bare.copy()).else_(text)
+
+    def readable(self, given: CategoryInput) -> exp.Expr:
+        """Return whether a boolean, as it was read, is no number."""
+        first = exp.Substring(
+            this=self.column(given.name),
+            start=exp.Literal.number(1),
+            length=exp.Literal.number(1),
+        )
+        gone: exp.Expr = self.column(given.name).is_(exp.null())
+        return exp.or_(gone, self._not_in(first, sorted(NUMBER_BEGINS)), copy=False)
+
+    def defined(self, line: Definition) -> exp.Expr:
+        """Return a line of the form; NULL where it reads a boolean that cannot be read."""
+        value = self.number(line.value)
+        read = [self.form.input(name) for name in line.sources] if line.role == "term" else []
+        closed = [g for g in read if isinstance(g, CategoryInput) and g.closed]
+        if not closed:
+            return value
+        return exp.Case().when(exp.and_(*map(self.readable, closed), copy=False), value)
 
     def _as_text(self, raw: exp.Column) -> exp.Expr:
         return exp.cast(raw.copy(), exp.DataType.build(self.ways.text_type, dialect=self.dialect))
@@ -275,7 +317,8 @@ class Expressions:
             return self._in(self.column(self.code_name(given)), map(code_text, node.levels))
         if not node.levels:
             return _there(self.column(given.name))
-        levels = spelled([str(level) for level in node.levels], given.levels)
+        levels = list(dict.fromkeys(given.form(str(level)) for level in node.levels))
+        levels += ["-0"] if "0" in given.numeric() and "0" in levels else []
         cell = self._exact(self.column(given.name))
         return self._in(cell, levels) if node.inside else self._not_in(cell, levels)
 
@@ -299,6 +342,10 @@ def _misread(text: str, value: float) -> bool:
         return False
     with sqlite3.connect(":memory:") as connection:
         return bool(connection.execute(f"SELECT {text}").fetchone()[0] != value)
+
+
+def _without_last(text: exp.Expr, character: str) -> exp.Expr:
+    return exp.Trim(this=text, expression=exp.Literal.string(character), position="TRAILING")
 
 
 def _there(expression: exp.Expr) -> exp.Expr:

@@ -99,7 +99,8 @@ class Reasons:
     def _weight(self, place: int, candidate: Candidate) -> exp.Expr:
         """Return a variable's share of the gap, NULL where it is no reason."""
         zero, gap = self.ways.literal(0.0), self.own(f"gap_{candidate.component}")
-        counts: exp.Expr = exp.GT(this=gap, expression=zero)
+        scored = exp.not_(self.ways.line("score").is_(exp.null()))
+        counts = exp.and_(exp.GT(this=gap, expression=zero), scored, copy=False)
         if self.rule.threshold is not None:
             counts = exp.and_(counts, self._is_adverse(self.rule.threshold), copy=False)
         share: exp.Expr = gap.copy()

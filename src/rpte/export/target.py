@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rpte.errors import InputError, did_you_mean
 from rpte.export.cells import Cells
-from rpte.export.form import Arithmetic, Constant, Form, Function, NumberInput, nodes
+from rpte.export.form import Arithmetic, CategoryInput, Constant, Form, Function, NumberInput, nodes
 
 Floats = NDArray[np.float64]
 Options = Mapping[str, Any]
@@ -194,6 +194,17 @@ def check_expressible(target: Target, form: Form) -> None:
             raise InputError(
                 f"{target.name} cannot express {FEATURES[feature]}, which {place} has; choose "
                 "another target, or fit without it"
+            )
+
+
+def check_levels(target: str, form: Form) -> None:
+    """Refuse levels that a target which knows the texts of cells alone cannot tell apart."""
+    for given in form.inputs:
+        if isinstance(given, CategoryInput) and given.doubtful:
+            raise InputError(
+                f"'{given.name}' has the levels {list(given.doubtful[:4])}, and {target} cannot "
+                "tell which of them a number stands for; make them one level, or give them names "
+                "that are no numbers, and fit again"
             )
 
 

@@ -14,6 +14,7 @@ from rpte.model.parts import DirectTerm, TreeTerms, path_text
 from rpte.table.column import MISSING, UNSEEN
 from rpte.table.decimals import number_text
 from rpte.table.inputs import Inputs
+from rpte.table.schema import Variable
 
 if TYPE_CHECKING:
     from rpte.model.model import Model
@@ -207,11 +208,16 @@ def row_flags(inputs: Inputs, name: str) -> list[tuple[str, ...]]:
         ]
     if variable.kind == "category":
         unknown = len(variable.levels) - 1 if variable.pooled else UNSEEN
-        how = "was rare or not seen" if variable.pooled else "was not seen"
-        text = (f"{name} holds a level that {how} in training",)
+        text = (level_flag(variable),)
         codes = inputs.codes(name)
         flags = [text if code == unknown else flag for code, flag in zip(codes, flags, strict=True)]
     return flags
+
+
+def level_flag(variable: Variable) -> str:
+    """Say that a category holds a level that training did not know by name."""
+    how = "was rare or not seen" if variable.pooled else "was not seen"
+    return f"{variable.name} holds a level that {how} in training"
 
 
 def _means(model: Model) -> dict[str, float]:

@@ -61,7 +61,7 @@ def _said(inputs: Inputs, name: str) -> str:
     what = "a level" if len(levels) == 1 else f"{len(levels)} levels"
     return (
         f"column '{name}': {count} of {_present(inputs, name)} cells hold {what} that training did "
-        f"not have by name: {shown}{more}"
+        f"not have: {shown}{more}"
     )
 
 

@@ -68,8 +68,9 @@ def typed(
         _say_dates(name, values)
         if not codes_known:
             _say_mixed(name, values, np.bincount(place, minlength=len(cells)))
-    may_be_numbers = not _are_one(name, values) if variable is None else variable.kind == "number"
-    return _column(values, place, may_be_numbers)
+    if variable is not None and variable.kind == "category":  # a number and its text may differ
+        return np.array([*values, None], object)[:-1][place]
+    return _column(values, place, variable is not None or not _are_one(name, values))
 
 
 def with_points(name: str, cells: list[Any]) -> list[Any]:
@@ -85,10 +86,10 @@ def with_points(name: str, cells: list[Any]) -> list[Any]:
     return [cell.replace(",", ".") if isinstance(cell, str) else cell for cell in cells]
 
 
-def _column(values: list[Any], place: NDArray[np.intp], may_be_numbers: bool) -> Cells:
+def _column(values: list[Any], place: NDArray[np.intp]) -> Cells:
     present = [value for value in values if value is not None]
     numbers = [_number(value) for value in present]
-    if may_be_numbers and None not in numbers:
+    if None not in numbers:
         return _numbers([None if v is None else _number(v) for v in values], place)
     texts = any(isinstance(value, str) for value in present)
     levels = [level_text(v) if texts and v is not None else v for v in values]
