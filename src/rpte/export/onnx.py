@@ -3,12 +3,14 @@
 Every operator is a standard one, of ai.onnx and ai.onnx.ml. A number is a float64, NaN where it is
 missing; a category is a text, empty where it is missing; a number that has special codes in words
 comes as a text too. Everything has the shape (rows,). The words None, nan and <NA> are missing too
-unless training saw them as levels.
+unless training saw them as levels. A text that is a level with blanks around it, or a number with
+zeros that it does not need, is not read: every output of its row is NaN.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.errors import InputError
-from rpte.export.cells import Cell, Cells, refuse_texts, texts_of
+from rpte.export.cells import Cell, Cells, refuse_texts, texts_of, to_the_letter
 from rpte.export.form import (
     All,
     Arithmetic,
@@ -41,8 +43,10 @@ from rpte.export.form import (
 from rpte.export.target import Answers, CannotRunError, Options, Target
 from rpte.table.column import LARGEST
 from rpte.table.decimals import number_text
+from rpte.table.spelling import DECIMAL, TRUTHS, plain_form
 
 OPSET, ML_OPSET, IR = 15, 2, 8
+TEXT_OPSET, TEXT_IR = 20, 9  # the first with regular expressions
 OPTIONS = {"prefix": ""}
 OPERATORS = {
     "+": "Add",
@@ -182,16 +186,29 @@ class Graph:
         What stands for missing comes after the known ones, any other text after that; for a number
         with codes in words, any other text is -1.
         """
-        texts, gaps = list(texts_of(given)), list(gaps_of(given))
+        texts = list(texts_of(given))
         other = -1 if isinstance(given, NumberInput) else len(texts) + 1
-        places = [*range(len(texts)), *[len(texts)] * len(gaps)]
+        places = dict.fromkeys(gaps_of(given), len(texts))
+        if isinstance(given, CategoryInput):
+            places |= {text: texts.index(level) for text, level in spellings(given).items()}
+        places |= {text: place for place, text in enumerate(texts)}
         return self.add(
             "LabelEncoder",
             given.name,
-            keys_strings=[*texts, *gaps],
-            values_int64s=places,
+            keys_strings=list(places),
+            values_int64s=list(places.values()),
             default_int64=other,
         )
+
+    def readable(self) -> str:
+        """Return where every text is one that the graph can tell; empty if all are."""
+        found = []
+        for given in (given for given in self.form.inputs if isinstance(given, CategoryInput)):
+            unseen = self.constant(len(given.levels) + 1, np.int64)
+            strange = self.add("Equal", self.place(given), unseen)
+            odd = self.add("RegexFullMatch", given.name, pattern=strange_pattern(given))
+            found.append(self.add("Not", self.add("And", strange, odd)))
+        return self.joined("And", found) if found else ""
 
     def is_code(self, given: NumberInput, code: Any) -> str:
         """Return where a number's cell holds one special code."""
@@ -218,9 +235,12 @@ class Graph:
         return self.add("Gather", table, self.place(given))
 
     def lines(self) -> None:
-        """Add every line as an output of one number per row."""
+        """Add every line as an output of one number per row; NaN where a cell cannot be read."""
+        readable = self.readable()
         for line in self.form.lines:
             number = self.number(line.value)
+            if readable:
+                number = self.add("Where", readable, number, self.constant(math.nan))
             if number in self.constants and self.form.inputs:
                 rows = self.add("Shape", self.form.inputs[0].name)
                 number = self.add("Expand", number, rows)
@@ -230,6 +250,35 @@ class Graph:
 def gaps_of(given: Input) -> tuple[str, ...]:
     """Return the texts that stand for missing: none of them a level."""
     return tuple(text for text in GAPS if text not in texts_of(given))
+
+
+def spellings(given: CategoryInput) -> dict[str, str]:
+    """Return texts that are read as a level without being it to the letter."""
+    found: dict[str, str] = {}
+    for level in (level for level in given.levels if level not in given.doubtful):
+        form = given.form(level)
+        forms = [form]
+        if given.boolean:
+            words = [word for word, truth in TRUTHS.items() if truth == form]
+            forms = [spelled for w in words for spelled in (w, w.upper(), w.title())]
+            forms.append("1.0" if form == "True" else "0.0")
+        elif form in given.numeric():
+            forms.append(f"{form}0" if "." in form else f"{form}.0")
+        found |= dict.fromkeys(forms, level)
+    return {text: level for text, level in found.items() if text}
+
+
+def strange_pattern(given: CategoryInput) -> str:
+    """Return what texts look like that may be a level, or none, in another spelling."""
+    forms = dict.fromkeys(map(plain_form, given.doubtful))
+    patterns = ["(?s: .*|.* )", *(f"(?:{re.escape(form)})" for form in forms)]
+    if given.boolean:
+        patterns.append("(?i:true|false|t|f)")
+    if given.closed:
+        patterns.append("(?s:[-+.0-9].*)")
+    elif given.boolean or any(DECIMAL.fullmatch(plain_form(level)) for level in given.levels):
+        patterns.append(r"-0|-?(0|[1-9][0-9]*)\.([0-9]*0)?")
+    return "|".join(patterns)
 
 
 def has_words(given: Input) -> bool:
@@ -273,11 +322,15 @@ def write(form: Form, options: Options) -> bytes:
     drawn = helper.make_graph(
         graph.nodes, "rpte", values, results, list(graph.constants.values()), titles["title"]
     )
-    opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", ML_OPSET)]
+    texts = any(isinstance(given, CategoryInput) for given in form.inputs)
+    opsets = [
+        helper.make_opsetid("", TEXT_OPSET if texts else OPSET),
+        helper.make_opsetid("ai.onnx.ml", ML_OPSET),
+    ]
     made = helper.make_model(
         drawn, producer_name="rpte", producer_version=titles["version"], opset_imports=opsets
     )
-    made.ir_version = IR
+    made.ir_version = TEXT_IR if texts else IR
     facts = {"model_hash": titles["hash"], "positive": titles["positive"]}
     helper.set_model_props(made, facts)
     checker.check_model(made, full_check=True)
@@ -315,7 +368,8 @@ def run(path: Path, form: Form, options: Options, cells: Cells) -> Answers:
     gaps = {given.name: gaps_of(given) for given in form.inputs}
     refuse_texts(gaps, cells, "which in ONNX stands for missing")
     session = onnxruntime.InferenceSession(path.read_bytes(), providers=["CPUExecutionProvider"])
-    fed = {given.name: column_of(given, cells.columns[given.name]) for given in form.inputs}
+    spelled = to_the_letter(form, cells).columns
+    fed = {given.name: column_of(given, spelled[given.name]) for given in form.inputs}
     names = [line.name for line in form.lines]
     found = session.run([options["prefix"] + name for name in names], fed)
     lines = {

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rpte.errors import InputError
-from rpte.export.cells import Cells, read_cells, texts_of
+from rpte.export.cells import Cells, read_cells, texts_of, to_the_letter
 from rpte.export.form import Form
 from rpte.export.parity import known_columns
 from rpte.export.target import Options, Target
@@ -103,7 +103,7 @@ def _cases(form: Form, path: str | Path | None) -> Cells | None:
         raise InputError(
             f"cases={str(path)!r} has {cells.n_rows} rows; a sheet has 1 to {MOST_ROWS}"
         )
-    return cells
+    return to_the_letter(form, cells)
 
 
 TARGET = Target("xlsx", ".xlsx", write, run, OPTIONS, check, packages=("openpyxl",))

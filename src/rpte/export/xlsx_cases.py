@@ -131,7 +131,20 @@ class Columns:
         bad = f"SUMPRODUCT(({kinds})*(1-ISNUMBER({across}))*(LEN({across})>0))"
         coded = [given for given in layout.form.inputs if kind_of(given) == CODED]
         bad = "+".join([bad, *(f"IF({self.unreadable(given)},1,0)" for given in coded)])
-        return f'IF({empty},"",IF({bad}=0,"{OK}","a cell is no number"))'
+        told = f'IF({bad}=0,"{OK}","a cell is no number")'
+        odd = self._odd(across, kinds)
+        told = f'IF({odd}=0,{told},"a level is spelled in another way")' if odd else told
+        return f'IF({empty},"",{told})'
+
+    def _odd(self, across: str, kinds: str) -> str:
+        """Return how many cells may be levels in another spelling; empty if none can be."""
+        inputs = [g for g in self.layout.form.inputs if isinstance(g, CategoryInput)]
+        special = [g for g in inputs if kind_of(g) != "text"]
+        texts = kinds.replace("number", "text")
+        blanks = f'(LEFT({across})=" ")+(RIGHT({across})=" ")>0'
+        parts = [f"SUMPRODUCT(({texts})*({blanks}))"] if len(special) < len(inputs) else []
+        parts += [f"IF({self.writer.doubtful(g)},1,0)" for g in special if not _open(g)]
+        return "+".join(parts)
 
     def unreadable(self, given: Input) -> str:
         """Return the test for a cell that is neither empty, a number, nor a special code."""
@@ -139,6 +152,11 @@ class Columns:
         codes = [self.writer.is_code(cell, code) for code in texts_of(given)]
         good = any_of([f"LEN({cell})=0", f"ISNUMBER({cell})", *codes])
         return f"NOT({good})"
+
+
+def _open(given: CategoryInput) -> bool:
+    """Tell whether any text may stand in a boolean, since others were pooled."""
+    return given.boolean and not given.closed
 
 
 def cases_sheet(sheet: Any, layout: Layout, lists: Lists, cells: Cells | None) -> None:
@@ -220,7 +238,8 @@ def _mark(sheet: Any, layout: Layout, columns: Columns, lists: Lists) -> None:
             levels, _ = lists.texts(given.name, given.levels)
             test, colour = f"AND(LEN({cell})>0,SUMPRODUCT(--EXACT({cell},{levels}))=0)", AMBER
             if given.boolean:
-                test = f"AND(NOT(ISLOGICAL({cell})),{test})"
+                truths = [columns.writer.is_truth(cell, truth) for truth in ("True", "False")]
+                test = f"AND(LEN({cell})>0,NOT({any_of(truths)}))"
             offer = DataValidation("list", levels, allow_blank=True, showErrorMessage=False)
             sheet.add_data_validation(offer)
             offer.add(where)

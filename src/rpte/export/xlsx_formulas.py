@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from rpte.errors import InputError
 from rpte.export.form import (
     All,
+    CategoryInput,
     Choice,
     Code,
     Compare,
@@ -33,6 +34,7 @@ from rpte.export.form import (
 from rpte.export.source import Language, bare
 from rpte.table.column import level_text, parse_number
 from rpte.table.decimals import number_text
+from rpte.table.spelling import TRUTHS, plain_form
 
 LONGEST_FORMULA = 8192
 LONGEST_LITERAL = 255
@@ -58,7 +60,7 @@ def width(text: str) -> int:
 def level_number(level: str) -> float | None:
     """Return the number whose cell is read as this level, None if there is none."""
     number = parse_number(level)
-    return number if number is not None and level_text(number) == level else None
+    return number if number is not None and level_text(number) == plain_form(level) else None
 
 
 @dataclass(slots=True)
@@ -204,18 +206,22 @@ class Formulas(Language):
         levels = tuple(map(str, node.levels))
         found = self._listed(node.input, levels)
         if found is None:
-            found = any_of([self._is_level(cell, level, given.boolean) for level in levels])
+            found = any_of([self._is_level(cell, level, given) for level in levels])
         return found if node.inside else f"IF({self.missing(node.input)},FALSE,NOT({found}))"
 
     def _listed(self, name: str, levels: tuple[str, ...]) -> str | None:
         """Return the test of levels that stand on their sheet; None if the formula lists them."""
         if len(levels) <= FEW and all(map(literal, levels)):
             return None
-        cell, (texts, numbers) = self.names[name], self.lists.texts(name, levels)
-        found = f"SUMPRODUCT(--EXACT({cell},{texts}))>0"
+        cell, (_, numbers) = self.names[name], self.lists.texts(name, levels)
+        found = self._listed_texts(name, levels)
         if all(level_number(level) is None for level in levels):
             return found
         return f"IF(ISNUMBER({cell}),SUMPRODUCT(--({cell}={numbers}))>0,{found})"
+
+    def _listed_texts(self, name: str, levels: tuple[str, ...]) -> str:
+        texts, _ = self.lists.texts(name, levels)
+        return f"SUMPRODUCT(--EXACT({self.names[name]},{texts}))>0"
 
     def is_code(self, cell: str, code: Code) -> str:
         """Return the test for one special code of a number."""
@@ -224,15 +230,44 @@ class Formulas(Language):
         text = literal(code) or self.lists.texts("a special code", (code,))[0]
         return f"EXACT({cell},{text})"
 
-    def _is_level(self, cell: str, level: str, boolean: bool) -> str:
+    def _is_level(self, cell: str, level: str, given: CategoryInput) -> str:
+        if given.boolean:
+            return self.is_truth(cell, given.form(level))
         exact = f"EXACT({cell},{literal(level)})"
-        if boolean:
-            truth = cell if level == "True" else f"NOT({cell})"
-            return f"IF(ISLOGICAL({cell}),{truth},{exact})"
         number = level_number(level)
-        if number is None:
+        if number is None or level in given.doubtful:
             return exact
         return f"IF(ISNUMBER({cell}),DELTA({cell},{self.lists.number(number)})=1,{exact})"
+
+    def is_truth(self, cell: str, truth: str) -> str:
+        """Return the test for a cell that is true, or for one that is false."""
+        logical = cell if truth == "True" else f"NOT({cell})"
+        digit = "1" if truth == "True" else "0"
+        words = [word for word, meant in TRUTHS.items() if meant == truth] + [f"{digit}.0"]
+        said = any_of([f'EXACT(LOWER(TRIM({cell})),"{word}")' for word in words])
+        number = f"IF(ISNUMBER({cell}),{cell}={digit},{said})"
+        return f"IF(LEN({cell})=0,FALSE,IF(ISLOGICAL({cell}),{logical},{number}))"
+
+    def doubtful(self, given: CategoryInput) -> str:
+        """Return the test for a cell that may be a level, or none, in another spelling."""
+        cell = self.names[given.name]
+        begins = f'ISNUMBER(FIND(LEFT(TRIM({cell})&"x"),"0123456789+-."))'
+        if given.boolean:
+            known = any_of([self.is_truth(cell, truth) for truth in ("True", "False")])
+            return f"IF(OR(LEN({cell})=0,{known}),FALSE,{begins})" if given.closed else "FALSE"
+        found = [f'LEFT({cell})=" "', f'RIGHT({cell})=" "']
+        numbers = {level_number(plain_form(level)) for level in given.levels} - {None}
+        if numbers:
+            ends = f'OR(RIGHT({cell})="0",RIGHT({cell})=".")'
+            found.append(f'AND(ISTEXT({cell}),{begins},ISNUMBER(FIND(".",{cell})),{ends})')
+        strange = any_of(found)
+        odd = [level for level in given.levels if is_odd(level)]
+        if odd:
+            exact = self._listed_texts(given.name, tuple(odd))
+            strange = f"AND(ISTEXT({cell}),{strange},NOT({exact}))"
+        shared = {level_number(plain_form(level)) for level in given.doubtful} - {None}
+        same = [f"{cell}={self.lists.number(number)}" for number in sorted(shared)]  # type: ignore[type-var, arg-type]
+        return f"IF(ISNUMBER({cell}),{any_of(same)},{strange})"
 
     def missing(self, name: str) -> str:
         """Return the test for an input without a value; an empty text is none."""
@@ -245,6 +280,11 @@ class Formulas(Language):
     def finite(self, product: str) -> str:
         """Return the test for a product that has not overflowed, which is an error."""
         return f"ISNUMBER({product})"
+
+
+def is_odd(level: str) -> bool:
+    """Tell whether a level is not in its plain form, so that only the letter tells it."""
+    return plain_form(level) != level
 
 
 def _read(*sides: Number) -> list[str]:

@@ -14,6 +14,7 @@ from rpte.export.xlsx_formulas import checked
 from rpte.model.parts import DirectTerm, TreeTerms
 from rpte.structure.tree import Branch
 from rpte.table.decimals import number_text
+from rpte.table.spelling import DECIMAL, plain_form, truth_form
 
 CASES, RULES, EXPLAIN, ABOUT = "Cases", "Rules", "Explain", "Read me"
 HEAD, FIRST = 5, 6  # rows of the sheet Cases: names of columns, and the first case
@@ -113,17 +114,25 @@ def put_formula(cell: Any, formula: str, what: str) -> None:
 
 def as_typed(given: Input, cell: Cell) -> Cell | bool:
     """Return a cell as a person would type it: booleans as such."""
-    truths = {"True": True, "False": False}
-    if isinstance(given, CategoryInput) and given.boolean and cell in truths:
-        return truths[str(cell)]
+    if isinstance(given, CategoryInput) and given.boolean and cell in given.levels:
+        return truth_form(str(cell)) == "True"
     return cell
 
 
 def kind_of(given: Input) -> str:
     """Say what an input's cells hold."""
     if isinstance(given, CategoryInput):
-        return "true or false" if given.boolean else "text"
+        return "true or false" if given.boolean else "text or number" if is_coded(given) else "text"
     return CODED if texts_of(given) else "number"
+
+
+def is_coded(given: CategoryInput) -> bool:
+    """Tell whether some level of a category is a number, or differs from its plain form."""
+    forms = map(plain_form, given.levels)
+    return any(
+        level != form or DECIMAL.fullmatch(form)
+        for level, form in zip(given.levels, forms, strict=True)
+    )
 
 
 def sides_of(node: Branch) -> tuple[Branch | int, Branch | int]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.export.cells import Cells, refuse_texts
+from rpte.export.cells import Cells, refuse_texts, to_the_letter
 from rpte.export.evaluate import magnitudes
 from rpte.export.form import Form
 from rpte.export.source import failure, find_program
@@ -33,7 +33,7 @@ def run(path: Path, form: Form, options: Options, cells: Cells) -> Answers:
     empty = dict.fromkeys(cells.columns, ("",))
     refuse_texts(empty, cells, "which a workbook cannot tell from an empty cell")
     with tempfile.TemporaryDirectory() as folder:
-        filled = fill_workbook(path, form, cells, Path(folder))
+        filled = fill_workbook(path, form, to_the_letter(form, cells), Path(folder))
         recompute(office, filled, Path(folder) / "computed")
         lines = read_lines(form, cells, [Path(folder) / "computed" / p.name for p in filled])
     version = subprocess.run([office, "--version"], capture_output=True, text=True, check=True)
