@@ -208,11 +208,11 @@ class TestColumnTypes:
         connection.execute("CREATE TABLE cases (k TEXT COLLATE NOCASE)")
         connection.executemany("INSERT INTO cases VALUES (?)", [("a",), ("A",), ("a ",), ("",)])
         found = connection.execute(query(model, dialect="sqlite")).fetchall()
-        assert [row[1] for row in found] == [1.0, 0.0, 0.0, 0.0]
+        assert [row[1] for row in found] == [1.0, 0.0, 1.0, 0.0]
         connection = duckdb.connect()
         connection.execute("CREATE TABLE cases AS SELECT * FROM (VALUES ('a'), ('A'), ('a ')) t(k)")
         found = connection.execute(query(model, dialect="duckdb")).fetchall()
-        assert [row[1] for row in found] == [1.0, 0.0, 0.0]
+        assert [row[1] for row in found] == [1.0, 0.0, 1.0]
 
 
 def test_contributions_are_compared_even_where_they_are_not_shown(tmp_path):

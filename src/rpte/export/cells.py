@@ -30,7 +30,7 @@ from rpte.table.column import (
     level_text,
 )
 from rpte.table.inputs import columns_of
-from rpte.table.spelling import TRUTHS, spelling_of, truth_form
+from rpte.table.spelling import TRUTHS, plain_form, spelling_of, truth_form
 
 Cell = Code | None
 UNSEEN = "a level never seen"
@@ -86,7 +86,7 @@ def _number(value: float) -> float | None:
 
 
 def to_the_letter(form: Form, cells: Cells) -> Cells:
-    """Return the rows with every known level as training spelled it."""
+    """Return the rows with every known level as training spelled it, others in plain form."""
     columns = {
         given.name: _spelled(form, given, cells.columns[given.name])
         if isinstance(given, CategoryInput)
@@ -98,8 +98,11 @@ def to_the_letter(form: Form, cells: Cells) -> Cells:
 
 def _spelled(form: Form, given: CategoryInput, cells: list[Cell]) -> list[Cell]:
     level = spelling_of(form.model.schema[given.name]).level
-    known = {cell: level(cell) for cell in set(cells) if cell is not None}
-    return [cell if cell is None or known[cell] is None else known[cell] for cell in cells]
+    known: dict[Cell, Cell] = {None: None}
+    for cell in set(cells) - {None}:
+        found = level(cell)
+        known[cell] = (plain_form(str(cell)) or cell) if found is None else found
+    return [known[cell] for cell in cells]
 
 
 def texts_of(given: Input) -> tuple[str, ...]:

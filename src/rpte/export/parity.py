@@ -16,7 +16,7 @@ from rpte import __version__
 from rpte.export.form import Form
 from rpte.export.target import Answers
 from rpte.model.model import Model, probability
-from rpte.table.inputs import column_names, read_inputs
+from rpte.table.inputs import Inputs, column_names, read_inputs
 
 Floats = NDArray[np.float64]
 LARGEST = float(np.finfo(np.float64).max)
@@ -113,6 +113,11 @@ def known_columns(model: Model, X: Any) -> Any:
     return {name: X[key] for name, key in names.items() if name in model.schema.names}
 
 
+def read_silently(model: Model, X: Any) -> Inputs:
+    """Read a table to compare on; what is unknown in it is compared as anything else."""
+    return read_inputs(known_columns(model, X), model.schema, model.ignored, model.sources)
+
+
 def versions(packages: tuple[str, ...]) -> dict[str, str]:
     """Return the versions of this library, of what it stands on, and of some packages."""
     found = {"rpte": __version__, "python": platform.python_version(), "numpy": np.__version__}
@@ -124,7 +129,7 @@ def versions(packages: tuple[str, ...]) -> dict[str, str]:
 
 def expected(model: Model, X: Any) -> dict[str, Floats]:
     """Return what the model itself says: score, probability and every contribution."""
-    inputs = read_inputs(X, model.schema, model.ignored, model.sources)
+    inputs = read_silently(model, X)
     lines = {part.name: part.contribution(inputs) for _, part in model.parts()}
     lines |= {component.name: component.subtotal(inputs) for component in model.components}
     score = model.score(inputs)

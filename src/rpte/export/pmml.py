@@ -67,7 +67,7 @@ ZEROS = (
     (r"^(-?(?!0\d)\d+\.\d*?)0+$", "$1"),
     ("^-0$", "0"),
 )
-NUMBER_BEGINS = r"(?s)(\d|\+|-|\.).*"
+NUMBER_BEGINS = r"(?s)^(\d|\+|-|\.).*$"
 OVERFLOW = 1.7976931348623157e308
 # What an XML 1.0 document cannot hold.
 FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -72,4 +72,4 @@ def run_documents(jobs: Iterable[tuple[Path, Cells]]) -> list[dict[str, list[Any
     if done.returncode:
         raise failure("JPMML", done.stderr)
     found = (json.loads(line) for line in done.stdout.splitlines())
-    return [{name: [row[name] for row in rows] for name in rows[0]} for rows in found]
+    return [{name: [row.get(name) for row in rows] for name in rows[0]} for rows in found]

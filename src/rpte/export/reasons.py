@@ -19,7 +19,7 @@ from rpte.audit.reasons import LEAST, Reason, ReasonRule, reason_codes, reason_r
 from rpte.errors import InputError
 from rpte.export.fold import Fixed
 from rpte.export.form import Form, Line, Number, Total
-from rpte.export.parity import known_columns
+from rpte.export.parity import read_silently
 from rpte.export.target import Options
 from rpte.model.parts import Component
 
@@ -149,7 +149,7 @@ def same_reasons(form: Form, options: Options, X: Any, told: Sequence[Sequence[A
     """
     model, rule = form.model, rule_of(form, options)
     catalogue = Catalogue(options["catalogue"] or {})
-    truth = reason_codes(model, known_columns(model, X), rule, catalogue)
+    truth = reason_codes(model, read_silently(model, X), rule, catalogue)
     for row, (reasons, found) in enumerate(zip(truth, told, strict=True)):
         wanted: list[tuple[Any, ...]] = [(r.code, r.sentence, r.weight) for r in reasons]
         wanted += [(None, None, None)] * (rule.most - len(wanted))

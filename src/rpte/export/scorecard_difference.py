@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rpte.audit import metrics
 from rpte.audit.metrics import Ranked, rank
 from rpte.errors import InputError, did_you_mean
-from rpte.export.parity import known_columns
+from rpte.export.parity import read_silently
 from rpte.model.model import Model, probability
 from rpte.scorecard import Scorecard
 from rpte.scorecard.build import CERTAIN
@@ -43,7 +43,7 @@ def differences(card: Scorecard, X: Any, found: Floats, label: str | None) -> tu
     label : str or None
         The column of `X` that holds the classes.
     """
-    score = card.model.score(known_columns(card.model, X))
+    score = card.model.score(read_silently(card.model, X))
     both = (np.clip(values, -CERTAIN, CERTAIN) for values in (found, score))
     gap = np.abs(np.subtract(*both)) * abs(card.scale.factor)
     moved = np.abs(probability(found) - probability(score))

@@ -63,6 +63,8 @@ def _check_name(name: str, ways: Dialect, options: Options) -> None:
         rule = f"is {length} bytes long; {dialect} holds names of up to {ways.longest_name}"
     elif bad:
         rule = f"holds the character {bad[0]!r}, which {dialect} does not allow in a name"
+    elif name.lower() in ways.hidden:
+        rule = f"has the name of a column that every table of {dialect} has"
     elif not options["quoted"] and not SIMPLE.fullmatch(name):
         rule = "needs quotes; leave quoted=true"
     else:

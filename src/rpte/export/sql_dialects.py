@@ -22,6 +22,9 @@ class Dialect:
         Whether two quoted names may differ in upper and lower case alone.
     forbidden : str
         Characters that no column name may have.
+    hidden : frozenset of str
+        Columns, in small letters, that every table has: without one of the user's of that name, a
+        query would read them.
     text_type : str
         What texts are read as, where sqlglot's choice does not do.
     to_number : str
@@ -42,6 +45,7 @@ class Dialect:
     longest_name: int | None = 255
     cases_differ: bool = False
     forbidden: str = ""
+    hidden: frozenset[str] = frozenset()
     text_type: str = "TEXT"
     to_number: str = ""
     collation: str = ""
@@ -52,13 +56,17 @@ class Dialect:
 
 
 IEEE = Dialect(infinities=True)
-POSTGRES = Dialect(longest_name=63, cases_differ=True, underflows=False, materialized=True)
+SYSTEM = frozenset({"tableoid", "xmin", "cmin", "xmax", "cmax", "ctid", "oid"})
+ROWID = frozenset({"rowid", "oid", "_rowid_"})
+POSTGRES = Dialect(
+    longest_name=63, cases_differ=True, hidden=SYSTEM, underflows=False, materialized=True
+)
 DIALECTS = {
     "athena": IEEE,
     "bigquery": Dialect(longest_name=300, forbidden='!"$()*,./;?@[\\]^`{}~\n\t'),
     "clickhouse": Dialect(cases_differ=True, infinities=True),
     "databricks": IEEE,
-    "duckdb": Dialect(longest_name=None, infinities=True),
+    "duckdb": Dialect(longest_name=None, hidden=frozenset({"rowid"}), infinities=True),
     "hive": IEEE,
     "materialize": Dialect(longest_name=255, cases_differ=True, underflows=False),
     "mysql": Dialect(longest_name=64, collation="binary"),
@@ -66,17 +74,20 @@ DIALECTS = {
         longest_name=128,
         cases_differ=True,
         forbidden='"',
+        hidden=frozenset({"rowid", "rownum", "ora_rowscn"}),
         text_type="VARCHAR2(4000)",
         to_number="TO_BINARY_DOUBLE",
     ),
     "postgres": POSTGRES,
     "presto": IEEE,
-    "redshift": Dialect(longest_name=127, underflows=False),
+    "redshift": Dialect(longest_name=127, hidden=SYSTEM, underflows=False),
     "risingwave": Dialect(longest_name=63, cases_differ=True, underflows=False),
     "snowflake": Dialect(cases_differ=True),
     "spark": IEEE,
     "spark2": IEEE,
-    "sqlite": Dialect(longest_name=None, collation="BINARY", infinities=True, materialized=True),
+    "sqlite": Dialect(
+        longest_name=None, hidden=ROWID, collation="BINARY", infinities=True, materialized=True
+    ),
     "teradata": Dialect(longest_name=128, text_type="VARCHAR(4000)"),
     "trino": IEEE,
     "tsql": Dialect(

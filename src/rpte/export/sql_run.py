@@ -20,7 +20,7 @@ def run(path: Path, form: Form, options: Options, cells: Cells) -> Answers:
     """Run the query at `path`; another dialect's in the words of DuckDB or SQLite."""
     from rpte.export.sql import write
 
-    dialect, text = options["dialect"], path.read_text(encoding="utf-8")
+    dialect, text = options["dialect"], path.read_bytes().decode("utf-8")
     engine = dialect if dialect in ENGINES else "duckdb" if find_spec("duckdb") else "sqlite"
     if engine == "duckdb" and not find_spec("duckdb"):
         raise CannotRunError("duckdb is not installed; install it with pip install 'rpte[sql]'")

@@ -33,7 +33,7 @@ def run(path: Path, form: Form, options: Options, cells: Cells) -> Answers:
     empty = dict.fromkeys(cells.columns, ("",))
     refuse_texts(empty, cells, "which a workbook cannot tell from an empty cell")
     with tempfile.TemporaryDirectory() as folder:
-        filled = fill_workbook(path, form, to_the_letter(form, cells), Path(folder))
+        filled = fill_workbook(path, form, cells, Path(folder))
         recompute(office, filled, Path(folder) / "computed")
         lines = read_lines(form, cells, [Path(folder) / "computed" / p.name for p in filled])
     version = subprocess.run([office, "--version"], capture_output=True, text=True, check=True)
@@ -42,8 +42,11 @@ def run(path: Path, form: Form, options: Options, cells: Cells) -> Answers:
 
 
 def fill_workbook(path: Path, form: Form, cells: Cells, folder: Path) -> list[Path]:
-    """Write copies of a workbook that hold some cases, and return their paths."""
-    workbook = _load(path)
+    """Write copies of a workbook that hold some cases, and return their paths.
+
+    Levels are spelled as in training: in another spelling a workbook gives no score.
+    """
+    workbook, cells = _load(path), to_the_letter(form, cells)
     sheet = workbook[CASES]
     layout = Layout(form, sheet.max_row - FIRST + 1)
     _add_digits(workbook.create_sheet(DIGITS), layout)
