@@ -86,10 +86,10 @@ def with_points(name: str, cells: list[Any]) -> list[Any]:
     return [cell.replace(",", ".") if isinstance(cell, str) else cell for cell in cells]
 
 
-def _column(values: list[Any], place: NDArray[np.intp]) -> Cells:
+def _column(values: list[Any], place: NDArray[np.intp], may_be_numbers: bool) -> Cells:
     present = [value for value in values if value is not None]
     numbers = [_number(value) for value in present]
-    if None not in numbers:
+    if may_be_numbers and None not in numbers:
         return _numbers([None if v is None else _number(v) for v in values], place)
     texts = any(isinstance(value, str) for value in present)
     levels = [level_text(v) if texts and v is not None else v for v in values]
