@@ -29,7 +29,7 @@ from export_models import (
 from fit_tables import KINDS, make_case
 from rpte import InputError, RPTEClassifier
 from rpte.cli import app
-from rpte.export.cells import probe_table, read_cells
+from rpte.export.cells import probe_table, read_cells, to_the_letter
 from rpte.export.lower import make_form
 from rpte.export.onnx import column_of
 from rpte.model.parts import DirectTerm
@@ -128,7 +128,7 @@ def test_the_reference_evaluator_agrees(name, tmp_path):
     form = make_form(model)
     X = probe_table(form, 60)
     model.export("onnx", tmp_path / "m.onnx", X)
-    cells = read_cells(form, X)
+    cells = to_the_letter(form, read_cells(form, X))
     fed = {given.name: column_of(given, cells.columns[given.name]) for given in form.inputs}
     with np.errstate(all="ignore"):
         score, chance = ReferenceEvaluator(str(tmp_path / "m.onnx")).run(

@@ -222,11 +222,6 @@ def test_a_workbook(tmp_path):
     np.testing.assert_allclose(found[kept], expected, rtol=1e-12)
 
 
-test_a_workbook = pytest.mark.filterwarnings("ignore:column .* training did not have")(
-    test_a_workbook
-)
-
-
 @pytest.mark.parametrize("gone", ["n", "flag", "k"])
 @pytest.mark.parametrize("target", SCORERS)
 def test_a_table_without_a_column_is_an_error(target, gone, tmp_path):

@@ -258,7 +258,7 @@ def test_what_dialects_need_beyond_syntax():
     assert "N'O''Brien'" in query(model, dialect="tsql")
     assert "COLLATE Latin1_General_100_BIN2" in query(model, dialect="tsql")
     oracle = query(model, dialect="oracle")
-    assert 'TO_BINARY_DOUBLE("a")' in oracle
+    assert 'TO_BINARY_DOUBLE(rpte_table."a")' in oracle
     assert "TO_BINARY_DOUBLE('1E+300')" in oracle
     assert "VARCHAR2(4000)" in oracle
     assert "AS BINARY)" in query(model, dialect="mysql")
