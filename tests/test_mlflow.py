@@ -54,6 +54,7 @@ def logged(model):
         return flavor.log_model(model).model_uri
 
 
+@pytest.mark.filterwarnings("ignore:column .* training did not have")
 @pytest.mark.parametrize("name", NAMES)
 def test_golden_models(name):
     model, rows = golden(name)
