@@ -23,6 +23,8 @@ from rpte import InputError, RPTEClassifier
 from rpte.export.lower import make_form
 from rpte.export.parity import expected
 
+pytestmark = pytest.mark.filterwarnings("ignore:column .* training did not have")
+
 mlflow = pytest.importorskip("mlflow", reason="MLflow is not installed: pip install 'rpte[mlflow]'")
 flavor = importlib.import_module("rpte.mlflow")
 
@@ -54,7 +56,6 @@ def logged(model):
         return flavor.log_model(model).model_uri
 
 
-@pytest.mark.filterwarnings("ignore:column .* training did not have")
 @pytest.mark.parametrize("name", NAMES)
 def test_golden_models(name):
     model, rows = golden(name)

@@ -60,7 +60,7 @@ def _said(inputs: Inputs, name: str) -> str:
     more = f" and {len(levels) - SHOWN} more" if len(levels) > SHOWN else ""
     what = "a level" if len(levels) == 1 else f"{len(levels)} levels"
     return (
-        f"column '{name}': {count} of {_present(inputs, name)} cells hold {what} that training did "
+        f"column {name!r}: {count} of {_present(inputs, name)} cells hold {what} that training did "
         f"not have: {shown}{more}"
     )
 
