@@ -22,6 +22,7 @@ from rpte.estimation.terms import Offer, TermSet, choose_terms, design_on, make_
 from rpte.folds import LARGE, Validation
 from rpte.model.certificate import stage3_tolerance
 from rpte.model.model import Label, Model
+from rpte.model.verify_counts import conditions_allowed
 from rpte.progress import Watch
 from rpte.selection import select
 from rpte.settings import Settings
@@ -227,9 +228,18 @@ def _with_frontier(made: list[tuple[Point, Model]]) -> Learned:
 
     def told(model: Model) -> Model:
         selection = {**model.training["selection"], "frontier": shown}
-        return replace(model, training={**model.training, "selection": selection})
+        return replace(_sized(model), training={**model.training, "selection": selection})
 
     return Learned(told(made[-1][1]), tuple(told(model) for model in kept))
+
+
+def _sized(model: Model) -> Model:
+    """Let a model that is larger than was asked for, kept beside the chosen one, say its size."""
+    load = model.audit().miu
+    limit = conditions_allowed(model)
+    if limit is None or load <= limit:
+        return model
+    return replace(model, settings={**model.settings, "max_inspection_units": load})
 
 
 def estimate(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
+from rpte.audit.bound import MOST_CONDITIONS
 from rpte.estimation.ownership import ComponentRule, Ownership
 from rpte.estimation.terms import Admission
 from rpte.limits import FREE, Permissions, describe
@@ -16,9 +17,6 @@ from rpte.vocabulary.build import Miner, VocabularySettings
 
 Conventions = Literal["ours", "paper"]
 MOST_LEVELS = {"ours": 100, "paper": 1000}
-
-
-MOST_CONDITIONS = 300  # where the user gives no number
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from rpte.estimation.solver import Fit
 from rpte.model.explain import Explanation
 from rpte.model.model import Model, probability
 from rpte.model.parts import DirectTerm, TreeTerms
-from rpte.model.verify_table import Rows, labelled, same_table
+from rpte.model.verify_table import Rows, labelled, merged, same_table
 from rpte.refit import held, problem
 from rpte.table.inputs import Inputs
 from rpte.table.table import Table
@@ -238,7 +238,7 @@ def bootstrap(
         tuple(name for _, part in model.parts() for name in _names(part)),
         seed,
         None if groups is None else draws.size,
-        same_table(model, rows)[0].holds,
+        same_table(model, merged(rows))[0].holds,
         draws.redrawn,
         sum(not fit.converged for fit in fits),
     )

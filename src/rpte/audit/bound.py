@@ -8,6 +8,8 @@ from typing import Any
 from rpte.audit.counting import level_set_conditions
 from rpte.table.schema import Schema, Variable
 
+MOST_CONDITIONS = 300  # that validation may choose where the user gives no number
+
 
 def audit_bound(schema: Schema, *, trees: int, leaves: int, depth: int, budget: int) -> int:
     """Return the most conditions (MIU) that a fit on this schema can end with.

@@ -19,6 +19,7 @@ from rpte.model.certificate import monotone_certificate
 from rpte.model.check import Check
 from rpte.model.figures import without_figures
 from rpte.model.ledger import (
+    DERIVED,
     OPTIMALITY,
     UNMET_MISSING,
     monotone_claim,
@@ -333,8 +334,8 @@ def _claims(old: Model, new: Model, broken: list[str]) -> tuple[list[str], list[
     unsolved = bool(new.settings["reassign"]) and new.training["objective"] is None
     if unsolved and OPTIMALITY not in gone:
         lost.append(OPTIMALITY)
-    if new.data["sha256"] != old.data["sha256"] and UNMET_MISSING not in gone:
-        lost.append(UNMET_MISSING)
+    if new.data["sha256"] != old.data["sha256"]:
+        lost += [name for name in (UNMET_MISSING, DERIVED) if name not in gone]
     return lost, [OPTIMALITY] if OPTIMALITY in gone and not unsolved else []
 
 

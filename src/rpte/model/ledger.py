@@ -21,6 +21,7 @@ Entry = Mapping[str, Any]
 
 OPTIMALITY = "Stage 3 optimality of the active terms"
 UNMET_MISSING = "missing values not met in training"
+DERIVED = "thresholds, levels, knots and centres"
 
 
 def sealed(content: Entry, previous: Entry | None) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from rpte.errors import ModelFileError
 from rpte.model.validator import Path, place, shown
+from rpte.table.levels import pooled_name
 from rpte.vocabulary.columns import FORMULAS
 from rpte.vocabulary.records import column_from_dict
 
@@ -50,6 +51,8 @@ def _variables(schema: Record) -> Faults:
         yield from _twice(levels, (*path, "levels"))
         if variable["pooled"] and (variable["kind"] != "category" or not levels):
             yield (*path, "pooled"), "is true, but only a category with levels can be pooled"
+        elif variable["pooled"] and levels[-1] != pooled_name(levels[:-1]):
+            yield (*path, "pooled"), f"is true, but the last level is {shown(levels[-1])}"
 
 
 def _twice(names: list[str], path: Path) -> Faults:

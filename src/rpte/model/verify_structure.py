@@ -13,7 +13,7 @@ from rpte.audit.bound import bound_under
 from rpte.model.certificate import monotone_directions, stage3_tolerance
 from rpte.model.check import Check, checked
 from rpte.model.ledger import OPTIMALITY, withdrawn
-from rpte.model.parts import DirectTerm, TreeTerms
+from rpte.model.parts import Component, DirectTerm, TreeTerms
 from rpte.model.reachable import impossible_leaves
 from rpte.structure.tree import Branch
 from rpte.vocabulary.columns import RAW
@@ -85,6 +85,7 @@ def ownership(model: Model) -> Check:
     faults = [
         *_shared([(t.name, t.sources) for t in trees_of(model)]),
         *_shared([(c.name, c.sources) for c in model.components]),
+        *(f"{c.name} falls apart" for c in model.components if not _connected(c)),
         *rule(model),
     ]
     text = {
@@ -103,6 +104,16 @@ def _shared(parts: list[tuple[str, tuple[str, ...]]]) -> list[str]:
         for (a, s), (b, t) in combinations(parts, 2)
         if set(s) & set(t)
     ]
+
+
+def _connected(component: Component) -> bool:
+    """Tell whether the parts of a component hang together by shared sources."""
+    left = list(component.parts)
+    reached = {source for part in left[:1] for source in part.sources}
+    while linked := [part for part in left if reached & set(part.sources)]:
+        reached = reached.union(*(part.sources for part in linked))
+        left = [part for part in left if not set(part.sources) <= reached]
+    return not left
 
 
 def _one_tree_each(model: Model) -> list[str]:

@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from rpte.errors import InputError
 from rpte.model.check import Check, checked
-from rpte.model.ledger import OPTIMALITY, UNMET_MISSING, withdrawn
+from rpte.model.ledger import OPTIMALITY
 from rpte.model.model import as_labels, probability
 from rpte.model.parts import DirectTerm, TreeTerms
+from rpte.model.verify_derived import derived_checks
 from rpte.model.verify_structure import trees_of
-from rpte.structure.tree import Branch, Split
 from rpte.table.fingerprint import fingerprint
 from rpte.table.inputs import Inputs, as_array
+from rpte.table.table import Table, check_weight, merge_rows
 from rpte.table.weights import read_weights
 
 if TYPE_CHECKING:
@@ -25,10 +26,12 @@ if TYPE_CHECKING:
     from rpte.model.model import Model
 
 Floats = NDArray[np.float64]
-Places = NDArray[np.intp]
+TABLE = "training table"
 TOLERANCE = 1e-9
 VALUE_TOLERANCE = 1e-6
 EXPLAINED_ROWS = 200
+LEAST_SHARE = 1e-3  # of L1 in lambda_max
+ROUNDED_VARIANCE = 1.1  # a rounded centre in the place of missing cells moves it a little
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +70,25 @@ def row_checks(model: Model, inputs: Inputs) -> list[Check]:
 
 def training_checks(model: Model, rows: Rows) -> list[Check]:
     """Return the checks that need the training table."""
+    try:
+        table = merged(rows)
+    except InputError as error:
+        return [Check(TABLE, False, str(error))]
     return [
-        *same_table(model, rows),
+        *same_table(model, table),
         supports(model, rows),
-        *unseen_missing(model, rows),
+        *derived_checks(model, table),
         mean_contributions(model, rows),
         *optimal(model, rows),
     ]
+
+
+def merged(rows: Rows) -> Table:
+    """Return the rows that count as the fit saw them: equal ones merged, in order of content."""
+    check_weight(rows.weight)
+    counted = np.flatnonzero(rows.weight > 0)
+    inputs = rows.inputs if len(counted) == len(rows.y) else rows.inputs.take(counted)
+    return merge_rows(inputs, rows.y[counted], rows.weight[counted])
 
 
 def one_leaf_per_tree(model: Model, inputs: Inputs) -> Check:
@@ -122,13 +137,13 @@ def _added(explanation: Explanation) -> float:
     return total
 
 
-def same_table(model: Model, rows: Rows) -> list[Check]:
+def same_table(model: Model, table: Table) -> list[Check]:
     """The table is the one that the model was fitted on: counts, hash, and profile."""
     labels = model.classes[1 - model.positive], model.classes[model.positive]
     asked = model.settings["profile"]
-    found = fingerprint(rows.inputs, rows.y, rows.weight, labels, asked)
+    found = fingerprint(table.inputs, table.y, table.weight, labels, asked, table.hashes)
     training, stored = model.training, model.data
-    events = float((rows.weight * rows.y).sum())
+    events = float((table.weight * table.y).sum())
     pairs = {
         "rows": (stored["rows"], found["rows"]),
         "distinct rows": (stored["distinct_rows"], found["distinct_rows"]),
@@ -139,7 +154,7 @@ def same_table(model: Model, rows: Rows) -> list[Check]:
     if training["validation"]["by"] == "content":  # else equal rows of two groups stay apart
         pairs["distinct rows in training"] = (training["distinct_rows"], found["distinct_rows"])
     faults = [f"{k}: stored {a}, found {b}" for k, (a, b) in pairs.items() if not near(a, b)]
-    checks = [checked("training table", faults, f"sha256 {found['sha256']}, as stored")]
+    checks = [checked(TABLE, faults, f"sha256 {found['sha256']}, as stored")]
     if stored["profile"] is None:
         return checks
     columns = zip(stored["profile"], found["profile"], strict=True)
@@ -184,42 +199,6 @@ def _stored_counts(
             yield part.leaf_name(number), reached == number, leaf.support, leaf.events
 
 
-def unseen_missing(model: Model, rows: Rows) -> list[Check]:
-    """Return the check that a test which met no missing value sends missing to the heavier side.
-
-    The published configuration fills in a median instead, which the file does not hold; a model
-    refitted on another table keeps the sides that its first table gave.
-    """
-    if model.settings["conventions"] == "paper" or UNMET_MISSING in withdrawn(model):
-        return []
-    faults: list[str] = []
-    tests = 0
-    for tree in trees_of(model):
-        for split, yes, no in _sides(tree, rows):
-            tests += 1
-            excess = float(rows.weight[yes].sum() - rows.weight[no].sum())
-            if (excess < 0) == split.missing_holds and not near(excess, 0.0):
-                faults.append(f"{tree.name} sends missing {split.column.text} to the lighter side")
-    evidence = f"{tests} tests met none and send it to the heavier side"
-    return [checked(UNMET_MISSING, faults, evidence)]
-
-
-def _sides(tree: TreeTerms, rows: Rows) -> Iterator[tuple[Split, Places, Places]]:
-    """Yield the tests with a threshold that met no missing value, and the rows on both sides."""
-    counted = np.flatnonzero(rows.weight > 0)
-    stack: list[tuple[Branch | int, Places]] = [(tree.tree.root, counted)]
-    while stack:
-        node, inside = stack.pop()
-        if not isinstance(node, Branch):
-            continue
-        holds = node.split.holds(rows.inputs)[inside]
-        yes, no = inside[holds], inside[~holds]
-        stack += [(node.yes, yes), (node.no, no)]
-        missing = np.isnan(node.split.column.evaluate(rows.inputs)[inside]).any()
-        if node.split.threshold is not None and not missing:
-            yield node.split, yes, no
-
-
 def mean_contributions(model: Model, rows: Rows) -> Check:
     """The stored mean contributions, which `explain(reference="mean")` shows, are the table's."""
     faults, stored = [], model.training["mean_contributions"]
@@ -256,7 +235,21 @@ def optimal(model: Model, rows: Rows) -> list[Check]:
     )
     same = bool(np.isclose(value, objective["value"], rtol=VALUE_TOLERANCE))
     holds = bool(worst <= limit) and same
+    top = _largest_lambda(model, rows)
+    if objective["lambda_max"] > top:
+        holds, evidence = False, f"lambda_max is {objective['lambda_max']:g}, at most {top:g}"
     return [Check(OPTIMALITY, holds, evidence)]
+
+
+def _largest_lambda(model: Model, rows: Rows) -> float:
+    """Return what lambda_max, on which the tolerance rests, cannot exceed.
+
+    At the base rate no term of variance one has a larger gradient than the label's deviation.
+    """
+    rate = float((rows.weight * rows.y).sum() / rows.weight.sum())
+    factor = min(1.0, *map(float, model.settings["limits"]["penalty"].values()), 1.0)
+    share = max(float(model.training["objective"]["l1_ratio"]), LEAST_SHARE)
+    return ROUNDED_VARIANCE * 2.0 * float(np.sqrt(rate * (1.0 - rate))) / (share * factor)
 
 
 def _deviance(rows: Rows, score: Floats) -> float:

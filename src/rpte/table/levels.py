@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,6 +55,14 @@ def settle_schema(inputs: Inputs, weight: Floats, rule: PoolingRule) -> Inputs:
     return Inputs(schema, tuple(columns), inputs.specials)
 
 
+def pooled_name(levels: Collection[str]) -> str:
+    """Return what rare levels are called beside some that keep their names."""
+    name = OTHER
+    while name in levels:
+        name = f"({name})"
+    return name
+
+
 def _pool(
     variable: Variable, codes: NDArray[np.int32], weight: Floats, rule: PoolingRule
 ) -> tuple[Variable, NDArray[np.int32]]:
@@ -67,8 +76,5 @@ def _pool(
     recode[kept] = np.arange(len(kept))
     recode[-1] = -1  # code -1, a missing cell, stays
     levels = tuple(variable.levels[i] for i in kept)
-    name = OTHER
-    while name in levels:
-        name = f"({name})"
-    named = (*levels, name) if pooled else levels
+    named = (*levels, pooled_name(levels)) if pooled else levels
     return Variable(variable.name, "category", named, False, pooled), recode[codes]

@@ -130,13 +130,31 @@ def make_table(
     cases : (n,), optional
         How many cases each row stands for; what its weight says if None.
     """
-    _check_weight(weight)
-    cases = repetitions(weight) if cases is None else cases
+    check_weight(weight)
     if not (weight > 0).all():
         keep = np.flatnonzero(weight > 0)
-        inputs, y, weight, cases = inputs.take(keep), y[keep], weight[keep], cases[keep]
+        inputs, y, weight = inputs.take(keep), y[keep], weight[keep]
+        cases = None if cases is None else cases[keep]
         part = None if part is None else part[keep]
-    inputs = settle_schema(inputs, weight, rule)
+    return merge_rows(settle_schema(inputs, weight, rule), y, weight, part, copied, cases)
+
+
+def merge_rows(
+    inputs: Inputs,
+    y: Floats,
+    weight: Floats,
+    part: Ints | None = None,
+    copied: bool = True,
+    cases: Ints | None = None,
+) -> Table:
+    """Merge rows of equal content and label and put them in order, under the schema as it is.
+
+    Parameters
+    ----------
+    inputs, y, weight, part, copied, cases
+        As in `make_table`; every weight is positive.
+    """
+    cases = repetitions(weight) if cases is None else cases
     hashes = row_hashes(inputs)
     order, starts = _canonical_order(inputs, hashes, y, weight, part)
     first = order[starts]
@@ -164,7 +182,8 @@ def repetitions(weight: Floats) -> Ints:
     return counts
 
 
-def _check_weight(weight: Floats) -> None:
+def check_weight(weight: Floats) -> None:
+    """Refuse weights that are not finite and positive, or that sum to next to nothing."""
     check_weights(weight)
     total, rows = float(weight.sum()), int((weight > 0).sum())
     if rows == 0:

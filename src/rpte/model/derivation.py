@@ -1,0 +1,252 @@
+"""What Stages 1 and 2 make of a training table, found again with numpy alone.
+
+A fit learns which columns and tests to use from labels; the numbers in them (knots, edges, bins,
+centres) follow from the cells and weights. This module finds these numbers again, so that `verify`
+need not believe them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.table.decimals import short_centre, thresholds_between
+from rpte.table.table import Table
+from rpte.vocabulary.columns import (
+    Column,
+    Hinge,
+    Interval,
+    Level,
+    Missing,
+    Pair,
+    Pattern,
+    Scale,
+    Step,
+    Value,
+)
+from rpte.vocabulary.gain import SortedColumn, median
+from rpte.vocabulary.items import inner_edges
+from rpte.vocabulary.shapes import shapes_of
+
+Floats = NDArray[np.float64]
+
+MAX_BINS = 255
+EXACT_BINS = 65_535
+
+
+@dataclass(frozen=True, slots=True)
+class Bins:
+    """The bins that thresholds on a column stand between: smallest and largest value of each."""
+
+    low: Floats
+    high: Floats
+
+    def around(self, below: float, above: float) -> tuple[float, float]:
+        """Return the upper end of the bin of one value, and the lower end of that of another."""
+        first, second = np.searchsorted(self.low, [below, above], side="right") - 1
+        return float(self.high[first]), float(self.low[second])
+
+
+@dataclass(frozen=True, slots=True)
+class Grounds:
+    """A training table as the fit saw it, with the parameters of the fit.
+
+    Parameters
+    ----------
+    table : Table
+        Equal rows merged, in the order of their content.
+    settings : mapping
+        As the model file has them.
+    """
+
+    table: Table
+    settings: Mapping[str, Any]
+    _cells: dict[Column, Floats] = field(default_factory=dict)
+    _locations: dict[Column, tuple[float, float]] = field(default_factory=dict)
+    _bins: dict[tuple[Column, bool], Bins] = field(default_factory=dict)
+    _values: dict[str, Floats] = field(default_factory=dict)
+    _offered: dict[str, list[Column]] = field(default_factory=dict)
+
+    @property
+    def paper(self) -> bool:
+        """Whether the published configuration's small choices were followed."""
+        return bool(self.settings["conventions"] == "paper")
+
+    def cells(self, column: Column) -> Floats:
+        """Return a column on every row."""
+        if column not in self._cells:
+            self._cells[column] = column.evaluate(self.table.inputs)
+        return self._cells[column]
+
+    def values(self, name: str) -> Floats:
+        """Return the different values of a number, ascending."""
+        if name not in self._values:
+            x = self.table.inputs[name]
+            self._values[name] = np.unique(x[~np.isnan(x)])
+        return self._values[name]
+
+    def centre(self, column: Column) -> float:
+        """Return the value that stands for missing in a column."""
+        return self.location(column)[0]
+
+    def location(self, column: Column) -> tuple[float, float]:
+        """Return the centre of a number, and its standard deviation with missing cells there."""
+        if column not in self._locations:
+            self._locations[column] = self._located(column)
+        return self._locations[column]
+
+    def _located(self, column: Column) -> tuple[float, float]:
+        x, weight = self.cells(column), self.table.weight
+        missing = np.isnan(x)
+        mined = self.paper and self.settings["vocabulary"] != "shapes"
+        centre = 0.0
+        if column.centred and mined and isinstance(column, Pair):
+            centre = float(np.average(x[~missing], weights=weight[~missing]))
+        elif column.centred:
+            centre = median(x, weight)
+        scale = _spread(np.where(missing, centre, x), weight)
+        return (centre if mined or scale == 0.0 else short_centre(centre, scale)), scale or 1.0
+
+    def bins(self, column: Column, filled: bool) -> Bins:
+        """Return the bins of a number that trees split on.
+
+        Parameters
+        ----------
+        column : Column
+        filled : bool
+            As in the published configuration: missing cells have the centre, rows count once.
+        """
+        key = column, filled
+        if key not in self._bins:
+            x, weight = self.cells(column), self.table.weight
+            if filled:
+                x, weight = np.where(np.isnan(x), self.centre(column), x), np.ones(len(x))
+            self._bins[key] = _binned(x, weight, EXACT_BINS if filled else MAX_BINS)
+        return self._bins[key]
+
+    def offers(self, column: Column) -> bool:
+        """Tell whether Stage 1 offers a column, up to which columns it chose by their labels."""
+        if isinstance(column, (Pair, Pattern)):
+            paired = (
+                self.settings["pattern_order"] > 1 and self.settings["vocabulary"] != "original"
+            )
+            product = isinstance(column, Pattern) or column.operation == "product"
+            return paired and all(self._is_part(p, product) for p in (column.left, column.right))
+        if isinstance(column, (Value, Missing)):
+            return True
+        if isinstance(column, Level):
+            return len(column.levels) == 1
+        assert isinstance(column, (Step, Hinge, Interval, Scale))
+        return any(self._same(column, other) for other in self._made_of(column.source))
+
+    def is_root(self, column: Column) -> bool:
+        """Tell whether lookahead may have made a pair, for a tree alone."""
+        if not isinstance(column, Pair) or self.settings["vocabulary"] == "original":
+            return False
+        numbers = isinstance(column.left, Value) and isinstance(column.right, Value)
+        return bool(self.settings["lookahead"]) and numbers
+
+    def _is_part(self, column: Column, product: bool) -> bool:
+        """Tell whether a column may be a part of a product, or else of a distance or a sum.
+
+        Shapes and conditions are multiplied, and of numbers those that hold 0 and 1 alone; one that
+        has two other values is told by a step between them.
+        """
+        if self.settings["vocabulary"] != "shapes" or not product:
+            return self.offers(column)
+        if isinstance(column, Value):
+            return self._is_flag(column)
+        if isinstance(column, Step) and len(values := self.values(column.source)) == 2:
+            between = thresholds_between(float(values[0]), float(values[1]), False)
+            return column.threshold in between and not self._is_flag(Value(column.source))
+        return self.offers(column)
+
+    def _is_flag(self, column: Value) -> bool:
+        x, centre = self.cells(column), self.centre(column)
+        return bool(np.isin(np.where(np.isnan(x), centre, x), (0.0, 1.0)).all())
+
+    def _made_of(self, name: str) -> list[Column]:
+        """Return the derived columns of one number."""
+        if name not in self._offered:
+            self._offered[name] = self._shapes(name)
+        return self._offered[name]
+
+    def _shapes(self, name: str) -> list[Column]:
+        vocabulary = self.settings["vocabulary"]
+        if vocabulary == "original":
+            return []
+        if vocabulary != "shapes":
+            column = SortedColumn(self.table.inputs[name], self.table.y, self.table.weight)
+            ends = [-math.inf, *inner_edges(column, not self.paper).tolist(), math.inf]
+            return [Interval(name, a, b) for a, b in pairwise(ends)]
+        return shapes_of(self.table, name, self.settings["min_samples_leaf"])
+
+    def _same(self, column: Column, other: Column) -> bool:
+        """Tell whether a column is another, its numbers being chosen as some version does."""
+        if column == other:
+            return True
+        if isinstance(column, Step) and isinstance(other, Step):
+            return self._alike(column.source, column.threshold, other.threshold)
+        if isinstance(column, Hinge) and isinstance(other, Hinge):
+            near = self._alike(column.source, column.knot, other.knot)
+            return near and column.side == other.side
+        if isinstance(column, Interval) and isinstance(other, Interval):
+            ends = zip((column.low, column.high), (other.low, other.high), strict=True)
+            mined = self.settings["vocabulary"] != "shapes" and not self.paper
+            return mined and all(self._same_edge(column.source, a, b) for a, b in ends)
+        return isinstance(column, Scale) and isinstance(other, Scale) and self._floor(column, other)
+
+    def _alike(self, name: str, number: float, other: float) -> bool:
+        """Tell whether two numbers stand between the same values, as thresholds do."""
+        values = self.values(name)
+        above, others = np.searchsorted(values, [number, other], side="right")
+        if above != others or not 0 < above < len(values):
+            return False
+        ends = float(values[above - 1]), float(values[above])
+        return number in thresholds_between(*ends, False)
+
+    def _same_edge(self, name: str, edge: float, other: float) -> bool:
+        """Tell whether two edges part the same values; an edge's own value is above it."""
+        values = self.values(name)
+        above, others = np.searchsorted(values, [edge, other], side="left")
+        if edge == other or above != others or not 0 < above < len(values):
+            return edge == other
+        low, high = float(values[above - 1]), float(values[above])
+        return edge in [high if t == low else t for t in thresholds_between(low, high, False)]
+
+    def _floor(self, column: Scale, other: Scale) -> bool:
+        """Tell whether both are logs, with a number just below the smallest positive value."""
+        if column.formula != "log" or other.formula != "log":
+            return False
+        values = self.values(column.source)
+        smallest = float(values[values > 0][0])
+        return column.numbers[0] in thresholds_between(smallest / 2, smallest, False)
+
+
+def _spread(x: Floats, weight: Floats) -> float:
+    """Return the weighted standard deviation; shares keep squares of values near 1e300 finite."""
+    total = weight.sum()
+    mean = (x * weight).sum() / total
+    biggest = float(np.abs(x - mean).max())
+    if biggest == 0.0:
+        return 0.0
+    return biggest * float(np.sqrt((weight * ((x - mean) / biggest) ** 2).sum() / total))
+
+
+def _binned(x: Floats, weight: Floats, most: int) -> Bins:
+    """Return one bin per value, or bins of like weight where there are too many values."""
+    present = ~np.isnan(x)
+    values, place = np.unique(x[present], return_inverse=True)
+    if len(values) <= most:
+        return Bins(values, values)
+    counts = np.bincount(place.reshape(-1), weight[present]).astype(np.float64)
+    before = np.cumsum(counts) - counts
+    number = np.floor(before / float(counts.sum()) * most)
+    starts = np.flatnonzero(np.diff(number, prepend=-1.0) > 0)
+    return Bins(values[starts], values[np.append(starts[1:], len(values)) - 1])
