@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import copy
+import io
 import json
 import math
 import random
 import warnings
 from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from typing import Any
 
 import numpy as np
 
 from model_files import sealed
 from rpte import ModelFileError, load, verify_file
+from rpte.check import rpte_check
 
 DEEP = "[" * 3000 + "]" * 3000
 NESTED: Any = 0
@@ -191,6 +194,49 @@ def _rearrange(items: list[Any], rng: random.Random) -> None:
         items.pop(rng.randrange(len(items)))
 
 
+def moved_document(document: dict[str, Any], rng: random.Random) -> dict[str, Any]:
+    """Return a document with one number, word or flag that is another, and a hash that fits."""
+    path, value = rng.choice([(path, value) for path, value in fields(document) if others(value)])
+    return sealed(changed(document, path, rng.choice(others(value))))
+
+
+Path = tuple[str | int, ...]
+
+
+def fields(document: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Yield the place and the value of everything in a document that holds nothing else."""
+    items = document.items() if isinstance(document, dict) else enumerate(document)
+    for key, value in items:
+        if isinstance(value, (dict, list)) and value:
+            yield from fields(value, (*path, key))
+        else:
+            yield (*path, key), value
+
+
+def others(value: Any) -> list[Any]:
+    """Return values of the same type that a field could have instead."""
+    found: list[Any] = []
+    if isinstance(value, bool):
+        found = [not value]
+    elif isinstance(value, int):
+        found = [value + 1, value - 1, value * 3]
+    elif isinstance(value, float):
+        found = [value + 1e-3 * (1 + abs(value)), value * 0.9 - 1e-3, value * 1000.0, -value]
+    elif isinstance(value, str):
+        found = [value + "x"]
+    return [other for other in found if other != value]
+
+
+def changed(document: dict[str, Any], path: Path, value: Any) -> dict[str, Any]:
+    """Return a copy of a document with another value in one place."""
+    document = copy.deepcopy(document)
+    holder: Any = document
+    for step in path[:-1]:
+        holder = holder[step]
+    holder[path[-1]] = value
+    return document
+
+
 def dumped(document: Any) -> str:
     """Return a document as a careless writer would: NaN and lone surrogates included."""
     return json.dumps(document)
@@ -241,6 +287,20 @@ def outcome_of_forgery(path: Any) -> str:
         checks = verify_file(path, rows)
     assert all(isinstance(check.holds, bool) for check in checks)
     return "works" if all(check.holds for check in checks) else "works, fails its checks"
+
+
+def verdicts(path: Any) -> tuple[bool, bool]:
+    """Return whether the library passes a file (`load`, `verify_file`), and whether the checker."""
+    with np.errstate(all="ignore"):
+        try:
+            load(path)
+            passed = all(check.holds for check in verify_file(path))
+        except ModelFileError:
+            passed = False
+    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()) as said:
+        code = rpte_check.main([str(path)])
+    assert "malformed" not in said.getvalue(), said.getvalue()
+    return passed, code == 0
 
 
 def _one_line(error: Exception) -> None:

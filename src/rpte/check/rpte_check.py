@@ -12,12 +12,14 @@ Usage:
 
 Exit code 0 if every check holds, 1 if one fails or something cannot be read, 2 for wrong usage.
 
-What it proves from the file alone: the content hash; that every test and term reads variables and
-levels that exist; that each tree is whole and each leaf can be reached; who owns which variable;
-that supports and stored means add up; the audit load and its bound; monotone directions and the
-other limits; the recorded objective; the chain of the ledger. Not proved here, because it needs
-the training table and its labels: supports, event rates and the optimality of the coefficients
-(`rpte verify` does that). Fields that none of this needs are not looked at.
+What it proves from the file alone: the content hash; that every field is there, of its kind and
+fits the others; that each tree is whole and each leaf can be reached; who owns which variable; that
+supports and stored means add up; the audit load, its bound, and that the model is no larger than
+was asked for; monotone directions with their certificates, and the other limits; the recorded
+objective; the chain of the ledger. It passes exactly the files that `rpte verify` passes without a
+table. Not proved here, because it needs the training table and its labels: that thresholds, knots,
+centres and the sides of missing cells follow from the table; supports, event rates and the
+optimality of the coefficients (`rpte verify` does that).
 """
 
 from __future__ import annotations
@@ -33,15 +35,20 @@ import re
 import struct
 import sys
 from collections.abc import Callable, Iterator
-from itertools import combinations
+from itertools import combinations, islice
 from pathlib import Path
 from typing import Any
 
 Json = dict[str, Any]
 Row = dict[str, "Cell"]
 Fault = Iterator[str]
+Way = tuple[tuple[Json, bool], ...]  # the tests on the way to a leaf, with their answers
 
 ROUNDING = 1e-9  # sums of weights are rounded
+MOST_FAULTS = 3  # that are shown of a check
+MOST_BYTES = 256 * 2**20
+DEEPEST = 200  # levels of nesting
+MOST_CONDITIONS = 300  # that validation may choose where the user gives no number
 LARGEST = 1e300
 MARKERS = frozenset(
     "NA N/A n/a #N/A #NA <NA> NaN nan -nan -NaN NULL null None".split()  # noqa: SIM905
@@ -51,6 +58,7 @@ COMMA = re.compile(r"\s*[+-]?\d+(,\d+)?([eE][+-]?\d+)?\s*")
 TRUTHS = {"true": "true", "t": "true", "1": "true", "false": "false", "f": "false", "0": "false"}
 NUMBER_BEGINS = tuple("0123456789+-.")
 NUMERIC = ("value", "hinge", "scale", "pair")
+FORMULAS = {"log": {"low"}, "sqrt": {"low"}, "clip": {"low", "high"}, "distance": {"centre"}}
 
 
 BROKEN = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError)
@@ -72,19 +80,39 @@ def read_model(path: str) -> Json:
             raise Problem(f"{path}: a key stands twice in one object")
         return found
 
-    def refuse(text: str) -> Any:
-        raise Problem(f"{path}: {text} is no number")
-
     try:
-        text = Path(path).read_bytes().decode("utf-8")
-        document = json.loads(text, object_pairs_hook=unique, parse_constant=refuse)
+        content = Path(path).read_bytes()
+        if len(content) > MOST_BYTES:
+            raise Problem(f"{path} has more than {MOST_BYTES} bytes")
+        document = json.loads(content.decode("utf-8"), object_pairs_hook=unique)
     except (OSError, ValueError, RecursionError) as error:
         raise Problem(f"{path} is not a JSON document: {error}") from error
     if not isinstance(document, dict) or document.get("format") != "rpte-model":
         raise Problem(f"{path} is not a model file")
     if document.get("version") != 1:
         raise Problem(f"{path} has format version {document.get('version')!r}, not 1")
+    fault = next(unkept(document), None)
+    if fault is not None:
+        raise Problem(f"{path}: {fault}")
     return document
+
+
+def unkept(document: Any) -> Fault:
+    """Yield what JSON cannot keep: deep nesting, infinite numbers, text that is not Unicode."""
+    stack: list[tuple[Any, int]] = [(document, 0)]
+    while stack:
+        value, depth = stack.pop()
+        if depth > DEEPEST:
+            yield f"it is nested deeper than {DEEPEST} levels"
+        elif isinstance(value, dict):
+            stack += [(item, depth + 1) for item in value.values()]
+            stack += [(key, 0) for key in value]
+        elif isinstance(value, list):
+            stack += [(item, depth + 1) for item in value]
+        elif isinstance(value, float) and not math.isfinite(value):
+            yield f"{value} is no number"
+        elif isinstance(value, str) and any("\ud800" <= c <= "\udfff" for c in value):
+            yield f"{value!a} is not Unicode text"
 
 
 def digest(content: Any) -> str:
@@ -116,7 +144,7 @@ def tests(node: Json) -> Iterator[Json]:
         yield from tests(node["no"])
 
 
-def leaf_paths(node: Json, way: tuple[tuple[Json, bool], ...] = ()) -> Iterator[Any]:
+def leaf_paths(node: Json, way: Way = ()) -> Iterator[Any]:
     """Yield (number of the leaf, ((test, side), ...)), the yes side first."""
     if "if" not in node:
         yield node["leaf"], way
@@ -125,9 +153,28 @@ def leaf_paths(node: Json, way: tuple[tuple[Json, bool], ...] = ()) -> Iterator[
     yield from leaf_paths(node["no"], (*way, (node["if"], False)))
 
 
+def columns(model: Json) -> list[Json]:
+    """Return the columns of all tests and direct terms."""
+    tested = [test["column"] for tree in trees(model) for test in tests(tree["root"])]
+    return tested + [term["column"] for term in direct_terms(model)]
+
+
 def operands(column: Json) -> list[Json]:
     """Return the one-variable columns that a column is made of."""
     return [column] if "source" in column else [column["left"], column["right"]]
+
+
+def known_by(column: Json) -> str:
+    """Return a text that is the same for equal columns; 0 and -0 are equal."""
+    parts = {
+        key: known_by(value)
+        if isinstance(value, dict)
+        else value + 0.0
+        if is_number(value)
+        else value
+        for key, value in column.items()
+    }
+    return json.dumps(parts, sort_keys=True)
 
 
 def column_sources(column: Json) -> set[str]:
@@ -144,6 +191,516 @@ def parts(component: Json) -> list[tuple[str, set[str]]]:
     """Return the names and variables of a component's trees and direct terms."""
     found = [(tree["name"], tree_sources(tree)) for tree in component["trees"]]
     return found + [(term["name"], column_sources(term["column"])) for term in component["direct"]]
+
+
+# ---------------------------------------------------------------- the fields of the file
+
+# What a value may be is written as: a word of `KINDS` or `FORM`; a pattern, which begins with ^;
+# a tuple of constants; a dictionary of fields ("?" after those that may be absent); a list of an
+# item's rule with the least and the most items; `Each` for an object with any keys; `Either`.
+
+
+class Each:
+    """An object with any keys."""
+
+    def __init__(self, rule: Any) -> None:
+        self.rule = rule
+
+
+class Either:
+    """One of several rules; the first that a value looks like is meant."""
+
+    def __init__(self, *rules: Any) -> None:
+        self.rules = rules
+
+
+def is_number(value: Any) -> bool:
+    """Tell whether a value is a number that a 64-bit float can hold."""
+    try:
+        return type(value) in (int, float) and math.isfinite(float(value))
+    except OverflowError:
+        return False
+
+
+KINDS: dict[str, Callable[[Any], bool]] = {
+    "null": lambda v: v is None,
+    "text": lambda v: type(v) is str,
+    "flag": lambda v: type(v) is bool,
+    "number": is_number,
+    "amount": lambda v: is_number(v) and v >= 0,
+    "positive": lambda v: is_number(v) and v > 0,
+    "share": lambda v: is_number(v) and 0 <= v <= 1,
+    "part of one": lambda v: is_number(v) and 0 < v <= 1,
+    "whole": lambda v: type(v) is int and is_number(v) and v >= 0,
+    "from 1": lambda v: type(v) is int and is_number(v) and v >= 1,
+    "from 2": lambda v: type(v) is int and is_number(v) and v >= 2,
+}
+SHA256 = "^[0-9a-f]{64}$"
+SAID = "^.*[^ ].*$"
+OPTION = {
+    "menu": ("values", "levels", "curves", "steps", "all"),
+    "n_trees": "whole",
+    "n_pairs": Either("null", "whole"),
+    "max_conditions?": "from 1",
+    "l1_ratio": "share",
+    "l1": "positive",
+}
+POLICY = ("component", "strict", "separate", "paper")
+WAYS = ("increasing", "decreasing")
+COUNTED = {"support": "amount", "events": "amount", "penalty": "positive"}
+STATE = {
+    "model": SHA256,
+    "terms": "whole",
+    "conditions": "whole",
+    "intercept": "number",
+    "metrics": Either(
+        "null", {"rows": "positive", "log_loss": "amount", "brier": "share", "auc": "share"}
+    ),
+}
+FORM: dict[str, Any] = {
+    "value": {"kind": ("value",), "source": "text"},
+    "missing": {"kind": ("missing",), "source": "text"},
+    "level": {"kind": ("level",), "source": "text", "levels": ["text", 1]},
+    "interval": {"kind": ("interval",), "source": "text", "low": "end", "high": "end"},
+    "end": Either("null", "number"),
+    "step": {"kind": ("step",), "source": "text", "threshold": "number"},
+    "hinge": {"kind": ("hinge",), "source": "text", "knot": "number", "side": ("above", "below")},
+    "scale": {
+        "kind": ("scale",),
+        "source": "text",
+        "formula": tuple(FORMULAS),
+        **{f"{name}?": "number" for name in ("low", "high", "centre")},
+    },
+    "item": Either("level", "interval", "step"),
+    "part": Either("value", "hinge", "scale", "level", "interval", "step"),
+    "pattern": {"kind": ("pattern",), "left": "item", "right": "item"},
+    "pair": {
+        "kind": ("pair",),
+        "operation": ("product", "absolute difference", "sum", "difference"),
+        "left": "part",
+        "right": "part",
+    },
+    "column": Either("part", "missing", "pattern", "pair"),
+    "test": Either(
+        {"column": "column"},
+        {"column": "column", "at_most": "number", "missing_holds": "flag"},
+    ),
+    "node": Either({"leaf": "whole"}, {"if": "test", "yes": "node", "no": "node"}),
+    "tree": {
+        "name": "^T[1-9][0-9]*$",
+        "root": "node",
+        "leaves": [{"coefficient": "number", **COUNTED}, 2],
+    },
+    "direct": {
+        "name": "^D[1-9][0-9]*$",
+        "column": "column",
+        "coefficient": "number",
+        "centre": "number",
+        "scale": "positive",
+        **COUNTED,
+    },
+    "component": {
+        "name": "^C[1-9][0-9]*$",
+        "sources": ["text", 1],
+        "trees": ["tree"],
+        "direct": ["direct"],
+    },
+    "variable": {
+        "name": "text",
+        "kind": ("number", "category"),
+        "levels": ["text"],
+        "has_missing": "flag",
+        "pooled": "flag",
+    },
+    "limits": {
+        "monotone": Each(WAYS),
+        "exclude": ["text"],
+        "linear_only": ["text"],
+        "interactions": Either("null", [["text", 2]]),
+        "penalty": Each("positive"),
+    },
+    "settings": {
+        "ownership": POLICY,
+        "max_component_sources": "from 1",
+        "vocabulary": ("shapes", "hug", "frequent", "original"),
+        "pattern_order": (1, 2),
+        "budget": "whole",
+        "min_gain": "amount",
+        "criterion": ("newton", "label"),
+        "max_trees": "whole",
+        "max_leaves": "from 2",
+        "max_depth": "from 1",
+        "min_samples_leaf": "positive",
+        "leaf_ridge": "amount",
+        "learning_rate": "positive",
+        "lookahead": "flag",
+        "reassign": "flag",
+        "l1": Either(("cv", "4/n"), "positive"),
+        "l1_ratio": Either("null", "part of one"),
+        "audit_price": "amount",
+        "max_inspection_units": Either("null", "whole"),
+        "conventions": ("ours", "paper"),
+        "profile": ("safe", "full", "none"),
+        "limits": "limits",
+    },
+    "selection": {
+        "chosen": OPTION,
+        "price": "amount",
+        "many?": "positive",
+        "compared": "whole",
+        "null_deviance": Either("null", "amount"),
+        "frontier": [
+            {
+                **OPTION,
+                "miu": "whole",
+                "deviance": "amount",
+                "error": "amount",
+                "components": "whole",
+            }
+        ],
+    },
+    "objective": {
+        "l1": "positive",
+        "l1_ratio": "share",
+        "value": "number",
+        "kkt_residual": "amount",
+        "tolerance": "positive",
+        "lambda_max": "amount",
+        "terms_offered": "whole",
+        "converged": "flag",
+    },
+    "round": {
+        "accepted": "flag",
+        "leaves": "whole",
+        "step": "amount",
+        "deviance_before": "amount",
+        "deviance_after": "amount",
+        "reason": "text",
+    },
+    "certificate": {
+        "variable": "text",
+        "direction": WAYS,
+        "component": Either("null", "text"),
+        "leaf_pairs": "whole",
+        "direct": [{"term": "text", "sign": (-1, 0, 1)}],
+    },
+    "validation": {
+        "folds": "from 1",
+        "by": ("content", "groups", "splits"),
+        "learned_from_rows?": "from 1",
+        "stopped?": {"max_fit_seconds": "amount", "stage": "text", "reproducible": (False,)},
+    },
+    "measure": {"mean": "amount", "error": Either("null", "amount")},
+    "share of one": {"mean": "share", "error": Either("null", "amount")},
+    "cross_validation": {
+        "folds": "from 1",
+        "by": ("content", "groups"),
+        "rows": "from 1",
+        "auc": Either("null", "share of one"),
+        "log_loss": "measure",
+        "brier": "share of one",
+        "miu": "measure",
+    },
+    "training": {
+        "cross_validation?": "cross_validation",
+        "rows": "positive",
+        "distinct_rows": "from 1",
+        "events": "amount",
+        "class_factors": ["positive", 2, 2],
+        "validation": "validation",
+        "vocabulary_size": "whole",
+        "rounds": ["round"],
+        "selection": Either("null", "selection"),
+        "objective": Either("null", "objective"),
+        "ties": [["text", 2]],
+        "monotone": ["certificate"],
+        "mean_contributions": Each("number"),
+    },
+    "profiled": {
+        "name": "text",
+        "kind": ("number", "category"),
+        "missing": Either("share", ("<5", "hidden")),
+        "distinct": "whole",
+        "quantiles": Either("null", ["end", 5, 5]),
+        "extremes": Either("null", ["number", 2, 2]),
+        "levels": Each(Either("amount", ("<5", "hidden"))),
+    },
+    "entry": {
+        "number": "from 1",
+        "by": SAID,
+        "when": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z$",
+        "reason": SAID,
+        "operations": [
+            {"operation": ("drop-term", "drop-source", "merge", "refit"), "names": ["text"]},
+            1,
+        ],
+        "forced": "flag",
+        "withdrawn": ["text"],
+        "restored": ["text"],
+        "table": Either("null", SHA256),
+        "before": STATE,
+        "after": STATE,
+        "previous": Either("null", SHA256),
+        "hash": SHA256,
+    },
+    "file": {
+        "format": ("rpte-model",),
+        "version": (1,),
+        "library_version": "^[0-9A-Za-z.+!-]{1,64}$",
+        "schema": {"named": "flag", "variables": ["variable", 1]},
+        "classes": [Either("text", "number", "flag"), 2, 2],
+        "positive": (0, 1),
+        "ownership": POLICY,
+        "bound": "whole",
+        "intercept": "number",
+        "components": ["component"],
+        "settings": "settings",
+        "training": "training",
+        "data": {
+            "rows": "positive",
+            "distinct_rows": "from 1",
+            "sha256": SHA256,
+            "profile": Either("null", ["profiled"]),
+        },
+        "ledger?": ["entry", 1],
+        "hash": SHA256,
+    },
+}
+
+
+def misfits(document: Any) -> Fault:
+    """Yield the fields that are absent, unknown, or not what they may be."""
+    stack: list[tuple[Any, Any, str]] = [(document, "file", "")]
+    while stack:
+        value, rule, place = stack.pop()
+        rule = meant(value, rule)
+        if not looks_like(value, rule):
+            yield f"{place.lstrip('.') or 'the document'} cannot be {str(value)[:40]!a}"
+        elif isinstance(rule, dict):
+            inner = {key.removesuffix("?"): own for key, own in rule.items()}
+            stack += [(item, inner[key], f"{place}.{key}") for key, item in value.items()]
+        elif isinstance(rule, Each):
+            stack += [(item, rule.rule, f"{place}.{key}") for key, item in value.items()]
+        elif isinstance(rule, list):
+            stack += [(item, rule[0], f"{place}[{n}]") for n, item in enumerate(value)]
+
+
+def meant(value: Any, rule: Any) -> Any:
+    """Return the rule behind names and choices."""
+    while isinstance(rule, Either) or (isinstance(rule, str) and rule in FORM):
+        if isinstance(rule, str):
+            rule = FORM[rule]
+        else:
+            rule = next((own for own in rule.rules if looks_like(value, own)), rule.rules[0])
+    return rule
+
+
+def looks_like(value: Any, rule: Any) -> bool:
+    """Tell whether a value fits a rule, what it holds aside."""
+    if isinstance(rule, str) and rule.startswith("^"):
+        return type(value) is str and re.search(rule[:-1] + r"\Z", value) is not None
+    if isinstance(rule, str):
+        return looks_like(value, FORM[rule]) if rule in FORM else KINDS[rule](value)
+    if isinstance(rule, Either):
+        return any(looks_like(value, own) for own in rule.rules)
+    if isinstance(rule, tuple):
+        return any(type(value) is type(own) and value == own for own in rule)
+    if isinstance(rule, list):
+        least = rule[1] if len(rule) > 1 else 0
+        most = rule[2] if len(rule) > 2 else math.inf
+        return isinstance(value, list) and least <= len(value) <= most
+    if isinstance(rule, Each):
+        return isinstance(value, dict)
+    known = {key.removesuffix("?") for key in rule}
+    needed = {key for key in rule if not key.endswith("?")}
+    if not isinstance(value, dict) or not needed <= set(value) <= known:
+        return False
+    return "kind" not in rule or rule["kind"] == (value["kind"],) or len(rule["kind"]) > 1
+
+
+# ---------------------------------------------------------------- the sense of the fields
+
+
+def fault_sense(model: Json) -> Fault:
+    """What no rule for a single field can say: that they make sense together."""
+    yield from sense_of_schema(model)
+    yield from sense_of_components(model)
+    yield from sense_of_settings(model)
+    yield from sense_of_training(model)
+    yield from sense_of_data(model)
+
+
+def sense_of_schema(model: Json) -> Fault:
+    """Variables have names of their own, and each category its levels once; classes differ."""
+    schema, seen = model["schema"], set()
+    for place, variable in enumerate(schema["variables"]):
+        name, levels = variable["name"], variable["levels"]
+        if not name or name in seen or (not schema["named"] and name != f"x{place}"):
+            yield f"a variable cannot be called {name!a}"
+        seen.add(name)
+        if len(set(levels)) < len(levels):
+            yield f"a level of {name!a} is there twice"
+        if variable["pooled"] and not is_pooled(variable):
+            yield f"{name!a} cannot be pooled"
+    first, second = model["classes"]
+    if type(first) is not type(second) or not first < second:
+        yield f"the classes {first!a} and {second!a} are not two of one type, in order"
+
+
+def is_pooled(variable: Json) -> bool:
+    """Tell whether the last level of a category is the one that stands for others."""
+    name = "(other)"
+    while name in variable["levels"][:-1]:
+        name = f"({name})"
+    return bool(variable["kind"] == "category" and variable["levels"][-1:] == [name])
+
+
+def sense_of_components(model: Json) -> Fault:
+    """Parts have names of their own; trees and direct terms read what there is."""
+    variables = {v["name"]: v for v in model["schema"]["variables"]}
+    names: list[str] = []
+    for component in model["components"]:
+        names += [component["name"], *(name for name, _ in parts(component))]
+        for tree in component["trees"]:
+            yield from sense_of_tree(tree, model, variables)
+        for term in component["direct"]:
+            yield from sense_of_column(term["column"], variables)
+            yield from sense_of_counts(term, model)
+            if term["centre"] != 0 and not is_centred(term["column"]):
+                yield f"the centre of {term['name']} is not 0"
+        read = set().union(*(sources for _, sources in parts(component)))
+        if component["sources"] != sorted(read):
+            yield f"{component['name']} does not read what it says"
+    if len(set(names)) < len(names):
+        yield "two parts have one name"
+
+
+def sense_of_tree(tree: Json, model: Json, variables: Json) -> Fault:
+    """Tests have a threshold exactly on numbers; leaves count up from 0, as many as described."""
+    name, settings = tree["name"], model["settings"]
+    for test in tests(tree["root"]):
+        yield from sense_of_column(test["column"], variables)
+        if ("at_most" in test) != (test["column"]["kind"] in NUMERIC):
+            yield f"{name} has a test that lacks a threshold, or has one too many"
+    ways = list(leaf_paths(tree["root"]))
+    if [number for number, _ in ways] != list(range(len(tree["leaves"]))):
+        yield f"{name} describes {len(tree['leaves'])} leaves and draws others"
+    if max(len(way) for _, way in ways) > settings["max_depth"]:
+        yield f"{name} is deeper than max_depth"
+    if len(tree["leaves"]) > settings["max_leaves"]:
+        yield f"{name} has more leaves than max_leaves"
+    for leaf in tree["leaves"]:
+        yield from sense_of_counts(leaf, model)
+
+
+def sense_of_counts(part: Json, model: Json) -> Fault:
+    """A part has no more cases than training, and no more events than cases."""
+    rows = model["training"]["rows"]
+    if part["support"] > rows * (1 + ROUNDING):
+        yield f"a support of {part['support']:g} in {rows:g} cases"
+    if part["events"] > part["support"] + rows * ROUNDING:
+        yield f"{part['events']:g} events in a support of {part['support']:g}"
+
+
+def is_centred(column: Json) -> bool:
+    """Tell whether a column may have a centre other than 0: numbers that are not 0 at rest."""
+    if column["kind"] != "pair":
+        return column["kind"] in ("value", "scale")
+    return column["operation"] != "product" or all(map(is_centred, operands(column)))
+
+
+def sense_of_column(column: Json, variables: Json) -> Fault:
+    """A column reads variables and levels that exist, in the way of its kind."""
+    sources = [part["source"] for part in operands(column)]
+    if len(set(sources)) < len(sources):
+        yield f"{sources[0]!a} is read twice by one column"
+    if column["kind"] == "pair":
+        flags = [part for part in operands(column) if part["kind"] not in NUMERIC]
+        if len(flags) == 2 or (flags and column["operation"] != "product"):
+            yield "a pair has a 0/1 column where it needs numbers"
+    for part in operands(column):
+        variable = variables.get(part["source"])
+        if variable is None:
+            yield f"{part['source']!a} is no variable"
+        elif part["kind"] not in ("level", "missing") and variable["kind"] != "number":
+            yield f"{part['source']!a} is a category but read as a number"
+        elif part["kind"] == "level":
+            listed = set(part["levels"])
+            if len(listed) < len(part["levels"]) or not listed <= set(variable["levels"]):
+                yield f"{part['source']!a} has no such levels, or one is listed twice"
+        yield from sense_of_numbers(part)
+
+
+def sense_of_numbers(part: Json) -> Fault:
+    """A formula has its own numbers, in its range; the ends of a range are in order."""
+    low, high = part.get("low"), part.get("high")
+    if part["kind"] == "scale":
+        formula = part["formula"]
+        if {"low", "high", "centre"} & set(part) != FORMULAS[formula]:
+            yield f"'{formula}' has other numbers"
+        elif (formula == "log" and part["low"] <= 0) or (formula == "sqrt" and part["low"] < 0):
+            yield f"'{formula}' cannot begin at {low}"
+    if low is not None and high is not None and not low < high:
+        yield f"{low} is not below {high}"
+
+
+def sense_of_settings(model: Json) -> Fault:
+    """The policy is stated once, and limits name variables that exist."""
+    settings, limits = model["settings"], model["settings"]["limits"]
+    kinds = {v["name"]: v["kind"] for v in model["schema"]["variables"]}
+    if model["ownership"] != settings["ownership"]:
+        yield f"the policy is '{model['ownership']}' and '{settings['ownership']}'"
+    together = [name for names in limits["interactions"] or () for name in names]
+    for name in (*limits["monotone"], *limits["linear_only"], *together, *limits["penalty"]):
+        if name not in kinds:
+            yield f"a limit names {name!a}, no variable"
+    for name in (*limits["monotone"], *limits["linear_only"]):
+        if kinds.get(name) != "number":
+            yield f"a limit for numbers names {name!a}"
+
+
+def sense_of_training(model: Json) -> Fault:
+    """The record of the fit goes with the settings, and names the parts that there are."""
+    training, solved = model["training"], model["settings"]["reassign"]
+    if training["events"] > training["rows"] * (1 + ROUNDING):
+        yield "there are more events than cases"
+    edited = solved and "ledger" in model
+    if (training["objective"] is not None) != solved and not edited:
+        yield "the objective does not go with reassign"
+    if (training["selection"] is not None) != solved:
+        yield "the selection does not go with reassign"
+    if "cross_validation" in training and "ledger" in model:
+        yield "the cross-validated figures are of the fit, which was edited since"
+    names = {name for component in model["components"] for name, _ in parts(component)}
+    if set(training["mean_contributions"]) != names:
+        yield "the stored means are not those of the trees and direct terms"
+    leaves = {
+        f"{tree['name']}.L{number}": (tree["name"], leaf["coefficient"])
+        for tree in trees(model)
+        for number, leaf in enumerate(tree["leaves"], 1)
+    }
+    tied = [name for names in training["ties"] for name in names]
+    if len(set(tied)) < len(tied) or not set(tied) <= set(leaves):
+        yield "a tie names no leaf, or a leaf twice"
+    elif any(len({leaves[n] for n in t}) > 1 or leaves[t[0]][1] == 0 for t in training["ties"]):
+        yield "a tie needs leaves of one tree that share one coefficient, not 0"
+
+
+def sense_of_data(model: Json) -> Fault:
+    """The fingerprint has the counts of the training, and the profile its variables."""
+    data, training = model["data"], model["training"]
+    if abs(data["rows"] - training["rows"]) > ROUNDING * training["rows"]:
+        yield "the table has another number of rows than the training"
+    if data["distinct_rows"] > training["distinct_rows"]:
+        yield "the table has more distinct rows than the training"
+    profile = data["profile"]
+    if (profile is None) != (model["settings"]["profile"] == "none"):
+        yield "the profile does not go with the settings"
+    described = [(v["name"], v["kind"], set(v["levels"])) for v in model["schema"]["variables"]]
+    if profile is not None and described != [
+        (c["name"], c["kind"], set(c["levels"])) for c in profile
+    ]:
+        yield "the profile is not of the variables of the schema"
 
 
 # ---------------------------------------------------------------- scoring
@@ -504,40 +1061,19 @@ def column_cells(texts: list[str], variable: Json, named: bool) -> list[Cell]:
 def fault_hash(model: Json) -> Fault:
     """The content hash is that of the content."""
     found = digest(without(model, "hash"))
-    if found != model["hash"]:
-        yield f"stored {model['hash']}, found {found}"
-
-
-def fault_names(model: Json) -> Fault:
-    """Tests and terms read variables and levels that the schema has, in the way of their kind."""
-    variables = {v["name"]: v for v in model["schema"]["variables"]}
-    columns = [test["column"] for tree in trees(model) for test in tests(tree["root"])]
-    columns += [term["column"] for term in direct_terms(model)]
-    for part in (part for column in columns for part in operands(column)):
-        variable = variables.get(part["source"])
-        if variable is None:
-            yield f"{part['source']!r} is no variable"
-        elif part["kind"] == "level" and not set(part["levels"]) <= set(variable["levels"]):
-            yield f"{part['levels']} are not all levels of {part['source']!r}"
-        elif part["kind"] not in ("level", "missing") and variable["kind"] != "number":
-            yield f"{part['source']!r} is a category but read as a number"
+    if found != model.get("hash"):
+        yield f"stored {model.get('hash')}, found {found}"
 
 
 def fault_trees(model: Json) -> Fault:
-    """Each test has two sides, with a threshold exactly on numbers; leaves count up from 0."""
+    """Each leaf can hold a case."""
     for tree in trees(model):
-        numbers = [number for number, _ in leaf_paths(tree["root"])]
-        if numbers != list(range(len(tree["leaves"]))) or len(numbers) < 2:
-            yield f"{tree['name']} has the leaves {numbers[:10]}, {len(tree['leaves'])} described"
-        for test in tests(tree["root"]):
-            if ("at_most" in test) != (test["column"]["kind"] in NUMERIC):
-                yield f"{tree['name']} has a test that lacks a threshold, or has one too many"
         for number, way in leaf_paths(tree["root"]):
             if not reachable(way, model):
                 yield f"no case can reach {tree['name']}.L{number + 1}"
 
 
-def reachable(way: tuple[tuple[Json, bool], ...], model: Json) -> bool:
+def reachable(way: Way, model: Json) -> bool:
     """Tell whether some cell of each variable can meet all conditions on it.
 
     Conditions on formulas and on two variables are compared with those on the same column only, so
@@ -546,7 +1082,7 @@ def reachable(way: tuple[tuple[Json, bool], ...], model: Json) -> bool:
     groups: dict[str, list[tuple[Json, bool]]] = {}
     for test, side in way:
         plain = "source" in test["column"] and test["column"]["kind"] not in ("hinge", "scale")
-        key = test["column"]["source"] if plain else json.dumps(test["column"], sort_keys=True)
+        key = test["column"]["source"] if plain else known_by(test["column"])
         groups.setdefault(f"{plain} {key}", []).append((test, side))
     for key, known in groups.items():
         if key.startswith("False"):
@@ -564,18 +1100,17 @@ def reachable(way: tuple[tuple[Json, bool], ...], model: Json) -> bool:
 def distinguished(variable: Json, own: list[Json]) -> Iterator[Cell]:
     """Yield a cell of each sort that tests on one variable can tell apart."""
     yield Cell()
-    yield Cell(level="\0never a level")
     for level in variable["levels"]:
         yield Cell(level=level)
+    if variable["kind"] == "category":
+        if not variable["pooled"]:
+            yield Cell(level="\0never a level")
+        return
     ends = [test.get("at_most") for test in own]
     ends += [test["column"].get(end) for test in own for end in ("low", "high", "threshold")]
-    for number in (end for end in (*ends, 0.0) if end is not None and variable["kind"] == "number"):
-        for near_by in (
-            math.nextafter(number, -math.inf),
-            number,
-            math.nextafter(number, math.inf),
-        ):
-            yield Cell(number=near_by)
+    for number in [end for end in ends if end is not None] or [0.0]:
+        for near_by in (-math.inf, number, math.inf):
+            yield Cell(number=math.nextafter(number, near_by))
 
 
 def fault_ownership(model: Json) -> Fault:
@@ -639,11 +1174,11 @@ def fault_sums(model: Json) -> Fault:
     means = model["training"]["mean_contributions"]
     for tree in trees(model):
         for field, total in (("support", rows), ("events", events)):
-            if not near(math.fsum(leaf[field] for leaf in tree["leaves"]), total, rows):
+            if not near(sum(leaf[field] for leaf in tree["leaves"]), total, rows):
                 yield f"the {field} of {tree['name']} does not add up to {total:g}"
         products = [leaf["coefficient"] * leaf["support"] for leaf in tree["leaves"]]
         size = max(abs(leaf["coefficient"]) for leaf in tree["leaves"])
-        if not near(math.fsum(products) / rows, means[tree["name"]], 1.0 + size):
+        if not near(sum(products) / rows, means[tree["name"]], 1.0 + size):
             yield f"the mean of {tree['name']} is not {means[tree['name']]}"
     for term in direct_terms(model):
         mean = term["coefficient"] * term["support"] / rows
@@ -707,11 +1242,34 @@ def fault_load(model: Json) -> Fault:
         yield f"the bound is {bound}, not {model['bound']}"
     if load > bound:
         yield f"{load} conditions, above the bound {bound}"
-    if any(len(tree["leaves"]) > model["settings"]["max_leaves"] for tree in trees(model)):
-        yield "a tree has more leaves than max_leaves"
-    depths = [len(way) for tree in trees(model) for _, way in leaf_paths(tree["root"])]
-    if max(depths, default=0) > model["settings"]["max_depth"]:
-        yield "a tree is deeper than max_depth"
+    yield from fault_size(model, load)
+
+
+def fault_size(model: Json, load: int) -> Fault:
+    """The model is no larger than its parameters allow."""
+    settings, limit = model["settings"], model["settings"]["max_inspection_units"]
+    if limit is None and settings["l1"] == "cv" and settings["reassign"]:
+        limit = MOST_CONDITIONS
+    if limit is not None and load > limit:
+        yield f"{load} conditions, at most {limit} were asked for"
+    if len(trees(model)) > settings["max_trees"]:
+        yield f"{len(trees(model))} trees, at most {settings['max_trees']} were asked for"
+    made = {known_by(column) for column in columns(model) if is_derived(column)}
+    budget = 0 if settings["vocabulary"] == "original" else 2 * settings["budget"]
+    if len(made) > budget:
+        yield f"{len(made)} derived columns, at most {budget} were asked for"
+    if UNMET_MISSING in claims_withdrawn(model):  # estimated again on another table
+        return
+    least = settings["min_samples_leaf"] * (1 - ROUNDING)
+    if any(leaf["support"] < least for tree in trees(model) for leaf in tree["leaves"]):
+        yield f"a leaf holds fewer than {settings['min_samples_leaf']:g} cases"
+
+
+def is_derived(column: Json) -> bool:
+    """Tell whether a column is neither a variable nor the presence of one."""
+    kind = column["kind"]
+    present = kind == "interval" and column["low"] is None and column["high"] is None
+    return not present and kind not in ("value", "level", "missing")
 
 
 def fault_limits(model: Json) -> Fault:
@@ -747,9 +1305,12 @@ def fault_monotone(model: Json, source: str, sign: int) -> Fault:
             elif effect * sign * term["coefficient"] < 0:
                 yield f"{term['name']} has the wrong sign"
     for tree in trees(model):
-        if source in tree_sources(tree):
-            values = [sign * leaf["coefficient"] for leaf in tree["leaves"]]
-            yield from Ordered(tree["name"], source, values).faults(tree["root"])
+        name, values = tree["name"], [leaf["coefficient"] for leaf in tree["leaves"]]
+        if source in tree_sources(tree) and not orderable(tree, source):
+            yield f"{name} reads {source} otherwise than by thresholds"
+        for low, high in leaf_pairs(tree, source, sign):
+            if values[low] > values[high]:
+                yield f"{name}.L{low + 1} and {name}.L{high + 1} are out of order"
 
 
 def moves(column: Json, source: str) -> int | None:
@@ -785,69 +1346,98 @@ def moves_with_part(column: Json, source: str) -> int | None:
     return effect if operation == "sum" else None
 
 
-class Ordered:
-    """A proof that a tree rises with a number: two cases that differ in it alone walk down.
+def orderable(tree: Json, source: str) -> bool:
+    """Tell whether a tree reads a number by thresholds, or by whether it is there, alone."""
+    readers = [t["column"] for t in tests(tree["root"]) if source in column_sources(t["column"])]
+    return all(c["kind"] == "value" or lacks_number(c, True) is not None for c in readers)
 
-    The lower case is walked to a leaf first, then the higher one, under everything that the first
-    walk has found out of the variables they share. What cannot be told apart is taken to be
-    possible, so a tree that passes is monotone.
+
+def lacks_number(column: Json, side: bool) -> bool | None:
+    """Tell whether an answer says that there is no number; None where the test asks otherwise."""
+    if column["kind"] == "missing":
+        return side
+    everything = column["kind"] == "interval" and column["low"] is None and column["high"] is None
+    return not side if everything else None
+
+
+def leaf_pairs(tree: Json, source: str, sign: int) -> list[tuple[int, int]]:
+    """Return the leaves (a, b) between which a rising number can lead, so that a <= b must hold.
+
+    A value of the first can lie below one of the second, and all that is asked of other variables
+    can be answered as both leaves need it. What cannot be told apart is taken to be possible, so a
+    tree whose pairs are in order is monotone.
     """
+    if source not in tree_sources(tree) or not orderable(tree, source):
+        return []
+    ways, pairs = list(leaf_paths(tree["root"])), set()
+    for a, low in ways:
+        for b, high in ways:
+            if a != b and lies_below(low, high, source) and agree(low, high, source):
+                pairs.add((a, b) if sign > 0 else (b, a))
+    return sorted(pairs)
 
-    def __init__(self, name: str, source: str, values: list[float]) -> None:
-        self.name = name
-        self.source = source
-        self.values = values
 
-    def faults(self, root: Json) -> Fault:
-        """Yield the pairs of leaves that are out of order."""
-        for low, low_range, facts in self.walk(root, (-math.inf, math.inf), {}):
-            for high, high_range, _ in self.walk(root, (-math.inf, math.inf), facts):
-                below = low_range[0] < high_range[1]
-                if below and self.values[low] > self.values[high]:
-                    yield f"{self.name}.L{low + 1} and {self.name}.L{high + 1} are out of order"
+def lies_below(low: Way, high: Way, source: str) -> bool:
+    """Tell whether a number of one leaf can lie below a number of another."""
+    spans = []
+    for way in (low, high):
+        own = [(t, side) for t, side in way if column_sources(t["column"]) == {source}]
+        if any(lacks_number(test["column"], side) for test, side in own):
+            return False
+        spans.append(span([pair for pair in own if pair[0]["column"]["kind"] == "value"]))
+    return spans[0][0] < spans[1][1]
 
-    def walk(
-        self, node: Json, span: tuple[float, float], facts: dict[str, list[Any]]
-    ) -> Iterator[tuple[int, tuple[float, float], dict[str, list[Any]]]]:
-        """Yield each leaf with the values of the number there, and what is known of the rest."""
-        if "if" not in node:
-            yield node["leaf"], span, facts
-            return
-        column = node["if"]["column"]
-        for side, child in ((True, node["yes"]), (False, node["no"])):
-            if self.source in column_sources(column):
-                narrowed = self.narrowed(node["if"], side, span)
-                if narrowed is not None:
-                    yield from self.walk(child, narrowed, facts)
-                continue
-            key = json.dumps(column, sort_keys=True)
-            known = [*facts.get(key, []), (node["if"], side)]
-            if possible(known):
-                yield from self.walk(child, span, {**facts, key: known})
 
-    def narrowed(
-        self, test: Json, side: bool, span: tuple[float, float]
-    ) -> tuple[float, float] | None:
-        """Return the values (above, at most) that pass a test on the number; None if none does."""
-        column = test["column"]
-        if column["kind"] == "missing":
-            return None if side else span
-        if column["kind"] == "interval" and column["low"] is None and column["high"] is None:
-            return span if side else None
-        if column["kind"] != "value":
-            raise Problem(f"{self.name} reads {self.source} otherwise than by thresholds")
-        low, high = span
-        low, high = (low, min(high, test["at_most"])) if side else (max(low, test["at_most"]), high)
-        return (low, high) if low < high else None
+def agree(one: Way, two: Way, source: str) -> bool:
+    """Tell whether what two leaves ask of everything but a number can be answered at once."""
+    asked: dict[str, list[tuple[Json, bool]]] = {}
+    for test, side in (*one, *two):
+        if column_sources(test["column"]) != {source}:
+            asked.setdefault(known_by(test["column"]), []).append((test, side))
+    return all(possible(known) for known in asked.values())
+
+
+def span(known: list[tuple[Json, bool]]) -> tuple[float, float]:
+    """Return the values (above, at most) that give these answers to thresholds on one column."""
+    low = max((test["at_most"] for test, side in known if not side), default=-math.inf)
+    high = min((test["at_most"] for test, side in known if side), default=math.inf)
+    return low, high
 
 
 def possible(known: list[tuple[Json, bool]]) -> bool:
     """Tell whether one value of a column, or missing, can give these answers to tests on it."""
     if "at_most" not in known[0][0]:
         return len({side for _, side in known}) == 1
-    low = max((test["at_most"] for test, side in known if not side), default=-math.inf)
-    high = min((test["at_most"] for test, side in known if side), default=math.inf)
+    low, high = span(known)
     return low < high or all(test["missing_holds"] == side for test, side in known)
+
+
+def fault_certificate(model: Json) -> Fault:
+    """The stored certificates of monotone variables are those that the model itself gives."""
+    stored = model["training"]["monotone"]
+    found = [certificate(model, *item) for item in model["settings"]["limits"]["monotone"].items()]
+    if stored != found:
+        yield f"{len(stored)} are stored, not those of the {len(found)} monotone variables"
+
+
+def certificate(model: Json, source: str, word: str) -> Json:
+    """Return what the proof of a direction rests on."""
+    sign = 1 if word == "increasing" else -1
+    holders = [c["name"] for c in model["components"] if source in c["sources"]]
+    terms = [t for t in direct_terms(model) if source in column_sources(t["column"])]
+    signs = [(moves(t["column"], source) or 0) * sign_of(t["coefficient"]) for t in terms]
+    return {
+        "variable": source,
+        "direction": word,
+        "component": holders[0] if holders else None,
+        "leaf_pairs": sum(len(leaf_pairs(tree, source, sign)) for tree in trees(model)),
+        "direct": [{"term": t["name"], "sign": s} for t, s in zip(terms, signs, strict=True)],
+    }
+
+
+def sign_of(number: float) -> int:
+    """Return 1, 0 or -1."""
+    return (number > 0) - (number < 0)
 
 
 # ---------------------------------------------------------------- objective and ledger
@@ -864,7 +1454,8 @@ def fault_objective(model: Json) -> Fault:
         return
     chosen, asked = training["selection"]["chosen"], settings["l1"]
     wanted = {"cv": chosen["l1"], "4/n": 4.0 / training["rows"]}.get(asked, asked)
-    if objective["l1"] != chosen["l1"] or abs(wanted - objective["l1"]) > 1e-12 * wanted:
+    near_by = abs(wanted - objective["l1"]) <= 1e-12 * wanted < math.inf
+    if objective["l1"] != chosen["l1"] or not near_by:
         yield f"lambda {objective['l1']} was solved, {asked} asked for"
     share = settings["l1_ratio"]
     wanted = chosen["l1_ratio"] if share is None and asked == "cv" else share or 1.0
@@ -892,38 +1483,8 @@ def fault_penalties(model: Json) -> Fault:
             yield f"{' and '.join(names)} are tied without a monotone variable"
 
 
-def fault_figures(model: Json) -> Fault:
-    """Cross-validated figures are means with errors, of the fit and not of a model edited since."""
-    record = model["training"]["cross_validation"]
-    fields = {"folds", "by", "rows", "auc", "log_loss", "brier", "miu"}
-    if set(record) != fields:
-        yield f"they hold {sorted(record)}, not {sorted(fields)}"
-        return
-    if "ledger" in model:
-        yield "they are of the fit, which was edited since"
-    if record["by"] not in ("content", "groups"):
-        yield f"folds are by {record['by']!r}, not by content or groups"
-    for name in ("folds", "rows"):
-        if type(record[name]) is not int or record[name] < 1:
-            yield f"{name} is {record[name]!r}, no whole number from 1"
-    for name in ("auc", "log_loss", "brier", "miu"):
-        if record[name] is not None or name != "auc":
-            yield from fault_measure(name, record[name], name in ("auc", "brier"))
-
-
-def fault_measure(name: str, measure: Json, share: bool) -> Fault:
-    """A mean and its standard error are finite and not negative; a share is at most 1."""
-    if set(measure) != {"mean", "error"}:
-        yield f"{name} holds {sorted(measure)}, not a mean and an error"
-        return
-    for key, value in measure.items():
-        most = 1 if share and key == "mean" else sys.float_info.max
-        fits = type(value) in (int, float) and 0 <= value <= most
-        if not fits and not (key == "error" and value is None):
-            yield f"the {key} of {name} is {value!r}"
-
-
 OPTIMALITY = "Stage 3 optimality of the active terms"
+UNMET_MISSING = "missing values not met in training"
 
 
 def claims_withdrawn(model: Json) -> list[str]:
@@ -951,8 +1512,12 @@ def fault_ledger(model: Json) -> Fault:
         yield "the model is not the one that the last entry left"
     terms, load = audit_load(model)
     after = model["ledger"][-1]["after"]
-    if (after["terms"], after["conditions"]) != (terms, load):
+    now = terms, load, model["intercept"]
+    if (after["terms"], after["conditions"], after["intercept"]) != now:
         yield f"the last entry tells of {after['conditions']} conditions, not {load}"
+    gone = model["settings"]["reassign"] and model["training"]["objective"] is None
+    if gone != (OPTIMALITY in claims_withdrawn(model)):
+        yield f"'{OPTIMALITY}' is gone but not withdrawn, or withdrawn but there"
     for name, word in model["settings"]["limits"]["monotone"].items():
         if f"monotone: {word} in {name}" in claims_withdrawn(model):
             yield f"'{name}' is claimed to be monotone though that was withdrawn"
@@ -961,15 +1526,36 @@ def fault_ledger(model: Json) -> Fault:
 # ---------------------------------------------------------------- the report
 
 
-def file_checks(model: Json) -> Iterator[tuple[str, list[str], str]]:
-    """Yield name, faults and evidence of each check of the file."""
+def file_checks(document: Json) -> Iterator[tuple[str, list[str], str]]:
+    """Yield name, faults and evidence of each check of the file.
+
+    Where a field is not what it may be, the others cannot be read, and no more is checked.
+    """
+    yield "content hash", list(fault_hash(document)), f"sha256 {document.get('hash')}"
+    faults = list(islice(misfits(document), MOST_FAULTS))
+    faults = faults or list(islice(fault_sense(document), MOST_FAULTS))
+    yield "fields", faults, "each is there, of its kind, and fits the others"
+    if not faults:
+        model = {**document, "components": floats(document["components"])}
+        yield from model_checks({**model, "intercept": float(document["intercept"])})
+
+
+def floats(value: Any) -> Any:
+    """Return a copy in which whole numbers are floats, as they score; leaves keep their numbers."""
+    if isinstance(value, dict):
+        return {key: item if key == "leaf" else floats(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [floats(item) for item in value]
+    return float(value) if is_number(value) else value
+
+
+def model_checks(model: Json) -> Iterator[tuple[str, list[str], str]]:
+    """Yield the checks of a model of which every field can be read."""
     terms, load = audit_load(model)
     leaves = sum(len(tree["leaves"]) for tree in trees(model))
     policy, objective = model["ownership"], model["training"]["objective"]
     largest = max((len(c["sources"]) for c in model["components"]), default=0)
     rules: list[tuple[str, Callable[[Json], Fault], str]] = [
-        ("content hash", fault_hash, f"sha256 {model['hash']}"),
-        ("variables and levels", fault_names, "every test and term reads what the schema has"),
         ("trees", fault_trees, f"{leaves} leaves in {len(trees(model))} trees"),
         (f"ownership '{policy}'", fault_ownership, f"largest component: {largest} variables"),
         ("sums", fault_sums, f"supports add up to {model['training']['rows']:g} cases"),
@@ -979,22 +1565,15 @@ def file_checks(model: Json) -> Iterator[tuple[str, list[str], str]]:
     ]
     for name, rule, evidence in rules:
         yield name, list(rule(model)), evidence
-    if "cross_validation" in model["training"]:
-        evidence = "well formed; what they say is not proved here"
-        yield "cross-validated figures", list(fault_figures(model)), evidence
-    for source, word in model["settings"]["limits"]["monotone"].items():
-        yield f"monotone: {word} in {source}", monotone_faults(model, source, word), "every pair"
+    directions = model["settings"]["limits"]["monotone"]
+    for source, word in directions.items():
+        faults = list(fault_monotone(model, source, 1 if word == "increasing" else -1))
+        yield f"monotone: {word} in {source}", faults, "every pair"
+    if directions or model["training"]["monotone"]:
+        yield "certificate", list(fault_certificate(model)), f"{len(directions)}, found again"
     if "ledger" in model:
         head = model["ledger"][-1]["hash"]
         yield "ledger", list(fault_ledger(model)), f"{len(model['ledger'])} entries, head {head}"
-
-
-def monotone_faults(model: Json, source: str, word: str) -> list[str]:
-    """Return what is wrong with a monotone direction."""
-    try:
-        return list(fault_monotone(model, source, 1 if word == "increasing" else -1))
-    except Problem as problem:
-        return [str(problem)]
 
 
 def one_leaf_faults(model: Json, rows: list[Row]) -> list[str]:
@@ -1076,7 +1655,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         model = read_model(given.model)
         checks = list(file_checks(model))
-        if given.table is not None:
+        readable = not any(faults for name, faults, _ in checks if name == "fields")
+        if given.table is not None and readable:
             checks += table_checks(model, given.table, given.expect, given.scores)
     except Problem as problem:
         say(f"error: {problem}", sys.stderr)
@@ -1086,9 +1666,11 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     for name, faults, evidence in checks:
         failed += bool(faults)
-        say(f"{'FAILS' if faults else 'holds'}  {name}: {'; '.join(faults[:3]) or evidence}")
-    for name in claims_withdrawn(model):
-        say(f"note   no longer claimed: {name}")
+        shown = "; ".join(faults[:MOST_FAULTS]) or evidence
+        say(f"{'FAILS' if faults else 'holds'}  {name}: {shown}")
+    if not failed:
+        for name in claims_withdrawn(model):
+            say(f"note   no longer claimed: {name}")
     return 1 if failed else 0
 
 
