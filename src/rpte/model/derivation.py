@@ -63,10 +63,13 @@ class Grounds:
         Equal rows merged, in the order of their content.
     settings : mapping
         As the model file has them.
+    sampled : bool
+        Whether the terms were found on a sample of the rows, which the file does not tell.
     """
 
     table: Table
     settings: Mapping[str, Any]
+    sampled: bool = False
     _cells: dict[Column, Floats] = field(default_factory=dict)
     _locations: dict[Column, tuple[float, float]] = field(default_factory=dict)
     _bins: dict[tuple[Column, bool], Bins] = field(default_factory=dict)

@@ -44,13 +44,22 @@ def derived_checks(model: Model, table: Table) -> list[Check]:
     gone = withdrawn(model)
     if UNMET_MISSING in gone or DERIVED in gone:  # estimated again on another table
         return []
-    grounds = Grounds(table, model.settings)
+    sample = model.training["validation"].get("learned_from_rows")
+    grounds = Grounds(table, model.settings, sample is not None)
     tests = [(tree, *test) for tree in trees_of(model) for test in _tests(tree, grounds)]
     checks = [variables(model, table), unmet_missing(grounds, tests)]
-    if "learned_from_rows" in model.training["validation"]:
-        return checks
+    if sample is not None:
+        return [*checks, _not_derived(sample)]
     checks.append(derived_numbers(model, grounds, tests))
     return [*checks, *stage2_checks(model, table)]
+
+
+def _not_derived(sample: int) -> Check:
+    evidence = (
+        f"{DERIVED}: the terms were found on a sample of {sample} distinct rows; between which "
+        "training values they stand is proved by supports and optimality, not where between them"
+    )
+    return Check("not checked", True, evidence)
 
 
 def variables(model: Model, table: Table) -> Check:
@@ -123,11 +132,17 @@ def _missing_side(grounds: Grounds, split: Split, yes: Places, no: Places) -> bo
         met = grounds.table.inputs.is_missing(split.column.sources[0])[rows]
     else:
         met = np.isnan(grounds.cells(split.column)[rows])
+    return None if met.any() else _heavier(grounds, split, yes, no)
+
+
+def _heavier(grounds: Grounds, split: Split, yes: Places, no: Places) -> bool | None:
+    """Tell whether the yes side is heavier; of equal sides a threshold takes this one."""
     weight = grounds.table.weight
-    excess = float(weight[yes].sum() - weight[no].sum())
-    if met.any() or abs(excess) <= ROUNDING * (1.0 + float(weight[rows].sum())):
-        return None
-    return excess > 0
+    sides = float(weight[yes].sum()), float(weight[no].sum())
+    if abs(sides[0] - sides[1]) > ROUNDING * (1.0 + sum(sides)):
+        return sides[0] > sides[1]
+    whole = bool((weight == np.rint(weight)).all())
+    return True if whole and split.threshold is not None and not grounds.sampled else None
 
 
 def _is_level_set(column: Column, grounds: Grounds) -> bool:

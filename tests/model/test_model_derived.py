@@ -1,0 +1,231 @@
+"""With the training table, no field that scores a possible case or promises something can move."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from file_fuzz import changed, fields, others
+from model_files import columns, direct, sealed, stored, trees
+from proof_models import MAKERS, proof_model
+from rpte import InputError, ModelFileError
+from rpte.model.file import from_dict
+
+# What verify does not derive again (docs/model_file.md): how the search went, and what it allowed.
+RECORD = re.compile(
+    r"hash|library_version|components\.\d+\.name|training\.(rounds|vocabulary_size|validation)\b.*"
+    r"|training\.selection\.(price|many|compared|null_deviance|frontier.*)"
+    r"|training\.selection\.chosen\.(menu|n_trees|n_pairs)"
+    r"|training\.objective\.(terms_offered|kkt_residual|converged)"
+    r"|settings\.(audit_price|leaf_ridge|learning_rate|lookahead|min_gain|criterion)"
+    r"|settings\.(max_trees|max_component_sources|min_samples_leaf|pattern_order)"
+    r"|settings\.limits\.exclude.*|.*\.leaves\.\d+\.penalty"
+)
+THOROUGH = settings(
+    deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+def passes(document, name):
+    """Tell whether a forged document is loaded and verified with the training table."""
+    try:
+        model = from_dict(sealed(document))
+        return all(check.holds for check in model.verify(*proof_model(name).given))
+    except (ModelFileError, InputError):
+        return False
+
+
+def failing(document, name):
+    model = from_dict(sealed(document))
+    return {check.name for check in model.verify(*proof_model(name).given) if not check.holds}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_they_pass_as_fitted(name):
+    model = from_dict(proof_model(name).copy())
+    checks = model.verify(*proof_model(name).given)
+    assert [check for check in checks if not check.holds] == []
+
+
+def claims(document):
+    return [
+        (path, value)
+        for path, value in fields(document)
+        if others(value) and not RECORD.fullmatch(".".join(map(str, path)))
+    ]
+
+
+@THOROUGH
+@given(name=st.sampled_from(list(MAKERS)), data=st.data())
+def test_any_other_value_in_any_field_that_scores_or_promises(name, data):
+    document = proof_model(name).document
+    path, value = data.draw(st.sampled_from(claims(document)))
+    assert not passes(changed(document, path, data.draw(st.sampled_from(others(value)))), name)
+
+
+def number_places(document):
+    """Return the numbers that tests and columns compare with or count from."""
+    names = ("at_most", "threshold", "knot", "low", "high", "centre")
+    found = [(path, value) for path, value in fields(document) if path[-1] in names]
+    return [(path, value) for path, value in found if isinstance(value, float) and value]
+
+
+@THOROUGH
+@given(name=st.sampled_from(list(MAKERS)), data=st.data())
+def test_numbers_that_move_by_as_little_as_one_likes(name, data):
+    """Inside a gap of the data no training row notices; the number still follows from its ends."""
+    document = proof_model(name).document
+    path, value = data.draw(st.sampled_from(number_places(document)))
+    near = data.draw(st.floats(value - 1e-3, value + 1e-3).filter(lambda v: abs(v - value) > 1e-8))
+    assert not passes(changed(document, path, near), name)
+
+
+@pytest.mark.parametrize("name", ["limited", "paper", "boosted"])
+def test_every_side_of_missing_cells(name):
+    places = [p for p, _ in fields(proof_model(name).document) if p[-1] == "missing_holds"]
+    assert len(places) > 3
+    for path in places:
+        document = proof_model(name).copy()
+        value = next(v for p, v in fields(document) if p == path)
+        assert not passes(changed(document, path, not value), name)
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_pooled_both_ways(name):
+    for number in range(len(proof_model(name).document["schema"]["variables"])):
+        document = proof_model(name).copy()
+        variable = document["schema"]["variables"][number]
+        variable["pooled"] = not variable["pooled"]
+        assert not passes(document, name)
+
+
+@pytest.mark.parametrize("name", ["default", "limited"])
+def test_fewer_conditions_than_there_are(name):
+    document = proof_model(name).copy()
+    document["settings"]["max_inspection_units"] = from_dict(proof_model(name).copy()).audit().miu
+    assert passes(document, name)
+    document["settings"]["max_inspection_units"] -= 1
+    assert failing(document, name) == {"size as asked for"}
+
+
+@pytest.mark.parametrize("name", ["default", "limited", "paper"])
+def test_a_centre_that_the_intercept_makes_up_for(name):
+    """Only missing cells, of a column that had none in training, would notice."""
+    document = proof_model(name).copy()
+    gaps = {v["name"] for v in document["schema"]["variables"] if v["has_missing"]}
+    terms = [t for t in direct(document) if t["column"]["kind"] in ("value", "scale")]
+    term = next(t for t in terms if t["column"]["source"] not in gaps | {"codes"})
+    term["centre"] += 1.0
+    document["intercept"] += term["coefficient"]
+    document["training"]["mean_contributions"][term["name"]] -= term["coefficient"]
+    assert failing(document, name) == {"thresholds, levels, knots and centres"}
+
+
+def level_nodes(document):
+    """Return the nodes that test a set of levels."""
+    stack = [tree["root"] for tree in trees(document)]
+    while stack:
+        node = stack.pop()
+        if "if" in node:
+            stack += [node["yes"], node["no"]]
+            if node["if"]["column"]["kind"] == "level":
+                yield node
+
+
+def renumbered(document):
+    """Number the leaves of each tree again, and put their values in that order."""
+    for tree in trees(document):
+        old = list(tree["leaves"])
+        stack, tree["leaves"] = [tree["root"]], []
+        while stack:
+            node = stack.pop()
+            if "leaf" in node:
+                tree["leaves"].append(old[node["leaf"]])
+                node["leaf"] = len(tree["leaves"]) - 1
+            else:
+                stack += [node["no"], node["yes"]]
+    return document
+
+
+def test_the_other_levels_named_and_the_sides_exchanged():
+    """Every training row goes where it went; missing cells and new levels do not."""
+    name = "boosted"
+    known = {v["name"]: v["levels"] for v in proof_model(name).document["schema"]["variables"]}
+    count = sum(1 for _ in level_nodes(proof_model(name).document))
+    assert count
+    for number in range(count):
+        document = proof_model(name).copy()
+        node = list(level_nodes(document))[number]
+        column = node["if"]["column"]
+        column["levels"] = [v for v in known[column["source"]] if v not in column["levels"]]
+        node["yes"], node["no"] = node["no"], node["yes"]
+        assert not passes(renumbered(document), name)
+
+
+def test_a_level_that_a_node_never_met():
+    name = "boosted"
+    known = {v["name"]: v["levels"] for v in proof_model(name).document["schema"]["variables"]}
+    for number, node in enumerate(level_nodes(proof_model(name).document)):
+        listed = node["if"]["column"]
+        for level in set(known[listed["source"]]) - set(listed["levels"]):
+            document = proof_model(name).copy()
+            list(level_nodes(document))[number]["if"]["column"]["levels"].append(level)
+            assert not passes(document, name)
+
+
+@pytest.mark.parametrize("name", ["limited", "paper", "boosted"])
+def test_a_test_that_no_training_row_fails(name):
+    """A leaf of nobody's, that says nothing, would take cases beyond the training range."""
+    document = proof_model(name).copy()
+    tree = trees(document)[0]
+    test = {"column": {"kind": "value", "source": "dense"}, "at_most": 1e6, "missing_holds": True}
+    tree["root"] = {"if": test, "yes": tree["root"], "no": {"leaf": len(tree["leaves"])}}
+    empty = {"coefficient": 0.0, "support": 0.0, "events": 0.0, "penalty": 1.0}
+    tree["leaves"].append(empty)
+    document["settings"]["max_leaves"] += 1
+    document["settings"]["max_depth"] += 1
+    assert not passes(document, name)
+
+
+def test_a_coarser_certificate():
+    """The tolerance rests on lambda_max, which the table bounds."""
+    document = proof_model("default").copy()
+    objective = document["training"]["objective"]
+    objective["lambda_max"] = 100.0
+    objective["tolerance"] = max(min(1e-6 * 100.0, 1e-3 * objective["l1"]), 1e-12)
+    assert "Stage 3 optimality of the active terms" in failing(document, "default")
+
+
+def test_a_column_that_says_the_same_of_training_rows():
+    """A product of two conditions; a level that never met the other is added to one."""
+    document = proof_model("default").copy()
+    part = next(
+        p
+        for c in columns(document)
+        for p in (c.get("left", {}), c.get("right", {}))
+        if p.get("kind") == "level"
+    )
+    variables = {v["name"]: v["levels"] for v in document["schema"]["variables"]}
+    part["levels"] = [*part["levels"], *variables[part["source"]]][:2]
+    assert not passes(document, "default")
+
+
+def test_a_file_of_the_first_version_still_verifies():
+    """Golden models were fitted on the tables of the same names."""
+    from test_model_golden import FILES
+
+    for path in (p for p in FILES if p.parent.name == "0.1.0" and p.stem != "shaped"):
+        model = from_dict(json.loads(path.read_text()))
+        checks = model.verify(*stored(path.stem).given)
+        assert [check for check in checks if not check.holds] == []
+
+
+def test_the_order_of_rows_does_not_matter():
+    made = proof_model("default")
+    model = from_dict(made.copy())
+    order = np.random.default_rng(0).permutation(len(made.y))
+    checks = model.verify(made.X.iloc[order], made.y[order])
+    assert all(check.holds for check in checks)
