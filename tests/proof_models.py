@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from model_files import Stored
-from rpte import Limits, RPTEClassifier
-from rpte.model.file import to_dict
+from file_fuzz import Path, fields, others
+from model_files import Stored, sealed
+from rpte import InputError, Limits, ModelFileError, RPTEClassifier
+from rpte.model.file import from_dict, to_dict
+
+# What verify does not derive again (docs/model_file.md): how the search went, and what it allowed.
+RECORD = re.compile(
+    r"hash|library_version|components\.\d+\.name|training\.(rounds|vocabulary_size|validation)\b.*"
+    r"|training\.selection\.(price|many|compared|null_deviance|frontier.*)"
+    r"|training\.selection\.chosen\.(menu|n_trees|n_pairs)"
+    r"|training\.objective\.(terms_offered|kkt_residual|converged)"
+    r"|settings\.(audit_price|leaf_ridge|learning_rate|lookahead|min_gain|criterion)"
+    r"|settings\.(max_trees|max_component_sources|min_samples_leaf|pattern_order)"
+    r"|settings\.limits\.exclude.*|.*\.leaves\.\d+\.penalty"
+)
 
 
 def full_table(seed: int = 3, n: int = 700) -> tuple[pd.DataFrame, np.ndarray]:
@@ -59,3 +73,28 @@ def proof_model(name: str) -> Stored:
     X, y = full_table()
     fitted = MAKERS[name]().fit(X, y)
     return Stored(json.loads(json.dumps(to_dict(fitted.model_))), X, y)
+
+
+def passes(document: dict[str, Any], name: str) -> bool:
+    """Tell whether a forged document is loaded and verified with the training table."""
+    try:
+        model = from_dict(sealed(document))
+        return all(check.holds for check in model.verify(*proof_model(name).given))
+    except (ModelFileError, InputError):
+        return False
+
+
+def claims(document: dict[str, Any]) -> list[tuple[Path, Any]]:
+    """Return the fields that score a possible case or promise something, with their values."""
+    return [
+        (path, value)
+        for path, value in fields(document)
+        if others(value) and not RECORD.fullmatch(".".join(map(str, path)))
+    ]
+
+
+def number_places(document: dict[str, Any]) -> list[tuple[Path, Any]]:
+    """Return the numbers that tests and columns compare with or count from."""
+    names = ("at_most", "threshold", "knot", "low", "high", "centre")
+    found = [(path, value) for path, value in fields(document) if path[-1] in names]
+    return [(path, value) for path, value in found if isinstance(value, float) and value]

@@ -1,7 +1,6 @@
 """With the training table, no field that scores a possible case or promises something can move."""
 
 import json
-import re
 
 import numpy as np
 import pytest
@@ -10,32 +9,12 @@ from hypothesis import strategies as st
 
 from file_fuzz import changed, fields, others
 from model_files import columns, direct, sealed, stored, trees
-from proof_models import MAKERS, proof_model
-from rpte import InputError, ModelFileError
+from proof_models import MAKERS, claims, number_places, passes, proof_model
 from rpte.model.file import from_dict
 
-# What verify does not derive again (docs/model_file.md): how the search went, and what it allowed.
-RECORD = re.compile(
-    r"hash|library_version|components\.\d+\.name|training\.(rounds|vocabulary_size|validation)\b.*"
-    r"|training\.selection\.(price|many|compared|null_deviance|frontier.*)"
-    r"|training\.selection\.chosen\.(menu|n_trees|n_pairs)"
-    r"|training\.objective\.(terms_offered|kkt_residual|converged)"
-    r"|settings\.(audit_price|leaf_ridge|learning_rate|lookahead|min_gain|criterion)"
-    r"|settings\.(max_trees|max_component_sources|min_samples_leaf|pattern_order)"
-    r"|settings\.limits\.exclude.*|.*\.leaves\.\d+\.penalty"
-)
 THOROUGH = settings(
     deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-
-
-def passes(document, name):
-    """Tell whether a forged document is loaded and verified with the training table."""
-    try:
-        model = from_dict(sealed(document))
-        return all(check.holds for check in model.verify(*proof_model(name).given))
-    except (ModelFileError, InputError):
-        return False
 
 
 def failing(document, name):
@@ -50,27 +29,12 @@ def test_they_pass_as_fitted(name):
     assert [check for check in checks if not check.holds] == []
 
 
-def claims(document):
-    return [
-        (path, value)
-        for path, value in fields(document)
-        if others(value) and not RECORD.fullmatch(".".join(map(str, path)))
-    ]
-
-
 @THOROUGH
 @given(name=st.sampled_from(list(MAKERS)), data=st.data())
 def test_any_other_value_in_any_field_that_scores_or_promises(name, data):
     document = proof_model(name).document
     path, value = data.draw(st.sampled_from(claims(document)))
     assert not passes(changed(document, path, data.draw(st.sampled_from(others(value)))), name)
-
-
-def number_places(document):
-    """Return the numbers that tests and columns compare with or count from."""
-    names = ("at_most", "threshold", "knot", "low", "high", "centre")
-    found = [(path, value) for path, value in fields(document) if path[-1] in names]
-    return [(path, value) for path, value in found if isinstance(value, float) and value]
 
 
 @THOROUGH

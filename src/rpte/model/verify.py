@@ -1,7 +1,7 @@
 """Every claim of a model as a check with evidence; some need the training table.
 
-The checks themselves: `verify_structure`, `verify_limits` (both from the file alone) and
-`verify_table` (with rows).
+The checks themselves: `verify_structure`, `verify_counts`, `verify_limits` (from the file alone),
+`verify_table` (with rows), `verify_derived` and `verify_stage2` (with the training table).
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ NEEDS_TRAINING = (
     "training table",
     "supports and event rates",
     "mean contributions",
-    "coefficients, thresholds and centres (Stage 3 optimality)",
+    "variables, thresholds, levels, knots, centres and sides of missing cells",
+    "coefficients (optimality)",
 )
 
 
@@ -42,8 +43,9 @@ def verify(model: Model, X: Any = None, y: Any = None, sample_weight: Any = None
     X : table, optional
         Rows on which contributions are added up again; the training table proves more.
     y : labels, optional
-        With the training X: that it is the training table, supports, event rates and the
-        optimality of Stage 3.
+        With the training X: that it is the training table, supports, event rates, that thresholds,
+        levels, knots, centres and sides of missing cells follow from it, and the optimality of
+        Stage 3.
     sample_weight : weights of the training rows, optional
 
     Returns

@@ -1,0 +1,89 @@
+"""Forged model files: what `verify` finds with the training table, and what the checker finds."""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+
+from file_fuzz import (
+    changed,
+    damaged_bytes,
+    damaged_document,
+    dumped,
+    moved_document,
+    others,
+    verdicts,
+)
+from hostile_cases.case import Case, Result
+from model_files import NAMES, stored
+from proof_models import MAKERS, claims, full_table, number_places, passes, proof_model
+
+FIELDS, GAPS, FILES, TABLES = 160, 120, 240, 3
+
+
+def other_fields(seed: int) -> Result:
+    """Put another value into a field that scores or promises, and make the hash fit."""
+    rng, result = random.Random(seed), Result()
+    for number in range(FIELDS):
+        name = list(MAKERS)[number % len(MAKERS)]
+        document = proof_model(name).document
+        path, value = rng.choice(claims(document))
+        other = rng.choice(others(value))
+        silent = passes(changed(document, path, other), name)
+        result.expect(not silent, f"{name} {path}: {value!r} -> {other!r}")
+    return result
+
+
+def numbers_in_gaps(seed: int) -> Result:
+    """Move thresholds, knots and centres by so little that no training row may notice."""
+    rng, result = random.Random(seed), Result()
+    for number in range(GAPS):
+        name = list(MAKERS)[number % len(MAKERS)]
+        document = proof_model(name).document
+        path, value = rng.choice(number_places(document))
+        other = value + rng.choice((-1, 1)) * 10 ** rng.uniform(-7, -2)
+        silent = passes(changed(document, path, other), name)
+        result.expect(not silent, f"{name} {path}: {value!r} -> {other!r}")
+    return result
+
+
+def two_verdicts(seed: int) -> Result:
+    """Compare the verdicts of the library and of the stand-alone checker on changed files."""
+    rng, result = random.Random(seed), Result()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.json"
+        for number in range(FILES):
+            document = stored(NAMES[number % len(NAMES)]).document
+            change = (None, damaged_document, moved_document)[number % 3]
+            if change is None:
+                path.write_bytes(damaged_bytes(json.dumps(document).encode(), rng))
+            else:
+                path.write_text(dumped(change(document, rng)))
+            library, checker = verdicts(path)
+            result.expect(library == checker, f"case {number}: {library} and {checker}")
+    return result
+
+
+def honest_files(seed: int) -> Result:
+    """Fit tables of every kind of variable; every check must hold on what was fitted."""
+    result = Result()
+    for number in range(TABLES):
+        X, y = full_table(seed * TABLES + number, 400)
+        for name, make in MAKERS.items():
+            checks = make().fit(X, y).model_.verify(X, y)
+            wrong = [check.name for check in checks if not check.holds]
+            result.expect(not wrong, f"table {number}, {name}: {wrong}")
+    return result
+
+
+CASES = [
+    Case("another value in a field that scores or promises, verified with the table", other_fields),
+    Case("thresholds, knots and centres moved inside gaps of the data", numbers_in_gaps),
+    Case("changed files: verdicts of the library and of rpte_check.py", two_verdicts),
+    Case("files as fitted pass every check", honest_files),
+]
