@@ -196,7 +196,6 @@ MAKERS = {
     "estimated": _estimated,
 }
 NAMES = tuple(MAKERS)
-FITTED = tuple(name for name in NAMES if name != "shaped")  # with nothing put in by hand
 
 
 @cache

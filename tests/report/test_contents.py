@@ -9,6 +9,7 @@ from sklearn.metrics import roc_auc_score
 from model_files import NAMES, stored
 from report_pages import QUICK, contents_of, evidence_of, model_of
 from rpte import InputError, RPTEClassifier
+from rpte.model.ledger import DERIVED
 from rpte.report.about import EXPECTED, PLACES, read_about, template
 from rpte.report.contents import SECTIONS, Wishes, report_contents
 from rpte.report.crosswalk import TEXTS
@@ -22,7 +23,8 @@ from rpte.report.performance import group_rows
 def test_contents_are_plain_json_for_every_kind_of_model(name):
     contents = contents_of(name)
     assert json.loads(json.dumps(contents, allow_nan=False)) == contents
-    assert all(check["holds"] for check in contents["guarantees"])
+    failing = [check["name"] for check in contents["guarantees"] if not check["holds"]]
+    assert failing == ([DERIVED] if name == "shaped" else [])
     assert contents["data"]["table"]["training"]
     assert len(contents["components"]) == len(model_of(name).components)
 
