@@ -5,9 +5,9 @@ Run: python benchmarks/fuzz_model_files.py --cases 20000 --seed 0
 A third of the cases damages the bytes of real files, a third puts strange values into fields and
 makes the hash fit again, a third changes one field a little. Each must be refused in one line that
 is a `ModelFileError`, or give the same model (damage), or a model that scores, explains and
-verifies (forgery). The stand-alone checker must pass exactly the files that the library passes. A crash, a
-hang (10 s), a silently accepted change or a disagreement is printed with its case number, and the
-command ends with status 1.
+verifies (forgery). The stand-alone checker must pass exactly the files that the library passes. A
+crash, a hang (10 s), a silently accepted change or a disagreement is printed with its case number,
+and the command ends with status 1.
 """
 
 from __future__ import annotations

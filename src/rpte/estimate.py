@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rpte.errors import InputError, RPTEWarning
 from rpte.folds import deal
 from rpte.model.figures import RECORD
-from rpte.model.verify_table import labelled, same_table
+from rpte.model.verify_table import labelled, merged, same_table
 from rpte.parameters import checked_parameters, settings_for
 from rpte.table.inputs import as_array, as_matrix, column_names
 from rpte.table.read import read_training
@@ -107,7 +107,7 @@ def check_repeats(fitted: Any, X: Any, y: Any, weight: Any) -> None:
     changed = [name for name, value in asked.items() if value != model.settings[name]]
     if changed:
         raise InputError(f"{changed[0]} was changed since the fit; fit again, then cross-validate")
-    same = same_table(model, labelled(model, model.read(X), y, weight))[0]
+    same = same_table(model, merged(labelled(model, model.read(X), y, weight)))[0]
     if not same.holds:
         raise InputError(
             f"this is not the table that the model was fitted on ({same.evidence}); give X, y and "

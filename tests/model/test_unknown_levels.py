@@ -1,6 +1,5 @@
 """Levels that training did not have: told once, and refused where a column holds little else."""
 
-import json
 import warnings
 
 import numpy as np
@@ -126,7 +125,7 @@ def test_the_commands(fitted, tmp_path):
     assert run("explain", model, cases, "--row", "1").exit_code == 0
     with_unknown(2).to_csv(cases, index=False)
     assert run("decide", model, cases, "-o", log).exit_code == 0
-    assert json.loads(log.read_text().splitlines()[1])["unseen"] == ["k"]
+    assert next(rpte.read_decisions(log, fitted.model_))["unseen"] == ["k"]
 
 
 def test_a_log_of_decisions_holds_the_levels_that_were_read(tmp_path):
@@ -134,7 +133,9 @@ def test_a_log_of_decisions_holds_the_levels_that_were_read(tmp_path):
     X = pd.DataFrame({"flag": rng.random(200) < 0.5})
     y = (X["flag"] ^ (rng.random(200) < 0.2)).astype(int)
     model = RPTEClassifier(l1="4/n").fit(X, y).model_
-    records = list(rpte.decide(model, X.head(4).astype(int)))[1:-1]
+    log = tmp_path / "log.jsonl"
+    log.write_text("".join(f"{line}\n" for line in rpte.decide(model, X.head(4).astype(int))))
+    records = list(rpte.read_decisions(log, model))
     assert [r["inputs"]["flag"] for r in records] == [str(v) for v in X["flag"].head(4)]
     assert all(r["unseen"] == [] for r in records)
     with pytest.raises(InputError, match="holds 2"):

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.table.decimals import short_centre, thresholds_between
+from rpte.structure.gaps import separable
+from rpte.table.decimals import edge_between, short_centre, thresholds_between
 from rpte.table.table import Table
 from rpte.vocabulary.columns import (
     Column,
@@ -72,7 +73,7 @@ class Grounds:
     sampled: bool = False
     _cells: dict[Column, Floats] = field(default_factory=dict)
     _locations: dict[Column, tuple[float, float]] = field(default_factory=dict)
-    _bins: dict[tuple[Column, bool], Bins] = field(default_factory=dict)
+    _bins: dict[tuple[Column, bool, bool], Bins] = field(default_factory=dict)
     _values: dict[str, Floats] = field(default_factory=dict)
     _offered: dict[str, list[Column]] = field(default_factory=dict)
 
@@ -116,7 +117,12 @@ class Grounds:
         scale = _spread(np.where(missing, centre, x), weight)
         return (centre if mined or scale == 0.0 else short_centre(centre, scale)), scale or 1.0
 
-    def bins(self, column: Column, filled: bool) -> Bins:
+    def filled(self, column: Column) -> Floats:
+        """Return a number on every row, missing cells as the published configuration fills them."""
+        x = self.cells(column)
+        return np.where(np.isnan(x), self.centre(column), x)
+
+    def bins(self, column: Column, filled: bool, joined: bool = True) -> Bins:
         """Return the bins of a number that trees split on.
 
         Parameters
@@ -124,13 +130,21 @@ class Grounds:
         column : Column
         filled : bool
             As in the published configuration: missing cells have the centre, rows count once.
+        joined : bool
+            Whether values of a pair that copies of the rows confuse are one; earlier versions kept
+            them apart.
         """
-        key = column, filled
+        key = column, filled, joined
         if key not in self._bins:
             x, weight = self.cells(column), self.table.weight
             if filled:
-                x, weight = np.where(np.isnan(x), self.centre(column), x), np.ones(len(x))
-            self._bins[key] = _binned(x, weight, EXACT_BINS if filled else MAX_BINS)
+                x, weight = self.filled(column), np.ones(len(x))
+            order = np.argsort(x, kind="stable")[: int((~np.isnan(x)).sum())]
+            first = np.flatnonzero(np.diff(x[order], prepend=-np.inf) > 0)
+            if joined and isinstance(column, Pair):
+                first = separable(column, self.table.inputs, x, order, first)
+            most = EXACT_BINS if filled else MAX_BINS
+            self._bins[key] = _binned(x[order] + 0.0, weight[order], first, most)
         return self._bins[key]
 
     def offers(self, column: Column) -> bool:
@@ -201,7 +215,7 @@ class Grounds:
             return near and column.side == other.side
         if isinstance(column, Interval) and isinstance(other, Interval):
             ends = zip((column.low, column.high), (other.low, other.high), strict=True)
-            mined = self.settings["vocabulary"] != "shapes" and not self.paper
+            mined = self.settings["vocabulary"] != "shapes"
             return mined and all(self._same_edge(column.source, a, b) for a, b in ends)
         return isinstance(column, Scale) and isinstance(other, Scale) and self._floor(column, other)
 
@@ -221,6 +235,8 @@ class Grounds:
         if edge == other or above != others or not 0 < above < len(values):
             return edge == other
         low, high = float(values[above - 1]), float(values[above])
+        if self.paper:  # earlier versions kept the percentile as it is
+            return edge_between(edge, low, high) == other
         return edge in [high if t == low else t for t in thresholds_between(low, high, False)]
 
     def _floor(self, column: Scale, other: Scale) -> bool:
@@ -242,14 +258,17 @@ def _spread(x: Floats, weight: Floats) -> float:
     return biggest * float(np.sqrt((weight * ((x - mean) / biggest) ** 2).sum() / total))
 
 
-def _binned(x: Floats, weight: Floats, most: int) -> Bins:
-    """Return one bin per value, or bins of like weight where there are too many values."""
-    present = ~np.isnan(x)
-    values, place = np.unique(x[present], return_inverse=True)
-    if len(values) <= most:
-        return Bins(values, values)
-    counts = np.bincount(place.reshape(-1), weight[present]).astype(np.float64)
+def _binned(x: Floats, weight: Floats, first: NDArray[np.intp], most: int) -> Bins:
+    """Return one bin per value, or bins of like weight where there are too many values.
+
+    The values ascend; `first` is where each one that counts as different begins.
+    """
+    low, high = x[first], x[np.append(first[1:], len(x))[: len(first)] - 1]
+    if len(first) <= most:
+        return Bins(low, high)
+    value = np.repeat(np.arange(len(first)), np.diff(first, append=len(x)))
+    counts = np.bincount(value, weight).astype(np.float64)
     before = np.cumsum(counts) - counts
     number = np.floor(before / float(counts.sum()) * most)
     starts = np.flatnonzero(np.diff(number, prepend=-1.0) > 0)
-    return Bins(values[starts], values[np.append(starts[1:], len(values)) - 1])
+    return Bins(low[starts], high[np.append(starts[1:], len(first)) - 1])

@@ -19,6 +19,7 @@ from rpte.model.ledger import DERIVED, UNMET_MISSING, withdrawn
 from rpte.model.parts import DirectTerm, TreeTerms
 from rpte.model.verify_stage2 import stage2_checks
 from rpte.model.verify_structure import direct_of, trees_of
+from rpte.structure.gaps import largest_copy, pair_gap
 from rpte.structure.tree import Branch, Split
 from rpte.table.decimals import thresholds_between
 from rpte.table.table import Table
@@ -214,19 +215,31 @@ def _thresholds(
     grounds: Grounds, split: Split, filled: bool, yes: Places, no: Places
 ) -> tuple[float, ...]:
     """Return what a threshold that parts these rows has to be."""
-    x = grounds.cells(split.column)
-    if filled:
-        x = np.where(np.isnan(x), grounds.centre(split.column), x)
-    bins = grounds.bins(split.column, filled)
+    x = grounds.filled(split.column) if filled else grounds.cells(split.column)
     inside = np.concatenate([x[yes], x[no]])
     below, above = inside[inside <= split.threshold], inside[inside > split.threshold]
     if not len(below):
         return ()
-    if not len(above):  # all values of a pair, against the rows that have none
-        present = isinstance(split.column, Pair) and not split.missing_holds
-        return (float(bins.high[-1]),) if present and not filled else ()
-    ends = bins.around(float(below.max()), float(above.min()))
-    return thresholds_between(*ends, grounds.paper)
+    if not len(above):
+        return _all_values(grounds, split) if not filled else ()
+    near = float(below.max()), float(above.min())
+    ends = grounds.bins(split.column, filled).around(*near)
+    if not isinstance(split.column, Pair):
+        return thresholds_between(*ends, grounds.paper)
+    gap = pair_gap(split.column, grounds.table.inputs, (x <= ends[0], x >= ends[1]), ends)
+    earlier = grounds.bins(split.column, filled, joined=False).around(*near)
+    return (
+        thresholds_between(*ends, grounds.paper, gap)[0],
+        thresholds_between(*earlier, grounds.paper)[-1],
+    )
+
+
+def _all_values(grounds: Grounds, split: Split) -> tuple[float, ...]:
+    """Return what parts all values of a pair from the rows that have none."""
+    if not isinstance(split.column, Pair) or split.missing_holds:
+        return ()
+    most = float(grounds.bins(split.column, False).high[-1])
+    return largest_copy(split.column, grounds.table.inputs, most), most
 
 
 def _term_faults(grounds: Grounds, term: DirectTerm) -> Iterator[str]:
