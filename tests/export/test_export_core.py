@@ -256,7 +256,8 @@ import sys, rpte
 folder = {str(tmp_path)!r}
 model = rpte.load(folder + "/model.json")
 print(model.export("python", folder + "/model.py").rows)
-rows = {{name: [None, 1.0, 2.0] for name in model.schema.names}}
+cells = {{v.name: v.levels[0] if v.kind == "category" else 1.0 for v in model.schema.variables}}
+rows = {{name: [None, cell, cell] for name, cell in cells.items()}}
 model.export("scorecard", folder + "/card.csv", rows)
 heavy = {{"numba", "sklearn", "pandas", "scipy", "sqlglot", "duckdb", "typer", "jinja2"}}
 print(sorted(heavy & set(sys.modules)))

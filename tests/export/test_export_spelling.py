@@ -286,8 +286,9 @@ def test_any_name_works_or_is_refused_with_words(target, name, tmp_path):
     model = model_with(terms, schema)
     for options in [{"dialect": d} for d in ("sqlite", "duckdb")] if target == "sql" else [{}]:
         path = tmp_path / f"m{find_target(target).suffix}"
+        rows = {name: [0.0, 1.0, 2.0], f"{name}k": ["x", "y", "x"]}
         try:
-            record = model.export(target, path, **options)
+            record = model.export(target, path, rows if target == "scorecard" else None, **options)
         except InputError as error:
             assert "\0" in name
             assert repr(name)[1:-1] in str(error)  # noqa: PT017

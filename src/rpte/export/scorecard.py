@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from rpte.errors import InputError
 from rpte.export.cells import Cells
 from rpte.export.form import Form
-from rpte.export.parity import expected, known_columns
+from rpte.export.parity import expected, read_silently
 from rpte.export.scorecard_difference import bound_note, differences
 from rpte.export.target import Answers, MadeRows, Options, Target
 from rpte.model.model import probability
@@ -44,7 +44,7 @@ def learn(form: Form, options: Options, X: Any) -> dict[str, Any]:
     if options["label"] is not None and X is None:
         raise InputError(f"label={options['label']!r} needs rows that have it; give a table too")
     scale = {name: options[name] for name in SCALE}
-    rows = None if X is None else known_columns(form.model, X)
+    rows = None if X is None else read_silently(form.model, X)
     return {**options, "card": make_card(form.model, rows, **scale).to_dict()}
 
 
@@ -93,7 +93,7 @@ def _added(card: Scorecard, lines: Iterable[Line], table: dict[str, Any]) -> NDA
     points: dict[int, list[int]] = {}
     for line in lines:
         points.setdefault(line.table, []).append(line.points)
-    inputs = card.model.read(table)
+    inputs = read_silently(card.model, table)
     total = np.full(inputs.n_rows, points[0][0], np.int64)
     for number, found in enumerate(card.tables, 1):
         total = total + np.array(points[number])[found.places(inputs)]
@@ -103,7 +103,7 @@ def _added(card: Scorecard, lines: Iterable[Line], table: dict[str, Any]) -> NDA
 def truth(form: Form, options: Options, X: Any) -> dict[str, Floats]:
     """Return what the card itself says of some rows, beside the contributions of the model."""
     card = card_of(form, options)
-    score = card.log_odds(card.points(X))
+    score = card.log_odds(card.points(read_silently(form.model, X)))
     return {**expected(form.model, X), "score": score, "probability": probability(score)}
 
 
