@@ -146,6 +146,6 @@ def _measured(model: Model, found: Evidence, profile: Profile) -> Evidence:
 def checked_weights(weight: Any, n_rows: int) -> Floats:
     """Return weights as numbers, 1 for each row if None; refuse what cannot be weights."""
     found = read_weights(weight, n_rows)
-    if not found.sum() > 0:
+    if len(found) and not found.sum() > 0:
         raise InputError("every weight is zero; give some rows a positive weight")
     return found
