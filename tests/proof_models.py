@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import warnings
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from file_fuzz import Path, fields, others
-from model_files import Stored, sealed
+from model_files import Stored, sealed, trees
 from rpte import InputError, Limits, ModelFileError, RPTEClassifier, RPTEWarning
 from rpte.model.file import from_dict, to_dict
 
@@ -78,11 +79,16 @@ def proof_model(name: str) -> Stored:
 
 def passes(document: dict[str, Any], name: str) -> bool:
     """Tell whether a forged document is loaded and verified with the training table."""
+    return passes_on(document, proof_model(name).given)
+
+
+def passes_on(document: dict[str, Any], given: tuple[Any, Any, Any]) -> bool:
+    """Tell whether a forged document is loaded and verified with a table, labels and weights."""
     try:
         model = from_dict(sealed(document))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RPTEWarning)  # of levels that a forged schema lacks
-            return all(check.holds for check in model.verify(*proof_model(name).given))
+            return all(check.holds for check in model.verify(*given))
     except (ModelFileError, InputError):
         return False
 
@@ -101,3 +107,41 @@ def number_places(document: dict[str, Any]) -> list[tuple[Path, Any]]:
     names = ("at_most", "threshold", "knot", "low", "high", "centre")
     found = [(path, value) for path, value in fields(document) if path[-1] in names]
     return [(path, value) for path, value in found if isinstance(value, float) and value]
+
+
+def level_nodes(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Return the nodes that test a set of levels."""
+    stack = [tree["root"] for tree in trees(document)]
+    while stack:
+        node = stack.pop()
+        if "if" in node:
+            stack += [node["yes"], node["no"]]
+            if node["if"]["column"]["kind"] == "level":
+                yield node
+
+
+def renumbered(document: dict[str, Any]) -> dict[str, Any]:
+    """Number the leaves of each tree again, and put their values in that order."""
+    for tree in trees(document):
+        old = list(tree["leaves"])
+        stack, tree["leaves"] = [tree["root"]], []
+        while stack:
+            node = stack.pop()
+            if "leaf" in node:
+                tree["leaves"].append(old[node["leaf"]])
+                node["leaf"] = len(tree["leaves"]) - 1
+            else:
+                stack += [node["no"], node["yes"]]
+    return document
+
+
+def with_other_levels(stored: Stored) -> Iterator[dict[str, Any]]:
+    """Name in each test of levels the other ones, and exchange its sides."""
+    known = {v["name"]: v["levels"] for v in stored.document["schema"]["variables"]}
+    for number in range(sum(1 for _ in level_nodes(stored.document))):
+        document = stored.copy()
+        node = list(level_nodes(document))[number]
+        column = node["if"]["column"]
+        column["levels"] = [v for v in known[column["source"]] if v not in column["levels"]]
+        node["yes"], node["no"] = node["no"], node["yes"]
+        yield renumbered(document)

@@ -74,8 +74,9 @@ class TestSample:
             np.testing.assert_allclose(np.sort(model.score(case.X)), scores, atol=1e-4)
 
     @pytest.mark.parametrize("changes", CHANGES)
-    def test_the_model_holds_what_it_claims(self, changes):
+    def test_the_model_holds_what_it_claims(self, monkeypatch, changes):
         case, found, _ = sampled(**changes)
+        call_large(monkeypatch)
         for model in (found.model_, *found.frontier_models_):
             checks = model.verify(case.X, case.y, case.weight)
             assert [check for check in checks if not check.holds] == []
@@ -115,9 +116,9 @@ class TestSample:
                 patch.setattr(folds_module, name, value)
             groups = np.arange(len(case.y)) % 7 if grouped else None
             found = made.fit(case.X, case.y, case.weight, groups=groups)
-        for model in (found.model_, *found.frontier_models_):
-            checks = model.verify(case.X, case.y, case.weight)
-            assert [check for check in checks if not check.holds] == []
+            for model in (found.model_, *found.frontier_models_):
+                checks = model.verify(case.X, case.y, case.weight)
+                assert [check for check in checks if not check.holds] == []
 
     @pytest.mark.parametrize("ownership", ["component", "separate", "strict"])
     def test_few_rows_of_a_searched_sample_tell_which_terms_there_are(self, monkeypatch, ownership):

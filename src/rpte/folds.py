@@ -140,8 +140,7 @@ class Validation:
             return
         repeats = min(REPEATS, self.count) if table.n_rows < SMALL and not sampled else 1
         for repeat in range(repeats):
-            dealt = deal(table.y, table.cases_of(), self.count, repeat)
-            yield from dealt[:most]
+            yield from deal(table.y, table.cases_of(), self.count, repeat, most)
 
 
 def _most_folds(table: Table) -> int:
@@ -217,7 +216,9 @@ def _from_splits(splits: list[Split], n_rows: int) -> Validation:
     return Validation(len(splits), part.astype(np.int64).reshape(-1), kinds)
 
 
-def deal(y: NDArray[np.float64], cases: Ints, count: int, repeat: int = 0) -> Ints:
+def deal(
+    y: NDArray[np.float64], cases: Ints, count: int, repeat: int = 0, most: int | None = None
+) -> Ints:
     """Deal the cases of each class out over the folds: how many of each row's are in each.
 
     Rows stand in a random order that content has made. Each row's cases go to one fold after the
@@ -233,17 +234,20 @@ def deal(y: NDArray[np.float64], cases: Ints, count: int, repeat: int = 0) -> In
     count : int
         Number of folds.
     repeat : int
+    most : int, optional
+        How many of the folds are told; all if None.
 
     Returns
     -------
-    (count, n)
+    (folds, n)
     """
     first = np.empty(len(y), np.int64)
     for label in (0.0, 1.0):
         rows = np.flatnonzero(y == label)
         place = np.cumsum(cases[rows]) - cases[rows]
         first[rows] = (place + repeat * (place // count)) % count
-    turn = (np.arange(count)[:, None] - first) % count  # when it is a fold's turn
+    folds = np.arange(count if most is None else min(count, most))
+    turn = (folds[:, None] - first) % count  # when it is a fold's turn
     return np.asarray(cases // count + (turn < cases % count))
 
 

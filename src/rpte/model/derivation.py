@@ -64,13 +64,14 @@ class Grounds:
         Equal rows merged, in the order of their content.
     settings : mapping
         As the model file has them.
-    sampled : bool
-        Whether the terms were found on a sample of the rows, which the file does not tell.
+    sample : Grounds or None
+        Of the sample that the table trains on a part of, where shapes and the centres of single
+        variables come from all of the sample.
     """
 
     table: Table
     settings: Mapping[str, Any]
-    sampled: bool = False
+    sample: Grounds | None = None
     _cells: dict[Column, Floats] = field(default_factory=dict)
     _locations: dict[Column, tuple[float, float]] = field(default_factory=dict)
     _bins: dict[tuple[Column, bool, bool], Bins] = field(default_factory=dict)
@@ -101,6 +102,8 @@ class Grounds:
 
     def location(self, column: Column) -> tuple[float, float]:
         """Return the centre of a number, and its standard deviation with missing cells there."""
+        if self.sample is not None and not isinstance(column, (Pair, Pattern)):
+            return self.sample.location(column)
         if column not in self._locations:
             self._locations[column] = self._located(column)
         return self._locations[column]
@@ -160,6 +163,8 @@ class Grounds:
         if isinstance(column, Level):
             return len(column.levels) == 1
         assert isinstance(column, (Step, Hinge, Interval, Scale))
+        if self.sample is not None:
+            return self.sample.offers(column)
         return any(self._same(column, other) for other in self._made_of(column.source))
 
     def is_root(self, column: Column) -> bool:
@@ -181,7 +186,8 @@ class Grounds:
             return self._is_flag(column)
         if isinstance(column, Step) and len(values := self.values(column.source)) == 2:
             between = thresholds_between(float(values[0]), float(values[1]), False)
-            return column.threshold in between and not self._is_flag(Value(column.source))
+            if column.threshold in between and not self._is_flag(Value(column.source)):
+                return True
         return self.offers(column)
 
     def _is_flag(self, column: Value) -> bool:

@@ -7,7 +7,8 @@ that none of them shows: these decide other cases, and are derived again here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from rpte.model.check import Check, checked
 from rpte.model.derivation import Grounds
+from rpte.model.learned_from import LearnedFrom, learned_from
 from rpte.model.ledger import DERIVED, UNMET_MISSING, withdrawn
 from rpte.model.parts import DirectTerm, TreeTerms
 from rpte.model.verify_stage2 import stage2_checks
@@ -45,20 +47,26 @@ def derived_checks(model: Model, table: Table) -> list[Check]:
     gone = withdrawn(model)
     if UNMET_MISSING in gone or DERIVED in gone:  # estimated again on another table
         return []
-    sample = model.training["validation"].get("learned_from_rows")
-    grounds = Grounds(table, model.settings, sample is not None)
-    tests = [(tree, *test) for tree in trees_of(model) for test in _tests(tree, grounds)]
-    checks = [variables(model, table), unmet_missing(grounds, tests)]
-    if sample is not None:
-        return [*checks, _not_derived(sample)]
-    checks.append(derived_numbers(model, grounds, tests))
-    return [*checks, *stage2_checks(model, table)]
+    found = learned_from(model, table)
+    tests = _tests_of(model, found.whole)
+    if found.terms is None:
+        met = [(test, None) for test in tests]
+        return [variables(model, table), unmet_missing(found.whole.paper, met), _not_derived(model)]
+    learned = tests if found.terms is found.whole else _tests_of(model, found.terms)
+    return [
+        variables(model, table),
+        unmet_missing(found.whole.paper, list(zip(tests, learned, strict=True))),
+        derived_numbers(model, found, learned),
+        *stage2_checks(model, table),
+    ]
 
 
-def _not_derived(sample: int) -> Check:
+def _not_derived(model: Model) -> Check:
+    rows = model.training["validation"]["learned_from_rows"]
     evidence = (
-        f"{DERIVED}: the terms were found on a sample of {sample} distinct rows; between which "
-        "training values they stand is proved by supports and optimality, not where between them"
+        f"{DERIVED}: the terms were found on {rows} distinct rows of whole groups, which the file "
+        "does not keep; between which training values they stand is proved by supports and "
+        "optimality, not where between them"
     )
     return Check("not checked", True, evidence)
 
@@ -78,8 +86,38 @@ def variables(model: Model, table: Table) -> Check:
     return checked("variables and levels", faults, f"{len(model.schema)} variables")
 
 
-def _tests(tree: TreeTerms, grounds: Grounds) -> Iterator[tuple[Split, Places, Places]]:
-    """Yield every test of a tree with the training rows on both sides of it."""
+@dataclass(frozen=True, slots=True)
+class Test:
+    """A test of a tree, and the rows of a table on both sides of it."""
+
+    tree: TreeTerms
+    split: Split
+    grounds: Grounds
+    yes: Places
+    no: Places
+
+    def lacks_missing(self) -> bool:
+        """Tell whether no row that reaches the test has a missing value for it."""
+        rows, column = np.concatenate([self.yes, self.no]), self.split.column
+        if self.split.threshold is None:
+            return not self.grounds.table.inputs.is_missing(column.sources[0])[rows].any()
+        return not np.isnan(self.grounds.cells(column)[rows]).any()
+
+    def heavier(self) -> bool | None:
+        """Tell whether the yes side is heavier; None where both weigh the same."""
+        weight = self.grounds.table.weight
+        sides = float(weight[self.yes].sum()), float(weight[self.no].sum())
+        if abs(sides[0] - sides[1]) <= ROUNDING * (1.0 + sum(sides)):
+            return None
+        return sides[0] > sides[1]
+
+
+def _tests_of(model: Model, grounds: Grounds) -> list[Test]:
+    return [test for tree in trees_of(model) for test in _tests(tree, grounds)]
+
+
+def _tests(tree: TreeTerms, grounds: Grounds) -> Iterator[Test]:
+    """Yield every test of a tree with the rows on both sides of it."""
     stack: list[tuple[Branch | int, Places]] = [(tree.tree.root, np.arange(grounds.table.n_rows))]
     while stack:
         node, inside = stack.pop()
@@ -87,7 +125,7 @@ def _tests(tree: TreeTerms, grounds: Grounds) -> Iterator[tuple[Split, Places, P
             holds = _holds(node.split, grounds)[inside]
             yes, no = inside[holds], inside[~holds]
             stack += [(node.no, no), (node.yes, yes)]
-            yield node.split, yes, no
+            yield Test(tree, node.split, grounds, yes, no)
 
 
 def _holds(split: Split, grounds: Grounds) -> NDArray[np.bool_]:
@@ -97,53 +135,66 @@ def _holds(split: Split, grounds: Grounds) -> NDArray[np.bool_]:
     return ~(cells > split.threshold) if split.missing_holds else cells <= split.threshold
 
 
-Test = tuple[TreeTerms, Split, Places, Places]
-
-
-def unmet_missing(grounds: Grounds, tests: list[Test]) -> Check:
+def unmet_missing(paper: bool, tests: Sequence[tuple[Test, Test | None]]) -> Check:
     """A test that met no missing value sends missing (and a level never seen) to the heavier side.
 
     The published configuration fills in the centre of the column instead.
+
+    Parameters
+    ----------
+    paper : bool
+    tests : sequence of pairs
+        Each with all training rows, and with the rows that terms were found on, if these are known.
     """
     faults: list[str] = []
     looked = 0
-    for tree, split, yes, no in tests:
-        wanted = _missing_side(grounds, split, yes, no)
+    for test, learned in tests:
+        wanted = _missing_side(test, learned)
         if wanted is None:
             continue
         looked += 1
-        if wanted != split.missing_holds:
-            faults.append(f"{tree.name} sends missing {split.column.text} to the wrong side")
-    rule = "that of the column's centre" if grounds.paper else "the heavier side"
+        if wanted != test.split.missing_holds:
+            faults.append(
+                f"{test.tree.name} sends missing {test.split.column.text} to the wrong side"
+            )
+    rule = "that of the column's centre" if paper else "the heavier side"
     return checked(UNMET_MISSING, faults, f"{looked} tests met none and send it to {rule}")
 
 
-def _missing_side(grounds: Grounds, split: Split, yes: Places, no: Places) -> bool | None:
-    """Return whether missing has to be on the yes side; None where the table does not say."""
+def _missing_side(test: Test, learned: Test | None) -> bool | None:
+    """Return whether missing has to be on the yes side; None where the table does not say.
+
+    All rows decide for a threshold; centres and sets of levels are those of the rows that terms
+    were found on.
+    """
+    split, paper = test.split, test.grounds.paper
+    if split.threshold is None or paper:
+        return None if learned is None else _learned_side(learned)
+    if not test.lacks_missing():
+        return None
+    side = test.heavier()
+    if side is not None or learned is None or not _has_whole_weights(test):
+        return side
+    # Of sides that weigh the same the sample's stays, and of these the yes side.
+    side = learned.heavier()
+    return True if side is None and _has_whole_weights(learned) else side
+
+
+def _learned_side(test: Test) -> bool | None:
+    """Return the side of missing of a set of levels, or in the published configuration."""
+    split, grounds = test.split, test.grounds
     if split.threshold is None and not _is_level_set(split.column, grounds):
         return None
     if grounds.paper:
-        return (
-            None
-            if grounds.is_root(split.column)
-            else grounds.centre(split.column) <= (split.threshold or 0.0)
-        )
-    rows = np.concatenate([yes, no])
-    if split.threshold is None:
-        met = grounds.table.inputs.is_missing(split.column.sources[0])[rows]
-    else:
-        met = np.isnan(grounds.cells(split.column)[rows])
-    return None if met.any() else _heavier(grounds, split, yes, no)
+        if grounds.is_root(split.column):
+            return None
+        return grounds.centre(split.column) <= (split.threshold or 0.0)
+    return test.heavier() if test.lacks_missing() else None
 
 
-def _heavier(grounds: Grounds, split: Split, yes: Places, no: Places) -> bool | None:
-    """Tell whether the yes side is heavier; of equal sides a threshold takes this one."""
-    weight = grounds.table.weight
-    sides = float(weight[yes].sum()), float(weight[no].sum())
-    if abs(sides[0] - sides[1]) > ROUNDING * (1.0 + sum(sides)):
-        return sides[0] > sides[1]
-    whole = bool((weight == np.rint(weight)).all())
-    return True if whole and split.threshold is not None and not grounds.sampled else None
+def _has_whole_weights(test: Test) -> bool:
+    weight = test.grounds.table.weight
+    return bool((weight == np.rint(weight)).all())
 
 
 def _is_level_set(column: Column, grounds: Grounds) -> bool:
@@ -155,23 +206,38 @@ def _is_level_set(column: Column, grounds: Grounds) -> bool:
     )
 
 
-def derived_numbers(model: Model, grounds: Grounds, tests: list[Test]) -> Check:
+def derived_numbers(model: Model, found: LearnedFrom, tests: list[Test]) -> Check:
     """Thresholds, sets of levels, knots, edges, centres and scales follow from the table."""
+    assert found.terms is not None
+    stored = model.training["validation"].get("learned_from_rows")
+    if stored != found.rows:
+        return Check(DERIVED, False, _other_sample(stored, found.rows))
     faults = [
-        f"{tree.name} tests {split.column.text}{fault}"
-        for tree, split, yes, no in tests
-        for fault in _test_faults(grounds, split, yes, no)
+        f"{test.tree.name} tests {test.split.column.text}{fault}"
+        for test in tests
+        for fault in _test_faults(test)
     ]
     for term in direct_of(model):
-        faults += [f"{term.name}, {term.text}: {fault}" for fault in _term_faults(grounds, term)]
+        wrong = _term_faults(found.terms, term)
+        faults += [f"{term.name}, {term.text}: {fault}" for fault in wrong]
+    where = "" if stored is None else f" on the {stored} distinct rows that terms were found on"
     evidence = (
         f"{len(tests)} tests, each between neighbouring training values, and "
-        f"{len(direct_of(model))} direct terms"
+        f"{len(direct_of(model))} direct terms{where}"
     )
     return checked(DERIVED, faults, evidence)
 
 
-def _test_faults(grounds: Grounds, split: Split, yes: Places, no: Places) -> Iterator[str]:
+def _other_sample(stored: int | None, rows: int | None) -> str:
+    said, drawn = ("all rows" if n is None else f"a sample of {n} rows" for n in (stored, rows))
+    return (
+        f"the file says that terms were found on {said}, and the table gives {drawn}; give the "
+        "rows and weights as they were fitted, recurring rows not merged"
+    )
+
+
+def _test_faults(test: Test) -> Iterator[str]:
+    grounds, split, yes, no = test.grounds, test.split, test.yes, test.no
     if not len(yes) or not len(no):
         yield ", which no training row passes" if len(no) else ", which every training row passes"
         return

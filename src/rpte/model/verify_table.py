@@ -18,7 +18,7 @@ from rpte.model.verify_derived import derived_checks
 from rpte.model.verify_structure import trees_of
 from rpte.table.fingerprint import fingerprint
 from rpte.table.inputs import Inputs, as_array
-from rpte.table.table import Table, check_weight, merge_rows
+from rpte.table.table import Table, check_weight, merge_rows, repetitions
 from rpte.table.weights import read_weights
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rpte.model.model import Model
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 TABLE = "training table"
 TOLERANCE = 1e-9
 VALUE_TOLERANCE = 1e-6
@@ -36,11 +37,15 @@ ROUNDED_VARIANCE = 1.1  # a rounded centre in the place of missing cells moves i
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Rows with their labels (1.0 for positive) and weights, class factors included."""
+    """Rows with their labels (1.0 for positive) and weights, class factors included.
+
+    `cases` is how many cases each row stands for, as its weight says before class factors.
+    """
 
     inputs: Inputs
     y: Floats
     weight: Floats
+    cases: Ints
 
 
 def labelled(model: Model, inputs: Inputs, y: Any, sample_weight: Any) -> Rows:
@@ -48,7 +53,8 @@ def labelled(model: Model, inputs: Inputs, y: Any, sample_weight: Any) -> Rows:
     positive = _labels(model, y, inputs.n_rows)
     factors = model.training["class_factors"]
     own = np.where(positive == 1.0, factors[model.positive], factors[1 - model.positive])
-    return Rows(inputs, positive, read_weights(sample_weight, inputs.n_rows) * own)
+    weight = read_weights(sample_weight, inputs.n_rows)
+    return Rows(inputs, positive, weight * own, repetitions(weight))
 
 
 def _labels(model: Model, y: Any, n_rows: int) -> Floats:
@@ -88,7 +94,7 @@ def merged(rows: Rows) -> Table:
     check_weight(rows.weight)
     counted = np.flatnonzero(rows.weight > 0)
     inputs = rows.inputs if len(counted) == len(rows.y) else rows.inputs.take(counted)
-    return merge_rows(inputs, rows.y[counted], rows.weight[counted])
+    return merge_rows(inputs, rows.y[counted], rows.weight[counted], cases=rows.cases[counted])
 
 
 def one_leaf_per_tree(model: Model, inputs: Inputs) -> Check:
@@ -244,8 +250,11 @@ def optimal(model: Model, rows: Rows) -> list[Check]:
 def _largest_lambda(model: Model, rows: Rows) -> float:
     """Return what lambda_max, on which the tolerance rests, cannot exceed.
 
-    At the base rate no term of variance one has a larger gradient than the label's deviation.
+    At the base rate no term of variance one has a larger gradient than the label's deviation. In
+    units of a sample the variance on all rows may be anything, and the tolerance rests on l1 alone.
     """
+    if "learned_from_rows" in model.training["validation"]:
+        return np.inf
     rate = float((rows.weight * rows.y).sum() / rows.weight.sum())
     factor = min(1.0, *map(float, model.settings["limits"]["penalty"].values()), 1.0)
     share = max(float(model.training["objective"]["l1_ratio"]), LEAST_SHARE)
