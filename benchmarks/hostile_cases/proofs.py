@@ -8,6 +8,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import pytest
+
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
 from file_fuzz import (
@@ -21,9 +23,20 @@ from file_fuzz import (
 )
 from hostile_cases.case import Case, Result
 from model_files import NAMES, stored
-from proof_models import MAKERS, claims, full_table, number_places, passes, proof_model
+from proof_models import (
+    MAKERS,
+    claims,
+    full_table,
+    number_places,
+    passes,
+    passes_on,
+    proof_model,
+)
+from rpte import RPTEClassifier
+from rpte.model.file import to_dict
+from searches import call_large
 
-FIELDS, GAPS, FILES, TABLES = 160, 120, 240, 3
+FIELDS, GAPS, FILES, TABLES, SAMPLED = 160, 120, 240, 3, 8
 
 
 def other_fields(seed: int) -> Result:
@@ -81,9 +94,30 @@ def honest_files(seed: int) -> Result:
     return result
 
 
+def sampled_numbers(seed: int) -> Result:
+    """Move numbers of models whose terms were found on a sample; as fitted these must pass."""
+    rng, result = random.Random(seed), Result()
+    with pytest.MonkeyPatch.context() as patch:
+        call_large(patch)
+        for number in range(SAMPLED):
+            X, y = full_table(seed * SAMPLED + number)
+            weight = [None, [1 + i % 3 for i in range(len(y))]][number % 2]
+            chosen = {"class_weight": rng.choice([None, "balanced"]), "cv": rng.choice([None, 3])}
+            made = RPTEClassifier(special_values={"codes": [-9]}, audit_price=0.0005, **chosen)
+            document = json.loads(json.dumps(to_dict(made.fit(X, y, weight).model_)))
+            honest = passes_on(document, (X, y, weight))
+            result.expect(honest, f"table {number} as fitted, {chosen}")
+            for path, value in number_places(document):
+                other = value + rng.choice((-1, 1)) * 10 ** rng.uniform(-7, -2)
+                silent = passes_on(changed(document, path, other), (X, y, weight))
+                result.expect(not silent, f"table {number} {path}: {value!r} -> {other!r}")
+    return result
+
+
 CASES = [
     Case("another value in a field that scores or promises, verified with the table", other_fields),
     Case("thresholds, knots and centres moved inside gaps of the data", numbers_in_gaps),
+    Case("numbers moved where terms were found on a sample of the table", sampled_numbers),
     Case("changed files: verdicts of the library and of rpte_check.py", two_verdicts),
     Case("files as fitted pass every check", honest_files),
 ]
