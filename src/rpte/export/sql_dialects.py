@@ -29,6 +29,10 @@ class Dialect:
         What texts are read as, where sqlglot's choice does not do.
     to_number : str
         The function that makes a float64, where a cast and the letter E do not.
+    text_numbers : str
+        What a cast makes of a text that is no number: ``error``; ``null``; ``blank``: 0 of an empty
+        text, an error otherwise; ``pattern`` or ``affinity``: the number that it begins with, or 0,
+        and how it is told in advance.
     collation : str
         What makes the comparison of texts exact, where it is not by itself.
     national : bool
@@ -48,6 +52,7 @@ class Dialect:
     hidden: frozenset[str] = frozenset()
     text_type: str = "TEXT"
     to_number: str = ""
+    text_numbers: str = "error"
     collation: str = ""
     national: bool = False
     infinities: bool = False
@@ -56,6 +61,8 @@ class Dialect:
 
 
 IEEE = Dialect(infinities=True)
+QUIET = Dialect(text_numbers="null")
+QUIET_IEEE = Dialect(infinities=True, text_numbers="null")
 SYSTEM = frozenset({"tableoid", "xmin", "cmin", "xmax", "cmax", "ctid", "oid"})
 ROWID = frozenset({"rowid", "oid", "_rowid_"})
 POSTGRES = Dialect(
@@ -65,11 +72,14 @@ DIALECTS = {
     "athena": IEEE,
     "bigquery": Dialect(longest_name=300, forbidden='!"$()*,./;?@[\\]^`{}~\n\t'),
     "clickhouse": Dialect(cases_differ=True, infinities=True),
-    "databricks": IEEE,
+    "databricks": QUIET_IEEE,
+    "doris": QUIET,
+    "druid": QUIET,
     "duckdb": Dialect(longest_name=None, hidden=frozenset({"rowid"}), infinities=True),
-    "hive": IEEE,
+    "fabric": Dialect(text_numbers="blank"),
+    "hive": QUIET_IEEE,
     "materialize": Dialect(longest_name=255, cases_differ=True, underflows=False),
-    "mysql": Dialect(longest_name=64, collation="binary"),
+    "mysql": Dialect(longest_name=64, collation="binary", text_numbers="pattern"),
     "oracle": Dialect(
         longest_name=128,
         cases_differ=True,
@@ -82,17 +92,25 @@ DIALECTS = {
     "presto": IEEE,
     "redshift": Dialect(longest_name=127, hidden=SYSTEM, underflows=False),
     "risingwave": Dialect(longest_name=63, cases_differ=True, underflows=False),
+    "singlestore": Dialect(text_numbers="pattern"),
     "snowflake": Dialect(cases_differ=True),
-    "spark": IEEE,
-    "spark2": IEEE,
+    "spark": QUIET_IEEE,
+    "spark2": QUIET_IEEE,
     "sqlite": Dialect(
-        longest_name=None, hidden=ROWID, collation="BINARY", infinities=True, materialized=True
+        longest_name=None,
+        hidden=ROWID,
+        text_numbers="affinity",
+        collation="BINARY",
+        infinities=True,
+        materialized=True,
     ),
-    "teradata": Dialect(longest_name=128, text_type="VARCHAR(4000)"),
+    "starrocks": QUIET,
+    "teradata": Dialect(longest_name=128, text_type="VARCHAR(4000)", text_numbers="blank"),
     "trino": IEEE,
     "tsql": Dialect(
         longest_name=128,
         text_type="NVARCHAR(MAX)",
+        text_numbers="blank",
         collation="Latin1_General_100_BIN2",
         national=True,
     ),

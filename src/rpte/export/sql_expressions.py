@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable
 
 from sqlglot import exp
@@ -33,6 +32,7 @@ from rpte.export.form import (
     nodes,
 )
 from rpte.export.sql_dialects import find_dialect
+from rpte.export.sql_numbers import is_given, is_number, misread
 from rpte.export.target import is_product
 from rpte.table.column import LARGEST
 from rpte.table.decimals import number_text
@@ -105,7 +105,7 @@ class Expressions:
             wide = value != 0 and not 1e-120 < value < 1e120
             return self._made(exp.Literal.string(text)) if wide else exp.Literal.number(text)
         text = text if "E" in text else f"{text}E0"
-        if self.dialect == "sqlite" and _misread(text, value):
+        if self.dialect == "sqlite" and misread(text, value):
             near = float(f"{value:.15g}")
             return _wrap(exp.Add(this=self.literal(near), expression=self.literal(value - near)))
         return exp.Literal.number(text)
@@ -117,16 +117,17 @@ class Expressions:
     def read(self, given: Input) -> list[tuple[str, exp.Expr]]:
         """Return the columns that an input is read into, by name.
 
-        A number beyond 1e300, infinite or NaN is NULL; special codes have a column of their own.
+        A number beyond 1e300, infinite or NaN is NULL; special codes have a column of their own,
+        and so has whether there was anything to read, where a cast alone does not refuse texts.
         """
         raw = self.raw(given.name)
         if isinstance(given, CategoryInput):
             return [(given.name, self._category(given, raw))]
-        words = tuple(code for code in given.codes if isinstance(code, str))
+        words = _words(given.codes)
         numbers = tuple(code for code in given.codes if not isinstance(code, str))
         if words:
-            known = self._in(self._as_text(raw), words)
-            cell: exp.Expr = exp.Case().when(known, exp.null()).else_(self._as_number(raw))
+            known = self._in(self._exact(self._as_text(raw)), words)
+            cell: exp.Expr = _joined(exp.Case().when(known, exp.null()), self._as_number(raw))
         else:
             cell = self._as_number(raw)
         most = self.literal(LARGEST)
@@ -136,7 +137,19 @@ class Expressions:
         columns: list[tuple[str, exp.Expr]] = [(given.name, exp.Case().when(inside, cell))]
         if given.codes:
             columns.append((self.code_name(given), self._code(raw, cell, words, numbers)))
+        if self.quiet:
+            there = is_given(raw, self._as_text(raw), self.ways.text_numbers)
+            columns.append((self.given_name(given), exp.Case().when(there, self.literal(1.0))))
         return columns
+
+    @property
+    def quiet(self) -> bool:
+        """Whether the database casts texts that are no numbers without an error."""
+        return self.ways.text_numbers != "error"
+
+    def given_name(self, given: Input) -> str:
+        """Return the column that is NULL where a number is missing from the user's table."""
+        return f"{self.prefix}given_{self.form.inputs.index(given) + 1}"
 
     def code_name(self, given: Input) -> str:
         """Return the column that holds a number's special code."""
@@ -148,7 +161,8 @@ class Expressions:
         """Return which special code a cell holds, as a text."""
         case = exp.Case()
         for word in words:
-            case = case.when(self._in(self._as_text(raw), [word]), self.text(str(word)))
+            cell_text = self._exact(self._as_text(raw))
+            case = case.when(self._in(cell_text, [word]), self.text(str(word)))
         for number in numbers:
             case = case.when(self._in(cell.copy(), [number]), self.text(code_text(number)))
         return case
@@ -173,8 +187,13 @@ class Expressions:
         spelled = exp.and_(point, self._in(bare, known), copy=False)
         return exp.Case().when(spelled, bare.copy()).else_(text)
 
-    def readable(self, given: CategoryInput) -> exp.Expr:
-        """Return whether a boolean, as it was read, is no number."""
+    def readable(self, given: Input) -> exp.Expr:
+        """Return whether a cell was read: a boolean is no number, a number or a code was found."""
+        if isinstance(given, NumberInput):
+            found = [self.column(given.name)]
+            found += [self.column(self.code_name(given))] if given.codes else []
+            absent = self.column(self.given_name(given)).is_(exp.null())
+            return exp.or_(absent, *map(_there, found), copy=False)
         first = exp.Substring(
             this=self.column(given.name),
             start=exp.Literal.number(1),
@@ -184,19 +203,22 @@ class Expressions:
         return exp.or_(gone, self._not_in(first, sorted(NUMBER_BEGINS)), copy=False)
 
     def defined(self, line: Definition) -> exp.Expr:
-        """Return a line of the form; NULL where it reads a boolean that cannot be read."""
+        """Return a line of the form; NULL where it reads a cell that cannot be read."""
         value = self.number(line.value)
         read = [self.form.input(name) for name in line.sources] if line.role == "term" else []
-        closed = [g for g in read if isinstance(g, CategoryInput) and g.closed]
-        if not closed:
+        doubtful = [g for g in read if (g.closed if isinstance(g, CategoryInput) else self.quiet)]
+        if not doubtful:
             return value
-        return exp.Case().when(exp.and_(*map(self.readable, closed), copy=False), value)
+        return exp.Case().when(exp.and_(*map(self.readable, doubtful), copy=False), value)
 
     def _as_text(self, raw: exp.Column) -> exp.Expr:
         return exp.cast(raw.copy(), exp.DataType.build(self.ways.text_type, dialect=self.dialect))
 
     def _as_number(self, raw: exp.Column) -> exp.Expr:
-        return self._made(raw.copy()) if self.ways.to_number else exp.cast(raw.copy(), "double")
+        number = self._made(raw.copy()) if self.ways.to_number else exp.cast(raw.copy(), "double")
+        most = self.literal(LARGEST)
+        test = is_number(raw, self._as_text(raw), most, self.ways.text_numbers)
+        return number if test is None else exp.Case().when(test, number)
 
     def _made(self, value: exp.Expr) -> exp.Expr:
         return exp.Anonymous(this=self.ways.to_number, expressions=[value])
@@ -314,7 +336,9 @@ class Expressions:
     def _one_of(self, node: OneOf) -> exp.Expr:
         given = self.form.input(node.input)
         if isinstance(given, NumberInput):
-            return self._in(self.column(self.code_name(given)), map(code_text, node.levels))
+            code: exp.Expr = self.column(self.code_name(given))
+            code = self._exact(code) if _words(given.codes) else code
+            return self._in(code, map(code_text, node.levels))
         if not node.levels:
             return _there(self.column(given.name))
         levels = list(dict.fromkeys(given.form(str(level)) for level in node.levels))
@@ -336,12 +360,8 @@ def code_text(code: Code) -> str:
     return code if isinstance(code, str) else number_text(code)
 
 
-def _misread(text: str, value: float) -> bool:
-    """Tell whether SQLite reads a decimal as a neighbour of the float that it stands for."""
-    if len(text) < 17:
-        return False
-    with sqlite3.connect(":memory:") as connection:
-        return bool(connection.execute(f"SELECT {text}").fetchone()[0] != value)
+def _words(codes: Iterable[Code]) -> tuple[str, ...]:
+    return tuple(code for code in codes if isinstance(code, str))
 
 
 def _without_last(text: exp.Expr, character: str) -> exp.Expr:

@@ -1,0 +1,71 @@
+"""Which cells hold a number, for databases that cast any text to one, or to NULL."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from sqlglot import exp
+
+# A decimal, blanks around it, without leading zeros; classes, for a backslash is read in two ways.
+DECIMAL = "^[[:space:]]*[+-]?((0|[1-9][0-9]*)([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?[[:space:]]*$"
+# Of a text that is a number: a zero before another digit, with nothing before it but blanks.
+LEADING_ZERO = "*[^-+.0-9eE]0[0-9]*"
+
+
+def is_number(raw: exp.Expr, text: exp.Expr, most: exp.Expr, text_numbers: str) -> exp.Expr | None:
+    """Return the test for a cell that a cast reads as the model does; None if it always does.
+
+    Parameters
+    ----------
+    raw, text : expression
+        A cell of the user's table, as it is and as a text.
+    most : expression
+        The largest number.
+    text_numbers : str
+        Of the `Dialect`.
+    """
+    match text_numbers:
+        case "affinity":
+            return exp.and_(_compares(raw, most), exp.not_(_has_leading_zero(raw)), copy=False)
+        case "pattern":
+            return _matches(text)
+        case "blank":
+            return exp.NEQ(this=text, expression=exp.Literal.string(""))
+    return None
+
+
+def _matches(text: exp.Expr) -> exp.Expr:
+    """Return whether a text is a decimal, by a function that MySQL and MariaDB share."""
+    parts = [text, exp.Literal.string(DECIMAL)]
+    place = exp.Anonymous(this="REGEXP_INSTR", expressions=parts)
+    return exp.EQ(this=place, expression=exp.Literal.number(1))
+
+
+def _compares(raw: exp.Expr, most: exp.Expr) -> exp.Expr:
+    """Return whether SQLite compares a cell as a number.
+
+    Beside a cast to REAL, a text that is a number to its last character is compared as that number,
+    and any other text, or a blob, is larger than every number.
+    """
+    return exp.LTE(this=raw.copy(), expression=exp.cast(most, "double"))
+
+
+def _has_leading_zero(raw: exp.Expr) -> exp.Expr:
+    after_blank = exp.DPipe(this=exp.Literal.string(" "), expression=raw.copy(), safe=True)
+    return exp.Glob(this=after_blank, expression=exp.Literal.string(LEADING_ZERO))
+
+
+def is_given(raw: exp.Expr, text: exp.Expr, text_numbers: str) -> exp.Expr:
+    """Return the test for a cell that is not missing, and therefore has to be read."""
+    there = exp.not_(raw.copy().is_(exp.null()))
+    if text_numbers != "null":
+        return there
+    return exp.and_(there, exp.NEQ(this=text, expression=exp.Literal.string("NaN")), copy=False)
+
+
+def misread(text: str, value: float) -> bool:
+    """Tell whether SQLite reads a decimal as a neighbour of the float that it stands for."""
+    if len(text) < 17:
+        return False
+    with sqlite3.connect(":memory:") as connection:
+        return bool(connection.execute(f"SELECT {text}").fetchone()[0] != value)
