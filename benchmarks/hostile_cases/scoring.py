@@ -7,7 +7,9 @@ import sqlite3
 import sys
 import tempfile
 import warnings
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -180,10 +182,44 @@ def runs(query: str, names: list[str]) -> bool:
     return True
 
 
+def texts_for_numbers(seed: int) -> Result:
+    """Texts in a column of numbers: SQLite and Python give the model's score, or none."""
+    draw, result = random.Random(seed), Result()
+    target, terms = find_target("sql"), [Value("n"), Level("n", ("-9", "0", "none"))]
+    parts = [DirectTerm(f"D{i}", c, 0.5**i, 0.0, 1.0, 9.0, 4.0) for i, c in enumerate(terms, 1)]
+    schema = Schema((Variable("n", "number", ("-9", "0", "none"), True),), True)
+    form = make_form(model_with(parts, schema))
+    query = target.write(form, settle_options(target, {"dialect": "sqlite"}))
+    names: dict[str, Any] = {}
+    exec(str(find_target("python").write(form, {})), names)
+    connection = sqlite3.connect(":memory:")
+    connection.execute("CREATE TABLE cases (n TEXT)")
+    for _ in range(3000):
+        cell = "".join(draw.choices("0123456789.eE+-_ \txnaif,", k=draw.randint(0, 5)))
+        cell = draw.choice([cell, cell, f"{cell}{draw.choice(['inf', 'nan', 'none'])}"])
+        connection.execute("DELETE FROM cases")
+        connection.execute("INSERT INTO cases VALUES (?)", [cell])
+        found = connection.execute(str(query)).fetchone()[1]
+        truth = score_or_none(lambda cell=cell: form.model.score({"n": [cell]})[0])
+        other = score_or_none(lambda cell=cell: names["predict"]({"n": cell})["score"])
+        result.expect(found == truth, f"{cell!r}: SQLite {found}, the model {truth}")
+        result.expect(other == truth, f"{cell!r}: Python {other}, the model {truth}")
+    return result
+
+
+def score_or_none(score: Callable[[], float]) -> float | None:
+    """Return a score, None where the cell is refused."""
+    try:
+        return float(score())
+    except ValueError:  # an InputError is one
+        return None
+
+
 CASES = [
     Case("booleans and codes in other spellings", spellings),
     Case("the same in six exports", exports),
     Case("2, -0.3 and 17 in a boolean", numbers_in_booleans),
     Case("levels that training did not have", unknown),
     Case("SQLite tables without a column", lost_columns),
+    Case("texts in a column of numbers, in SQLite and Python", texts_for_numbers),
 ]

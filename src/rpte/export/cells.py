@@ -35,6 +35,11 @@ from rpte.table.spelling import TRUTHS, plain_form, spelling_of, truth_form
 Cell = Code | None
 UNSEEN = "a level never seen"
 PROBES = 400
+# A text that is a number, blanks around it, for engines that cannot be asked what a number is. In
+# classes, since some read a backslash twice. Leading zeros are those of a code.
+NUMBER_TEXT = (
+    "^[[:space:]]*[+-]?((0|[1-9][0-9]*)([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?[[:space:]]*$"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +114,11 @@ def texts_of(given: Input) -> tuple[str, ...]:
     """Return the texts that an input knows: levels of a category, codes of a number in words."""
     known = given.levels if isinstance(given, CategoryInput) else given.codes
     return tuple(text for text in known if isinstance(text, str))
+
+
+def has_words(given: Input) -> bool:
+    """Tell whether a number has special codes that are texts."""
+    return isinstance(given, NumberInput) and bool(texts_of(given))
 
 
 def refuse_texts(texts: Mapping[str, Collection[str]], cells: Cells, why: str) -> None:

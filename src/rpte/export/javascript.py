@@ -29,13 +29,22 @@ function predict(row) {{
 """
 # Each helper is written where it is called; those that it needs come with it.
 HELPERS = {
-    "number": r"""  // An empty text and numbers beyond 1e300 count as missing.
+    "number": r"""  // Numbers beyond 1e300 count as missing; a text must spell a number.
   function number(value) {
-    const found = value === null || value === "" ? NaN : Number(value);
-    if (Number.isNaN(found) && value !== null && value !== "") {
+    if (value === null) return NaN;
+    const found = Number(value);
+    const read = Math.abs(found) <= 1e300;
+    if (!decimal(value) || (typeof value === "string" && !read)) {
       throw new Error(JSON.stringify(value) + " is no number");
     }
-    return Math.abs(found) <= 1e300 ? found : NaN;
+    return read ? found : NaN;
+  }
+""",
+    "decimal": r"""  // Number() makes 0 of blanks, 16 of "0x10"; leading zeros are those of a code.
+  function decimal(value) {
+    if (typeof value !== "string") return ["number", "boolean"].includes(typeof value);
+    const form = /^\s*(?!0[0-9])[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$/;
+    return form.test(value) && !value.includes("\uFEFF");
   }
 """,
     "level": r"""  // A cell as its level is called below: without blanks around it, a
@@ -78,7 +87,7 @@ HELPERS = {
 """,
     "code": r"""  // The special code that a cell of a number column holds, null if it holds none.
   function code(value, codes) {
-    const cell = value === null || value === "" || codes.includes(value) ? value : Number(value);
+    const cell = !codes.includes(value) && decimal(value) ? Number(value) : value;
     return codes.includes(cell) ? cell : null;
   }
 """,

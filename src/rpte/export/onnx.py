@@ -4,13 +4,13 @@ Every operator is a standard one, of ai.onnx and ai.onnx.ml. A number is a float
 missing; a category is a text, empty where it is missing; a number that has special codes in words
 comes as a text too. Everything has the shape (rows,). The words None, nan and <NA> are missing too
 unless training saw them as levels. A text that is a level with blanks around it, or a number with
-zeros that it does not need, is not read: every output of its row is NaN.
+zeros that it does not need, is not read: every output of its row is NaN. So it is for a text that
+is neither a number nor one of its codes.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.errors import InputError
-from rpte.export.cells import Cell, Cells, refuse_texts, texts_of, to_the_letter
+from rpte.export.cells import (
+    NUMBER_TEXT,
+    Cell,
+    Cells,
+    has_words,
+    refuse_texts,
+    texts_of,
+    to_the_letter,
+)
 from rpte.export.form import (
     All,
     Arithmetic,
@@ -40,14 +48,15 @@ from rpte.export.form import (
     Total,
     Value,
 )
+from rpte.export.onnx_texts import gaps_of, spellings, strange_pattern
 from rpte.export.target import Answers, CannotRunError, Options, Target
 from rpte.table.column import LARGEST
 from rpte.table.decimals import number_text
-from rpte.table.spelling import DECIMAL, TRUTHS, plain_form
 
 OPSET, ML_OPSET, IR = 15, 2, 8
 TEXT_OPSET, TEXT_IR = 20, 9  # the first with regular expressions
 OPTIONS = {"prefix": ""}
+TINY_TEXT = "-?0x0[.][0-9a-f]{13}p-1022"  # how `_text` writes subnormal numbers
 OPERATORS = {
     "+": "Add",
     "-": "Sub",
@@ -62,8 +71,6 @@ OPERATORS = {
     "exp": "Exp",
 }
 MOST, SMALLEST = float(np.finfo(np.float64).max), float(np.finfo(np.float64).tiny)
-# onnxruntime reads None, NaN and pandas' NA in a column of texts as these words.
-GAPS = ("", "None", "nan", "<NA>")
 WORDS = "a text that is a number or one of the codes"
 
 
@@ -163,11 +170,14 @@ class Graph:
         """Return the number in a cell, special codes included; NaN beyond 1e300."""
         raw = given.name
         if has_words(given):
-            words = self.add("GreaterOrEqual", self.place(given), self.constant(0, np.int64))
-            digits = self.add("Where", words, self.constant("nan", object), raw)
+            digits = self.add("Where", self.spelled(given), raw, self.constant("nan", object))
             raw = self.add("Cast", digits, to=11)  # float64
         known = self.add("LessOrEqual", self.add("Abs", raw), self.constant(LARGEST))
         return self.add("Where", known, raw, self.constant(math.nan))
+
+    def spelled(self, given: Input) -> str:
+        """Return where a text is a number as a whole; a cast reads how it begins."""
+        return self.add("RegexFullMatch", given.name, pattern=f"{NUMBER_TEXT}|{TINY_TEXT}")
 
     def value(self, name: str) -> str:
         """Return the number that an input holds, NaN where it is missing or a special code."""
@@ -208,6 +218,9 @@ class Graph:
             strange = self.add("Equal", self.place(given), unseen)
             odd = self.add("RegexFullMatch", given.name, pattern=strange_pattern(given))
             found.append(self.add("Not", self.add("And", strange, odd)))
+        for number in (given for given in self.form.inputs if has_words(given)):
+            known = self.add("GreaterOrEqual", self.place(number), self.constant(0, np.int64))
+            found.append(self.add("Or", known, self.spelled(number)))
         return self.joined("And", found) if found else ""
 
     def is_code(self, given: NumberInput, code: Any) -> str:
@@ -247,45 +260,6 @@ class Graph:
             self.add("Identity", number, name=self.prefix + line.name)
 
 
-def gaps_of(given: Input) -> tuple[str, ...]:
-    """Return the texts that stand for missing: none of them a level."""
-    return tuple(text for text in GAPS if text not in texts_of(given))
-
-
-def spellings(given: CategoryInput) -> dict[str, str]:
-    """Return texts that are read as a level without being it to the letter."""
-    found: dict[str, str] = {}
-    for level in (level for level in given.levels if level not in given.doubtful):
-        form = given.form(level)
-        forms = [form]
-        if given.boolean:
-            words = [word for word, truth in TRUTHS.items() if truth == form]
-            forms = [spelled for w in words for spelled in (w, w.upper(), w.title())]
-            forms.append("1.0" if form == "True" else "0.0")
-        elif form in given.numeric():
-            forms.append(f"{form}0" if "." in form else f"{form}.0")
-        found |= dict.fromkeys(forms, level)
-    return {text: level for text, level in found.items() if text}
-
-
-def strange_pattern(given: CategoryInput) -> str:
-    """Return what texts look like that may be a level, or none, in another spelling."""
-    forms = dict.fromkeys(map(plain_form, given.doubtful))
-    patterns = ["(?s: .*|.* )", *(f"(?:{re.escape(form)})" for form in forms)]
-    if given.boolean:
-        patterns.append("(?i:true|false|t|f)")
-    if given.closed:
-        patterns.append("(?s:[-+.0-9].*)")
-    elif given.boolean or any(DECIMAL.fullmatch(plain_form(level)) for level in given.levels):
-        patterns.append(r"-0|-?(0|[1-9][0-9]*)\.([0-9]*0)?")
-    return "|".join(patterns)
-
-
-def has_words(given: Input) -> bool:
-    """Tell whether a number has special codes that are texts."""
-    return isinstance(given, NumberInput) and bool(texts_of(given))
-
-
 def check(form: Form, options: Options) -> None:
     """Refuse names and texts that a graph cannot hold."""
     outputs = {options["prefix"] + line.name for line in form.lines}
@@ -322,7 +296,7 @@ def write(form: Form, options: Options) -> bytes:
     drawn = helper.make_graph(
         graph.nodes, "rpte", values, results, list(graph.constants.values()), titles["title"]
     )
-    texts = any(isinstance(given, CategoryInput) for given in form.inputs)
+    texts = any(map(_is_text, form.inputs))
     opsets = [
         helper.make_opsetid("", TEXT_OPSET if texts else OPSET),
         helper.make_opsetid("ai.onnx.ml", ML_OPSET),

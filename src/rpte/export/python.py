@@ -30,8 +30,13 @@ def predict(row):
 # Each helper is written where it is called; those that it needs come with it.
 HELPERS = {
     "number": r"""    def number(cell):
-        # None, NaN and numbers beyond 1e300 count as missing.
+        # None, NaN and numbers beyond 1e300 count as missing. A text must spell a number: no inf,
+        # nan or 1_000, and no leading zeros, which a code has.
         value = math.nan if cell is None else float(cell)
+        text = cell.strip() if isinstance(cell, str) else ""
+        spelled = "_" not in text and not re.match(r"0\d", text) and abs(value) <= 1e300
+        if isinstance(cell, (bytes, bytearray)) or (text and not spelled):
+            raise ValueError(f"{cell!r} is no number")
         return value if abs(value) <= 1e300 else math.nan
 
 """,
@@ -72,7 +77,7 @@ HELPERS = {
     "code": r"""    def code(cell, codes):
         # The special code that a cell of a number column holds, None if it holds none.
         try:
-            value = float(cell)
+            value = number(cell)
         except (TypeError, ValueError):
             value = cell
         return value if value in codes else None

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from sqlglot import exp
 
+from rpte.export.cells import has_words, texts_of
 from rpte.export.form import (
     All,
     Arithmetic,
@@ -123,7 +124,7 @@ class Expressions:
         raw = self.raw(given.name)
         if isinstance(given, CategoryInput):
             return [(given.name, self._category(given, raw))]
-        words = _words(given.codes)
+        words = texts_of(given)
         numbers = tuple(code for code in given.codes if not isinstance(code, str))
         if words:
             known = self._in(self._exact(self._as_text(raw)), words)
@@ -337,7 +338,7 @@ class Expressions:
         given = self.form.input(node.input)
         if isinstance(given, NumberInput):
             code: exp.Expr = self.column(self.code_name(given))
-            code = self._exact(code) if _words(given.codes) else code
+            code = self._exact(code) if has_words(given) else code
             return self._in(code, map(code_text, node.levels))
         if not node.levels:
             return _there(self.column(given.name))
@@ -358,10 +359,6 @@ class Expressions:
 def code_text(code: Code) -> str:
     """Return the name of a special code."""
     return code if isinstance(code, str) else number_text(code)
-
-
-def _words(codes: Iterable[Code]) -> tuple[str, ...]:
-    return tuple(code for code in codes if isinstance(code, str))
 
 
 def _without_last(text: exp.Expr, character: str) -> exp.Expr:

@@ -6,8 +6,8 @@ import sqlite3
 
 from sqlglot import exp
 
-# A decimal, blanks around it, without leading zeros; classes, for a backslash is read in two ways.
-DECIMAL = "^[[:space:]]*[+-]?((0|[1-9][0-9]*)([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?[[:space:]]*$"
+from rpte.export.cells import NUMBER_TEXT
+
 # Of a text that is a number: a zero before another digit, with nothing before it but blanks.
 LEADING_ZERO = "*[^-+.0-9eE]0[0-9]*"
 
@@ -36,7 +36,7 @@ def is_number(raw: exp.Expr, text: exp.Expr, most: exp.Expr, text_numbers: str) 
 
 def _matches(text: exp.Expr) -> exp.Expr:
     """Return whether a text is a decimal, by a function that MySQL and MariaDB share."""
-    parts = [text, exp.Literal.string(DECIMAL)]
+    parts = [text, exp.Literal.string(NUMBER_TEXT)]
     place = exp.Anonymous(this="REGEXP_INSTR", expressions=parts)
     return exp.EQ(this=place, expression=exp.Literal.number(1))
 
