@@ -50,7 +50,7 @@ class Estimate:
     ----------
     folds : tuple of FoldResult
     by : {"content", "groups"}
-        What was never split between folds: equal rows, or the user's groups.
+        What dealt the rows out: their content, or the user's groups, which are never split.
     """
 
     folds: tuple[FoldResult, ...]

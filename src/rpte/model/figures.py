@@ -29,8 +29,8 @@ def without_figures(training: Mapping[str, Any]) -> dict[str, Any]:
 
 def protocol_text(record: Mapping[str, Any]) -> str:
     """Say how the figures were found."""
-    kept = "groups" if record["by"] == "groups" else "equal rows"
-    return f"{record['folds']}-fold cross-validation of {record['rows']:,} rows, {kept} together"
+    kept = ", groups together" if record["by"] == "groups" else ""
+    return f"{record['folds']}-fold cross-validation of {record['rows']:,} rows{kept}"
 
 
 def figures_text(record: Mapping[str, Any]) -> str:
