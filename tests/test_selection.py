@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import NotFittedError
-from sklearn.metrics import log_loss
+from sklearn.metrics import log_loss, roc_auc_score
 
 import rpte.discovery as discovery_module
 import rpte.folds as folds_module
@@ -18,7 +19,7 @@ import rpte.search as search_module
 import rpte.selection as module
 import rpte.settings as settings_module
 from fit_tables import Case, make_case, mixed_case
-from rpte import InputError, Limits, RPTEClassifier
+from rpte import InputError, Limits, RPTEClassifier, RPTEWarning
 from rpte.comparison import Aim, Comparison, Point, Price
 from rpte.estimation.design import Design
 from rpte.estimation.solver import solve
@@ -353,6 +354,22 @@ class TestBudget:
         larger = RPTEClassifier(**EASY, max_trees=2, audit_price=0.0, max_inspection_units=free)
         assert MIXED.fit(larger).audit().miu == free
 
+    @pytest.mark.parametrize("most", [1, 2, 3])
+    def test_a_budget_of_a_few_conditions_buys_the_best_of_them(self, most):
+        X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+        found = RPTEClassifier(max_inspection_units=most, cv=3).fit(X, y)
+        assert found.audit().miu == most
+        alone = max(roc_auc_score(y, -X[name]) for name in X)
+        assert roc_auc_score(y, found.decision_function(X)) > alone - 0.005
+        assert all(check.holds for check in found.verify(X, y))
+
+    def test_the_frontier_begins_at_one_two_and_three_conditions(self):
+        X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+        found = RPTEClassifier(cv=3).fit(X, y)
+        assert {1, 2, 3} <= set(found.frontier_["miu"])
+        for miu in (1, 2, 3):
+            assert found.at(miu=miu).audit().miu == miu
+
     def test_without_reassignment_no_budget_can_be_kept(self):
         with pytest.raises(InputError, match="max_inspection_units=2 with reassign=False"):
             SMALL.fit(RPTEClassifier(reassign=False, max_inspection_units=2))
@@ -449,3 +466,25 @@ def test_the_null_deviance_is_that_of_the_base_rate():
     rate = case.y.mean()
     entropy = -2 * (rate * np.log(rate) + (1 - rate) * np.log(1 - rate))
     assert found == pytest.approx(entropy, abs=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"l1": 10.0}, "l1=10 is above the largest at which a term survives"),
+        ({"max_inspection_units": 0}, "max_inspection_units=0 allows no condition"),
+        ({"reassign": False, "max_trees": 0, "ownership": "paper"}, "Stage 2 accepted no tree"),
+        ({}, "no model predicted rows held out by validation so much better"),
+    ],
+)
+def test_an_empty_model_is_announced_with_its_reason(given, why):
+    rng = np.random.default_rng(5)
+    X, y = rng.normal(size=(200, 3)), rng.permutation(np.arange(200) % 2)
+    with pytest.warns(RPTEWarning, match=f"the model is empty: .*{why}"):
+        found = RPTEClassifier(**given).fit(X, y)
+    assert found.audit().mu == 0
+
+
+def test_columns_that_say_nothing_are_the_reason():
+    with pytest.warns(RPTEWarning, match="no column that varies goes with the labels"):
+        RPTEClassifier().fit(np.ones((80, 2)), np.arange(80) % 2)
