@@ -95,7 +95,7 @@ def extreme_columns(seed: int) -> Result:
         result.expect(absurd is None, f"trial {trial}: {absurd and absurd[0]} is printed")
         lost = float(record.notes[0].split("by ")[1].split(" points")[0])
         result.expect(lost < 60, f"trial {trial}: {lost} points from the model on average")
-        points = [abs(int(p)) for p in re.findall(r"^ +([-+]?\d+) ", text, re.MULTILINE)]
+        points = [abs(int(p)) for p in re.findall(r"^ {1,8}([-+]?\d+)  ", text, re.MULTILINE)]
         result.expect(max(points, default=0) <= 1300, f"trial {trial}: {max(points, default=0)}")
         tables = [table for table in model.scorecard(X).tables if isinstance(table, Grid)]
         bins = max((axis.bins for table in tables for axis in table.axes), default=0)

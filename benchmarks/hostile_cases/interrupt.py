@@ -41,8 +41,9 @@ def _fault(folder: Path, command: str, table: Path, model: Path, delay: float, t
     if any(name.endswith(".part") for name in files):
         return said
     if code == 0:  # it was faster
-        return said if err else ""
-    one = len(err.splitlines()) == 1 and err.startswith("interrupted: ")
+        return ""
+    lines = [line for line in err.splitlines() if not line.startswith(("note: ", "hint: "))]
+    one = len(lines) == 1 and lines[0].startswith("interrupted: ")
     true = ("nothing was written" in err) == (not files)
     return "" if code == 130 and one and true else said
 
