@@ -11,8 +11,8 @@ import pandas as pd
 
 from experiments.sirus import Sirus
 from rpte import RPTEClassifier
-from rpte.audit.counting import is_active
 from rpte.audit.families.rulefit import COMPARE
+from rpte.columns.units import is_active
 from rpte.model.parts import DirectTerm
 
 Literals = tuple[tuple[int, str, float], ...]

@@ -18,7 +18,7 @@ from rpte.output import write_text
 HERE = Path(__file__).parent
 UNITS = HERE / "units"
 LIBRARY = Path(rpte.__file__).parent
-COUNTING = ("audit/load.py", "audit/terms.py", "audit/paths.py", "audit/counting.py")
+COUNTING = ("audit/load.py", "audit/terms.py", "audit/paths.py", "columns/units.py")
 COUNTING += ("audit/columns.py", "audit/metrics.py", "audit/families")
 LEARNER = ("classifier.py", "learn.py", "discovery.py", "selection.py", "search.py", "folds.py")
 LEARNER += ("part.py", "comparison.py", "assemble.py")

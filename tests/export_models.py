@@ -15,14 +15,7 @@ import pytest
 
 from model_files import stored
 from rpte import RPTEClassifier, RPTEWarning, load
-from rpte.export.exporting import check_file
-from rpte.export.lower import make_form
-from rpte.export.target import find_target, settle_options
-from rpte.model.file import from_dict
-from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms
-from rpte.structure.tree import Branch, Split, Tree
-from rpte.table.schema import Schema, Variable
-from rpte.vocabulary.columns import (
+from rpte.columns.kinds import (
     Hinge,
     Interval,
     Level,
@@ -33,6 +26,13 @@ from rpte.vocabulary.columns import (
     Step,
     Value,
 )
+from rpte.export.exporting import check_file
+from rpte.export.lower import make_form
+from rpte.export.target import find_target, settle_options
+from rpte.model.file import from_dict
+from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms
+from rpte.structure.tree import Branch, Split, Tree
+from rpte.table.schema import Schema, Variable
 
 GOLDEN = Path(__file__).parent / "golden" / "0.1.0"
 PLACES = [os.environ.get("RPTE_DATA"), Path(__file__).parents[2] / "shared" / "data"]

@@ -14,8 +14,8 @@ import pandas as pd
 
 from fit_tables import Case, mixed_case
 from rpte import Labelled, Limits, RPTEClassifier, edit
+from rpte.columns.kinds import Hinge, Level, Pair, Pattern, Scale, Step, Value
 from rpte.model.file import content_hash, from_dict, to_dict
-from rpte.vocabulary.columns import Hinge, Level, Pair, Pattern, Scale, Step, Value
 
 PATTERNS = {"vocabulary": "hug", "budget": 100}
 

@@ -10,6 +10,7 @@ import rpte.learn as learn_module
 from fit_tables import mixed_case
 from raw_tables import same_bits
 from rpte import RPTEClassifier
+from rpte.columns.kinds import Pair, Pattern
 from rpte.discovery import Quarry, Start, discover, use_of
 from rpte.estimation.evaluated import Evaluated
 from rpte.parameters import checked_parameters, settings_for
@@ -17,7 +18,6 @@ from rpte.structure.boosting import deviance
 from rpte.table.read import read_training
 from rpte.table.table import make_table
 from rpte.vocabulary.build import PAIR
-from rpte.vocabulary.columns import Pair, Pattern
 
 CASE = mixed_case(240)
 

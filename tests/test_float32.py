@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from rpte import RPTEClassifier, load
 from rpte.check import rpte_check
+from rpte.columns.kinds import Flag, TwoSources
 from rpte.model.parts import DirectTerm
-from rpte.vocabulary.columns import Flag, TwoSources
 
 PLACES = [os.environ.get("RPTE_DATA"), Path(__file__).parents[2] / "shared" / "data"]
 DATA = next((Path(p) for p in PLACES if p and Path(p).is_dir()), None)

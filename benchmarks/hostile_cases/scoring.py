@@ -16,11 +16,11 @@ import pandas as pd
 
 from hostile_cases.case import Case, Result
 from rpte import InputError, RPTEClassifier, RPTEWarning
+from rpte.columns.kinds import Level, Value
 from rpte.export.lower import make_form
 from rpte.export.target import find_target, settle_options
 from rpte.model.model import Model
 from rpte.table.schema import Schema, Variable
-from rpte.vocabulary.columns import Level, Value
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from rpte.audit.reasons import ReasonRule, reason_codes, reason_rule
     from rpte.audit.replay import read_decisions, replay
     from rpte.classifier import RPTEClassifier
+    from rpte.columns.limits import Limits
     from rpte.counterfactual import Actions
-    from rpte.limits import Limits
     from rpte.model.compare import compare
     from rpte.model.file import load
     from rpte.model.model import Model
@@ -38,7 +38,7 @@ _HOMES = {
     "AuditLoad": "rpte.audit.load",
     "Catalogue": "rpte.audit.catalogue",
     "Labelled": "rpte.audit.edits",
-    "Limits": "rpte.limits",
+    "Limits": "rpte.columns.limits",
     "Model": "rpte.model.model",
     "Progress": "rpte.progress",
     "RPTEClassifier": "rpte.classifier",

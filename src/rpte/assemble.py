@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.audit.bound import bound_under
-from rpte.audit.counting import is_active
+from rpte.columns.bound import bound_under
+from rpte.columns.units import is_active
 from rpte.estimation.monotone import Ties
 from rpte.estimation.ownership import components
 from rpte.estimation.terms import TermSet

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
+from rpte.columns.limits import Limits
 from rpte.errors import InputError, RPTEWarning
-from rpte.estimation.gram import one_blas_thread
 from rpte.fitted import SpeaksForModel
 from rpte.folds import LARGE, make_validation
 from rpte.kernels import worker_threads
+from rpte.kernels.blas import one_blas_thread
 from rpte.labels import class_factors, plain, positive_class, read_labels
 from rpte.learn import Learned, learn
-from rpte.limits import Limits
 from rpte.parameters import checked_parameters, settings_for
 from rpte.persistence import KeptAsText
 from rpte.progress import Callback, Watch

@@ -9,19 +9,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte.columns.kinds import Pair
 from rpte.estimation.monotone import solve_in_order
-from rpte.estimation.terms import Offer, Structure, choose_terms, make_design
+from rpte.estimation.terms import Offer, choose_terms, make_design
 from rpte.folds import LARGE
 from rpte.progress import Watch
 from rpte.settings import Settings
 from rpte.structure.boosting import Stage2, base_score, discover_trees
 from rpte.structure.coding import TreeColumns, code_columns
 from rpte.structure.order import ordered_leaves
+from rpte.structure.structure import Structure
 from rpte.structure.tree import Tree
 from rpte.table.table import Table
 from rpte.vocabulary.book import ShapeBook
 from rpte.vocabulary.build import Vocabulary, build_vocabulary, read_book
-from rpte.vocabulary.columns import Pair
 from rpte.vocabulary.pairs import lookahead_roots
 from rpte.vocabulary.products import find_products
 

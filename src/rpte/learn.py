@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.assemble import TrainedTerms, assemble, labels
+from rpte.columns.kinds import Level, Missing
 from rpte.comparison import Aim, Comparison, Point
 from rpte.discovery import Discovery, discover, leaf_order
 from rpte.estimation.canonical import canonical
@@ -30,7 +31,6 @@ from rpte.structure.boosting import Stage2
 from rpte.table.fingerprint import fingerprint
 from rpte.table.table import Table
 from rpte.vocabulary.build import ORIGINAL
-from rpte.vocabulary.columns import Level, Missing
 
 Floats = NDArray[np.float64]
 ESTIMATING = "estimating the models"

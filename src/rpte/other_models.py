@@ -224,7 +224,7 @@ class _Search:
     def fit(self, without: Names, weight: Floats) -> Model:
         """Learn with the settings of the reference; a row of weight zero is left out."""
         from rpte.classifier import RPTEClassifier
-        from rpte.limits import Limits
+        from rpte.columns.limits import Limits
         from rpte.report.stability import parameters
 
         columns = column_names(self.X)

@@ -6,8 +6,8 @@ import math
 from numbers import Integral, Real
 from typing import Any
 
+from rpte.columns.limits import permissions
 from rpte.errors import InputError
-from rpte.limits import permissions
 from rpte.settings import Settings
 from rpte.table.schema import Schema
 

@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.discovery import Discovery, Quarry
-from rpte.estimation.terms import Structure, TermSet
+from rpte.estimation.terms import TermSet
 from rpte.folds import Cases, Fold, deal
 from rpte.kernels.term_rows import deviances
 from rpte.progress import Watch
 from rpte.structure.boosting import base_score
+from rpte.structure.structure import Structure
 from rpte.table.table import Table
 
 Floats = NDArray[np.float64]

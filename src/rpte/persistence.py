@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 # What `skops.io.load(file, trusted=...)` has to be told; `Limits` only where there are any.
-TRUSTED = ["rpte.classifier.RPTEClassifier", "rpte.limits.Limits"]
+TRUSTED = ["rpte.classifier.RPTEClassifier", "rpte.columns.limits.Limits"]
 
 
 class KeptAsText:

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from rpte.assemble import TrainedTerms, assemble, labels
+from rpte.columns.kinds import RAW
+from rpte.columns.limits import Permissions
 from rpte.comparison import Aim
 from rpte.errors import InputError
 from rpte.estimation.design import Design
 from rpte.estimation.terms import Offer, TermSet, design_on
 from rpte.learn import Estimate, estimate
-from rpte.limits import Permissions
 from rpte.model.certificate import monotone_directions
 from rpte.model.model import Model
 from rpte.model.parts import DirectTerm, TreeTerms
@@ -26,7 +27,6 @@ from rpte.settings import Settings
 from rpte.table.fingerprint import fingerprint
 from rpte.table.table import Table, row_hashes
 from rpte.vocabulary.build import ORIGINAL, PAIR, Vocabulary
-from rpte.vocabulary.columns import RAW
 
 HELD = 1e9  # factor on the penalty of a leaf that says nothing, so that it stays silent
 

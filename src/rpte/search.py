@@ -14,15 +14,15 @@ from itertools import repeat
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.audit.counting import is_active
+from rpte.columns.units import is_active
 from rpte.comparison import Aim, Comparison, Point, Price
 from rpte.discovery import Discovery, Quarry, Start, leaf_order, use_of
 from rpte.estimation.forward import forward_order
-from rpte.estimation.gram import one_blas_thread
 from rpte.estimation.monotone import walk_in_order
 from rpte.estimation.rough import RoughDesign, RoughWalk
 from rpte.estimation.terms import Offer, TermSet, choose_terms, make_design
 from rpte.folds import MIDDLING
+from rpte.kernels.blas import one_blas_thread
 from rpte.part import Part
 from rpte.progress import Watch
 from rpte.settings import Settings

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
-from rpte.audit.bound import MOST_CONDITIONS
+from rpte.columns.bound import MOST_CONDITIONS
+from rpte.columns.limits import FREE, Permissions, describe
 from rpte.estimation.ownership import ComponentRule, Ownership
 from rpte.estimation.terms import Admission
-from rpte.limits import FREE, Permissions, describe
 from rpte.structure.boosting import Criterion, Stage2Settings
 from rpte.table.fingerprint import Profile
 from rpte.table.levels import PoolingRule

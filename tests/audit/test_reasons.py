@@ -12,11 +12,11 @@ from export_models import model_with
 from model_files import NAMES, stored
 from rpte.audit.catalogue import Catalogue, catalogue_template, read_catalogue
 from rpte.audit.grid import grid
+from rpte.columns.kinds import Interval, Value
 from rpte.errors import InputError
 from rpte.model.file import from_dict
 from rpte.model.parts import DirectTerm
 from rpte.table.schema import Schema, Variable
-from rpte.vocabulary.columns import Interval, Value
 
 
 def model_of(name):

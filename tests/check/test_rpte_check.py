@@ -22,11 +22,11 @@ from file_fuzz import damaged_bytes, damaged_document, moved_document, verdicts
 from fit_tables import cases
 from model_files import NAMES, sealed, stored, trees, write
 from rpte.check import rpte_check
+from rpte.columns.logarithm import logarithm
 from rpte.errors import InputError
 from rpte.model.file import from_dict, to_dict
 from rpte.model.format import SCHEMA
 from rpte.table.files import read_table
-from rpte.vocabulary.logarithm import logarithm
 from test_real_tables import DATA, needs_data
 
 GOLDEN = Path(__file__).parents[1] / "golden"

@@ -7,13 +7,7 @@ import itertools
 import numpy as np
 from hypothesis import strategies as st
 
-from rpte.counterfactual.choices import choices_of
-from rpte.model.model import Model
-from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms
-from rpte.structure.tree import Branch, Split, Tree
-from rpte.table.inputs import Inputs
-from rpte.table.schema import Schema, Variable
-from rpte.vocabulary.columns import (
+from rpte.columns.kinds import (
     Hinge,
     Interval,
     Level,
@@ -24,6 +18,12 @@ from rpte.vocabulary.columns import (
     Step,
     Value,
 )
+from rpte.counterfactual.choices import choices_of
+from rpte.model.model import Model
+from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms
+from rpte.structure.tree import Branch, Split, Tree
+from rpte.table.inputs import Inputs
+from rpte.table.schema import Schema, Variable
 
 NUMBERS = ("a", "b", "s", "z")
 SCHEMA = Schema(

@@ -5,10 +5,10 @@ import pytest
 from small_models import PROFILE, SCHEMA, make
 
 from rpte import Actions, InputError
+from rpte.columns.kinds import Level, Missing, Scale, Step, Value
 from rpte.counterfactual.choices import choices_of, known_of
 from rpte.model.parts import Component, DirectTerm
 from rpte.table.schema import OTHER, Schema, Variable
-from rpte.vocabulary.columns import Level, Missing, Scale, Step, Value
 
 ROW = {"a": [2.0], "b": [None], "c": ["u"], "s": ["-9"], "z": [1.25]}
 

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from small_models import make
 
 from rpte import Actions, InputError
+from rpte.columns.kinds import Level, Value
 from rpte.counterfactual.personal import WORDS, is_personal
 from rpte.model.parts import Component, DirectTerm
 from rpte.table.schema import Schema, Variable
-from rpte.vocabulary.columns import Level, Value
 
 SCHEMA = Schema(
     (

@@ -10,6 +10,7 @@ import rpte.estimation.evaluated as module
 import rpte.estimation.newton as newton_module
 import rpte.estimation.solver as solver_module
 from raw_tables import random_raw, same_bits
+from rpte.columns.kinds import Hinge, Interval, Level, Missing, Pair, Pattern, Scale, Value
 from rpte.estimation.canonical import canonical
 from rpte.estimation.design import Design
 from rpte.estimation.evaluated import Evaluated, Places, Shelf
@@ -20,7 +21,6 @@ from rpte.table.inputs import Inputs
 from rpte.table.picked import Picked
 from rpte.table.schema import Schema, Variable
 from rpte.vocabulary.book import standardise
-from rpte.vocabulary.columns import Hinge, Interval, Level, Missing, Pair, Pattern, Scale, Value
 
 COLUMNS = (
     Value("z0"),

@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 
 from raw_tables import random_raw, same_bits
+from rpte.columns.kinds import RAW, Hinge, Level, Pair, Value
+from rpte.columns.limits import FREE, Limits, permissions
 from rpte.estimation.ownership import ComponentRule
 from rpte.estimation.terms import (
     Admission,
@@ -14,10 +16,8 @@ from rpte.estimation.terms import (
     design_on,
     make_design,
 )
-from rpte.limits import FREE, Limits, permissions
 from rpte.structure.tree import Branch, Split, Tree
 from rpte.vocabulary.build import ORIGINAL, PAIR, VocabularySettings, build_vocabulary
-from rpte.vocabulary.columns import RAW, Hinge, Level, Pair, Value
 
 POLICIES = ("paper", "separate", "strict", "component")
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from export_models import NAMES, every_kind, golden, hostile_rows, model_with, variables
 from fit_tables import KINDS, make_case
 from rpte import InputError, RPTEClassifier
+from rpte.columns.kinds import Hinge, Value
 from rpte.export import form as nodes_module
 from rpte.export.cells import probe_table, read_cells
 from rpte.export.evaluate import evaluate
@@ -16,7 +17,6 @@ from rpte.export.lower import make_form
 from rpte.export.parity import expected
 from rpte.export.target import features
 from rpte.model.parts import DirectTerm
-from rpte.vocabulary.columns import Hinge, Value
 
 
 def assert_same(model, X):

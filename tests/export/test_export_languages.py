@@ -23,13 +23,13 @@ from export_models import (
 )
 from fit_tables import KINDS, make_case
 from rpte import InputError, RPTEClassifier
+from rpte.columns.kinds import Level, Value
 from rpte.export.cells import probe_table, read_cells
 from rpte.export.lower import make_form
 from rpte.export.source import bare, identifiers, run_rows
 from rpte.export.target import find_target
 from rpte.model.parts import DirectTerm
 from rpte.table.schema import Schema, Variable
-from rpte.vocabulary.columns import Level, Value
 
 needs_node = pytest.mark.skipif(not shutil.which("node"), reason="node is not on the PATH")
 needs_cc = pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler on the PATH")

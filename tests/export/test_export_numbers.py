@@ -11,12 +11,12 @@ import pytest
 
 from export_models import model_with
 from rpte import InputError
+from rpte.columns.kinds import Level, Value
 from rpte.export.cells import Cells
 from rpte.export.lower import make_form
 from rpte.export.target import find_target, settle_options
 from rpte.model.parts import DirectTerm
 from rpte.table.schema import Schema, Variable
-from rpte.vocabulary.columns import Level, Value
 
 pytest.importorskip("sqlglot", reason="sqlglot is not installed")
 needs_node = pytest.mark.skipif(not shutil.which("node"), reason="node is not on the PATH")

@@ -29,12 +29,12 @@ from export_models import (
 from fit_tables import KINDS, make_case
 from rpte import InputError, RPTEClassifier
 from rpte.cli import app
+from rpte.columns.kinds import Level, Value
 from rpte.export.cells import probe_table, read_cells, to_the_letter
 from rpte.export.lower import make_form
 from rpte.export.onnx import column_of
 from rpte.model.parts import DirectTerm
 from rpte.table.schema import Schema, Variable
-from rpte.vocabulary.columns import Level, Value
 
 onnx = pytest.importorskip("onnx", reason="onnx is not installed: pip install 'rpte[onnx]'")
 onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: rpte[onnx]")

@@ -26,6 +26,7 @@ from export_models import (
     variables,
 )
 from rpte import InputError, RPTEClassifier
+from rpte.columns.kinds import Level, Value
 from rpte.export import pmml_run
 from rpte.export.cells import Cells, probe_table, read_cells
 from rpte.export.lower import make_form
@@ -34,7 +35,6 @@ from rpte.export.pmml_run import lines_of, run_documents
 from rpte.export.target import Answers, CannotRunError, find_target, settle_options
 from rpte.model.parts import DirectTerm
 from rpte.table.schema import Schema, Variable
-from rpte.vocabulary.columns import Level, Value
 
 needs_java = pytest.mark.skipif(
     not shutil.which("java") or not importlib.util.find_spec("jpmml_evaluator"),

@@ -23,6 +23,7 @@ from export_models import (
 from rpte import Catalogue, InputError, read_catalogue
 from rpte.audit.grid import changed, grid
 from rpte.cli import app
+from rpte.columns.kinds import Level
 from rpte.export import sql_run
 from rpte.export.cells import probe_table, read_cells
 from rpte.export.evaluate import evaluate
@@ -34,7 +35,6 @@ from rpte.export.reasons import candidates, same_reasons
 from rpte.export.target import find_target, settle_options
 from rpte.model.parts import Component, DirectTerm
 from rpte.table.schema import Schema, Variable
-from rpte.vocabulary.columns import Level
 
 pytest.importorskip("duckdb", reason="duckdb is not installed: pip install 'rpte[sql]'")
 pytest.importorskip("sqlglot", reason="sqlglot is not installed: pip install 'rpte[sql]'")

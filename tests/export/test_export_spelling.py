@@ -10,6 +10,7 @@ import pytest
 
 from export_models import check, model_with
 from rpte import InputError
+from rpte.columns.kinds import Level, Value
 from rpte.export import c, onnx, pmml_run, xlsx_run
 from rpte.export.cells import Cells, probe_table
 from rpte.export.lower import make_form
@@ -18,7 +19,6 @@ from rpte.export.sql_run import ENGINES
 from rpte.export.target import HOMES, find_target, settle_options
 from rpte.model.parts import DirectTerm
 from rpte.table.schema import Schema, Variable
-from rpte.vocabulary.columns import Level, Value
 
 needs_java = pytest.mark.skipif(not shutil.which("java"), reason="java is not on the PATH")
 needs_node = pytest.mark.skipif(not shutil.which("node"), reason="node is not on the PATH")

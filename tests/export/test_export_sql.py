@@ -22,6 +22,7 @@ from export_models import (
     variables,
 )
 from rpte import InputError, RPTEClassifier
+from rpte.columns.kinds import Level, Scale, Value
 from rpte.export import sql_run
 from rpte.export.cells import probe_table, read_cells
 from rpte.export.lower import make_form
@@ -29,7 +30,6 @@ from rpte.export.parity import compare, expected
 from rpte.export.target import Answers, find_target, settle_options
 from rpte.model.parts import DirectTerm
 from rpte.table.schema import Schema, Variable
-from rpte.vocabulary.columns import Level, Scale, Value
 
 duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed: pip install 'rpte[sql]'")
 sqlglot = pytest.importorskip("sqlglot", reason="sqlglot is not installed")

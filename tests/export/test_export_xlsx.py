@@ -25,6 +25,7 @@ from export_models import (
 from fit_tables import KINDS, make_case
 from rpte import InputError, RPTEClassifier
 from rpte.cli import app
+from rpte.columns.kinds import Level, Missing, Value
 from rpte.export import xlsx_run
 from rpte.export.cells import Cells, probe_table, read_cells
 from rpte.export.evaluate import magnitudes
@@ -34,7 +35,6 @@ from rpte.export.target import ROUNDING, Answers, find_target, settle_options
 from rpte.model.parts import DirectTerm
 from rpte.structure.tree import Split
 from rpte.table.schema import Schema, Variable
-from rpte.vocabulary.columns import Level, Missing, Value
 
 openpyxl = pytest.importorskip("openpyxl", reason="openpyxl is not installed: rpte[files]")
 OFFICE = shutil.which("soffice") or shutil.which("libreoffice")

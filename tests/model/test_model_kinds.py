@@ -8,12 +8,12 @@ import pytest
 import model_reader
 from model_files import SHAPES, stored
 from rpte import Limits, RPTEClassifier
-from rpte.limits import column_effect, permissions
+from rpte.columns.kinds import Hinge, Level, Pair, Pattern, Scale, Step, Value
+from rpte.columns.limits import column_effect, permissions
 from rpte.model.file import from_dict
 from rpte.model.ledger import DERIVED
 from rpte.model.parts import Component, DirectTerm
 from rpte.report.draw import draw_model
-from rpte.vocabulary.columns import Hinge, Level, Pair, Pattern, Scale, Step, Value
 
 ABOVE, BELOW = Hinge("age", 50.0, "above"), Hinge("age", 50.0, "below")
 STEP, ROOT = Step("age", 40.0), Scale("noise", "sqrt", (0.0,))

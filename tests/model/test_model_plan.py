@@ -10,10 +10,10 @@ import pytest
 
 from model_files import NAMES, stored
 from rpte import InputError, RPTEClassifier
+from rpte.columns.kinds import Hinge, Interval, Missing, Pair, Scale, Step, Value
 from rpte.model.file import from_dict
 from rpte.model.parts import Component, DirectTerm
 from rpte.model.scoring import FEW_ROWS
-from rpte.vocabulary.columns import Hinge, Interval, Missing, Pair, Scale, Step, Value
 
 
 def one_by_one(model, X, size=1):

@@ -4,10 +4,7 @@ import numpy as np
 import pytest
 
 from fit_tables import CONFIGURATIONS, mixed_case
-from rpte.model.reachable import impossible_leaves
-from rpte.structure.tree import Branch, Split, Tree
-from rpte.table.schema import Schema, Variable
-from rpte.vocabulary.columns import (
+from rpte.columns.kinds import (
     Hinge,
     Interval,
     Level,
@@ -18,6 +15,9 @@ from rpte.vocabulary.columns import (
     Step,
     Value,
 )
+from rpte.model.reachable import impossible_leaves
+from rpte.structure.tree import Branch, Split, Tree
+from rpte.table.schema import Schema, Variable
 
 SCHEMA = Schema(
     (

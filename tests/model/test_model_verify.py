@@ -7,11 +7,11 @@ import pytest
 
 from fit_tables import mixed_case
 from rpte import InputError, RPTEClassifier
+from rpte.columns.kinds import Level, Pair, Value
 from rpte.model import explain
 from rpte.model.ledger import DERIVED
 from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms
 from rpte.structure.tree import Branch, Split, Tree
-from rpte.vocabulary.columns import Level, Pair, Value
 
 CASE = mixed_case()
 OWNERSHIPS = ("paper", "separate", "strict", "component")

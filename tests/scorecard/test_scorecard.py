@@ -17,13 +17,13 @@ from counterfactual.small_models import SCHEMA, make, models
 from counterfactual.small_models import rows as one_row
 from export_models import DATA, needs_data
 from rpte import InputError, RPTEClassifier, RPTEWarning
+from rpte.columns.kinds import Interval, Level, Missing, Pair, Step, Value
 from rpte.export.scorecard import card_csv
 from rpte.model.parts import Component, DirectTerm, TreeTerms
 from rpte.scorecard import Scorecard
 from rpte.scorecard.bins import MOST_BINS
 from rpte.scorecard.build import CERTAIN
 from rpte.scorecard.tables import Grid
-from rpte.vocabulary.columns import Interval, Level, Missing, Pair, Step, Value
 
 POINT = 20 / math.log(2)
 FULL = {name: [0.0, 3.0] for name in SCHEMA.names} | {"c": ["u", "v"]}

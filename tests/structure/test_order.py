@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rpte.columns.kinds import Interval, Level, Missing, Pair, Pattern, Value
 from rpte.structure.order import is_orderable, ordered_leaves
 from rpte.structure.tree import Branch, Split, Tree
 from rpte.table.inputs import read_inputs
 from rpte.table.read import read_training
-from rpte.vocabulary.columns import Interval, Level, Missing, Pair, Pattern, Value
 
 # x and z are numbers (z with a special code), v a second one, c a category; all may be missing.
 GRID = {

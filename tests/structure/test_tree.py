@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from raw_tables import random_raw
+from rpte.columns.kinds import Interval, Level, Missing, Pair, Pattern, Step, Value
 from rpte.structure.tree import Branch, Condition, Split, Tree
 from rpte.table.inputs import Inputs
 from rpte.table.read import read_training
 from rpte.table.schema import Schema, Variable
-from rpte.vocabulary.columns import Interval, Level, Missing, Pair, Pattern, Step, Value
 
 INPUTS = read_training(random_raw(3, ["number", "category", "few", "two"], 80).columns)
 NUMBERS, CATEGORIES = ("z0", "x2"), ("y1", "w3")

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from raw_tables import same_bits
 from rpte import InputError, RPTEClassifier, RPTEWarning, load
+from rpte.columns.kinds import Interval, Level, Missing, Pair, Value
 from rpte.model.file import to_dict
 from rpte.structure.coded import IS_MISSING, ORDERED, Split, TreeBuilder
 from rpte.structure.coding import code_columns
@@ -23,7 +24,6 @@ from rpte.table.read import read_training
 from rpte.table.schema import Schema
 from rpte.table.table import make_table, row_hashes
 from rpte.vocabulary.build import VocabularySettings, build_vocabulary, original_columns
-from rpte.vocabulary.columns import Interval, Level, Missing, Pair, Value
 
 CELLS = [1.5, -9.0, None, -8.0, 3.0, -9.0]
 

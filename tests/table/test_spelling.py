@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from export_models import model_with
 from rpte import InputError, RPTEClassifier
 from rpte.check import rpte_check
+from rpte.columns.kinds import Level
 from rpte.model.file import to_dict
 from rpte.model.parts import DirectTerm
 from rpte.table.column import MISSING, UNSEEN
 from rpte.table.files import read_table
 from rpte.table.schema import Schema, Variable
 from rpte.table.spelling import forms_of, is_boolean, plain_form, read_levels, spelling_of
-from rpte.vocabulary.columns import Level
 
 FLAG = Variable("flag", "category", ("False", "True"))
 TRUE = (True, np.True_, 1, 1.0, np.int8(1), Decimal("1.0"), "True", "true", "TRUE", "T", " t ", "1",

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from raw_tables import Raw, random_raw, raws, same_bits
-from rpte.limits import FREE
+from rpte.columns.kinds import Hinge, Scale, Step, Value
+from rpte.columns.limits import FREE
 from rpte.table.table import make_table
 from rpte.vocabulary.book import ShapeBook, evaluate, standardise
 from rpte.vocabulary.build import (
@@ -18,7 +19,6 @@ from rpte.vocabulary.build import (
     original_columns,
     read_book,
 )
-from rpte.vocabulary.columns import Hinge, Scale, Step, Value
 from rpte.vocabulary.redundancy import Registry
 from rpte.vocabulary.screening import Label, strongest
 

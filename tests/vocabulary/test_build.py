@@ -11,7 +11,18 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
 from raw_tables import Raw, random_raw, raws, same_bits
-from rpte.limits import FREE
+from rpte.columns.kinds import (
+    Hinge,
+    Interval,
+    Level,
+    Missing,
+    Pair,
+    Pattern,
+    Scale,
+    Step,
+    Value,
+)
+from rpte.columns.limits import FREE
 from rpte.table.inputs import Inputs, read_inputs
 from rpte.table.read import read_training
 from rpte.table.table import make_table
@@ -24,17 +35,6 @@ from rpte.vocabulary.build import (
     build_vocabulary,
     evaluate_columns,
     original_columns,
-)
-from rpte.vocabulary.columns import (
-    Hinge,
-    Interval,
-    Level,
-    Missing,
-    Pair,
-    Pattern,
-    Scale,
-    Step,
-    Value,
 )
 from rpte.vocabulary.hug import mine_hug
 from rpte.vocabulary.items import make_items

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from raw_tables import Raw, random_raw, raws
-from rpte.vocabulary.columns import Pattern
+from rpte.columns.kinds import Pattern
 from rpte.vocabulary.frequent import mine_frequent
 from rpte.vocabulary.items import make_items
 from rpte.vocabulary.mining import item_book

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer
 
 from raw_tables import Raw, random_raw, raws
+from rpte.columns.kinds import Interval
 from rpte.table.inputs import read_inputs
-from rpte.vocabulary.columns import Interval
 from rpte.vocabulary.hug import item_utilities, mine_hug
 from rpte.vocabulary.items import ItemColumn, make_items
 from rpte.vocabulary.mining import item_book

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from sklearn.datasets import load_breast_cancer
 
 from raw_tables import Raw, random_raw, raws
-from rpte.limits import FREE
+from rpte.columns.limits import FREE
 from rpte.vocabulary.pairs import lookahead_roots, pair_score
 from rpte.vocabulary.pairs import mine_pairs as mine_pairs_among
 from rpte.vocabulary.pairs import rank_sources as rank_sources_among

@@ -11,11 +11,11 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import rpte.vocabulary.products as module
 from raw_tables import Raw, raws
+from rpte.columns.kinds import Hinge, Interval, Level, Pair, Pattern, Step, Value
+from rpte.columns.limits import FREE, Limits, permissions
 from rpte.kernels.gradients import own_sums
-from rpte.limits import FREE, Limits, permissions
 from rpte.table.decimals import shortest_between
 from rpte.vocabulary.build import PAIR, VocabularySettings, build_vocabulary
-from rpte.vocabulary.columns import Hinge, Interval, Level, Pair, Pattern, Step, Value
 from rpte.vocabulary.products import (
     _at_most,
     _candidates,

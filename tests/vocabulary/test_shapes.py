@@ -6,10 +6,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from raw_tables import Raw, random_raw, raws
-from rpte.limits import FREE, Limits, permissions
+from rpte.columns.kinds import Hinge, Interval, Scale, Step
+from rpte.columns.limits import FREE, Limits, permissions
 from rpte.vocabulary.book import ShapeBook
 from rpte.vocabulary.build import VocabularySettings, build_vocabulary
-from rpte.vocabulary.columns import Hinge, Interval, Scale, Step
 from rpte.vocabulary.shapes import KNOTS, MORE_KNOTS, MUCH
 
 LEAST = 5.0

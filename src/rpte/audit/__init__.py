@@ -15,8 +15,8 @@ May be imported from here: `audit_load`, `AuditLoad`, `Terms` and `level_set_con
 this folder imports numpy and nothing heavier.
 """
 
-from rpte.audit.counting import level_set_conditions
 from rpte.audit.load import AuditLoad, audit_load
 from rpte.audit.terms import Terms
+from rpte.columns.units import level_set_conditions
 
 __all__ = ["AuditLoad", "Terms", "audit_load", "level_set_conditions"]

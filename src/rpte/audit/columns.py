@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rpte.audit.counting import level_set_conditions
+from rpte.columns.units import level_set_conditions
 
 
 @dataclass(frozen=True, slots=True)

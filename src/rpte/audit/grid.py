@@ -12,11 +12,11 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte.columns.kinds import Column, Hinge, Interval, Pair, Pattern, Scale, Step, Value
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm
 from rpte.table.column import MISSING
 from rpte.table.inputs import Inputs
-from rpte.vocabulary.columns import Column, Hinge, Interval, Pair, Pattern, Scale, Step, Value
 
 Floats = NDArray[np.float64]
 Values = list[float] | list[int]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.audit.counting import is_active
+from rpte.columns.units import is_active
 
 NOT_CONSULTED = -1
 

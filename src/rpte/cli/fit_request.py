@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from rpte.cli.options import listed, pairs
 from rpte.cli.tables import weights
+from rpte.columns.limits import Limits
 from rpte.errors import InputError, RPTEWarning
-from rpte.limits import Limits
 
 if TYPE_CHECKING:
     import pandas as pd

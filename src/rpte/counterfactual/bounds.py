@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte.columns.kinds import Column, Pair, Scale
 from rpte.counterfactual.cells import Boxes, Grid, Positions
 from rpte.counterfactual.search import Points
 from rpte.model.parts import TreeTerms
-from rpte.vocabulary.columns import Column, Pair, Scale
 
 Floats = NDArray[np.float64]
 

@@ -15,12 +15,12 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte.columns.kinds import Column, Hinge, Pair, Scale
 from rpte.counterfactual.choices import Choices
 from rpte.counterfactual.parts import one_source, parts_on
 from rpte.model.parts import Component
 from rpte.table.inputs import Inputs
 from rpte.table.schema import Schema
-from rpte.vocabulary.columns import Column, Hinge, Pair, Scale
 
 Floats = NDArray[np.float64]
 Positions = NDArray[np.intp]

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte.columns.kinds import Hinge, Interval, Level, Missing, Scale, Step, Value
 from rpte.counterfactual.actions import Actions
 from rpte.counterfactual.parts import parts_on
 from rpte.errors import InputError
@@ -32,7 +33,6 @@ from rpte.model.parts import DirectTerm
 from rpte.table.column import MISSING
 from rpte.table.inputs import Inputs
 from rpte.table.schema import Variable
-from rpte.vocabulary.columns import Hinge, Interval, Level, Missing, Scale, Step, Value
 
 if TYPE_CHECKING:
     from rpte.model.model import Model

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from rpte.columns.kinds import Column, Pair, Pattern
 from rpte.model.parts import Component
-from rpte.vocabulary.columns import Column, Pair, Pattern
 
 
 def one_source(column: Column) -> tuple[Column, ...]:

@@ -24,10 +24,11 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from rpte.estimation.design import Design
-from rpte.estimation.gram import one_blas_thread, weighted_gram
+from rpte.estimation.gram import weighted_gram
 from rpte.estimation.newton import ProxNewton
 from rpte.estimation.quadratic import RANK, Penalty, spectrum
 from rpte.estimation.solver import MANY_ROWS, Fit, fit_of, lambda_max
+from rpte.kernels.blas import one_blas_thread
 
 __all__ = ["canonical"]
 

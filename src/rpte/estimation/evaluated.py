@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte.columns.kinds import Column, Hinge, Pair, Scale, Value
 from rpte.kernels.direct_terms import (
     ABOVE,
     ALONE,
@@ -25,7 +26,6 @@ from rpte.kernels.direct_terms import (
     gather,
 )
 from rpte.table.inputs import Inputs
-from rpte.vocabulary.columns import Column, Hinge, Pair, Scale, Value
 
 __all__ = ["Evaluated", "Places", "Shelf"]
 

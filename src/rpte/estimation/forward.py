@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.estimation.gram import one_blas_thread
 from rpte.estimation.rough import RoughDesign
+from rpte.kernels.blas import one_blas_thread
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.intp]

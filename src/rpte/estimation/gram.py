@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.estimation.design import Design, Selection
-from rpte.kernels.blas import one_blas_thread
 from rpte.kernels.design_products import (
     ROW_BLOCK,
     centre_moments,
@@ -17,7 +16,7 @@ from rpte.kernels.design_products import (
     leaf_pair_sums,
 )
 
-__all__ = ["Gram", "one_blas_thread", "weighted_gram"]
+__all__ = ["Gram", "weighted_gram"]
 
 Vector = NDArray[np.float64]
 Index = NDArray[np.intp]

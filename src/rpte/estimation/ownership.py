@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.limits import FREE, Permissions
+from rpte.columns.limits import FREE, Permissions
 
 Ownership = Literal["paper", "separate", "strict", "component"]
 Sources = tuple[str, ...]

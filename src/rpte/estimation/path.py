@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.estimation.design import Design
-from rpte.estimation.gram import one_blas_thread
 from rpte.estimation.newton import ProxNewton
 from rpte.estimation.quadratic import Penalty
 from rpte.estimation.solver import (
@@ -19,6 +18,7 @@ from rpte.estimation.solver import (
     null_intercept,
     target_residual,
 )
+from rpte.kernels.blas import one_blas_thread
 
 __all__ = ["Walk", "lambda_grid", "path"]
 

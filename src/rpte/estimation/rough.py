@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.estimation.gram import one_blas_thread
 from rpte.estimation.solver import MIN_SHARE
+from rpte.kernels.blas import one_blas_thread
 from rpte.kernels.design_products import logistic_statistics
 from rpte.kernels.rough_path import rough_path
 from rpte.kernels.term_rows import add_rows, exact_gradients, gradients

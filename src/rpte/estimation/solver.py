@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from rpte.estimation.design import Design
 from rpte.estimation.evaluated import Evaluated
-from rpte.estimation.gram import one_blas_thread
 from rpte.estimation.newton import FLOOR, Outcome, ProxNewton
 from rpte.estimation.quadratic import Penalty
+from rpte.kernels.blas import one_blas_thread
 
 __all__ = ["Fit", "fit_of", "lambda_max", "null_intercept", "solve", "target_residual"]
 

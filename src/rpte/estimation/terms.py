@@ -10,15 +10,16 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte.columns.kinds import is_true
+from rpte.columns.limits import FREE, Permissions
 from rpte.estimation.design import Design
 from rpte.estimation.evaluated import Evaluated, Shelf
 from rpte.estimation.ownership import ComponentRule, Ownership, admit
-from rpte.limits import FREE, Permissions
+from rpte.structure.structure import Structure
 from rpte.structure.tree import Tree, path_conditions
 from rpte.table.schema import Schema
 from rpte.table.table import Table
 from rpte.vocabulary.build import CODE, CURVE, ORIGINAL, PAIR, PLAIN, STEP, Vocabulary
-from rpte.vocabulary.columns import is_true
 
 Floats = NDArray[np.float64]
 Menu = Literal["values", "levels", "curves", "steps", "all"]
@@ -65,40 +66,6 @@ class Offer:
         if self.n_pairs is not None:
             held[pairs[self.n_pairs :]] = False
         return held
-
-
-@dataclass(frozen=True, slots=True)
-class Structure:
-    """What Stages 1 and 2 found on a table.
-
-    Parameters
-    ----------
-    vocabulary : Vocabulary
-    trees : tuple of Tree
-        In the order in which they were accepted.
-    leaf_codes : (M, n)
-        The leaf that each training row reaches.
-    used : tuple of frozensets of int
-        The vocabulary columns that each tree used up.
-    start : (n,)
-        The Stage 2 score of no trees.
-    steps : tuple of M arrays, each of shape (leaves,)
-        What each leaf of a tree adds to it.
-    """
-
-    vocabulary: Vocabulary
-    trees: tuple[Tree, ...]
-    leaf_codes: NDArray[np.int32]
-    used: tuple[frozenset[int], ...]
-    start: Floats
-    steps: tuple[Floats, ...] = ()
-
-    def score(self, n_trees: int) -> Floats:
-        """Return the Stage 2 score after so many trees, (n,)."""
-        score = self.start
-        for step, codes in zip(self.steps[:n_trees], self.leaf_codes, strict=False):
-            score = score + step[codes]
-        return score
 
 
 @dataclass(frozen=True, slots=True)

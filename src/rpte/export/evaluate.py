@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte.columns.logarithm import logarithm
 from rpte.export.cells import Cells, to_the_letter
 from rpte.export.form import (
     All,
@@ -28,7 +29,6 @@ from rpte.export.form import (
     Total,
     Value,
 )
-from rpte.vocabulary.logarithm import logarithm
 
 Floats = NDArray[np.float64]
 Truths = NDArray[np.bool_]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from rpte.columns import kinds
 from rpte.errors import InputError
 from rpte.export.form import (
     All,
@@ -37,7 +38,6 @@ from rpte.structure.tree import Branch, Split
 from rpte.table.column import LARGEST, parse_number, special_copies
 from rpte.table.schema import Schema, Variable
 from rpte.table.spelling import named_levels
-from rpte.vocabulary import columns as vocabulary
 
 ZERO, ONE = Constant(0.0), Constant(1.0)
 # Beyond it the probability is 0 or 1 to 300 decimals, and some targets refuse exp.
@@ -134,7 +134,7 @@ def _test(split: Split, sign: Comparison, schema: Schema) -> Condition:
     if split.threshold is None:
         return _holds(column, schema)
     compared = Compare(sign, _number(column, schema), Constant(split.threshold))
-    if isinstance(column, vocabulary.Value):
+    if isinstance(column, kinds.Value):
         return compared
     return All((*_there(column, schema), compared))
 
@@ -145,7 +145,7 @@ def _direct(term: DirectTerm, schema: Schema) -> Number:
     if column.binary:
         return Choice(_holds(column, schema), weight, ZERO)
     where: tuple[Condition, ...]
-    if isinstance(column, vocabulary.Pair) and column.conditional:
+    if isinstance(column, kinds.Pair) and column.conditional:
         condition, number = _conditional(column)
         counted, value = _counted(number, schema)
         where = (_holds(condition, schema), *counted)
@@ -156,9 +156,9 @@ def _direct(term: DirectTerm, schema: Schema) -> Number:
     return Choice(_all(where), Arithmetic("*", weight, value), ZERO)
 
 
-def _counted(column: vocabulary.Column, schema: Schema) -> tuple[tuple[Condition, ...], Number]:
+def _counted(column: kinds.Column, schema: Schema) -> tuple[tuple[Condition, ...], Number]:
     """Return on which rows a numeric column adds something, and its value there."""
-    if isinstance(column, vocabulary.Hinge):
+    if isinstance(column, kinds.Hinge):
         return _hinge(column)
     return _there(column, schema), _number(column, schema)
 
@@ -167,22 +167,22 @@ def _all(conditions: tuple[Condition, ...]) -> Condition:
     return conditions[0] if len(conditions) == 1 else All(conditions)
 
 
-def _holds(column: vocabulary.Column, schema: Schema) -> Condition:
+def _holds(column: kinds.Column, schema: Schema) -> Condition:
     """Return when a 0/1 column is true."""
-    if isinstance(column, vocabulary.Level):
+    if isinstance(column, kinds.Level):
         return _level(column, schema[column.source])
-    if isinstance(column, vocabulary.Missing):
+    if isinstance(column, kinds.Missing):
         return Missing(column.source)
-    if isinstance(column, vocabulary.Step):
+    if isinstance(column, kinds.Step):
         return Compare(">", Value(column.source), Constant(column.threshold))
-    if isinstance(column, vocabulary.Interval):
+    if isinstance(column, kinds.Interval):
         return _interval(column)
-    if isinstance(column, vocabulary.Pattern):
+    if isinstance(column, kinds.Pattern):
         return All((_holds(column.left, schema), _holds(column.right, schema)))
     raise TypeError(f"no form for a 0/1 column of kind {column.kind!r}")
 
 
-def _level(column: vocabulary.Level, variable: Variable) -> OneOf:
+def _level(column: kinds.Level, variable: Variable) -> OneOf:
     if variable.kind == "number":
         return OneOf(column.source, codes_of(column.levels, variable))
     if variable.pooled and variable.levels[-1] in column.levels:
@@ -191,7 +191,7 @@ def _level(column: vocabulary.Level, variable: Variable) -> OneOf:
     return OneOf(column.source, column.levels)
 
 
-def _interval(column: vocabulary.Interval) -> Condition:
+def _interval(column: kinds.Interval) -> Condition:
     x = Value(column.source)
     ends: list[Condition] = []
     if math.isfinite(column.low):
@@ -201,21 +201,21 @@ def _interval(column: vocabulary.Interval) -> Condition:
     return _all(tuple(ends) or (Present(column.source),))
 
 
-def _number(column: vocabulary.Column, schema: Schema) -> Number:
+def _number(column: kinds.Column, schema: Schema) -> Number:
     """Return the value of a numeric column, for where it is there."""
-    if isinstance(column, vocabulary.Value):
+    if isinstance(column, kinds.Value):
         return Value(column.source)
-    if isinstance(column, vocabulary.Hinge):
+    if isinstance(column, kinds.Hinge):
         (condition,), gap = _hinge(column)
         return Choice(condition, gap, ZERO)
-    if isinstance(column, vocabulary.Scale):
+    if isinstance(column, kinds.Scale):
         return _scale(column)
-    if isinstance(column, vocabulary.Pair):
+    if isinstance(column, kinds.Pair):
         return _pair(column, schema)
     raise TypeError(f"no form for a numeric column of kind {column.kind!r}")
 
 
-def _hinge(column: vocabulary.Hinge) -> tuple[tuple[Condition], Number]:
+def _hinge(column: kinds.Hinge) -> tuple[tuple[Condition], Number]:
     """Return on which rows a hinge is not zero, and its value there."""
     x, knot = Value(column.source), Constant(column.knot)
     if column.side == "above":
@@ -223,7 +223,7 @@ def _hinge(column: vocabulary.Hinge) -> tuple[tuple[Condition], Number]:
     return (Compare("<", x, knot),), Arithmetic("-", knot, x)
 
 
-def _scale(column: vocabulary.Scale) -> Number:
+def _scale(column: kinds.Scale) -> Number:
     x, first, last = Value(column.source), *map(Constant, (column.numbers[0], column.numbers[-1]))
     if column.formula == "distance":
         return _distance(x, first)
@@ -238,12 +238,12 @@ def _distance(a: Number, b: Number) -> Number:
     return Choice(Compare(">", a, b), Arithmetic("-", a, b), Arithmetic("-", b, a))
 
 
-def _conditional(pair: vocabulary.Pair) -> tuple[vocabulary.Column, vocabulary.Column]:
+def _conditional(pair: kinds.Pair) -> tuple[kinds.Column, kinds.Column]:
     """Return the 0/1 part and the number of a product that counts only where it holds."""
     return (pair.left, pair.right) if pair.left.binary else (pair.right, pair.left)
 
 
-def _pair(pair: vocabulary.Pair, schema: Schema) -> Number:
+def _pair(pair: kinds.Pair, schema: Schema) -> Number:
     if pair.conditional:
         condition, number = _conditional(pair)
         return Choice(_holds(condition, schema), _number(number, schema), ZERO)
@@ -255,9 +255,9 @@ def _pair(pair: vocabulary.Pair, schema: Schema) -> Number:
     return Arithmetic("+" if pair.operation == "sum" else "-", left, right)
 
 
-def _there(column: vocabulary.Column, schema: Schema) -> tuple[Condition, ...]:
+def _there(column: kinds.Column, schema: Schema) -> tuple[Condition, ...]:
     """Return when a numeric column is not missing: numbers there, no overflow."""
-    if not isinstance(column, vocabulary.Pair):
+    if not isinstance(column, kinds.Pair):
         return (Present(column.sources[0]),)
     if column.conditional:
         return _there(_conditional(column)[1], schema)
@@ -269,11 +269,11 @@ def _there(column: vocabulary.Column, schema: Schema) -> tuple[Condition, ...]:
     return there if finite else (*there, Finite(product))
 
 
-def _most(column: vocabulary.Column) -> float:
+def _most(column: kinds.Column) -> float:
     """Return a bound on the absolute value of a numeric column of one source."""
-    if isinstance(column, vocabulary.Hinge):
+    if isinstance(column, kinds.Hinge):
         return LARGEST + abs(column.knot)
-    if isinstance(column, vocabulary.Scale):
+    if isinstance(column, kinds.Scale):
         largest = max(abs(number) for number in column.numbers)
         bounds = {"log": 1e3, "sqrt": math.sqrt(LARGEST), "clip": largest}
         return bounds.get(column.formula, LARGEST + largest)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rpte.limits import column_effect
+from rpte.columns.limits import column_effect
 from rpte.model.parts import DirectTerm, TreeTerms
 from rpte.structure.order import is_orderable, ordered_leaves
 

@@ -16,10 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.structure.gaps import separable
-from rpte.table.decimals import edge_between, short_centre, thresholds_between
-from rpte.table.table import Table
-from rpte.vocabulary.columns import (
+from rpte.columns.kinds import (
     Column,
     Hinge,
     Interval,
@@ -31,6 +28,9 @@ from rpte.vocabulary.columns import (
     Step,
     Value,
 )
+from rpte.structure.gaps import separable
+from rpte.table.decimals import edge_between, short_centre, thresholds_between
+from rpte.table.table import Table
 from rpte.vocabulary.gain import SortedColumn, median
 from rpte.vocabulary.items import inner_edges
 from rpte.vocabulary.shapes import shapes_of

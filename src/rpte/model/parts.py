@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte.columns.kinds import Column, operand_text
+from rpte.columns.records import column_from_dict
 from rpte.structure.tree import Condition, Tree
 from rpte.table.decimals import number_text
 from rpte.table.inputs import Inputs
 from rpte.table.schema import Schema
-from rpte.vocabulary.columns import Column, operand_text
-from rpte.vocabulary.records import column_from_dict
 
 Floats = NDArray[np.float64]
 

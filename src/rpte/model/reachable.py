@@ -14,11 +14,11 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte.columns.kinds import Column, Hinge, Interval, Scale, Step
 from rpte.structure.tree import Condition, Tree
 from rpte.table.column import MISSING, UNSEEN
 from rpte.table.inputs import Inputs
 from rpte.table.schema import Schema, Variable
-from rpte.vocabulary.columns import Column, Hinge, Interval, Scale, Step
 
 Floats = NDArray[np.float64]
 

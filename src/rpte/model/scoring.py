@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte.columns.kinds import Column, Level, Pair, Pattern, combine
 from rpte.model.parts import Component
 from rpte.model.unknown import checked_inputs
 from rpte.structure.tree import Branch, Split
 from rpte.table.inputs import Inputs, plain_matrix, read_part
 from rpte.table.schema import Schema
-from rpte.vocabulary.columns import Column, Level, Pair, Pattern, combine
 
 if TYPE_CHECKING:
     from rpte.model.model import Model

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from rpte.columns.kinds import FORMULAS
+from rpte.columns.records import column_from_dict
 from rpte.errors import ModelFileError
 from rpte.model.validator import Path, place, shown
 from rpte.table.levels import pooled_name
-from rpte.vocabulary.columns import FORMULAS
-from rpte.vocabulary.records import column_from_dict
 
 Record = Mapping[str, Any]
 Faults = Iterator[tuple[Path, str]]

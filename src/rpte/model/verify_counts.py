@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rpte.audit.bound import MOST_CONDITIONS
+from rpte.columns.bound import MOST_CONDITIONS
+from rpte.columns.kinds import RAW, Column, Interval
 from rpte.model.check import Check, checked
 from rpte.model.ledger import UNMET_MISSING, withdrawn
 from rpte.model.verify_structure import direct_of, trees_of
-from rpte.vocabulary.columns import RAW, Column, Interval
 
 if TYPE_CHECKING:
     from rpte.model.model import Model

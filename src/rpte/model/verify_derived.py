@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte.columns.kinds import Column, Interval, Level, Missing, Pair
 from rpte.model.check import Check, checked
 from rpte.model.derivation import Grounds
 from rpte.model.learned_from import LearnedFrom, learned_from
@@ -25,7 +26,6 @@ from rpte.structure.gaps import largest_copy, pair_gap
 from rpte.structure.tree import Branch, Split
 from rpte.table.decimals import thresholds_between
 from rpte.table.table import Table
-from rpte.vocabulary.columns import Column, Interval, Level, Missing, Pair
 
 if TYPE_CHECKING:
     from rpte.model.model import Model

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rpte.limits import column_effect
+from rpte.columns.limits import column_effect
 from rpte.model.certificate import (
     leaf_pairs,
     monotone_certificate,

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rpte.audit.bound import bound_under
+from rpte.columns.bound import bound_under
+from rpte.columns.kinds import RAW
 from rpte.model.certificate import monotone_directions, stage3_tolerance
 from rpte.model.check import Check, checked
 from rpte.model.ledger import OPTIMALITY, withdrawn
 from rpte.model.parts import Component, DirectTerm, TreeTerms
 from rpte.model.reachable import impossible_leaves
 from rpte.structure.tree import Branch
-from rpte.vocabulary.columns import RAW
 
 if TYPE_CHECKING:
     from rpte.model.model import Model

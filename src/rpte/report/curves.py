@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte.columns.kinds import Column, Hinge, Interval, Pair, Pattern, Scale, Step, Value
 from rpte.model.effect import (
     Background,
     Cells,
@@ -19,7 +20,6 @@ from rpte.model.effect import (
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, TreeTerms
 from rpte.table.column import MISSING
-from rpte.vocabulary.columns import Column, Hinge, Interval, Pair, Pattern, Scale, Step, Value
 
 Floats = NDArray[np.float64]
 STEPS = 160  # points of a curve beside its corners

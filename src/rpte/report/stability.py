@@ -82,7 +82,7 @@ def parameters(model: Model) -> dict[str, Any]:
 
     The user's `cv` and `groups` are not in the file: inner validation splits by content.
     """
-    from rpte.limits import Limits
+    from rpte.columns.limits import Limits
 
     limits = dict(model.settings["limits"])
     if model.schema.named:  # what was excluded is not in the table any more

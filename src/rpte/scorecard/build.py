@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte.columns.kinds import Pair
 from rpte.model.model import Model
 from rpte.model.parts import DirectTerm, TreeTerms
 from rpte.scorecard.bins import MOST_BINS, NEGLIGIBLE, segment
@@ -22,7 +23,6 @@ from rpte.scorecard.card import Scale, Scorecard
 from rpte.scorecard.tables import Grid, Leaves, Table
 from rpte.scorecard.values import Part, Values, inputs_of, joint_weights, values_of
 from rpte.structure.tree import Branch, Split, Tree
-from rpte.vocabulary.columns import Pair
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]

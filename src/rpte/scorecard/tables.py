@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte.columns.kinds import Level
 from rpte.model.parts import path_text
 from rpte.structure.tree import Tree
 from rpte.table.column import MISSING, UNSEEN
 from rpte.table.decimals import number_text
 from rpte.table.inputs import Inputs
 from rpte.table.schema import Schema
-from rpte.vocabulary.columns import Level
 
 Points = NDArray[np.int64]
 Places = NDArray[np.intp]

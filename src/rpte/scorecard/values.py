@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte.columns.kinds import Column, Hinge, Interval, Scale, Step, Value
 from rpte.counterfactual.parts import one_source
 from rpte.errors import InputError
 from rpte.model.model import Model
@@ -26,7 +27,6 @@ from rpte.table.decimals import shortest_between
 from rpte.table.fingerprint import QUANTILES
 from rpte.table.inputs import Inputs
 from rpte.table.schema import Schema, Variable
-from rpte.vocabulary.columns import Column, Hinge, Interval, Scale, Step, Value
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]

@@ -11,22 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.kernels.codes import (
-    assign_bins,
-    key_range,
-    pack_rows,
-    quantile_starts,
-    unpack_rows,
-)
-from rpte.limits import FREE, Permissions
-from rpte.structure.coded import LEVELS, ORDERED, CodedColumns, CodeTree
-from rpte.structure.gaps import largest_copy, pair_gap, separable
-from rpte.structure.tree import Branch, Split, Tree
-from rpte.table.decimals import thresholds_between
-from rpte.table.inputs import Inputs
-from rpte.table.table import Table
-from rpte.vocabulary.build import Vocabulary
-from rpte.vocabulary.columns import (
+from rpte.columns.kinds import (
     Column,
     Hinge,
     Interval,
@@ -38,6 +23,21 @@ from rpte.vocabulary.columns import (
     Value,
     is_true,
 )
+from rpte.columns.limits import FREE, Permissions
+from rpte.kernels.codes import (
+    assign_bins,
+    key_range,
+    pack_rows,
+    quantile_starts,
+    unpack_rows,
+)
+from rpte.structure.coded import LEVELS, ORDERED, CodedColumns, CodeTree
+from rpte.structure.gaps import largest_copy, pair_gap, separable
+from rpte.structure.tree import Branch, Split, Tree
+from rpte.table.decimals import thresholds_between
+from rpte.table.inputs import Inputs
+from rpte.table.table import Table
+from rpte.vocabulary.build import Vocabulary
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte.columns.kinds import Pair
 from rpte.table.decimals import EXACT_WHOLE
 from rpte.table.inputs import Inputs
-from rpte.vocabulary.columns import Pair
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
+from rpte.columns.kinds import Column, Interval, Missing, Value
 from rpte.structure.tree import Condition, Tree
-from rpte.vocabulary.columns import Column, Interval, Missing, Value
 
 Path = tuple[Condition, ...]
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte.columns.kinds import Column, Interval, Level, Missing, is_true, operand_text
+from rpte.columns.records import column_from_dict
 from rpte.table.decimals import number_text
 from rpte.table.inputs import Inputs
 from rpte.table.schema import Schema
-from rpte.vocabulary.columns import Column, Interval, Level, Missing, is_true, operand_text
-from rpte.vocabulary.records import column_from_dict
 
 Rows = NDArray[np.intp]
 

@@ -12,12 +12,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte.columns.kinds import Column, Hinge, Step, Value
+from rpte.columns.limits import Permissions
 from rpte.kernels.moments import column_moments, knot_moments
 from rpte.kernels.passes import scaled_squares
-from rpte.limits import Permissions
 from rpte.table.decimals import short_centre
 from rpte.table.table import Table
-from rpte.vocabulary.columns import Column, Hinge, Step, Value
 from rpte.vocabulary.gain import median
 from rpte.vocabulary.redundancy import Registry
 from rpte.vocabulary.screening import Label, promising, strongest

@@ -9,11 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.limits import FREE, Permissions
-from rpte.table.inputs import Inputs
-from rpte.table.table import Table
-from rpte.vocabulary.book import Middle, ShapeBook, evaluate, standardise
-from rpte.vocabulary.columns import (
+from rpte.columns.kinds import (
     Column,
     Hinge,
     Interval,
@@ -25,6 +21,10 @@ from rpte.vocabulary.columns import (
     Step,
     Value,
 )
+from rpte.columns.limits import FREE, Permissions
+from rpte.table.inputs import Inputs
+from rpte.table.table import Table
+from rpte.vocabulary.book import Middle, ShapeBook, evaluate, standardise
 from rpte.vocabulary.frequent import mine_frequent
 from rpte.vocabulary.gain import SortedColumn, in_or_out_gain
 from rpte.vocabulary.hug import mine_hug

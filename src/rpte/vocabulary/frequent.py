@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from rpte.vocabulary.columns import Column
+from rpte.columns.kinds import Column
 from rpte.vocabulary.mining import ItemBook, distinct_covers, pair_candidates
 
 

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.vocabulary.columns import Column
+from rpte.columns.kinds import Column
 from rpte.vocabulary.gain import information_gain, weighted_entropy
 from rpte.vocabulary.mining import (
     Candidates,

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte.columns.kinds import Interval, Item, Level
 from rpte.table.decimals import edge_between, gap_between, shortest_within
 from rpte.table.inputs import Inputs
 from rpte.table.schema import Variable
 from rpte.table.table import Table
-from rpte.vocabulary.columns import Interval, Item, Level
 from rpte.vocabulary.gain import BITS, SortedColumn
 
 Floats = NDArray[np.float64]

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.limits import FREE, Permissions
+from rpte.columns.kinds import Item, Pattern
+from rpte.columns.limits import FREE, Permissions
 from rpte.table.table import Table
-from rpte.vocabulary.columns import Item, Pattern
 from rpte.vocabulary.gain import in_or_out_gain
 from rpte.vocabulary.items import ItemColumn
 from rpte.vocabulary.joint import JointCounts

@@ -14,9 +14,9 @@ from typing import get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.limits import Permissions
+from rpte.columns.kinds import Operation, Pair, Value
+from rpte.columns.limits import Permissions
 from rpte.table.table import Table
-from rpte.vocabulary.columns import Operation, Pair, Value
 from rpte.vocabulary.gain import BITS, SortedColumn, information_gain
 from rpte.vocabulary.items import bins_of
 from rpte.vocabulary.joint import JointCounts

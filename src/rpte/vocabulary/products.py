@@ -17,7 +17,9 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.estimation.gram import one_blas_thread
+from rpte.columns.kinds import Column, Hinge, Item, Pair, Pattern, Step, Value
+from rpte.columns.limits import Permissions
+from rpte.kernels.blas import one_blas_thread
 from rpte.kernels.gradients import (
     distance_gradients,
     own_sums,
@@ -25,11 +27,9 @@ from rpte.kernels.gradients import (
     rough_gradients,
 )
 from rpte.kernels.moments import distance_moments
-from rpte.limits import Permissions
 from rpte.table.decimals import shortest_between
 from rpte.table.table import Table
 from rpte.vocabulary.build import Vocabulary
-from rpte.vocabulary.columns import Column, Hinge, Item, Pair, Pattern, Step, Value
 from rpte.vocabulary.pursuit import pursue
 from rpte.vocabulary.screening import SAMPLE_ROWS, ranked
 

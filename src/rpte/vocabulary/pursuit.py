@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.estimation.gram import one_blas_thread
+from rpte.kernels.blas import one_blas_thread
 from rpte.kernels.pivots import pivots
 
 __all__ = ["pursue"]

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte.columns.kinds import Column
+from rpte.columns.limits import Permissions
 from rpte.kernels.passes import label_slope
-from rpte.limits import Permissions
 from rpte.table.table import Table
-from rpte.vocabulary.columns import Column
 
 Floats = NDArray[np.float64]
 

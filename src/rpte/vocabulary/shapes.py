@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte.columns.kinds import Column, Hinge, Interval, Scale, Step
 from rpte.table.decimals import EXACT_WHOLE, short_centre, shortest_between
 from rpte.table.table import Table
-from rpte.vocabulary.columns import Column, Hinge, Interval, Scale, Step
 from rpte.vocabulary.gain import SortedColumn
 
 Floats = NDArray[np.float64]

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from rpte.audit.columns import Columns, conditions_of
-from rpte.audit.counting import any_active, fitted, is_active
 from rpte.audit.terms import Terms, consulted_where
+from rpte.columns.units import any_active, fitted, is_active
 
 
 def terms(model: Any, X: Any | None, columns: Columns | None) -> Terms:

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.audit.columns import Columns, conditions_of
-from rpte.audit.counting import fitted, is_active
 from rpte.audit.families.linear import dense
 from rpte.audit.paths import NO_CHILD, TreeArrays, tree_terms
 from rpte.audit.terms import Terms
+from rpte.columns.units import fitted, is_active
 
 
 def terms(model: Any, X: Any | None, columns: Columns | None) -> Terms:

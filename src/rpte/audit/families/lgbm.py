@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from rpte.audit.columns import Columns, conditions_of
-from rpte.audit.counting import fitted, is_active, level_set_conditions
 from rpte.audit.paths import NO_CHILD, TreeArrays, tree_terms
 from rpte.audit.terms import Terms
+from rpte.columns.units import fitted, is_active, level_set_conditions
 
 
 def terms(model: Any, X: Any | None, columns: Columns | None) -> Terms:

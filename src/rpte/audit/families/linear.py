@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.audit.columns import Columns, conditions_of
-from rpte.audit.counting import any_active, fitted
 from rpte.audit.terms import Terms, direct_terms_consulted
+from rpte.columns.units import any_active, fitted
 
 
 def terms(model: Any, X: Any | None, columns: Columns | None) -> Terms:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.audit.counting import is_active
 from rpte.audit.terms import NOT_CONSULTED, Terms, direct_terms_consulted
+from rpte.columns.units import is_active
 from rpte.model.model import Model
 from rpte.model.parts import DirectTerm, TreeTerms
 from rpte.structure.tree import path_conditions

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rpte.audit.columns import Columns, follow
-from rpte.audit.counting import fitted
+from rpte.columns.units import fitted
 
 
 def unfold(model: Any, X: Any | None, columns: Columns | None) -> tuple[Any, Any | None, Columns]:

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.audit.columns import Columns, conditions_of
-from rpte.audit.counting import fitted, is_active
 from rpte.audit.families.linear import dense, n_rows
 from rpte.audit.terms import Terms, consulted_where
+from rpte.columns.units import fitted, is_active
 
 COMPARE = {
     "<": operator.lt,

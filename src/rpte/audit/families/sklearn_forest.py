@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from rpte.audit.columns import Columns
-from rpte.audit.counting import fitted
 from rpte.audit.families.sklearn_tree import tree_arrays
 from rpte.audit.paths import tree_terms
 from rpte.audit.terms import Terms
+from rpte.columns.units import fitted
 
 
 def terms(model: Any, X: Any | None, columns: Columns | None) -> Terms:

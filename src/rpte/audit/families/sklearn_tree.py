@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from rpte.audit.columns import Columns, conditions_of
-from rpte.audit.counting import any_active, fitted
 from rpte.audit.paths import TreeArrays, tree_terms
 from rpte.audit.terms import Terms
+from rpte.columns.units import any_active, fitted
 
 
 def terms(model: Any, X: Any | None, columns: Columns | None) -> Terms:

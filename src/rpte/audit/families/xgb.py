@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.audit.columns import Columns, conditions_of
-from rpte.audit.counting import any_active, level_set_conditions
 from rpte.audit.paths import TreeArrays, tree_terms
 from rpte.audit.terms import Terms
+from rpte.columns.units import any_active, level_set_conditions
 
 CATEGORICAL = 1
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from rpte.vocabulary.columns import (
+from rpte.columns.kinds import (
     FORMULAS,
     Column,
     Hinge,

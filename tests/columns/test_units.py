@@ -4,10 +4,10 @@ import sys
 import numpy as np
 import pytest
 
-from rpte.audit.counting import any_active, fitted, is_active, level_set_conditions
 from rpte.audit.load import AuditLoad, count
 from rpte.audit.paths import TreeArrays, leaf_paths, tree_terms
 from rpte.audit.terms import Terms, direct_terms_consulted
+from rpte.columns.units import any_active, fitted, is_active, level_set_conditions
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rpte.audit.counting import level_set_conditions
+from rpte.columns.units import level_set_conditions
 from rpte.table.schema import Schema, Variable
 
 MOST_CONDITIONS = 300  # that validation may choose where the user gives no number

@@ -5,7 +5,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rpte.vocabulary.logarithm import logarithm
+from rpte.columns.logarithm import logarithm
 
 POSITIVE = st.floats(5e-324, 1.7e308)
 

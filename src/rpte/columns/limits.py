@@ -8,9 +8,7 @@ from dataclasses import dataclass, field, fields
 from numbers import Real
 from typing import Any, Literal
 
-from rpte.errors import InputError, did_you_mean
-from rpte.table.schema import Schema
-from rpte.vocabulary.columns import (
+from rpte.columns.kinds import (
     RAW,
     Column,
     Hinge,
@@ -21,6 +19,8 @@ from rpte.vocabulary.columns import (
     Step,
     Value,
 )
+from rpte.errors import InputError, did_you_mean
+from rpte.table.schema import Schema
 
 Direction = Literal["increasing", "decreasing"]
 

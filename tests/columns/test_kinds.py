@@ -8,10 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from raw_tables import raws, same_bits
-from rpte.table.inputs import Inputs, read_inputs
-from rpte.table.read import read_training
-from rpte.table.schema import Schema, Variable
-from rpte.vocabulary.columns import (
+from rpte.columns.kinds import (
     FORMULAS,
     Flag,
     Hinge,
@@ -26,7 +23,10 @@ from rpte.vocabulary.columns import (
     combine,
     is_true,
 )
-from rpte.vocabulary.records import column_from_dict
+from rpte.columns.records import column_from_dict
+from rpte.table.inputs import Inputs, read_inputs
+from rpte.table.read import read_training
+from rpte.table.schema import Schema, Variable
 
 SCHEMA = Schema(
     (

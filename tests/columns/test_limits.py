@@ -15,12 +15,7 @@ from sklearn.base import clone
 
 from fit_tables import mixed_case
 from rpte import InputError, Limits, RPTEClassifier, load
-from rpte.limits import FREE, column_effect, permissions
-from rpte.model.file import to_dict
-from rpte.model.parts import DirectTerm, TreeTerms
-from rpte.table.inputs import Inputs
-from rpte.table.schema import Schema, Variable
-from rpte.vocabulary.columns import (
+from rpte.columns.kinds import (
     Hinge,
     Interval,
     Level,
@@ -31,6 +26,11 @@ from rpte.vocabulary.columns import (
     Step,
     Value,
 )
+from rpte.columns.limits import FREE, column_effect, permissions
+from rpte.model.file import to_dict
+from rpte.model.parts import DirectTerm, TreeTerms
+from rpte.table.inputs import Inputs
+from rpte.table.schema import Schema, Variable
 from test_smoke import mixed_table
 
 CASE = mixed_case()

@@ -13,12 +13,12 @@ from typing import Any, ClassVar, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.audit.counting import level_set_conditions
+from rpte.columns.logarithm import logarithm
+from rpte.columns.units import level_set_conditions
 from rpte.table.column import MISSING, UNSEEN
 from rpte.table.decimals import number_text
 from rpte.table.inputs import Inputs
 from rpte.table.schema import Schema
-from rpte.vocabulary.logarithm import logarithm
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
