@@ -198,6 +198,7 @@ def _checker() -> bytes:
 def _finish(training: Training, fitted: Any, request: FitRequest, as_json: bool) -> None:
     """Say what was written; then estimate, keep that in the file, and say it."""
     from rpte.model.file import to_dict
+    from rpte.model.summary import counted
 
     model = fitted.model_
     load = model.audit()
@@ -213,8 +214,8 @@ def _finish(training: Training, fitted: Any, request: FitRequest, as_json: bool)
     if not as_json:
         out.print(f"Read {request.table}: {training.said()}.", soft_wrap=True)
         out.print(
-            f"Wrote {request.output}: {load.mu} terms, {load.miu} conditions to read (bound before "
-            f"training: {load.bound}).",
+            f"Wrote {request.output}: {counted(load.mu, 'term')}, {counted(load.miu, 'condition')} "
+            f"to read (bound before training: {load.bound}).",
             soft_wrap=True,
         )
     found = _estimated(training, request)

@@ -26,14 +26,15 @@ def head_lines(model: Model) -> list[str]:
     return [
         f"RPTE model: log odds of {model.classes[model.positive]!r} against "
         f"{model.classes[1 - model.positive]!r}",
-        f"{_count(load.mu, 'term')}, {_count(load.miu, 'condition')} to read (bound before "
-        f"training: {model.bound}); {_count(len(model.components), 'component')}, ownership "
+        f"{counted(load.mu, 'term')}, {counted(load.miu, 'condition')} to read (bound before "
+        f"training: {model.bound}); {counted(len(model.components), 'component')}, ownership "
         f"'{model.ownership}'",
         *_notes(model),
     ]
 
 
-def _count(number: int, noun: str) -> str:
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, such as "1 term" or "2 terms"."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 

@@ -13,6 +13,7 @@ from rpte.errors import InputError, did_you_mean
 from rpte.model.effect import background, own_parts, shared_parts
 from rpte.model.figures import figures, figures_text
 from rpte.model.model import Model
+from rpte.model.summary import counted
 from rpte.output import write_text
 from rpte.report.cards import tree_card
 from rpte.report.cases import explanation_contents
@@ -151,8 +152,9 @@ def model_html(model: Model) -> str:
     return (
         f'<div style="{FRAME}"><b>RPTE model</b>: log odds of <b>{escape(positive)}</b> against '
         f"{escape(other)} = {model.intercept:+.4g} + {len(model.components)} components<br>"
-        f"{load.mu} terms, {load.miu} conditions to read (bound before training {model.bound}); "
-        f"ownership {escape(model.ownership)}; {model.training['rows']:,.6g} training cases"
+        f"{counted(load.mu, 'term')}, {counted(load.miu, 'condition')} to read (bound before "
+        f"training {model.bound}); ownership {escape(model.ownership)}; "
+        f"{model.training['rows']:,.6g} training cases"
         f"{_figures(model)}"
         f"{_table(('component', 'reads', 'trees', 'direct terms'), rows)}"
         f"{f'and {more} more components' if more > 0 else ''}"
