@@ -213,6 +213,10 @@ class TestInPython:
         hidden = SystemError("rough_path returned a result with an exception set")
         with pytest.raises(KeyboardInterrupt):
             call(hidden, KeyboardInterrupt())
+        between = SystemError("unpickle returned a result with an exception set")
+        between.__cause__ = KeyboardInterrupt()
+        with pytest.raises(KeyboardInterrupt):
+            call(hidden, between)
         with pytest.raises(SystemError, match="another"):
             call(SystemError("another"), ValueError())
 

@@ -47,11 +47,18 @@ def kernel(function: F) -> F:
         try:
             return compiled(*args)
         except SystemError as error:
-            if isinstance(error.__cause__, KeyboardInterrupt):  # numba returned in spite of it
+            if _is_interrupt(error):  # numba returned in spite of it
                 raise KeyboardInterrupt from error
             raise
 
     return call  # type: ignore[return-value]
+
+
+def _is_interrupt(error: BaseException | None) -> bool:
+    """Tell whether an interrupt is what an error comes from, through however many others."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 class KernelCache(FunctionCache):  # type: ignore[misc]
