@@ -14,8 +14,9 @@ from rpte.columns.kinds import Hinge, Interval, Level, Missing, Pair, Pattern, S
 from rpte.estimation.canonical import canonical
 from rpte.estimation.design import Design
 from rpte.estimation.evaluated import Evaluated, Places, Shelf
-from rpte.estimation.gram import one_blas_thread, weighted_gram
+from rpte.estimation.gram import weighted_gram
 from rpte.estimation.solver import lambda_max, solve
+from rpte.kernels.blas import one_blas_thread
 from rpte.kernels.direct_terms import add_sums_and_peaks, fill_terms, gather
 from rpte.table.inputs import Inputs
 from rpte.table.picked import Picked

@@ -5,9 +5,9 @@ import pytest
 
 from rpte.estimation import newton as module
 from rpte.estimation.design import Design
-from rpte.estimation.gram import one_blas_thread
 from rpte.estimation.newton import ProxNewton
 from rpte.estimation.quadratic import Penalty
+from rpte.kernels.blas import one_blas_thread
 
 
 def design_of(seed, n=400, d=6):

@@ -8,7 +8,7 @@ from designs import make_design, random_design, tree_design
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from rpte.estimation import canonical, lambda_grid, lambda_max, path, solve
-from rpte.estimation.gram import one_blas_thread
+from rpte.kernels.blas import one_blas_thread
 
 
 @pytest.mark.parametrize("l1_ratio", [1.0, 0.4])
