@@ -29,6 +29,7 @@ from rpte.columns.kinds import (
     Value,
 )
 from rpte.structure.gaps import separable
+from rpte.structure.tree import EXACT_BINS, MAX_BINS
 from rpte.table.decimals import edge_between, short_centre, thresholds_between
 from rpte.table.table import Table
 from rpte.vocabulary.gain import SortedColumn, median
@@ -36,9 +37,6 @@ from rpte.vocabulary.items import inner_edges
 from rpte.vocabulary.shapes import shapes_of
 
 Floats = NDArray[np.float64]
-
-MAX_BINS = 255
-EXACT_BINS = 65_535
 
 
 @dataclass(frozen=True, slots=True)

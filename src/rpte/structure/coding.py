@@ -33,7 +33,7 @@ from rpte.kernels.codes import (
 )
 from rpte.structure.coded import LEVELS, ORDERED, CodedColumns, CodeTree
 from rpte.structure.gaps import largest_copy, pair_gap, separable
-from rpte.structure.tree import Branch, Split, Tree
+from rpte.structure.tree import EXACT_BINS, MAX_BINS, Branch, Split, Tree
 from rpte.table.decimals import thresholds_between
 from rpte.table.inputs import Inputs
 from rpte.table.table import Table
@@ -42,8 +42,6 @@ from rpte.vocabulary.build import Vocabulary
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-MAX_BINS = 255
-EXACT_BINS = 65_535
 MOST_ENDS = 4096  # bins whose ends are held; those of more are looked up in the rows
 
 

@@ -17,6 +17,9 @@ from rpte.table.schema import Schema
 
 Rows = NDArray[np.intp]
 
+MAX_BINS = 255  # of a number that trees split on
+EXACT_BINS = 65_535  # in the published configuration
+
 
 @dataclass(frozen=True, slots=True)
 class Split:
