@@ -63,10 +63,25 @@ VARIANTS: dict[str, tuple[str, dict]] = {
 }
 # Ideas that are no parameter: a constant of the library, set for the length of the fits.
 PATCHES: dict[str, tuple[str, str, str, object]] = {
-    "values_menu": ("only slopes, logs and levels", "selection", "MENUS", ("values",)),
-    "one_menu": ("slopes, or all shapes in one menu", "selection", "MENUS", ("values", "all")),
-    "curves_alone": ("hinges and distances, no steps", "selection", "MENUS", ("values", "curves")),
-    "steps_alone": ("steps, no hinges", "selection", "MENUS", ("values", "levels", "steps")),
+    "values_menu": ("only slopes, logs and levels", "selection", "SHAPE_FAMILIES", ("values",)),
+    "one_menu": (
+        "slopes, or all shapes in one menu",
+        "selection",
+        "SHAPE_FAMILIES",
+        ("values", "all"),
+    ),
+    "curves_alone": (
+        "hinges and distances, no steps",
+        "selection",
+        "SHAPE_FAMILIES",
+        ("values", "curves"),
+    ),
+    "steps_alone": (
+        "steps, no hinges",
+        "selection",
+        "SHAPE_FAMILIES",
+        ("values", "levels", "steps"),
+    ),
     "no_distances": ("no distances of two numbers", "vocabulary.products", "MOST_NUMBERS", 0),
     "more_knots": ("12 knots on small tables too", "vocabulary.shapes", "KNOTS", 12),
     "three_knots": ("3 knots on small tables", "vocabulary.shapes", "KNOTS", 3),

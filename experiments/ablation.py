@@ -29,7 +29,7 @@ from rpte.audit.columns import Columns
 from rpte.audit.families import read
 from rpte.audit.load import count
 from rpte.table.schema import Schema
-from rpte.vocabulary.build import Vocabulary
+from rpte.vocabulary.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)

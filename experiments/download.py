@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from rpte.output import write_bytes, write_text
+from rpte.utils.output import write_bytes, write_text
 
 PMLB = "https://github.com/EpistasisLab/pmlb/raw/master/datasets"
 OPENML = "https://www.openml.org"

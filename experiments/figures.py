@@ -18,7 +18,7 @@ from experiments.store import HERE
 from experiments.tables.patterns import score_agreement, tree_stability
 from experiments.tables.performance import SHOWN, compare
 from experiments.tables.section import present
-from rpte.output import write_bytes
+from rpte.utils.output import write_bytes
 
 FOLDER = HERE.parent / "docs" / "paper"
 COLOURS = {

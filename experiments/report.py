@@ -9,7 +9,7 @@ from experiments.results import RESULTS, Results
 from experiments.store import HERE
 from experiments.tables import SECTIONS
 from experiments.tables.coverage import STALE, stale_models
-from rpte.output import write_text
+from rpte.utils.output import write_text
 
 PAGE = HERE.parent / "docs" / "paper.md"
 HEAD = """# The paper's evaluation, run again

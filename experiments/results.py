@@ -24,7 +24,7 @@ from experiments.data import PAPER12
 from experiments.kinds import depends_on
 from experiments.protocol import Unit
 from experiments.store import HERE, Store, fingerprint
-from rpte.output import write_bytes, write_text
+from rpte.utils.output import write_bytes, write_text
 
 RESULTS = HERE / "results"
 KEY = ["what", "table", "model", "split", "config"]

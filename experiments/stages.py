@@ -12,15 +12,17 @@ import numpy as np
 import pandas as pd
 
 from rpte import RPTEClassifier
-from rpte.discovery import discover
-from rpte.estimation.terms import Offer, choose_terms
-from rpte.parameters import checked_parameters, settings_for
-from rpte.settings import Settings
+from rpte.estimation.candidate import Candidate
+from rpte.estimation.terms import choose_terms
+from rpte.estimators.parameters import checked_parameters, settings_for
+from rpte.fit.settings import Settings
+from rpte.fit.structure_learner import discover
 from rpte.table.inputs import read_inputs
 from rpte.table.read import read_training
 from rpte.table.schema import Schema
 from rpte.table.table import Table, make_table
-from rpte.vocabulary.build import PATTERN, Vocabulary, build_vocabulary
+from rpte.vocabulary.vocabulary import PATTERN, Vocabulary
+from rpte.published.vocabulary import build_vocabulary
 
 
 @contextmanager
@@ -56,8 +58,8 @@ class Stages:
         """Return what Stage 3 is given, leaves and direct terms, on some rows: (n, q)."""
         found = discover(self.table, self.settings, None, None)
         structure = found.structure
-        offer = Offer("all", len(structure.trees), None)
-        terms = choose_terms(found.table, structure, offer, self.settings.admission())
+        candidate = Candidate("all", len(structure.trees), None)
+        terms = choose_terms(found.table, structure, candidate, self.settings.admission())
         inputs = read_inputs(X, self.schema)
         leaves = [np.arange(tree.n_leaves)[:, None] == tree.apply(inputs) for tree in terms.trees]
         direct = structure.vocabulary.keep(terms.direct).on(inputs)

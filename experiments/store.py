@@ -13,7 +13,7 @@ from typing import Any
 
 import rpte
 from experiments.protocol import Unit
-from rpte.output import write_text
+from rpte.utils.output import write_text
 
 HERE = Path(__file__).parent
 UNITS = HERE / "units"

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rpte.estimation.rough import RoughDesign
+from rpte.estimation.approximate import ApproximateDesign
 
 
 def rows_of(design):
@@ -21,4 +21,4 @@ def rough(design):
     rows = rng.permutation(2 * design.n_terms)[: design.n_terms].astype(np.intp)
     z = rng.normal(size=(2 * design.n_terms, len(design.y))).astype(np.float32)
     z[rows] = rows_of(design)
-    return RoughDesign(z, rows, design.y, design.weight, design.penalty, design.sign)
+    return ApproximateDesign(z, rows, design.y, design.weight, design.penalty, design.sign)

@@ -1,4 +1,4 @@
-"""Running the search for offers and penalties alone, and watching it."""
+"""Running the search for candidates and penalties alone, and watching it."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from dataclasses import replace
 
 import numpy as np
 
-import rpte.classifier as classifier_module
-import rpte.folds as folds_module
-import rpte.learn as learn_module
+import rpte.estimators.classifier as classifier_module
+import rpte.fit.learn as learn_module
+import rpte.rows.folds as folds_module
 from rpte import RPTEClassifier
-from rpte.comparison import Price
-from rpte.discovery import Quarry
-from rpte.folds import make_validation
-from rpte.parameters import checked_parameters, settings_for
-from rpte.progress import Watch
-from rpte.search import Search
-from rpte.selection import _search
+from rpte.estimators.parameters import checked_parameters, settings_for
+from rpte.fit.structure_learner import StructureLearner
+from rpte.selection.comparison import Price
+from rpte.rows.folds import make_validation
+from rpte.selection.search import Search
+from rpte.selection.select import _search
 from rpte.table.read import read_training
 from rpte.table.table import make_table
+from rpte.utils.progress import Watch
 
 
 def table_of(case, validation, **parameters):
@@ -33,29 +33,29 @@ def search_of(case, cv=None, groups=None, **parameters):
     validation = make_validation(cv, None, case.y, groups)
     table, chosen = table_of(case, validation, **{"max_trees": 2, "budget": 30, **parameters})
     price = Price.at(chosen.audit_price, table.n_cases)
-    quarry = Quarry.of(table, chosen, None)
-    search = _search(table, quarry, validation, validation.folds(table), price, Watch())
+    learner = StructureLearner.of(table, chosen, None)
+    search = _search(table, learner, validation, validation.folds(table), price, Watch())
     search.compare_base_rate()
     return search
 
 
 def watch_fits(monkeypatch):
-    """Return a list that fills with what is fitted: rows, offer, lambda, terms, coefficients."""
-    seen, honest = [], Search._trail
+    """Return a list that fills with what is fitted: rows, candidate, lambda, terms, coefficients."""
+    seen, honest = [], Search._path
 
-    def watched(search, part, offer, *given):
-        trail = honest(search, part, offer, *given)
-        said = [trail.terms.vocabulary.columns[j].text for j in trail.terms.direct]
+    def watched(search, part, candidate, *given):
+        path = honest(search, part, candidate, *given)
+        said = [path.terms.vocabulary.columns[j].text for j in path.terms.direct]
 
         def to(l1s):
-            fits = trail.to(l1s)
+            fits = path.to(l1s)
             for l1, fit in zip(l1s.tolist(), fits.tolist(), strict=True):
-                seen.append((part.train.n_rows, offer, l1, said, trail.terms.trees, fit))
+                seen.append((part.train.n_rows, candidate, l1, said, path.terms.trees, fit))
             return fits
 
-        return replace(trail, to=to)
+        return replace(path, to=to)
 
-    monkeypatch.setattr(Search, "_trail", watched)
+    monkeypatch.setattr(Search, "_path", watched)
     return seen
 
 

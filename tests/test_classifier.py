@@ -15,10 +15,10 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-import rpte.search as search_module
+import rpte.selection.search as search_module
 from fit_tables import mixed_case
 from rpte import InputError, RPTEClassifier, RPTEWarning
-from rpte.discovery import Quarry
+from rpte.fit.structure_learner import StructureLearner
 from rpte.model.file import to_dict
 
 CASE = mixed_case()
@@ -346,16 +346,16 @@ class TestValidation:
         seen = {"mine": [], "grow": []}
 
         def watched(stage):
-            honest = getattr(Quarry, stage)
+            honest = getattr(StructureLearner, stage)
 
-            def call(quarry, part, *given, **named):
+            def call(learner, part, *given, **named):
                 seen[stage].append(part)
-                return honest(quarry, part, *given, **named)
+                return honest(learner, part, *given, **named)
 
             return call
 
         for stage in seen:
-            monkeypatch.setattr(Quarry, stage, watched(stage))
+            monkeypatch.setattr(StructureLearner, stage, watched(stage))
         monkeypatch.setattr(search_module, "BEATEN", np.inf)  # or Stage 2 is not for the repeats
         X, y = small(120)
         RPTEClassifier(budget=5).fit(X, y)
@@ -391,9 +391,9 @@ class TestValidation:
         assert 1 <= classifier.audit().mu <= 20
         assert classifier.score(X, y) > 0.8
         selection = classifier.model_.training["selection"]
-        points, chosen = selection["frontier"], selection["chosen"]
-        best = min(points, key=lambda point: point["deviance"])
-        taken = next(p for p in points if chosen.items() <= p.items())
+        evaluations, chosen = selection["frontier"], selection["chosen"]
+        best = min(evaluations, key=lambda evaluation: evaluation["deviance"])
+        taken = next(p for p in evaluations if chosen.items() <= p.items())
         assert best["deviance"] <= taken["deviance"] <= best["deviance"] + 3 * best["error"]
         assert taken["miu"] <= best["miu"]
         assert taken["deviance"] < selection["null_deviance"]

@@ -5,19 +5,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import rpte.discovery as discovery_module
-import rpte.learn as learn_module
+import rpte.fit.learn as learn_module
+import rpte.fit.structure_learner as discovery_module
 from fit_tables import mixed_case
 from raw_tables import same_bits
 from rpte import RPTEClassifier
 from rpte.columns.kinds import Pair, Pattern
-from rpte.discovery import Quarry, Start, discover, use_of
-from rpte.estimation.evaluated import Evaluated
-from rpte.parameters import checked_parameters, settings_for
+from rpte.estimation.column_cache import Evaluated
+from rpte.estimators.parameters import checked_parameters, settings_for
+from rpte.fit.structure_learner import Start, StructureLearner, discover, use_of
 from rpte.structure.boosting import deviance
 from rpte.table.read import read_training
 from rpte.table.table import make_table
-from rpte.vocabulary.build import PAIR
+from rpte.vocabulary.vocabulary import PAIR
 
 CASE = mixed_case(240)
 
@@ -42,10 +42,10 @@ def same_structure(a, b):
 def begun(table, settings, rows=None):
     """Return Stage 2 before its first tree, on some rows, set out from the score 0."""
     rows = np.arange(table.n_rows) if rows is None else rows
-    quarry, part = Quarry.of(table, settings, None), table.take(rows)
-    mined = quarry.mine(part, rows)
+    learner, part = StructureLearner.of(table, settings, None), table.take(rows)
+    mined = learner.mine(part, rows)
     start = Start(np.zeros(len(rows)), np.ones(len(mined.vocabulary)))
-    return quarry.grow(part, mined, start)
+    return learner.grow(part, mined, start)
 
 
 @pytest.mark.parametrize("parameters", [{}, {"vocabulary": "hug", "budget": 20}])
@@ -128,15 +128,15 @@ def test_a_part_sees_no_label_of_other_rows(vocabulary):
 def test_products_are_for_what_the_start_leaves():
     """They join the vocabulary last, repeat nothing, and the trees do not use them up."""
     table, settings = case_of(max_trees=1)
-    quarry, rows = Quarry.of(table, settings, None), np.arange(table.n_rows)
-    mined = quarry.mine(table, rows)
+    learner, rows = StructureLearner.of(table, settings, None), np.arange(table.n_rows)
+    mined = learner.mine(table, rows)
     grown = begun(table, settings).structure.vocabulary
     assert grown.columns[: len(mined.vocabulary)] == mined.vocabulary.columns
     added = grown.columns[len(mined.vocabulary) :]
     assert 0 < len(added) <= 60
     assert all(isinstance(column, (Pair, Pattern)) for column in added)
     assert (grown.block[len(mined.vocabulary) :] == PAIR).all()
-    plain = quarry.grow(table, mined, None)
+    plain = learner.grow(table, mined, None)
     assert plain.structure.vocabulary.columns == mined.vocabulary.columns
     assert same_bits(plain.structure.start, mined.start)
 
@@ -156,7 +156,7 @@ def test_the_whole_run_is_the_sum_of_its_steps():
 
 def test_use_is_how_far_a_column_moves_the_score():
     table, settings = case_of()
-    mined = Quarry.of(table, settings, None).mine(table, np.arange(table.n_rows))
+    mined = StructureLearner.of(table, settings, None).mine(table, np.arange(table.n_rows))
     vocabulary = mined.vocabulary
     direct = np.array([0, 2, 5, 7])
     coefficients = np.array([1.5, 0.0, -0.5, 2.0])

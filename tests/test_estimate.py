@@ -8,7 +8,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 
 from fit_tables import mixed_case
 from rpte import InputError, Labelled, RPTEClassifier, RPTEWarning, edit, load
-from rpte.estimate import estimate, held_out_splits, with_estimate
+from rpte.validation.cross_validate import estimate, held_out_splits, with_estimate
 
 CASE = mixed_case(160)
 MADE = RPTEClassifier(l1=0.03, positive="sick")

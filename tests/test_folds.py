@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupKFold, StratifiedKFold, TimeSeriesSplit
 
-import rpte.folds as module
+import rpte.rows.folds as module
 from fit_tables import make_case, mixed_case
 from raw_tables import random_raw
 from rpte import InputError, RPTEClassifier, RPTEWarning
-from rpte.folds import FOLDS, REPEATS, SMALL, Validation, make_validation
 from rpte.model.file import to_dict
+from rpte.rows.folds import FOLDS, REPEATS, SMALL, Validation, make_validation
 from rpte.table.read import read_training
 from rpte.table.table import make_table, repetitions
 
@@ -476,8 +476,8 @@ def test_a_splitter_of_content_folds_gives_the_model_of_content_folds(monkeypatc
 
 def without_errors(selection):
     """Leave out the standard errors: the user's splits count as independent, repeats do not."""
-    points = [{k: v for k, v in p.items() if k != "error"} for p in selection["frontier"]]
-    return {**selection, "frontier": points}
+    evaluations = [{k: v for k, v in p.items() if k != "error"} for p in selection["frontier"]]
+    return {**selection, "frontier": evaluations}
 
 
 def as_rows(inputs, y):

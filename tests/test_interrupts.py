@@ -17,13 +17,13 @@ from command_tables import SOURCE, credit, good, write_csv
 from fit_tables import mixed_case
 from rpte import RPTEClassifier, interrupts
 from rpte.kernels.compile import kernel
-from rpte.output import forget_written, write_text, writing, written
+from rpte.utils.output import forget_written, write_text, writing, written
 
 CREDIT = ("--target", "outcome", "--weight-column", "weight")
 # The command, which says when Ctrl-C is its own to answer: Python's start before that is not.
 STARTED = """
 import os, sys
-from rpte import interrupts
+from rpte.utils import interrupts
 from rpte.__main__ import _command
 sys.argv = ["rpte", *sys.argv[1:]]
 interrupts.run(lambda: (os.write(1, b"started\\n"), _command()))
@@ -87,7 +87,7 @@ def test_at_any_moment_it_is_one_line(stored, tmp_path, command):
 
 STUBBORN = """
 import os, time
-from rpte import interrupts
+from rpte.utils import interrupts
 def command():
     print("started", flush=True)
     while True:
@@ -125,7 +125,7 @@ def test_threads_at_work_are_not_waited_for():
     code = """
 from concurrent.futures import ThreadPoolExecutor
 import time
-from rpte import interrupts
+from rpte.utils import interrupts
 def command():
     with ThreadPoolExecutor(2) as pool:
         print("started", flush=True)
@@ -141,8 +141,8 @@ def test_a_file_under_way_is_removed(tmp_path):
     code = f"""
 import time
 from pathlib import Path
-from rpte import interrupts
-from rpte.output import writing
+from rpte.utils import interrupts
+from rpte.utils.output import writing
 def command():
     with writing(Path({str(tmp_path / "b.txt")!r})) as file:
         file.write(b"half of it")
@@ -159,7 +159,7 @@ def test_a_command_that_ignores_ctrl_c_goes_on_ignoring_it():
     code = """
 import signal
 signal.signal(signal.SIGINT, signal.SIG_IGN)
-from rpte import interrupts
+from rpte.utils import interrupts
 interrupts.run(lambda: (print("started", flush=True), __import__("time").sleep(1)))
 """
     assert interrupted(code, (), 0.3)[0] == 0
@@ -210,7 +210,7 @@ class TestInPython:
 
         monkeypatch.setattr(numba, "njit", lambda **options: lambda function: Compiled())
         call = kernel(lambda error, cause: None)
-        hidden = SystemError("rough_path returned a result with an exception set")
+        hidden = SystemError("approximate_path returned a result with an exception set")
         with pytest.raises(KeyboardInterrupt):
             call(hidden, KeyboardInterrupt())
         between = SystemError("unpickle returned a result with an exception set")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import rpte
 from rpte import InputError, RPTEClassifier, RPTEWarning
-from rpte.labels import read_labels
+from rpte.estimators.labels import read_labels
 from rpte.model.file import from_dict, to_dict
 from rpte.model.model import as_labels
 

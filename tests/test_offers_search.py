@@ -1,18 +1,18 @@
-"""The search: offers that are left after the first folds."""
+"""The search: candidates that are left after the first folds."""
 
 import numpy as np
 import pytest
 
-import rpte.search as module
+import rpte.selection.search as module
 from fit_tables import mixed_case
 from rpte import RPTEClassifier
-from rpte.comparison import Comparison
-from rpte.estimation.terms import Offer
-from rpte.progress import Watch
+from rpte.estimation.candidate import Candidate
+from rpte.selection.comparison import Comparison
+from rpte.utils.progress import Watch
 from searches import search_of
 
 MIXED = mixed_case(150)
-SINGLES = (Offer("values"), Offer("curves"), Offer("steps"))
+SINGLES = (Candidate("values"), Candidate("curves"), Candidate("steps"))
 
 
 class TestRepeats:
@@ -22,43 +22,43 @@ class TestRepeats:
         search = search_of(MIXED, audit_price=0.0)
         assert len(search.parts) == 15
         monkeypatch.setattr(module, "BEATEN", -np.inf)
-        for offer in SINGLES[:2]:
-            search.compare(offer, 1.0)
+        for candidate in SINGLES[:2]:
+            search.compare(candidate, 1.0)
         assert list(search.paths) == [(SINGLES[0], 1.0)]  # the first one is never left
         monkeypatch.setattr(module, "BEATEN", np.inf)
         search.compare(SINGLES[2], 1.0)
         assert list(search.paths) == [(SINGLES[0], 1.0), (SINGLES[2], 1.0)]
-        assert {p.aim.offer for p in search.points} == {SINGLES[0], SINGLES[2]}
-        assert search.complete == search.points
-        assert all(point.aim in search.fits for point in search.points)
+        assert {p.penalty.candidate for p in search.evaluations} == {SINGLES[0], SINGLES[2]}
+        assert search.complete == search.evaluations
+        assert all(evaluation.penalty in search.fits for evaluation in search.evaluations)
 
     def test_what_adds_to_an_offer_that_was_left_is_left(self, monkeypatch):
         search = search_of(MIXED)
         monkeypatch.setattr(module, "BEATEN", -np.inf)
         search.compare(SINGLES[0], 1.0)
         search.compare(SINGLES[1], 1.0)
-        known = len(search.points)
-        search.compare(Offer("curves", 1, 0), 1.0, SINGLES[1])
-        assert len(search.points) == known
+        known = len(search.evaluations)
+        search.compare(Candidate("curves", 1, 0), 1.0, SINGLES[1])
+        assert len(search.evaluations) == known
 
     def test_stage_2_comes_to_the_repeats_with_an_offer_that_may_win(self, monkeypatch):
         search = search_of(MIXED, audit_price=0.0)
         search.compare(SINGLES[0], 1.0)
-        search.start(search.complete[-1].aim)
+        search.start(search.complete[-1].penalty)
         search.grow(2)
-        assert len(search.first) == 6  # the folds and all rows
+        assert len(search.screening_folds) == 6  # the folds and all rows
         assert len(search.repeats) == 10
-        offer = Offer("values", 2, 0)
+        candidate = Candidate("values", 2, 0)
         for beaten, may_win in ((-np.inf, False), (np.inf, True)):
             monkeypatch.setattr(module, "BEATEN", beaten)
-            assert search.compare(offer, 1.0, SINGLES[0]) == may_win
+            assert search.compare(candidate, 1.0, SINGLES[0]) == may_win
             assert all((part.found is not None) == may_win for part in search.repeats)
         at_once = [part.structure for part in search.repeats]
         assert any(structure.trees for structure in at_once)
         for part in search.repeats:
             part.found = None
-        search.compare(Offer("values", 1, 0), 1.0, SINGLES[0])
-        search.compare(offer, 1.0, SINGLES[0])
+        search.compare(Candidate("values", 1, 0), 1.0, SINGLES[0])
+        search.compare(candidate, 1.0, SINGLES[0])
         for part, structure in zip(search.repeats, at_once, strict=True):
             assert part.structure.trees == structure.trees
             assert part.structure.vocabulary.columns == structure.vocabulary.columns
@@ -67,16 +67,16 @@ class TestRepeats:
         monkeypatch.setattr(module, "BEATEN", -np.inf)
         tried, honest = [], module.Search.compare
 
-        def watched(search, offer, l1_ratio, base=None):
-            tried.append((offer.menu, l1_ratio))
-            return honest(search, offer, l1_ratio, base)
+        def watched(search, candidate, l1_ratio, base=None):
+            tried.append((candidate.shape_family, l1_ratio))
+            return honest(search, candidate, l1_ratio, base)
 
         monkeypatch.setattr(module.Search, "compare", watched)
         RPTEClassifier(max_trees=0, pattern_order=1).fit(MIXED.X, MIXED.y)
-        first, *others = dict.fromkeys(menu for menu, _ in tried)
+        first, *others = dict.fromkeys(shape_family for shape_family, _ in tried)
         assert tried[:2] == [(first, 1.0), (first, 0.15)]
         assert others
-        assert tried[2:] == [(menu, 1.0) for menu in others]
+        assert tried[2:] == [(shape_family, 1.0) for shape_family in others]
 
     def test_labels_by_chance_leave_every_offer_but_the_first(self):
         """Where the base rate is best there still is a way to set out from."""
@@ -86,37 +86,37 @@ class TestRepeats:
         assert all(check.holds for check in model.verify())
 
     def test_a_point_of_the_first_folds_is_set_beside_those_of_all(self, monkeypatch):
-        """It is worse than the best point by what it is worse on the same folds."""
+        """It is worse than the best evaluation by what it is worse on the same folds."""
         monkeypatch.setattr(module, "BEATEN", np.inf)
         search = search_of(MIXED, audit_price=0.0)
         search.compare(SINGLES[0], 1.0)
         best = Comparison(tuple(search.complete), search.price).ranked(None)[0]
         weights = np.concatenate([part.weights for part in search.parts])
-        first = search.losses[best.aim][:5]
-        known, paths = len(search.points), dict(search.paths)
+        first = search.losses[best.penalty][:5]
+        known, paths = len(search.evaluations), dict(search.paths)
         is_over = (over for over in [False] * 4 + [True] * 20)
         with monkeypatch.context() as timed:
             timed.setattr(Watch, "is_over", lambda _: next(is_over))
             search.compare(SINGLES[2], 1.0)
         assert search.paths == paths
-        unfinished = search.points[known:]
+        unfinished = search.evaluations[known:]
         assert len(unfinished) == 3
         search.compare(SINGLES[2], 1.0)
-        again = search.points[known + 3 :]
-        assert [p.aim for p in unfinished] == [p.aim for p in again[:3]]
-        for point in unfinished:
-            apart = np.average(search.losses[point.aim][:5] - first, weights=weights[:5])
-            assert point.deviance == pytest.approx(best.deviance + apart)
-        for point in (best, *again):
-            mean = np.average(search.losses[point.aim], weights=weights)
-            assert point.deviance == pytest.approx(mean)
+        again = search.evaluations[known + 3 :]
+        assert [p.penalty for p in unfinished] == [p.penalty for p in again[:3]]
+        for evaluation in unfinished:
+            apart = np.average(search.losses[evaluation.penalty][:5] - first, weights=weights[:5])
+            assert evaluation.deviance == pytest.approx(best.deviance + apart)
+        for evaluation in (best, *again):
+            mean = np.average(search.losses[evaluation.penalty], weights=weights)
+            assert evaluation.deviance == pytest.approx(mean)
 
     def test_without_repeats_nothing_is_left(self, monkeypatch):
         monkeypatch.setattr(module, "BEATEN", -np.inf)
         groups = np.arange(150) % 30
         search = search_of(MIXED, cv=3, groups=groups)
-        for offer in SINGLES:
-            search.compare(offer, 1.0)
+        for candidate in SINGLES:
+            search.compare(candidate, 1.0)
         assert len(search.parts) == 3
         assert len(search.paths) == len(SINGLES)
-        assert {p.aim for p in search.points} == set(search.losses)
+        assert {p.penalty for p in search.evaluations} == set(search.losses)

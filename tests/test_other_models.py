@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from rpte import InputError, Limits, RPTEClassifier, alternatives
-from rpte.other_models import _Search
+from rpte.validation.alternatives import _Search
 
 FAST = {"l1": 0.02, "vocabulary": "original", "max_trees": 0}
 

@@ -11,16 +11,23 @@ from pathlib import Path
 
 import pytest
 
-from rpte import output
 from rpte.errors import InputError
-from rpte.output import check_output, is_stream, write_bytes, write_folder, write_text, writing
+from rpte.utils import output
+from rpte.utils.output import (
+    check_output,
+    is_stream,
+    write_bytes,
+    write_folder,
+    write_text,
+    writing,
+)
 
 SOURCE = str(Path(output.__file__).parents[1])
 SLOW = """
 import sys, time
 sys.path.insert(0, {source!r})
 from pathlib import Path
-from rpte.output import writing
+from rpte.utils.output import writing
 with writing(Path(sys.argv[1])) as file:
     file.write(b"half of it")
     file.flush()
@@ -134,7 +141,7 @@ def test_standard_output_goes_on_where_it_stands(tmp_path):
     """Also where it is a file: nothing that stands in it is cut, and it is not replaced."""
     code = (
         f"import sys; sys.path.insert(0, {SOURCE!r})\n"
-        "from pathlib import Path\nfrom rpte.output import write_text\n"
+        "from pathlib import Path\nfrom rpte.utils.output import write_text\n"
         "print('first')\n"
         "write_text('second\\n', Path(sys.argv[1]))\nprint('third')\n"
     )

@@ -3,8 +3,9 @@
 import numpy as np
 
 from fit_tables import mixed_case
-from rpte.estimation.terms import Offer, choose_terms, make_design
-from rpte.part import ROOM, TermRows
+from rpte.estimation.candidate import Candidate
+from rpte.estimation.terms import choose_terms, make_design
+from rpte.selection.fold_state import ROOM, GrowableMatrix
 from searches import search_of
 
 MIXED = mixed_case(150)
@@ -12,7 +13,10 @@ MIXED = mixed_case(150)
 
 def test_rows_stay_where_they_were_put():
     rng = np.random.default_rng(0)
-    rows, blocks = TermRows(7), [rng.normal(size=(k, 7)).astype(np.float32) for k in (3, 0, 1, 40)]
+    rows, blocks = (
+        GrowableMatrix(7),
+        [rng.normal(size=(k, 7)).astype(np.float32) for k in (3, 0, 1, 40)],
+    )
     places = [rows.add(block) for block in blocks]
     assert places == [0, 3, 3, 4]
     for first, block in zip(places, blocks, strict=True):
@@ -20,7 +24,7 @@ def test_rows_stay_where_they_were_put():
 
 
 def test_what_is_added_moves_no_rows_while_there_is_room():
-    rows = TermRows(3)
+    rows = GrowableMatrix(3)
     rows.add(np.zeros((5, 3)))
     before = rows.z
     rows.add(np.ones((ROOM, 3)))
@@ -33,15 +37,15 @@ def test_what_is_added_moves_no_rows_while_there_is_room():
 def test_terms_are_found_where_they_were_put():
     """Vocabulary, products, trees, more products: each on its own and on held-out rows."""
     search = search_of(MIXED, cv=3, groups=np.arange(150) % 30)
-    search.compare(Offer("curves"), 1.0)
-    search.start(search.complete[-1].aim)
+    search.compare(Candidate("curves"), 1.0)
+    search.start(search.complete[-1].penalty)
     search.grow(2)
-    best = search.complete[-1].aim
+    best = search.complete[-1].penalty
     search.look_for_products(best)
-    for part in search.everyone:
+    for part in search.all_folds:
         structure = part.structure
-        offer = Offer("all", len(structure.trees), None)
-        terms = choose_terms(part.train, structure, offer, search.settings.admission())
+        candidate = Candidate("all", len(structure.trees), None)
+        terms = choose_terms(part.train, structure, candidate, search.settings.admission())
         assert len(terms.trees)
         assert terms.vocabulary.paired[terms.direct].any()
         rows = part.rows_of(terms)

@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from export_models import DATA, HOSTILE_NAMES, TABLES, needs_data
 from fit_tables import make_case
 from rpte import Limits, ModelFileError, RPTEClassifier, RPTEWarning
-from rpte.persistence import TRUSTED
+from rpte.estimators.json_state import TRUSTED
 
 skops = pytest.importorskip("skops.io", reason="skops is not installed: pip install 'rpte[skops]'")
 CASE = make_case(0, ["number", "skewed", "category", "two"], 120, clear=True)

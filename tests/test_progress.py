@@ -10,12 +10,12 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.model_selection import cross_validate
 
-import rpte.progress as module
+import rpte.utils.progress as module
 from fit_tables import make_case, mixed_case
 from rpte import Cancelled, InputError, Limits, Progress, RPTEClassifier, RPTEWarning, load
 from rpte.check import rpte_check
+from rpte.fit.refit import refit
 from rpte.model.file import to_dict
-from rpte.refit import refit
 from rpte.report.contents import report_contents
 from rpte.report.html import render
 from searches import call_large

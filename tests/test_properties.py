@@ -15,12 +15,13 @@ from hypothesis import strategies as st
 import model_reader as reader
 from fit_tables import CONFIGURATIONS, KINDS, Case, cases, make_case
 from rpte import RPTEClassifier, load
-from rpte.discovery import discover
-from rpte.estimation.terms import Offer, choose_terms, make_design
-from rpte.folds import Validation
+from rpte.estimation.candidate import Candidate
+from rpte.estimation.terms import choose_terms, make_design
+from rpte.estimators.parameters import checked_parameters, settings_for
+from rpte.fit.structure_learner import discover
 from rpte.model.file import to_dict
-from rpte.parameters import checked_parameters, settings_for
-from rpte.selection import select
+from rpte.rows.folds import Validation
+from rpte.selection.select import select
 from rpte.table.read import read_training
 from rpte.table.table import make_table
 
@@ -360,14 +361,14 @@ def share_of(classifier):
 def one_hot(classifier, table):
     """Return all leaves and direct terms that Stage 3 could use, as columns."""
     chosen = settings_of(classifier, table)
-    aim = classifier.model_.training["selection"]["chosen"]
+    penalty = classifier.model_.training["selection"]["chosen"]
     if classifier.l1 == "cv":
         found, _ = select(table, chosen, Validation(), None)
     else:
-        found = discover(table, chosen, aim["l1"] if chosen.starts_from_terms else None, None)
+        found = discover(table, chosen, penalty["l1"] if chosen.starts_from_terms else None, None)
     structure = found.structure
-    offer = Offer(aim["menu"], aim["n_trees"], aim["n_pairs"])
-    terms = choose_terms(table, structure, offer, chosen.admission())
+    candidate = Candidate(penalty["shape_family"], penalty["n_trees"], penalty["n_pairs"])
+    terms = choose_terms(table, structure, candidate, chosen.admission())
     design = make_design(table, structure, terms)
     blocks = [
         np.eye(k)[codes] for k, codes in zip(design.leaf_counts, design.leaf_codes, strict=True)

@@ -10,17 +10,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
-import rpte.folds as folds_module
-import rpte.learn as learn_module
-import rpte.search as search_module
+import rpte.fit.learn as learn_module
+import rpte.rows.folds as folds_module
+import rpte.selection.search as search_module
 from fit_tables import cases, make_case, mixed_case
 from rpte import Limits, RPTEClassifier, RPTEWarning, load
+from rpte.estimation.candidate import Candidate
 from rpte.estimation.solver import solve
-from rpte.estimation.terms import Offer, choose_terms
-from rpte.folds import make_validation
-from rpte.learn import FEW
+from rpte.estimation.terms import choose_terms
+from rpte.fit.learn import FEW
 from rpte.model.file import to_dict
-from rpte.selection import select
+from rpte.rows.folds import make_validation
+from rpte.selection.select import select
 from searches import call_large, table_of, watch_fits
 
 
@@ -131,9 +132,9 @@ class TestSample:
             monkeypatch.setattr(search_module, "SHOWN_ROWS", rows)
             found.append(select(table, chosen, validation, None)[0])
             assert found[-1].structure.vocabulary.z.shape[1] == min(rows, found[-1].table.n_rows)
-            offer = Offer("all", len(found[-1].structure.trees), None)
+            candidate = Candidate("all", len(found[-1].structure.trees), None)
             admission = chosen.admission()
-            terms.append(choose_terms(found[-1].table, found[-1].structure, offer, admission))
+            terms.append(choose_terms(found[-1].table, found[-1].structure, candidate, admission))
         assert found[0].columns is None
         assert len(terms[0].trees)
         assert terms[0].trees == terms[1].trees
@@ -177,15 +178,15 @@ class TestSample:
         assert {rows for rows, *_ in seen} == {trained}
         assert 155 < trained < 165  # four of five folds of 200 rows
         shrink = np.sqrt(trained / 600)
-        lambdas = {(offer, round(l1 * shrink, 12)) for _, offer, l1, *_ in seen}
-        points = (*compared.points, *compared.short)
-        told = {(p.aim.offer, round(p.aim.l1, 12)) for p in points}
+        lambdas = {(candidate, round(l1 * shrink, 12)) for _, candidate, l1, *_ in seen}
+        evaluations = (*compared.evaluations, *compared.short)
+        told = {(p.penalty.candidate, round(p.penalty.l1, 12)) for p in evaluations}
         assert told == lambdas
-        for _, offer, l1, _, _, fit in seen:
+        for _, candidate, l1, _, _, fit in seen:
             kept = next(
-                compared.fits[p.aim]
-                for p in points
-                if p.aim.offer == offer and p.aim.l1 == pytest.approx(l1 * shrink)
+                compared.fits[p.penalty]
+                for p in evaluations
+                if p.penalty.candidate == candidate and p.penalty.l1 == pytest.approx(l1 * shrink)
             )
             assert kept.tolist() == fit
 

@@ -13,23 +13,23 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss, roc_auc_score
 
-import rpte.discovery as discovery_module
-import rpte.folds as folds_module
-import rpte.search as search_module
-import rpte.selection as module
-import rpte.settings as settings_module
+import rpte.fit.settings as settings_module
+import rpte.fit.structure_learner as discovery_module
+import rpte.rows.folds as folds_module
+import rpte.selection.search as search_module
+import rpte.selection.select as module
 from fit_tables import Case, make_case, mixed_case
 from rpte import InputError, Limits, RPTEClassifier, RPTEWarning
-from rpte.comparison import Aim, Comparison, Point, Price
+from rpte.estimation.candidate import Candidate, CandidatePenalty
 from rpte.estimation.design import Design
 from rpte.estimation.solver import solve
-from rpte.estimation.terms import Offer
-from rpte.folds import Cases, Fold, make_validation
-from rpte.learn import FRONTIER
+from rpte.fit.learn import FRONTIER
 from rpte.model.file import to_dict
-from rpte.search import HEAD_START, PATIENCE, Search
-from rpte.selection import SHARES, select
-from rpte.vocabulary.build import build_vocabulary
+from rpte.selection.comparison import Comparison, Evaluation, Price
+from rpte.rows.folds import Cases, Fold, make_validation
+from rpte.selection.search import HEAD_START, PATIENCE, Search
+from rpte.selection.select import SHARES, select
+from rpte.published.vocabulary import build_vocabulary
 from searches import table_of, watch_fits
 
 SMALL = make_case(4, ("number", "few", "two"), 70, clear=True)
@@ -43,10 +43,10 @@ def fitted(name, **changes):
     return TABLES[name].fit(RPTEClassifier(**{**EASY, **changes}))
 
 
-def only_offer(monkeypatch, offer, l1):
-    """Let Stage 2 set out from one offer at one penalty, whatever validation says."""
-    chosen = Point(Aim(offer, 1.0, l1), 0, 0.0, 0.0)
-    monkeypatch.setattr(module, "_compare_first", lambda search, _: search.compare(offer, 1.0))
+def only_offer(monkeypatch, candidate, l1):
+    """Let Stage 2 set out from one candidate at one penalty, whatever validation says."""
+    chosen = Evaluation(CandidatePenalty(candidate, 1.0, l1), 0, 0.0, 0.0)
+    monkeypatch.setattr(module, "_compare_first", lambda search, _: search.compare(candidate, 1.0))
     monkeypatch.setattr(Search, "_grid", lambda *_: np.array([l1]))
     monkeypatch.setattr(Comparison, "ranked", lambda *_: [chosen])
 
@@ -58,7 +58,7 @@ class TestFolds:
         self, monkeypatch, vocabulary, sample
     ):
         """The start of Stage 2 fixed, the labels of held-out rows turned: the same bits."""
-        only_offer(monkeypatch, Offer("all", 0, 0 if vocabulary == "shapes" else None), 0.005)
+        only_offer(monkeypatch, Candidate("all", 0, 0 if vocabulary == "shapes" else None), 0.005)
         monkeypatch.setattr(Search, "compare_base_rate", lambda *_: None)
         monkeypatch.setattr(module, "MANY_CASES", 0)
         validation = make_validation(None, None, MIXED.y, None)
@@ -86,7 +86,7 @@ class TestFolds:
         other_part, other_whole, other = learned(turned)
         common = [(a, b) for a in part for b in other_part if a[1:3] == b[1:3]]
         assert len(common) >= 2
-        assert any(offer.n_trees for (_, offer, *_), _ in common)
+        assert any(candidate.n_trees for (_, candidate, *_), _ in common)
         assert all(a == b for a, b in common)
         assert found.table.n_rows == (trained.sum() if sample else table.n_rows)
         columns = [f.structure.vocabulary.columns for f in (found, other)]
@@ -101,16 +101,16 @@ class TestFolds:
         table, chosen = table_of(MIXED, validation, max_trees=1, l1_ratio=1.0, budget=20)
         found, compared = select(table, chosen, validation, None)
         assert found.table is table
-        assert compared.points[0].deviance > min(p.deviance for p in compared.points)
+        assert compared.evaluations[0].deviance > min(p.deviance for p in compared.evaluations)
 
     def test_groups_are_never_split(self, monkeypatch):
         seen = []
         honest = module.mine_part
 
-        def watched(quarry, fold, *given):
-            part = quarry.table.part
+        def watched(learner, fold, *given):
+            part = learner.table.part
             seen.append((set(part[fold.train.rows]), set(part[fold.test.rows])))
-            return honest(quarry, fold, *given)
+            return honest(learner, fold, *given)
 
         monkeypatch.setattr(module, "mine_part", watched)
         groups = np.arange(150) % 12
@@ -122,8 +122,8 @@ class TestFolds:
         assert set().union(*(test for _, test in seen)) == set(range(12))
 
     def test_the_validated_deviance_is_that_of_held_out_rows(self, monkeypatch):
-        """One offer, one penalty, splits by hand: the mean over folds, weighted by their rows."""
-        only_offer(monkeypatch, Offer("values"), 0.02)
+        """One candidate, one penalty, splits by hand: the mean over folds, weighted by their rows."""
+        only_offer(monkeypatch, Candidate("values"), 0.02)
         monkeypatch.setattr(module, "_compare_further", lambda *_: None)
         fold = np.arange(70) % 3
         splits = [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(3)]
@@ -131,7 +131,7 @@ class TestFolds:
         table, chosen = table_of(SMALL, validation, max_trees=1)
         _, compared = select(table, chosen, validation, None)
         vocabulary = build_vocabulary(table, chosen.stage1())
-        z = vocabulary.z[Offer("values").holds(vocabulary)]
+        z = vocabulary.z[Candidate("values").holds(vocabulary)]
         losses, base, weights = [], [], []
         for roles in validation.roles:
             train, test = (roles[table.part] == r for r in (folds_module.TRAIN, folds_module.TEST))
@@ -147,16 +147,16 @@ class TestFolds:
                 loss = log_loss(table.y[test], p, sample_weight=table.weight[test])
                 found.append(2 * loss)
             weights.append(table.weight[test].sum())
-        for point, expected in zip(compared.points, (base, losses), strict=True):
+        for evaluation, expected in zip(compared.evaluations, (base, losses), strict=True):
             mean = np.average(expected, weights=weights)
-            assert point.deviance == pytest.approx(mean, rel=1e-2 if point.miu else 1e-9)
+            assert evaluation.deviance == pytest.approx(mean, rel=1e-2 if evaluation.miu else 1e-9)
             spread = np.average((np.array(expected) - mean) ** 2, weights=weights)
-            assert point.error == pytest.approx(np.sqrt(spread / 2), rel=0.03)
-        assert compared.points[0].miu == 0 < compared.points[1].miu
+            assert evaluation.error == pytest.approx(np.sqrt(spread / 2), rel=0.03)
+        assert compared.evaluations[0].miu == 0 < compared.evaluations[1].miu
 
 
 class TestWalks:
-    """Each offer goes down its lambdas until it has got worse."""
+    """Each candidate goes down its lambdas until it has got worse."""
 
     def compared(self, **parameters):
         validation = make_validation(3, None, MIXED.y, None)
@@ -164,8 +164,10 @@ class TestWalks:
         table, chosen = table_of(MIXED, validation, **given)
         _, compared = select(table, chosen, validation, None)
         walks = {}
-        for point in compared.points[1:]:
-            walks.setdefault((point.aim.offer, point.aim.l1_ratio), []).append(point)
+        for evaluation in compared.evaluations[1:]:
+            walks.setdefault(
+                (evaluation.penalty.candidate, evaluation.penalty.l1_ratio), []
+            ).append(evaluation)
         return compared, walks
 
     def test_a_walk_ends_some_lambdas_after_its_least(self, monkeypatch):
@@ -173,12 +175,12 @@ class TestWalks:
         _, walks = self.compared()
         assert len(walks) > 4
         ended = 0
-        for points in walks.values():
-            lambdas = [p.aim.l1 for p in points]
+        for evaluations in walks.values():
+            lambdas = [p.penalty.l1 for p in evaluations]
             assert lambdas == sorted(set(lambdas), reverse=True)
             steps = np.diff(np.log(lambdas))
             assert steps == pytest.approx(np.full(len(steps), steps[0] if len(steps) else 0.0))
-            losses = [p.deviance for p in points]
+            losses = [p.deviance for p in evaluations]
             for at in range(len(losses) - 1):
                 assert at - int(np.argmin(losses[: at + 1])) < PATIENCE  # or it would have ended
             ended += len(losses) - 1 - int(np.argmin(losses)) == PATIENCE
@@ -188,29 +190,29 @@ class TestWalks:
     def test_every_point_has_the_fit_that_it_counts(self, l1_ratio):
         compared, walks = self.compared(l1_ratio=l1_ratio)
         assert {share for _, share in walks} == {*(SHARES if l1_ratio is None else (l1_ratio,))}
-        for point in compared.points:
-            fit = compared.fits[point.aim]
-            assert (point.miu == 0) == (not fit[1:].any())
-        deviances = [p.deviance for p in compared.points]
+        for evaluation in compared.evaluations:
+            fit = compared.fits[evaluation.penalty]
+            assert (evaluation.miu == 0) == (not fit[1:].any())
+        deviances = [p.deviance for p in compared.evaluations]
         assert min(deviances) < deviances[0] == compared.to_dict()["null_deviance"]
 
     def test_what_adds_to_an_offer_sets_out_near_its_best(self, monkeypatch):
         """Trees and products are tried at the penalties where the direct terms were good."""
         monkeypatch.setattr(search_module, "BEATEN", np.inf)
         _, walks = self.compared(l1_ratio=1.0)
-        adding = {offer for offer, _ in walks if offer.n_trees or offer.n_pairs}
+        adding = {candidate for candidate, _ in walks if candidate.n_trees or candidate.n_pairs}
         assert adding
-        for offer in adding:
-            base = walks[replace(offer, n_trees=0, n_pairs=0), 1.0]
-            lambdas = [p.aim.l1 for p in base]
+        for candidate in adding:
+            base = walks[replace(candidate, n_trees=0, n_pairs=0), 1.0]
+            lambdas = [p.penalty.l1 for p in base]
             least = int(np.argmin([p.deviance for p in base]))
-            first = walks[offer, 1.0][0].aim.l1
+            first = walks[candidate, 1.0][0].penalty.l1
             assert lambdas.index(first) == max(0, least - HEAD_START)
 
 
 def points_of(rows):
     return tuple(
-        Point(Aim(Offer("all", trees, 0), 1.0, l1), miu, deviance, 0.1)
+        Evaluation(CandidatePenalty(Candidate("all", trees, 0), 1.0, l1), miu, deviance, 0.1)
         for miu, deviance, trees, l1 in rows
     )
 
@@ -241,8 +243,8 @@ class TestMoreProducts:
         monkeypatch.setattr(search_module, "BEATEN", np.inf)
 
         def compared():
-            found, points = select(table, chosen, validation, None)
-            return found, {p.aim.offer.n_pairs for p in points.points}
+            found, evaluations = select(table, chosen, validation, None)
+            return found, {p.penalty.candidate.n_pairs for p in evaluations.evaluations}
 
         few, tried = compared()
         assert tried == {0, 20}
@@ -258,8 +260,8 @@ class TestComparison:
     @settings(max_examples=150, deadline=None)
     @given(ROWS, PRICES, st.none() | st.integers(0, 30))
     def test_ranking_by_brute_force(self, rows, price, most):
-        points = points_of(rows)
-        compared = Comparison(points, Price(price, 7))
+        evaluations = points_of(rows)
+        compared = Comparison(evaluations, Price(price, 7))
         explained = max(rows[0][1] - min(row[1] for row in rows), 0.0)
 
         def cost(p):
@@ -267,32 +269,32 @@ class TestComparison:
             return round(p.deviance + price * explained * read, 12)
 
         def key(p):
-            return cost(p), p.miu, p.aim.offer.n_trees, -p.aim.l1
+            return cost(p), p.miu, p.penalty.candidate.n_trees, -p.penalty.l1
 
         ranked = compared.ranked(most)
-        within = [p for p in points if most is None or p.miu <= most]
+        within = [p for p in evaluations if most is None or p.miu <= most]
         assert len(ranked) == len(within)
         assert {id(p) for p in ranked} == {id(p) for p in within}
         assert [key(p) for p in ranked] == sorted(map(key, within))
         assert compared.explained() == pytest.approx(explained)
-        for p in points:
+        for p in evaluations:
             assert compared.cost(p, explained) == pytest.approx(cost(p), abs=1e-12)
 
     @settings(max_examples=150, deadline=None)
     @given(ROWS)
     def test_the_frontier_by_brute_force(self, rows):
-        points = points_of(rows)
+        evaluations = points_of(rows)
         loads = (0, 2, 5, 9, 14)
-        frontier = Comparison(points).frontier(loads)
+        frontier = Comparison(evaluations).frontier(loads)
 
         def beaten(p):
             return any(
                 q.miu <= p.miu and q.deviance <= p.deviance
                 and (q.miu, q.deviance) != (p.miu, p.deviance)
-                for q in points
+                for q in evaluations
             )  # fmt: skip
 
-        best = sorted({(p.miu, p.deviance) for p in points if not beaten(p)})
+        best = sorted({(p.miu, p.deviance) for p in evaluations if not beaten(p)})
         found = [(p.miu, p.deviance) for p in frontier]
         within = [max((b for b in best if b[0] <= load), default=None) for load in (*loads, 99)]
         assert found == sorted({b for b in within if b is not None})
@@ -301,36 +303,36 @@ class TestComparison:
     @given(ROWS, st.integers(0, 30))
     def test_a_frontier_up_to_some_conditions_is_that_of_the_points_within(self, rows, most):
         within = points_of([(0, 1.5, 0, 0.4), *(row for row in rows if row[0] <= most)])
-        points = points_of([(0, 1.5, 0, 0.4), *rows])
+        evaluations = points_of([(0, 1.5, 0, 0.4), *rows])
         chosen = replace(within[0], miu=most)
-        found = Comparison(points).frontier(FRONTIER, chosen, longer=False)
+        found = Comparison(evaluations).frontier(FRONTIER, chosen, longer=False)
         assert found == Comparison(within).frontier(FRONTIER)
 
     def test_a_long_frontier_has_its_first_points_at_one_two_and_three_conditions(self):
-        points = points_of([(miu, 1.4 - 0.01 * miu, 0, 0.1) for miu in range(56)])
-        found = [p.miu for p in Comparison(points).frontier(FRONTIER)]
+        evaluations = points_of([(miu, 1.4 - 0.01 * miu, 0, 0.1) for miu in range(56)])
+        found = [p.miu for p in Comparison(evaluations).frontier(FRONTIER)]
         assert found == [0, 1, 2, 3, 5, 8, 12, 20, 30, 50, 55]
 
     def test_short_models_compete_where_a_budget_binds(self):
-        points = points_of([(0, 1.4, 0, 0.1), (2, 1.3, 0, 0.1), (9, 1.0, 0, 0.1)])
+        evaluations = points_of([(0, 1.4, 0, 0.1), (2, 1.3, 0, 0.1), (9, 1.0, 0, 0.1)])
         short = points_of([(1, 0.9, 0, 0.1), (2, 0.8, 0, 0.1)])
-        compared = Comparison(points, short=short)
+        compared = Comparison(evaluations, short=short)
         assert compared.ranked(None)[0].miu == 9
         assert compared.ranked(9)[0].miu == 9
         assert [p.deviance for p in compared.ranked(8)] == [0.8, 0.9, 1.3, 1.4]
         assert compared.ranked(1)[0] is short[0]
         assert [p.deviance for p in compared.frontier((0, 1, 2, 9))] == [1.4, 0.9, 0.8]
-        kept = compared.frontier((0, 1, 2, 9), points[2])
+        kept = compared.frontier((0, 1, 2, 9), evaluations[2])
         assert [p.deviance for p in kept] == [1.4, 1.3, 1.0]  # none that beats the chosen one
         assert compared.to_dict()["compared"] == 5
 
     @settings(max_examples=60, deadline=None)
     @given(ROWS)
     def test_a_higher_price_never_buys_more_conditions(self, rows):
-        points = points_of(rows)
+        evaluations = points_of(rows)
         prices = (0.0, 0.001, 0.01, 0.1, 1.0)
-        chosen = [Comparison(points, Price(p)).ranked(None)[0] for p in prices]
-        assert chosen[0].deviance == min(p.deviance for p in points)
+        chosen = [Comparison(evaluations, Price(p)).ranked(None)[0] for p in prices]
+        assert chosen[0].deviance == min(p.deviance for p in evaluations)
         assert all(a.miu >= b.miu for a, b in pairwise(chosen))
 
 
@@ -393,7 +395,9 @@ class TestBudget:
         frontier = free.frontier_
         assert free.audit().miu == frontier["miu"].iloc[-1]
         chosen = free.model_.training["selection"]["chosen"]
-        taken = frontier[(frontier["l1"] == chosen["l1"]) & (frontier["menu"] == chosen["menu"])]
+        taken = frontier[
+            (frontier["l1"] == chosen["l1"]) & (frontier["shape_family"] == chosen["shape_family"])
+        ]
         assert taken["deviance"].min() == frontier["deviance"].min()
         dear = fitted("mixed", max_trees=2, audit_price=0.2)
         assert dear.audit().miu < free.audit().miu

@@ -11,7 +11,7 @@ from rpte import InputError, Limits, RPTEClassifier, bootstrap
 from rpte.model.file import build
 from rpte.model.parts import TreeTerms
 from rpte.model.verify_table import labelled
-from rpte.uncertainty import Refit, term_columns
+from rpte.validation.uncertainty import Refit, term_columns
 
 NAMES = ("mixed", "published", "special", "monotone", "limited", "chosen", "products", "array")
 

@@ -29,7 +29,7 @@ from model_files import stored  # noqa: E402
 from rpte.cli import app  # noqa: E402
 from rpte.model.file import from_dict  # noqa: E402
 from rpte.model.model import Model  # noqa: E402
-from rpte.output import write_bytes  # noqa: E402
+from rpte.utils.output import write_bytes  # noqa: E402
 
 SOURCE = str(HERE / "src")
 ROWS = 20

@@ -15,7 +15,7 @@ import pandas as pd
 import data
 from hostile_cases.case import Case, Result, Skipped
 from rpte import InputError, RPTEClassifier, RPTEWarning
-from rpte.labels import read_labels
+from rpte.estimators.labels import read_labels
 from rpte.model.file import from_dict, to_dict
 from rpte.table.files import read_table
 from rpte.table.read import read_training

@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from rpte.audit.log import append_decisions
     from rpte.audit.reasons import ReasonRule, reason_codes, reason_rule
     from rpte.audit.replay import read_decisions, replay
-    from rpte.classifier import RPTEClassifier
     from rpte.columns.limits import Limits
     from rpte.counterfactual import Actions
+    from rpte.estimators.classifier import RPTEClassifier
     from rpte.model.compare import compare
     from rpte.model.file import load
     from rpte.model.model import Model
     from rpte.model.signature import check_signature, sign
     from rpte.model.verify import verify_file
-    from rpte.other_models import alternatives
-    from rpte.progress import Progress
     from rpte.table.files import read_table
-    from rpte.uncertainty import bootstrap
+    from rpte.utils.progress import Progress
+    from rpte.validation.alternatives import alternatives
+    from rpte.validation.uncertainty import bootstrap
 
 __version__ = "0.1.0"
 
@@ -40,13 +40,13 @@ _HOMES = {
     "Labelled": "rpte.audit.edits",
     "Limits": "rpte.columns.limits",
     "Model": "rpte.model.model",
-    "Progress": "rpte.progress",
-    "RPTEClassifier": "rpte.classifier",
+    "Progress": "rpte.utils.progress",
+    "RPTEClassifier": "rpte.estimators.classifier",
     "ReasonRule": "rpte.audit.reasons",
-    "alternatives": "rpte.other_models",
+    "alternatives": "rpte.validation.alternatives",
     "append_decisions": "rpte.audit.log",
     "audit_load": "rpte.audit.load",
-    "bootstrap": "rpte.uncertainty",
+    "bootstrap": "rpte.validation.uncertainty",
     "check_signature": "rpte.model.signature",
     "compare": "rpte.model.compare",
     "decide": "rpte.audit.decisions",

@@ -1,6 +1,6 @@
 """`python -m rpte`, and the command `rpte`: the command line."""
 
-from rpte.interrupts import run
+from rpte.utils.interrupts import run
 
 
 def main() -> None:

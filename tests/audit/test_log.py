@@ -13,10 +13,10 @@ import pytest
 
 import rpte
 from model_files import stored
-from rpte import appending
 from rpte.audit import log as log_module
 from rpte.errors import InputError, RPTEWarning
 from rpte.model.file import from_dict
+from rpte.utils import appending
 
 SOURCE = str(Path(rpte.__file__).parents[1])
 WHEN = "2026-01-31T12:00:00Z"

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from designs import random_design, tree_design
 
-import rpte.estimation.evaluated as module
+import rpte.estimation.column_cache as module
 import rpte.estimation.newton as newton_module
 import rpte.estimation.solver as solver_module
 from raw_tables import random_raw, same_bits
 from rpte.columns.kinds import Hinge, Interval, Level, Missing, Pair, Pattern, Scale, Value
 from rpte.estimation.canonical import canonical
+from rpte.estimation.column_cache import ColumnCache, Evaluated, Places
 from rpte.estimation.design import Design
-from rpte.estimation.evaluated import Evaluated, Places, Shelf
 from rpte.estimation.gram import weighted_gram
 from rpte.estimation.solver import lambda_max, solve
 from rpte.kernels.blas import one_blas_thread
@@ -21,7 +21,7 @@ from rpte.kernels.direct_terms import add_sums_and_peaks, fill_terms, gather
 from rpte.table.inputs import Inputs
 from rpte.table.picked import Picked
 from rpte.table.schema import Schema, Variable
-from rpte.vocabulary.book import standardise
+from rpte.vocabulary.shape_cache import standardise
 
 COLUMNS = (
     Value("z0"),
@@ -54,7 +54,7 @@ def case(request):
         standardise(column.evaluate(table.inputs), float(m), float(s))
         for column, m, s in zip(COLUMNS, centre, scale, strict=True)
     ]
-    return table, Evaluated.of(Shelf(table.inputs), COLUMNS, centre, scale), np.array(z).T
+    return table, Evaluated.of(ColumnCache(table.inputs), COLUMNS, centre, scale), np.array(z).T
 
 
 def designs(case):
@@ -89,8 +89,8 @@ def test_terms_are_what_their_columns_say(case):
 def test_cells_without_room_are_taken_each_time(case, monkeypatch):
     table, evaluated, _ = case
     monkeypatch.setattr(module, "HELD_CELLS", -1)
-    lean = replace(evaluated, shelf=Shelf(table.inputs.pick(np.arange(table.n_rows))))
-    assert isinstance(lean.shelf.number(Value("z0")), Places)
+    lean = replace(evaluated, cache=ColumnCache(table.inputs.pick(np.arange(table.n_rows))))
+    assert isinstance(lean.cache.number(Value("z0")), Places)
     assert same_bits(lean[np.arange(table.n_rows)], evaluated[np.arange(table.n_rows)])
 
 
@@ -98,18 +98,18 @@ def test_a_distance_is_made_of_its_number(case):
     table = case[0]
     distance = Scale("z0", "distance", (0.25,))
     x = distance.evaluate(table.inputs)
-    made = Evaluated.of(Shelf(table.inputs), (distance,), np.zeros(1), np.ones(1))
+    made = Evaluated.of(ColumnCache(table.inputs), (distance,), np.zeros(1), np.ones(1))
     assert made.numbers == (Value("z0"),)
     found = made[np.arange(table.n_rows)][:, 0]
     assert same_bits(found, np.where(np.isnan(x), 0.0, x))
 
 
 def test_a_column_is_evaluated_once_for_all_terms(case):
-    shelf = Shelf(case[0].inputs)
+    cache = ColumnCache(case[0].inputs)
     log, level = Scale("u5", "log", (0.5,)), Level("y1", ("a",))
-    assert shelf.number(log) is shelf.number(log)
-    assert shelf.bits(level) is shelf.bits(level)
-    assert shelf.bits(level).dtype == np.uint8
+    assert cache.number(log) is cache.number(log)
+    assert cache.bits(level) is cache.bits(level)
+    assert cache.bits(level).dtype == np.uint8
 
 
 def test_few_numbers_stand_for_many_cells(monkeypatch):
@@ -117,26 +117,26 @@ def test_few_numbers_stand_for_many_cells(monkeypatch):
     x[5] = np.nan
     y = np.arange(3000.0)
     schema = Schema((Variable("a", "number"), Variable("b", "number")), True)
-    shelf = Shelf(Inputs(schema, (x, y)).pick(np.arange(3000)[::-1]))
+    cache = ColumnCache(Inputs(schema, (x, y)).pick(np.arange(3000)[::-1]))
     monkeypatch.setattr(module, "HELD_CELLS", 1000)
-    a, b = shelf.number(Value("a")), shelf.number(Value("b"))
+    a, b = cache.number(Value("a")), cache.number(Value("b"))
     assert a.rows.dtype == np.uint8
     assert len(a.cells) == 10
     np.testing.assert_array_equal(a.cells[a.rows], x[::-1])
     np.testing.assert_array_equal(b, y[::-1])  # there was room for one
-    assert shelf.has_gaps(Value("a"))
-    assert not shelf.has_gaps(Value("b"))
-    np.testing.assert_array_equal(shelf.in_order(["a"])["a"], x[::-1])
+    assert cache.has_gaps(Value("a"))
+    assert not cache.has_gaps(Value("b"))
+    np.testing.assert_array_equal(cache.in_order(["a"])["a"], x[::-1])
 
 
 def test_levels_are_taken_once_for_all_columns(case, monkeypatch):
     table = case[0]
-    shelf, taken = Shelf(table.inputs.pick(np.arange(table.n_rows))), []
+    cache, taken = ColumnCache(table.inputs.pick(np.arange(table.n_rows))), []
     honest = Picked.__getitem__
     monkeypatch.setattr(Picked, "__getitem__", lambda s, i: taken.append(i) or honest(s, i))
     for column in (Level("y1", ("a",)), Level("y1", ("b, c",)), COLUMNS[8]):
         expected = column.evaluate(table.inputs)
-        np.testing.assert_array_equal(shelf.bits(column), expected)
+        np.testing.assert_array_equal(cache.bits(column), expected)
     assert len(taken) == 2  # the levels, and the number of the pattern
 
 
@@ -206,7 +206,7 @@ def test_a_variable_and_its_missing_flag_sum_to_one(case):
     levels = table.schema["y1"].levels
     columns = [Level("y1", (level,)) for level in levels] + [Missing("y1")]
     terms = Evaluated.of(
-        Shelf(table.inputs), columns, np.zeros(len(columns)), np.ones(len(columns))
+        ColumnCache(table.inputs), columns, np.zeros(len(columns)), np.ones(len(columns))
     )
     assert terms.sum_to_one(np.arange(len(columns)))
     assert not terms.sum_to_one(np.arange(len(columns) - 2))

@@ -6,13 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
+from rpte.estimation.approximate import ApproximateDesign
 from rpte.estimation.forward import forward_order
-from rpte.estimation.rough import RoughDesign
 
 
 def design_of(z, y, weight=None, sign=None):
     q, n = z.shape
-    return RoughDesign(
+    return ApproximateDesign(
         z.astype(np.float32),
         np.arange(q),
         y.astype(float),

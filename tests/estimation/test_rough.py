@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from approximate_designs import rough
 from designs import random_design
 
-from rough_designs import rough
+from rpte.estimation.approximate import ApproximatePath
 from rpte.estimation.path import lambda_grid, path
 from rpte.estimation.quadratic import Penalty
-from rpte.estimation.rough import RoughWalk
 from rpte.estimation.solver import lambda_max
 
 
@@ -19,7 +19,7 @@ from rpte.estimation.solver import lambda_max
 def test_a_rough_walk_is_near_the_path(seed, l1_ratio, stride):
     design = random_design(seed, n=150, d=20)
     grid = lambda_grid(design, l1_ratio, length=12)
-    walk = RoughWalk(rough(design), l1_ratio)
+    walk = ApproximatePath(rough(design), l1_ratio)
     fits = np.vstack([walk.to(grid[at : at + stride]) for at in range(0, 12, stride)])
     gaps = []
     for near, exact in zip(fits, path(design, grid, l1_ratio), strict=True):

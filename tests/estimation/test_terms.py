@@ -7,17 +7,12 @@ import pytest
 from raw_tables import random_raw, same_bits
 from rpte.columns.kinds import RAW, Hinge, Level, Pair, Value
 from rpte.columns.limits import FREE, Limits, permissions
+from rpte.estimation.candidate import Candidate
 from rpte.estimation.ownership import ComponentRule
-from rpte.estimation.terms import (
-    Admission,
-    Offer,
-    Structure,
-    choose_terms,
-    design_on,
-    make_design,
-)
+from rpte.estimation.terms import Admission, Structure, choose_terms, design_on, make_design
 from rpte.structure.tree import Branch, Split, Tree
-from rpte.vocabulary.build import ORIGINAL, PAIR, VocabularySettings, build_vocabulary
+from rpte.vocabulary.vocabulary import ORIGINAL, PAIR
+from rpte.published.vocabulary import VocabularySettings, build_vocabulary
 
 POLICIES = ("paper", "separate", "strict", "component")
 
@@ -26,9 +21,9 @@ def admission(policy, paper):
     return Admission(policy, ComponentRule(6), paper)
 
 
-def offer(n_trees):
+def candidate(n_trees):
     """All columns beside the first trees."""
-    return Offer("all", n_trees, None)
+    return Candidate("all", n_trees, None)
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +61,7 @@ def leaf_covers(structure, n_trees):
 def test_used_columns_and_repeated_leaves_are_left_out(case, policy, n_trees, paper):
     table, structure = case
     vocabulary = structure.vocabulary
-    terms = choose_terms(table, structure, offer(n_trees), admission(policy, paper))
+    terms = choose_terms(table, structure, candidate(n_trees), admission(policy, paper))
     assert terms.trees == structure.trees[:n_trees]
     used = set().union(*structure.used[:n_trees])
     said = leaf_covers(structure, n_trees)
@@ -100,8 +95,8 @@ def test_terms_are_the_same_where_few_rows_are_held(case, policy, held):
     table, structure = case
     vocabulary = replace(structure.vocabulary, z=structure.vocabulary.z[:, :held])
     few = replace(structure, vocabulary=vocabulary)
-    whole = choose_terms(table, structure, offer(2), admission(policy, True))
-    terms = choose_terms(table, few, offer(2), admission(policy, True))
+    whole = choose_terms(table, structure, candidate(2), admission(policy, True))
+    terms = choose_terms(table, few, candidate(2), admission(policy, True))
     assert terms.direct.tolist() == whole.direct.tolist()
     design, expected = make_design(table, few, terms), make_design(table, structure, whole)
     assert same_bits(design.leaf_codes, expected.leaf_codes)
@@ -129,13 +124,13 @@ def test_a_column_equal_to_a_leaf_is_said_once():
     few = replace(structure, vocabulary=replace(vocabulary, z=vocabulary.z[:, :2]))
     for policy in ("paper", "component"):
         for known in (structure, few):
-            terms = choose_terms(table, known, offer(1), admission(policy, True))
+            terms = choose_terms(table, known, candidate(1), admission(policy, True))
             assert terms.direct.tolist() == [0]
         assert choose_terms(
-            table, structure, offer(1), admission(policy, False)
+            table, structure, candidate(1), admission(policy, False)
         ).direct.tolist() == [0]
         assert choose_terms(
-            table, structure, offer(0), admission(policy, False)
+            table, structure, candidate(0), admission(policy, False)
         ).direct.tolist() == [0, 1]
 
 
@@ -160,7 +155,7 @@ def test_two_source_terms_enter_by_standardised_gradient(case):
         if not mates or (raw and all(vocabulary.block[i] == ORIGINAL for i in mates)):
             expected.append(j)
             taken |= sources
-    found = choose_terms(table, structure, offer(0), admission("strict", False))
+    found = choose_terms(table, structure, candidate(0), admission("strict", False))
     assert found.direct.tolist() == sorted(expected)
     assert taken
 
@@ -178,7 +173,7 @@ def test_strict_in_the_paper_order_lets_patterns_and_pairs_go_first(case):
         ):
             owner.update(dict.fromkeys(sources, me))
             expected.append(j)
-    found = choose_terms(table, structure, offer(0), admission("strict", True))
+    found = choose_terms(table, structure, candidate(0), admission("strict", True))
     assert found.direct.tolist() == sorted(expected)
 
 
@@ -195,7 +190,7 @@ def matrix_of(structure, terms):
 @pytest.mark.parametrize("policy", POLICIES)
 def test_the_design_says_what_the_terms_do(case, policy):
     table, structure = case
-    terms = choose_terms(table, structure, offer(2), admission(policy, False))
+    terms = choose_terms(table, structure, candidate(2), admission(policy, False))
     design = make_design(table, structure, terms)
     assert terms.leaf_counts == (3, 2)
     q = 5 + len(terms.direct)
@@ -213,7 +208,7 @@ def test_the_design_says_what_the_terms_do(case, policy):
 @pytest.mark.parametrize("n_trees", [0, 2])
 def test_the_design_on_another_table(case, n_trees):
     table, structure = case
-    terms = choose_terms(table, structure, offer(n_trees), admission("component", False))
+    terms = choose_terms(table, structure, candidate(n_trees), admission("component", False))
     limits = permissions(Limits(monotone={"v4": "increasing"}, penalty={"z0": 3.0}), table.schema)
     there, here = design_on(table, terms, limits), make_design(table, structure, terms, limits)
     for name in ("leaf_codes", "y", "weight", "penalty", "sign"):
@@ -237,7 +232,7 @@ def test_the_design_on_another_table(case, n_trees):
 def test_active_terms_score_as_the_whole_fit(case, seed):
     """Trees without an active leaf and direct terms of zero go, and nothing else."""
     table, structure = case
-    terms = choose_terms(table, structure, offer(2), admission("component", False))
+    terms = choose_terms(table, structure, candidate(2), admission("component", False))
     rng = np.random.default_rng(seed)
     fit = rng.normal(size=1 + 5 + len(terms.direct)) * (rng.random(6 + len(terms.direct)) < 0.3)
     fit[1:4] *= seed % 2
@@ -253,7 +248,7 @@ def test_active_terms_score_as_the_whole_fit(case, seed):
 
 def test_no_active_terms(case):
     table, structure = case
-    terms = choose_terms(table, structure, offer(1), admission("paper", False))
+    terms = choose_terms(table, structure, candidate(1), admission("paper", False))
     kept, few = terms.active(np.append(0.7, np.zeros(3 + len(terms.direct))))
     assert (kept.trees, len(kept.direct), few.tolist()) == ((), 0, [0.7])
     design = design_on(table, kept, FREE)
@@ -265,8 +260,8 @@ def test_no_active_terms(case):
 def test_a_fit_is_carried_to_more_terms(case, policy):
     """Leaves begin at zero, and so do direct terms that are new; what is not offered is lost."""
     table, structure = case
-    few = choose_terms(table, structure, Offer("all", 0, 0), admission(policy, False))
-    more = choose_terms(table, structure, offer(2), admission(policy, False))
+    few = choose_terms(table, structure, Candidate("all", 0, 0), admission(policy, False))
+    more = choose_terms(table, structure, candidate(2), admission(policy, False))
     fit = np.random.default_rng(0).normal(size=1 + len(few.direct))
     carried = more.carry(fit, few)
     assert carried.shape == (1 + 5 + len(more.direct),)
@@ -278,7 +273,7 @@ def test_a_fit_is_carried_to_more_terms(case, policy):
 
 
 @pytest.mark.parametrize(
-    ("menu", "kinds"),
+    ("shape_family", "kinds"),
     [
         ("values", {"log"}),
         ("levels", {"log", "interval"}),
@@ -287,12 +282,12 @@ def test_a_fit_is_carried_to_more_terms(case, policy):
         ("all", {"log", "distance", "hinge", "step", "interval"}),
     ],
 )
-def test_a_menu_offers_its_shapes_beside_the_raw_columns(menu, kinds):
+def test_a_menu_offers_its_shapes_beside_the_raw_columns(shape_family, kinds):
     table = random_raw(3, ["number", "category", "skewed", "few"], 150).table()
     vocabulary = build_vocabulary(table, VocabularySettings("shapes", 2, 400, 0.001, paper=False))
     nothing = np.zeros((0, table.n_rows), np.int32)
     structure = Structure(vocabulary, (), nothing, (), np.zeros(table.n_rows))
-    terms = choose_terms(table, structure, Offer(menu), admission("component", False))
+    terms = choose_terms(table, structure, Candidate(shape_family), admission("component", False))
     found = [vocabulary.columns[j] for j in terms.direct]
     shapes = [c for c in found if not isinstance(c, RAW)]
     assert {getattr(c, "formula", c.kind) for c in shapes} == kinds
@@ -307,7 +302,7 @@ def test_fewer_pairs_are_the_first_of_the_vocabulary(case, policy):
     pairs = np.flatnonzero(structure.vocabulary.block == PAIR)
 
     def direct(n_pairs):
-        few = Offer("all", 1, n_pairs)
+        few = Candidate("all", 1, n_pairs)
         return choose_terms(table, structure, few, admission(policy, False)).direct.tolist()
 
     assert len(pairs) > 2
@@ -325,10 +320,10 @@ def test_parts_come_with_their_pairs():
     hinges = [c for c in vocabulary.columns if isinstance(c, Hinge)]
     one, two = hinges[0], next(h for h in hinges if h.source != hinges[0].source)
     vocabulary = vocabulary.with_pairs(table, (Pair("product", one, two),))
-    shown = [c for c, held in zip(vocabulary.columns, Offer("values", 0, 1).holds(vocabulary),
+    shown = [c for c, held in zip(vocabulary.columns, Candidate("values", 0, 1).holds(vocabulary),
                                   strict=True) if held and isinstance(c, Hinge)]  # fmt: skip
     assert set(shown) == {one, two}
     assert not any(
         held and isinstance(c, Hinge)
-        for c, held in zip(vocabulary.columns, Offer("values").holds(vocabulary), strict=True)
+        for c, held in zip(vocabulary.columns, Candidate("values").holds(vocabulary), strict=True)
     )

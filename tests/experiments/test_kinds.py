@@ -20,7 +20,7 @@ from experiments.stages import stages, without_pairs
 from experiments.substitutes import substitute
 from experiments.tables.critique import issues
 from rpte import RPTEClassifier
-from rpte.vocabulary.build import PAIR
+from rpte.vocabulary.vocabulary import PAIR
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of imodels about scikit-learn
 CHOSEN = {"rpte_paper": {"chosen": {"pattern_order": 2, "budget": 50, "min_gain": 0.001}}}

@@ -2,16 +2,16 @@
 
 import numpy as np
 import pytest
+from approximate_designs import rough, rows_of
 
-from rough_designs import rough, rows_of
+from rpte.estimation.approximate import ApproximatePath
 from rpte.estimation.design import Design
 from rpte.estimation.path import lambda_grid, path
 from rpte.estimation.quadratic import Penalty
-from rpte.estimation.rough import RoughWalk
-from rpte.kernels import rough_path as module
+from rpte.kernels import approximate_path as module
 from rpte.kernels import term_rows
+from rpte.kernels.approximate_path import ENOUGH, ROUGH
 from rpte.kernels.design_products import logistic_statistics
-from rpte.kernels.rough_path import ENOUGH, ROUGH
 
 LEFT = 10 * ENOUGH  # a step that gains little is the last; a few more may be left
 
@@ -72,7 +72,7 @@ CASES = [
 def test_it_is_near_the_exact_path(seed, case, l1_ratio):
     design = design_of(seed, **case)
     grid = lambda_grid(design, l1_ratio, length=15, ratio=1e-3)
-    fits = RoughWalk(rough(design), l1_ratio).to(grid)
+    fits = ApproximatePath(rough(design), l1_ratio).to(grid)
     for l1, fit, exact in zip(grid.tolist(), fits, path(design, grid, l1_ratio), strict=True):
         assert is_near(design, l1_ratio, fit, exact)
         assert (design.permitted(fit[1:]) == fit[1:]).all()
@@ -87,9 +87,9 @@ def test_strides_do_not_matter(stride):
     """Each call begins where the last one ended, within what is rough."""
     design = design_of(3)
     grid = lambda_grid(design, length=14)
-    walk = RoughWalk(rough(design))
+    walk = ApproximatePath(rough(design))
     fits = np.vstack([walk.to(grid[at : at + stride]) for at in range(0, 14, stride)])
-    whole = RoughWalk(rough(design)).to(grid)
+    whole = ApproximatePath(rough(design)).to(grid)
     for l1, one, other in zip(grid.tolist(), fits, whole, strict=True):
         a, b = (objective(design, l1, 1.0, fit) for fit in (one, other))
         assert a == pytest.approx(b, rel=1e-3)
@@ -104,7 +104,7 @@ def test_any_start_leads_to_the_same_minimum(seed):
     start = 0.3 * rng.normal(size=design.n_terms + 1)
     start[1:] = design.permitted(start[1:])
     kept = start.copy()
-    fits = RoughWalk(rough(design), 0.5, start).to(grid)
+    fits = ApproximatePath(rough(design), 0.5, start).to(grid)
     assert (start == kept).all()
     for l1, fit, exact in zip(grid.tolist(), fits, path(design, grid, 0.5), strict=True):
         assert is_near(design, 0.5, fit, exact)
@@ -119,7 +119,7 @@ def test_columns_without_use_stay_out():
         design.leaf_codes, (), np.asfortranarray(direct), design.y, design.weight, np.ones(6)
     )
     grid = lambda_grid(design, length=8)
-    fits, few = RoughWalk(rough(wide)).to(grid), RoughWalk(rough(design)).to(grid)
+    fits, few = ApproximatePath(rough(wide)).to(grid), ApproximatePath(rough(design)).to(grid)
     assert not fits[:, 5:].any()
     for l1, one, other in zip(grid.tolist(), fits, few, strict=True):
         a, b = objective(wide, l1, 1.0, one), objective(design, l1, 1.0, other)
@@ -130,10 +130,10 @@ def test_no_terms_and_no_gradient():
     y, one = np.array([0.0, 1.0, 1.0, 0.0, 1.0]), np.ones(5)
     none = Design(np.zeros((0, 5), np.int32), (), np.zeros((5, 0), order="F"), y, one, np.ones(0))
     rate = np.log(3 / 2)
-    np.testing.assert_allclose(RoughWalk(rough(none)).to(np.ones(1)), [[rate]])
+    np.testing.assert_allclose(ApproximatePath(rough(none)).to(np.ones(1)), [[rate]])
     flat = Design(np.zeros((0, 5), np.int32), (), np.ones((5, 1), order="F"), y, one, np.ones(1))
     np.testing.assert_allclose(
-        RoughWalk(rough(flat)).to(lambda_grid(flat, length=3)), [[rate, 0.0]] * 3, atol=1e-6
+        ApproximatePath(rough(flat)).to(lambda_grid(flat, length=3)), [[rate, 0.0]] * 3, atol=1e-6
     )
 
 
@@ -141,7 +141,7 @@ def test_a_start_whose_intercept_alone_is_wrong():
     design = design_of(0)
     (top,) = lambda_grid(design, length=1)
     start = np.append(2.0, np.zeros(design.n_terms))
-    (fit,) = RoughWalk(rough(design), 1.0, start).to(np.array([3 * top]))
+    (fit,) = ApproximatePath(rough(design), 1.0, start).to(np.array([3 * top]))
     rate = np.log(design.y.sum() / (1 - design.y).sum())
     assert fit[0] == pytest.approx(rate, abs=0.05)
     assert not fit[1:].any()
@@ -152,7 +152,7 @@ def test_many_rows():
     assert term_rows.ROWS < 20_000
     design = design_of(5, n=20_000, d=6)
     grid = lambda_grid(design, length=6)
-    fits = RoughWalk(rough(design)).to(grid)
+    fits = ApproximatePath(rough(design)).to(grid)
     for l1, fit, exact in zip(grid.tolist(), fits, path(design, grid), strict=True):
         assert is_near(design, 1.0, fit, exact)
         assert objective(design, l1, 1.0, fit) <= 1.001 * exact.objective
@@ -162,7 +162,7 @@ def test_the_source_computes_what_is_compiled():
     design = design_of(4, n=60, d=5, signs=True, factors=True)
     grid = lambda_grid(design, 0.5, length=6)
     found = []
-    for run in (module.rough_path, module.rough_path.__wrapped__):
+    for run in (module.approximate_path, module.approximate_path.__wrapped__):
         fits = np.empty((6, design.n_terms + 1))
         rate = np.log((design.weight @ design.y) / (design.weight @ (1 - design.y)))
         theta, score = np.zeros(design.n_terms), np.full(60, rate)
@@ -203,7 +203,7 @@ def test_dependent_leaves_and_rare_columns(n, l1_ratio):
     q = 5 * 6 + direct.shape[1]
     design = Design(np.array(codes, np.int32), (6,) * 5, direct, y, np.ones(n), np.ones(q))
     grid = lambda_grid(design, l1_ratio, 10, 1e-3)
-    fits = RoughWalk(rough(design), l1_ratio).to(grid)
+    fits = ApproximatePath(rough(design), l1_ratio).to(grid)
     for l1, fit, exact in zip(grid.tolist(), fits, path(design, grid, l1_ratio), strict=True):
         near = objective(design, l1, l1_ratio, fit)
         assert exact.objective - 1e-9 <= near <= exact.objective * (1 + 2e-4)
@@ -220,7 +220,7 @@ def test_a_step_that_saturates_its_rows_is_no_dead_end():
     free = np.ones(2), np.zeros(2, np.int8)
     design = Design(nothing, (), np.asfortranarray(x), y, np.ones(2_000), *free)
     grid = lambda_grid(design, 1.0, length=8, ratio=1e-3)[4:]
-    fits = RoughWalk(rough(design)).to(grid)
+    fits = ApproximatePath(rough(design)).to(grid)
     for fit, exact in zip(fits, path(design, grid), strict=True):
         assert is_near(design, 1.0, fit, exact)
 

@@ -11,10 +11,10 @@ from typer.testing import CliRunner
 from model_files import NAMES, direct, sealed, splits, stored, trees
 from rpte import ModelFileError
 from rpte.cli import app
+from rpte.fit.settings import Settings
 from rpte.model.file import from_dict
 from rpte.model.format import SCHEMA
 from rpte.model.validator import validate
-from rpte.settings import Settings
 
 KEYWORDS = {
     *("$schema", "$defs", "$ref", "title", "description", "type", "const", "enum", "oneOf"),

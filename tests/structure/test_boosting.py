@@ -6,9 +6,9 @@ from coded_tables import coded, random_table, same_tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rpte.published.label_trees import LabelCounts
 from rpte.structure import grower
 from rpte.structure.boosting import Stage2, Stage2Settings, deviance, discover_trees
-from rpte.structure.counting import LabelCounts
 
 CRITERIA = st.sampled_from(["label", "newton"])
 

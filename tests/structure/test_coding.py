@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from raw_tables import Raw, random_raw, raws
 from rpte.columns.kinds import Level, Missing, Pair, Value
 from rpte.columns.limits import FREE
+from rpte.published.pairs import lookahead_roots
 from rpte.structure.boosting import Stage2Settings, discover_trees
 from rpte.structure.coded import IS_MISSING, LEVELS, ORDERED, Split, TreeBuilder
 from rpte.structure.coding import MAX_BINS, MOST_ENDS, code_columns
 from rpte.table.decimals import shortest_between
-from rpte.vocabulary.build import VocabularySettings, build_vocabulary
-from rpte.vocabulary.pairs import lookahead_roots
+from rpte.published.vocabulary import VocabularySettings, build_vocabulary
 
 KINDS = ("number", "few", "skewed", "01", "huge", "category", "two", "one")
 

@@ -7,8 +7,8 @@ from coded_tables import coded, random_table, same_tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rpte.published.label_trees import LabelCounts, grow_counted
 from rpte.structure import counting
-from rpte.structure.counting import LabelCounts, grow_counted
 from rpte.structure.grower import GrowthLimits, grow
 
 PAPER = GrowthLimits(12, 8, 5.0, 0.0, True, None)

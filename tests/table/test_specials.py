@@ -23,7 +23,8 @@ from rpte.table.inputs import read_inputs
 from rpte.table.read import read_training
 from rpte.table.schema import Schema
 from rpte.table.table import make_table, row_hashes
-from rpte.vocabulary.build import VocabularySettings, build_vocabulary, original_columns
+from rpte.vocabulary.vocabulary import original_columns
+from rpte.published.vocabulary import VocabularySettings, build_vocabulary
 
 CELLS = [1.5, -9.0, None, -8.0, 3.0, -9.0]
 

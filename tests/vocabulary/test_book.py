@@ -11,23 +11,19 @@ from raw_tables import Raw, random_raw, raws, same_bits
 from rpte.columns.kinds import Hinge, Scale, Step, Value
 from rpte.columns.limits import FREE
 from rpte.table.table import make_table
-from rpte.vocabulary.book import ShapeBook, evaluate, standardise
-from rpte.vocabulary.build import (
-    PATTERN,
-    VocabularySettings,
-    build_vocabulary,
-    original_columns,
-    read_book,
-)
+from rpte.vocabulary.vocabulary import PATTERN, original_columns
+from rpte.published.vocabulary import VocabularySettings, build_vocabulary
+from rpte.vocabulary.build import vocabulary_of_shapes
 from rpte.vocabulary.redundancy import Registry
 from rpte.vocabulary.screening import Label, strongest
+from rpte.vocabulary.shape_cache import ShapeCache, evaluate, standardise
 
 LEAST = 5.0
 NUMBERS = ("number", "few", "skewed", "huge")
 
 
 def book_of(table):
-    return ShapeBook(table, LEAST, FREE)
+    return ShapeCache(table, LEAST, FREE)
 
 
 def squared_correlation(x, y, weight):
@@ -118,7 +114,9 @@ def test_labels_of_other_rows_do_not_matter(raw, seed, budget):
     y[other] = 1.0 - y[other]
     turned = replace(table, y=y)
     chosen = VocabularySettings("shapes", 2, budget, 0.0, False, LEAST)
-    one, two = (read_book(book_of(t), t.take(rows), rows, chosen) for t in (table, turned))
+    one, two = (
+        vocabulary_of_shapes(book_of(t), t.take(rows), rows, chosen) for t in (table, turned)
+    )
     assert one.columns == two.columns
     assert same_bits(one.z, two.z)
     assert same_bits(one.centre, two.centre)
@@ -183,7 +181,7 @@ def test_the_book_of_all_rows_is_the_vocabulary():
     table = random_raw(5, ["number", "category", "few", "two"], 90).table()
     chosen = VocabularySettings("shapes", 2, 15, 0.0, False, LEAST)
     built = build_vocabulary(table, chosen)
-    read = read_book(book_of(table), table, np.arange(table.n_rows), chosen)
+    read = vocabulary_of_shapes(book_of(table), table, np.arange(table.n_rows), chosen)
     assert built.columns == read.columns
     assert same_bits(built.z, read.z)
     assert 10 < (read.block == PATTERN).sum() <= 15
@@ -195,14 +193,14 @@ def test_the_last_reader_leaves_an_empty_book(budget):
     chosen = VocabularySettings("shapes", 2, budget, 0.0, False, LEAST)
     book, rows = book_of(table), np.arange(table.n_rows)
     part = rows[::2]
-    first = read_book(book, table.take(part), part, chosen)
+    first = vocabulary_of_shapes(book, table.take(part), part, chosen)
     known = dict(book._entries)
     assert {column.text for column in first.columns} <= {column.text for column in known}
-    again = read_book(book, table, rows, chosen)
+    again = vocabulary_of_shapes(book, table, rows, chosen)
     assert all(book._entries[column] is entry for column, entry in known.items())
-    last = read_book(book, table, rows, chosen, last=True)
+    last = vocabulary_of_shapes(book, table, rows, chosen, last=True)
     assert not book._entries
-    for other in (again, read_book(book_of(table), table, rows, chosen, last=True)):
+    for other in (again, vocabulary_of_shapes(book_of(table), table, rows, chosen, last=True)):
         assert last.columns == other.columns
         assert same_bits(last.z, other.z)
         assert same_bits(last.centre, other.centre)

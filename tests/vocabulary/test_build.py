@@ -23,23 +23,16 @@ from rpte.columns.kinds import (
     Value,
 )
 from rpte.columns.limits import FREE
+from rpte.published.hug import mine_hug
+from rpte.published.items import make_items
+from rpte.published.mining import item_index
+from rpte.published.pairs import mine_pairs
 from rpte.table.inputs import Inputs, read_inputs
 from rpte.table.read import read_training
 from rpte.table.table import make_table
-from rpte.vocabulary.build import (
-    ORIGINAL,
-    PAIR,
-    PATTERN,
-    Room,
-    VocabularySettings,
-    build_vocabulary,
-    evaluate_columns,
-    original_columns,
-)
-from rpte.vocabulary.hug import mine_hug
-from rpte.vocabulary.items import make_items
-from rpte.vocabulary.mining import item_book
-from rpte.vocabulary.pairs import mine_pairs
+from rpte.vocabulary.vocabulary import ORIGINAL, PAIR, PATTERN, evaluate_columns, original_columns
+from rpte.published.vocabulary import VocabularySettings, build_vocabulary
+from rpte.vocabulary.build import Room
 
 choices = st.builds(
     VocabularySettings,
@@ -161,7 +154,7 @@ def test_breast_cancer_with_the_paper_settings(order, budget, min_gain):
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     table = Raw({n: X[n].to_numpy() for n in X}, y.to_numpy(float), np.ones(len(y))).table()
     chosen = VocabularySettings("hug", order, budget, min_gain, paper=True)
-    patterns = mine_hug(item_book(table, make_items(table, False)), order, budget, min_gain, None)
+    patterns = mine_hug(item_index(table, make_items(table, False)), order, budget, min_gain, None)
     pairs = mine_pairs(table, budget, table.schema.names, FREE, None) if order > 1 else ()
     columns = (*(Value(name) for name in sorted(X)), *patterns, *pairs)
     block = np.repeat([0, 1, 2], [30, len(patterns), len(pairs)])
@@ -178,7 +171,7 @@ def test_wdbc_redundancy_counts_equal_the_reference():
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     X, _, y, _ = train_test_split(X, y, test_size=0.25, random_state=42, stratify=y)
     table = Raw({n: X[n].to_numpy() for n in X}, y.to_numpy(float), np.ones(len(y))).table()
-    patterns = mine_hug(item_book(table, make_items(table, printed=False)), 2, 100, 0.001, None)
+    patterns = mine_hug(item_index(table, make_items(table, printed=False)), 2, 100, 0.001, None)
     assert len(patterns) == len(mine_pairs(table, 100, table.schema.names, FREE, None)) == 100
     found = build_vocabulary(table, VocabularySettings("hug", 2, 100, 0.001, paper=True))
     assert np.bincount(found.block).tolist() == [30, 100 - 2 - 15, 100 - 9 - 79]

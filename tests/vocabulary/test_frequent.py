@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from raw_tables import Raw, random_raw, raws
 from rpte.columns.kinds import Pattern
-from rpte.vocabulary.frequent import mine_frequent
-from rpte.vocabulary.items import make_items
-from rpte.vocabulary.mining import item_book
+from rpte.published.frequent import mine_frequent
+from rpte.published.items import make_items
+from rpte.published.mining import item_index
 
 
 def brute_force(table, columns, order, budget):
@@ -35,7 +35,7 @@ def brute_force(table, columns, order, budget):
 def test_equals_brute_force(raw, order, budget):
     table = raw.table()
     columns = make_items(table, printed=True)
-    found = mine_frequent(item_book(table, columns), order, budget, None)
+    found = mine_frequent(item_index(table, columns), order, budget, None)
     assert found == brute_force(table, columns, order, budget)
 
 
@@ -43,16 +43,16 @@ def test_the_label_does_not_matter_for_given_items():
     raw = random_raw(0, ["number", "category", "few"], 80)
     table, turned = raw.table(), Raw(raw.columns, 1 - raw.y, raw.weight).table()
     items = make_items(table, printed=True)
-    found = mine_frequent(item_book(table, items), 2, 20, None)
+    found = mine_frequent(item_index(table, items), 2, 20, None)
     codes = make_items(turned, printed=True)
     assert [c.items for c in codes] == [c.items for c in items]  # gain is symmetric in the label
-    assert mine_frequent(item_book(turned, codes), 2, 20, None) == found
+    assert mine_frequent(item_index(turned, codes), 2, 20, None) == found
     with ThreadPoolExecutor(2) as pool:
-        assert mine_frequent(item_book(table, items), 2, 20, pool) == found
+        assert mine_frequent(item_index(table, items), 2, 20, pool) == found
 
 
 def test_nothing_to_mine():
     table = random_raw(0, ["constant", "number"], 20).table()
-    assert mine_frequent(item_book(table, ()), 2, 5, None) == ()
-    assert mine_frequent(item_book(table, make_items(table, printed=True)), 2, 0, None) == ()
+    assert mine_frequent(item_index(table, ()), 2, 5, None) == ()
+    assert mine_frequent(item_index(table, make_items(table, printed=True)), 2, 0, None) == ()
     assert np.isfinite(table.weight).all()

@@ -13,10 +13,10 @@ from sklearn.datasets import load_breast_cancer
 
 from raw_tables import Raw, random_raw, raws
 from rpte.columns.kinds import Interval
+from rpte.published.hug import item_utilities, mine_hug
+from rpte.published.items import ItemColumn, make_items
+from rpte.published.mining import item_index
 from rpte.table.inputs import read_inputs
-from rpte.vocabulary.hug import item_utilities, mine_hug
-from rpte.vocabulary.items import ItemColumn, make_items
-from rpte.vocabulary.mining import item_book
 
 
 def as_lists(raw):
@@ -31,8 +31,8 @@ def parts_of(column):
 def mined(raw, order, budget, min_gain):
     """Return our patterns as the oracle says them: variables and covers of repeated rows."""
     table = raw.table()
-    book = item_book(table, make_items(table, printed=False))
-    found = mine_hug(book, order, budget, min_gain, None)
+    index = item_index(table, make_items(table, printed=False))
+    found = mine_hug(index, order, budget, min_gain, None)
     inputs = read_inputs(raw.repeated().columns, table.schema)
 
     def bits(item):
@@ -74,20 +74,20 @@ def test_the_utility_floor_leaves_46_patterns_on_breast_cancer(cancer):
 @given(raws())
 def test_utilities_equal_the_oracle(raw):
     table = raw.table()
-    book = item_book(table, make_items(table, printed=False))
+    index = item_index(table, make_items(table, printed=False))
     expected = [(name, u) for name, _, u in naive.all_items(*as_lists(raw))]
-    if not book.columns:
+    if not index.columns:
         assert expected == []
         return
-    utility = item_utilities(book)
-    assert [(book.items[k].source, utility[k]) for k in np.flatnonzero(utility > 0)] == expected
+    utility = item_utilities(index)
+    assert [(index.items[k].source, utility[k]) for k in np.flatnonzero(utility > 0)] == expected
 
 
 def test_every_pattern_gains_and_fits_the_budget():
     raw = random_raw(5, ["number", "category", "few", "skewed"], 120)
     table = raw.table()
-    book = item_book(table, make_items(table, printed=True))
-    found = mine_hug(book, 2, 7, 0.02, None)
+    index = item_index(table, make_items(table, printed=True))
+    found = mine_hug(index, 2, 7, 0.02, None)
     assert 0 < len(found) <= 7
     y, weight = table.y, table.weight
     for column in found:
@@ -100,17 +100,17 @@ def test_every_pattern_gains_and_fits_the_budget():
 def test_threads_change_nothing():
     raw = random_raw(6, ["number", "category", "few", "skewed", "number", "two"], 200)
     table = raw.table()
-    book = item_book(table, make_items(table, printed=True))
+    index = item_index(table, make_items(table, printed=True))
     with ThreadPoolExecutor(2) as pool:
-        assert mine_hug(book, 2, 30, 0.001, pool) == mine_hug(book, 2, 30, 0.001, None)
+        assert mine_hug(index, 2, 30, 0.001, pool) == mine_hug(index, 2, 30, 0.001, None)
 
 
 def test_nothing_to_mine():
     table = random_raw(0, ["constant", "empty", "one"], 20, gaps=False).table()
     assert make_items(table, printed=True) == ()
-    assert mine_hug(item_book(table, ()), 2, 10, 0.01, None) == ()
+    assert mine_hug(item_index(table, ()), 2, 10, 0.01, None) == ()
     table = random_raw(0, ["number"], 20).table()
-    assert mine_hug(item_book(table, make_items(table, printed=True)), 2, 0, 0.01, None) == ()
+    assert mine_hug(item_index(table, make_items(table, printed=True)), 2, 0, 0.01, None) == ()
 
 
 def test_a_variable_without_correlation_has_no_utility():
@@ -121,11 +121,11 @@ def test_a_variable_without_correlation_has_no_utility():
         raw = Raw(columns, np.array([1.0, 0.0, 1.0]), np.array([weight, 1.7, weight]))
         table = raw.table()
         codes = table.inputs["x"].astype(np.int32)
-        book = item_book(table, (ItemColumn(0, items, codes),))
-        assert (item_utilities(book) == 0.0).all()
+        index = item_index(table, (ItemColumn(0, items, codes),))
+        assert (item_utilities(index) == 0.0).all()
 
 
 def test_one_class_has_no_patterns():
     raw = random_raw(0, ["number", "category"], 30)
     table = Raw(raw.columns, np.ones(30), raw.weight).table()
-    assert mine_hug(item_book(table, make_items(table, printed=True)), 2, 10, 0.0, None) == ()
+    assert mine_hug(item_index(table, make_items(table, printed=True)), 2, 10, 0.0, None) == ()

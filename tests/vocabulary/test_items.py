@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from raw_tables import Raw, random_raw, raws
+from rpte.published.items import inner_edges, make_items
 from rpte.table.decimals import number_text
 from rpte.vocabulary.gain import SortedColumn
-from rpte.vocabulary.items import inner_edges, make_items
 
 halves = st.integers(-6, 6).map(lambda k: k / 2)
 values = st.lists(halves | st.floats(-1e3, 1e3, width=16), min_size=1, max_size=60)

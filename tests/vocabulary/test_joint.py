@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from raw_tables import Raw
 from rpte.kernels.counts import popcount
-from rpte.vocabulary.joint import JointCounts
+from rpte.published.joint import JointCounts
 
 
 def table_of(weights, seed, n):

@@ -5,42 +5,42 @@ import numpy as np
 import pytest
 
 from raw_tables import random_raw
-from rpte.vocabulary.items import make_items
-from rpte.vocabulary.mining import distinct_covers, item_book, pair_candidates, select
+from rpte.published.items import make_items
+from rpte.published.mining import distinct_covers, item_index, pair_candidates, select
 
 
 @pytest.fixture(params=range(4))
-def book(request):
+def index(request):
     kinds = ["number", "category", "few", "two", "01"]
     table = random_raw(request.param, kinds, 60).table()
-    return item_book(table, make_items(table, printed=True))
+    return item_index(table, make_items(table, printed=True))
 
 
-def rows_of(book, *items):
-    inside = np.ones(book.table.n_rows, bool)
+def rows_of(index, *items):
+    inside = np.ones(index.table.n_rows, bool)
     for item in items:
-        inside &= book.items[item].evaluate(book.table.inputs) > 0
+        inside &= index.items[item].evaluate(index.table.inputs) > 0
     return inside
 
 
-def test_singles_count_weight_and_events(book):
-    weight, y = book.table.weight, book.table.y
-    for k in range(len(book.items)):
-        inside = rows_of(book, k)
-        assert book.singles.cover[k] == weight[inside].sum()
-        assert book.singles.events[k] == (weight * y)[inside].sum()
-        assert (book.covers(k, -1) == inside).all()
-        assert book.column(k, -1) is book.items[k]
+def test_singles_count_weight_and_events(index):
+    weight, y = index.table.weight, index.table.y
+    for k in range(len(index.items)):
+        inside = rows_of(index, k)
+        assert index.singles.cover[k] == weight[inside].sum()
+        assert index.singles.events[k] == (weight * y)[inside].sum()
+        assert (index.covers(k, -1) == inside).all()
+        assert index.column(k, -1) is index.items[k]
 
 
-def test_pairs_are_all_pairs_of_allowed_items_of_two_variables(book):
+def test_pairs_are_all_pairs_of_allowed_items_of_two_variables(index):
     rng = np.random.default_rng(0)
-    allowed = rng.random(len(book.items)) < 0.7
-    found = book.singles.keep(np.zeros(0, np.intp)).join(pair_candidates(book, allowed, None))
-    weight, y, expected = book.table.weight, book.table.y, {}
+    allowed = rng.random(len(index.items)) < 0.7
+    found = index.singles.keep(np.zeros(0, np.intp)).join(pair_candidates(index, allowed, None))
+    weight, y, expected = index.table.weight, index.table.y, {}
     for a, b in combinations(np.flatnonzero(allowed), 2):
-        inside = rows_of(book, a, b)
-        if book.owner[a] != book.owner[b] and 0 < weight[inside].sum() < weight.sum():
+        inside = rows_of(index, a, b)
+        if index.owner[a] != index.owner[b] and 0 < weight[inside].sum() < weight.sum():
             expected[(int(a), int(b))] = (weight[inside].sum(), (weight * y)[inside].sum())
     got = {
         (int(a), int(b)): (c, e)
@@ -50,26 +50,26 @@ def test_pairs_are_all_pairs_of_allowed_items_of_two_variables(book):
     assert len(found) == len(expected) > 0
 
 
-def test_threads_change_nothing(book):
-    allowed = np.ones(len(book.items), bool)
-    empty = book.singles.keep(np.zeros(0, np.intp))
-    alone = empty.join(pair_candidates(book, allowed, None))
+def test_threads_change_nothing(index):
+    allowed = np.ones(len(index.items), bool)
+    empty = index.singles.keep(np.zeros(0, np.intp))
+    alone = empty.join(pair_candidates(index, allowed, None))
     with ThreadPoolExecutor(2) as pool:
-        together = empty.join(pair_candidates(book, allowed, pool))
+        together = empty.join(pair_candidates(index, allowed, pool))
     for name in ("first", "second", "cover", "events", "gain"):
         assert (getattr(alone, name) == getattr(together, name)).all()
 
 
-def test_one_allowed_column_gives_no_pairs(book):
-    assert pair_candidates(book, book.owner == 0, None) == []
-    assert pair_candidates(book, np.zeros(len(book.items), bool), None) == []
+def test_one_allowed_column_gives_no_pairs(index):
+    assert pair_candidates(index, index.owner == 0, None) == []
+    assert pair_candidates(index, np.zeros(len(index.items), bool), None) == []
 
 
-def test_selection_by_brute_force(book):
-    found = book.singles.join(pair_candidates(book, np.ones(len(book.items), bool), None))
+def test_selection_by_brute_force(index):
+    found = index.singles.join(pair_candidates(index, np.ones(len(index.items), bool), None))
     order = np.random.default_rng(1).permutation(len(found))
     members = [{int(a), int(b)} - {-1} for a, b in zip(found.first, found.second, strict=True)]
-    covers = [rows_of(book, *m).tobytes() for m in members]
+    covers = [rows_of(index, *m).tobytes() for m in members]
     for budget in (1, 10, len(found)):
         expected = []
         for row in order:
@@ -81,8 +81,8 @@ def test_selection_by_brute_force(book):
             )
             if len(expected) < budget and not repeats:
                 expected.append(int(row))
-        assert select(book, found, order, budget).tolist() == expected
+        assert select(index, found, order, budget).tolist() == expected
         unique = {}
         for row in order:
             unique.setdefault(covers[row], int(row))
-        assert distinct_covers(book, found, order, budget) == list(unique.values())[:budget]
+        assert distinct_covers(index, found, order, budget) == list(unique.values())[:budget]

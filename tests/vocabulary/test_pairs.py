@@ -9,9 +9,9 @@ from sklearn.datasets import load_breast_cancer
 
 from raw_tables import Raw, random_raw, raws
 from rpte.columns.limits import FREE
-from rpte.vocabulary.pairs import lookahead_roots, pair_score
-from rpte.vocabulary.pairs import mine_pairs as mine_pairs_among
-from rpte.vocabulary.pairs import rank_sources as rank_sources_among
+from rpte.published.pairs import lookahead_roots, pair_score
+from rpte.published.pairs import mine_pairs as mine_pairs_among
+from rpte.published.pairs import rank_sources as rank_sources_among
 
 
 def mine_pairs(table, budget, pool):

@@ -15,7 +15,8 @@ from rpte.columns.kinds import Hinge, Interval, Level, Pair, Pattern, Step, Valu
 from rpte.columns.limits import FREE, Limits, permissions
 from rpte.kernels.gradients import own_sums
 from rpte.table.decimals import shortest_between
-from rpte.vocabulary.build import PAIR, VocabularySettings, build_vocabulary
+from rpte.vocabulary.vocabulary import PAIR
+from rpte.published.vocabulary import VocabularySettings, build_vocabulary
 from rpte.vocabulary.products import (
     _at_most,
     _candidates,

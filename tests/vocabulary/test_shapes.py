@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from raw_tables import Raw, random_raw, raws
 from rpte.columns.kinds import Hinge, Interval, Scale, Step
 from rpte.columns.limits import FREE, Limits, permissions
-from rpte.vocabulary.book import ShapeBook
-from rpte.vocabulary.build import VocabularySettings, build_vocabulary
+from rpte.published.vocabulary import VocabularySettings, build_vocabulary
+from rpte.vocabulary.shape_cache import ShapeCache
 from rpte.vocabulary.shapes import KNOTS, MORE_KNOTS, MUCH
 
 LEAST = 5.0
@@ -18,7 +18,7 @@ NUMBERS = ("number", "few", "skewed", "01", "huge", "constant", "empty", "two")
 
 def shapes(table, least=LEAST, limits=FREE, most=10**6):
     """Return the shapes of all numbers, or the strongest of them."""
-    return ShapeBook(table, least, limits).strongest(table, np.arange(table.n_rows), most)
+    return ShapeCache(table, least, limits).strongest(table, np.arange(table.n_rows), most)
 
 
 def one_number(x, weight=None):
@@ -194,7 +194,7 @@ def test_shapes_are_of_the_numbers_asked_for():
     table = random_raw(3, ["number", "category", "number", "two"], 80).table()
     numbers = {v.name for v in table.schema.variables if v.kind == "number"}
     assert {c.source for c in shapes(table)} == numbers
-    book = ShapeBook(table, LEAST, FREE)
+    book = ShapeCache(table, LEAST, FREE)
     assert {c.source for c in book.shapes("z0")} == {"z0"}
     assert book.shapes("z0") == tuple(c for c in shapes(table) if c.source == "z0")
 

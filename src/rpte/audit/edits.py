@@ -109,7 +109,7 @@ def edit(
     if edited.components == model.components and not refit:
         raise InputError("the edit changes nothing: what it names says nothing already")
     if refit and table is not None:
-        from rpte.refit import refit as solved_again
+        from rpte.fit.refit import refit as solved_again
 
         edited = solved_again(edited, table.X, table.y, table.sample_weight)
     edited, broken = _without_broken(model, edited, force)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from rpte.appending import appending, last_line, replacing
 from rpte.audit.catalogue import Catalogue
 from rpte.audit.decisions import decisions
 from rpte.audit.reasons import ReasonRule
@@ -19,7 +18,8 @@ from rpte.audit.records import FORMAT, VERSION, Place, case_text, lines_of
 from rpte.errors import InputError
 from rpte.model.file import to_dict
 from rpte.model.model import Model
-from rpte.output import check_output, is_stream, writing
+from rpte.utils.appending import appending, last_line, replacing
+from rpte.utils.output import check_output, is_stream, writing
 
 IN_MEMORY = 2**26  # bytes of a run that wait in memory for the lock, beyond it in a file
 LONGEST_FIRST = 2**20  # bytes in which a first line has to end

@@ -25,7 +25,7 @@ from rpte.cli.tables import Rows, rows_for
 from rpte.cli.terminal import print_json
 from rpte.model.file import load
 from rpte.model.model import Model
-from rpte.output import check_output
+from rpte.utils.output import check_output
 
 
 def decide(

@@ -17,7 +17,7 @@ from rpte.cli.terminal import console, plain, print_json
 from rpte.errors import InputError
 from rpte.model.file import load
 from rpte.model.model import Model
-from rpte.output import check_output
+from rpte.utils.output import check_output
 
 Names = list[str] | None
 

@@ -64,8 +64,8 @@ def export(
         record_path,
         written_paths,
     )
-    from rpte.output import check_output
     from rpte.table.files import read_table
+    from rpte.utils.output import check_output
 
     named = {
         "dialect": dialect,

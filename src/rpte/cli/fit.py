@@ -14,13 +14,13 @@ from rpte.cli.fit_request import CHECKER, FitRequest, Training
 from rpte.cli.options import AsJson, Missing, TableFile
 from rpte.cli.terminal import console, print_json, progress
 from rpte.errors import InputError
-from rpte.interrupts import telling
-from rpte.output import write_bytes
+from rpte.utils.interrupts import telling
+from rpte.utils.output import write_bytes
 
 if TYPE_CHECKING:
-    from rpte.estimate import Estimate
     from rpte.model.model import Model
-    from rpte.progress import Progress
+    from rpte.utils.progress import Progress
+    from rpte.validation.cross_validate import Estimate
 
 COLUMNS, LIMITS, METHOD = "The table", "What the model may do", "The method"
 
@@ -232,7 +232,7 @@ def _finish(training: Training, fitted: Any, request: FitRequest, as_json: bool)
 
 def _kept(model: Model, found: Estimate, path: Path) -> Model:
     """Write the model once more with its figures; not to what is no file, as a pipe."""
-    from rpte.estimate import with_estimate
+    from rpte.validation.cross_validate import with_estimate
 
     if not path.is_file():
         return model

@@ -19,8 +19,8 @@ from rpte.errors import InputError, RPTEWarning
 if TYPE_CHECKING:
     import pandas as pd
 
-    from rpte.estimate import Estimate
-    from rpte.progress import Callback
+    from rpte.utils.progress import Callback
+    from rpte.validation.cross_validate import Estimate
 
 Array = NDArray[Any]
 CHECKER = "rpte_check.py"
@@ -66,7 +66,7 @@ class FitRequest:
 
     def check(self) -> None:
         """Refuse what cannot be right, before the table is read."""
-        from rpte.output import check_output, is_stream
+        from rpte.utils.output import check_output, is_stream
 
         if self.with_checker and is_stream(self.output):
             raise InputError(f"--with-checker: nothing can stand beside {self.output}; name a file")
@@ -125,7 +125,7 @@ class FitRequest:
 
     def estimator(self, labels: Array) -> Any:
         """Return the unfitted estimator."""
-        from rpte.classifier import RPTEClassifier
+        from rpte.estimators.classifier import RPTEClassifier
         from rpte.table.target import matching_label
 
         classes = np.unique(labels).tolist()
@@ -170,7 +170,7 @@ class Training:
 
     def estimate(self, on_fold: Callable[[int, int, float], None]) -> Estimate:
         """Cross-validate the whole fit."""
-        from rpte.estimate import estimate
+        from rpte.validation.cross_validate import estimate
 
         return estimate(
             self.estimator,

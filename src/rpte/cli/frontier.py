@@ -15,10 +15,10 @@ from rpte.cli.failures import told_in_one_line
 from rpte.cli.options import AsJson, ModelFile
 from rpte.cli.terminal import console, print_json
 from rpte.model.file import load
-from rpte.output import check_output, write_text
 from rpte.report.frontier import Frontier, read_frontier
 from rpte.report.frontier_svg import draw_frontier
 from rpte.report.frontier_text import ASCII, CHOSEN, plot_frontier
+from rpte.utils.output import check_output, write_text
 
 WIDEST = 100
 

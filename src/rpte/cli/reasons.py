@@ -28,7 +28,7 @@ from rpte.cli.terminal import console, print_json
 from rpte.errors import InputError
 from rpte.model.file import load
 from rpte.model.model import Model
-from rpte.output import check_output, write_text
+from rpte.utils.output import check_output, write_text
 
 FIRST = 5  # rows that are shown where none is asked for
 COMPARED = {

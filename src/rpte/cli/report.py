@@ -20,12 +20,12 @@ from rpte.cli.tables import rows_for
 from rpte.errors import InputError, ModelFileError
 from rpte.model.file import from_dict, load, read_document
 from rpte.model.model import Model
-from rpte.output import check_output, write_text
 from rpte.report.about import NOTHING, read_about
 from rpte.report.about import template as template_text
 from rpte.report.contents import Wishes, report_contents
 from rpte.report.evidence import Evidence, gather
 from rpte.report.peers import read_peers
+from rpte.utils.output import check_output, write_text
 
 
 def _option(text: str, *names: str, **more: Any) -> Any:

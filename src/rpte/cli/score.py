@@ -15,7 +15,7 @@ from rpte.cli.tables import Rows, rows_for
 from rpte.errors import InputError
 from rpte.model.file import load
 from rpte.model.model import Model
-from rpte.output import check_output
+from rpte.utils.output import check_output
 
 if TYPE_CHECKING:
     import pandas as pd

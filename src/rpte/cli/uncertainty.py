@@ -18,7 +18,7 @@ from rpte.cli.terminal import console, print_json, progress
 from rpte.model.file import load
 
 if TYPE_CHECKING:
-    from rpte.uncertainty import Bootstrap, CaseIntervals, Interval
+    from rpte.validation.uncertainty import Bootstrap, CaseIntervals, Interval
 
 
 def uncertainty(
@@ -46,7 +46,7 @@ def uncertainty(
     """
     with told_in_one_line():
         from rpte.table.target import labels_as
-        from rpte.uncertainty import bootstrap, check_level
+        from rpte.validation.uncertainty import bootstrap, check_level
 
         check_level(level)
         loaded = load(model)

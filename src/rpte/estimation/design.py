@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.estimation.evaluated import Evaluated
+from rpte.estimation.column_cache import Evaluated
 from rpte.kernels.blas import one_blas_thread
 from rpte.kernels.design_products import add_scores, column_sums, logistic_statistics
 from rpte.kernels.direct_terms import add_sums_and_peaks, step_rows

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.estimation.rough import RoughDesign
+from rpte.estimation.approximate import ApproximateDesign
 from rpte.kernels.blas import one_blas_thread
 
 Floats = NDArray[np.float64]
@@ -27,7 +27,7 @@ LEAST_GAIN = 1e-9  # of the deviance
 
 
 def forward_order(
-    design: RoughDesign, conditions: NDArray[np.int64], names: Sequence[str], most: int
+    design: ApproximateDesign, conditions: NDArray[np.int64], names: Sequence[str], most: int
 ) -> list[int]:
     """Return the places of terms in the order in which they are taken.
 
@@ -36,7 +36,7 @@ def forward_order(
 
     Parameters
     ----------
-    design : RoughDesign
+    design : ApproximateDesign
         With q terms; signs are kept.
     conditions : (q,)
     names : sequence of q
@@ -71,7 +71,7 @@ class _Fit:
 
     Parameters
     ----------
-    design : RoughDesign
+    design : ApproximateDesign
     terms : (k, n)
         Those fitted, the intercept's ones first.
     start : (k,), optional
@@ -79,7 +79,7 @@ class _Fit:
     """
 
     def __init__(
-        self, design: RoughDesign, terms: Floats | None = None, start: Floats | None = None
+        self, design: ApproximateDesign, terms: Floats | None = None, start: Floats | None = None
     ) -> None:
         self.design, self.weight = design, design.weight / design.weight.sum()
         self.terms = np.ones((1, len(design.y))) if terms is None else terms

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte.estimation.column_cache import Evaluated
 from rpte.estimation.design import Design, Selection, Step
-from rpte.estimation.evaluated import Evaluated
 from rpte.estimation.gram import Gram, weighted_gram
 from rpte.estimation.quadratic import Penalty, minimise_quadratic
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte.estimation.column_cache import Evaluated
 from rpte.estimation.design import Design
-from rpte.estimation.evaluated import Evaluated
 from rpte.estimation.newton import FLOOR, Outcome, ProxNewton
 from rpte.estimation.quadratic import Penalty
 from rpte.kernels.blas import one_blas_thread

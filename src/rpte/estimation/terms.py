@@ -3,69 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rpte.columns.kinds import is_true
 from rpte.columns.limits import FREE, Permissions
+from rpte.estimation.candidate import Candidate
+from rpte.estimation.column_cache import ColumnCache, Evaluated
 from rpte.estimation.design import Design
-from rpte.estimation.evaluated import Evaluated, Shelf
 from rpte.estimation.ownership import ComponentRule, Ownership, admit
 from rpte.structure.structure import Structure
 from rpte.structure.tree import Tree, path_conditions
 from rpte.table.schema import Schema
 from rpte.table.table import Table
-from rpte.vocabulary.build import CODE, CURVE, ORIGINAL, PAIR, PLAIN, STEP, Vocabulary
+from rpte.vocabulary.vocabulary import ORIGINAL, PAIR, Vocabulary
 
 Floats = NDArray[np.float64]
-Menu = Literal["values", "levels", "curves", "steps", "all"]
-MENUS: tuple[Menu, ...] = ("values", "levels", "curves", "steps")
-MENU_ROLES = {"levels": CODE, "curves": CURVE, "steps": STEP}
-
-
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """What Stage 3 is offered of a structure.
-
-    Parameters
-    ----------
-    menu : {"values", "levels", "curves", "steps", "all"}
-        Which shapes of single numbers: none but logs; also the single values of numbers that have
-        few; hinges and distances; steps; or all. The parts of pairs are offered with them.
-    n_trees : int
-        The first so many trees.
-    n_pairs : int or None
-        The first so many pairs; None for all.
-    max_conditions : int or None
-        Only the direct terms that forward selection takes within so many conditions; None for all.
-    """
-
-    menu: Menu = "all"
-    n_trees: int = 0
-    n_pairs: int | None = 0
-    max_conditions: int | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the offer as plain JSON values; `max_conditions` where there are any."""
-        given = asdict(self)
-        if self.max_conditions is None:
-            del given["max_conditions"]
-        return given
-
-    def holds(self, vocabulary: Vocabulary) -> NDArray[np.bool_]:
-        """Tell which columns the offer holds, (V,)."""
-        held = np.ones(len(vocabulary), np.bool_)
-        if self.menu != "all":
-            held = np.isin(vocabulary.role, (PLAIN, MENU_ROLES.get(self.menu, PLAIN)))
-        pairs = np.flatnonzero(vocabulary.block == PAIR)
-        held |= vocabulary.parts_of(pairs[: self.n_pairs])
-        if self.n_pairs is not None:
-            held[pairs[self.n_pairs :]] = False
-        return held
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,18 +107,20 @@ class Admission:
         return self.rule.limits
 
 
-def choose_terms(table: Table, structure: Structure, offer: Offer, admission: Admission) -> TermSet:
-    """Admit the direct terms of an offer that the policy allows beside its trees.
+def choose_terms(
+    table: Table, structure: Structure, candidate: Candidate, admission: Admission
+) -> TermSet:
+    """Admit the direct terms of a candidate that the policy allows beside its trees.
 
     Under "component" a column that a tree splits on may also be a direct term: both are in the same
     component. Elsewhere a used column is used up (Algorithm 1, line 20). A direct term that equals
     a leaf, or all rows but a leaf, would say the same twice and is left out.
     """
-    n_trees = min(offer.n_trees, len(structure.trees))
+    n_trees = min(candidate.n_trees, len(structure.trees))
     vocabulary, trees = structure.vocabulary, structure.trees[:n_trees]
     free_to_repeat = admission.policy == "component"
     used = frozenset() if free_to_repeat else frozenset().union(*structure.used[:n_trees])
-    held = [j for j in np.flatnonzero(offer.holds(vocabulary)).tolist() if j not in used]
+    held = [j for j in np.flatnonzero(candidate.holds(vocabulary)).tolist() if j not in used]
     left = np.array(_without_leaves(table, structure, n_trees, held), np.intp)
     if free_to_repeat and not vocabulary.paired[left].any():
         return TermSet(vocabulary, trees, left)
@@ -258,37 +216,37 @@ def make_design(
     structure: Structure,
     terms: TermSet,
     limits: Permissions = FREE,
-    shelf: Shelf | None = None,
+    cache: ColumnCache | None = None,
 ) -> Design:
     """Return the Stage 3 problem of some terms on the structure's table, under the limits.
 
-    What is not held of them is evaluated, from the `shelf` of the table.
+    What is not held of them is evaluated, from the `cache` of the table.
     """
     codes = np.ascontiguousarray(structure.leaf_codes[: len(terms.trees)])
     z = terms.vocabulary.z
     whole = z.shape[1] == table.n_rows
-    shelf = Shelf(table.inputs) if shelf is None else shelf
-    direct = z[terms.direct].T if whole else _evaluated(shelf, terms)
+    cache = ColumnCache(table.inputs) if cache is None else cache
+    direct = z[terms.direct].T if whole else _evaluated(cache, terms)
     return _design(table, terms, codes, direct, limits)
 
 
 def design_on(
-    table: Table, terms: TermSet, limits: Permissions, shelf: Shelf | None = None
+    table: Table, terms: TermSet, limits: Permissions, cache: ColumnCache | None = None
 ) -> Design:
     """Return the Stage 3 problem of some terms on a table that they were not learned from.
 
-    What terms are made of stands on the `shelf` of the table, for other terms too.
+    What terms are made of stands on the `cache` of the table, for other terms too.
     """
-    shelf = Shelf(table.inputs) if shelf is None else shelf
-    trees = [tree.apply(shelf.in_order(tree.sources)) for tree in terms.trees]
+    cache = ColumnCache(table.inputs) if cache is None else cache
+    trees = [tree.apply(cache.in_order(tree.sources)) for tree in terms.trees]
     codes = np.array(trees, np.int32).reshape(len(trees), table.n_rows)
-    return _design(table, terms, codes, _evaluated(shelf, terms), limits)
+    return _design(table, terms, codes, _evaluated(cache, terms), limits)
 
 
-def _evaluated(shelf: Shelf, terms: TermSet) -> Evaluated:
+def _evaluated(cache: ColumnCache, terms: TermSet) -> Evaluated:
     vocabulary, which = terms.vocabulary, terms.direct
     return Evaluated.of(
-        shelf,
+        cache,
         [vocabulary.columns[j] for j in which],
         vocabulary.centre[which],
         vocabulary.scale[which],

@@ -26,7 +26,7 @@ Everything is generated from one small intermediate form, so that a new target i
    comparison on request. `Model.export` and ``rpte export`` call it.
 
 `reasons` has the principal reasons in the words of the form, for targets that tell them; `fold` is
-a form with one input fixed. `rpte.mlflow` and `rpte.persistence` keep models as they are.
+a form with one input fixed. `rpte.mlflow` and `rpte.estimators.json_state` keep models as they are.
 
 Heavy packages (sqlglot, duckdb, ...) are extras, imported inside `write` and `run`.
 `source.Language` is the base of targets that are programming languages; `python` is the shortest

@@ -26,7 +26,7 @@ from rpte.export.target import (
 )
 from rpte.model.file import content_hash, to_dict
 from rpte.model.model import Model
-from rpte.output import check_output, is_stream, write_bytes, write_folder
+from rpte.utils.output import check_output, is_stream, write_bytes, write_folder
 
 MADE = "made from the model's thresholds and levels"
 

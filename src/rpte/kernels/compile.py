@@ -1,12 +1,9 @@
-"""How kernels are compiled, announced and spread over threads."""
+"""How kernels are compiled and announced."""
 
 from __future__ import annotations
 
 import logging
-import os
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import cache, wraps
 from pathlib import Path
 from typing import Any, TypeVar
@@ -104,14 +101,3 @@ def _announce(cache: Path, function: Callable[..., Any]) -> None:
         return
     _announced = True
     logger.info("rpte compiles its kernels on first use (about half a minute, then cached)")
-
-
-@contextmanager
-def worker_threads(n_jobs: int | None) -> Iterator[ThreadPoolExecutor | None]:
-    """Yield a pool for `n_jobs` threads (None or 1: no pool; -1: every core)."""
-    count = 1 if n_jobs is None else (os.cpu_count() or 1) if n_jobs < 0 else n_jobs
-    if count == 1:
-        yield None
-        return
-    with ThreadPoolExecutor(count) as pool:
-        yield pool

@@ -28,12 +28,12 @@ from rpte.columns.kinds import (
     Step,
     Value,
 )
+from rpte.published.items import inner_edges
 from rpte.structure.gaps import separable
 from rpte.structure.tree import EXACT_BINS, MAX_BINS
 from rpte.table.decimals import edge_between, short_centre, thresholds_between
 from rpte.table.table import Table
 from rpte.vocabulary.gain import SortedColumn, median
-from rpte.vocabulary.items import inner_edges
 from rpte.vocabulary.shapes import shapes_of
 
 Floats = NDArray[np.float64]

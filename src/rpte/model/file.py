@@ -18,8 +18,8 @@ from rpte.model.parts import Component
 from rpte.model.reading import check_plain, read_json
 from rpte.model.semantics import check_semantics
 from rpte.model.validator import shown, validate
-from rpte.output import write_text
 from rpte.table.schema import Schema
+from rpte.utils.output import write_text
 
 
 def to_dict(model: Model) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rpte.folds import Validation
 from rpte.model.derivation import Grounds
+from rpte.rows.folds import Validation
 from rpte.table.table import Table
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from rpte.model.file import content_hash, from_dict, read_document
 from rpte.model.format import FORMAT, SHA256, record
 from rpte.model.reading import check_plain, read_json
 from rpte.model.validator import validate
-from rpte.output import write_text
+from rpte.utils.output import write_text
 
 ALGORITHM = "hmac-sha256"
 SHORTEST_KEY = 16

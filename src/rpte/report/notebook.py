@@ -14,7 +14,6 @@ from rpte.model.effect import background, own_parts, shared_parts
 from rpte.model.figures import figures, figures_text
 from rpte.model.model import Model
 from rpte.model.summary import counted
-from rpte.output import write_text
 from rpte.report.cards import tree_card
 from rpte.report.cases import explanation_contents
 from rpte.report.charts import explanation_chart
@@ -27,6 +26,7 @@ from rpte.report.frontier_svg import frontier_drawing
 from rpte.report.numbers import signed
 from rpte.report.svg import shortened, svg_document
 from rpte.report.tree_svg import Drawing, tree_drawing
+from rpte.utils.output import write_text
 
 if TYPE_CHECKING:
     from rpte.model.explain import Explanation

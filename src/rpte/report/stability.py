@@ -69,7 +69,7 @@ def stability(
 
 
 def _refit(model: Model, evidence: Evidence, weight: Floats) -> Model:
-    from rpte.classifier import RPTEClassifier
+    from rpte.estimators.classifier import RPTEClassifier
 
     estimator = RPTEClassifier(**parameters(model))
     estimator.fit(_frame(model, evidence), evidence.labels, sample_weight=weight)

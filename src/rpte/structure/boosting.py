@@ -8,20 +8,18 @@ Stage 3 estimates every coefficient anew.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rpte.structure.coded import CodedColumns, CodeTree
-from rpte.structure.counting import LabelCounts, grow_counted
 from rpte.structure.grower import GrowthLimits, grow
 from rpte.structure.lookahead import grow_with_lookahead
 
 Floats = NDArray[np.float64]
-Criterion = Literal["label", "newton"]
 
 _LEAST_MEAN, _LEAST_HESSIAN, _LEAST_DROP = 1e-6, 1e-6, 1e-8
 
@@ -32,8 +30,6 @@ class Stage2Settings:
 
     Parameters
     ----------
-    criterion : 'newton' splits on the second-order loss of the residuals; 'label' on the Gini
-        impurity of y, which is what the paper's target z = 1[r > 0] amounts to
     max_trees, max_leaves, max_depth : T, L_max and D_max
     min_samples_leaf : least sum of weights in a leaf
     leaf_ridge : rho of equation (4)
@@ -44,7 +40,6 @@ class Stage2Settings:
     lookahead : search two-level splits where no single split helps (`rpte.structure.lookahead`)
     """
 
-    criterion: Criterion = "newton"
     max_trees: int = 10
     max_leaves: int = 12
     max_depth: int = 8
@@ -55,6 +50,17 @@ class Stage2Settings:
     max_sources: int | None = None
     together: tuple[frozenset[int], ...] | None = None
     lookahead: bool = False
+
+    def growth(self) -> GrowthLimits:
+        """Return the bounds of one tree."""
+        return GrowthLimits(
+            max_leaves=self.max_leaves,
+            max_depth=self.max_depth,
+            min_leaf_weight=self.min_samples_leaf,
+            ridge=self.leaf_ridge,
+            max_sources=self.max_sources,
+            together=self.together,
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,14 +80,24 @@ class Round:
     deviance_after: float
     reason: str
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the model file keeps of the round."""
+        return {
+            "accepted": self.accepted,
+            "leaves": self.tree.n_leaves,
+            "step": self.step,
+            "deviance_before": self.deviance_before,
+            "deviance_after": self.deviance_after,
+            "reason": self.reason,
+        }
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stage2:
     """The trees of Stage 2 and how they came about.
 
     `trees` are those of the accepted `rounds`; `score` (n,) is the boosted F and `base` its start
-    F_0; `stopped` says why no further tree follows. `counts` are those of label trees, for the
-    rounds to come.
+    F_0; `stopped` says why no further tree follows.
     """
 
     trees: tuple[CodeTree, ...]
@@ -89,15 +105,45 @@ class Stage2:
     score: Floats
     base: float
     stopped: str
-    counts: LabelCounts | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Residuals:
+class Residuals:
     """Equation (3) with case weights: r = w (y - p) and h = w p (1 - p)."""
 
     gradient: Floats
     hessian: Floats
+
+
+class Grower(Protocol):
+    """Grows one tree after the other on the columns of a table."""
+
+    def grow(self, eligible: NDArray[np.intp], residuals: Residuals) -> CodeTree | None:
+        """Grow a tree on the eligible columns; None if there is no valid split."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NewtonGrower:
+    """Splits by their gain in the second-order loss of the residuals.
+
+    Parameters
+    ----------
+    columns : CodedColumns
+    y, weight : (n,)
+    settings : Stage2Settings
+    """
+
+    columns: CodedColumns
+    y: Floats
+    weight: Floats
+    settings: Stage2Settings
+
+    def grow(self, eligible: NDArray[np.intp], residuals: Residuals) -> CodeTree | None:
+        """Grow a tree on the eligible columns; None if there is no valid split."""
+        g, h, limits = residuals.gradient, residuals.hessian, self.settings.growth()
+        if self.settings.lookahead:
+            return grow_with_lookahead(self.columns, eligible, self.y, g, h, self.weight, limits)
+        return grow(self.columns, eligible, g, h, self.weight, limits)
 
 
 def discover_trees(
@@ -105,7 +151,7 @@ def discover_trees(
     y: NDArray[np.generic],
     weight: Floats,
     settings: Stage2Settings,
-    pool: ThreadPoolExecutor | None = None,
+    grower: Grower | None = None,
     before: Stage2 | None = None,
 ) -> Stage2:
     """Run Stage 2, or go on with it.
@@ -116,29 +162,28 @@ def discover_trees(
     y : (n,) labels, 0 or 1
     weight : (n,) case weights
     settings : the bounds of Algorithm 1
-    pool : threads that share out the columns, or None; the result does not depend on it
+    grower : what grows the trees, a `NewtonGrower` if None
     before : what there is already; if None, the score of no trees is the log odds F_0 of the base
         rate
     """
     target = np.asarray(y, dtype=np.float64)
     weight = np.asarray(weight, dtype=np.float64)
+    grower = grower or NewtonGrower(columns, target, weight, settings)
     base = base_score(target, weight)
     if before is None:
         before = Stage2((), (), np.full(len(target), base), base, "every round was used")
     score, stopped, rounds = before.score, before.stopped, list(before.rounds)
     available = {s for sources in columns.sources for s in sources}
     available -= {s for tree in before.trees for j in tree.used_columns for s in columns.sources[j]}
-    counts = before.counts
-    if counts is None and settings.criterion == "label" and not settings.lookahead:
-        counts = LabelCounts.of(columns, target, weight, pool)
     while all(r.accepted for r in rounds) and len(rounds) < settings.max_trees:
-        eligible = _eligible(columns, available)
-        tree, stopped = _next_tree(columns, eligible, target, weight, score, settings, pool, counts)
+        residuals = _residuals(target, weight, score)
+        tree, stopped = _next_tree(columns, available, target[weight > 0], residuals, grower)
         if tree is None:
             break
         leaf = tree.apply(columns.codes)
         known = rounds[-1].deviance_after if rounds else deviance(target, weight, score)
-        result = _line_search(tree, leaf, target, weight, score, known, settings, not rounds)
+        values = newton_values(leaf, tree.n_leaves, residuals, settings.leaf_ridge)
+        result = _line_search(tree, leaf, values, target, weight, score, known, settings, rounds)
         rounds.append(result)
         stopped = result.reason
         if not result.accepted:
@@ -148,7 +193,23 @@ def discover_trees(
     trees = tuple(r.tree for r in rounds if r.accepted)
     if len(trees) == settings.max_trees:
         stopped = f"{settings.max_trees} trees, the most allowed"
-    return Stage2(trees, tuple(rounds), score, base, stopped, counts)
+    return Stage2(trees, tuple(rounds), score, base, stopped)
+
+
+def _next_tree(
+    columns: CodedColumns, available: set[int], y: Floats, residuals: Residuals, grower: Grower
+) -> tuple[CodeTree | None, str]:
+    """Grow the tree of one round on E, the columns whose sources are available, or say why not.
+
+    `y` are the labels of rows that have a weight.
+    """
+    fits = [available.issuperset(sources) for sources in columns.sources]
+    eligible = np.flatnonzero(np.array(fits, dtype=np.bool_))
+    if not len(eligible):
+        return None, "no column has all its sources available"
+    if y.min() == y.max():
+        return None, "y has one class"
+    return grower.grow(eligible, residuals), "no valid split"
 
 
 def base_score(y: Floats, weight: Floats) -> float:
@@ -157,59 +218,9 @@ def base_score(y: Floats, weight: Floats) -> float:
     return float(np.log(mean / (1 - mean)))
 
 
-def _eligible(columns: CodedColumns, available: set[int]) -> NDArray[np.intp]:
-    """Return E, the columns all of whose sources are available."""
-    fits = [available.issuperset(sources) for sources in columns.sources]
-    return np.flatnonzero(np.array(fits, dtype=np.bool_))
-
-
-def _next_tree(
-    columns: CodedColumns,
-    eligible: NDArray[np.intp],
-    y: Floats,
-    weight: Floats,
-    score: Floats,
-    settings: Stage2Settings,
-    pool: ThreadPoolExecutor | None,
-    counts: LabelCounts | None,
-) -> tuple[CodeTree | None, str]:
-    """Grow the tree of one round, or say why there is none."""
-    if not len(eligible):
-        return None, "no column has all its sources available"
-    present = y[weight > 0]
-    if present.min() == present.max():
-        return None, "y has one class"
-    limits = _limits(settings)
-    if counts is not None:
-        return grow_counted(counts, eligible, limits, pool), "no valid split"
-    if settings.criterion == "label":
-        residuals = _Residuals(weight * y, weight)
-    else:
-        residuals = _residuals(y, weight, score)
-    g, h = residuals.gradient, residuals.hessian
-    if settings.lookahead:
-        tree = grow_with_lookahead(columns, eligible, y, g, h, weight, limits, pool)
-    else:
-        tree = grow(columns, eligible, g, h, weight, limits, pool)
-    return tree, "no valid split"
-
-
-def _limits(settings: Stage2Settings) -> GrowthLimits:
-    label = settings.criterion == "label"
-    return GrowthLimits(
-        max_leaves=settings.max_leaves,
-        max_depth=settings.max_depth,
-        min_leaf_weight=settings.min_samples_leaf,
-        ridge=0.0 if label else settings.leaf_ridge,
-        zero_gain=label,
-        max_sources=settings.max_sources,
-        together=settings.together,
-    )
-
-
-def _residuals(y: Floats, weight: Floats, score: Floats) -> _Residuals:
+def _residuals(y: Floats, weight: Floats, score: Floats) -> Residuals:
     p = 1.0 / (1.0 + np.exp(-np.clip(score, -35.0, 35.0)))
-    return _Residuals(weight * (y - p), weight * np.maximum(p * (1 - p), _LEAST_HESSIAN))
+    return Residuals(weight * (y - p), weight * np.maximum(p * (1 - p), _LEAST_HESSIAN))
 
 
 def deviance(y: Floats, weight: Floats, score: Floats) -> float:
@@ -219,7 +230,7 @@ def deviance(y: Floats, weight: Floats, score: Floats) -> float:
 
 
 def newton_values(
-    leaf: NDArray[np.int32], n_leaves: int, residuals: _Residuals, ridge: float
+    leaf: NDArray[np.int32], n_leaves: int, residuals: Residuals, ridge: float
 ) -> Floats:
     """Return the leaf values of equation (4), sum r / (sum h + rho): (n_leaves,)."""
     gradient = np.bincount(leaf, residuals.gradient, n_leaves)
@@ -231,27 +242,25 @@ def newton_values(
 def _line_search(
     tree: CodeTree,
     leaf: NDArray[np.int32],
+    values: Floats,
     y: Floats,
     weight: Floats,
     score: Floats,
     before: float,
     settings: Stage2Settings,
-    first: bool,
+    earlier: Sequence[Round],
 ) -> Round:
     """Halve the step from eta_0 until the deviance falls; the first tree may fall by any amount.
 
     `before` is the deviance of `score`.
     """
-    residuals = _residuals(y, weight, score)
-    values = newton_values(leaf, tree.n_leaves, residuals, settings.leaf_ridge)
-    step = settings.learning_rate
+    step, reason = settings.learning_rate, "no step lowers the deviance"
     for _ in range(settings.line_search_trials):
         after = deviance(y, weight, score + step * values[leaf])
         if after < before:
-            if not first and before - after < _LEAST_DROP * before:
-                return Round(
-                    tree, leaf, False, 0.0, values, before, before, "deviance hardly falls"
-                )
-            return Round(tree, leaf, True, step, values, before, after, "deviance falls")
+            if not earlier or before - after >= _LEAST_DROP * before:
+                return Round(tree, leaf, True, step, values, before, after, "deviance falls")
+            reason = "deviance hardly falls"
+            break
         step /= 2
-    return Round(tree, leaf, False, 0.0, values, before, before, "no step lowers the deviance")
+    return Round(tree, leaf, False, 0.0, values, before, before, reason)

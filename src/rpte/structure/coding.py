@@ -37,7 +37,7 @@ from rpte.structure.tree import EXACT_BINS, MAX_BINS, Branch, Split, Tree
 from rpte.table.decimals import thresholds_between
 from rpte.table.inputs import Inputs
 from rpte.table.table import Table
-from rpte.vocabulary.build import Vocabulary
+from rpte.vocabulary.vocabulary import Vocabulary
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -7,7 +7,6 @@ up the tree's sources: which column a leaf takes is decided when the leaf is spl
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +24,7 @@ from rpte.kernels.growth import (
     histogram,
     level_order,
 )
+from rpte.rows.threads import has_threads, thread_map
 from rpte.structure.coded import (
     IS_MISSING,
     LEVELS,
@@ -62,8 +62,8 @@ class GrowthLimits:
     max_depth: int
     min_leaf_weight: float
     ridge: float
-    zero_gain: bool
-    max_sources: int | None
+    zero_gain: bool = False
+    max_sources: int | None = None
     together: tuple[frozenset[int], ...] | None = None
 
     @property
@@ -80,7 +80,6 @@ class GrowthTask:
     chosen: NDArray[np.int64]
     stats: Floats
     limits: GrowthLimits
-    pool: ThreadPoolExecutor | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -162,7 +161,6 @@ def grow(
     hessian: Floats,
     weight: Floats,
     limits: GrowthLimits,
-    pool: ThreadPoolExecutor | None = None,
 ) -> CodeTree | None:
     """Grow one tree on the eligible columns; None if no split is valid.
 
@@ -172,11 +170,10 @@ def grow(
     eligible : column numbers; columns that are `root_only` are left out
     gradient, hessian, weight : (n,) statistics of the gain, see `rpte.kernels.growth`
     limits : what the tree may become
-    pool : threads that share out the columns, or None; the tree does not depend on it
     """
     chosen = np.unique(np.asarray(eligible, dtype=np.int64))
     chosen = chosen[~columns.root_only[chosen]]
-    task = GrowthTask(columns, chosen, stack(gradient, hessian, weight), limits, pool)
+    task = GrowthTask(columns, chosen, stack(gradient, hessian, weight), limits)
 
     def opener(parent: OpenLeaf | None, nodes: Sequence[Node]) -> list[OpenLeaf]:
         leaves = [open_leaf(task, *node) for node in nodes]
@@ -263,19 +260,17 @@ def _scan(task: GrowthTask, rows: Rows, stats: Floats, total: Floats, rule: Floa
         flags = columns.is_category
         best_splits(columns.codes, part, rows, stats, total, rule, columns.n_bins, flags, out)
 
-    by_chunks(run, len(chosen), len(rows), task.pool)
+    by_chunks(run, len(chosen), len(rows))
     return found
 
 
-def by_chunks(
-    run: Callable[[int, int], None], n_columns: int, n_rows: int, pool: ThreadPoolExecutor | None
-) -> None:
+def by_chunks(run: Callable[[int, int], None], n_columns: int, n_rows: int) -> None:
     """Run over columns [start, stop), in several threads where that is worth it."""
-    if pool is None or n_rows * n_columns < _WORTH_THREADS:
+    if not has_threads() or n_rows * n_columns < _WORTH_THREADS:
         run(0, n_columns)
         return
     starts = range(0, n_columns, _CHUNK)
-    for _ in pool.map(run, starts, [start + _CHUNK for start in starts]):
+    for _ in thread_map(run, starts, [start + _CHUNK for start in starts]):
         pass  # the loop re-raises what a thread raised
 
 

@@ -24,7 +24,6 @@ bins, levels, weight and gain are those of all rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -232,7 +231,6 @@ def grow_with_lookahead(
     hessian: Floats,
     weight: Floats,
     limits: GrowthLimits,
-    pool: ThreadPoolExecutor | None = None,
 ) -> CodeTree | None:
     """Grow one tree like `rpte.structure.grower.grow`, with lookahead; y (n,) is 0 or 1.
 
@@ -240,7 +238,7 @@ def grow_with_lookahead(
     """
     chosen = np.unique(np.asarray(eligible, dtype=np.int64))
     single = chosen[~columns.root_only[chosen]]
-    task = GrowthTask(columns, single, stack(gradient, hessian, weight), limits, pool)
+    task = GrowthTask(columns, single, stack(gradient, hessian, weight), limits)
     return _Lookahead(task, chosen, y).grow()
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.structure.tree import Tree
-from rpte.vocabulary.build import Vocabulary
+from rpte.vocabulary.vocabulary import Vocabulary
 
 Floats = NDArray[np.float64]
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rpte.errors import InputError, RPTEWarning, did_you_mean
-from rpte.output import check_folder, is_stream, write_bytes
 from rpte.table.cells import MARKERS, typed, with_points
 from rpte.table.schema import Schema
+from rpte.utils.output import check_folder, is_stream, write_bytes
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -29,9 +29,9 @@ from rpte.kernels.gradients import (
 from rpte.kernels.moments import distance_moments
 from rpte.table.decimals import shortest_between
 from rpte.table.table import Table
-from rpte.vocabulary.build import Vocabulary
 from rpte.vocabulary.pursuit import pursue
 from rpte.vocabulary.screening import SAMPLE_ROWS, ranked
+from rpte.vocabulary.vocabulary import Vocabulary
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]

@@ -1,0 +1,130 @@
+"""Rough fits: good enough to compare penalties on held-out rows, and no better."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.estimation.solver import MIN_SHARE
+from rpte.kernels.approximate_path import approximate_path
+from rpte.kernels.blas import one_blas_thread
+from rpte.kernels.design_products import logistic_statistics
+from rpte.kernels.term_rows import add_rows, exact_gradients, gradients
+from rpte.structure.boosting import base_score
+
+__all__ = ["ApproximateDesign", "ApproximatePath"]
+
+Vector = NDArray[np.float64]
+Singles = NDArray[np.float32]
+Index = NDArray[np.intp]
+
+ROUNDING = 1e-6  # a smaller gradient of values in single precision may be none
+ABOVE = 1.0 + 1e-6  # times the largest lambda with a term: where a grid begins
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ApproximateDesign:
+    """What a rough fit sees: terms that are rows of a larger matrix, labels and penalties.
+
+    Parameters
+    ----------
+    z : (m, n) float32
+    rows : (q,)
+        Which rows of `z` the terms are.
+    y, weight : (n,)
+    penalty : (q,)
+        Relative penalty weights.
+    sign : (q,) int8
+        Sign a coefficient may have, 0 for either.
+    """
+
+    z: Singles
+    rows: Index
+    y: Vector
+    weight: Vector
+    penalty: Vector
+    sign: NDArray[np.int8]
+
+    @property
+    def share(self) -> Vector:
+        """Row weights as the mean deviance has them, 2 w / W."""
+        return np.asarray(self.weight * (2.0 / self.weight.sum()))
+
+    def score(self, intercept: float, coefficients: Vector) -> Vector:
+        """Return the log odds of every row, (n,)."""
+        out = np.full(len(self.y), float(intercept))
+        add_rows(self.z, self.rows, coefficients, out)
+        return out
+
+    def grid(self, l1_ratio: float, length: int, ratio: float) -> Vector:
+        """Return descending lambdas, the first just above the largest with a term.
+
+        Where no term has a gradient the grid starts at 1.
+        """
+        rate = 1.0 / (1.0 + np.exp(-base_score(self.y, self.weight)))
+        gradient = np.empty(len(self.rows))
+        exact_gradients(self.z, self.rows, self.share * (rate - self.y), gradient)
+        pull = np.where(self.sign == 0, np.abs(gradient), -self.sign * gradient)
+        size = np.where(pull > ROUNDING, pull, 0.0) / self.penalty
+        top = size.max(initial=0.0) * ABOVE / max(l1_ratio, MIN_SHARE) or 1.0
+        return np.asarray(top * np.geomspace(1.0, ratio, length))
+
+
+class ApproximatePath:
+    """A walk down the lambdas of one design, each fit started from the one before.
+
+    Parameters
+    ----------
+    design : ApproximateDesign
+    l1_ratio : float
+        Share of the penalty that is L1.
+    start : (q + 1,), optional
+        Intercept and coefficients at the lambda before the first one; no terms if None.
+    """
+
+    def __init__(
+        self, design: ApproximateDesign, l1_ratio: float = 1.0, start: Vector | None = None
+    ) -> None:
+        self.design, self.l1_ratio = design, l1_ratio
+        if start is None:
+            base = base_score(design.y, design.weight)
+            start = np.array([base, *np.zeros(len(design.rows))])
+        n, q = len(design.y), len(design.rows)
+        self._share, self._theta = design.share, np.array(start[1:])
+        self._score = design.score(float(start[0]), self._theta)
+        self._residual, self._curvature, self._gradient = np.empty(n), np.empty(n), np.empty(q)
+        loss = logistic_statistics(
+            self._score, design.y, self._share, self._residual, self._curvature
+        )
+        gradients(design.z, design.rows, self._residual.astype(np.float32), self._gradient)
+        self._state = np.array([start[0], loss, 0.0])
+        self._set = np.zeros(0, np.intp), np.zeros((0, 0)), np.zeros(0)
+        self._weight = np.zeros(n)
+
+    def to(self, l1s: Vector) -> Vector:
+        """Go on to some lambdas, descending; return intercepts and coefficients, (f, q + 1)."""
+        design = self.design
+        fits = np.empty((len(l1s), len(design.rows) + 1))
+        with one_blas_thread():
+            self._set = approximate_path(
+                design.z,
+                design.rows,
+                design.y,
+                self._share,
+                design.penalty,
+                design.sign,
+                np.ascontiguousarray(l1s),
+                self.l1_ratio,
+                self._state,
+                self._theta,
+                self._score,
+                self._residual,
+                self._curvature,
+                self._gradient,
+                *self._set,
+                self._weight,
+                fits,
+            )
+        return fits

@@ -1,0 +1,73 @@
+"""What inner validation compares: a set of terms on offer, and a penalty to fit them at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.vocabulary.vocabulary import CODE, CURVE, PAIR, PLAIN, STEP, Vocabulary
+
+ShapeFamily = Literal["values", "levels", "curves", "steps", "all"]
+SHAPE_FAMILIES: tuple[ShapeFamily, ...] = ("values", "levels", "curves", "steps")
+FAMILY_ROLES = {"levels": CODE, "curves": CURVE, "steps": STEP}
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A set of terms on offer: what Stage 3 is offered of a structure.
+
+    Parameters
+    ----------
+    shape_family : {"values", "levels", "curves", "steps", "all"}
+        Which shapes of single numbers: none but logs; also the single values of numbers that have
+        few; hinges and distances; steps; or all. The parts of pairs are offered with them.
+    n_trees : int
+        The first so many trees.
+    n_pairs : int or None
+        The first so many pairs; None for all.
+    max_conditions : int or None
+        Only the direct terms that forward selection takes within so many conditions; None for all.
+    """
+
+    shape_family: ShapeFamily = "all"
+    n_trees: int = 0
+    n_pairs: int | None = 0
+    max_conditions: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the candidate as plain JSON values; `max_conditions` where there are any."""
+        given: dict[str, Any] = {
+            "menu": self.shape_family,
+            "n_trees": self.n_trees,
+            "n_pairs": self.n_pairs,
+        }
+        if self.max_conditions is not None:
+            given["max_conditions"] = self.max_conditions
+        return given
+
+    def holds(self, vocabulary: Vocabulary) -> NDArray[np.bool_]:
+        """Tell which columns the candidate holds, (V,)."""
+        held = np.ones(len(vocabulary), np.bool_)
+        if self.shape_family != "all":
+            held = np.isin(vocabulary.role, (PLAIN, FAMILY_ROLES.get(self.shape_family, PLAIN)))
+        pairs = np.flatnonzero(vocabulary.block == PAIR)
+        held |= vocabulary.parts_of(pairs[: self.n_pairs])
+        if self.n_pairs is not None:
+            held[pairs[self.n_pairs :]] = False
+        return held
+
+
+@dataclass(frozen=True, slots=True)
+class CandidatePenalty:
+    """What Stage 3 is to solve: the terms offered and the penalty."""
+
+    candidate: Candidate
+    l1_ratio: float
+    l1: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the penalty as plain JSON values."""
+        return {**self.candidate.to_dict(), "l1_ratio": self.l1_ratio, "l1": self.l1}

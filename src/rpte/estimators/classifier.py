@@ -1,0 +1,464 @@
+"""The scikit-learn estimator: validate, call the stages, keep the Model."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from rpte.columns.limits import Limits
+from rpte.errors import InputError, RPTEWarning
+from rpte.estimators.json_state import JSONStateMixin
+from rpte.estimators.labels import class_factors, plain, positive_class, read_labels
+from rpte.estimators.model_methods import ModelMethodsMixin
+from rpte.estimators.parameters import checked_parameters, settings_for
+from rpte.fit.algorithm import learn
+from rpte.fit.learned import Learned
+from rpte.fit.training import Training
+from rpte.kernels.blas import one_blas_thread
+from rpte.report.in_notebooks import InNotebooks
+from rpte.rows import scale
+from rpte.rows.folds import make_validation
+from rpte.rows.threads import worker_threads
+from rpte.selection.frontier import select_models
+from rpte.table.hints import hints_of
+from rpte.table.inputs import Inputs
+from rpte.table.read import read_training
+from rpte.table.schema import Schema
+from rpte.table.sentinels import warn_of_sentinels
+from rpte.table.table import make_table, repetitions
+from rpte.table.task import warn_of_follow_up
+from rpte.table.weights import read_weights
+from rpte.utils.progress import Callback, Watch
+
+if TYPE_CHECKING:
+    from rpte.fit.settings import Settings
+    from rpte.model.model import Model
+
+Floats = NDArray[np.float64]
+
+
+class RPTEClassifier(
+    ModelMethodsMixin,
+    InNotebooks,
+    JSONStateMixin,
+    ClassifierMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
+    """Residual Pattern Tree Ensemble: a classifier whose every prediction is a short sum of rules.
+
+    The first parameters, down to `profile`, are what a user sets; the others, from `vocabulary` on,
+    are for people who study the method. Each says what it does to accuracy and to audit load where
+    it does something.
+
+    Parameters
+    ----------
+    ownership : {"component", "strict", "separate", "paper"}, default="component"
+        Who may explain a raw variable. Under "component" the terms that share variables form small
+        components, no variable is in two; "strict" gives every variable to one term; "separate"
+        keeps direct terms off the trees' variables; "paper" is Algorithm 1, where only trees
+        exclude each other. Stricter policies cost accuracy and save audit load.
+    max_component_sources : int, default=6
+        Most variables in one component (policy "component"); limits trees too. 1 is an additive
+        model of single variables.
+    positive : label, default=None
+        The class that rules, explanations and summary speak of; ``classes_[1]`` if None.
+    limits : Limits, default=None
+        What the model may not do, by variable: monotone directions, excluded variables, slopes
+        only, which variables may meet in a component, penalty factors.
+    max_inspection_units : int, default=None
+        The audit load (conditions in the whole model) that you can afford: the best model within
+        it, guaranteed. None is 300 with ``l1="cv"``, and no bound with a given penalty.
+    max_fit_seconds : float, default=None
+        No limit if None. When the time is used up the search ends, and the model is the best of
+        those compared until then: as exact and as verified as any, but the same data need not give
+        it again, which its file says. With no time at all it is the base rate alone, or without
+        trees where `l1` is given. What is under way is finished, and the model is estimated after
+        the time.
+    special_values : mapping from name to codes, default=None
+        Codes of a number that are no measurements (-9, "unknown"): levels of their own next to the
+        numeric range.
+    class_weight : mapping from label to weight, "balanced" or None, default=None
+        Factors on the weights of rows, by class: moves probabilities, hardly the audit load.
+    cv : int, splitter or iterable of (train, test), default=None
+        How inner validation splits rows; 5 folds by content, or by `groups`, if None.
+    n_jobs : int, default=None
+        Threads inside one fit; -1 for every core. The model does not depend on it.
+    profile : {"safe", "full", "none"}, default="safe"
+        What the model file tells of each training column beside the table's hash. "safe" hides
+        counts under 5 and exact extremes, "full" shows them, "none" leaves the profile out. No
+        effect on the model.
+    vocabulary : {"shapes", "hug", "frequent", "original"}, default="shapes"
+        The derived columns: logs, hinges, distances and steps of single numbers, and products or
+        distances of two for what they leave unexplained; or the paper's patterns of high utility
+        gain, the most frequent ones, or none.
+    pattern_order : {1, 2}, default=2
+        L: variables per pattern; products and pairs such as a * b are made only for 2. With 1 every
+        direct term reads one variable: cheaper to audit.
+    budget : int, default=400
+        K: at most so many shapes or patterns, and at most so many pairs. Bounds the audit load.
+    min_gain : float, default=0.001
+        G: information gain (nats) that a pattern must exceed; larger keeps fewer patterns.
+    criterion : {"newton", "label"}, default="newton"
+        What splits are chosen by: the second-order loss of the residuals, or (the paper) the Gini
+        impurity of the label.
+    max_trees, max_leaves, max_depth : int, default=10, 32, 6
+        T, L_max and D_max: bounds on the trees, and so on the audit load.
+    min_samples_leaf : float, default=5
+        Least weight (rows) in a leaf, and of a category level that keeps its name. Larger gives
+        coarser trees and steadier leaves.
+    leaf_ridge : float, default=1.0
+        rho of the temporary Newton leaf values; larger favours splits of heavier nodes.
+    learning_rate : float, default=0.3
+        eta_0, where the line search of Stage 2 begins.
+    lookahead : bool, default=False
+        Search two-level splits where no single split helps, confirmed on held-out rows: finds
+        parities, with few conditions.
+    reassign : bool, default=True
+        False keeps the leaf values of Stage 2 instead of Stage 3 (the paper's ablation).
+    l1 : float, "4/n" or "cv", default="cv"
+        Penalty lambda of equation (5): larger means fewer terms. "cv" chooses it, and which shapes,
+        products and trees are offered, by inner validation in which everything learned from y is
+        learned again.
+    l1_ratio : float, default=None
+        L1 share of the penalty; the rest is ridge. Below 1 correlated variables share their effect:
+        often a little more accurate, with more terms. None lets validation choose 1 or 0.15 (up to
+        5,000 rows, with ``l1="cv"``), otherwise 1.
+    audit_price : float, default=0.002
+        Share of the deviance that can be explained which one more condition must explain to be
+        worth reading; falls with the root of n above 1,000 rows. Beyond 20 conditions (20 for every
+        1,000 rows above 1,000) the price of all goes by their logarithm. Larger gives shorter
+        models.
+    conventions : {"ours", "paper"}, default="ours"
+        The small choices that the paper leaves to its implementation (README, "The published
+        configuration").
+
+    Attributes
+    ----------
+    model_ : Model
+        The fitted model: frozen, numpy only.
+    classes_ : array of shape (2,)
+    n_features_in_ : int
+    feature_names_in_ : array of str
+        Only when the training table had text names.
+    rules_ : pandas.DataFrame
+        One row per term.
+    frontier_ : pandas.DataFrame
+        The trade-off between conditions and validated deviance found in training.
+    frontier_models_ : tuple of Model
+        Their models; `at` makes a classifier of one.
+    sentinels_ : dict from name to codes
+        Codes such as -9 or 999 that stand apart from a number's range, which `fit` has warned of;
+        give it as `special_values` if they are no measurements.
+    hints_ : tuple of str
+        What else deserves a look: numbers that may be codes, levels spelled differently, ...
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from rpte import RPTEClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> clf = RPTEClassifier(l1=0.02).fit(X, y)
+    >>> all(check.holds for check in clf.model_.verify(X, y))
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        ownership: str = "component",
+        max_component_sources: int = 6,
+        positive: Any = None,
+        limits: Limits | None = None,
+        max_inspection_units: int | None = None,
+        max_fit_seconds: float | None = None,
+        special_values: Mapping[str, Any] | None = None,
+        class_weight: Mapping[Any, float] | str | None = None,
+        cv: Any = None,
+        n_jobs: int | None = None,
+        profile: str = "safe",
+        vocabulary: str = "shapes",
+        pattern_order: int = 2,
+        budget: int = 400,
+        min_gain: float = 0.001,
+        criterion: str = "newton",
+        max_trees: int = 10,
+        max_leaves: int = 32,
+        max_depth: int = 6,
+        min_samples_leaf: float = 5,
+        leaf_ridge: float = 1.0,
+        learning_rate: float = 0.3,
+        lookahead: bool = False,
+        reassign: bool = True,
+        l1: float | str = "cv",
+        l1_ratio: float | None = None,
+        audit_price: float = 0.002,
+        conventions: str = "ours",
+    ) -> None:
+        self.ownership = ownership
+        self.max_component_sources = max_component_sources
+        self.positive = positive
+        self.limits = limits
+        self.max_inspection_units = max_inspection_units
+        self.max_fit_seconds = max_fit_seconds
+        self.special_values = special_values
+        self.class_weight = class_weight
+        self.cv = cv
+        self.n_jobs = n_jobs
+        self.profile = profile
+        self.vocabulary = vocabulary
+        self.pattern_order = pattern_order
+        self.budget = budget
+        self.min_gain = min_gain
+        self.criterion = criterion
+        self.max_trees = max_trees
+        self.max_leaves = max_leaves
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.leaf_ridge = leaf_ridge
+        self.learning_rate = learning_rate
+        self.lookahead = lookahead
+        self.reassign = reassign
+        self.l1 = l1
+        self.l1_ratio = l1_ratio
+        self.audit_price = audit_price
+        self.conventions = conventions
+
+    @classmethod
+    def paper(
+        cls,
+        *,
+        pattern_order: int = 2,
+        budget: int = 100,
+        min_gain: float = 0.001,
+        ownership: str = "paper",
+        **changes: Any,
+    ) -> RPTEClassifier:
+        """Return the published configuration; L, K and G are what the paper tunes."""
+        fixed = {
+            "vocabulary": "hug",
+            "criterion": "label",
+            "max_leaves": 12,
+            "max_depth": 8,
+            "l1": "4/n",
+            "l1_ratio": 1.0,
+            "conventions": "paper",
+        }
+        return cls(
+            pattern_order=pattern_order,
+            budget=budget,
+            min_gain=min_gain,
+            ownership=ownership,
+            **{**fixed, **changes},
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+        *,
+        progress: Callback | None = None,
+    ) -> RPTEClassifier:
+        """Learn a model.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            pandas, polars, pyarrow, a mapping of columns, numpy or lists; numbers, booleans,
+            strings and categories, with missing cells.
+        y : array of shape (n_rows,)
+            Two different labels: text, booleans or numbers.
+        sample_weight : array of shape (n_rows,), optional
+            A whole weight is the same as repeating the row, zero as leaving it out.
+        groups : array of shape (n_rows,), optional
+            Rows of one group (a patient, a recording) are never split by inner validation.
+        progress : function of one `rpte.Progress`, optional
+            Called between the steps of the fit, in the thread that called `fit`. Where it returns
+            False, or raises `rpte.Cancelled`, the fit ends with `rpte.Cancelled`; the classifier
+            stays as it was, as it does on any error. The model does not depend on it.
+        """
+        parameters = checked_parameters(self)
+        watch = Watch(progress, self.max_fit_seconds)
+        watch.begin("reading the table", 0.05)
+        inputs = self._read_training(X)
+        schema = inputs.schema
+        labels, known = read_labels(y, inputs.n_rows, schema.names)
+        settings = settings_for(parameters, self.limits, schema)
+        used = [name for name in schema.names if name not in settings.limits.excluded]
+        warn_of_follow_up(getattr(y, "name", None), used)
+        if schema.named:  # an array keeps its places, so that columns can be counted off
+            inputs = inputs.without(settings.limits.excluded)
+        noticed = {"sentinels_": warn_of_sentinels(inputs), "hints_": hints_of(inputs)}
+        weight = read_weights(sample_weight, len(labels))
+        cases = repetitions(weight)
+        factors = class_factors(self.class_weight, labels, known, weight)
+        weight = weight * factors[(labels == known[1]).astype(int)]
+        validation = make_validation(self.cv, X, labels, groups)
+        _warn_of_idle_groups(groups, settings)
+        positive = positive_class(self.positive, known)
+        target = (labels == known[positive]).astype(np.float64)
+        with one_blas_thread(), worker_threads(self.n_jobs):
+            long = len(target) > scale.SAMPLED_ABOVE
+            sampled = settings.l1 == "cv" and validation.roles is None and long
+            table = make_table(
+                inputs, target, weight, settings.pooling, validation.part, not sampled, cases
+            )
+            # Long ones take memory beside the table's own.
+            del inputs, labels, weight, target, cases
+            if len(np.unique(table.y)) < 2:
+                raise InputError(
+                    "only one class has rows with a positive weight; a classifier needs both"
+                )
+            classes = (plain(known[0]), plain(known[1]))
+            by = {"folds": validation.count, "by": validation.by}
+            training = Training.of(table, settings, classes, positive, by)
+            if settings.l1 == "cv" and settings.reassign:
+                learned = select_models(training, validation, watch)
+            else:
+                learned = Learned(learn(training, watch))
+            learned = learned.stopped_by(watch)
+        learned = learned.with_training(lambda told: {**told, "class_factors": factors.tolist()})
+        _warn_if_stopped(learned.model)
+        _warn_if_empty(learned.model)
+        self._keep(learned, known, schema, noticed)
+        return self
+
+    def _keep(
+        self, learned: Learned, classes: NDArray[Any], schema: Schema, noticed: dict[str, Any]
+    ) -> None:
+        """Keep all that was learned at once: who interrupts finds the fit before, or this one."""
+        of_fit = ("feature_names_in_", "at_miu_")  # not of every fit
+        before = {name: value for name, value in vars(self).items() if name not in of_fit}
+        fitted = {
+            "classes_": classes,
+            "n_features_in_": len(schema),
+            "model_": learned.model,
+            "frontier_models_": learned.frontier,
+            **noticed,
+        }
+        if schema.named:
+            fitted["feature_names_in_"] = np.array(schema.names, dtype=object)
+        self.__dict__ = {**before, **fitted}
+
+    def _read_training(self, X: Any) -> Inputs:
+        if hasattr(X, "tocsr"):
+            raise TypeError(
+                "Sparse data was passed, but dense data is required: a readable model needs named "
+                "columns; pass X.toarray() or a data frame"
+            )
+        inputs = read_training(X, self.special_values)
+        if not len(inputs.schema):
+            raise InputError(
+                f"0 feature(s) (shape=({_height(X)}, 0)) while a minimum of 1 is required. Pass a "
+                "table with columns"
+            )
+        if inputs.n_rows < 2:
+            raise InputError(
+                f"Found array with {inputs.n_rows} sample(s) while a minimum of 2 is required; "
+                "give rows of both classes"
+            )
+        return inputs
+
+    def predict(self, X: Any, *, allow_unknown: bool = False) -> NDArray[Any]:
+        """Return the more probable class of each row; see `predict_proba`."""
+        chosen = (self.decision_function(X, allow_unknown=allow_unknown) > 0).astype(np.intp)
+        return np.asarray(self.classes_[chosen])
+
+    def predict_proba(self, X: Any, *, allow_unknown: bool = False) -> Floats:
+        """Return class probabilities in the order of `classes_`, shape (n_rows, 2).
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+        allow_unknown : bool
+            Levels that training did not have are warned of. A column of which more than half of the
+            cells (ten at least, missing ones aside) are such is refused unless this is True.
+        """
+        inputs = self._inputs(X, allow_unknown)
+        return self.model_.predict_proba(inputs)
+
+    def decision_function(self, X: Any, *, allow_unknown: bool = False) -> Floats:
+        """Return the log odds of ``classes_[1]``, shape (n_rows,); see `predict_proba`."""
+        inputs = self._inputs(X, allow_unknown)
+        return self.model_.decision_function(inputs)
+
+
+def _warn_of_idle_groups(groups: Any, settings: Settings) -> None:
+    """Warn of groups where nothing is validated."""
+    if groups is None or (settings.l1 == "cv" and settings.reassign):
+        return
+    cause = f"l1={settings.l1!r}" if settings.reassign else "reassign=False"
+    warnings.warn(
+        f"groups are kept together by inner validation, which {cause} leaves out: they have no "
+        "effect on the model; fit with l1='cv' and reassign=True, or without groups",
+        RPTEWarning,
+        stacklevel=3,
+    )
+
+
+def _warn_if_stopped(model: Model) -> None:
+    """Warn of a search that the clock has stopped."""
+    stopped = model.training["validation"].get("stopped")
+    if stopped is not None:
+        warnings.warn(
+            f"max_fit_seconds={stopped['max_fit_seconds']:g} was used up while {stopped['stage']}: "
+            "the model is the best found until then, and the same data may give another in the "
+            "next run; allow more time",
+            RPTEWarning,
+            stacklevel=3,
+        )
+
+
+def _warn_if_empty(model: Model) -> None:
+    """Warn of a model without terms, with the reason, unless it was said before."""
+    if model.components or "stopped" in model.training["validation"]:
+        return
+    reason = _reason_for_nothing(model)
+    if reason is not None:
+        warnings.warn(
+            f"the model is empty: it gives every row the base rate, because {reason}",
+            RPTEWarning,
+            stacklevel=3,
+        )
+
+
+def _reason_for_nothing(model: Model) -> str | None:
+    """Return why a model has no terms; None where nothing could be validated, as was said."""
+    objective, selection = model.training["objective"], model.training["selection"]
+    if objective is None:
+        return "Stage 2 accepted no tree; with reassign=True single variables may speak as well"
+    if not model.training["vocabulary_size"] or objective["lambda_max"] == 0.0:
+        return "no column that varies goes with the labels; look at the columns and at the limits"
+    if not selection["compared"]:
+        return (
+            f"the penalty l1={objective['l1']:g} is above the largest at which a term survives "
+            f"({objective['lambda_max']:g}); give a smaller one"
+        )
+    if model.settings["max_inspection_units"] == 0:
+        return "max_inspection_units=0 allows no condition; allow at least one"
+    if selection["compared"] == 1:
+        return None
+    return (
+        "no model predicted rows held out by validation so much better that its conditions were "
+        f"worth reading (deviance of the base rate {selection['null_deviance']:.4g}); give more "
+        "rows or other columns, or set audit_price=0 or l1= to see what there is"
+    )
+
+
+def _height(X: Any) -> int:
+    """Return the number of rows that a table without columns says it has."""
+    return int(getattr(X, "shape", (0,))[0])

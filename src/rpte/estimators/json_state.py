@@ -1,0 +1,34 @@
+"""How a fitted classifier is kept by `skops`, `pickle` and `joblib`: its models as file texts.
+
+Beside the parameters nothing is stored but the texts of model files, which are checked when they
+are read back. So a file of `skops` needs trust in `TRUSTED` and no other type of this library, and
+a text that was changed is refused by its hash, as `rpte.load` would.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+# What `skops.io.load(file, trusted=...)` has to be told; `Limits` only where there are any.
+TRUSTED = ["rpte.estimators.classifier.RPTEClassifier", "rpte.columns.limits.Limits"]
+
+
+class JSONStateMixin:
+    """For an estimator with `model_` and `frontier_models_`, once it is fitted."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = {**super().__getstate__()}  # type: ignore[dict-item]
+        if "model_" in state:
+            from rpte.model.file import to_text
+
+            state["model_"] = to_text(state["model_"])
+            state["frontier_models_"] = [to_text(model) for model in state["frontier_models_"]]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if "model_" in state:
+            from rpte.model.file import from_text
+
+            others = tuple(from_text(text) for text in state["frontier_models_"])
+            state = {**state, "model_": from_text(state["model_"]), "frontier_models_": others}
+        super().__setstate__(state)  # type: ignore[misc]

@@ -1,0 +1,190 @@
+"""What a fitted classifier says: all of it comes from its model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from sklearn.utils.validation import check_is_fitted
+
+from rpte.errors import InputError
+from rpte.model.unknown import checked_inputs
+from rpte.table.inputs import Inputs, read_inputs
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from rpte.audit.load import AuditLoad
+    from rpte.export.parity import Parity
+    from rpte.model.check import Check
+    from rpte.model.explain import Explanation
+    from rpte.model.model import Model
+    from rpte.validation.cross_validate import Estimate
+
+FRONTIER_COLUMNS = [
+    "miu",
+    "deviance",
+    "error",
+    "components",
+    "menu",
+    "n_trees",
+    "n_pairs",
+    "max_conditions",
+    "l1_ratio",
+    "l1",
+]
+
+
+class ModelMethodsMixin:
+    """Methods of a classifier that ask its `model_`, or one of its `frontier_models_`."""
+
+    model_: Model
+    frontier_models_: tuple[Model, ...]
+    at_miu_: int
+
+    def _inputs(self, X: Any, allow_unknown: bool = False) -> Inputs:
+        check_is_fitted(self, "model_")
+        if isinstance(X, Inputs):
+            return X
+        if hasattr(X, "tocsr"):
+            raise TypeError("Sparse data was passed, but dense data is required; pass X.toarray()")
+        inputs = read_inputs(X, self.model_.schema, self.model_.settings["limits"]["exclude"])
+        if inputs.n_rows == 0:
+            raise InputError("Found array with 0 sample(s) while a minimum of 1 is required.")
+        return checked_inputs(self.model_, inputs, allow_unknown)
+
+    def explain(
+        self, X: Any, reference: str | None = None, *, allow_unknown: bool = False
+    ) -> list[Explanation]:
+        """Take each row's score apart, in the order in which it is summed.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+        reference : {None, "mean"}
+            "mean" shows contributions against their training mean.
+        allow_unknown : bool
+            As in `predict_proba`.
+        """
+        inputs = self._inputs(X, allow_unknown)
+        return self.model_.explain(inputs, reference)
+
+    def summary(self) -> str:
+        """Return the whole model as text."""
+        check_is_fitted(self, "model_")
+        return self.model_.summary()
+
+    def audit(self, X: Any = None) -> AuditLoad:
+        """Return the audit load (mu, miu, bound; iiu over the rows of `X`)."""
+        check_is_fitted(self, "model_")
+        return self.model_.audit(None if X is None else self._inputs(X))
+
+    def verify(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> list[Check]:
+        """Check every claim of the model; more can be checked with the training table."""
+        check_is_fitted(self, "model_")
+        return self.model_.verify(X, y, sample_weight)
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to a JSON file, which `rpte.load` reads."""
+        check_is_fitted(self, "model_")
+        self.model_.save(path)
+
+    def export(self, target: str, path: str | Path, X: Any = None, **options: Any) -> Parity:
+        """Write the model in another form (``"sql"``, ...), compared with it on the rows of `X`.
+
+        Parameters
+        ----------
+        target : str
+        path : str or Path
+            The parity record goes to the same name with ``.parity.json`` added.
+        X : table, optional
+            Rows to compare on; if None, rows made from the model's thresholds and levels.
+        **options
+            Of the target; docs/deploy.md lists them.
+        """
+        check_is_fitted(self, "model_")
+        return self.model_.export(target, path, X, **options)
+
+    def cross_validate(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, *, folds: int = 5
+    ) -> Estimate:
+        """Estimate how good the fit is on rows not seen, and keep the figures with the model.
+
+        The whole fit is repeated in each fold of the training table. `save` then writes the
+        figures (AUC, log-loss, Brier score and conditions, with standard errors over folds) to the
+        model file; the report shows them first.
+
+        Parameters
+        ----------
+        X, y, sample_weight, groups
+            The training table, as given to `fit`.
+        folds : int
+            Fewer where the smaller class has fewer rows or groups.
+
+        Raises
+        ------
+        InputError
+            If this is not the training table, parameters were changed since the fit, or the model
+            was picked by `at`.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from rpte import RPTEClassifier
+        >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+        >>> clf = RPTEClassifier(l1=0.05).fit(X.iloc[:, :4], y)
+        >>> found = clf.cross_validate(X.iloc[:, :4], y, folds=3)
+        >>> clf.model_.training["cross_validation"]["auc"]["mean"] == found.mean("auc")
+        True
+        """
+        from rpte.validation.cross_validate import check_repeats, estimate, with_estimate
+
+        check_is_fitted(self, "model_")
+        check_repeats(self, X, y, sample_weight)
+        found = estimate(self, X, y, weight=sample_weight, groups=groups, folds=folds)
+        self.model_ = with_estimate(self.model_, found)
+        return found
+
+    @property
+    def frontier_(self) -> pd.DataFrame:
+        """The trade-off found in training: one row per model that no other beats.
+
+        Conditions (miu), validated deviance with its standard error, components, and what Stage 3
+        was offered. Empty where the penalty was given.
+        """
+        import pandas as pd
+
+        check_is_fitted(self, "model_")
+        selection = self.model_.training["selection"]
+        return pd.DataFrame(
+            [] if selection is None else selection["frontier"], columns=FRONTIER_COLUMNS
+        )
+
+    def at(self, miu: int) -> Self:
+        """Return the classifier with the best model of `frontier_` within `miu` conditions.
+
+        Nothing is searched or estimated again.
+        """
+        check_is_fitted(self, "model_")
+        loads = [model.audit().miu for model in self.frontier_models_]
+        within = [k for k, load in enumerate(loads) if load <= miu]
+        if not within:
+            known = f"the least on the frontier is {loads[0]}" if loads else "there is no frontier"
+            raise InputError(f"miu={miu!r}; {known}: fit with l1='cv', or allow more conditions")
+        other = self.__class__.__new__(self.__class__)
+        other.__dict__.update(self.__dict__)
+        other.model_ = self.frontier_models_[within[-1]]
+        other.at_miu_ = miu
+        return other
+
+    @property
+    def rules_(self) -> pd.DataFrame:
+        """One row per active term, in the order of the file."""
+        import pandas as pd
+
+        from rpte.model.model import Rule
+
+        check_is_fitted(self, "model_")
+        names = list(Rule.__dataclass_fields__)
+        rows = [[getattr(rule, name) for name in names] for rule in self.model_.rules()]
+        return pd.DataFrame(rows, columns=names)

@@ -1,0 +1,111 @@
+"""Parameters of the estimator, checked before any work: value, rule and remedy in one message."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+from typing import Any
+
+from rpte.columns.limits import permissions
+from rpte.errors import InputError
+from rpte.fit.settings import Settings
+from rpte.table.schema import Schema
+
+CHOICES = {
+    "ownership": ("component", "strict", "separate", "paper"),
+    "vocabulary": ("shapes", "hug", "frequent", "original"),
+    "criterion": ("newton", "label"),
+    "conventions": ("ours", "paper"),
+    "pattern_order": (1, 2),
+    "profile": ("safe", "full", "none"),
+}
+WHOLE_RANGES = {
+    "max_component_sources": (1, 10**6),
+    "budget": (0, 10**6),
+    "max_trees": (0, 10**6),
+    "max_leaves": (2, 10**6),
+    "max_depth": (1, 100),
+    "max_inspection_units": (0, 10**9),
+}
+REAL_RANGES = {
+    "min_gain": (0.0, math.inf),
+    "min_samples_leaf": (1.0, math.inf),
+    "leaf_ridge": (0.0, math.inf),
+    "learning_rate": (1e-6, 1.0),
+    "l1_ratio": (1e-3, 1.0),
+    "audit_price": (0.0, 1.0),
+    "max_fit_seconds": (0.0, math.inf),
+}
+OPTIONAL = ("max_inspection_units", "l1_ratio", "max_fit_seconds")
+FLAGS = ("lookahead", "reassign")
+
+
+def checked_parameters(estimator: Any) -> dict[str, Any]:
+    """Return an estimator's parameters, or raise `InputError` naming the first bad one."""
+    for name, allowed in CHOICES.items():
+        value = getattr(estimator, name)
+        if isinstance(value, bool) or value not in allowed:
+            raise InputError(f"{name}={value!r}; it must be one of {list(allowed)}")
+    for name, (least, most) in WHOLE_RANGES.items():
+        value = getattr(estimator, name)
+        if value is None and name in OPTIONAL:
+            continue
+        whole = isinstance(value, Integral) and not isinstance(value, bool)
+        if not whole or not least <= value <= most:
+            raise InputError(f"{name}={value!r}; it must be a whole number from {least} to {most}")
+    for name, (low, high) in REAL_RANGES.items():
+        value = getattr(estimator, name)
+        if value is None and name in OPTIONAL:
+            continue
+        number = isinstance(value, Real) and not isinstance(value, bool)
+        if not number or not (low <= float(value) <= high and math.isfinite(value)):
+            raise InputError(f"{name}={value!r}; it must be a number in [{low:g}, {high:g}]")
+    for name in FLAGS:
+        if not isinstance(getattr(estimator, name), bool):
+            raise InputError(f"{name}={getattr(estimator, name)!r}; it must be True or False")
+    _check_l1(estimator.l1)
+    _check_jobs(estimator.n_jobs)
+    names = [name for name in Settings.__dataclass_fields__ if name != "limits"]
+    return {name: _plain(getattr(estimator, name)) for name in names}
+
+
+def settings_for(parameters: dict[str, Any], limits: Any, schema: Schema) -> Settings:
+    """Return the settings of a fit: checked parameters and limits that fit the table."""
+    found = permissions(limits, schema)
+    if found.together is not None and parameters["ownership"] not in ("component", "strict"):
+        raise InputError(
+            f"limits.interactions with ownership={parameters['ownership']!r}: direct terms could "
+            "join any variables there; use ownership='component' or 'strict'"
+        )
+    if found.directions and not parameters["reassign"]:
+        raise InputError("limits.monotone with reassign=False: only Stage 3 can keep the order")
+    if parameters["max_inspection_units"] is not None and not parameters["reassign"]:
+        raise InputError(
+            f"max_inspection_units={parameters['max_inspection_units']} with reassign=False: only "
+            "Stage 3 can keep a budget; use reassign=True"
+        )
+    if parameters["max_inspection_units"] is not None and parameters["l1"] != "cv":
+        raise InputError(
+            f"max_inspection_units={parameters['max_inspection_units']} with "
+            f"l1={parameters['l1']!r}: a budget is kept by choosing among penalties; use l1='cv'"
+        )
+    return Settings(**parameters, limits=found)
+
+
+def _check_l1(l1: Any) -> None:
+    if isinstance(l1, str) and l1 in ("cv", "4/n"):
+        return
+    number = isinstance(l1, Real) and not isinstance(l1, bool)
+    if not number or not (math.isfinite(l1) and l1 > 0):
+        raise InputError(f"l1={l1!r}; it must be 'cv', '4/n' or a positive number (lambda)")
+
+
+def _check_jobs(n_jobs: Any) -> None:
+    whole = isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool)
+    if n_jobs is not None and not (whole and (n_jobs == -1 or n_jobs >= 1)):
+        raise InputError(f"n_jobs={n_jobs!r}; it must be None, -1 or a whole number from 1")
+
+
+def _plain(value: Any) -> Any:
+    """Return a numpy scalar as the Python number that JSON can hold."""
+    return value.item() if hasattr(value, "item") else value

@@ -1,0 +1,58 @@
+"""The paper's Algorithm 1: vocabulary, trees, terms, fit, model; selection runs it per fold."""
+
+from __future__ import annotations
+
+from rpte.estimation.candidate import CandidatePenalty
+from rpte.estimation.terms import TermSet, choose_terms
+from rpte.fit.assemble import assemble
+from rpte.fit.coefficients import Floats, estimate
+from rpte.fit.structure_learner import Discovery, StructureLearner
+from rpte.fit.training import NOT_COMPARED, Record, Training
+from rpte.model.model import Model
+from rpte.rows import scale
+from rpte.utils.progress import ESTIMATING, GROWING, MINING, Watch
+
+
+def learn(training: Training, watch: Watch) -> Model:
+    """Learn a model at a fixed penalty, or with the leaf values of Stage 2 (`reassign=False`)."""
+    found, settings = learn_structure(training, watch), training.settings
+    if not settings.reassign:
+        return assemble(training, training.boosted(found), training.record(found))
+    penalty = training.fixed_penalty(found)
+    terms = choose_terms(found.table, found.structure, penalty.candidate, settings.admission())
+    watch.begin(ESTIMATING, 1.0)
+    return fit_model(training, found, terms, penalty, NOT_COMPARED)
+
+
+def learn_structure(training: Training, watch: Watch) -> Discovery:
+    """Run Stages 1 and 2; when the time is up no more trees are grown."""
+    table, settings = training.table, training.settings
+    learner = StructureLearner.of(table, settings)
+    watch.begin(MINING, 0.3)
+    held = scale.HELD_ROWS if settings.paper and table.n_rows > scale.SAMPLED_ABOVE else None
+    mined = learner.mine(table, held=held, last=True)
+    watch.begin(GROWING, 0.7, 1 + settings.max_trees)
+    if watch.is_over():
+        return learner.without_trees(table, mined)
+    found = learner.grow(table, mined, training.warm_start(mined))
+    for most in range(1, settings.max_trees + 1):
+        if watch.is_over() or len(found.structure.trees) < most - 1:
+            break
+        found = found.with_trees(most, settings)
+        watch.step()
+    return found.release()
+
+
+def fit_model(
+    training: Training,
+    found: Discovery,
+    terms: TermSet,
+    penalty: CandidatePenalty,
+    compared: Record,
+    start: Floats | None = None,
+) -> Model:
+    """Solve equation (5) over some terms (Stage 3), and assemble the model."""
+    terms, start, design = training.problem(found, terms, start)
+    estimated = estimate(design, terms, training.table.schema, training.settings, penalty, start)
+    record = training.record(found, estimated, penalty, compared)
+    return assemble(training, estimated.trained(terms), record)

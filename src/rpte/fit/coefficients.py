@@ -1,0 +1,129 @@
+"""Stage 3 on a table: equation (5) under the user's limits, and what the file keeps of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.columns.kinds import Level, Missing
+from rpte.estimation.candidate import CandidatePenalty
+from rpte.estimation.canonical import canonical
+from rpte.estimation.design import Design
+from rpte.estimation.monotone import Ties, solve_in_order
+from rpte.estimation.solver import Fit, lambda_max
+from rpte.estimation.terms import TermSet
+from rpte.fit.settings import Settings
+from rpte.model.certificate import stage3_tolerance
+from rpte.structure.order import ordered_leaves
+from rpte.structure.tree import Tree
+from rpte.table.schema import Schema
+from rpte.vocabulary.vocabulary import ORIGINAL
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedTerms:
+    """Terms with their coefficients, in the order of `Design`.
+
+    Parameters
+    ----------
+    terms : TermSet
+    leaf_codes : (M, n)
+    intercept : float
+    coefficients : (q,)
+    penalty : (q,), optional
+        Factors on the penalty; ones if None.
+    ties : Ties, optional
+        Leaves that share a coefficient.
+    """
+
+    terms: TermSet
+    leaf_codes: NDArray[np.int32]
+    intercept: float
+    coefficients: Floats
+    penalty: Floats | None = None
+    ties: Ties | None = None
+
+    def factors(self) -> Floats:
+        """Return the penalty factor of every term."""
+        return np.ones(len(self.coefficients)) if self.penalty is None else self.penalty
+
+    def groups(self, tree: int) -> NDArray[np.intp]:
+        """Return the tie group of each leaf of a tree."""
+        if self.ties is None:
+            return np.arange(self.terms.leaf_counts[tree])
+        return self.ties.group[tree]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """The fit, the problem that it solves, and the leaves tied in it."""
+
+    fit: Fit
+    design: Design
+    ties: Ties
+
+    def trained(self, terms: TermSet) -> TrainedTerms:
+        """Return the terms of the problem with their coefficients."""
+        fit, design = self.fit, self.design
+        codes, penalty = design.leaf_codes, design.penalty
+        return TrainedTerms(terms, codes, fit.intercept, fit.coefficients, penalty, self.ties)
+
+    def objective(self) -> dict[str, Any]:
+        """Return what the file keeps of the problem and its solution."""
+        fit, design = self.fit, self.design
+        top = lambda_max(design, fit.l1_ratio) if design.n_terms else 0.0
+        return {
+            "l1": fit.l1,
+            "l1_ratio": fit.l1_ratio,
+            "value": fit.objective,
+            "kkt_residual": fit.kkt,
+            "tolerance": stage3_tolerance(top, fit.l1),
+            "lambda_max": top,
+            "terms_offered": design.n_terms,
+            "converged": fit.converged,
+        }
+
+
+def estimate(
+    design: Design,
+    terms: TermSet,
+    schema: Schema,
+    settings: Settings,
+    penalty: CandidatePenalty,
+    start: Floats | None = None,
+) -> Estimate:
+    """Solve equation (5) under the user's limits; of equally good solutions the canonical one."""
+    read = terms.conditions(schema)
+    in_leaves, in_direct = read[: design.n_leaves], read[design.n_leaves :]
+    groups = _level_groups(design, terms)
+
+    def finish(tied: Design, fit: Fit, ties: Ties) -> Fit:
+        in_groups = np.bincount(ties.members, in_leaves, tied.n_leaves).astype(np.int64)
+        conditions = np.concatenate([in_groups, in_direct])
+        return canonical(tied, fit, conditions, [tied.n_leaves + g for g in groups])
+
+    order = leaf_order(terms.trees, settings)
+    fit, ties = solve_in_order(design, order, penalty.l1, penalty.l1_ratio, finish, start=start)
+    return Estimate(fit, design, ties)
+
+
+def leaf_order(trees: Sequence[Tree], settings: Settings) -> list[list[tuple[int, int]]]:
+    """Return for each tree the pairs of leaves that the user's limits put in order."""
+    return [ordered_leaves(tree, settings.limits.directions) for tree in trees]
+
+
+def _level_groups(design: Design, terms: TermSet) -> list[NDArray[np.intp]]:
+    """Return the direct terms of each variable whose levels and missing flag sum to one."""
+    by_source: dict[str, list[int]] = {}
+    for d, j in enumerate(terms.direct):
+        column = terms.vocabulary.columns[j]
+        if isinstance(column, (Level, Missing)) and terms.vocabulary.block[j] == ORIGINAL:
+            by_source.setdefault(column.source, []).append(d)
+    groups = [np.array(members, np.intp) for members in by_source.values()]
+    return [members for members in groups if len(members) > 1 and design.sum_to_one(members)]

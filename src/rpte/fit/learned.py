@@ -1,0 +1,37 @@
+"""What a fit returns: the model, and those beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rpte.model.model import Model
+from rpte.utils.progress import Watch
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """The model, and the models along the frontier of conditions and validated deviance."""
+
+    model: Model
+    frontier: tuple[Model, ...] = ()
+
+    def with_training(self, told: Callable[[Mapping[str, Any]], dict[str, Any]]) -> Learned:
+        """Return the same with another record of the training in each model."""
+
+        def change(model: Model) -> Model:
+            return replace(model, training=told(model.training))
+
+        return Learned(change(self.model), tuple(change(model) for model in self.frontier))
+
+    def stopped_by(self, watch: Watch) -> Learned:
+        """Let every model say that the clock has stopped the search, if it has."""
+        watch.end()
+        if watch.stopped is None:
+            return self
+
+        def told(training: Mapping[str, Any]) -> dict[str, Any]:
+            return {**training, "validation": {**training["validation"], **watch.record()}}
+
+        return self.with_training(told)

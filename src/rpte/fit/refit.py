@@ -1,0 +1,141 @@
+"""Stage 3 solved again on a table, the structure of a model being what it is.
+
+The terms are those that the model has: a coefficient of zero stays zero, others may become zero.
+Penalty and limits are those of the model; monotone directions hold again in the result.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from rpte.columns.kinds import RAW
+from rpte.columns.limits import Permissions
+from rpte.errors import InputError
+from rpte.estimation.candidate import Candidate, CandidatePenalty
+from rpte.estimation.design import Design
+from rpte.estimation.terms import TermSet, design_on
+from rpte.fit.assemble import assemble
+from rpte.fit.coefficients import Estimate, estimate
+from rpte.fit.settings import Settings
+from rpte.fit.training import Training
+from rpte.model.certificate import monotone_directions
+from rpte.model.model import Model
+from rpte.model.parts import DirectTerm, TreeTerms
+from rpte.model.verify_table import labelled
+from rpte.table.table import Table, row_hashes
+from rpte.vocabulary.vocabulary import ORIGINAL, PAIR, Vocabulary
+
+FROZEN = 1e9  # factor on the penalty of a leaf whose coefficient is zero, so that it stays zero
+
+
+def refit(model: Model, X: Any, y: Any, sample_weight: Any = None) -> Model:
+    """Return the model with its coefficients estimated again.
+
+    Parameters
+    ----------
+    model : Model
+    X : table of shape (n_rows, n_columns)
+    y : labels of shape (n_rows,)
+    sample_weight : (n_rows,), optional
+        The class weights of the first fit are applied on top.
+
+    Returns
+    -------
+    Model
+        Named and ordered anew, as a fit would; the table is now its training table.
+    """
+    if not model.settings["reassign"]:
+        raise InputError("the leaf values are those of Stage 2 (reassign=false); fit it again")
+    table, penalty = _table(model, X, y, sample_weight), _penalty(model)
+    if model.settings["l1"] == "4/n":
+        penalty = replace(penalty, l1=4.0 / table.total_weight)
+    terms, settings, design = problem(model, table)
+    estimated = estimate(freeze_zero_leaves(model, design), terms, table.schema, settings, penalty)
+    trained = replace(estimated.trained(terms), penalty=design.penalty)
+    training = Training.of(table, settings, model.classes, model.positive, {})
+    made = assemble(training, trained, _record(model, penalty, estimated))
+    distinct = {**made.training, "distinct_rows": training.data["distinct_rows"]}
+    return replace(made, settings=model.settings, training=distinct, ledger=model.ledger)
+
+
+def problem(model: Model, table: Table) -> tuple[TermSet, Settings, Design]:
+    """Return the terms of a model, its settings, and Stage 3 of these terms on a table.
+
+    Penalty factors are those of the file, where a leaf may stand for several.
+    """
+    terms, settings = _terms(model), _settings(model)
+    trees, direct = _parts(model)
+    leaves = [leaf.penalty for tree in trees for leaf in tree.leaves]
+    factors = np.array([*leaves, *(term.penalty for term in direct)], np.float64)
+    return terms, settings, replace(design_on(table, terms, settings.limits), penalty=factors)
+
+
+def freeze_zero_leaves(model: Model, design: Design) -> Design:
+    """Return the problem in which leaves whose coefficient is zero keep it."""
+    silent = [leaf.coefficient == 0 for tree in _parts(model)[0] for leaf in tree.leaves]
+    silent += [False] * (design.n_terms - len(silent))
+    return replace(design, penalty=np.where(silent, FROZEN, 1.0) * design.penalty)
+
+
+def _parts(model: Model) -> tuple[list[TreeTerms], list[DirectTerm]]:
+    """Return trees and direct terms, each in the order of the file."""
+    parts = [part for _, part in model.parts()]
+    trees = [part for part in parts if isinstance(part, TreeTerms)]
+    return trees, [part for part in parts if isinstance(part, DirectTerm)]
+
+
+def _table(model: Model, X: Any, y: Any, sample_weight: Any) -> Table:
+    """Return the rows in an order that their content decides, under the model's schema."""
+    rows = labelled(model, model.read(X), y, sample_weight)
+    if not np.isfinite(rows.weight).all() or (rows.weight < 0).any():
+        raise InputError("sample_weight must be finite and not negative")
+    order = np.lexsort((rows.weight, rows.y, row_hashes(rows.inputs)))
+    order = order[rows.weight[order] > 0]
+    table = Table(rows.inputs.take(order), rows.y[order], rows.weight[order])
+    if len(np.unique(table.y)) < 2:
+        raise InputError("the table holds one class only; Stage 3 needs rows of both")
+    return table
+
+
+def _terms(model: Model) -> TermSet:
+    """Return the model's terms, in the order of a design: trees, then direct terms."""
+    trees, direct = _parts(model)
+    columns = tuple(term.column for term in direct)
+    vocabulary = Vocabulary(
+        columns,
+        np.array([ORIGINAL if isinstance(c, RAW) else PAIR for c in columns], np.intp),
+        np.zeros((len(columns), 0)),
+        np.array([term.centre for term in direct], np.float64),
+        np.array([term.scale for term in direct], np.float64),
+    )
+    return TermSet(vocabulary, tuple(t.tree for t in trees), np.arange(len(columns)))
+
+
+def _penalty(model: Model) -> CandidatePenalty:
+    chosen = model.training["selection"]["chosen"]
+    candidate = Candidate(chosen["menu"], chosen["n_trees"], chosen["n_pairs"])
+    return CandidatePenalty(candidate, float(chosen["l1_ratio"]), float(chosen["l1"]))
+
+
+def _settings(model: Model) -> Settings:
+    limits = model.settings["limits"]
+    together = limits["interactions"]
+    allowed = Permissions(
+        monotone_directions(model),
+        frozenset(limits["exclude"]),
+        frozenset(limits["linear_only"]),
+        None if together is None else tuple(frozenset(names) for names in together),
+        limits["penalty"],
+    )
+    return Settings(**{**model.settings, "limits": allowed})
+
+
+def _record(model: Model, penalty: CandidatePenalty, estimated: Estimate) -> dict[str, Any]:
+    """Return what the file keeps of the fit; how trees and penalty were found stays history."""
+    kept = ("class_factors", "validation", "vocabulary_size", "rounds")
+    selection = {**model.training["selection"], "chosen": penalty.to_dict()}
+    history = {key: model.training[key] for key in kept}
+    return {**history, "objective": estimated.objective(), "selection": selection}

@@ -1,0 +1,123 @@
+"""All parameters of a fit as one frozen value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+from rpte.columns.bound import MOST_CONDITIONS
+from rpte.columns.limits import FREE, Permissions, describe
+from rpte.estimation.ownership import ComponentRule, Ownership
+from rpte.estimation.terms import Admission
+from rpte.published.vocabulary import Miner, VocabularySettings
+from rpte.structure.boosting import Stage2Settings
+from rpte.table.fingerprint import Profile
+from rpte.table.levels import PoolingRule
+from rpte.table.schema import Schema
+
+Conventions = Literal["ours", "paper"]
+Criterion = Literal["newton", "label"]
+MOST_LEVELS = {"ours": 100, "paper": 1000}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What `RPTEClassifier` was asked for; its docstring explains each field."""
+
+    ownership: Ownership
+    max_component_sources: int
+    vocabulary: Miner
+    pattern_order: int
+    budget: int
+    min_gain: float
+    criterion: Criterion
+    max_trees: int
+    max_leaves: int
+    max_depth: int
+    min_samples_leaf: float
+    leaf_ridge: float
+    learning_rate: float
+    lookahead: bool
+    reassign: bool
+    l1: float | str
+    l1_ratio: float | None
+    audit_price: float
+    max_inspection_units: int | None
+    conventions: Conventions
+    profile: Profile = "safe"
+    limits: Permissions = FREE
+
+    @property
+    def paper(self) -> bool:
+        """Whether the published configuration's small choices are followed."""
+        return self.conventions == "paper"
+
+    @property
+    def fixed_l1_ratio(self) -> float:
+        """The L1 share of the penalty where none is chosen by validation."""
+        return 1.0 if self.l1_ratio is None else self.l1_ratio
+
+    @property
+    def most_conditions(self) -> int:
+        """How many conditions a model may have where validation chooses it."""
+        return MOST_CONDITIONS if self.max_inspection_units is None else self.max_inspection_units
+
+    @property
+    def makes_products(self) -> bool:
+        """Whether Stage 2 looks for products of two variables."""
+        return self.vocabulary == "shapes" and self.pattern_order > 1
+
+    @property
+    def starts_from_terms(self) -> bool:
+        """Whether Stage 2 starts from the score of the direct terms, not from the base rate.
+
+        Only where the trees may stand beside direct terms on their variables.
+        """
+        beside = self.ownership in ("component", "paper")
+        return beside and self.reassign and not self.paper
+
+    @property
+    def pooling(self) -> PoolingRule:
+        """Which levels are pooled: those that could not fill a leaf, and all but the heaviest."""
+        least = 0.0 if self.paper else self.min_samples_leaf
+        return PoolingRule(least, MOST_LEVELS[self.conventions])
+
+    def stage1(self) -> VocabularySettings:
+        """Return the settings of Stage 1."""
+        return VocabularySettings(
+            self.vocabulary,
+            self.pattern_order,
+            self.budget,
+            self.min_gain,
+            self.paper,
+            self.min_samples_leaf,
+            self.lookahead,
+            self.limits,
+        )
+
+    def stage2(self, schema: Schema) -> Stage2Settings:
+        """Return the settings of Stage 2."""
+        largest = self.max_component_sources if self.ownership == "component" else None
+        sets = self.limits.together
+        together = None if sets is None else tuple(frozenset(map(schema.position, s)) for s in sets)
+        return Stage2Settings(
+            max_trees=self.max_trees,
+            max_leaves=self.max_leaves,
+            max_depth=self.max_depth,
+            min_samples_leaf=self.min_samples_leaf,
+            leaf_ridge=self.leaf_ridge,
+            learning_rate=self.learning_rate,
+            max_sources=largest,
+            together=together,
+            lookahead=self.lookahead,
+        )
+
+    def admission(self) -> Admission:
+        """Return the rules by which columns become direct terms."""
+        rule = ComponentRule(self.max_component_sources, self.limits)
+        return Admission(self.ownership, rule, self.paper)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings as plain JSON values."""
+        record = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "limits"}
+        return {**record, "limits": describe(self.limits)}

@@ -1,0 +1,197 @@
+"""Stages 1 and 2 on a table or on some of its rows: a vocabulary, then trees and products."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.columns.kinds import Pair
+from rpte.fit.settings import Settings
+from rpte.published.label_trees import LabelGrower
+from rpte.published.pairs import lookahead_roots
+from rpte.published.vocabulary import build_vocabulary
+from rpte.rows import scale
+from rpte.structure.boosting import Grower, NewtonGrower, Stage2, base_score, discover_trees
+from rpte.structure.coding import TreeColumns, code_columns
+from rpte.structure.structure import Structure
+from rpte.table.table import Table
+from rpte.vocabulary.build import vocabulary_of_shapes
+from rpte.vocabulary.products import find_products
+from rpte.vocabulary.shape_cache import ShapeCache
+from rpte.vocabulary.vocabulary import Vocabulary
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class WarmStart:
+    """A fit of direct terms that Stage 2 starts from.
+
+    Parameters
+    ----------
+    score : (n,)
+    use : (V,)
+        How much each vocabulary column moves it.
+    """
+
+    score: Floats
+    use: Floats
+
+    @classmethod
+    def of(
+        cls, score: Floats, vocabulary: Vocabulary, direct: Rows, coefficients: Floats
+    ) -> WarmStart:
+        """Return the start from a score, of which some direct terms have coefficients (d,)."""
+        use = np.zeros(len(vocabulary))
+        active = np.flatnonzero(coefficients)
+        which = direct[active]
+        use[which] = np.abs(coefficients[active]) * vocabulary.z[which].std(axis=1)
+        return cls(score, use)
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """Stages 1 and 2 on a table, so far.
+
+    Parameters
+    ----------
+    table : Table
+    structure : Structure
+    stage2 : Stage2
+        The record of the trees that were tried.
+    columns : TreeColumns or None
+        What trees may split on; None where Stage 2 is over, or was left out.
+    grower : Grower or None
+    """
+
+    table: Table
+    structure: Structure
+    stage2: Stage2
+    columns: TreeColumns | None = None
+    grower: Grower | None = None
+
+    def release(self) -> Discovery:
+        """Return what is left of it when no trees are to come."""
+        return replace(self, columns=None, grower=None)
+
+    def first_rows(self, rows: int) -> Discovery:
+        """Return the same, whose vocabulary holds its first rows alone."""
+        vocabulary = self.structure.vocabulary.first_rows(rows)
+        return replace(self, structure=replace(self.structure, vocabulary=vocabulary))
+
+    def with_products(self, start: WarmStart, settings: Settings) -> Discovery:
+        """Add products for what a start leaves."""
+        more = _with_products(self.table, self.structure.vocabulary, start, settings)
+        return replace(self, structure=replace(self.structure, vocabulary=more))
+
+    def with_trees(self, most: int, settings: Settings) -> Discovery:
+        """Go on until there are so many trees, or no more is to be had."""
+        table, columns = self.table, self.columns
+        assert columns is not None
+        rules = replace(settings.stage2(table.schema), max_trees=min(most, settings.max_trees))
+        stage2 = discover_trees(
+            columns.coded, table.y, table.weight, rules, self.grower, self.stage2
+        )
+        trees, codes = list(self.structure.trees), list(self.structure.leaf_codes)
+        steps = list(self.structure.steps)
+        for accepted in [r for r in stage2.rounds if r.accepted][len(trees) :]:
+            tree, numbers = columns.read(accepted.tree)
+            steps.append(accepted.step * accepted.leaf_values[numbers])
+            trees.append(tree)
+            codes.append(np.argsort(numbers).astype(np.int32)[accepted.leaf])
+        structure = replace(
+            self.structure,
+            trees=tuple(trees),
+            leaf_codes=np.array(codes, np.int32).reshape(len(trees), table.n_rows),
+            used=tuple(frozenset(columns.members(tree)) for tree in stage2.trees),
+            steps=tuple(steps),
+        )
+        return replace(self, structure=structure, stage2=stage2)
+
+
+@dataclass(frozen=True, slots=True)
+class StructureLearner:
+    """Learns structures from all rows of a table or from some; what these share is made once.
+
+    Shapes and the codes of numbers come from cells alone.
+    """
+
+    table: Table
+    settings: Settings
+    cache: ShapeCache
+
+    @classmethod
+    def of(cls, table: Table, settings: Settings) -> StructureLearner:
+        """Return the learner of a table."""
+        return cls(table, settings, ShapeCache(table, settings.min_samples_leaf, settings.limits))
+
+    def mine(
+        self, part: Table, rows: Rows | None = None, held: int | None = None, last: bool = False
+    ) -> Structure:
+        """Run Stage 1 on some rows of the table, all if None: a structure without trees.
+
+        Patterns and pairs hold the cells of the first `held` rows, of all if None. After the `last`
+        time the cache holds no shapes.
+        """
+        settings = self.settings
+        if settings.vocabulary == "shapes":
+            budget, paper = settings.budget, settings.paper
+            rows = np.arange(part.n_rows) if rows is None else rows
+            return _treeless(
+                part, vocabulary_of_shapes(self.cache, part, rows, budget, paper, last)
+            )
+        return _treeless(part, build_vocabulary(part, settings.stage1(), held))
+
+    def empty_vocabulary(self, part: Table) -> Structure:
+        """Leave Stage 1 out: a structure without any columns."""
+        none = np.zeros(0)
+        empty = Vocabulary((), np.zeros(0, np.intp), np.zeros((0, part.n_rows)), none, none)
+        return _treeless(part, empty)
+
+    def without_trees(self, part: Table, mined: Structure) -> Discovery:
+        """Leave Stage 2 out."""
+        return Discovery(part, mined, _no_trees(part, mined.start))
+
+    def grow(self, part: Table, mined: Structure, start: WarmStart | None) -> Discovery:
+        """Begin Stage 2: products for what the start leaves, no trees yet."""
+        settings, vocabulary = self.settings, mined.vocabulary
+        if start is not None and settings.makes_products:
+            vocabulary = _with_products(part, vocabulary, start, settings)
+        roots = _roots(part, settings, vocabulary)
+        columns = code_columns(part, mined.vocabulary, settings.paper, roots, settings.limits)
+        score = mined.start if start is None else start.score
+        structure = replace(mined, vocabulary=vocabulary, start=score)
+        kind = LabelGrower if settings.criterion == "label" else NewtonGrower
+        grower = kind(columns.coded, part.y, part.weight, settings.stage2(part.schema))
+        return Discovery(part, structure, _no_trees(part, score), columns, grower)
+
+
+def _treeless(part: Table, vocabulary: Vocabulary) -> Structure:
+    base = base_score(part.y, part.weight)
+    nothing = np.zeros((0, part.n_rows), np.int32)
+    return Structure(vocabulary, (), nothing, (), np.full(part.n_rows, base))
+
+
+def _no_trees(part: Table, score: Floats) -> Stage2:
+    return Stage2((), (), score, base_score(part.y, part.weight), "no tree was asked for")
+
+
+def _with_products(
+    table: Table, vocabulary: Vocabulary, start: WarmStart, settings: Settings
+) -> Vocabulary:
+    """Return a vocabulary with products for what a start leaves; none is there twice."""
+    most = min(settings.budget, scale.MOST_PRODUCTS)
+    found = find_products(table, vocabulary, start.use, start.score, most, settings.limits)
+    known = set(vocabulary.columns)
+    return vocabulary.with_pairs(table, tuple(pair for pair in found if pair not in known))
+
+
+def _roots(table: Table, settings: Settings, vocabulary: Vocabulary) -> tuple[Pair, ...]:
+    """Return the pairs that only lookahead may use: what is left of the budget of K pairs."""
+    if not settings.lookahead or settings.vocabulary == "original":
+        return ()
+    pairs = [column for column in vocabulary.columns if isinstance(column, Pair)]
+    return lookahead_roots(table, pairs, settings.budget - len(pairs), settings.limits)

@@ -1,0 +1,148 @@
+"""What all models of one fit share: the table, the settings, the target, how rows were split."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.estimation.candidate import Candidate, CandidatePenalty
+from rpte.estimation.column_cache import ColumnCache
+from rpte.estimation.design import Design
+from rpte.estimation.monotone import solve_in_order
+from rpte.estimation.terms import TermSet, choose_terms, design_on, make_design
+from rpte.fit.coefficients import Estimate, TrainedTerms
+from rpte.fit.settings import Settings
+from rpte.fit.structure_learner import Discovery, WarmStart
+from rpte.model.model import Label
+from rpte.rows import scale
+from rpte.structure.structure import Structure
+from rpte.table.fingerprint import fingerprint
+from rpte.table.table import Table
+
+Floats = NDArray[np.float64]
+Record = Mapping[str, Any]
+NOT_COMPARED: Record = {
+    "price": 0.0,
+    "many": scale.LOG_PRICE_FROM,
+    "compared": 0,
+    "null_deviance": None,
+    "frontier": [],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """What all models of one fit share.
+
+    Parameters
+    ----------
+    table : Table
+    settings : Settings
+    classes : pair of labels
+    positive : {0, 1}
+        Which class y = 1 stands for.
+    validation : mapping
+        What the file says of the folds of inner validation.
+    data : mapping
+        The fingerprint of the table.
+    cache : ColumnCache
+    """
+
+    table: Table
+    settings: Settings
+    classes: tuple[Label, Label]
+    positive: int
+    validation: Record
+    data: Record
+    cache: ColumnCache
+
+    @classmethod
+    def of(
+        cls,
+        table: Table,
+        settings: Settings,
+        classes: tuple[Label, Label],
+        positive: int,
+        validation: Record,
+    ) -> Training:
+        """Take the table's fingerprint."""
+        named = classes[1 - positive], classes[positive]
+        inputs, y, profile = table.inputs, table.y, settings.profile
+        data = fingerprint(inputs, y, table.weight, named, profile, table.hashes)
+        return cls(table, settings, classes, positive, validation, data, ColumnCache(inputs))
+
+    @property
+    def fixed_l1(self) -> float:
+        """Lambda where it is not chosen by validation."""
+        l1 = self.settings.l1
+        return 4.0 / self.table.total_weight if l1 == "4/n" else float(l1)
+
+    def fixed_penalty(self, found: Discovery) -> CandidatePenalty:
+        """Return what is fitted where validation does not choose: all trees and columns."""
+        everything = Candidate("all", len(found.structure.trees), None)
+        return CandidatePenalty(everything, self.settings.fixed_l1_ratio, self.fixed_l1)
+
+    def problem(
+        self, found: Discovery, terms: TermSet, start: Floats | None
+    ) -> tuple[TermSet, Floats | None, Design]:
+        """Return Stage 3 of some terms, and the fit to start from.
+
+        Where the terms were found on a sample, those that the fit of the sample uses.
+        """
+        limits = self.settings.limits
+        if found.table is self.table:
+            design = make_design(self.table, found.structure, terms, limits, self.cache)
+            return terms, start, design
+        none = np.zeros(1 + sum(terms.leaf_counts) + len(terms.direct))
+        terms, start = terms.active(none if start is None else start)
+        if not self.settings.paper:  # missing cells go as all rows have it
+            cells, weight = self.cache.in_order, self.table.weight
+            trees = [t.with_heavier_sides(cells(t.sources), weight) for t in terms.trees]
+            terms = replace(terms, trees=tuple(trees))
+        return terms, start, design_on(self.table, terms, limits, self.cache)
+
+    def warm_start(self, mined: Structure) -> WarmStart | None:
+        """Return the fit of all direct terms of single variables, if Stage 2 starts from one."""
+        table, settings = self.table, self.settings
+        if not settings.starts_from_terms:
+            return None
+        terms = choose_terms(table, mined, Candidate(), settings.admission())
+        design = make_design(table, mined, terms, settings.limits)
+        if design.n_terms == 0:
+            return WarmStart(mined.start, np.zeros(len(mined.vocabulary)))
+        fit, _ = solve_in_order(design, [], self.fixed_l1, settings.fixed_l1_ratio)
+        score = design.score(fit.intercept, fit.coefficients)
+        return WarmStart.of(score, mined.vocabulary, terms.direct, fit.coefficients)
+
+    def boosted(self, found: Discovery) -> TrainedTerms:
+        """Keep the leaf values of Stage 2 and no direct terms (the paper's ablation)."""
+        structure = found.structure
+        terms = TermSet(structure.vocabulary, structure.trees, np.zeros(0, np.intp))
+        coefficients = np.concatenate([np.zeros(0), *structure.steps])
+        return TrainedTerms(terms, structure.leaf_codes, found.stage2.base, coefficients)
+
+    def record(
+        self,
+        found: Discovery,
+        estimated: Estimate | None = None,
+        penalty: CandidatePenalty | None = None,
+        compared: Record | None = None,
+    ) -> dict[str, Any]:
+        """Return what the file keeps of the fit: Stage 3, how rows were split, trees tried.
+
+        Where the terms were found on a sample, the file says on how many distinct rows.
+        """
+        chosen = None if penalty is None else {**(compared or {}), "chosen": penalty.to_dict()}
+        whole = found.table is self.table
+        sample = {} if whole else {"learned_from_rows": found.table.n_rows}
+        return {
+            "objective": None if estimated is None else estimated.objective(),
+            "selection": chosen,
+            "validation": {**self.validation, **sample},
+            "vocabulary_size": len(found.structure.vocabulary),
+            "rounds": [round_.to_dict() for round_ in found.stage2.rounds],
+        }

@@ -1,0 +1,371 @@
+"""A stretch of the lambda path in one call, solved roughly: enough to compare penalties.
+
+The proximal Newton method of `rpte.estimation.newton` for columns that are rows of one matrix: a
+working set that grows by violations, a Gram matrix that is kept and extended while it serves,
+coordinate descent, and steps that are halved until the true objective falls. A fit stops at a
+residual of `ROUGH` times lambda over all terms, or where the objective hardly falls any more.
+Columns are in single precision, which is far finer than that.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba.extending import register_jitable
+from numpy.typing import NDArray
+
+from rpte.kernels.compile import inner, kernel
+from rpte.kernels.coordinate_descent import settled, violation
+from rpte.kernels.design_products import logistic_statistics
+from rpte.kernels.sorting import stable_order
+from rpte.kernels.term_rows import add_moments, add_rows, gradients
+
+__all__ = ["INTERCEPT", "LOSS", "ROUGH", "approximate_path"]
+
+Vector = NDArray[np.float64]
+Singles = NDArray[np.float32]
+Index = NDArray[np.intp]
+
+ROUGH = 1e-2  # of lambda: the residual at which a fit stops
+ENOUGH = 1e-5  # of the loss: a step or a wider working set that gains less is the last
+INTERCEPT, LOSS, TOTAL = 0, 1, 2  # what `state` holds; the total of no Gram matrix is 0
+ROUNDS = 12  # times that the working set may grow at one lambda
+STEPS = 16  # Newton steps on one working set
+KEEP = 0.3  # a Gram matrix is kept while a step with it shrinks the residual to this share
+ROOM = 16  # terms that may always join the working set at once
+NEAR = 0.6  # share of the pull that a term needs, from which it may join the working set
+FLOOR = 1e-10  # smallest curvature of a row, as a share of its weight
+RAISED = 1e-3  # the floor where a step fails; ten times so if it fails again, up to:
+BOUND = 0.25  # the largest curvature there is: with it the objective falls
+CONSTANT = 1e-12  # share of a column's second moment that is rounding error
+SHORTEST = 1e-4  # step
+
+
+_statistics, _settled = inner(logistic_statistics), inner(settled)
+_stable_order, _add_moments = inner(stable_order), inner(add_moments)
+_gradients, _add_rows = inner(gradients), inner(add_rows)
+
+
+def thresholds(size: float, sign: int) -> tuple[float, float]:
+    """Return the L1 penalties of positive and of negative values."""
+    return (np.inf if sign < 0 else size), (np.inf if sign > 0 else size)
+
+
+register_jitable(thresholds)
+
+
+@kernel
+def centred(second: Vector, cross: Vector, total: float) -> Vector:
+    """Return second moments (k, k) from which the intercept is eliminated."""
+    gram = np.empty_like(second)
+    for a in range(cross.size):
+        for b in range(cross.size):
+            gram[a, b] = second[a, b] - cross[a] * (cross[b] / total)
+    for a in range(cross.size):
+        if gram[a, a] <= CONSTANT * second[a, a]:
+            gram[a, :] = 0.0
+            gram[:, a] = 0.0
+    return gram
+
+
+@kernel
+def penalised(theta: Vector, l1: Vector, l2: Vector) -> float:
+    """Return the elastic-net penalty of some coefficients; all (k,)."""
+    total = 0.0
+    for a in range(theta.size):
+        total += l1[a] * abs(theta[a]) + 0.5 * l2[a] * theta[a] * theta[a]
+    return total
+
+
+_centred, _penalised = inner(centred), inner(penalised)
+
+
+@kernel
+def excesses(
+    gradient: Vector,
+    theta: Vector,
+    l1: Vector,
+    l2: Vector,
+    sign: NDArray[np.int8],
+    scale: Vector,
+    out: Vector,
+) -> float:
+    """Fill `out` (k,) with violations of the optimality conditions, in units of lambda.
+
+    Return the largest, 0 if there are no terms.
+    """
+    largest = 0.0
+    for a in range(theta.size):
+        up, down = thresholds(l1[a], sign[a])
+        out[a] = violation(gradient[a] + l2[a] * theta[a], theta[a], up, down) / scale[a]
+        largest = max(largest, out[a])
+    return largest
+
+
+_excesses = inner(excesses)
+
+
+@kernel
+def working_set(pull: Vector, theta: Vector, l1: Vector) -> Index:
+    """Return the active terms, and those of the others that are nearest to becoming so.
+
+    As many more as there are, if their pull (q,) is at least `NEAR` of what is needed.
+    """
+    wanted = theta != 0.0
+    near = np.flatnonzero((theta == 0.0) & (pull >= NEAR * l1))
+    room = max(ROOM, wanted.sum())
+    if near.size > room:
+        near = near[_stable_order(-pull[near] / l1[near])[:room]]
+    wanted[near] = True
+    return np.flatnonzero(wanted)
+
+
+@kernel
+def changed(
+    z: Singles,
+    rows: Index,
+    terms: Index,
+    wanted: Index,
+    known: NDArray[np.bool_],
+    weight: Vector,
+    total: float,
+    second: Vector,
+    cross: Vector,
+) -> tuple[Index, Vector, Vector]:
+    """Return another working set with its moments: those known, if there are any, are kept.
+
+    The terms that stay come first. `known` (q,) tells which terms are in the set.
+    """
+    stays = np.zeros(known.size, np.bool_)
+    stays[wanted] = True
+    at = np.flatnonzero(stays[terms])
+    kept, joined = terms[at], wanted[~known[wanted]]
+    for j in range(known.size):
+        known[j] = stays[j]
+    terms = np.concatenate((kept, joined))
+    new_second, new_cross = np.empty((terms.size, terms.size)), np.empty(terms.size)
+    if total > 0.0:
+        for a in range(at.size):
+            new_cross[a] = cross[at[a]]
+            for b in range(at.size):
+                new_second[a, b] = second[at[a], at[b]]
+        _add_moments(z, rows[terms], at.size, weight, new_second, new_cross)
+    return terms, new_second, new_cross
+
+
+@kernel
+def line_search(
+    y: Vector,
+    share: Vector,
+    l1: Vector,
+    l2: Vector,
+    promised: float,
+    along: Vector,
+    move: Vector,
+    state: Vector,
+    theta: Vector,
+    score: Vector,
+    residual: Vector,
+    curvature: Vector,
+) -> float:
+    """Halve a step until the objective falls as it should; return the step, 0 if none is taken."""
+    trial, new_residual = np.empty_like(score), np.empty_like(score)
+    new_curvature = np.empty_like(score)
+    held = _penalised(theta, l1, l2)
+    size = 1.0
+    while size >= SHORTEST:
+        for i in range(score.size):
+            trial[i] = score[i] + size * along[i]
+        loss = _statistics(trial, y, share, new_residual, new_curvature)
+        middle = theta + size * move
+        most = state[LOSS] + held + 1e-4 * size * promised + 1e-12 * abs(state[LOSS])
+        if loss + _penalised(middle, l1, l2) <= most:
+            for a in range(theta.size):
+                theta[a] = middle[a]
+            for i in range(score.size):
+                score[i], residual[i], curvature[i] = trial[i], new_residual[i], new_curvature[i]
+            state[LOSS] = loss
+            return size
+        size *= 0.5
+    return 0.0
+
+
+_working_set, _changed = inner(working_set), inner(changed)
+_line_search = inner(line_search)
+
+
+@kernel
+def newton_steps(
+    z: Singles,
+    rows: Index,
+    y: Vector,
+    share: Vector,
+    l1: Vector,
+    l2: Vector,
+    sign: NDArray[np.int8],
+    scale: Vector,
+    target: float,
+    second: Vector,
+    cross: Vector,
+    weight: Vector,
+    state: Vector,
+    theta: Vector,
+    score: Vector,
+    residual: Vector,
+    curvature: Vector,
+) -> None:
+    """Minimise over the terms in some rows (k,) of `z`; what changes with them goes along.
+
+    The moments `second` (k, k) and `cross` (k,) under `weight` (n,) are used as they are if `state`
+    holds the total weight.
+    """
+    k = rows.size
+    slope, excess, along = np.empty(k), np.empty(k), np.empty(y.size)
+    up, down = np.empty(k), np.empty(k)
+    for a in range(k):
+        up[a], down[a] = thresholds(l1[a], sign[a])
+    previous, floor = np.inf, FLOOR
+    gram = np.empty_like(second)
+    if state[TOTAL] > 0.0:
+        gram = _centred(second, cross, state[TOTAL])
+    for _ in range(STEPS):
+        _gradients(z, rows, residual.astype(np.float32), slope)
+        at_intercept = residual.sum()
+        worst = max(abs(at_intercept), _excesses(slope, theta, l1, l2, sign, scale, excess))
+        if worst <= target:
+            return
+        if state[TOTAL] == 0.0 or worst > KEEP * previous:
+            for i in range(weight.size):
+                weight[i] = max(curvature[i], floor * share[i])
+            state[TOTAL] = weight.sum()
+            _add_moments(z, rows, 0, weight, second, cross)
+            gram = _centred(second, cross, state[TOTAL])
+        previous = worst
+        tilt = slope + l2 * theta - cross * (at_intercept / state[TOTAL])
+        accuracy = max(0.03 * worst, 0.1 * target)
+        there = _settled(gram, tilt, theta, l1, l2, up, down, scale, accuracy)
+        move = there - theta
+        shift = -(at_intercept + np.dot(cross, move)) / state[TOTAL]
+        along[:] = shift
+        _add_rows(z, rows, move, along)
+        promised = at_intercept * shift + np.dot(slope, move)
+        promised += _penalised(there, l1, l2) - _penalised(theta, l1, l2)
+        if 0.0 <= -promised <= ENOUGH * state[LOSS]:
+            return
+        size = 0.0
+        if promised < 0.0:
+            size = _line_search(
+                y, share, l1, l2, promised, along, move, state, theta, score, residual, curvature
+            )
+        if size == 0.0:
+            if floor == BOUND:
+                return
+            floor = min(max(RAISED, 10.0 * floor), BOUND)
+            state[TOTAL] = 0.0
+        state[INTERCEPT] += size * shift
+
+
+_newton_steps = inner(newton_steps)
+
+
+@kernel
+def approximate_path(
+    z: Singles,
+    rows: Index,
+    y: Vector,
+    share: Vector,
+    penalty: Vector,
+    sign: NDArray[np.int8],
+    l1s: Vector,
+    l1_ratio: float,
+    state: Vector,
+    theta: Vector,
+    score: Vector,
+    residual: Vector,
+    curvature: Vector,
+    gradient: Vector,
+    terms: Index,
+    second: Vector,
+    cross: Vector,
+    weight: Vector,
+    fits: Vector,
+) -> tuple[Index, Vector, Vector]:
+    """Go down some lambdas from where the fit is: all that belongs to it goes along.
+
+    Parameters
+    ----------
+    z : (m, n)
+    rows : (q,)
+        The rows of `z` that are the terms.
+    y, share : (n,)
+        Labels, and row weights that sum to 2.
+    penalty, sign : (q,)
+        Factors on the penalty; the sign that a coefficient may have, 0 for either.
+    l1s : (f,)
+        Descending.
+    l1_ratio : float
+    state : (3,)
+        The intercept, the loss, and the total of the weights of the moments, 0 if there are none.
+    theta : (q,)
+    score, residual, curvature : (n,)
+    gradient : (q,)
+        Of the loss.
+    terms : (k,)
+        The working set.
+    second, cross, weight : (k, k), (k,), (n,)
+        Its moments, and the row weights under which they were taken.
+    fits : (f, q + 1)
+        Filled with the intercept and the coefficients at each lambda.
+
+    Returns
+    -------
+    terms, second, cross
+        As they are now.
+    """
+    q = rows.size
+    excess, pull, known = np.empty(q), np.empty(q), np.zeros(q, np.bool_)
+    known[terms] = True
+    for at in range(l1s.size):
+        target = ROUGH * l1s[at]
+        l1, l2 = l1s[at] * l1_ratio * penalty, l1s[at] * (1.0 - l1_ratio) * penalty
+        for _ in range(ROUNDS):
+            worst = _excesses(gradient, theta, l1, l2, sign, penalty, excess)
+            if max(abs(residual.sum()), worst) <= target:
+                break
+            if np.any((excess > target) & ~known):
+                for j in range(q):
+                    pull[j] = abs(gradient[j]) if sign[j] == 0 else -sign[j] * gradient[j]
+                wanted = _working_set(pull, theta, l1)
+                terms, second, cross = _changed(
+                    z, rows, terms, wanted, known, weight, state[TOTAL], second, cross
+                )
+            here = theta[terms]
+            before = state[LOSS] + _penalised(here, l1[terms], l2[terms])
+            _newton_steps(
+                z,
+                rows[terms],
+                y,
+                share,
+                l1[terms],
+                l2[terms],
+                sign[terms],
+                penalty[terms],
+                0.5 * target,
+                second,
+                cross,
+                weight,
+                state,
+                here,
+                score,
+                residual,
+                curvature,
+            )
+            gain = before - state[LOSS] - _penalised(here, l1[terms], l2[terms])
+            for a in range(terms.size):
+                theta[terms[a]] = here[a]
+            _gradients(z, rows, residual.astype(np.float32), gradient)
+            if gain <= ENOUGH * state[LOSS]:
+                break
+        fits[at, 0] = state[INTERCEPT]
+        for j in range(q):
+            fits[at, 1 + j] = theta[j]
+    return terms, second, cross

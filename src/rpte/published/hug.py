@@ -1,0 +1,133 @@
+"""High utility gain patterns: information gain is the gate, utility the ranking.
+
+An item's utility says how strongly its variable goes with the label, a pattern's utility is its
+cover times the sum of its items' utilities. Ties are broken by the canonical order of items, never
+by the order of the table's columns.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.columns.kinds import Column
+from rpte.published.mining import (
+    Candidates,
+    ItemIndex,
+    Worth,
+    distinct_covers,
+    pair_candidates,
+    select,
+)
+from rpte.vocabulary.gain import information_gain, weighted_entropy
+
+Floats = NDArray[np.float64]
+
+NEGATIVE_LEVEL = 0.05  # utility share of a level that goes with the negative class
+
+
+def mine_hug(
+    index: ItemIndex,
+    order: int,
+    budget: int,
+    min_gain: float,
+) -> tuple[Column, ...]:
+    """Return at most `budget` patterns of at most `order` items, best first.
+
+    Parameters
+    ----------
+    index : ItemIndex
+        The items of the training table.
+    order : {1, 2}
+    budget : int
+        K, the number of patterns.
+    min_gain : float
+        G, in nats: every pattern, and each part of a pair, must gain more.
+    """
+    if not index.items or budget == 0:
+        return ()
+    utility = item_utilities(index)
+    singles = index.singles.keep((utility > 0) & index.permitted())
+    if not len(singles):
+        return ()
+    floor = _utility_floor(singles.cover * utility[singles.first], budget)
+    candidates = _admissible(index, singles, order, min_gain, Worth(utility, floor))
+    worth = _pattern_utility(candidates, utility)
+    candidates, worth = candidates.keep(worth >= floor), worth[worth >= floor]
+    ranking = np.lexsort((candidates.second, candidates.first, -worth))
+    taken = select(index, candidates, ranking, budget)
+    if order > 1:
+        ranking = np.lexsort((np.arange(len(taken)), -worth[taken], -candidates.gain[taken]))
+        taken = taken[ranking]
+        taken = np.array(distinct_covers(index, candidates, taken, budget), np.int64)
+    return tuple(index.column(int(candidates.first[r]), int(candidates.second[r])) for r in taken)
+
+
+def _admissible(
+    index: ItemIndex,
+    singles: Candidates,
+    order: int,
+    min_gain: float,
+    worth: Worth,
+) -> Candidates:
+    """Return the items that pass the gain gate, and the pairs of worth that do."""
+    gated = singles.keep((singles.gain > min_gain) & (singles.cover < index.table.total_weight))
+    if order < 2 or not len(gated):
+        return gated
+    allowed = np.zeros(len(index.items), bool)
+    allowed[gated.first] = True
+    pairs = [p.keep(p.gain > min_gain) for p in pair_candidates(index, allowed, worth)]
+    return gated.join(pairs)
+
+
+def _utility_floor(worth: Floats, budget: int) -> float:
+    """Return the K-th largest utility of single items; no pattern below it is admitted."""
+    ranked = np.sort(worth)[::-1]
+    return float(ranked[min(budget, len(ranked)) - 1])
+
+
+def _pattern_utility(candidates: Candidates, utility: Floats) -> Floats:
+    second = np.where(candidates.second >= 0, utility[candidates.second], 0.0)
+    return candidates.cover * (utility[candidates.first] + second)
+
+
+def item_utilities(index: ItemIndex) -> Floats:
+    """Return each item's utility in [0, 1], the best item having 1."""
+    parts = [
+        _interval_utilities(index, c) if column.is_number else _level_utilities(index, c)
+        for c, column in enumerate(index.columns)
+    ]
+    raw = np.concatenate(parts).round(12)  # a correlation of 1e-17 is none
+    return np.round(raw / raw.max(), 6) if raw.max() > 0 else raw
+
+
+def _interval_utilities(index: ItemIndex, c: int) -> Floats:
+    """Absolute correlation of the bin number with the label, shared out over the bins."""
+    rows, total = index.owner == c, index.table.total_weight
+    cover, events = index.singles.cover[rows], index.singles.events[rows]
+    cover[0] += total - cover.sum()  # missing counts as the first bin
+    events[0] += index.positive - events.sum()
+    return np.full(len(cover), abs(_correlation(cover, events)) / len(cover))
+
+
+def _level_utilities(index: ItemIndex, c: int) -> Floats:
+    """Normalised mutual information of each level with the label, less if it speaks against it."""
+    table, rows = index.table, index.owner == c
+    total, positive = table.total_weight, index.positive
+    cover, events = index.singles.cover[rows], index.singles.events[rows]
+    cells = np.stack([cover, total - cover], -1)
+    cell_events = np.stack([events, positive - events], -1)
+    mutual = information_gain(cells, cell_events)
+    entropies = weighted_entropy(total, positive) * weighted_entropy(total, cover)
+    norm = np.sqrt(np.maximum(entropies, 0.0)) / total
+    share = np.where(norm > 0, mutual / np.where(norm > 0, norm, 1.0), 0.0)
+    speaks_for = events * total > cover * positive
+    return np.clip(share, 0.0, 1.0) * np.where(speaks_for, 1.0, NEGATIVE_LEVEL)
+
+
+def _correlation(cover: Floats, events: Floats) -> float:
+    """Return the correlation of the bin number with the label, from the weights of the bins."""
+    total, positive = cover.sum(), events.sum()
+    number = np.arange(len(cover)) - (np.arange(len(cover)) @ cover) / total
+    scale = np.sqrt((cover @ (number * number)) * (positive * (total - positive) / total))
+    return float((number @ (events - cover * (positive / total))) / scale) if scale > 0 else 0.0

@@ -1,0 +1,308 @@
+"""Label trees from counts: the same trees as `rpte.structure.grower.grow`, in far fewer steps.
+
+Splits on labels (g = w y, h = w) ask for sums of whole numbers, which are exact in any order. So
+the counts of the root serve every round, a child's are its parent's less its sibling's, and a
+column with very many values is first counted in blocks of them; `rpte.kernels.label_counts` says
+which blocks, and which columns, need a closer look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.kernels.growth import BIN, GAIN, N_FOUND, NEXT_BIN, SCALE
+from rpte.kernels.label_counts import (
+    HALF,
+    LOW,
+    ROOM,
+    UNKNOWN,
+    count_blocks,
+    scan_blocks,
+    settle_best,
+)
+from rpte.structure.boosting import Residuals, Stage2Settings
+from rpte.structure.coded import CodedColumns, CodeTree
+from rpte.structure.grower import (
+    GrowthLimits,
+    GrowthTask,
+    Node,
+    OpenLeaf,
+    Rows,
+    best_first,
+    by_chunks,
+    grow,
+    may_split,
+    stack,
+)
+from rpte.structure.lookahead import grow_with_lookahead
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+MOST_BLOCKS, FEWEST_BLOCKS = 1024, 16
+MOST_WEIGHT = 2**31  # of all rows; two counts share one integer
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scan:
+    """What is known of the best split of each column in a node.
+
+    `found` (k, 5) is final where `settled` (k,); no split of a column gains more than `bound` (k,).
+    """
+
+    found: Floats
+    bound: Floats
+    settled: NDArray[np.bool_]
+
+    def of(self, which: Integers) -> Scan:
+        """Return what is known of some columns."""
+        return Scan(self.found[which], self.bound[which], self.settled[which])
+
+    def learn(self, which: Integers, more: Scan) -> None:
+        """Take over what is known of some columns."""
+        self.found[which], self.settled[which] = more.found, more.settled
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelCounts:
+    """What all label trees of a table share.
+
+    Parameters
+    ----------
+    columns : CodedColumns
+    stats : (n, 3)
+        w y, w, w.
+    counts : (n,)
+        What each row counts, see `rpte.kernels.label_counts`.
+    starts : (V + 1,)
+        Where the blocks of each column begin.
+    shifts : (V,)
+        A code's block is the code without so many low bits; 0: blocks are codes.
+    fine : (codes,)
+        Room for the counts of one column.
+    root : (blocks,)
+        The counts of all rows.
+    roots : dict
+        What is known of splits of all rows, by the least weight of a leaf: every tree begins there.
+    """
+
+    columns: CodedColumns
+    stats: Floats
+    counts: Integers
+    starts: Integers
+    shifts: Integers
+    fine: Integers
+    root: Integers
+    roots: dict[float, Scan] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, columns: CodedColumns, y: Floats, weight: Floats) -> LabelCounts | None:
+        """Count a table; None where counting does not apply.
+
+        That is so for fractional weights, categories, missing codes, and a table without columns.
+        """
+        n_bins = columns.n_bins
+        whole = bool((weight == np.rint(weight)).all()) and float(weight.sum()) < MOST_WEIGHT
+        if not whole or columns.is_category.any() or not columns.n_columns:
+            return None
+        if (columns.codes.max(axis=1, initial=0) >= n_bins).any():
+            return None
+        most = 2 ** round(np.log2(np.clip(2 * np.sqrt(len(y)), FEWEST_BLOCKS, MOST_BLOCKS)))
+        shifts = np.ceil(np.log2(np.maximum(n_bins / most, 1.0))).astype(np.int64)
+        blocks = ((n_bins - 1) >> shifts) + 1
+        counts = ((weight * y).astype(np.int64) << HALF) + weight.astype(np.int64)
+        starts = np.concatenate([[0], np.cumsum(blocks)])
+        fine = np.empty(int((blocks << shifts).max()), np.int64)
+        stats = stack(weight * y, weight, weight)
+        table = cls(columns, stats, counts, starts, shifts, fine, np.zeros(0, np.int64))
+        rows = np.flatnonzero(weight > 0).astype(np.int32)
+        return replace(table, root=table.blocks(np.arange(columns.n_columns), rows))
+
+    def blocks(self, chosen: Integers, rows: Rows) -> Integers:
+        """Count some rows per block of the chosen columns; 0 in those of others."""
+        out = np.zeros(int(self.starts[-1]), np.int64)
+        codes, starts, shifts = self.columns.codes, self.starts, self.shifts
+        counts = self.counts.take(rows)
+
+        def run(start: int, stop: int) -> None:
+            count_blocks(codes, chosen[start:stop], starts, shifts, rows, counts, out)
+
+        by_chunks(run, len(chosen), len(rows))
+        return out
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CountedLeaf(OpenLeaf):
+    """A leaf whose columns are searched code by code only when they may be the best.
+
+    `blocks` are its counts; `scan` is what is known so far, with the same `found`.
+    """
+
+    table: LabelCounts
+    chosen: Integers
+    counts: Integers
+    blocks: Integers
+    scan: Scan
+
+    def best(self, admitted: NDArray[np.bool_]) -> int | None:
+        """Return which admitted column splits best, of equals the first."""
+        waiting = np.flatnonzero(admitted & ~self.scan.settled)
+        if len(waiting):
+            self._settle(waiting, admitted & self.scan.settled)
+        k = OpenLeaf.best(self, admitted & self.scan.settled)
+        if k is not None and self.found[k, BIN] == UNKNOWN:
+            codes = self.table.columns.codes[self.chosen[k]].take(self.rows)
+            self.found[k, BIN] = codes.max(where=codes < self.found[k, NEXT_BIN], initial=0)
+        return k
+
+    def most(self, admitted: NDArray[np.bool_]) -> float:
+        """Return a gain that no split on an admitted column exceeds."""
+        gain = np.where(self.scan.settled, self.found[:, GAIN], self.scan.bound)
+        top = float(gain.max(where=admitted, initial=-np.inf))
+        parent = float(self.total[0] ** 2 / self.total[1])
+        return top + ROOM * (float(self.rule[SCALE]) + parent + max(top, 0.0))
+
+    def _settle(self, waiting: NDArray[np.intp], known: NDArray[np.bool_]) -> None:
+        """Search those of the `waiting` columns that may be better than the `known` ones."""
+        table = self.table
+        settle_best(
+            table.columns.codes,
+            self.chosen,
+            table.starts,
+            table.shifts,
+            waiting[np.argsort(-self.scan.bound[waiting], kind="stable")],
+            self.rows,
+            self.counts,
+            self.blocks,
+            self.total,
+            self.rule,
+            table.fine,
+            self.found,
+            self.scan.bound,
+            self.scan.settled,
+            float(self.found[known, GAIN].max(initial=-np.inf)),
+        )
+
+
+def grow_counted(
+    table: LabelCounts,
+    eligible: NDArray[np.intp],
+    limits: GrowthLimits,
+) -> CodeTree | None:
+    """Grow one label tree on the eligible columns; None if no split is valid."""
+    chosen = np.unique(np.asarray(eligible, dtype=np.int64))
+    chosen = chosen[~table.columns.root_only[chosen]]
+    task = GrowthTask(table.columns, chosen, table.stats, limits)
+
+    known = _root(table, limits)
+    roots: list[CountedLeaf] = []
+
+    def opener(parent: OpenLeaf | None, nodes: Sequence[Node]) -> list[OpenLeaf]:
+        if isinstance(parent, CountedLeaf):
+            blocks = _siblings(task, parent, nodes)
+            leaves = [_open(task, table, *pair) for pair in zip(nodes, blocks, strict=True)]
+            return [leaf for leaf in leaves if leaf is not None]
+        leaf = _open(task, table, nodes[0], table.root, known.of(chosen))
+        roots.extend([] if leaf is None else [leaf])
+        return [*roots]
+
+    tree = best_first(task, opener)
+    for leaf in roots:
+        known.learn(chosen, leaf.scan)
+    return tree
+
+
+def _root(table: LabelCounts, limits: GrowthLimits) -> Scan:
+    """Return what is known of splits of all rows, whatever the tree."""
+    if limits.least not in table.roots:
+        total = _total(table.counts)
+        table.roots[limits.least] = _scan(
+            table, np.arange(table.columns.n_columns), table.root, total, limits
+        )
+    return table.roots[limits.least]
+
+
+def _siblings(task: GrowthTask, parent: CountedLeaf, nodes: Sequence[Node]) -> list[Integers]:
+    """Count the smaller of two children; the other has the rest of their parent."""
+    small = int(np.argmin([len(rows) for _, rows, _ in nodes]))
+    counted = parent.table.blocks(task.chosen, nodes[small][1])
+    both = [counted, parent.blocks - counted]
+    return both if small == 0 else both[::-1]
+
+
+def _open(
+    task: GrowthTask, table: LabelCounts, at: Node, blocks: Integers, scan: Scan | None = None
+) -> CountedLeaf | None:
+    """Bound the best split of every chosen column in a node; None if it must stay a leaf.
+
+    `scan` is what is known of it already.
+    """
+    node, rows, depth = at
+    counts = table.counts.take(rows)
+    total = _total(counts)
+    if not may_split(task.limits, total, depth):
+        return None
+    if scan is None:
+        scan = _scan(table, task.chosen, blocks, total, task.limits)
+    rule = _rule(task.limits, total)
+    return CountedLeaf(
+        node, rows, total, rule, scan.found, table, task.chosen, counts, blocks, scan
+    )
+
+
+def _total(counts: Integers) -> Floats:
+    """Return G, W, W of some rows."""
+    w = float((counts & LOW).sum())
+    return np.array([float((counts >> HALF).sum()), w, w])
+
+
+def _rule(limits: GrowthLimits, total: Floats) -> Floats:
+    return np.array([limits.ridge, limits.least, total[0]])
+
+
+def _scan(
+    table: LabelCounts, chosen: Integers, blocks: Integers, total: Floats, limits: GrowthLimits
+) -> Scan:
+    """Look at the blocks of some columns."""
+    k, rule = len(chosen), _rule(limits, total)
+    found, bound, settled = np.empty((k, N_FOUND)), np.empty(k), np.empty(k, bool)
+    starts, shifts = table.starts, table.shifts
+    scan_blocks(blocks, chosen, starts, shifts, total, rule, found, bound, settled)
+    return Scan(found, bound, settled)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelGrower:
+    """Splits on the Gini impurity of y, which is what the paper's target z = 1[r > 0] amounts to.
+
+    Parameters
+    ----------
+    columns : CodedColumns
+    y, weight : (n,)
+    settings : Stage2Settings
+    """
+
+    columns: CodedColumns
+    y: Floats
+    weight: Floats
+    settings: Stage2Settings
+    counts: LabelCounts | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        counted = not self.settings.lookahead
+        counts = LabelCounts.of(self.columns, self.y, self.weight) if counted else None
+        object.__setattr__(self, "counts", counts)
+
+    def grow(self, eligible: NDArray[np.intp], residuals: Residuals) -> CodeTree | None:
+        """Grow a tree on the eligible columns, whatever the residuals; None without a split."""
+        limits = replace(self.settings.growth(), ridge=0.0, zero_gain=True)
+        columns, y, w = self.columns, self.y, self.weight
+        if self.counts is not None:
+            return grow_counted(self.counts, eligible, limits)
+        if self.settings.lookahead:
+            return grow_with_lookahead(columns, eligible, y, w * y, w, w, limits)
+        return grow(columns, eligible, w * y, w, w, limits)

@@ -1,0 +1,247 @@
+"""Patterns from items: what the high utility gain and the frequent miner share.
+
+A pattern is one item, or two items of different variables. Candidates carry their cover weights,
+so that no indicator column is built before a pattern is chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.columns.kinds import Item, Pattern
+from rpte.columns.limits import FREE, Permissions
+from rpte.published.items import ItemColumn
+from rpte.published.joint import JointCounts
+from rpte.rows.threads import thread_map
+from rpte.table.table import Table
+from rpte.vocabulary.gain import in_or_out_gain
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Patterns with their counts; `second` is -1 for a pattern of one item.
+
+    Parameters
+    ----------
+    first, second : int arrays of shape (c,)
+        Item numbers, counted through the item columns in canonical order.
+    cover, events, gain : arrays of shape (c,)
+        Weight covered, positive weight covered, information gain in nats.
+    """
+
+    first: Ints
+    second: Ints
+    cover: Floats
+    events: Floats
+    gain: Floats
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def keep(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> Candidates:
+        """Return some of the candidates."""
+        return Candidates(
+            self.first[rows],
+            self.second[rows],
+            self.cover[rows],
+            self.events[rows],
+            self.gain[rows],
+        )
+
+    def join(self, others: Sequence[Candidates]) -> Candidates:
+        """Return these candidates followed by others."""
+        parts = [self, *others]
+        return Candidates(
+            np.concatenate([p.first for p in parts]),
+            np.concatenate([p.second for p in parts]),
+            np.concatenate([p.cover for p in parts]),
+            np.concatenate([p.events for p in parts]),
+            np.concatenate([p.gain for p in parts]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ItemIndex:
+    """All items of a table, numbered in canonical order, with their single counts.
+
+    `positive` is the positive weight of all rows.
+    """
+
+    table: Table
+    columns: tuple[ItemColumn, ...]
+    items: tuple[Item, ...]
+    owner: Ints
+    singles: Candidates
+    positive: float
+    limits: Permissions = FREE
+
+    def covers(self, first: int, second: int) -> NDArray[np.bool_]:
+        """Return the rows that a pattern covers."""
+        rows = self._item_rows(first)
+        return rows if second < 0 else rows & self._item_rows(second)
+
+    def column(self, first: int, second: int) -> Item | Pattern:
+        """Return the pattern as a vocabulary column."""
+        left = self.items[first]
+        return left if second < 0 else Pattern(left, self.items[second])
+
+    def permitted(self) -> NDArray[np.bool_]:
+        """Return which items may stand in a pattern under the user's limits."""
+        return np.array([self.limits.admits(item) for item in self.items], bool)
+
+    def _item_rows(self, item: int) -> NDArray[np.bool_]:
+        owner = self.owner[item]
+        start = int(np.searchsorted(self.owner, owner))
+        return np.asarray(self.columns[owner].codes == item - start)
+
+
+def item_index(
+    table: Table, columns: tuple[ItemColumn, ...], limits: Permissions = FREE
+) -> ItemIndex:
+    """Number the items and count each one's cover."""
+    items = tuple(item for column in columns for item in column.items)
+    owner = np.repeat(np.arange(len(columns)), [len(c.items) for c in columns])
+    weights = table.weight, table.weight * table.y
+    counts = [[_counts(c, weight) for c in columns] for weight in weights]
+    cover, events = (np.concatenate([np.zeros(0), *part]) for part in counts)
+    total, positive = table.total_weight, float(weights[1].sum())
+    gain = np.round(in_or_out_gain(cover, events, total, positive), 12)
+    number = np.arange(len(items))
+    singles = Candidates(number, np.full(len(items), -1), cover, events, gain)
+    return ItemIndex(table, columns, items, owner, singles, positive, limits)
+
+
+def _counts(column: ItemColumn, weight: Floats) -> Floats:
+    codes = column.codes + column.codes.dtype.type(1)
+    counts = np.bincount(codes, weight, minlength=len(column.items) + 1)
+    return counts[1:].astype(np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """What a pattern must be worth to be a candidate.
+
+    Parameters
+    ----------
+    utility : (items,)
+        A pattern is worth its cover times the sum of its items' utilities.
+    floor : float
+        The least worth.
+    """
+
+    utility: Floats
+    floor: float
+
+
+def pair_candidates(
+    index: ItemIndex,
+    allowed: NDArray[np.bool_],
+    worth: Worth | None = None,
+) -> list[Candidates]:
+    """Count the pairs of allowed items of two variables that cover some but not all rows.
+
+    With `worth`, those below its floor are left out.
+    """
+    codes, kept = _allowed_codes(index, allowed)
+    counts = JointCounts(index.table, codes, [len(numbers) for numbers in kept])
+    worth = worth or Worth(np.zeros(len(index.items)), 0.0)
+    found = thread_map(lambda c: _pairs_of(index, counts, kept, c, worth), range(len(codes) - 1))
+    return [_permitted(index, pairs) for pairs in found]
+
+
+def _permitted(index: ItemIndex, found: Candidates) -> Candidates:
+    """Drop the pairs that the user's limits forbid."""
+    if index.limits is FREE:
+        return found
+    pairs = zip(found.first, found.second, strict=True)
+    return found.keep(np.array([index.limits.admits(index.column(a, b)) for a, b in pairs], bool))
+
+
+def _allowed_codes(index: ItemIndex, allowed: NDArray[np.bool_]) -> tuple[NDArray[Any], list[Ints]]:
+    """Recode each column with an allowed item: its allowed items from 0, then everything else."""
+    rows, kept = [], []
+    kind = np.int8 if all(c.codes.dtype == np.int8 for c in index.columns) else np.int32
+    for c, column in enumerate(index.columns):
+        numbers = np.flatnonzero(allowed & (index.owner == c))
+        if not len(numbers):
+            continue
+        start = int(np.searchsorted(index.owner, c))
+        recode = np.full(len(column.items) + 1, len(numbers), kind)  # last entry: code -1
+        recode[numbers - start] = np.arange(len(numbers))
+        rows.append(recode[column.codes])
+        kept.append(numbers)
+    return np.array(rows, kind).reshape(len(rows), index.table.n_rows), kept
+
+
+def _pairs_of(
+    index: ItemIndex, counts: JointCounts, kept: list[Ints], c: int, worth: Worth
+) -> Candidates:
+    """Return the candidates that pair the items of column `c` with those of later columns."""
+    table, others = index.table, np.arange(c + 1, len(kept))
+    cells = counts.beside(c, others)
+    number = np.full((len(others), cells.shape[2]), -1)
+    for row, o in enumerate(others):
+        number[row, : len(kept[o])] = kept[o]
+    cover, total = cells[..., 0], table.total_weight
+    utility = worth.utility[kept[c]][:, None] + worth.utility[number][:, None, :]
+    k, a, b = np.nonzero((cover > 0) & (cover < total) & (cover * utility >= worth.floor))
+    cover, events = cells[k, a, b, 0], cells[k, a, b, 1]
+    gain = np.round(in_or_out_gain(cover, events, total, index.positive), 12)
+    return Candidates(kept[c][a], number[k, b], cover, events, gain)
+
+
+def select(index: ItemIndex, candidates: Candidates, order: NDArray[np.intp], budget: int) -> Ints:
+    """Take candidates in `order` up to the budget, passing over pairs that repeat a shared cover.
+
+    Two pairs that share an item and cover the same rows say the same; the first taken stands for
+    both.
+    """
+    taken: list[int] = []
+    by_counts: dict[tuple[int, float, float], list[int]] = {}
+    for row in order:
+        if len(taken) == budget:
+            break
+        first, second = int(candidates.first[row]), int(candidates.second[row])
+        keys = [
+            (i, float(candidates.cover[row]), float(candidates.events[row]))
+            for i in (first, second)
+        ]
+        if second >= 0 and _repeats(index, candidates, row, [by_counts.get(k, []) for k in keys]):
+            continue
+        taken.append(int(row))
+        if second >= 0:
+            for key in keys:
+                by_counts.setdefault(key, []).append(int(row))
+    return np.array(taken, np.int64)
+
+
+def _repeats(index: ItemIndex, found: Candidates, row: int, rivals: list[list[int]]) -> bool:
+    cover = index.covers(int(found.first[row]), int(found.second[row]))
+    return any(
+        np.array_equal(cover, index.covers(int(found.first[r]), int(found.second[r])))
+        for rows in rivals
+        for r in rows
+    )
+
+
+def distinct_covers(index: ItemIndex, candidates: Candidates, rows: Ints, budget: int) -> list[int]:
+    """Return the first `budget` rows whose cover does not equal that of an earlier one."""
+    seen: set[bytes] = set()
+    kept: list[int] = []
+    for row in rows:
+        if len(kept) == budget:
+            break
+        cover = index.covers(int(candidates.first[row]), int(candidates.second[row]))
+        key = np.packbits(cover).tobytes()
+        if key not in seen:
+            seen.add(key)
+            kept.append(int(row))
+    return kept

@@ -1,0 +1,150 @@
+"""Stage 1 as published: patterns of items and pairs (the paper's ConstructVocabulary)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.columns.kinds import Column
+from rpte.columns.limits import FREE, Permissions
+from rpte.published.frequent import mine_frequent
+from rpte.published.hug import mine_hug
+from rpte.published.items import make_items
+from rpte.published.mining import item_index
+from rpte.published.pairs import mine_pairs
+from rpte.table.table import Table
+from rpte.vocabulary.gain import SortedColumn, in_or_out_gain
+from rpte.vocabulary.redundancy import keep_independent
+from rpte.vocabulary.screening import SAMPLE_ROWS, promising, sample
+from rpte.vocabulary.vocabulary import ORIGINAL, Vocabulary, evaluate_columns, original_columns
+
+ORIGINAL_SCORE_BINS = 16
+ALL_RIVALS = 1000  # with more columns than this, only sources compete with what is made of them
+Miner = Literal["shapes", "hug", "frequent", "original"]
+
+
+@dataclass(frozen=True, slots=True)
+class VocabularySettings:
+    """What Stage 1 may do.
+
+    Parameters
+    ----------
+    miner : {"shapes", "hug", "frequent", "original"}
+    pattern_order : {1, 2}
+        L: items per pattern; pairs are made only for 2.
+    budget : int
+        K: at most so many patterns (or shapes), and at most so many pairs.
+    min_gain : float
+        G: gain in nats that a pattern must exceed.
+    paper : bool
+        Follow the published configuration where it is arbitrary.
+    least : float
+        Weight on either side of a shape's knot.
+    lookahead : bool
+        Stage 2 will look ahead, and needs pairs of its own.
+    limits : Permissions
+        What the user forbids.
+    """
+
+    miner: Miner
+    pattern_order: int
+    budget: int
+    min_gain: float
+    paper: bool
+    least: float = 5.0
+    lookahead: bool = False
+    limits: Permissions = FREE
+
+    @property
+    def pair_budget(self) -> int:
+        """How many pairs are mined: lookahead keeps half of the budget for its own roots."""
+        return self.budget // 2 if self.lookahead else self.budget
+
+
+def build_vocabulary(
+    table: Table,
+    settings: VocabularySettings,
+    held: int | None = None,
+) -> Vocabulary:
+    """Mine the vocabulary of a table: at most p0 + 2K columns, a raw variable counted once.
+
+    Its z is of the first `held` rows, of all if None.
+    """
+    limits = settings.limits
+    originals = original_columns(table, settings.paper, limits)
+    patterns: tuple[Column, ...] = ()
+    pairs: tuple[Column, ...] = ()
+    if settings.miner != "original":
+        among = promising(table, limits)
+        book = item_index(table, make_items(table, not settings.paper, among), limits)
+        order, budget = settings.pattern_order, settings.budget
+        if settings.miner == "hug":
+            patterns = mine_hug(book, order, budget, settings.min_gain)
+        else:
+            patterns = mine_frequent(book, order, budget)
+        if order > 1:
+            pairs = mine_pairs(sample(table), settings.pair_budget, among, limits)
+    if settings.paper:
+        originals = _cap_originals(table, originals, settings.budget)
+    rows = None if held is None else max(held, SAMPLE_ROWS)
+    found = evaluate_columns(table, originals, patterns, pairs, settings.paper, rows=rows)
+    return _independent(table, found, held)
+
+
+def _cap_originals(table: Table, originals: tuple[Column, ...], budget: int) -> tuple[Column, ...]:
+    """Keep the K raw columns of highest gain in 16 quantile bins (paper configuration)."""
+    if len(originals) <= budget:
+        return originals
+    gains = np.array([_coarse_gain(table, column) for column in originals])
+    ranking = np.argsort(-np.round(gains, 12), kind="stable")
+    return tuple(originals[j] for j in np.sort(ranking[:budget]))
+
+
+def _coarse_gain(table: Table, original: Column) -> float:
+    x, weight = original.evaluate(table.inputs), table.weight
+    if original.binary:
+        events = weight * table.y
+        return float(in_or_out_gain(weight @ x, events @ x, weight.sum(), events.sum()))
+    column = SortedColumn(x, table.y, weight)
+    if not len(column.values):
+        return 0.0
+    fractions = np.arange(1, ORIGINAL_SCORE_BINS) / ORIGINAL_SCORE_BINS
+    return column.gain(np.unique(column.quantiles(fractions)))
+
+
+def _independent(table: Table, vocabulary: Vocabulary, held: int | None) -> Vocabulary:
+    """Drop the patterns and pairs that another column nearly repeats; hold so many rows.
+
+    Where all rows stay, the columns that stay move up in the memory of `vocabulary`, which is used
+    up: a copy of them would take as much again.
+    """
+    rivals = _rivals(vocabulary)
+    rows = min(table.n_rows, SAMPLE_ROWS)
+    z = vocabulary.z[:, :rows] if len(rivals) == len(vocabulary) else vocabulary.z[rivals, :rows]
+    kept = keep_independent(z.T, table.weight[:rows], vocabulary.block[rivals])
+    dropped = np.setdiff1d(rivals, rivals[kept])
+    which = np.setdiff1d(np.arange(len(vocabulary)), dropped)
+    if held is None:
+        for place, j in enumerate(which):
+            if place < j:
+                vocabulary.z[place] = vocabulary.z[j]
+    return Vocabulary(
+        tuple(vocabulary.columns[j] for j in which),
+        vocabulary.block[which],
+        vocabulary.z[: len(which)] if held is None else vocabulary.z[which, :held],
+        vocabulary.centre[which],
+        vocabulary.scale[which],
+    )
+
+
+def _rivals(vocabulary: Vocabulary) -> NDArray[np.intp]:
+    """Return the derived columns and the raw columns of their sources: what may be redundant."""
+    derived = vocabulary.block != ORIGINAL
+    read = {s for j in np.flatnonzero(derived) for s in vocabulary.columns[j].sources}
+    if len(vocabulary) <= ALL_RIVALS:
+        return np.arange(len(vocabulary))
+    related = [derived[j] or c.sources[0] in read for j, c in enumerate(vocabulary.columns)]
+    return np.flatnonzero(related)

@@ -1,0 +1,277 @@
+"""Which cases inner validation holds out: by content, by group, or by the user's own splitter.
+
+A row that recurs, or has a whole weight, stands for several cases. These are divided over the folds
+as evenly as can be, so that validation meets recurring rows as often as a user will.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.errors import InputError
+from rpte.rows import scale
+from rpte.table.inputs import as_array
+from rpte.table.table import Table
+
+Ints = NDArray[np.int64]
+Rows = NDArray[np.intp]
+Split = tuple[Rows, Rows]
+
+TRAIN, TEST = 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class Cases:
+    """Some of the cases that the rows of a table stand for.
+
+    Parameters
+    ----------
+    rows : (m,)
+        Ascending, or block after block.
+    number : (m,)
+        How many cases of each.
+    """
+
+    rows: Rows
+    number: Ints
+
+    @classmethod
+    def of(cls, number: Ints) -> Cases:
+        """Return the rows that have any, of the number of each row, (n,)."""
+        rows = np.flatnonzero(number)
+        return cls(rows, number[rows])
+
+    def on(self, table: Table) -> Table:
+        """Return the table of these cases."""
+        return table.take(self.rows, self.number)
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """The cases that train, and those held out; a row may have both."""
+
+    train: Cases
+    test: Cases
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """How a table is split for inner validation.
+
+    Parameters
+    ----------
+    count : int
+        Number of folds where the table is split by content or by group.
+    part : (n,) or None
+        What keeps equal rows apart: each row's group, or its roles in the user's splits.
+    roles : (splits, parts) or None
+        For the user's splits: 1 where a part trains, 2 where it is held out.
+    """
+
+    count: int = scale.FOLDS
+    part: Ints | None = None
+    roles: NDArray[np.int8] | None = None
+
+    @property
+    def by(self) -> str:
+        """What decides which rows stay together: their content, groups, or the user's splits."""
+        if self.roles is not None:
+            return "splits"
+        return "content" if self.part is None else "groups"
+
+    def sample(self, table: Table) -> Table:
+        """Return the table that is searched: the whole one, or a sample where it is long.
+
+        Above 20,000 distinct rows it has 25,000 of them, or whole groups in the order of their
+        first rows. The user's own splits are of the whole table.
+        """
+        if self.roles is not None or table.n_rows <= max(scale.SAMPLED_ABOVE, scale.SAMPLE_ROWS):
+            return table
+        if self.part is None:
+            return table.sample(scale.SAMPLE_ROWS)
+        rows = _whole_groups(table, self.count)
+        return table if len(rows) == table.n_rows else table.take(rows)
+
+    def folds(self, table: Table, sampled: bool = False) -> list[Fold]:
+        """Return training and held-out cases; folds that train on one class only are left out.
+
+        Below 1,000 distinct rows the folds are dealt out three times, each time anew, when content
+        decides. Above 5,000 distinct rows two of the folds are used, above 8,000 one (all where a
+        class has fewer than 1,000 cases), above 20,000 or of a sample always one. The user's own
+        splits are all used.
+        None are returned where all held-out cases are of one class: they could not tell a model
+        that is too sure of it.
+        """
+        cases = table.cases_of()
+        if self.roles is not None and table.part is not None:
+            roles = self.roles[:, table.part]
+            found = [
+                Fold(Cases.of(cases * (r == TRAIN)), Cases.of(cases * (r == TEST))) for r in roles
+            ]
+        else:
+            found = [
+                Fold(Cases.of(cases - held), Cases.of(held))
+                for held in self._held_out(table, sampled)
+            ]
+        kept = [f for f in found if len(f.test.rows) and _both(table.y[f.train.rows])]
+        tested = [table.y[fold.test.rows] for fold in kept]
+        return kept if tested and _both(np.concatenate(tested)) else []
+
+    def _held_out(self, table: Table, sampled: bool) -> Iterator[Ints]:
+        """Yield how many cases of each row every fold holds out, (n,)."""
+        most = 1 if sampled else _most_folds(table)
+        if self.part is not None:
+            fold = _by_group(table, self.count)
+            for f in range(min(most, int(fold.max(initial=-1)) + 1)):
+                yield table.cases_of() * (fold == f)
+            return
+        repeats = (
+            min(scale.REPEATS, self.count)
+            if table.n_rows < scale.REPEATED_BELOW and not sampled
+            else 1
+        )
+        for repeat in range(repeats):
+            yield from deal(table.y, table.cases_of(), self.count, repeat, most)
+
+
+def _most_folds(table: Table) -> int:
+    if table.n_rows > scale.SAMPLED_ABOVE:
+        return 1
+    cases = np.bincount(table.y.astype(np.intp), table.cases_of(), minlength=2)
+    if table.n_rows <= scale.MANY_ROWS or cases.min() < scale.TWO_FOLDS_FROM_CASES:
+        return table.n_rows
+    return 2 if table.n_rows <= scale.ONE_FOLD_FROM_ROWS else 1
+
+
+def _both(y: NDArray[np.float64]) -> bool:
+    return bool(0 < y.sum() < len(y))
+
+
+def make_validation(cv: Any, X: Any, y: Any, groups: Any) -> Validation:
+    """Return how to split, from the parameters `cv` and `groups`.
+
+    Parameters
+    ----------
+    cv : None, int, splitter with a `split` method, or iterable of (train, test) positions
+    X, y : what was passed to `fit`
+    groups : (n,) labels, or None
+    """
+    labels = None if groups is None else _group_numbers(groups, len(y))
+    if cv is None or isinstance(cv, Integral):
+        count = scale.FOLDS if cv is None else int(cv)
+        if isinstance(cv, bool) or count < 2:
+            raise InputError(f"cv={cv!r}; give at least 2 folds, a splitter, or a list of splits")
+        return Validation(count, labels)
+    if isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
+        raise InputError(f"cv={cv!r}; it must be None, a number of folds, a splitter or splits")
+    splits = cv.split(X, y, groups) if hasattr(cv, "split") else cv
+    return _from_splits([_positions(split, len(y)) for split in splits], len(y))
+
+
+def _positions(split: Any, n_rows: int) -> Split:
+    """Return a split as positions of training and held-out rows; masks are positions too."""
+    sides = [np.asarray(side) for side in split]
+    masks = [side.dtype == np.bool_ and side.shape == (n_rows,) for side in sides]
+    sides = [np.flatnonzero(s) if mask else s for s, mask in zip(sides, masks, strict=True)]
+    if len(sides) != 2 or any(s.ndim != 1 or (s.size and s.dtype.kind not in "iu") for s in sides):
+        raise InputError("cv has a split that is no pair (train, test) of row positions")
+    train, test = (s.astype(np.intp) for s in sides)
+    both = np.concatenate([train, test])
+    outside = both[(both < 0) | (both >= n_rows)]
+    if outside.size:
+        raise InputError(f"cv has a split with row {outside[0]}; X has rows 0 to {n_rows - 1}")
+    return train, test
+
+
+def _group_numbers(groups: Any, n_rows: int) -> Ints:
+    labels = as_array(groups)
+    if labels.shape != (n_rows,):
+        raise InputError(
+            f"groups has shape {labels.shape}; give one group for each of {n_rows} rows"
+        )
+    texts = labels.astype(str) if labels.dtype.kind == "O" else labels
+    return np.unique(texts, return_inverse=True)[1].astype(np.int64).reshape(-1)
+
+
+def _from_splits(splits: list[Split], n_rows: int) -> Validation:
+    """Number the rows by their roles, so that equal rows with equal roles may be merged."""
+    if not splits:
+        raise InputError("cv gives no splits; give at least one (train, test) pair")
+    roles = np.zeros((len(splits), n_rows), np.int8)
+    for role, (train, test) in zip(roles, splits, strict=True):
+        if np.intersect1d(train, test).size:
+            raise InputError("cv has a split whose training and held-out rows overlap")
+        role[train] = TRAIN
+        role[test] = TEST
+    kinds, part = np.unique(roles, axis=1, return_inverse=True)
+    return Validation(len(splits), part.astype(np.int64).reshape(-1), kinds)
+
+
+def deal(
+    y: NDArray[np.float64], cases: Ints, count: int, repeat: int = 0, most: int | None = None
+) -> Ints:
+    """Deal the cases of each class out over the folds: how many of each row's are in each.
+
+    Rows stand in a random order that content has made. Each row's cases go to one fold after the
+    other, so that no fold has two more of a row's cases than another. Rows that met in a fold are
+    parted in the other repeats: the r-th deals place k to k + r floor(k / count), as in a Latin
+    square, which has as many ways as there are folds.
+
+    Parameters
+    ----------
+    y : (n,)
+    cases : (n,)
+        How many each row stands for.
+    count : int
+        Number of folds.
+    repeat : int
+    most : int, optional
+        How many of the folds are told; all if None.
+
+    Returns
+    -------
+    (folds, n)
+    """
+    first = np.empty(len(y), np.int64)
+    for label in (0.0, 1.0):
+        rows = np.flatnonzero(y == label)
+        place = np.cumsum(cases[rows]) - cases[rows]
+        first[rows] = (place + repeat * (place // count)) % count
+    folds = np.arange(count if most is None else min(count, most))
+    turn = (folds[:, None] - first) % count  # when it is a fold's turn
+    return np.asarray(cases // count + (turn < cases % count))
+
+
+def _whole_groups(table: Table, least: int) -> Rows:
+    """Return the rows of as many groups as a sample needs, and at least so many.
+
+    Content has put them in random order.
+    """
+    assert table.part is not None
+    first, counts = np.unique(table.part, return_index=True, return_counts=True)[1:]
+    order = np.argsort(first)
+    enough = max(least, 1 + int(np.searchsorted(np.cumsum(counts[order]), scale.SAMPLE_ROWS)))
+    return np.flatnonzero(np.isin(table.part, table.part[first[order[:enough]]]))
+
+
+def _by_group(table: Table, count: int) -> Ints:
+    """Deal whole groups out, heaviest first, to the fold that stays most even in both classes."""
+    assert table.part is not None
+    numbers, group = np.unique(table.part, return_inverse=True)
+    classes = np.stack(
+        [np.bincount(group, table.weight * (table.y == label)) for label in (0.0, 1.0)], axis=1
+    )
+    share = classes / np.maximum(classes.sum(axis=0), 1e-300)
+    filled = np.zeros((min(count, len(numbers)), 2))
+    chosen = np.empty(len(numbers), np.int64)
+    for g in np.lexsort((numbers, -share.sum(axis=1))):
+        cost = ((filled + share[g]) ** 2 - filled**2).sum(axis=1)
+        chosen[g] = int(np.argmin(np.round(cost, 12)))
+        filled[chosen[g]] += share[g]
+    return chosen[group]

@@ -1,0 +1,44 @@
+"""Constants of scale: what a fit does differently by the number of rows, cases or terms.
+
+One place and one value each, read as `scale.NAME`. Each was set on many tables and several seeds.
+"""
+
+from __future__ import annotations
+
+# Inner validation. Cases are rows, those of whole weight counted as often.
+FOLDS = 5
+REPEATED_BELOW = 1_000  # rows: all folds are dealt out anew, so many times in all:
+REPEATS = 3
+MANY_ROWS = 5_000  # from here on fewer folds, a coarser path and no ridge share
+TWO_FOLDS_FROM_CASES = 1_000  # of either class, with many rows: two folds are enough
+ONE_FOLD_FROM_ROWS = 8_000
+SAMPLED_ABOVE = 20_000  # rows: structure and penalty come from a sample
+SAMPLE_ROWS = 25_000
+HELD_OUT_BLOCKS = 10  # of the held-out rows, for the standard error where there is one fold
+SAMPLE_ROWS_KEPT = 256  # of the vocabulary of a sample, once it is searched
+
+# Penalty paths.
+PATH_LENGTH, PATH_LENGTH_OF_MANY_ROWS = 25, 21  # lambdas
+SMALLEST_LAMBDA = 1e-4  # of lambda_max
+PATIENCE, PATIENCE_OF_MANY_ROWS = 4, 1  # lambdas past the least cost before a path ends
+# How many lambdas above the best of a smaller candidate a larger one starts its path.
+HEAD_START, HEAD_START_OF_MANY_ROWS = 4, 2
+BEATEN = 1.0  # standard errors on the screening folds at which a candidate is dropped
+CASES_FOR_SHAPES = 40  # of the smaller class, to bear more than slopes, logs and levels
+CASES_PER_CONDITION = 10  # of the smaller class, below which a model may fit them by chance
+UNLIKE_FOLDS = 4.0  # times the error that a path began with, and that its cases explain
+
+# What is compared and kept.
+L1_RATIOS = (1.0, 0.15)
+TREE_COUNTS = (0, 1, 2, 3, 5, 8)
+MOST_PRODUCTS = 60
+FORWARD_CONDITIONS = (1, 2, 3)  # of the models that forward selection makes
+FRONTIER = (0, 1, 2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200, 300)  # conditions of the models kept
+FRONTIER_OF_SAMPLED = (0, 1, 2, 3, 8, 25)
+
+# The price of a condition.
+FULL_PRICE_CASES = 1_000  # from here on it falls with the root of the cases
+LOG_PRICE_FROM = 20  # conditions for every 1,000 cases, and on smaller tables
+
+# The published configuration.
+HELD_ROWS = 2_048  # of a long table's vocabulary

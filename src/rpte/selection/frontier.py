@@ -1,0 +1,99 @@
+"""The model of the best penalty, and the models beside it on the frontier."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from rpte.estimation.terms import TermSet, choose_terms
+from rpte.fit.algorithm import fit_model
+from rpte.fit.learned import Learned
+from rpte.fit.structure_learner import Discovery
+from rpte.fit.training import Training
+from rpte.model.model import Model
+from rpte.model.verify_counts import conditions_allowed
+from rpte.rows import scale
+from rpte.rows.folds import Validation
+from rpte.selection.comparison import Comparison, Evaluation
+from rpte.selection.select import select
+from rpte.utils.progress import ESTIMATING, Watch
+
+Fitted = tuple[Evaluation, Model]
+
+
+def select_models(training: Training, validation: Validation, watch: Watch) -> Learned:
+    """Choose terms and penalty by inner validation, and fit the models that it recommends.
+
+    The best model within the budget comes first; then, while there is time, those beside it.
+    """
+    table, settings = training.table, training.settings
+    found, compared = select(table, settings, validation, watch)
+    large, most = table.n_rows > scale.SAMPLED_ABOVE, settings.most_conditions
+    models: dict[Any, Model] = {}
+
+    def fitted(evaluation: Evaluation) -> Fitted:
+        if evaluation.penalty not in models:
+            models[evaluation.penalty] = _fit(training, found, compared, evaluation)
+        return evaluation, models[evaluation.penalty]
+
+    # Where each model takes long to estimate, few are kept, and none that is harder to read.
+    loads = scale.FRONTIER_OF_SAMPLED if large else scale.FRONTIER
+    watch.begin(ESTIMATING, 1.0, 2 + len(loads))
+    # A sample may promise fewer conditions than the whole table needs; the base rate needs none.
+    tried = map(fitted, compared.ranked(most))
+    chosen = next((e, model) for e, model in tried if model.audit().miu <= most)
+    watch.step()
+    beside = []
+    for evaluation in compared.frontier(loads, chosen[0], longer=not large):
+        if evaluation.penalty not in models and watch.is_over():
+            break
+        beside.append(fitted(evaluation))
+        watch.step()
+    return _with_frontier([*beside, chosen])
+
+
+def _fit(
+    training: Training, found: Discovery, compared: Comparison, evaluation: Evaluation
+) -> Model:
+    """Fit one model, its terms those that were compared."""
+    penalty, structure = evaluation.penalty, found.structure
+    candidate, start = penalty.candidate, compared.fits.get(penalty)
+    if candidate in compared.direct:
+        trees = structure.trees[: candidate.n_trees]
+        terms = TermSet(structure.vocabulary, trees, compared.direct[candidate])
+    else:
+        terms = choose_terms(found.table, structure, candidate, training.settings.admission())
+    return fit_model(training, found, terms, penalty, compared.to_dict(), start)
+
+
+def _with_frontier(fitted: list[Fitted]) -> Learned:
+    """Let every model tell of the whole frontier; the last one is the model that was chosen.
+
+    The frontier goes by the load that each model really has, which may be less than its terms'.
+    """
+    shown: list[dict[str, Any]] = []
+    kept: list[Model] = []
+    loads = [model.audit().miu for _, model in fitted]
+    deviances = [round(evaluation.deviance, 12) for evaluation, _ in fitted]
+    for i in sorted(range(len(fitted)), key=lambda i: (loads[i], deviances[i], -i)):
+        evaluation, model = fitted[i]
+        if not shown or deviances[i] < round(shown[-1]["deviance"], 12):
+            counted = {"miu": loads[i], "components": len(model.components)}
+            shown.append({**evaluation.to_dict(), **counted})
+            kept.append(model)
+
+    def told(training: Mapping[str, Any]) -> dict[str, Any]:
+        return {**training, "selection": {**training["selection"], "frontier": shown}}
+
+    sized = Learned(_sized(fitted[-1][1]), tuple(map(_sized, kept)))
+    return sized.with_training(told)
+
+
+def _sized(model: Model) -> Model:
+    """Let a model that is larger than was asked for, kept beside the chosen one, say its size."""
+    load = model.audit().miu
+    limit = conditions_allowed(model)
+    if limit is None or load <= limit:
+        return model
+    return replace(model, settings={**model.settings, "max_inspection_units": load})

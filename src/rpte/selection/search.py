@@ -1,0 +1,402 @@
+"""The search behind inner validation: candidates follow their penalty paths on every fold.
+
+A candidate that does clearly worse than the best one on the screening folds is not tried on their
+repeats, and what only it needs is not learned there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.columns.units import is_active
+from rpte.estimation.approximate import ApproximateDesign, ApproximatePath
+from rpte.estimation.candidate import Candidate, CandidatePenalty
+from rpte.estimation.forward import forward_order
+from rpte.estimation.monotone import walk_in_order
+from rpte.estimation.terms import TermSet, choose_terms, make_design
+from rpte.fit.coefficients import leaf_order
+from rpte.fit.settings import Settings
+from rpte.fit.structure_learner import Discovery, StructureLearner, WarmStart
+from rpte.rows import scale
+from rpte.selection.comparison import Comparison, Evaluation, Price
+from rpte.selection.fold_state import FoldState
+from rpte.selection.paths import CandidatePath, FoldPath, extend_all
+from rpte.structure.boosting import base_score
+from rpte.utils.progress import Watch
+from rpte.vocabulary.vocabulary import PAIR
+
+Floats = NDArray[np.float64]
+Evaluations = list[Evaluation]
+
+
+@dataclass(slots=True)
+class Search:
+    """The folds, and the evaluations so far.
+
+    Parameters
+    ----------
+    learner : StructureLearner
+        Of the rows that are searched: the table, or a sample of it.
+    folds : list of FoldState
+        With held-out rows; repeats of the folds come last.
+    reference_fold : FoldState
+        The rows that decide on lambdas and conditions, and from which the model's structure comes:
+        all, or the training rows of a sample.
+    shrink : float
+        Factor on lambda from the rows searched to all rows.
+    independent : int
+        Held-out blocks that share no row.
+    price : Price
+    watch : Watch
+    evaluations : list of Evaluation
+        The first is the base rate.
+    short : list of Evaluation
+        Of very short models made by forward selection; they compete where a budget binds.
+    losses : dict from CandidatePenalty to (b,)
+        By held-out block, of what was evaluated on all folds.
+    paths : dict from candidate and L1 ratio to CandidatePath
+        Those that are known on all folds.
+    fits : dict from CandidatePenalty to (q + 1,)
+        On the reference fold.
+    direct : dict from Candidate to (d,)
+        The vocabulary columns that are direct terms of a candidate there.
+    base : CandidatePenalty or None
+        At whose fits Stage 2 starts; at the base rate if None.
+    """
+
+    learner: StructureLearner
+    folds: list[FoldState]
+    reference_fold: FoldState
+    shrink: float
+    independent: int
+    price: Price
+    watch: Watch
+    evaluations: Evaluations = field(default_factory=list)
+    short: Evaluations = field(default_factory=list)
+    losses: dict[CandidatePenalty, Floats] = field(default_factory=dict)
+    paths: dict[tuple[Candidate, float], CandidatePath] = field(default_factory=dict)
+    fits: dict[CandidatePenalty, Floats] = field(default_factory=dict)
+    direct: dict[Candidate, NDArray[np.intp]] = field(default_factory=dict)
+    base: CandidatePenalty | None = None
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the fit."""
+        return self.learner.settings
+
+    @property
+    def has_many_rows(self) -> bool:
+        """Whether rows are so many that each lambda counts, and rare products can be found."""
+        return self.learner.table.n_rows > scale.MANY_ROWS
+
+    @property
+    def all_folds(self) -> list[FoldState]:
+        """All folds, the reference first if it holds nothing out."""
+        reference = self.reference_fold
+        return self.folds if reference in self.folds else [reference, *self.folds]
+
+    @property
+    def repeats(self) -> list[FoldState]:
+        """The folds that are dealt out anew: only candidates that may win come to them."""
+        return self.folds[self.independent :]
+
+    @property
+    def screening_folds(self) -> list[FoldState]:
+        """The folds that every candidate comes to."""
+        return self.all_folds[: len(self.all_folds) - len(self.repeats)]
+
+    @property
+    def complete(self) -> Evaluations:
+        """What was evaluated on all folds."""
+        return [evaluation for evaluation in self.evaluations if evaluation.penalty in self.losses]
+
+    @property
+    def n_pairs(self) -> int:
+        """How many pairs the model can have."""
+        return int((self.reference_fold.structure.vocabulary.block == PAIR).sum())
+
+    def compare_base_rate(self) -> None:
+        """Evaluate the model without terms."""
+        losses = np.vstack([fold.null_losses() for fold in self.folds])[:, 0]
+        penalty = self.without_terms()
+        self.evaluations.append(Evaluation(penalty, 0, *self._mean(losses)))
+        self.losses[penalty] = losses
+
+    def null_spread(self) -> float:
+        """Return the standard deviation of a case's deviance under the base rate."""
+        table = self.learner.table
+        odds = base_score(table.y, table.weight)
+        rate = 1.0 / (1.0 + math.exp(-odds))
+        return 2.0 * abs(odds) * math.sqrt(rate * (1.0 - rate))
+
+    def without_terms(self) -> CandidatePenalty:
+        """Return a penalty that no term survives, of a candidate that is compared."""
+        settings, l1_ratio = self.settings, self.settings.fixed_l1_ratio
+        shaped = settings.vocabulary == "shapes" and settings.starts_from_terms
+        candidate = Candidate("values") if shaped else Candidate("all", 0, None)
+        path = self._path(self.reference_fold, candidate, l1_ratio)
+        return CandidatePenalty(
+            candidate, l1_ratio, float(self._grid(path, l1_ratio)[0]) * self.shrink
+        )
+
+    def compare(
+        self, candidate: Candidate, l1_ratio: float, smaller: Candidate | None = None
+    ) -> bool:
+        """Evaluate a candidate at one lambda after the other, until the cost is past its least.
+
+        Where it adds to a `smaller` candidate, its path starts from the fits of that one, a little
+        above the lambda where it was best; if that one was dropped, so is this. When the time is up
+        the path ends. Return whether the candidate may win.
+        """
+        may_win = False
+        before = None if smaller is None else self.paths.get((smaller, l1_ratio))
+        if not self.watch.is_over() and (smaller is None or before is not None):
+            may_win = self._compare(candidate, l1_ratio, before)
+        self.watch.step()
+        return may_win
+
+    def _compare(self, candidate: Candidate, l1_ratio: float, before: CandidatePath | None) -> bool:
+        paths = [self._path(f, candidate, l1_ratio, before) for f in self.screening_folds]
+        reference = paths[self.screening_folds.index(self.reference_fold)]
+        if before is None:
+            grid = self._grid(reference, l1_ratio)
+        else:
+            grid = before.grid[before.warm_start :]
+        found, losses = self._follow(paths, reference, grid, candidate, l1_ratio)
+        may_win = bool(found) and not self._is_beaten(found, losses)
+        if not found or (self.repeats and not may_win):
+            return may_win
+        if self.repeats and not self.watch.is_over():
+            self._bring_repeats_to(candidate.n_trees)
+            more = [self._path(f, candidate, l1_ratio, before) for f in self.repeats]
+            losses = np.vstack([losses, *extend_all(more, grid[: len(found)])])
+            means = [self._mean(column) for column in losses.T]
+            found = [
+                replace(e, deviance=deviance, error=error)
+                for e, (deviance, error) in zip(found, means, strict=True)
+            ]
+            paths = [*paths, *more]
+        self._keep(paths, grid, found, losses)
+        return may_win
+
+    def compare_forward(self, candidate: Candidate) -> None:
+        """Evaluate the few terms that forward selection takes, on all folds."""
+        if not self.watch.is_over():
+            l1_ratio = self.settings.fixed_l1_ratio
+            paths = [self._path(fold, candidate, l1_ratio) for fold in self.all_folds]
+            reference = paths[self.all_folds.index(self.reference_fold)]
+            grid = self._grid(reference, l1_ratio)
+            self.short += self._follow(paths, reference, grid, candidate, l1_ratio)[0]
+        self.watch.step()
+
+    def _follow(
+        self,
+        paths: list[FoldPath],
+        reference: FoldPath,
+        grid: Floats,
+        candidate: Candidate,
+        l1_ratio: float,
+    ) -> tuple[Evaluations, Floats]:
+        """Go down the lambdas until the cost is past its least; return losses (b, f) too.
+
+        By how much these folds differ from all is taken from the best evaluation so far.
+        """
+        found: Evaluations = []
+        columns: list[Floats] = []
+        patience = scale.PATIENCE_OF_MANY_ROWS if self.has_many_rows else scale.PATIENCE
+        blocks = sum(len(p.fold.blocks) - 1 for p in paths if p.fold.valid is not None)
+        shift, read = self._shift(blocks), reference.terms.conditions(self.learner.table.schema)
+        for at, l1 in enumerate(grid.tolist()):
+            if self.watch.is_over():
+                break
+            columns.append(np.vstack(extend_all(paths, grid[at : at + 1])))
+            deviance, error = self._mean(columns[-1][:, 0])
+            penalty = CandidatePenalty(candidate, l1_ratio, l1 * self.shrink)
+            self.fits[penalty] = reference.fits[-1]
+            miu = int(is_active(reference.fits[-1][1:]) @ read)
+            found.append(Evaluation(penalty, miu, deviance + shift, error))
+            self._report((at + 1) / len(grid), found)
+            if at - int(self._costs(found).argmin()) >= patience:
+                break
+        return found, np.hstack(columns) if columns else np.zeros((0, 0))
+
+    def _shift(self, blocks: int) -> float:
+        """Return by how much all held-out blocks differ from the first ones at the best penalty."""
+        if not self.losses:
+            return 0.0
+        losses = self.losses[self._best(self.complete).penalty]
+        return self._mean(losses)[0] - self._mean(losses[:blocks])[0]
+
+    def _is_beaten(self, found: Evaluations, losses: Floats) -> bool:
+        """Tell whether a candidate is clearly worse on the screening folds than the best one.
+
+        The first candidate never is: Stage 2 may have to start from it.
+        """
+        if not self.paths:
+            return False
+        rival, costs = self._best(self.complete), self._costs(found)
+        at = int(costs.argmin())
+        apart = losses[:, at] - self.losses[rival.penalty][: len(losses)]
+        return bool(costs[at] - self._costs([rival])[0] > scale.BEATEN * self._mean(apart)[1])
+
+    def _keep(
+        self, paths: list[FoldPath], grid: Floats, found: Evaluations, losses: Floats
+    ) -> None:
+        """Keep the evaluations of a candidate; if they are of all folds, its path too."""
+        self.evaluations += found
+        if len(paths) == len(self.all_folds):
+            self.losses |= {e.penalty: losses[:, at] for at, e in enumerate(found)}
+            ahead = scale.HEAD_START_OF_MANY_ROWS if self.has_many_rows else scale.HEAD_START
+            start = max(0, int(self._costs(found).argmin()) - ahead)
+            terms, fits = [path.terms for path in paths], [path.fits for path in paths]
+            penalty = found[0].penalty
+            path = CandidatePath(grid, terms, fits, start)
+            self.paths[penalty.candidate, penalty.l1_ratio] = path
+
+    def _report(self, part: float, found: Evaluations) -> None:
+        """Say how far the search is, and what is best so far."""
+        if self.watch.callback is not None:
+            short = found[0].penalty.candidate.max_conditions is not None
+            evaluations = (*self.evaluations, *(() if short else found))
+            forward = (*self.short, *(found if short else ()))
+            compared = Comparison(evaluations, self.price, short=forward)
+            best = compared.ranked(self.settings.most_conditions)[0]
+            self.watch.best = best.deviance, best.miu
+        self.watch.tell(min(1.0, part))
+
+    def _costs(self, evaluations: Sequence[Evaluation]) -> Floats:
+        """Return the costs of some evaluations, as far as is known what can be explained."""
+        compared = Comparison((*self.evaluations, *evaluations), self.price)
+        explained = compared.explained()
+        return np.array([compared.cost(e, explained) for e in evaluations])
+
+    def _best(self, evaluations: Evaluations) -> Evaluation:
+        """Return the evaluation of the least cost."""
+        return evaluations[int(self._costs(evaluations).argmin())]
+
+    def least_cost(self, evaluations: Sequence[Evaluation]) -> float:
+        """Return the least cost of some evaluations; infinite if there are none."""
+        return float(self._costs(evaluations).min(initial=np.inf))
+
+    def start_stage2(self, base: CandidatePenalty | None) -> None:
+        """Begin Stage 2, from the fits at a penalty that was compared or from the base rate."""
+        self.base = base
+        for fold in self.screening_folds:
+            if self.watch.is_over():
+                return
+            self._start_stage2(fold)
+            self.watch.step()
+
+    def _start_stage2(self, fold: FoldState) -> None:
+        start = None if self.base is None else self._warm_start(self.base, fold)
+        fold.learn(self.learner.grow(fold.train, fold.mined, start))
+
+    def grow(self, n_trees: int) -> int:
+        """Grow so many trees on the screening folds, if they can; return how many the model can."""
+        for fold in self.screening_folds:
+            if self.watch.is_over():
+                break
+            self.watch.tell()
+            self._grow(fold, n_trees)
+        return len(self.reference_fold.structure.trees)
+
+    def _grow(self, fold: FoldState, n_trees: int) -> None:
+        assert fold.found is not None
+        fold.learn(fold.found.with_trees(n_trees, self.settings))
+
+    def _bring_repeats_to(self, n_trees: int) -> None:
+        """Bring Stage 2 of the repeats to where a candidate of so many trees needs it."""
+        if self.reference_fold.found is not None:
+            for fold in self.repeats:
+                if fold.found is None:
+                    self._start_stage2(fold)
+                if n_trees:
+                    self._grow(fold, n_trees)
+
+    def look_for_products(self, penalty: CandidatePenalty) -> None:
+        """Look for more products on every fold, from the fit at a penalty that was compared."""
+        for fold in self.all_folds:
+            assert fold.found is not None
+            start = self._warm_start(penalty, fold)
+            fold.learn(fold.found.with_products(start, self.settings))
+
+    def _warm_start(self, penalty: CandidatePenalty, fold: FoldState) -> WarmStart:
+        """Return the fit at a penalty on a fold, for Stage 2 to start from."""
+        path, number = self.paths[penalty.candidate, penalty.l1_ratio], self.all_folds.index(fold)
+        at = int(np.argmin(np.abs(path.grid * self.shrink - penalty.l1)))
+        terms, fit = path.terms[number], path.fits[number][at]
+        score = self._design(fold, terms).score(float(fit[0]), fit[1:])
+        coefficients = fit[1 + sum(terms.leaf_counts) :]
+        return WarmStart.of(score, fold.structure.vocabulary, terms.direct, coefficients)
+
+    def result(self) -> tuple[Discovery, Comparison]:
+        """Return what the model's structure is, and the comparison.
+
+        From a sample only which terms there are is still needed.
+        """
+        fold = self.reference_fold
+        found = fold.found or self.learner.without_trees(fold.train, fold.mined)
+        if fold in self.folds:
+            found = found.release().first_rows(scale.SAMPLE_ROWS_KEPT)
+        evaluations, short = tuple(self.evaluations), tuple(self.short)
+        return found, Comparison(evaluations, self.price, self.fits, self.direct, short)
+
+    def _mean(self, losses: Floats) -> tuple[float, float]:
+        """Return the mean of the first or of all blocks and its standard error.
+
+        Repeats do not add to the rows.
+        """
+        weights = np.concatenate([fold.weights for fold in self.folds])[: len(losses)]
+        mean = float(np.average(losses, weights=weights))
+        if self.independent < 2:
+            return mean, 0.0
+        variance = float(np.average((losses - mean) ** 2, weights=weights))
+        return mean, float(np.sqrt(variance / (self.independent - 1)))
+
+    def _grid(self, path: FoldPath, l1_ratio: float) -> Floats:
+        """Return descending lambdas, the first without terms."""
+        if not len(path.design.rows):
+            return np.ones(1)
+        length = scale.PATH_LENGTH_OF_MANY_ROWS if self.has_many_rows else scale.PATH_LENGTH
+        return path.design.grid(l1_ratio, length, scale.SMALLEST_LAMBDA)
+
+    def _design(self, fold: FoldState, terms: TermSet) -> ApproximateDesign:
+        return fold.design(terms, *terms.penalties(self.settings.limits))
+
+    def _path(
+        self,
+        fold: FoldState,
+        candidate: Candidate,
+        l1_ratio: float,
+        before: CandidatePath | None = None,
+    ) -> FoldPath:
+        """Return the path of a candidate on a fold, at its start: a smaller one's fit, if any."""
+        settings, terms = self.settings, self._terms(fold, candidate)
+        if fold is self.reference_fold:
+            self.direct[candidate] = terms.direct
+        design, order = self._design(fold, terms), leaf_order(terms.trees, settings)
+        if any(order):
+            exact = make_design(fold.train, fold.structure, terms, settings.limits)
+            return FoldPath(fold, terms, design, walk_in_order(exact, order, l1_ratio))
+        start = None if before is None else before.start_for(self.all_folds.index(fold), terms)
+        return FoldPath(fold, terms, design, ApproximatePath(design, l1_ratio, start).to)
+
+    def _terms(self, fold: FoldState, candidate: Candidate) -> TermSet:
+        """Return the terms of a candidate on a fold."""
+        admission = self.settings.admission()
+        terms = choose_terms(fold.train, fold.structure, candidate, admission)
+        if candidate.max_conditions is None:
+            return terms
+        read = terms.conditions(fold.train.schema)
+        if fold.forward is None:
+            names = [terms.vocabulary.columns[j].text for j in terms.direct]
+            most = max(scale.FORWARD_CONDITIONS)
+            fold.forward = forward_order(self._design(fold, terms), read, names, most)
+        within = np.cumsum(read[fold.forward]) <= candidate.max_conditions
+        taken = np.array(fold.forward, np.intp)[within]
+        return replace(terms, direct=np.sort(terms.direct[taken]))

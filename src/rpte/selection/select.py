@@ -1,0 +1,281 @@
+"""Inner validation: which terms are offered, and the penalty, chosen together.
+
+Everything learned from y (shapes, patterns, products, trees) is learned again in each fold. First
+the direct terms of single variables are compared; Stage 2 starts from the best of them, and what it
+adds is compared with them. When the time is up, what was compared until then is the result.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rpte.errors import RPTEWarning
+from rpte.estimation.candidate import SHAPE_FAMILIES, Candidate, ShapeFamily
+from rpte.estimation.terms import choose_terms
+from rpte.fit.settings import Settings
+from rpte.fit.structure_learner import Discovery, StructureLearner
+from rpte.rows import scale
+from rpte.rows.folds import Fold, Validation
+from rpte.selection.comparison import Comparison, Evaluation, Price
+from rpte.selection.fold_state import mine_all_rows, mine_fold
+from rpte.selection.search import Search
+from rpte.table.table import Table
+from rpte.utils.progress import GROWING, MINING, Watch
+
+
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """What is added to a candidate step by step.
+
+    Parameters
+    ----------
+    stage : str
+        For progress reports.
+    until : float
+        Share of the fit that is done then.
+    wanted : sequence of numbers of trees and of pairs
+    """
+
+    stage: str
+    until: float
+    wanted: Sequence[tuple[int, int]]
+
+
+TREES = Addition("comparing trees", 0.7, ((1, 0), (3, 0), (8, 0)))
+PRODUCTS = Addition("comparing products", 0.8, ((0, 20), (0, 60)))
+BOTH = Addition("comparing trees with products", 0.85, ((1, 20), (3, 60)))
+
+
+def select(
+    table: Table, settings: Settings, validation: Validation, watch: Watch | None = None
+) -> tuple[Discovery, Comparison]:
+    """Compare candidates and penalties by cross-validated deviance.
+
+    Returns
+    -------
+    found : Discovery
+        Stages 1 and 2 on the whole table, or on a sample of it.
+    compared : Comparison
+    """
+    watch = watch or Watch()
+    searched = validation.sample(table)
+    folds = validation.folds(searched, searched is not table)
+    price = Price.at(settings.audit_price, table.n_cases)
+    if not folds:
+        return _nothing_to_validate(table, settings, price)
+    learner = StructureLearner.of(searched, settings)
+    search = _search(table, learner, validation, folds, price, watch)
+    _compare_all(search)
+    _warn_of_unlike_folds(search)
+    return search.result()
+
+
+def _compare_all(search: Search) -> None:
+    """Compare the base rate, single variables, then what Stage 2 adds, while there is time."""
+    settings, watch = search.settings, search.watch
+    search.compare_base_rate()
+    if not settings.starts_from_terms:
+        _compare_few(search, "all", None, 0.2)
+        watch.begin(GROWING, 0.4)
+        search.start_stage2(None)
+        counts = tree_counts(search.grow(settings.max_trees))
+        watch.begin("comparing numbers of trees", 0.9, len(counts))
+        for m in counts:
+            search.compare(Candidate("all", m, None), settings.fixed_l1_ratio)
+        return
+    l1_ratios = _l1_ratios(search.learner.table, settings)
+    _compare_first(search, l1_ratios)
+    if watch.is_over():
+        return
+    # What is added to the base makes none of its conditions cheaper.
+    linear = replace(search.price, log_from=np.inf)
+    base = Comparison(tuple(search.complete), linear).ranked(None)[0].penalty
+    watch.begin("finding products and splits", 0.6, len(search.screening_folds))
+    search.start_stage2(base)
+    if _many_cases(search.learner.table):
+        _compare_further(search, base.candidate, l1_ratios)
+
+
+def _search(
+    table: Table,
+    learner: StructureLearner,
+    validation: Validation,
+    folds: list[Fold],
+    price: Price,
+    watch: Watch,
+) -> Search:
+    """Mine every fold, and all rows unless validation sees a sample only."""
+    sampled = learner.table is not table
+    watch.begin(MINING, 0.15, len(folds) + 1)
+    # A sample has one fold, and nothing else of it is mined.
+    states = [mine_fold(learner, fold, len(folds), watch, sampled) for fold in folds]
+    blocks = len(states[0].blocks) - 1 if len(states) == 1 else min(len(states), validation.count)
+    if sampled:
+        shrink = math.sqrt(states[0].train.n_cases / table.n_cases)
+        return Search(learner, states, states[0], shrink, blocks, price, watch)
+    return Search(learner, states, mine_all_rows(learner, watch), 1.0, blocks, price, watch)
+
+
+def _nothing_to_validate(
+    table: Table, settings: Settings, price: Price
+) -> tuple[Discovery, Comparison]:
+    """Admit no term: the model is the base rate."""
+    _warn_of_nothing_to_validate(table)
+    learner, watch = StructureLearner.of(table, settings), Watch()
+    state = mine_all_rows(learner, watch)
+    search = Search(learner, [], state, 1.0, 0, price, watch)
+    evaluation = Evaluation(search.without_terms(), 0, 0.0, 0.0)
+    found = learner.grow(table, state.mined, None).with_trees(settings.max_trees, settings)
+    return found, Comparison((evaluation,), price, direct=search.direct)
+
+
+def _l1_ratios(table: Table, settings: Settings) -> Sequence[float]:
+    """Return the L1 ratios that are compared."""
+    if settings.l1_ratio is not None:
+        return (settings.l1_ratio,)
+    return scale.L1_RATIOS if table.n_rows <= scale.MANY_ROWS else scale.L1_RATIOS[:1]
+
+
+def _compare_first(search: Search, l1_ratios: Sequence[float]) -> None:
+    """Compare the direct terms of single variables by shape family; equal sets are compared once.
+
+    A family that cannot win with one L1 ratio is not tried with the next.
+    """
+    settings, reference = search.settings, search.reference_fold
+    families = SHAPE_FAMILIES if _many_cases(search.learner.table) else SHAPE_FAMILIES[:2]
+    shaped = settings.vocabulary == "shapes"
+    known: set[tuple[int, ...]] = set()
+    candidates = [Candidate(f) for f in families] if shaped else [Candidate("all", 0, None)]
+    search.watch.begin("comparing single variables", 0.5, len(candidates) * len(l1_ratios))
+    for candidate in candidates:
+        terms = choose_terms(reference.train, reference.structure, candidate, settings.admission())
+        if tuple(terms.direct) not in known:
+            known.add(tuple(terms.direct))
+            for l1_ratio in l1_ratios:
+                if not search.compare(candidate, l1_ratio):
+                    break
+    if shaped:
+        _compare_few(search, "all" if families == SHAPE_FAMILIES else "levels", 0, 0.52)
+    else:
+        _compare_few(search, "all", None, 0.52)
+
+
+def _compare_few(search: Search, family: ShapeFamily, n_pairs: int | None, until: float) -> None:
+    """Compare the very short models of forward selection, up to a share `until` of the fit."""
+    search.watch.begin("comparing single conditions", until, len(scale.FORWARD_CONDITIONS))
+    for conditions in scale.FORWARD_CONDITIONS:
+        search.compare_forward(Candidate(family, 0, n_pairs, conditions))
+
+
+def _compare_further(search: Search, base: Candidate, l1_ratios: Sequence[float]) -> None:
+    """Compare candidates with trees, with products and with both.
+
+    Where rows are many, more products are looked for, from the best candidate so far.
+    """
+    if not search.settings.makes_products:
+        search.watch.begin(TREES.stage, 0.9, len(scale.TREE_COUNTS) * len(l1_ratios))
+        for m in tree_counts(search.grow(search.settings.max_trees))[1:]:
+            for l1_ratio in l1_ratios:
+                search.compare(replace(base, n_trees=m), l1_ratio, base)
+        return
+    singles = list(search.evaluations)
+    trees = _compare_in_turn(search, base, l1_ratios, TREES, singles)
+    products = _compare_in_turn(search, base, l1_ratios, PRODUCTS, singles)
+    if trees and products:
+        _compare_in_turn(search, base, l1_ratios, BOTH, search.evaluations)
+    best = Comparison(tuple(search.complete), search.price).ranked(None)[0].penalty
+    if best.candidate.n_pairs and search.has_many_rows and not search.watch.is_over():
+        known = search.n_pairs
+        search.look_for_products(best)
+        wanted = [(best.candidate.n_trees, known + more) for _, more in PRODUCTS.wanted]
+        more = Addition("comparing more products", 0.9, wanted)
+        _compare_in_turn(search, best.candidate, l1_ratios, more, search.evaluations)
+
+
+def _compare_in_turn(
+    search: Search,
+    base: Candidate,
+    l1_ratios: Sequence[float],
+    more: Addition,
+    rivals: Sequence[Evaluation],
+) -> bool:
+    """Compare candidates that add more and more to a base, while more helps; tell whether any did.
+
+    The first one must beat the rivals.
+    """
+    search.watch.begin(more.stage, more.until, len(more.wanted) * len(l1_ratios))
+    beaten, tried = list(rivals), {(base.n_trees, base.n_pairs)}
+    for m, k in more.wanted:
+        offered = min(m, search.grow(m)), min(k, search.n_pairs)
+        if offered in tried:
+            break
+        tried.add(offered)
+        known = len(search.evaluations)
+        for l1_ratio in l1_ratios:
+            search.compare(replace(base, n_trees=offered[0], n_pairs=offered[1]), l1_ratio, base)
+        new = search.evaluations[known:]
+        if search.least_cost(new) > search.least_cost(beaten):
+            break
+        beaten += new
+    return len(beaten) > len(rivals)
+
+
+def _warn_of_unlike_folds(search: Search) -> None:
+    """Warn where a fold's held-out rows are so unlike the training rows that nothing can be judged.
+
+    Along the path of a candidate the standard error of the validated deviance then grows far beyond
+    what the number of held-out cases explains, though the terms are few for the training cases.
+    """
+    null = search.evaluations[0].deviance
+    cases = sum(fold.valid.n_cases for fold in search.folds if fold.valid is not None)
+    repeats = max(1, len(search.folds) // max(1, search.independent))
+    expected = max(null, search.null_spread()) / math.sqrt(cases / repeats)
+    paths: dict[Candidate, list[float]] = {}
+    smaller = _smaller_class(search.learner.table)
+    for evaluation in (*search.evaluations, *search.short):
+        if 0 < evaluation.miu <= smaller / scale.CASES_PER_CONDITION:
+            paths.setdefault(evaluation.penalty.candidate, []).append(evaluation.error)
+    for candidate, errors in paths.items():
+        worst = max(errors)
+        if worst > scale.UNLIKE_FOLDS * errors[0] and worst > scale.UNLIKE_FOLDS * expected:
+            warnings.warn(
+                "some held-out rows are unlike all rows that train: along the penalties of "
+                f"{candidate.shape_family!r} terms the standard error of the validated deviance "
+                f"grows from {errors[0]:.3g} to {worst:.3g}, so larger models cannot be judged and "
+                "the model may be too small; look for a group unlike the others, or for rows that "
+                "a code fills (special_values=...), or give splits that mix them (cv=...)",
+                RPTEWarning,
+                stacklevel=2,
+            )
+            return
+
+
+def _smaller_class(table: Table) -> int:
+    """Return the cases of the smaller class."""
+    return int(np.bincount(table.y.astype(np.intp), table.cases_of(), minlength=2).min())
+
+
+def _many_cases(table: Table) -> bool:
+    """Tell whether the smaller class can bear more than slopes, logs and levels."""
+    positive = float(table.weight @ table.y)
+    return min(positive, table.total_weight - positive) >= scale.CASES_FOR_SHAPES
+
+
+def tree_counts(accepted: int) -> list[int]:
+    """Return the numbers of trees that are compared."""
+    return sorted({min(m, accepted) for m in (*scale.TREE_COUNTS, accepted)})
+
+
+def _warn_of_nothing_to_validate(table: Table) -> None:
+    warnings.warn(
+        "l1='cv' finds no splits that train and test on both classes "
+        f"({_smaller_class(table)} row(s) in the smaller class): the model is the base rate alone; "
+        "give more cases or groups, or set l1='4/n' or a number",
+        RPTEWarning,
+        stacklevel=2,
+    )

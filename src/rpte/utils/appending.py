@@ -1,0 +1,170 @@
+"""How a file of lines grows in place: by one writer at a time, and by all of its lines or none.
+
+A writer locks the file; others wait. A note of its length stands beside it while it grows, so that
+the next writer takes off what a killed one had begun to append. What is said to be appended is on
+disk.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from rpte.errors import InputError, RPTEWarning
+from rpte.utils.output import (
+    is_named,
+    lock,
+    named_errors,
+    sync_folder,
+    temporary_stem,
+    write_text,
+    writing,
+)
+
+IsWhole = Callable[[bytes, Iterable[bytes]], bool]
+
+CHUNK = 2**16
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """A file that is appended to.
+
+    Parameters
+    ----------
+    file : binary file
+        To write to.
+    last : bytes
+        Its last line as it was found, empty if there is none.
+    """
+
+    file: BinaryIO
+    last: bytes
+
+
+@contextmanager
+def appending(path: Path, is_whole: IsWhole) -> Iterator[Appended]:
+    """Open a file of lines to be appended to, by one writer at a time: all of it, or nothing.
+
+    Parameters
+    ----------
+    path : Path
+        A file that may not exist yet.
+    is_whole : function of a line and the lines after it
+        Whether these lines, found where a run was killed, are all that it was to append.
+    """
+    real = Path(os.path.realpath(path))
+    with named_errors(path), locked(real) as descriptor:
+        note = _note_path(real)
+        _take_off(descriptor, note, is_whole)
+        size = os.fstat(descriptor).st_size
+        last = _last_line(descriptor, size)
+        write_text(json.dumps(_note(descriptor, size)), note)
+        try:
+            with os.fdopen(os.dup(descriptor), "wb") as file:
+                yield Appended(file, last)
+            os.fsync(descriptor)
+        except BaseException:
+            os.ftruncate(descriptor, size)
+            os.fsync(descriptor)
+            raise
+        finally:
+            note.unlink(missing_ok=True)
+            sync_folder(real.parent)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """Open a new file in place of one that others may be appending to; they wait."""
+    real = Path(os.path.realpath(path))
+    with named_errors(path), locked(real):
+        with writing(real) as file:
+            yield file
+        _note_path(real).unlink(missing_ok=True)
+
+
+def last_line(path: Path) -> bytes | None:
+    """Return the last line of a file when nobody appends to it, empty if there is none.
+
+    None after a run that was killed: the next one has to take off what it left.
+    """
+    real = Path(os.path.realpath(path))
+    with named_errors(path), locked(real) as descriptor:
+        if _note_path(real).exists():
+            return None
+        return _last_line(descriptor, os.fstat(descriptor).st_size)
+
+
+def _note_path(path: Path) -> Path:
+    return path.with_name(f"{temporary_stem(path)}.appending")
+
+
+def _note(descriptor: int, size: int) -> dict[str, int | str]:
+    """Return what tells a file at this length from all others."""
+    last = hashlib.sha256(_last_line(descriptor, size)).hexdigest()
+    return {"size": size, "inode": os.fstat(descriptor).st_ino, "last": last}
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[int]:
+    """Open a file, made if it does not exist, that no other writer holds; others wait.
+
+    A file that was made here and is still empty in the end is removed again.
+    """
+    made = not path.exists()
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
+        if not lock(descriptor, wait=True):
+            os.close(descriptor)
+            if made:
+                path.unlink(missing_ok=True)
+            raise InputError(f"{path} cannot be locked there; choose a folder of this machine")
+        if is_named(descriptor, path):
+            break
+        os.close(descriptor)  # replaced by another writer while this one waited
+    try:
+        yield descriptor
+    finally:
+        if made and is_named(descriptor, path) and not os.fstat(descriptor).st_size:
+            path.unlink()
+        os.close(descriptor)
+
+
+def _take_off(descriptor: int, note: Path, is_whole: IsWhole) -> None:
+    """Take off what a killed run had begun to append; it has told nobody that it was written."""
+    now = os.fstat(descriptor).st_size
+    try:
+        found = json.loads(note.read_text("utf-8"))
+        size = int(found["size"])
+        if size >= now or found != _note(descriptor, size):
+            return  # it speaks of another file, or nothing was appended
+    except (OSError, ValueError, TypeError, KeyError):
+        return
+    with os.fdopen(os.dup(descriptor), "rb") as file:
+        file.seek(size)
+        if is_whole(_last_line(descriptor, size), file):
+            return
+    os.ftruncate(descriptor, size)
+    warnings.warn(
+        f"{now - size} bytes that a run had begun to append when it was stopped were taken off "
+        f"{note.with_suffix('').name}; nobody was told that they were written",
+        RPTEWarning,
+        stacklevel=2,
+    )
+
+
+def _last_line(descriptor: int, size: int) -> bytes:
+    """Return the last line of the first bytes of an open file, empty if there is none."""
+    found, start = b"", size
+    while start and b"\n" not in found[:-1]:
+        step = min(start, CHUNK)
+        start -= step
+        found = os.pread(descriptor, step, start) + found
+    return found[found[:-1].rfind(b"\n") + 1 :]

@@ -1,0 +1,47 @@
+"""A matrix that rows are added to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+SPARE_ROWS = 400  # allocated ahead; memory that is never written to costs nothing
+
+
+class GrowableMatrix:
+    """Rows of one length in C order, with memory for more, so that adding some copies nothing.
+
+    Parameters
+    ----------
+    width : int
+        Length of a row.
+    dtype : numpy type
+    capacity : int
+        Rows to allocate; more follow by themselves.
+    """
+
+    def __init__(self, width: int, dtype: Any = np.float64, capacity: int = 0) -> None:
+        self.memory: NDArray[Any] = np.empty((capacity, width), dtype)
+        self.count = 0
+
+    @property
+    def rows(self) -> NDArray[Any]:
+        """The rows so far, (count, width)."""
+        return self.memory[: self.count]
+
+    def add(self, rows: NDArray[Any]) -> int:
+        """Take rows in; return where the first one is."""
+        first = self.extend(len(rows))
+        self.memory[first : self.count] = rows
+        return first
+
+    def extend(self, count: int) -> int:
+        """Take in so many rows that are to be filled; return where the first one is."""
+        first, self.count = self.count, self.count + count
+        if self.count > len(self.memory):
+            larger = np.empty((self.count + SPARE_ROWS, self.memory.shape[1]), self.memory.dtype)
+            larger[:first] = self.memory[:first]
+            self.memory = larger
+        return first

@@ -1,0 +1,333 @@
+"""Other models of equal validated loss: other variables, fewer of them, or none of a named one.
+
+A model is one of many that explain a table about equally well. Which of its variables could be
+spared, and what would take their place? Each candidate may not use some variables of the model; it
+is learned again with the settings of the file, and validated out of fold like the model itself:
+everything that is learned from y is learned again in each fold, on the same folds for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.errors import InputError, did_you_mean
+from rpte.model.model import Model
+from rpte.model.verify_table import Rows, labelled
+from rpte.table.inputs import column_names
+from rpte.table.table import row_hashes
+
+if TYPE_CHECKING:
+    from rpte.estimators.classifier import RPTEClassifier
+
+Floats = NDArray[np.float64]
+Names = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """Another model of the same table.
+
+    Parameters
+    ----------
+    without : tuple of str
+        The variables it was not allowed to use.
+    model : Model
+        Learned from all rows.
+    gone, new : tuple of str
+        Variables of the reference that it does not use, and variables that only it uses.
+    deviance : float
+        Validated: out of fold, mean over rows.
+    difference, error : float
+        Validated deviance less the reference's, and the standard error of this over rows.
+    agreement : float
+        Rank correlation of its out-of-fold scores with the reference's.
+    """
+
+    without: Names
+    model: Model
+    gone: Names
+    new: Names
+    deviance: float
+    difference: float
+    error: float
+    agreement: float
+
+    @property
+    def sources(self) -> Names:
+        """The variables that it uses."""
+        return self.model.sources
+
+    def __str__(self) -> str:
+        instead = f", instead {', '.join(self.new)}" if self.new else ""
+        more = [name for name in self.gone if name not in self.without]
+        also = f", nor {', '.join(more)}" if more else ""
+        return (
+            f"without {', '.join(self.without)}{also}{instead}: {len(self.sources)} variables, "
+            f"{self.model.audit().miu} conditions, deviance {self.deviance:.4f} "
+            f"({self.difference:+.4f} ± {self.error:.4f}), agreement {self.agreement:.3f}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Alternatives:
+    """The alternatives to a model, best first.
+
+    Parameters
+    ----------
+    reference : Model
+    deviance, null_deviance : float
+        Validated deviance of the reference, and of the base rate.
+    tolerance : float
+    found : tuple of Alternative
+    tried : int
+        Candidates that were validated.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from rpte import RPTEClassifier, alternatives
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> X = X[["mean radius", "mean perimeter", "mean texture"]]
+    >>> model = RPTEClassifier(l1=0.05, vocabulary="original", max_trees=0).fit(X, y).model_
+    >>> other = alternatives(model, X, y, tolerance=0.1, without=["mean perimeter"], folds=3)
+    >>> [alternative.sources for alternative in other.found]
+    [('mean radius', 'mean texture')]
+    """
+
+    reference: Model
+    deviance: float
+    null_deviance: float
+    tolerance: float
+    found: tuple[Alternative, ...]
+    tried: int
+
+    def __str__(self) -> str:
+        head = (
+            f"{len(self.reference.sources)} variables, {self.reference.audit().miu} "
+            f"conditions, validated deviance {self.deviance:.4f} (base rate "
+            f"{self.null_deviance:.4f}); {len(self.found)} of {self.tried} candidates lose at "
+            f"most {self.tolerance:g} of what it explains"
+        )
+        return "\n".join([head, *(f"* {found}" for found in self.found)])
+
+
+def alternatives(
+    model: Model | RPTEClassifier,
+    X: Any,
+    y: Any,
+    tolerance: float = 0.02,
+    *,
+    without: Iterable[str] = (),
+    folds: int = 5,
+    groups: Any = None,
+    sample_weight: Any = None,
+    tell: Callable[[int], None] | None = None,
+) -> Alternatives:
+    """Look for other models whose validated loss is equal within a tolerance.
+
+    Every variable of the model is left out in turn; then the least missed ones together, one more
+    each time, as long as the loss stays within the tolerance.
+
+    Parameters
+    ----------
+    model : Model or fitted RPTEClassifier
+    X, y : the training table and its labels
+    tolerance : float
+        Share of the deviance explained by the model that an alternative may leave unexplained.
+    without : names of variables, optional
+        Leave these out, all at once, instead of one variable after the other.
+    folds : int
+        Each candidate is fitted so many times, and once more if it is offered. Fewer where the
+        smaller class has fewer different rows or groups.
+    groups : array of shape (n_rows,), optional
+        Rows of one group (a patient, a recording) are never split.
+    sample_weight : array of shape (n_rows,), optional
+        As in training.
+    tell : callable, optional
+        Called with the number of candidates done.
+
+    Returns
+    -------
+    Alternatives
+    """
+    reference: Model = getattr(model, "model_", model)
+    _check(reference, tolerance, folds)
+    search = _Search(reference, X, y, groups, sample_weight, folds, tell or (lambda _: None))
+    named = search.known(without)
+    search.candidate(())
+    if named:
+        search.candidate(named)
+    else:
+        for name in reference.sources if search.spare else ():
+            search.candidate((name,))
+        search.add_up(tolerance)
+    return search.result(tolerance)
+
+
+def _check(model: Model, tolerance: float, folds: int) -> None:
+    if not 0 <= tolerance < 1:
+        raise InputError(f"tolerance={tolerance!r}; it must be a share from 0 to below 1")
+    if not isinstance(folds, int) or folds < 2:
+        raise InputError(f"folds={folds!r}; it must be a whole number, 2 or more")
+    if not model.components:
+        raise InputError("the model has no terms, so there is nothing to leave out")
+
+
+class _Search:
+    """Candidates, each with its out-of-fold scores."""
+
+    def __init__(
+        self,
+        reference: Model,
+        X: Any,
+        y: Any,
+        groups: Any,
+        sample_weight: Any,
+        folds: int,
+        tell: Callable[[int], None],
+    ) -> None:
+        self.reference, self.X, self.y, self.groups = reference, X, y, groups
+        self.rows: Rows = labelled(reference, reference.read(X), y, sample_weight)
+        given = np.ones(len(self.rows.y)) if sample_weight is None else sample_weight
+        self.weight = np.broadcast_to(np.asarray(given, np.float64), self.rows.y.shape)
+        self.fold = _fold_of(self.rows, groups, folds)
+        self.tell, self.scores = tell, dict[Names, Floats]()
+        excluded = set(reference.settings["limits"]["exclude"])
+        self.spare = len(set(reference.schema.names) - excluded) - 1  # so many may be left out
+
+    def known(self, names: Iterable[str]) -> Names:
+        """Check the names of variables."""
+        wanted = tuple(sorted({names} if isinstance(names, str) else set(names)))
+        for name in wanted:
+            if name not in self.reference.schema.names:
+                hint = did_you_mean(name, list(self.reference.schema.names))
+                raise InputError(f"without={name!r}; the model's table has no such variable{hint}")
+        if len(wanted) > self.spare:
+            raise InputError(f"without={list(wanted)}; that leaves no variable to learn from")
+        return wanted
+
+    def candidate(self, without: Names) -> None:
+        """Validate the model that may not use some variables."""
+        score = np.zeros(len(self.rows.y))
+        for number in range(int(self.fold.max()) + 1):
+            held = self.fold == number
+            fitted = self.fit(without, np.where(held, 0.0, self.weight))
+            score[held] = fitted.score(self.X)[held]
+        self.scores[without] = score
+        self.tell(len(self.scores))
+
+    def fit(self, without: Names, weight: Floats) -> Model:
+        """Learn with the settings of the reference; a row of weight zero is left out."""
+        from rpte.columns.limits import Limits
+        from rpte.estimators.classifier import RPTEClassifier
+        from rpte.report.stability import parameters
+
+        columns = column_names(self.X)
+        limits = dict(self.reference.settings["limits"])
+        kept = [n for n in limits["exclude"] if columns is None or n in columns]
+        limits["exclude"] = [*kept, *without]
+        limits["monotone"] = _left(limits["monotone"], without)
+        limits["penalty"] = _left(limits["penalty"], without)
+        limits["linear_only"] = [n for n in limits["linear_only"] if n not in without]
+        classifier = RPTEClassifier(**{**parameters(self.reference), "limits": Limits(**limits)})
+        validated = classifier.l1 == "cv" and classifier.reassign
+        groups = self.groups if validated else None
+        fitted: Model = classifier.fit(self.X, self.y, weight, groups).model_
+        return fitted
+
+    def losses(self, without: Names) -> Floats:
+        """Return the deviance of every row, out of fold."""
+        score = self.scores[without]
+        loss: Floats = 2.0 * (np.logaddexp(0.0, score) - self.rows.y * score)
+        return loss
+
+    def deviance(self, without: Names) -> float:
+        """Return the validated deviance of a candidate."""
+        return float(np.average(self.losses(without), weights=self.rows.weight))
+
+    def null_deviance(self) -> float:
+        """Return the deviance of the base rate."""
+        rate = float(np.average(self.rows.y, weights=self.rows.weight))
+        return float(-2.0 * (rate * np.log(rate) + (1.0 - rate) * np.log(1.0 - rate)))
+
+    def most(self, tolerance: float) -> float:
+        """Return the largest deviance that an alternative may have."""
+        explained = self.null_deviance() - self.deviance(())
+        return self.deviance(()) + tolerance * max(explained, 0.0)
+
+    def add_up(self, tolerance: float) -> None:
+        """Leave out the least missed variables together, one more each time."""
+        single = sorted((names for names in self.scores if names), key=self.deviance)
+        spared = [
+            n for names in single if self.deviance(names) <= self.most(tolerance) for n in names
+        ]
+        for size in range(2, min(len(spared), self.spare) + 1):
+            without = tuple(sorted(spared[:size]))
+            self.candidate(without)
+            if self.deviance(without) > self.most(tolerance):
+                return
+
+    def result(self, tolerance: float) -> Alternatives:
+        """Fit the candidates within the tolerance on all rows."""
+        within = [n for n in self.scores if n and self.deviance(n) <= self.most(tolerance)]
+        found = [self.alternative(n) for n in sorted(within, key=lambda n: (self.deviance(n), n))]
+        return Alternatives(
+            self.reference,
+            self.deviance(()),
+            self.null_deviance(),
+            tolerance,
+            tuple(found),
+            len(self.scores) - 1,
+        )
+
+    def alternative(self, without: Names) -> Alternative:
+        """Describe a candidate."""
+        model = self.fit(without, self.weight)
+        before, after = set(self.reference.sources), set(model.sources)
+        apart = self.losses(without) - self.losses(())
+        mean = float(np.average(apart, weights=self.rows.weight))
+        variance = float(np.average((apart - mean) ** 2, weights=self.rows.weight))
+        return Alternative(
+            without,
+            model,
+            tuple(sorted(before - after)),
+            tuple(sorted(after - before)),
+            self.deviance(without),
+            mean,
+            float(np.sqrt(variance / len(apart))),
+            _rank_correlation(self.scores[()], self.scores[without]),
+        )
+
+
+def _left(limits: dict[str, Any], without: Names) -> dict[str, Any]:
+    return {name: value for name, value in limits.items() if name not in without}
+
+
+def _fold_of(rows: Rows, groups: Any, folds: int) -> NDArray[np.intp]:
+    """Return the fold of each row; rows of one group stay together."""
+    from rpte.validation.cross_validate import held_out_splits
+
+    given = None if groups is None else np.asarray(groups)
+    fold = np.full(len(rows.y), -1, np.intp)
+    splits = held_out_splits(row_hashes(rows.inputs), rows.y, given, folds)
+    for number, (_, held_out) in enumerate(splits):
+        fold[held_out] = number
+    if (fold < 0).any():
+        raise InputError(
+            f"folds={folds} would train on one class only; give more rows or groups, or fewer folds"
+        )
+    return fold
+
+
+def _rank_correlation(first: Floats, second: Floats) -> float:
+    from scipy.stats import rankdata
+
+    a, b = rankdata(first), rankdata(second)
+    if np.ptp(a) == 0 or np.ptp(b) == 0:
+        return float("nan")
+    return float(np.corrcoef(a, b)[0, 1])

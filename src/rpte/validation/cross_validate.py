@@ -1,0 +1,238 @@
+"""How good a model of this kind is on rows it has not seen: the whole fit, repeated in folds."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.errors import InputError, RPTEWarning
+from rpte.estimators.parameters import checked_parameters, settings_for
+from rpte.model.figures import RECORD
+from rpte.model.verify_table import labelled, merged, same_table
+from rpte.rows.folds import deal
+from rpte.table.inputs import as_array, as_matrix, column_names
+from rpte.table.read import read_training
+from rpte.table.table import row_hashes
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from rpte.model.model import Model
+    from rpte.utils.progress import Progress
+
+Array = NDArray[Any]
+Rows = NDArray[np.intp]
+MEASURES = ("auc", "log_loss", "brier", "miu")
+
+
+@dataclass(frozen=True, slots=True)
+class FoldResult:
+    """What one fold's model did on the rows held out; `auc` is None where they are of one class."""
+
+    rows: int
+    auc: float | None
+    log_loss: float
+    brier: float
+    miu: int
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """The results of all folds.
+
+    Parameters
+    ----------
+    folds : tuple of FoldResult
+    by : {"content", "groups"}
+        What dealt the rows out: their content, or the user's groups, which are never split.
+    """
+
+    folds: tuple[FoldResult, ...]
+    by: str = "content"
+
+    def mean(self, measure: str) -> float | None:
+        """Return the mean of a measure over the folds that have it."""
+        values = self._values(measure)
+        return float(np.mean(values)) if values else None
+
+    def error(self, measure: str) -> float | None:
+        """Return the standard error of the mean over folds; None for a single one."""
+        values = self._values(measure)
+        return float(np.std(values, ddof=1) / math.sqrt(len(values))) if len(values) > 1 else None
+
+    def _values(self, measure: str) -> list[float]:
+        found = [getattr(fold, measure) for fold in self.folds]
+        return [value for value in found if value is not None]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return means, standard errors and the folds as plain JSON values."""
+        return {**self._means(), "folds": [asdict(fold) for fold in self.folds]}
+
+    def record(self) -> dict[str, Any]:
+        """Return what a model file keeps: the protocol, means and standard errors."""
+        means = {name: None if m["mean"] is None else m for name, m in self._means().items()}
+        rows = sum(fold.rows for fold in self.folds)
+        return {"folds": len(self.folds), "by": self.by, "rows": rows, **means}
+
+    def _means(self) -> dict[str, Any]:
+        return {name: {"mean": self.mean(name), "error": self.error(name)} for name in MEASURES}
+
+
+def with_estimate(model: Model, found: Estimate) -> Model:
+    """Return a model that keeps the cross-validated figures of its fit."""
+    if model.ledger:
+        raise InputError(
+            "the model was edited after training: figures of the fit would not speak of it; fit "
+            "again under the limits that you want, and cross-validate that"
+        )
+    return replace(model, training={**model.training, RECORD: found.record()})
+
+
+def check_repeats(fitted: Any, X: Any, y: Any, weight: Any) -> None:
+    """Refuse what would not repeat the fit of a classifier's model in every fold."""
+    model: Model = fitted.model_
+    if hasattr(fitted, "at_miu_"):
+        raise InputError(
+            f"the model was picked from the frontier, at({fitted.at_miu_}), which folds would not "
+            f"repeat; fit with max_inspection_units={fitted.at_miu_} and cross-validate that"
+        )
+    schema = read_training(X, fitted.special_values).schema
+    asked = settings_for(checked_parameters(fitted), fitted.limits, schema).to_dict()
+    changed = [name for name, value in asked.items() if value != model.settings[name]]
+    if changed:
+        raise InputError(f"{changed[0]} was changed since the fit; fit again, then cross-validate")
+    same = same_table(model, merged(labelled(model, model.read(X), y, weight)))[0]
+    if not same.holds:
+        raise InputError(
+            f"this is not the table that the model was fitted on ({same.evidence}); give X, y and "
+            "sample_weight as to fit"
+        )
+
+
+def estimate(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    weight: Any = None,
+    groups: Any = None,
+    folds: int = 5,
+    on_fold: Callable[[int, int, float], None] = lambda number, count, share: None,
+) -> Estimate:
+    """Cross-validate an estimator: everything that a fit learns is learned again in each fold.
+
+    Rows of one group are never split; rows of equal content are spread over the folds, as they
+    recur in life. The folds depend on the content of the rows, not on their order.
+
+    Parameters
+    ----------
+    estimator : RPTEClassifier
+        Its parameters are used; it is not changed.
+    X, y, weight, groups : as for `RPTEClassifier.fit`
+        Any table that it takes.
+    folds : int
+        Fewer where the smaller class has fewer rows or groups.
+    on_fold : function of (number, count, share)
+        Called when each fold is begun, and between the steps of its fit with the share done.
+    """
+    from sklearn.base import clone
+
+    inputs = read_training(X, estimator.special_values)
+    frame = _pinned(X, [v.name for v in inputs.schema.variables if v.kind == "category"])
+    y, weight, groups = (None if v is None else np.asarray(v) for v in (y, weight, groups))
+    splits = list(held_out_splits(row_hashes(inputs), y, groups, folds, weight))
+
+    def told(number: int) -> Callable[[Progress], None]:
+        return lambda now: on_fold(number, len(splits), now.share)
+
+    results = []
+    for number, (train, test) in enumerate(splits, 1):
+        kept = [None if column is None else column[train] for column in (weight, groups)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RPTEWarning)  # said of the whole table already
+            rows = _rows(frame, train), y[train]
+            fitted = clone(estimator).fit(*rows, *kept, progress=told(number))
+            held_out = None if weight is None else weight[test]
+            results.append(_measured(fitted, _rows(frame, test), y[test], held_out))
+    return Estimate(tuple(results), "content" if groups is None else "groups")
+
+
+def _pinned(X: Any, categories: list[str]) -> pd.DataFrame | Array:
+    """Declare categories, so that a fold without a column's only text still reads levels."""
+    import pandas as pd
+
+    names = column_names(X)
+    if names is None and as_matrix(X).dtype.kind in "fiub":
+        return as_matrix(X)  # an array stays one: its columns have places, not names
+    if names is None:
+        columns = {f"x{place}": column for place, column in enumerate(as_matrix(X).T)}
+    else:
+        columns = {name: as_array(X[key]) for name, key in names.items()}
+    frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame(columns)
+    return frame.astype({key: "category" for key in frame.columns if str(key) in categories})
+
+
+def _rows(X: pd.DataFrame | Array, rows: Rows) -> pd.DataFrame | Array:
+    return X[rows] if isinstance(X, np.ndarray) else X.iloc[rows]
+
+
+def held_out_splits(
+    content: Array, y: Array, groups: Array | None, folds: int, weight: Array | None = None
+) -> Iterator[tuple[Rows, Rows]]:
+    """Yield training and held-out rows, folds that train on one class left out."""
+    if folds < 2:
+        raise InputError(f"folds={folds}; give at least 2")
+    positive = y == np.unique(y)[-1]
+    units = np.arange(len(y)) if groups is None else groups.astype(str)
+    most = min(folds, *(len(np.unique(units[positive == side])) for side in (False, True)))
+    if most < 2:
+        raise InputError("one class has fewer than two rows or groups to hold out")
+    if groups is None:
+        fold = _by_content(content, positive, most, weight)
+    else:
+        fold = _by_group(units, positive, most)
+    for f in range(most):
+        train, test = np.flatnonzero(fold != f), np.flatnonzero(fold == f)
+        if 0 < positive[train].sum() < len(train):
+            yield train, test
+
+
+def _by_content(content: Array, positive: Array, folds: int, weight: Array | None) -> Rows:
+    """Deal rows out in the order of their content, equal ones to different folds."""
+    order = np.lexsort((*(() if weight is None else (weight,)), content))
+    dealt = deal(positive[order].astype(np.float64), np.ones(len(order), np.int64), folds)
+    fold = np.empty(len(order), np.intp)
+    fold[order] = dealt.argmax(axis=0)
+    return fold
+
+
+def _by_group(groups: Array, positive: Array, folds: int) -> Rows:
+    from sklearn.model_selection import StratifiedGroupKFold
+
+    fold = np.full(len(groups), -1, np.intp)
+    unit = np.unique(groups, return_inverse=True)[1]
+    for f, (_, test) in enumerate(StratifiedGroupKFold(folds).split(unit, positive, unit)):
+        fold[test] = f
+    return fold
+
+
+def _measured(fitted: Any, X: Any, y: Array, weight: Array | None) -> FoldResult:
+    from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
+
+    model = fitted.model_
+    p = model.predict_proba(X)[:, model.positive]
+    truth = (y == model.classes[model.positive]).astype(int)
+    both = 0 < truth.sum() < len(truth)
+    return FoldResult(
+        rows=len(truth),
+        auc=float(roc_auc_score(truth, p, sample_weight=weight)) if both else None,
+        log_loss=float(log_loss(truth, p, sample_weight=weight, labels=[0, 1])),
+        brier=float(brier_score_loss(truth, p, sample_weight=weight)),
+        miu=model.audit().miu,
+    )

@@ -1,0 +1,356 @@
+"""How far coefficients and scores move when the rows are drawn again: the bootstrap of Stage 3.
+
+The structure is fixed: the trees, thresholds, direct terms and the penalty are those of the file,
+and the terms that it has at zero stay at zero. Rows (or groups of rows) are drawn with replacement
+and the coefficients are estimated again, under the limits of the model. So the intervals tell how
+the estimates vary *given* the terms; they know nothing of the choice of terms and of the penalty,
+and they are intervals of penalised coefficients, which are drawn towards zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import chain, count, pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.errors import InputError
+from rpte.estimation.monotone import solve_in_order
+from rpte.estimation.solver import Fit
+from rpte.fit.coefficients import leaf_order
+from rpte.fit.refit import freeze_zero_leaves, problem
+from rpte.model.explain import Explanation
+from rpte.model.model import Model, probability
+from rpte.model.parts import DirectTerm, TreeTerms
+from rpte.model.verify_table import Rows, labelled, merged, same_table
+from rpte.table.inputs import Inputs
+from rpte.table.table import Table
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+DRAWS = 1000  # tries for a resample that holds both classes
+WHAT = (
+    "percentile bootstrap of the coefficients: structure and penalty as in the file, rows drawn "
+    "again; it does not cover the choice of terms or of the penalty"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """An estimate with the range that holds a share `level` of the resamples in its middle."""
+
+    name: str
+    text: str
+    estimate: float
+    low: float
+    high: float
+    zero: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the interval as plain JSON values; `zero` only where it was counted."""
+        record = {key: getattr(self, key) for key in self.__slots__}
+        return record if self.zero is not None else {k: record[k] for k in record if k != "zero"}
+
+
+@dataclass(frozen=True, slots=True)
+class CaseIntervals:
+    """The score of one row and its contributions, with intervals.
+
+    Parameters
+    ----------
+    score, probability : Interval
+    components, terms : tuple of Interval
+        In the order in which they are summed.
+    """
+
+    score: Interval
+    probability: Interval
+    components: tuple[Interval, ...]
+    terms: tuple[Interval, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the intervals as plain JSON values."""
+        return {
+            "score": self.score.to_dict(),
+            "probability": self.probability.to_dict(),
+            "components": [c.to_dict() for c in self.components],
+            "terms": [t.to_dict() for t in self.terms],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Bootstrap:
+    """Coefficients of a model over resamples of its rows.
+
+    Parameters
+    ----------
+    model : Model
+    intercepts : (n,)
+    coefficients : (n, q)
+        In the units of the file: leaves of all trees, then direct terms, as the file sums them.
+    names : tuple of str
+        The q terms.
+    seed : int
+    groups : int or None
+        How many groups were drawn from; None if rows were.
+    same_table : bool
+        Whether the rows are those that the model was fitted on.
+    redrawn : int
+        Resamples that held one class only and were drawn again.
+    unconverged : int
+        Fits that missed the tolerance of Stage 3.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from rpte import RPTEClassifier, bootstrap
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> model = RPTEClassifier(l1=0.05, vocabulary="original", max_trees=0).fit(X, y).model_
+    >>> drawn = bootstrap(model, X, y, n=20)
+    >>> case = drawn.cases(X.iloc[[0]])[0]
+    >>> case.probability.low <= case.probability.estimate <= case.probability.high
+    True
+    """
+
+    model: Model
+    intercepts: Floats
+    coefficients: Floats
+    names: tuple[str, ...]
+    seed: int
+    groups: int | None
+    same_table: bool
+    redrawn: int
+    unconverged: int
+
+    @property
+    def what(self) -> str:
+        """What the intervals are, in words."""
+        drawn = "rows" if self.groups is None else f"{self.groups} groups"
+        where = "" if self.same_table else "; the table is not the one that the model was fitted on"
+        return f"{WHAT}; {len(self.intercepts)} resamples of {drawn}, seed {self.seed}{where}"
+
+    def terms(self, level: float = 0.95) -> list[Interval]:
+        """Return the interval of the intercept and of every term's coefficient.
+
+        `zero` is the share of resamples in which the coefficient is zero.
+        """
+        check_level(level)
+        found = [_interval("intercept", "", self.model.intercept, self.intercepts, level)]
+        for name, text, estimate, column in self._columns():
+            values = self.coefficients[:, column]
+            interval = _interval(name, text, estimate, values, level)
+            found.append(replace(interval, zero=float(np.mean(values == 0.0))))
+        return found
+
+    def _columns(self) -> Iterator[tuple[str, str, float, int]]:
+        rules = {rule.term: rule for rule in self.model.rules()}
+        for column, name in enumerate(self.names):
+            if name in rules:
+                yield name, rules[name].conditions, rules[name].coefficient, column
+
+    def cases(self, X: Any, level: float = 0.95) -> list[CaseIntervals]:
+        """Return intervals for the score and the contributions of each row."""
+        check_level(level)
+        inputs = self.model.read(X)
+        columns = term_columns(self.model, inputs)
+        explained = self.model.explain(inputs)
+        return [self._case(e, columns[i], level) for i, e in enumerate(explained)]
+
+    def _case(self, explained: Explanation, row: Floats, level: float) -> CaseIntervals:
+        added = self.coefficients * row
+        score = self.intercepts + added.sum(axis=1)
+        ends = np.cumsum([0, *(len(_names(part)) for _, part in self.model.parts())])
+        parts = [added[:, a:b].sum(axis=1) for a, b in pairwise(ends)]
+        components, terms, place = [], [], 0
+        for told in explained.components:
+            own = parts[place : place + len(told.contributions)]
+            place += len(told.contributions)
+            whole = np.sum(own, axis=0)
+            components.append(
+                _interval(told.component, ", ".join(told.sources), told.value, whole, level)
+            )
+            terms += [
+                _interval(c.term, c.text, c.value, values, level)
+                for c, values in zip(told.contributions, own, strict=True)
+            ]
+        return CaseIntervals(
+            _interval("score", "", explained.score, score, level),
+            _interval("probability", "", explained.probability, probability(score), level),
+            tuple(components),
+            tuple(terms),
+        )
+
+
+def bootstrap(
+    model: Model,
+    X: Any,
+    y: Any,
+    n: int = 200,
+    seed: int = 0,
+    groups: Any = None,
+    sample_weight: Any = None,
+    tell: Callable[[int], None] | None = None,
+) -> Bootstrap:
+    """Estimate the coefficients of a model again on resampled rows.
+
+    Parameters
+    ----------
+    model : Model
+    X, y : the training table and its labels
+    n : int
+        Resamples.
+    seed : int
+        The same seed gives the same numbers.
+    groups : array of shape (n_rows,), optional
+        Rows of one group (a patient, a recording) are drawn together.
+    sample_weight : array of shape (n_rows,), optional
+        As in training.
+    tell : callable, optional
+        Called with the number of resamples done.
+
+    Examples
+    --------
+    See `Bootstrap`.
+    """
+    if not isinstance(n, int) or n < 1:
+        raise InputError(f"n={n!r}; the number of resamples must be a whole number, 1 or more")
+    if model.training.get("objective") is None:
+        raise InputError("the model has no Stage 3 (reassign=False), so nothing can be refitted")
+    inputs = model.read(X)
+    rows = labelled(model, inputs, y, sample_weight)
+    draws = _Draws(rows, _group_numbers(groups, inputs.n_rows), np.random.default_rng(seed))
+    drawn = chain([draws.counts()], (draws.counts() for _ in range(n - 1)))
+    refit = Refit(model, rows)
+    fits = []
+    for done, counts in enumerate(drawn):
+        if tell is not None:
+            tell(done)
+        fits.append(refit.at(counts))
+    scale = np.concatenate([_scales(part) for _, part in model.parts()] or [np.zeros(0)])
+    places = refit.places
+    return Bootstrap(
+        model,
+        np.array([fit.intercept for fit in fits]),
+        np.array([fit.coefficients[places] for fit in fits]).reshape(n, len(places)) / scale,
+        tuple(name for _, part in model.parts() for name in _names(part)),
+        seed,
+        None if groups is None else draws.size,
+        same_table(model, merged(rows))[0].holds,
+        draws.redrawn,
+        sum(not fit.converged for fit in fits),
+    )
+
+
+class Refit:
+    """Stage 3 with the terms of the file on some rows.
+
+    A `Design` has leaves first, the file sums by component; `places` says where in the design the
+    terms of the file are.
+    """
+
+    def __init__(self, model: Model, rows: Rows) -> None:
+        self.rows, self.objective = rows, model.training["objective"]
+        table = Table(rows.inputs, rows.y, np.ones(rows.inputs.n_rows))
+        terms, settings, design = problem(model, table)
+        self.design = freeze_zero_leaves(model, design)
+        self.order = leaf_order(terms.trees, settings)
+        self.places = _places(model, terms.leaf_counts)
+
+    def at(self, counts: Counts) -> Fit:
+        """Solve with each row counted so many times."""
+        weight = self.rows.weight * counts
+        kept = np.flatnonzero(weight > 0)
+        design = replace(
+            self.design,
+            leaf_codes=np.ascontiguousarray(self.design.leaf_codes[:, kept]),
+            direct=np.asfortranarray(self.design.direct[kept]),
+            y=self.rows.y[kept],
+            weight=weight[kept],
+        )
+        l1, l1_ratio = self.objective["l1"], self.objective["l1_ratio"]
+        return solve_in_order(design, self.order, l1, l1_ratio)[0]
+
+
+class _Draws:
+    """Resamples with replacement, as counts per row; each holds both classes."""
+
+    def __init__(self, rows: Rows, numbers: Counts, rng: np.random.Generator) -> None:
+        self.rows, self.numbers, self.rng = rows, numbers, rng
+        self.size = int(numbers.max(initial=-1)) + 1
+        self.redrawn = 0
+
+    def counts(self) -> Counts:
+        """Draw once; again while a class has no weight."""
+        for _ in range(DRAWS):
+            drawn = self.rng.integers(0, self.size, self.size)
+            counts = np.bincount(drawn, minlength=self.size)[self.numbers]
+            held = self.rows.y[(counts > 0) & (self.rows.weight > 0)]
+            if len(np.unique(held)) == 2:
+                return counts
+            self.redrawn += 1
+        raise InputError(
+            f"{DRAWS} resamples of {self.size} rows or groups held one class only; give more rows "
+            "of both classes"
+        )
+
+
+def term_columns(model: Model, inputs: Inputs) -> Floats:
+    """Return what each coefficient of the file is multiplied by, shape (n_rows, q)."""
+    columns: list[Floats] = []
+    for _, part in model.parts():
+        if isinstance(part, DirectTerm):
+            columns.append(_scaled(part, inputs) * part.scale)
+        else:
+            reached = part.tree.apply(inputs)
+            columns += [(reached == n).astype(np.float64) for n in range(len(part.leaves))]
+    return np.array(columns).reshape(len(columns), inputs.n_rows).T
+
+
+def _scaled(term: DirectTerm, inputs: Inputs) -> Floats:
+    """Return a direct term's column as the penalty sees it."""
+    values = term.column.evaluate(inputs)
+    return np.where(np.isnan(values), 0.0, (values - term.centre) / term.scale)
+
+
+def _scales(part: TreeTerms | DirectTerm) -> Floats:
+    return np.ones(len(part.leaves)) if isinstance(part, TreeTerms) else np.array([part.scale])
+
+
+def _names(part: TreeTerms | DirectTerm) -> list[str]:
+    if isinstance(part, DirectTerm):
+        return [part.name]
+    return [part.leaf_name(number) for number in range(len(part.leaves))]
+
+
+def _places(model: Model, leaf_counts: tuple[int, ...]) -> NDArray[np.intp]:
+    """Return the place in the design of every term, in the order of the file."""
+    leaves, direct = iter(range(sum(leaf_counts))), count(sum(leaf_counts))
+    places = [
+        next(leaves if isinstance(part, TreeTerms) else direct)
+        for _, part in model.parts()
+        for _ in _names(part)
+    ]
+    return np.array(places, np.intp)
+
+
+def _group_numbers(groups: Any, n_rows: int) -> Counts:
+    if groups is None:
+        return np.arange(n_rows)
+    labels = np.asarray(groups)
+    if labels.shape != (n_rows,):
+        raise InputError(f"groups has shape {labels.shape}, X has {n_rows} rows; give one per row")
+    return np.unique(labels.astype(str), return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+
+def _interval(name: str, text: str, estimate: float, values: Floats, level: float) -> Interval:
+    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(name, text, float(estimate), float(low) + 0.0, float(high) + 0.0)
+
+
+def check_level(level: float) -> None:
+    """Refuse a share that is none."""
+    if not 0 < level < 1:
+        raise InputError(f"level={level!r}; it must lie between 0 and 1, such as 0.95")

@@ -1,0 +1,248 @@
+"""The columns of single variables that a table offers, shared by all who learn from its rows.
+
+Shapes, centres and scales come from cells and weights alone, so they are made once. Only which of
+them are kept when there are more than the budget is learned from labels, anew for each set of rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.columns.kinds import Column, Hinge, Step, Value
+from rpte.columns.limits import Permissions
+from rpte.kernels.moments import column_moments, knot_moments
+from rpte.kernels.passes import scaled_squares
+from rpte.table.decimals import short_centre
+from rpte.table.table import Table
+from rpte.vocabulary.gain import median
+from rpte.vocabulary.redundancy import Registry
+from rpte.vocabulary.screening import Label, promising, strongest
+from rpte.vocabulary.shapes import shapes_of
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.intp]
+Middle = Literal["zero", "mean", "median"]
+
+NARROWEST = 1e-290  # a coefficient of a column that varies less, such as a product, may overflow
+STEPS, ABOVE, BELOW, ALONE = range(4)  # the first three in the order of `Label.beside`
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A column on all rows of a table.
+
+    Parameters
+    ----------
+    z : (n,)
+        (value - centre) / scale, 0 where missing; binary columns as they are.
+    centre, scale : float
+    alike : int
+        The same number for columns that say the same on this table; -1 for a constant, or what
+        varies too little for a coefficient.
+    """
+
+    z: Floats
+    centre: float
+    scale: float
+    alike: int
+
+
+def evaluate(
+    table: Table,
+    column: Column,
+    middle: Middle,
+    exact: bool,
+    seen: Registry,
+    rows: int | None = None,
+) -> Entry:
+    """Evaluate a column on a table, and choose its centre and scale; z is of the first `rows`."""
+    x = column.evaluate(table.inputs)
+    if column.binary:
+        return Entry(x[:rows], 0.0, 1.0, seen.number(x))
+    centre, scale = _location(x, table.weight, middle if column.centred else "zero", exact)
+    alike = seen.number(x) if scale > NARROWEST else -1
+    return Entry(standardise(x[:rows], centre, scale), centre, scale, alike)
+
+
+def standardise(x: Floats, centre: float, scale: float) -> Floats:
+    """Return (x - centre) / scale, 0 where missing."""
+    z = (x - centre) / scale
+    missing = np.isnan(z)
+    if missing.any():
+        z[missing] = 0.0
+    return z
+
+
+def _location(x: Floats, weight: Floats, middle: Middle, exact: bool) -> tuple[float, float]:
+    """Return the value that stands for missing, and the standard deviation with it filled in."""
+    missing = np.isnan(x)
+    gaps = bool(missing.any())
+    if gaps and missing.all():
+        return 0.0, 1.0
+    centre = 0.0
+    if middle == "mean":
+        present = (x[~missing], weight[~missing]) if gaps else (x, weight)
+        centre = float(np.average(present[0], weights=present[1]))
+    elif middle == "median":
+        centre = median(x, weight)
+    scale = _spread(np.where(missing, centre, x) if gaps else x, weight)
+    if scale == 0.0:
+        return centre, 1.0
+    return (centre if exact else short_centre(centre, scale)), scale
+
+
+def _spread(x: Floats, weight: Floats) -> float:
+    """Return the weighted standard deviation, in few passes without many copies."""
+    plain, total = bool((weight == 1.0).all()), weight.sum()
+    work = np.empty_like(x) if plain else x * weight
+    mean = (x if plain else work).sum() / total
+    biggest = scaled_squares(x, mean, work)
+    if biggest == 0.0:
+        return 0.0
+    if not plain:
+        work *= weight
+    return biggest * float(np.sqrt(work.sum() / total))
+
+
+@dataclass(frozen=True, slots=True)
+class _Family:
+    """All shapes of a number, and where their scores are to be found.
+
+    Parameters
+    ----------
+    columns : tuple of Column
+    knots : (m,)
+    kind : (s,)
+        STEPS, ABOVE or BELOW for a step or a hinge at a knot; ALONE for any other shape.
+    place : (s,)
+        Of the knot; 0 where there is none.
+    """
+
+    columns: tuple[Column, ...]
+    knots: Floats
+    kind: Rows
+    place: Rows
+
+    @classmethod
+    def of(cls, columns: tuple[Column, ...]) -> _Family:
+        """Sort the shapes of a number."""
+        at = [_knot(column) for column in columns]
+        knots = np.unique([knot for knot in at if knot is not None])
+        kind = np.array([_kind(column) for column in columns], np.intp)
+        place = np.searchsorted(knots, [-np.inf if knot is None else knot for knot in at])
+        return cls(columns, knots, kind, place)
+
+    @property
+    def alone(self) -> list[Column]:
+        """The shapes without a knot."""
+        return [self.columns[j] for j in np.flatnonzero(self.kind == ALONE)]
+
+
+def _knot(column: Column) -> float | None:
+    if isinstance(column, Step):
+        return column.threshold
+    return column.knot if isinstance(column, Hinge) else None
+
+
+def _kind(column: Column) -> int:
+    if isinstance(column, Step):
+        return STEPS
+    if isinstance(column, Hinge):
+        return ABOVE if column.side == "above" else BELOW
+    return ALONE
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeCache:
+    """All shapes of a table's numbers, each evaluated when it is first asked for.
+
+    Parameters
+    ----------
+    table : Table
+    least : float
+        Weight that must lie on either side of a knot.
+    limits : Permissions
+    """
+
+    table: Table
+    least: float
+    limits: Permissions
+    _families: dict[str, _Family] = field(default_factory=dict)
+    _entries: dict[Column, Entry] = field(default_factory=dict)
+    _seen: Registry = field(default_factory=Registry)
+
+    def shapes(self, name: str) -> tuple[Column, ...]:
+        """Return the shapes of a number that the limits allow."""
+        return self._family(name).columns
+
+    def _family(self, name: str) -> _Family:
+        if name not in self._families:
+            found = shapes_of(self.table, name, self.least)
+            admitted = tuple(c for c in found if self.limits.admits(c))
+            self._families[name] = _Family.of(admitted)
+        return self._families[name]
+
+    def entry(self, column: Column, last: bool = False) -> Entry:
+        """Return a column on all rows; if it is the `last` time, the book lets go of it."""
+        found = self._entries.pop(column, None)
+        if found is None:
+            found = evaluate(self.table, column, "median", False, self._seen)
+        if not last:
+            self._entries[column] = found
+        return found
+
+    def close(self) -> None:
+        """Let go of all columns: nobody asks for them again."""
+        self._entries.clear()
+
+    def strongest(self, part: Table, rows: Rows, most: int) -> tuple[Column, ...]:
+        """Return at most so many shapes: those that go most with the label in `part`.
+
+        `rows` are those of `part` in the book's table.
+        """
+        among = promising(part, self.limits)
+        variables = [part.schema.variables[i] for i in part.schema.canonical()]
+        names = [v.name for v in variables if v.kind == "number" and v.name in among]
+        columns = [column for name in names for column in self.shapes(name)]
+        if len(columns) <= most:
+            return tuple(columns)
+        scores = self._scores(names, rows, Label.of(part))
+        return tuple(columns[j] for j in strongest(columns, scores, most))
+
+    def _scores(self, names: list[str], rows: Rows, label: Label) -> Floats:
+        """Return the squared correlation of each shape of some numbers with the label."""
+        families = [self._family(name) for name in names]
+        sums, knots = self._knot_sums(names, families, rows, label)
+        kind = np.concatenate([family.kind for family in families])
+        place = np.concatenate([family.place for family in families])
+        owner = np.repeat(np.arange(len(families)), [len(family.kind) for family in families])
+        alone = kind == ALONE
+        columns = [column for family in families for column in family.alone]
+        found = np.empty((len(columns), 3))
+        for column, line in zip(columns, found, strict=True):
+            column_moments(self.entry(column).z, rows, label.weight, label.residual, line)
+        scores = np.empty(len(kind))
+        at_knots = label.beside(sums, knots)
+        scores[~alone] = at_knots[kind[~alone], owner[~alone], place[~alone]]
+        scores[alone] = label.alone(found, sums.sum(axis=1)[owner[alone]])
+        return scores
+
+    def _knot_sums(
+        self, names: list[str], families: list[_Family], rows: Rows, label: Label
+    ) -> tuple[Floats, Floats]:
+        """Return sums between knots, (k, m + 1, 5), and the knots in their units, (k, m).
+
+        Numbers with fewer knots than others have zeros at the end.
+        """
+        most = max(len(family.knots) for family in families)
+        sums, knots = np.zeros((len(names), most + 1, 5)), np.zeros((len(names), most))
+        for j, (name, family) in enumerate(zip(names, families, strict=True)):
+            x, about, m = self.table.inputs[name], self.entry(Value(name)), len(family.knots)
+            centre, scale, out = about.centre, about.scale, sums[j, : m + 1]
+            knots[j, :m] = (family.knots - centre) / scale
+            knot_moments(x, rows, centre, scale, family.knots, label.weight, label.residual, out)
+        return sums, knots

@@ -1,0 +1,180 @@
+"""The vocabulary of Stage 1: readable columns, evaluated on the training rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.columns.kinds import (
+    Column,
+    Hinge,
+    Interval,
+    Level,
+    Missing,
+    Pair,
+    Pattern,
+    Scale,
+    Step,
+    Value,
+)
+from rpte.columns.limits import FREE, Permissions
+from rpte.table.inputs import Inputs
+from rpte.table.table import Table
+from rpte.utils.growable import GrowableMatrix
+from rpte.vocabulary.redundancy import Registry
+from rpte.vocabulary.shape_cache import Middle, evaluate, standardise
+
+Floats = NDArray[np.float64]
+
+ORIGINAL, PATTERN, PAIR = 0, 1, 2  # shapes are in the budget of patterns, products in that of pairs
+PLAIN, CURVE, STEP, CODE = 0, 1, 2, 3  # what shape families tell apart; a log is plain
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The columns of Stage 1 on some training rows, as Stage 3 sees them.
+
+    Parameters
+    ----------
+    columns : tuple of Column
+        Raw variables, then patterns or shapes, then pairs; each block in its ranking.
+    block : (V,)
+        0 raw variable, 1 pattern or shape, 2 pair.
+    z : (V, rows) C order
+        (value - centre) / scale for numeric columns, 0 where missing; binary ones as they are. Of a
+        long table these are the first rows, and the columns are evaluated when they are asked for.
+    centre, scale : (V,)
+    memory : GrowableMatrix or None
+        What holds z, with space for more columns.
+
+    Attributes
+    ----------
+    role : (V,)
+        Plain, or the shape by which shape families hold it: curve, step, or code (a single value).
+    paired : (V,)
+        Whether the column reads two variables.
+    """
+
+    columns: tuple[Column, ...]
+    block: NDArray[np.intp]
+    z: Floats
+    centre: Floats
+    scale: Floats
+    memory: GrowableMatrix | None = field(default=None, repr=False, compare=False)
+    role: NDArray[np.int8] = field(init=False)
+    paired: NDArray[np.bool_] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "role", np.array([_role(c) for c in self.columns], np.int8))
+        paired = [isinstance(c, (Pair, Pattern)) for c in self.columns]
+        object.__setattr__(self, "paired", np.array(paired, np.bool_))
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def parts_of(self, pairs: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Tell which columns are parts of some pairs, (V,)."""
+        made = [c for j in pairs if isinstance(c := self.columns[j], (Pair, Pattern))]
+        parts = {part for column in made for part in (column.left, column.right)}
+        return np.array([column in parts for column in self.columns], np.bool_)
+
+    def keep(self, which: NDArray[np.intp]) -> Vocabulary:
+        """Return the vocabulary of some columns."""
+        return Vocabulary(
+            tuple(self.columns[j] for j in which),
+            self.block[which],
+            self.z[which],
+            self.centre[which],
+            self.scale[which],
+        )
+
+    def first_rows(self, rows: int) -> Vocabulary:
+        """Return the same columns, which hold the cells of their first rows alone."""
+        return replace(self, z=self.z[:, :rows].copy(), memory=None)
+
+    def on(self, inputs: Inputs, first: int = 0, kind: type = np.float64) -> NDArray[Any]:
+        """Return the columns from the `first` on, on other rows: (V - first, n)."""
+        z: NDArray[Any] = np.empty((len(self) - first, inputs.n_rows), kind)
+        for row, j in zip(z, range(first, len(self)), strict=True):
+            row[:] = standardise(
+                self.columns[j].evaluate(inputs), float(self.centre[j]), float(self.scale[j])
+            )
+        return z
+
+    def with_pairs(self, table: Table, pairs: tuple[Column, ...]) -> Vocabulary:
+        """Return the vocabulary with some more columns of two sources, those that repeat left out.
+
+        `table` is the one that this vocabulary was evaluated on.
+        """
+        seen = Registry()
+        seen.numbers(self.z, np.flatnonzero([column.binary for column in self.columns]))
+        more = evaluate_columns(table, (), (), pairs, False, seen)
+        memory = self.memory
+        if memory is not None and memory.count == len(self):
+            memory.add(more.z)
+            z = memory.rows
+        else:  # another vocabulary has grown from this one
+            memory, z = None, np.vstack([self.z, more.z])
+        return Vocabulary(
+            (*self.columns, *more.columns),
+            np.concatenate([self.block, more.block]),
+            z,
+            np.concatenate([self.centre, more.centre]),
+            np.concatenate([self.scale, more.scale]),
+            memory,
+        )
+
+
+def _role(column: Column) -> int:
+    if isinstance(column, (Hinge, Scale)):
+        return PLAIN if isinstance(column, Scale) and column.formula == "log" else CURVE
+    return CODE if isinstance(column, Interval) else STEP if isinstance(column, Step) else PLAIN
+
+
+def original_columns(table: Table, paper: bool, limits: Permissions = FREE) -> tuple[Column, ...]:
+    """Return values, levels (special codes too) and missing flags, by variable in order."""
+    columns: list[Column] = []
+    for position in table.schema.canonical():
+        variable = table.schema.variables[position]
+        if not limits.usable(variable.name):
+            continue
+        if variable.kind == "number":
+            columns.append(Value(variable.name))
+        columns.extend(Level(variable.name, (level,)) for level in variable.levels)
+        if variable.has_missing and not (paper and variable.kind == "number"):
+            columns.append(Missing(variable.name))
+    return tuple(columns)
+
+
+def evaluate_columns(
+    table: Table,
+    originals: tuple[Column, ...],
+    patterns: tuple[Column, ...],
+    pairs: tuple[Column, ...],
+    paper: bool,
+    seen: Registry | None = None,
+    rows: int | None = None,
+) -> Vocabulary:
+    """Evaluate columns on the training rows; z is of the first `rows`.
+
+    Those that are constant, or repeat another or what was `seen` before, are left out.
+    """
+    columns = (*originals, *patterns, *pairs)
+    block = np.repeat([ORIGINAL, PATTERN, PAIR], [len(originals), len(patterns), len(pairs)])
+    seen = Registry() if seen is None else seen
+    z = np.empty((len(columns), min(table.n_rows, rows or table.n_rows)))
+    kept: list[int] = []
+    location = np.empty((2, len(columns)))
+    for j, column in enumerate(columns):
+        middle: Middle = "mean" if paper and block[j] == PAIR else "median"
+        before = seen.count
+        entry = evaluate(table, column, middle, paper, seen, rows)
+        if seen.count > before:  # nothing that was seen says the same
+            z[len(kept)], location[:, len(kept)] = entry.z, (entry.centre, entry.scale)
+            kept.append(j)
+    centre, scale = location[:, : len(kept)]
+    known = tuple(columns[j] for j in kept)
+    return Vocabulary(known, block[kept], z[: len(kept)], centre, scale)
