@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rpte.kernels.coordinate_descent import gram_descent, settled, support_step
+from rpte.kernels.coordinate_descent import gram_descent, penalised_minimum, support_step
 
 
 @pytest.mark.parametrize("compiled", [True, False])
@@ -49,7 +49,7 @@ def test_a_slow_descent_is_settled_over_its_support(compiled, l2):
     columns = common + 0.01 * rng.normal(size=(200, 6))
     gram, slope = columns.T @ columns / 200, -columns.T @ (columns @ np.arange(6.0)) / 200
     l1, ridge, one, start = np.full(6, 1e-4), np.full(6, l2), np.ones(6), np.zeros(6)
-    run = settled if compiled else settled.__wrapped__
+    run = penalised_minimum if compiled else penalised_minimum.__wrapped__
     found = run(gram, slope.copy(), start, l1, ridge, l1, l1, one, 1e-9)
     exact, left = start.copy(), slope.copy()
     gram_descent(gram + np.diag(ridge), left, exact, l1, l1, one, 1e-12, 2_000_000)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from rpte.kernels.gradients import distance_gradients, own_sums, product_gradients, rough_gradients
+from rpte.kernels.screening import distance_gradients, own_sums, product_gradients, rough_gradients
 
 COMPILED = pytest.mark.parametrize("compiled", [True, False])
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rpte.kernels.moments import column_moments, distance_moments, knot_moments
+from rpte.kernels.screening import column_moments, distance_moments, knot_moments
 
 SEEDS = st.integers(0, 10_000)
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rpte.kernels.passes import fingerprints, label_slope, scaled_squares
+from rpte.kernels.screening import fingerprints, label_slope, scaled_squares
 
 SEEDS = st.integers(0, 10_000)
 COMPILED = pytest.mark.parametrize("compiled", [True, False])

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rpte.kernels.pivots import pivots
+from rpte.kernels.screening import pivots
 
 
 @pytest.mark.parametrize("compiled", [True, False])

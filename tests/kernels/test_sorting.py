@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rpte.kernels.sorting import stable_order
+from rpte.kernels.codes import stable_order
 
 
 @pytest.mark.parametrize("compiled", [True, False])

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from raw_tables import Raw
-from rpte.kernels.counts import popcount
+from rpte.kernels.published import popcount
 from rpte.published.joint import JointCounts
 
 

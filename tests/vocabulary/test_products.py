@@ -13,7 +13,7 @@ import rpte.vocabulary.products as module
 from raw_tables import Raw, raws
 from rpte.columns.kinds import Hinge, Interval, Level, Pair, Pattern, Step, Value
 from rpte.columns.limits import FREE, Limits, permissions
-from rpte.kernels.gradients import own_sums
+from rpte.kernels.screening import own_sums
 from rpte.table.decimals import shortest_between
 from rpte.vocabulary.vocabulary import PAIR
 from rpte.published.vocabulary import VocabularySettings, build_vocabulary

@@ -10,50 +10,44 @@ Columns are in single precision, which is far finer than that.
 from __future__ import annotations
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from rpte.kernels.compile import inner, kernel
-from rpte.kernels.coordinate_descent import settled, violation
-from rpte.kernels.design_products import logistic_statistics
-from rpte.kernels.sorting import stable_order
+from rpte.kernels.codes import stable_order
+from rpte.kernels.compile import jitable, kernel
+from rpte.kernels.coordinate_descent import penalised_minimum, violation
+from rpte.kernels.design_products import CONSTANT, logistic_statistics
 from rpte.kernels.term_rows import add_moments, add_rows, gradients
-
-__all__ = ["INTERCEPT", "LOSS", "ROUGH", "approximate_path"]
 
 Vector = NDArray[np.float64]
 Singles = NDArray[np.float32]
 Index = NDArray[np.intp]
+Data = tuple[Vector, Vector]  # labels and row weights, (n,)
+Fit = tuple[Vector, Vector, Vector]  # score, residual and curvature, (n,)
+# L1 and L2 penalties, the sign that a coefficient may have (0: either), penalty factors, (k,)
+Penalties = tuple[Vector, Vector, NDArray[np.int8], Vector]
+Moments = tuple[Vector, Vector, Vector]  # second (k, k) and cross (k,), under row weights (n,)
 
 ROUGH = 1e-2  # of lambda: the residual at which a fit stops
 ENOUGH = 1e-5  # of the loss: a step or a wider working set that gains less is the last
 INTERCEPT, LOSS, TOTAL = 0, 1, 2  # what `state` holds; the total of no Gram matrix is 0
 ROUNDS = 12  # times that the working set may grow at one lambda
 STEPS = 16  # Newton steps on one working set
-KEEP = 0.3  # a Gram matrix is kept while a step with it shrinks the residual to this share
+KEEP = 0.3  # a Gram matrix is kept while a step with it shrinks the residual to this fraction
 ROOM = 16  # terms that may always join the working set at once
-NEAR = 0.6  # share of the pull that a term needs, from which it may join the working set
-FLOOR = 1e-10  # smallest curvature of a row, as a share of its weight
+NEAR = 0.6  # fraction of the pull that a term needs, from which it may join the working set
+FLOOR = 1e-10  # smallest curvature of a row, as a fraction of its weight
 RAISED = 1e-3  # the floor where a step fails; ten times so if it fails again, up to:
 BOUND = 0.25  # the largest curvature there is: with it the objective falls
-CONSTANT = 1e-12  # share of a column's second moment that is rounding error
 SHORTEST = 1e-4  # step
 
 
-_statistics, _settled = inner(logistic_statistics), inner(settled)
-_stable_order, _add_moments = inner(stable_order), inner(add_moments)
-_gradients, _add_rows = inner(gradients), inner(add_rows)
-
-
+@jitable
 def thresholds(size: float, sign: int) -> tuple[float, float]:
     """Return the L1 penalties of positive and of negative values."""
     return (np.inf if sign < 0 else size), (np.inf if sign > 0 else size)
 
 
-register_jitable(thresholds)
-
-
-@kernel
+@jitable
 def centred(second: Vector, cross: Vector, total: float) -> Vector:
     """Return second moments (k, k) from which the intercept is eliminated."""
     gram = np.empty_like(second)
@@ -67,7 +61,7 @@ def centred(second: Vector, cross: Vector, total: float) -> Vector:
     return gram
 
 
-@kernel
+@jitable
 def penalised(theta: Vector, l1: Vector, l2: Vector) -> float:
     """Return the elastic-net penalty of some coefficients; all (k,)."""
     total = 0.0
@@ -76,35 +70,22 @@ def penalised(theta: Vector, l1: Vector, l2: Vector) -> float:
     return total
 
 
-_centred, _penalised = inner(centred), inner(penalised)
-
-
-@kernel
-def excesses(
-    gradient: Vector,
-    theta: Vector,
-    l1: Vector,
-    l2: Vector,
-    sign: NDArray[np.int8],
-    scale: Vector,
-    out: Vector,
-) -> float:
+@jitable
+def excesses(gradient: Vector, theta: Vector, penalties: Penalties, out: Vector) -> float:
     """Fill `out` (k,) with violations of the optimality conditions, in units of lambda.
 
     Return the largest, 0 if there are no terms.
     """
+    l1, l2, sign, factor = penalties
     largest = 0.0
     for a in range(theta.size):
         up, down = thresholds(l1[a], sign[a])
-        out[a] = violation(gradient[a] + l2[a] * theta[a], theta[a], up, down) / scale[a]
+        out[a] = violation(gradient[a] + l2[a] * theta[a], theta[a], up, down) / factor[a]
         largest = max(largest, out[a])
     return largest
 
 
-_excesses = inner(excesses)
-
-
-@kernel
+@jitable
 def working_set(pull: Vector, theta: Vector, l1: Vector) -> Index:
     """Return the active terms, and those of the others that are nearest to becoming so.
 
@@ -114,7 +95,7 @@ def working_set(pull: Vector, theta: Vector, l1: Vector) -> Index:
     near = np.flatnonzero((theta == 0.0) & (pull >= NEAR * l1))
     room = max(ROOM, wanted.sum())
     if near.size > room:
-        near = near[_stable_order(-pull[near] / l1[near])[:room]]
+        near = near[stable_order(-pull[near] / l1[near])[:room]]
     wanted[near] = True
     return np.flatnonzero(wanted)
 
@@ -148,37 +129,34 @@ def changed(
             new_cross[a] = cross[at[a]]
             for b in range(at.size):
                 new_second[a, b] = second[at[a], at[b]]
-        _add_moments(z, rows[terms], at.size, weight, new_second, new_cross)
+        add_moments(z, rows[terms], at.size, weight, new_second, new_cross)
     return terms, new_second, new_cross
 
 
-@kernel
+@jitable
 def line_search(
-    y: Vector,
-    share: Vector,
-    l1: Vector,
-    l2: Vector,
+    data: Data,
+    penalties: Penalties,
     promised: float,
     along: Vector,
     move: Vector,
     state: Vector,
     theta: Vector,
-    score: Vector,
-    residual: Vector,
-    curvature: Vector,
+    fit: Fit,
 ) -> float:
     """Halve a step until the objective falls as it should; return the step, 0 if none is taken."""
+    (y, row_weight), (l1, l2, _, _), (score, residual, curvature) = data, penalties, fit
     trial, new_residual = np.empty_like(score), np.empty_like(score)
     new_curvature = np.empty_like(score)
-    held = _penalised(theta, l1, l2)
+    held = penalised(theta, l1, l2)
     size = 1.0
     while size >= SHORTEST:
         for i in range(score.size):
             trial[i] = score[i] + size * along[i]
-        loss = _statistics(trial, y, share, new_residual, new_curvature)
+        loss = logistic_statistics(trial, y, row_weight, new_residual, new_curvature)
         middle = theta + size * move
         most = state[LOSS] + held + 1e-4 * size * promised + 1e-12 * abs(state[LOSS])
-        if loss + _penalised(middle, l1, l2) <= most:
+        if loss + penalised(middle, l1, l2) <= most:
             for a in range(theta.size):
                 theta[a] = middle[a]
             for i in range(score.size):
@@ -189,36 +167,24 @@ def line_search(
     return 0.0
 
 
-_working_set, _changed = inner(working_set), inner(changed)
-_line_search = inner(line_search)
-
-
-@kernel
+@jitable
 def newton_steps(
     z: Singles,
     rows: Index,
-    y: Vector,
-    share: Vector,
-    l1: Vector,
-    l2: Vector,
-    sign: NDArray[np.int8],
-    scale: Vector,
+    data: Data,
+    penalties: Penalties,
     target: float,
-    second: Vector,
-    cross: Vector,
-    weight: Vector,
+    moments: Moments,
     state: Vector,
     theta: Vector,
-    score: Vector,
-    residual: Vector,
-    curvature: Vector,
+    fit: Fit,
 ) -> None:
     """Minimise over the terms in some rows (k,) of `z`; what changes with them goes along.
 
-    The moments `second` (k, k) and `cross` (k,) under `weight` (n,) are used as they are if `state`
-    holds the total weight.
+    The moments are used as they are if `state` holds the total of their weights.
     """
-    k = rows.size
+    k, (y, row_weight), (_, residual, curvature) = rows.size, data, fit
+    (second, cross, weight), (l1, l2, sign, factor) = moments, penalties
     slope, excess, along = np.empty(k), np.empty(k), np.empty(y.size)
     up, down = np.empty(k), np.empty(k)
     for a in range(k):
@@ -226,36 +192,34 @@ def newton_steps(
     previous, floor = np.inf, FLOOR
     gram = np.empty_like(second)
     if state[TOTAL] > 0.0:
-        gram = _centred(second, cross, state[TOTAL])
+        gram = centred(second, cross, state[TOTAL])
     for _ in range(STEPS):
-        _gradients(z, rows, residual.astype(np.float32), slope)
+        gradients(z, rows, residual.astype(np.float32), slope)
         at_intercept = residual.sum()
-        worst = max(abs(at_intercept), _excesses(slope, theta, l1, l2, sign, scale, excess))
+        worst = max(abs(at_intercept), excesses(slope, theta, penalties, excess))
         if worst <= target:
             return
         if state[TOTAL] == 0.0 or worst > KEEP * previous:
             for i in range(weight.size):
-                weight[i] = max(curvature[i], floor * share[i])
+                weight[i] = max(curvature[i], floor * row_weight[i])
             state[TOTAL] = weight.sum()
-            _add_moments(z, rows, 0, weight, second, cross)
-            gram = _centred(second, cross, state[TOTAL])
+            add_moments(z, rows, 0, weight, second, cross)
+            gram = centred(second, cross, state[TOTAL])
         previous = worst
         tilt = slope + l2 * theta - cross * (at_intercept / state[TOTAL])
         accuracy = max(0.03 * worst, 0.1 * target)
-        there = _settled(gram, tilt, theta, l1, l2, up, down, scale, accuracy)
+        there = penalised_minimum(gram, tilt, theta, l1, l2, up, down, factor, accuracy)
         move = there - theta
         shift = -(at_intercept + np.dot(cross, move)) / state[TOTAL]
         along[:] = shift
-        _add_rows(z, rows, move, along)
+        add_rows(z, rows, move, along)
         promised = at_intercept * shift + np.dot(slope, move)
-        promised += _penalised(there, l1, l2) - _penalised(theta, l1, l2)
+        promised += penalised(there, l1, l2) - penalised(theta, l1, l2)
         if 0.0 <= -promised <= ENOUGH * state[LOSS]:
             return
         size = 0.0
         if promised < 0.0:
-            size = _line_search(
-                y, share, l1, l2, promised, along, move, state, theta, score, residual, curvature
-            )
+            size = line_search(data, penalties, promised, along, move, state, theta, fit)
         if size == 0.0:
             if floor == BOUND:
                 return
@@ -264,15 +228,12 @@ def newton_steps(
         state[INTERCEPT] += size * shift
 
 
-_newton_steps = inner(newton_steps)
-
-
 @kernel
 def approximate_path(
     z: Singles,
     rows: Index,
     y: Vector,
-    share: Vector,
+    row_weight: Vector,
     penalty: Vector,
     sign: NDArray[np.int8],
     l1s: Vector,
@@ -291,78 +252,55 @@ def approximate_path(
 ) -> tuple[Index, Vector, Vector]:
     """Go down some lambdas from where the fit is: all that belongs to it goes along.
 
+    Return `terms`, `second` and `cross` as they are then.
+
     Parameters
     ----------
-    z : (m, n)
-    rows : (q,)
-        The rows of `z` that are the terms.
-    y, share : (n,)
+    z, rows : (m, n), (q,)
+        The terms are these rows of `z`.
+    y, row_weight : (n,)
         Labels, and row weights that sum to 2.
     penalty, sign : (q,)
         Factors on the penalty; the sign that a coefficient may have, 0 for either.
     l1s : (f,)
         Descending.
-    l1_ratio : float
     state : (3,)
         The intercept, the loss, and the total of the weights of the moments, 0 if there are none.
-    theta : (q,)
+    theta, gradient : (q,)
+        The coefficients, and the gradient of the loss.
     score, residual, curvature : (n,)
-    gradient : (q,)
-        Of the loss.
-    terms : (k,)
-        The working set.
-    second, cross, weight : (k, k), (k,), (n,)
-        Its moments, and the row weights under which they were taken.
+    terms, second, cross, weight : (k,), (k, k), (k,), (n,)
+        The working set, its moments, and the row weights under which they were taken.
     fits : (f, q + 1)
         Filled with the intercept and the coefficients at each lambda.
-
-    Returns
-    -------
-    terms, second, cross
-        As they are now.
     """
     q = rows.size
     excess, pull, known = np.empty(q), np.empty(q), np.zeros(q, np.bool_)
     known[terms] = True
+    data, fit = (y, row_weight), (score, residual, curvature)
     for at in range(l1s.size):
         target = ROUGH * l1s[at]
         l1, l2 = l1s[at] * l1_ratio * penalty, l1s[at] * (1.0 - l1_ratio) * penalty
         for _ in range(ROUNDS):
-            worst = _excesses(gradient, theta, l1, l2, sign, penalty, excess)
+            worst = excesses(gradient, theta, (l1, l2, sign, penalty), excess)
             if max(abs(residual.sum()), worst) <= target:
                 break
             if np.any((excess > target) & ~known):
                 for j in range(q):
                     pull[j] = abs(gradient[j]) if sign[j] == 0 else -sign[j] * gradient[j]
-                wanted = _working_set(pull, theta, l1)
-                terms, second, cross = _changed(
+                wanted = working_set(pull, theta, l1)
+                terms, second, cross = changed(
                     z, rows, terms, wanted, known, weight, state[TOTAL], second, cross
                 )
             here = theta[terms]
-            before = state[LOSS] + _penalised(here, l1[terms], l2[terms])
-            _newton_steps(
-                z,
-                rows[terms],
-                y,
-                share,
-                l1[terms],
-                l2[terms],
-                sign[terms],
-                penalty[terms],
-                0.5 * target,
-                second,
-                cross,
-                weight,
-                state,
-                here,
-                score,
-                residual,
-                curvature,
-            )
-            gain = before - state[LOSS] - _penalised(here, l1[terms], l2[terms])
+            some = (l1[terms], l2[terms], sign[terms], penalty[terms])
+            before = state[LOSS] + penalised(here, some[0], some[1])
+            moments = (second, cross, weight)
+            newton_steps(z, rows[terms], data, some, 0.5 * target, moments, state, here, fit)
+            gain = before - state[LOSS] - penalised(here, some[0], some[1])
             for a in range(terms.size):
                 theta[terms[a]] = here[a]
-            _gradients(z, rows, residual.astype(np.float32), gradient)
+            gradients(z, rows, residual.astype(np.float32), gradient)
             if gain <= ENOUGH * state[LOSS]:
                 break
         fits[at, 0] = state[INTERCEPT]

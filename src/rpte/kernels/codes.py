@@ -1,4 +1,4 @@
-"""Numbering the values of a column, one by one or in bins, from the order of its rows.
+"""The order of rows by value, and the values of a column numbered one by one or in bins.
 
 Rows are put in order by sorting plain integers, several times faster than an order of positions:
 the leading bits of a value, then the number of its row. Only the rows of different values that
@@ -12,16 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.kernels.compile import inner, kernel
-from rpte.kernels.sorting import stable_order
-
-__all__ = [
-    "assign_bins",
-    "key_range",
-    "pack_rows",
-    "quantile_starts",
-    "unpack_rows",
-]
+from rpte.kernels.compile import jitable, kernel
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -32,29 +23,48 @@ LAST = np.uint64(2**64 - 1)  # sorts behind every row that has a value
 
 
 @kernel
+def stable_order(values: Floats) -> NDArray[np.intp]:
+    """Return the places (n,) of `values` from the smallest to the largest; equal ones stay.
+
+    A merge sort, because numpy's would take seconds to compile.
+    """
+    n = values.size
+    order, merged = np.empty(n, np.int64), np.empty(n, np.int64)
+    for i in range(n):
+        order[i] = i
+    width = 1
+    while width < n:
+        for low in range(0, n, 2 * width):
+            middle, high = min(low + width, n), min(low + 2 * width, n)
+            left, right = low, middle
+            for at in range(low, high):
+                if left < middle and (right >= high or values[order[left]] <= values[order[right]]):
+                    merged[at] = order[left]
+                    left += 1
+                else:
+                    merged[at] = order[right]
+                    right += 1
+        order, merged = merged, order
+        width *= 2
+    return order
+
+
+@jitable
 def key_of(word: Any) -> Any:
     """Return an integer that grows with the float64 of these bits."""
     return word ^ (LAST if word >= SIGN else SIGN)
-
-
-_key_of, _stable_order = inner(key_of), inner(stable_order)
 
 
 @kernel
 def key_range(x: Floats, words: Words) -> tuple[int, Any, Any]:
     """Return how many values there are, and the least and the largest key.
 
-    Parameters
-    ----------
-    x : (n,)
-        NaN where there is none, no -0.0.
-    words : (n,)
-        The bits of x.
+    `x` (n,) is NaN where there is no value and never -0.0; `words` (n,) are its bits.
     """
     count, least, most = 0, LAST, np.uint64(0)
     for i in range(x.size):
         if not np.isnan(x[i]):
-            key = _key_of(words[i])
+            key = key_of(words[i])
             least, most = min(least, key), max(most, key)
             count += 1
     return count, least, most
@@ -64,26 +74,18 @@ def key_range(x: Floats, words: Words) -> tuple[int, Any, Any]:
 def pack_rows(x: Floats, words: Words, least: Any, dropped: int, row_bits: int, out: Words) -> None:
     """Fill `out` (n,) with the leading bits of each value followed by its row; NaN goes last.
 
-    Parameters
-    ----------
-    x, words : (n,)
-        As in `key_range`.
-    least : int
-        The least key.
-    dropped : int
-        How many bits of a key's distance from it there is no room for.
-    row_bits : int
-        Room for the number of a row.
+    Keys are counted from the `least`; there is no room for so many `dropped` bits of them beside
+    the `row_bits` of a row's number.
     """
     for i in range(x.size):
         if np.isnan(x[i]):
             out[i] = LAST
         else:
-            lead = (_key_of(words[i]) - least) >> np.uint64(dropped)
+            lead = (key_of(words[i]) - least) >> np.uint64(dropped)
             out[i] = (lead << np.uint64(row_bits)) | np.uint64(i)
 
 
-@kernel
+@jitable
 def part_values(
     x: Floats, order: Integers, begin: int, end: int, first: Integers, count: int
 ) -> int:
@@ -92,7 +94,7 @@ def part_values(
     The value that begins there is counted among the `count` already; `first` gains the others.
     """
     own = order[begin:end].copy()
-    sorted_places = _stable_order(x[own])
+    sorted_places = stable_order(x[own])
     for i in range(end - begin):
         order[begin + i] = own[sorted_places[i]]
     for i in range(begin + 1, end):
@@ -102,23 +104,12 @@ def part_values(
     return count
 
 
-_part_values = inner(part_values)
-
-
 @kernel
 def unpack_rows(packed: Words, x: Floats, row_bits: int, order: Integers, first: Integers) -> int:
     """Read the order of rows from what was packed and sorted; return how many values differ.
 
-    Parameters
-    ----------
-    packed : (values,)
-        Those of rows with a value.
-    x : (n,)
-    row_bits : int
-    order : (values,), overwritten
-        The rows by value. It may be the memory of what was packed.
-    first : (values,), overwritten
-        Where each value begins in `order`, as far as there are values.
+    `packed`, `order` and `first` have one entry per row with a value. `order` becomes the rows by
+    value and may be the memory of what was packed; `first` begins with the place of each value.
     """
     rows, shift = (np.uint64(1) << np.uint64(row_bits)) - np.uint64(1), np.uint64(row_bits)
     count, begin, mixed, last = 0, 0, False, LAST
@@ -127,27 +118,22 @@ def unpack_rows(packed: Words, x: Floats, row_bits: int, order: Integers, first:
         order[i] = row
         if lead != last:
             if mixed:
-                count = _part_values(x, order, begin, i, first, count)
+                count = part_values(x, order, begin, i, first, count)
             first[count] = i
             count += 1
             begin, mixed, last = i, False, lead
         elif x[row] != x[order[i - 1]]:
             mixed = True
-    return _part_values(x, order, begin, packed.size, first, count) if mixed else count
+    return part_values(x, order, begin, packed.size, first, count) if mixed else count
 
 
 @kernel
 def quantile_starts(before: NDArray[Any], total: float, most: int, first: Integers) -> int:
     """Put neighbouring values into at most so many bins of like weight; return how many there are.
 
-    Parameters
-    ----------
-    before : (values,)
-        The weight of all smaller values: `first` itself where every row weighs one.
-    total : float
-        The weight of all.
-    first : (values,)
-        Where each value begins; overwritten with where each bin does, as far as there are bins.
+    `before` (values,) is the weight of all smaller values (`first` itself where every row weighs
+    one), `total` that of all. `first` (values,), where each value begins, becomes where each bin
+    does.
     """
     bins, last = 0, -1.0
     for k in range(before.size):

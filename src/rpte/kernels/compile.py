@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from functools import cache, wraps
+from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
 from numba.core.caching import FunctionCache
 from numba.core.runtime import rtsys
-from numba.extending import register_jitable
+from numba.extending import overload, register_jitable
 
 logger = logging.getLogger("rpte")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -23,9 +23,11 @@ OPTIONS = {"nogil": True, "fastmath": False, "error_model": "numpy", "no_cfunc_w
 def kernel(function: F) -> F:
     """Compile `function` lazily with an on-disk cache, without the GIL.
 
+    Kernels may call each other: the one that is called becomes part of the one that calls.
+
     The first compilation of a process is announced once in the log, because it takes seconds. So no
     kernel puts an array into a slice (a loop does it: numba compiles the text of an error about
-    shapes for seconds) or sorts by numpy (`rpte.kernels.sorting`).
+    shapes for seconds) or sorts by numpy (`rpte.kernels.codes.stable_order`).
     """
     compiled = numba.njit(**OPTIONS)(function)
     if not hasattr(compiled, "stats"):  # NUMBA_DISABLE_JIT=1: njit returned the function itself
@@ -48,7 +50,17 @@ def kernel(function: F) -> F:
                 raise KeyboardInterrupt from error
             raise
 
+    @overload(call, jit_options=OPTIONS, strict=False)  # type: ignore[untyped-decorator]
+    def in_kernel(*args: Any) -> Any:
+        return function
+
     return call  # type: ignore[return-value]
+
+
+def jitable(function: F) -> F:
+    """Let kernels call a function that nobody else calls; in Python it runs as it is written."""
+    registered: F = register_jitable(**OPTIONS)(function)
+    return registered
 
 
 def _is_interrupt(error: BaseException | None) -> bool:
@@ -80,17 +92,6 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
 READS_LEAN = all(
     hasattr(FunctionCache, name) for name in ("_load_overload", "_guard_against_spurious_io_errors")
 ) and hasattr(rtsys, "initialize")
-
-
-@cache
-def inner(function: Any) -> Any:
-    """Return the form of a kernel for use in another (itself when JIT is off).
-
-    It is compiled as part of the other, without what Python needs to call it: where Python does,
-    its source runs.
-    """
-    plain = getattr(function, "__wrapped__", None)
-    return function if plain is None else register_jitable(**OPTIONS)(plain)
 
 
 def _announce(cache: Path, function: Callable[..., Any]) -> None:

@@ -6,20 +6,18 @@ The L1 penalty may differ on the two sides of zero. An infinite one forbids its 
 from __future__ import annotations
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from rpte.kernels.compile import inner, kernel
-
-__all__ = ["gram_descent", "settled", "support_step", "violations"]
+from rpte.kernels.compile import jitable, kernel
 
 Vector = NDArray[np.float64]
 
 SWEEPS = 30  # of coordinate descent, before the support is solved exactly
 SOLVES = 10
-JITTER = 1e-9  # share of its diagonal that is added to a Gram matrix to be solved with
+JITTER = 1e-9  # fraction of its diagonal that is added to a Gram matrix to be solved with
 
 
+@jitable
 def violation(slope: float, value: float, up: float, down: float) -> float:
     """How far a coefficient with this slope and value is from its optimality condition."""
     if value > 0.0:
@@ -27,9 +25,6 @@ def violation(slope: float, value: float, up: float, down: float) -> float:
     if value < 0.0:
         return abs(slope - down)
     return max(-slope - up, slope - down, 0.0)
-
-
-register_jitable(violation)  # so that the kernels below may call it
 
 
 @kernel
@@ -55,7 +50,8 @@ def gram_descent(
     """Minimise ``1/2 t'Gt - b't + sum_j (up_j max(t_j, 0) + down_j max(-t_j, 0))`` in place.
 
     Sweeps run over the non-zero coordinates until they are solved, then once over all of them; the
-    minimum is reached when that full sweep finds no violation.
+    minimum is reached when that full sweep finds no violation. Return the largest violation met in
+    the last full sweep.
 
     Parameters
     ----------
@@ -74,11 +70,6 @@ def gram_descent(
         Largest violation (over `scale`) of a solution.
     max_sweeps : int
         Passes over the coordinates, full or partial.
-
-    Returns
-    -------
-    float
-        The largest violation met in the last full sweep.
     """
     k = theta.shape[0]
     worst = np.inf
@@ -147,11 +138,8 @@ def support_step(gram: Vector, slope: Vector, theta: Vector, l1: Vector) -> bool
     return first >= 0
 
 
-_descent, _support_step = inner(gram_descent), inner(support_step)
-
-
 @kernel
-def settled(
+def penalised_minimum(
     gram: Vector,
     slope: Vector,
     theta: Vector,
@@ -170,8 +158,8 @@ def settled(
     for a in range(theta.size):
         with_ridge[a, a] += l2[a]
     for _ in range(SOLVES):
-        if _descent(with_ridge, slope, there, up, down, scale, accuracy, SWEEPS) <= accuracy:
+        if gram_descent(with_ridge, slope, there, up, down, scale, accuracy, SWEEPS) <= accuracy:
             break
-        while _support_step(with_ridge, slope, there, l1):
+        while support_step(with_ridge, slope, there, l1):
             pass
     return there

@@ -11,17 +11,6 @@ from numpy.typing import NDArray
 
 from rpte.kernels.compile import kernel
 
-__all__ = [
-    "ROW_BLOCK",
-    "add_scores",
-    "centre_moments",
-    "column_sums",
-    "gather_rows",
-    "leaf_direct_sums",
-    "leaf_pair_sums",
-    "logistic_statistics",
-]
-
 Vector = NDArray[np.float64]
 Codes = NDArray[np.int32]
 Index = NDArray[np.intp]

@@ -5,36 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.kernels.compile import inner, kernel
+from rpte.kernels.compile import jitable, kernel
 from rpte.kernels.design_products import logistic_statistics
-
-__all__ = [
-    "ABOVE",
-    "ALONE",
-    "BELOW",
-    "BIT",
-    "NUMBER",
-    "OPERATIONS",
-    "Program",
-    "add_sums_and_peaks",
-    "fill_terms",
-    "gather",
-    "step_rows",
-]
 
 Vector = NDArray[np.float64]
 Bits = NDArray[np.uint8]
+Small = NDArray[np.int8]
 # Of each term: operation (d,), kind, place and knot of its parts (d, 2), centre, 1 / scale, and
 # whether it may be missing, all (d,).
-Program = tuple[
-    NDArray[np.int8],
-    NDArray[np.int8],
-    NDArray[np.intp],
-    Vector,
-    Vector,
-    Vector,
-    NDArray[np.bool_],
-]
+Program = tuple[Small, Small, NDArray[np.intp], Vector, Vector, Vector, NDArray[np.bool_]]
 
 NUMBER, ABOVE, BELOW, BIT = 0, 1, 2, 3  # what a part of a term makes of its cells
 ALONE = 0
@@ -49,7 +28,7 @@ def gather(column: Vector, rows: NDArray[np.intp], low: int, out: Vector) -> Non
         out[i] = column[rows[low + i]]
 
 
-@kernel
+@jitable
 def fill_part(
     kind: int, numbers: Vector, bits: Bits, place: int, knot: float, low: int, out: Vector
 ) -> None:
@@ -75,9 +54,6 @@ def fill_part(
             out[i] = 0.0 if gap < 0.0 else gap
 
 
-_fill_part = inner(fill_part)
-
-
 @kernel
 def fill_terms(numbers: Vector, bits: Bits, program: Program, low: int, out: Vector) -> None:
     """Fill `out` (d, rows) with (value - centre) / scale of each term, 0 where it is missing.
@@ -89,9 +65,9 @@ def fill_terms(numbers: Vector, bits: Bits, program: Program, low: int, out: Vec
     other = np.empty(out.shape[1])
     for t in range(out.shape[0]):
         z, sign = out[t], operation[t]
-        _fill_part(kind[t, 0], numbers, bits, place[t, 0], knot[t, 0], low, z)
+        fill_part(kind[t, 0], numbers, bits, place[t, 0], knot[t, 0], low, z)
         if sign > 0:
-            _fill_part(kind[t, 1], numbers, bits, place[t, 1], knot[t, 1], low, other)
+            fill_part(kind[t, 1], numbers, bits, place[t, 1], knot[t, 1], low, other)
         if sign == 1:
             for i in range(z.shape[0]):
                 z[i] *= other[i]
@@ -114,9 +90,6 @@ def fill_terms(numbers: Vector, bits: Bits, program: Program, low: int, out: Vec
                 z[i] = (z[i] - middle) * factor
 
 
-_fill_terms, _logistic_statistics = inner(fill_terms), inner(logistic_statistics)
-
-
 @kernel
 def step_rows(
     numbers: Vector,
@@ -124,7 +97,7 @@ def step_rows(
     program: Program,
     change: Vector,
     y: Vector,
-    share: Vector,
+    row_weight: Vector,
     along: Vector,
     score: Vector,
     residual: Vector,
@@ -142,13 +115,17 @@ def step_rows(
     for low in range(0, along.shape[0], ROWS):
         high = min(low + ROWS, along.shape[0])
         z = whole if high - low == ROWS else np.empty((d, high - low))
-        _fill_terms(numbers, bits, program, low, z)
+        fill_terms(numbers, bits, program, low, z)
         moved = np.dot(change, z)
         for i in range(moved.size):
             along[low + i] += moved[i]
             score[low + i] += along[low + i]
-        loss += _logistic_statistics(
-            score[low:high], y[low:high], share[low:high], residual[low:high], curvature[low:high]
+        loss += logistic_statistics(
+            score[low:high],
+            y[low:high],
+            row_weight[low:high],
+            residual[low:high],
+            curvature[low:high],
         )
         slopes += np.dot(z, residual[low:high])
     return loss
@@ -167,7 +144,7 @@ def add_sums_and_peaks(
     for low in range(0, values.shape[0], ROWS):
         high = min(low + ROWS, values.shape[0])
         z = whole if high - low == ROWS else np.empty((d, high - low))
-        _fill_terms(numbers, bits, program, low, z)
+        fill_terms(numbers, bits, program, low, z)
         sums += np.dot(z, values[low:high])
         for t in range(d):
             row, top = z[t], peaks[t]

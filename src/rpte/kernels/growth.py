@@ -1,4 +1,4 @@
-"""The hot loops of Stage 2: histograms of a node, and the best split of every column in it.
+"""The hot loops of Stage 2: the best split of every column in a node, and the leaf of every row.
 
 A node is an array of row numbers. Its statistics are three numbers per row: the gradient g, the
 hessian h and the weight w. Both criteria of Stage 2 are one gain formula in (g, h),
@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.kernels.compile import inner, kernel
-from rpte.kernels.sorting import stable_order
+from rpte.kernels.codes import stable_order
+from rpte.kernels.compile import jitable, kernel
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Numbers = NDArray[np.int32]
 
 # Two gains closer than this, relative to the node's scale, are equal: float noise decides nothing.
 TIE = 1e-12
@@ -33,15 +34,11 @@ RIDGE, LEAST, SCALE = 0, 1, 2
 
 
 @kernel
-def histogram(codes: NDArray[Any], rows: NDArray[np.int32], stats: Floats, out: Floats) -> None:
+def histogram(codes: NDArray[Any], rows: Numbers, stats: Floats, out: Floats) -> None:
     """Sum the statistics of a node per code of one column, in row order.
 
-    Parameters
-    ----------
-    codes : (n,) unsigned integers
-    rows : (m,) row numbers of the node
-    stats : (m, 3) g, h, w of these rows
-    out : (n_bins + 1, 3), overwritten; the last line holds the missing rows
+    `codes` (n,) are unsigned, `rows` (m,) are those of the node, `stats` (m, 3) their g, h and w;
+    `out` (n_bins + 1, 3) is overwritten, its last line with the missing rows.
     """
     out[:] = 0.0
     for i in range(rows.size):
@@ -49,9 +46,6 @@ def histogram(codes: NDArray[Any], rows: NDArray[np.int32], stats: Floats, out: 
         out[code, 0] += stats[i, 0]
         out[code, 1] += stats[i, 1]
         out[code, 2] += stats[i, 2]
-
-
-_stable_order = inner(stable_order)
 
 
 @kernel
@@ -65,7 +59,7 @@ def level_order(hist: Floats, n_bins: int, total: Floats, rule: Floats) -> Integ
     mean = np.empty(present.size)
     for k in range(present.size):
         mean[k] = hist[present[k], 0] / (hist[present[k], 1] + rule[RIDGE])
-    order: Integers = _stable_order(mean)
+    order: Integers = stable_order(mean)
     unit = rule[SCALE] / (total[1] + rule[RIDGE])
     start = 0
     for k in range(1, present.size + 1):
@@ -83,28 +77,19 @@ def level_order(hist: Floats, n_bins: int, total: Floats, rule: Floats) -> Integ
     return present[order]
 
 
-_histogram = inner(histogram)
-_level_order = inner(level_order)
-
-
-@kernel
+@jitable
 def better(
     best: float,
-    g: float,
-    h: float,
-    w: float,
-    total_g: float,
-    total_h: float,
-    total_w: float,
-    ridge: float,
-    least: float,
-    scale: float,
+    left: tuple[float, float, float],
+    total: tuple[float, float, float],
+    rule: tuple[float, float, float],
 ) -> float:
     """Return the gain of a split whose left child sums to (g, h, w) if it beats `best`, else -inf.
 
-    To beat it, the split must be allowed and gain more beyond the tie. Numbers and no arrays are
+    To beat it, the split must be allowed and gain more beyond the tie. Tuples and no arrays are
     passed, because a compiled call with arrays costs more than the arithmetic.
     """
+    (g, h, w), (total_g, total_h, total_w), (ridge, least, scale) = left, total, rule
     if w < least or total_w - w < least:
         return -np.inf
     h_left, h_right = h + ridge, total_h - h + ridge
@@ -116,10 +101,7 @@ def better(
     return gain if gain > best + TIE * (scale + children) else -np.inf
 
 
-_better = inner(better)
-
-
-@kernel
+@jitable
 def scan(hist: Floats, category: bool, total: Floats, rule: Floats, found: Floats) -> None:
     """Find the best split of one column from its histogram.
 
@@ -136,10 +118,9 @@ def scan(hist: Floats, category: bool, total: Floats, rule: Floats, found: Float
         `level_order` that goes left.
     """
     n_bins = hist.shape[0] - 1
-    ridge, least, scale = rule[RIDGE], rule[LEAST], rule[SCALE]
-    g_all, h_all, w_all = total[0], total[1], total[2]
+    node, limits = (total[0], total[1], total[2]), (rule[RIDGE], rule[LEAST], rule[SCALE])
     g_missing, h_missing, w_missing = hist[n_bins, 0], hist[n_bins, 1], hist[n_bins, 2]
-    order = _level_order(hist, n_bins, total, rule) if category else np.empty(0, np.int64)
+    order = level_order(hist, n_bins, total, rule) if category else np.empty(0, np.int64)
     best, missing_left, at, following = -np.inf, 0.0, 0, 0
     test = LEVELS if category else ORDERED
     g, h, w, last, n_left = 0.0, 0.0, 0.0, -1, 0
@@ -149,22 +130,13 @@ def scan(hist: Floats, category: bool, total: Floats, rule: Floats, found: Float
             continue
         if n_left > 0:
             for side in range(2 if w_missing > 0.0 else 1):
-                left = side == 0 if w_missing > 0.0 else w >= w_all - w
-                more = w_missing > 0.0 and left
-                gain = _better(
-                    best,
-                    g + g_missing if more else g,
-                    h + h_missing if more else h,
-                    w + w_missing if more else w,
-                    g_all,
-                    h_all,
-                    w_all,
-                    ridge,
-                    least,
-                    scale,
-                )
+                to_left = side == 0 if w_missing > 0.0 else w >= total[2] - w
+                left = (g, h, w)
+                if w_missing > 0.0 and to_left:
+                    left = (g + g_missing, h + h_missing, w + w_missing)
+                gain = better(best, left, node, limits)
                 if gain > -np.inf:
-                    best, missing_left = gain, 1.0 if left else 0.0
+                    best, missing_left = gain, 1.0 if to_left else 0.0
                     at = n_left if category else last
                     following = n_left + 1 if category else code
         g += hist[code, 0]
@@ -173,8 +145,7 @@ def scan(hist: Floats, category: bool, total: Floats, rule: Floats, found: Float
         last = code
         n_left += 1
     if w_missing > 0.0 and n_left > 0:
-        g, h, w = g_missing, h_missing, w_missing
-        gain = _better(best, g, h, w, g_all, h_all, w_all, ridge, least, scale)
+        gain = better(best, (g_missing, h_missing, w_missing), node, limits)
         if gain > -np.inf:
             best, missing_left, test, at, following = gain, 1.0, IS_MISSING, n_bins, n_bins
     found[:] = 0.0
@@ -184,14 +155,11 @@ def scan(hist: Floats, category: bool, total: Floats, rule: Floats, found: Float
         found[MISSING_LEFT] = missing_left
 
 
-_scan = inner(scan)
-
-
 @kernel
 def best_splits(
     codes: NDArray[Any],
     chosen: Integers,
-    rows: NDArray[np.int32],
+    rows: Numbers,
     stats: Floats,
     total: Floats,
     rule: Floats,
@@ -210,5 +178,59 @@ def best_splits(
     for k in range(chosen.size):
         j = chosen[k]
         hist = buffer[: n_bins[j] + 1]
-        _histogram(codes[j], rows, stats, hist)
-        _scan(hist, is_category[j], total, rule, found[k])
+        histogram(codes[j], rows, stats, hist)
+        scan(hist, is_category[j], total, rule, found[k])
+
+
+@kernel
+def joint_counts(
+    codes: NDArray[Any],
+    first: int,
+    others: Integers,
+    weight: Floats,
+    events: Floats,
+    out: Floats,
+) -> None:
+    """Count weights and events of one column's codes jointly with those of other columns.
+
+    Parameters
+    ----------
+    codes : (columns, n)
+        Codes from 0; what is not to be counted has a code of its own.
+    first, others : int, (k,)
+        The column that is paired with each of the others.
+    weight, events : (n,)
+        The weight of each row, and its positive part.
+    out : (k, a, b, 2), zero on entry
+        Weight and positive weight by (other column, code of first, code of other).
+    """
+    for k in range(others.size):
+        other = others[k]
+        for i in range(codes.shape[1]):
+            a, b = codes[first, i], codes[other, i]
+            out[k, a, b, 0] += weight[i]
+            out[k, a, b, 1] += events[i]
+
+
+@kernel
+def reached_leaves(
+    codes: NDArray[Any],
+    column: Numbers,
+    children: Numbers,
+    starts: Integers,
+    goes_left: NDArray[np.bool_],
+    leaf: Numbers,
+    out: Numbers,
+) -> None:
+    """Fill `out` (n,) with the leaf of a code tree that each row reaches from the root.
+
+    Of each node: `column`, the row of `codes` (V, n) that it reads, -1 for a leaf; `children`
+    (nodes, 2), right and left; `starts`, where its answers begin in `goes_left`, one for every code
+    of its column; `leaf`, the number of the leaf.
+    """
+    for i in range(codes.shape[1]):
+        node = 0
+        while column[node] >= 0:
+            answer = goes_left[starts[node] + codes[column[node], i]]
+            node = children[node, 1 if answer else 0]
+        out[i] = leaf[node]

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.kernels.compile import inner, kernel
-
-__all__ = ["add_moments", "add_rows", "deviances", "exact_gradients", "gradients"]
+from rpte.kernels.compile import kernel
 
 Vector = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -76,9 +74,6 @@ def add_moments(
             second[b, a] = second[a, b]
 
 
-_add_rows = inner(add_rows)
-
-
 @kernel
 def deviances(
     z: Singles, rows: Index, y: Vector, weight: Vector, blocks: Index, fits: Vector, out: Vector
@@ -90,7 +85,7 @@ def deviances(
     """
     for at in range(fits.shape[0]):
         score = np.full(y.size, fits[at, 0])
-        _add_rows(z, rows, fits[at, 1:], score)
+        add_rows(z, rows, fits[at, 1:], score)
         for b in range(blocks.size - 1):
             loss, total = 0.0, 0.0
             for i in range(blocks[b], blocks[b + 1]):

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.kernels.counts import Words, joint_bits, joint_counts
+from rpte.kernels.growth import joint_counts
+from rpte.kernels.published import Words, joint_bits
 from rpte.table.table import Table
 
 Floats = NDArray[np.float64]

@@ -2,7 +2,7 @@
 
 Splits on labels (g = w y, h = w) ask for sums of whole numbers, which are exact in any order. So
 the counts of the root serve every round, a child's are its parent's less its sibling's, and a
-column with very many values is first counted in blocks of them; `rpte.kernels.label_counts` says
+column with very many values is first counted in blocks of them; `rpte.kernels.published` says
 which blocks, and which columns, need a closer look.
 """
 
@@ -15,15 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.kernels.growth import BIN, GAIN, N_FOUND, NEXT_BIN, SCALE
-from rpte.kernels.label_counts import (
-    HALF,
-    LOW,
-    ROOM,
-    UNKNOWN,
-    count_blocks,
-    scan_blocks,
-    settle_best,
-)
+from rpte.kernels.published import HALF, LOW, ROOM, UNKNOWN, count_blocks, scan_blocks, settle_best
 from rpte.structure.boosting import Residuals, Stage2Settings
 from rpte.structure.coded import CodedColumns, CodeTree
 from rpte.structure.grower import (
@@ -77,7 +69,7 @@ class LabelCounts:
     stats : (n, 3)
         w y, w, w.
     counts : (n,)
-        What each row counts, see `rpte.kernels.label_counts`.
+        What each row counts, see `rpte.kernels.published`.
     starts : (V + 1,)
         Where the blocks of each column begin.
     shifts : (V,)

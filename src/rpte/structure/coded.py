@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.kernels.growth import IS_MISSING, LEVELS, ORDERED
-from rpte.kernels.walk import reached_leaves
+from rpte.kernels.growth import IS_MISSING, LEVELS, ORDERED, reached_leaves
 
 Codes = NDArray[np.uint8] | NDArray[np.uint16]
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from rpte.kernels.counts import joint_counts
+from rpte.kernels.growth import joint_counts
 from rpte.structure.coded import LEVELS, ORDERED, CodedColumns, Split
 from rpte.structure.grower import admissible
 

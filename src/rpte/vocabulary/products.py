@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 from rpte.columns.kinds import Column, Hinge, Item, Pair, Pattern, Step, Value
 from rpte.columns.limits import Permissions
 from rpte.kernels.blas import one_blas_thread
-from rpte.kernels.gradients import (
+from rpte.kernels.screening import (
     distance_gradients,
+    distance_moments,
     own_sums,
     product_gradients,
     rough_gradients,
 )
-from rpte.kernels.moments import distance_moments
 from rpte.table.decimals import shortest_between
 from rpte.table.table import Table
 from rpte.vocabulary.pursuit import pursue

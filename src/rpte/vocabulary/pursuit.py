@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.kernels.blas import one_blas_thread
-from rpte.kernels.pivots import pivots
+from rpte.kernels.screening import pivots
 
 __all__ = ["pursue"]
 

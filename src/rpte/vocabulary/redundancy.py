@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.kernels.passes import fingerprints
+from rpte.kernels.screening import fingerprints
 
 Floats = NDArray[np.float64]
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rpte.columns.kinds import Column
 from rpte.columns.limits import Permissions
-from rpte.kernels.passes import label_slope
+from rpte.kernels.screening import label_slope
 from rpte.table.table import Table
 
 Floats = NDArray[np.float64]

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from rpte.columns.kinds import Column, Hinge, Step, Value
 from rpte.columns.limits import Permissions
-from rpte.kernels.moments import column_moments, knot_moments
-from rpte.kernels.passes import scaled_squares
+from rpte.kernels.screening import column_moments, knot_moments, scaled_squares
 from rpte.table.decimals import short_centre
 from rpte.table.table import Table
 from rpte.vocabulary.gain import median

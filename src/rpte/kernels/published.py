@@ -1,9 +1,9 @@
-"""Splits on labels from counts: coarse blocks of codes first, single codes where it matters.
+"""What only the published configuration counts: splits on labels, and pairs of items by bits.
 
 With g = w y, h = w and no ridge the gain of a split is a convex function of what lies on its left.
 All splits inside a block of neighbouring codes lie between "its positive rows come first" and "its
 negative rows come first", so their gains are at most the largest at the four corners. A column is
-searched code by code only where these bounds leave a chance.
+searched block by block, and code by code only where these bounds leave a chance.
 
 Weights are whole numbers, so every sum is exact, in any order and by subtraction too. A count is
 one integer: the positive weight times 2^32, plus the weight.
@@ -11,24 +11,26 @@ one integer: the positive weight times 2^32, plus the weight.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numba.extending import overload
 from numpy.typing import NDArray
 
-from rpte.kernels.compile import inner, kernel
+from rpte.kernels.compile import jitable, kernel
 from rpte.kernels.growth import BIN, GAIN, LEAST, MISSING_LEFT, NEXT_BIN, SCALE, better
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Words = NDArray[np.uint64]
+Numbers = NDArray[np.int32]
 
 # Bounds are compared with room for rounding; far above `TIE`, far below any difference of counts.
 ROOM = 1e-9
 NONE, UNKNOWN = -1, -2
 HALF, LOW = 32, 2**32 - 1  # where the positive weight begins, and the bits of the weight
 CHUNK = 5  # codes are looked at in chunks of 2^5 before they are looked at one by one
-
-_better = inner(better)
 
 
 @kernel
@@ -37,21 +39,14 @@ def count_blocks(
     chosen: Integers,
     starts: Integers,
     shifts: Integers,
-    rows: NDArray[np.int32],
+    rows: Numbers,
     counts: Integers,
     out: Integers,
 ) -> None:
-    """Count a node's rows per block of each chosen column.
+    """Add the `counts` (m,) of a node's `rows` (m,) to the blocks of each chosen column, `out`.
 
-    Parameters
-    ----------
-    codes : (V, n)
-    chosen : (k,) columns
-    starts : (V + 1,) where each column's blocks begin in `out`
-    shifts : (V,) a code's block is the code without so many low bits
-    rows : (m,) row numbers of the node
-    counts : (m,) what each of these rows counts
-    out : (blocks,), zero on entry
+    The blocks of the columns, rows of `codes` (V, n), begin at `starts` (V + 1,); a code's block is
+    the code without the low bits that `shifts` (V,) counts.
     """
     for j in chosen:
         column, shift, first = codes[j], shifts[j], starts[j]
@@ -59,7 +54,7 @@ def count_blocks(
             out[first + (np.int64(column[rows[i]]) >> shift)] += counts[i]
 
 
-@kernel
+@jitable
 def gain_of(g: float, w: float, total_g: float, total_w: float) -> float:
     """Return the gain of a split with these sums on its left; an empty side adds nothing."""
     g_right, w_right = total_g - g, total_w - w
@@ -68,50 +63,33 @@ def gain_of(g: float, w: float, total_g: float, total_w: float) -> float:
     return left + right - total_g * total_g / total_w
 
 
-_gain_of = inner(gain_of)
-
-
-@kernel
+@jitable
 def most_inside(before: int, block: int, total_g: float, total_w: float) -> float:
     """Return the most that a split inside a block gains, with these counts before and in it."""
     g, w = np.float64(before >> HALF), np.float64(before & LOW)
     positive, weight = np.float64(block >> HALF), np.float64(block & LOW)
-    corners = max(
-        _gain_of(g + positive, w + positive, total_g, total_w),
-        _gain_of(g, w + weight - positive, total_g, total_w),
-    )
-    ends = max(
-        _gain_of(g, w, total_g, total_w), _gain_of(g + positive, w + weight, total_g, total_w)
-    )
-    most: float = max(corners, ends)
-    return most
+    positive_first = gain_of(g + positive, w + positive, total_g, total_w)
+    negative_first = gain_of(g, w + weight - positive, total_g, total_w)
+    at_start = gain_of(g, w, total_g, total_w)
+    at_end = gain_of(g + positive, w + weight, total_g, total_w)
+    return max(positive_first, negative_first, at_start, at_end)
 
 
-_most_inside = inner(most_inside)
-
-
-@kernel
+@jitable
 def better_count(
     best: float, before: int, total_g: float, total_w: float, least: float, scale: float
 ) -> float:
     """Return the gain of the split with these counts on its left if it beats `best`, else -inf."""
     g, w = np.float64(before >> HALF), np.float64(before & LOW)
-    gain: float = _better(best, g, w, w, total_g, total_w, total_w, 0.0, least, scale)
-    return gain
+    return better(best, (g, w, w), (total_g, total_w, total_w), (0.0, least, scale))
 
 
-_better_count = inner(better_count)
-
-
-@kernel
+@jitable
 def enter(found: Floats, gain: float, last: int, code: int, before: int, total_w: float) -> None:
     """Note a split as the best: between two codes, missing with the heavier child."""
     w = np.float64(before & LOW)
     found[GAIN], found[BIN], found[NEXT_BIN] = gain, last, code
     found[MISSING_LEFT] = 1.0 if w >= total_w - w else 0.0
-
-
-_enter = inner(enter)
 
 
 @kernel
@@ -149,24 +127,24 @@ def scan_blocks(
             if block == 0:
                 continue
             if last != NONE:
-                gain = _better_count(best, before, total_g, total_w, least, scale)
+                gain = better_count(best, before, total_g, total_w, least, scale)
                 if gain > -np.inf:
                     best = gain
-                    _enter(found[k], gain, last, b, before, total_w)
+                    enter(found[k], gain, last, b, before, total_w)
             if shifts[j] > 0:
-                most = max(most, _most_inside(before, block, total_g, total_w))
+                most = max(most, most_inside(before, block, total_g, total_w))
             before += block
             last = b
         found[k, GAIN] = best
         bound[k] = most
 
 
-@kernel
-def settle(
+@jitable
+def search_codes(
     column: NDArray[Any],
     shift: int,
     blocks: Integers,
-    rows: NDArray[np.int32],
+    rows: Numbers,
     counts: Integers,
     total: Floats,
     rule: Floats,
@@ -184,7 +162,7 @@ def settle(
     is_open = np.zeros(blocks.size, np.bool_)
     before = 0
     for b in range(blocks.size):
-        if blocks[b] != 0 and _most_inside(before, blocks[b], total_g, total_w) >= floor:
+        if blocks[b] != 0 and most_inside(before, blocks[b], total_g, total_w) >= floor:
             is_open[b] = True
             fine[b << shift : (b + 1) << shift] = 0
         before += blocks[b]
@@ -204,23 +182,20 @@ def settle(
                 chunk += fine[code]
             if chunk == 0:
                 continue
-            if _most_inside(before, chunk, total_g, total_w) < max(floor, best - room):
+            if most_inside(before, chunk, total_g, total_w) < max(floor, best - room):
                 before += chunk
                 last = UNKNOWN
                 continue
             for code in range(start, start + size):
                 if fine[code] != 0:
                     if last != NONE:
-                        gain = _better_count(best, before, total_g, total_w, least, scale)
+                        gain = better_count(best, before, total_g, total_w, least, scale)
                         if gain > -np.inf:
                             best = gain
-                            _enter(found, gain, last, code, before, total_w)
+                            enter(found, gain, last, code, before, total_w)
                     before += fine[code]
                     last = code
     found[GAIN] = best
-
-
-_settle = inner(settle)
 
 
 @kernel
@@ -230,7 +205,7 @@ def settle_best(
     starts: Integers,
     shifts: Integers,
     order: Integers,
-    rows: NDArray[np.int32],
+    rows: Numbers,
     counts: Integers,
     blocks: Integers,
     total: Floats,
@@ -252,6 +227,59 @@ def settle_best(
             return
         j = chosen[k]
         own = blocks[starts[j] : starts[j + 1]]
-        _settle(codes[j], shifts[j], own, rows, counts, total, rule, fine, found[k])
+        search_codes(codes[j], shifts[j], own, rows, counts, total, rule, fine, found[k])
         settled[k] = True
         top = max(top, found[k, GAIN])
+
+
+def popcount(word: Any) -> Any:
+    """Return the number of ones among 64 bits."""
+    return int(word).bit_count()
+
+
+@overload(popcount)  # type: ignore[untyped-decorator]
+def _compiled_popcount(word: Any) -> Callable[[Any], Any]:
+    """Spell it out in the form that compilers know and turn into one instruction."""
+
+    def count(word: Any) -> Any:
+        word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
+        pairs = np.uint64(0x3333333333333333)
+        word = (word & pairs) + ((word >> np.uint64(2)) & pairs)
+        word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+        return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
+
+    return count
+
+
+@kernel
+def joint_bits(
+    sets: Words, starts: Integers, planes: Words, first: int, others: Integers, out: Floats
+) -> None:
+    """Do as `rpte.kernels.growth.joint_counts` for small whole weights, by bits.
+
+    Parameters
+    ----------
+    sets : (codes of all columns, words)
+        The rows that hold each code, as bits.
+    starts : (columns + 1,)
+        Where the codes of each column begin in `sets`.
+    planes : (bits, 2, words)
+        The rows whose weight has each bit, and the positive ones among them.
+    """
+    here, positive = np.empty_like(sets[0]), np.empty_like(sets[0])
+    for a in range(starts[first + 1] - starts[first]):
+        own = sets[starts[first] + a]
+        for bit in range(planes.shape[0]):
+            for i in range(own.size):
+                here[i] = own[i] & planes[bit, 0, i]
+                positive[i] = own[i] & planes[bit, 1, i]
+            for k in range(others.size):
+                start = starts[others[k]]
+                for b in range(starts[others[k] + 1] - start):
+                    rows = sets[start + b]
+                    weight, events = np.uint64(0), np.uint64(0)
+                    for i in range(rows.size):
+                        weight += popcount(here[i] & rows[i])
+                        events += popcount(positive[i] & rows[i])
+                    out[k, a, b, 0] += np.float64(weight) * 2.0**bit
+                    out[k, a, b, 1] += np.float64(events) * 2.0**bit
