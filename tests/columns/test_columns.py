@@ -20,10 +20,10 @@ from rpte.columns.kinds import (
     Scale,
     Step,
     Value,
+    column_from_dict,
     combine,
     is_true,
 )
-from rpte.columns.records import column_from_dict
 from rpte.table.inputs import Inputs, read_inputs
 from rpte.table.read import read_training
 from rpte.table.schema import Schema, Variable

@@ -1,13 +1,15 @@
 """The kinds of vocabulary column: each knows its sources, how to say itself and how to evaluate.
 
 A column is *binary* (0/1, and 0 where a part is missing) or numeric (NaN where missing). A numeric
-column of one variable is missing exactly where the variable has no number.
+column of one variable is missing exactly where the variable has no number. Model files keep a
+column as the record that `to_dict` writes and `column_from_dict` reads: its kind and its fields.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
@@ -67,12 +69,32 @@ class Column(Protocol):
         """Return the column as plain JSON values."""
 
 
+class Recorded:
+    """A column that model files keep as its kind and its fields."""
+
+    __slots__ = ()
+    kind: ClassVar[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the column as plain JSON values; an infinite end of an interval is null."""
+        column: Any = self
+        values = {field.name: _plain(getattr(self, field.name)) for field in fields(column)}
+        return {"kind": self.kind, **values}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Recorded):
+        return value.to_dict()
+    if isinstance(value, tuple):
+        return list(value)
+    return None if isinstance(value, float) and math.isinf(value) else value
+
+
 @dataclass(frozen=True, slots=True)
-class OneSource:
+class OneSource(Recorded):
     """What columns of one variable share: one cell to read."""
 
     source: str
-    kind: ClassVar[str]
     centred: ClassVar[bool] = False
 
     @property
@@ -83,10 +105,6 @@ class OneSource:
     def conditions(self, schema: Schema) -> int:
         """One cell to look at."""
         return 1
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the column as plain JSON values."""
-        return {"kind": self.kind, "source": self.source}
 
 
 class Flag:
@@ -147,10 +165,6 @@ class Level(Flag, OneSource):
         listed[[known.index(level) for level in self.levels]] = True
         return listed[inputs.codes(self.source)]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the column as plain JSON values."""
-        return {**OneSource.to_dict(self), "levels": list(self.levels)}
-
 
 @dataclass(frozen=True, slots=True)
 class Missing(Flag, OneSource):
@@ -197,11 +211,6 @@ class Interval(Flag, OneSource):
         x = inputs[self.source]
         return np.asarray((x >= self.low) & (x < self.high))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the column as plain JSON values; an infinite end is null."""
-        ends = [None if math.isinf(end) else end for end in (self.low, self.high)]
-        return {**OneSource.to_dict(self), "low": ends[0], "high": ends[1]}
-
 
 @dataclass(frozen=True, slots=True)
 class Step(Flag, OneSource):
@@ -218,10 +227,6 @@ class Step(Flag, OneSource):
     def holds(self, inputs: Inputs) -> Mask:
         """Return where the number lies above the threshold."""
         return np.asarray(inputs[self.source] > self.threshold)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the column as plain JSON values."""
-        return {**OneSource.to_dict(self), "threshold": self.threshold}
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,10 +251,6 @@ class Hinge(OneSource):
         np.maximum(gap, 0.0, out=gap)
         gap += 0.0  # no zero is negative
         return gap
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the column as plain JSON values."""
-        return {**OneSource.to_dict(self), "knot": self.knot, "side": self.side}
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +287,8 @@ class Scale(OneSource):
     def to_dict(self) -> dict[str, Any]:
         """Return the column as plain JSON values, its numbers by name."""
         numbers = zip(FORMULAS[self.formula], self.numbers, strict=True)
-        return {**OneSource.to_dict(self), "formula": self.formula, **dict(numbers)}
+        named = {"kind": self.kind, "source": self.source, "formula": self.formula}
+        return named | dict(numbers)
 
 
 def _gap(x: Floats, number: float) -> Floats:
@@ -302,7 +304,7 @@ Number = Value | Hinge | Scale
 RAW = (Value, Level, Missing)  # what a variable is by itself; every other kind is derived
 
 
-class TwoSources:
+class TwoSources(Recorded):
     """What columns of two variables share: two parts, both of which are read."""
 
     __slots__ = ()
@@ -336,10 +338,6 @@ class Pattern(Flag, TwoSources):
     def holds(self, inputs: Inputs) -> Mask:
         """Return where both parts hold."""
         return self.left.holds(inputs) & self.right.holds(inputs)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the column as plain JSON values."""
-        return {"kind": self.kind, "left": self.left.to_dict(), "right": self.right.to_dict()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -379,11 +377,6 @@ class Pair(TwoSources):
         """Return the result, NaN where it has none."""
         return combine(self.operation, self.left.evaluate(inputs), self.right.evaluate(inputs))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the column as plain JSON values."""
-        parts = {"left": self.left.to_dict(), "right": self.right.to_dict()}
-        return {"kind": self.kind, "operation": self.operation, **parts}
-
 
 def is_true(column: Column, inputs: Inputs) -> Mask:
     """Return where a column is above 0: for a 0/1 column, where it holds."""
@@ -398,13 +391,9 @@ def operand_text(column: Column) -> str:
 
 def combine(operation: Operation, a: Floats, b: Floats) -> Floats:
     """Apply one of the four pair operations; an overflow counts as missing."""
+    apply = {"product": np.multiply, "sum": np.add}.get(operation, np.subtract)
     with np.errstate(over="ignore", invalid="ignore"):
-        if operation == "product":
-            result = a * b
-        elif operation == "sum":
-            result = a + b
-        else:
-            result = a - b
+        result: Floats = apply(a, b)
     if operation == "absolute difference":
         np.abs(result, out=result)
     result += 0.0
@@ -412,3 +401,29 @@ def combine(operation: Operation, a: Floats, b: Floats) -> Floats:
     if not finite.all():
         result[~finite] = np.nan
     return result
+
+
+KINDS = (Value, Level, Missing, Interval, Step, Hinge, Scale, Pattern, Pair)
+
+
+def column_from_dict(record: Mapping[str, Any]) -> Column:
+    """Rebuild a column from its `to_dict`."""
+    kind: Any = {kind.kind: kind for kind in KINDS}.get(record["kind"])
+    if kind is None:
+        raise ValueError(f"a column of unknown kind {record['kind']!r}")
+    if kind is Scale:
+        numbers = tuple(float(record[name]) for name in FORMULAS[record["formula"]])
+        return Scale(record["source"], record["formula"], numbers)
+    column: Column = kind(*(_read(field.name, record[field.name]) for field in fields(kind)))
+    return column
+
+
+def _read(name: str, value: Any) -> Any:
+    """Return the value of a field from what a record holds."""
+    if isinstance(value, Mapping):
+        return column_from_dict(value)
+    if isinstance(value, (list, tuple)):
+        return tuple(value)
+    if value is None:  # an end of an interval
+        return -math.inf if name == "low" else math.inf
+    return value if isinstance(value, str) else float(value)

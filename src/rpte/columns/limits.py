@@ -8,17 +8,7 @@ from dataclasses import dataclass, field, fields
 from numbers import Real
 from typing import Any, Literal
 
-from rpte.columns.kinds import (
-    RAW,
-    Column,
-    Hinge,
-    Interval,
-    Pair,
-    Pattern,
-    Scale,
-    Step,
-    Value,
-)
+from rpte.columns.kinds import RAW, Column, Hinge, Interval, Pair, Pattern, Scale, Step, Value
 from rpte.errors import InputError, did_you_mean
 from rpte.table.schema import Schema
 
@@ -60,28 +50,30 @@ class Limits:
     penalty: Mapping[str, float] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        names = ("monotone", "exclude", "linear_only", "interactions", "penalty")
-        shown = [f"{name}={getattr(self, name)!r}" for name in names if getattr(self, name)]
+        given = {f.name: getattr(self, f.name) for f in fields(self)}
+        shown = [f"{name}={value!r}" for name, value in given.items() if value]
         return f"Limits({', '.join(shown)})"
 
 
 @dataclass(frozen=True, slots=True)
 class Permissions:
-    """The limits as the stages ask for them.
-
-    Parameters
-    ----------
-    directions : mapping from name to +1 or -1
-    excluded, linear_only : sets of names
-    together : tuple of sets of names, or None
-    penalty : mapping from name to factor
-    """
+    """The limits as the stages ask for them; a monotone direction is +1 or -1."""
 
     directions: Mapping[str, int]
     excluded: frozenset[str]
     linear_only: frozenset[str]
     together: tuple[frozenset[str], ...] | None
     penalty: Mapping[str, float]
+
+    def named(self) -> dict[str, frozenset[str]]:
+        """Return the variables that each limit names."""
+        return {
+            "monotone": frozenset(self.directions),
+            "exclude": self.excluded,
+            "linear_only": self.linear_only,
+            "interactions": frozenset().union(*(self.together or ())),
+            "penalty": frozenset(self.penalty),
+        }
 
     def usable(self, name: str) -> bool:
         """Tell whether a variable may be used at all."""
@@ -189,11 +181,11 @@ def permissions(limits: Limits | Mapping[str, Any] | None, schema: Schema) -> Pe
         {name: _direction(name, text) for name, text in monotone.items()},
         _names("exclude", limits.exclude),
         _names("linear_only", limits.linear_only),
-        _sets(limits),
+        _sets(limits.interactions),
         {name: _factor(name, value) for name, value in penalty.items()},
     )
     _check_names(found, schema)
-    _check_contradictions(found)
+    _check_contradictions(found.named())
     return found
 
 
@@ -218,21 +210,15 @@ def _names(limit: str, value: Any) -> frozenset[str]:
     return frozenset(str(name) for name in value)
 
 
-def _sets(limits: Limits) -> tuple[frozenset[str], ...] | None:
-    if limits.interactions is None:
+def _sets(value: Any) -> tuple[frozenset[str], ...] | None:
+    if value is None:
         return None
-    if isinstance(limits.interactions, (str, Mapping)) or not isinstance(
-        limits.interactions, Iterable
-    ):
-        raise InputError(
-            f"limits.interactions is {limits.interactions!r}; it must be a list of sets of names"
-        )
-    if any(isinstance(names, str) for names in limits.interactions):
-        raise InputError(
-            f"limits.interactions is {limits.interactions!r}; it must be a list of sets of names, "
-            "such as [{'age', 'sex'}]"
-        )
-    sets = tuple(_names("interactions", names) for names in limits.interactions)
+    needed = f"limits.interactions is {value!r}; it must be a list of sets of names"
+    if isinstance(value, (str, Mapping)) or not isinstance(value, Iterable):
+        raise InputError(needed)
+    if any(isinstance(names, str) for names in value):
+        raise InputError(f"{needed}, such as [{{'age', 'sex'}}]")
+    sets = tuple(_names("interactions", names) for names in value)
     for names in sets:
         if len(names) < 2:
             raise InputError(
@@ -261,15 +247,9 @@ def _factor(name: str, value: Any) -> float:
 
 
 def _check_names(found: Permissions, schema: Schema) -> None:
-    asked = {
-        "monotone": found.directions,
-        "exclude": found.excluded,
-        "linear_only": found.linear_only,
-        "interactions": frozenset().union(*(found.together or ())),
-        "penalty": found.penalty,
-    }
+    asked = found.named()
     for limit, names in asked.items():
-        unknown = sorted(set(names) - set(schema.names))
+        unknown = sorted(names - set(schema.names))
         if unknown:
             hint = did_you_mean(unknown[0], schema.names)
             raise InputError(
@@ -284,14 +264,7 @@ def _check_names(found: Permissions, schema: Schema) -> None:
         raise InputError("limits.exclude names every column; leave at least one to learn from")
 
 
-def _check_contradictions(found: Permissions) -> None:
-    asked = {
-        "exclude": found.excluded,
-        "monotone": frozenset(found.directions),
-        "linear_only": found.linear_only,
-        "interactions": frozenset().union(*(found.together or ())),
-        "penalty": frozenset(found.penalty),
-    }
+def _check_contradictions(asked: Mapping[str, frozenset[str]]) -> None:
     excludes = [("exclude", other) for other in asked if other != "exclude"]
     for one, other in [*excludes, ("linear_only", "interactions")]:
         both = sorted(asked[one] & asked[other])

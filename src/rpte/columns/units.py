@@ -1,60 +1,39 @@
-"""The counting rule: what is active, and how many conditions a set of levels is.
+"""The counting rule of the audit load, and the bound on it that is known before training.
 
-Numpy and the standard library only; every other part of the library counts with these functions.
+Every other part of the library counts with these functions.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rpte.table.schema import Schema, Variable
+
 ACTIVE_ABOVE = 1e-12
 LEVELS_PER_CONDITION = 8
+MOST_CONDITIONS = 300  # that validation may choose where the user gives no number
 
 
 def is_active(values: ArrayLike) -> NDArray[np.bool_]:
-    """Tell which values are active: |value| > 1e-12.
-
-    Parameters
-    ----------
-    values : array of any shape
-
-    Returns
-    -------
-    ndarray of bool, same shape
-    """
+    """Tell which values, in an array of any shape, are active: |value| > 1e-12."""
     return np.asarray(np.abs(np.asarray(values, dtype=np.float64)) > ACTIVE_ABOVE)
 
 
 def any_active(values: ArrayLike) -> NDArray[np.bool_]:
-    """Tell which rows of `values` hold an active value (a leaf or cell with one value per class).
-
-    Parameters
-    ----------
-    values : array of shape (n, ...)
-
-    Returns
-    -------
-    ndarray of bool, shape (n,)
-    """
+    """Tell which rows (n,) of `values` (n, ...) hold an active one, such as one value per class."""
     active = is_active(values)
     return np.asarray(active.reshape(len(active), -1).any(axis=1))
 
 
 def level_set_conditions(n_in: int, n_total: int) -> int:
-    """Count the conditions of a test "variable in a set of levels".
+    """Count the conditions of a test "variable in a set of `n_in` of its `n_total` levels".
 
     The set is read as "in" or "not in", whichever is shorter; a condition lists at most 8 levels
     and every further 8 begun count one more.
-
-    Parameters
-    ----------
-    n_in : int
-        Levels in the set.
-    n_total : int
-        Levels of the variable.
 
     Examples
     --------
@@ -70,17 +49,38 @@ def level_set_conditions(n_in: int, n_total: int) -> int:
 
 
 def fitted(model: Any, attribute: str) -> Any:
-    """Return a fitted attribute, or say that the model has to be fitted.
-
-    Parameters
-    ----------
-    model : object
-    attribute : str
-        Name of an attribute that fitting creates.
-    """
+    """Return an attribute that fitting creates, or say that the model has to be fitted."""
     if not hasattr(model, attribute):
         raise ValueError(
             f"{type(model).__qualname__} has no {attribute!r}, so there is nothing to count; "
             "fit the model first, or pass the fitted model inside it"
         )
     return getattr(model, attribute)
+
+
+def bound_under(schema: Schema, settings: Mapping[str, Any]) -> int:
+    """Return the most conditions (MIU) that a fit on this schema can end with.
+
+    Theorem 1, as it should be: at most min(T, p0) trees with L_max leaves, each behind D_max
+    conditions; a condition reads two sources at the most, or a set of levels. Every vocabulary
+    column may become a direct term: each value, level and missing flag, and 2K derived columns of
+    two sources each, where K is 0 if only raw variables are used. The settings are those of the
+    model file.
+    """
+    budget = 0 if settings["vocabulary"] == "original" else settings["budget"]
+    widest = max((_widest(variable) for variable in schema.variables), default=1)
+    trees = min(settings["max_trees"], len(schema))
+    paths = trees * settings["max_leaves"] * settings["max_depth"]
+    raw = sum(_raw_terms(variable) for variable in schema.variables)
+    return int(paths * max(widest, 2 if budget else 1) + raw + 2 * (2 * budget))
+
+
+def _raw_terms(variable: Variable) -> int:
+    """Count the value, levels or special codes, and missing flag of a variable."""
+    return (variable.kind == "number") + len(variable.levels) + variable.has_missing
+
+
+def _widest(variable: Variable) -> int:
+    """Count the conditions of the widest split on a variable."""
+    levels = len(variable.levels)
+    return level_set_conditions(levels // 2, levels) if levels else 1

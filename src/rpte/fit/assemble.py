@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.columns.bound import bound_under
-from rpte.columns.units import is_active
+from rpte.columns.units import bound_under, is_active
 from rpte.estimation.ownership import components
 from rpte.fit.coefficients import TrainedTerms
 from rpte.fit.training import Training

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
-from rpte.columns.bound import MOST_CONDITIONS
 from rpte.columns.limits import FREE, Permissions, describe
+from rpte.columns.units import MOST_CONDITIONS
 from rpte.estimation.ownership import ComponentRule, Ownership
 from rpte.estimation.terms import Admission
 from rpte.published.vocabulary import Miner, VocabularySettings

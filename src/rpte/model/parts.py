@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.columns.kinds import Column, operand_text
-from rpte.columns.records import column_from_dict
+from rpte.columns.kinds import Column, column_from_dict, operand_text
 from rpte.structure.tree import Condition, Tree
 from rpte.table.decimals import number_text
 from rpte.table.inputs import Inputs

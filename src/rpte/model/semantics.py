@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rpte.columns.kinds import FORMULAS
-from rpte.columns.records import column_from_dict
+from rpte.columns.kinds import FORMULAS, column_from_dict
 from rpte.errors import ModelFileError
 from rpte.model.validator import Path, place, shown
 from rpte.table.levels import pooled_name

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rpte.columns.bound import MOST_CONDITIONS
 from rpte.columns.kinds import RAW, Column, Interval
+from rpte.columns.units import MOST_CONDITIONS
 from rpte.model.check import Check, checked
 from rpte.model.ledger import UNMET_MISSING, withdrawn
 from rpte.model.verify_structure import direct_of, trees_of

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rpte.columns.bound import bound_under
 from rpte.columns.kinds import RAW
+from rpte.columns.units import bound_under
 from rpte.model.certificate import monotone_directions, stage3_tolerance
 from rpte.model.check import Check, checked
 from rpte.model.ledger import OPTIMALITY, withdrawn

@@ -9,8 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.columns.kinds import Column, Interval, Level, Missing, is_true, operand_text
-from rpte.columns.records import column_from_dict
+from rpte.columns.kinds import (
+    Column,
+    Interval,
+    Level,
+    Missing,
+    column_from_dict,
+    is_true,
+    operand_text,
+)
 from rpte.table.decimals import number_text
 from rpte.table.inputs import Inputs
 from rpte.table.schema import Schema
