@@ -1,4 +1,4 @@
-"""Rough fits: good enough to compare penalties on held-out rows, and no better."""
+"""Approximate fits: good enough to compare penalties on held-out rows, and no better."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.estimation.solver import MIN_SHARE
+from rpte.estimation.solver import MIN_L1_RATIO
 from rpte.kernels.approximate_path import approximate_path
 from rpte.kernels.blas import one_blas_thread
-from rpte.kernels.design_products import logistic_statistics
+from rpte.kernels.losses import loss_statistics
 from rpte.kernels.term_rows import add_rows, exact_gradients, gradients
-from rpte.structure.boosting import base_score
+from rpte.losses import BINOMIAL, Loss
 
 __all__ = ["ApproximateDesign", "ApproximatePath"]
 
@@ -21,12 +21,13 @@ Singles = NDArray[np.float32]
 Index = NDArray[np.intp]
 
 ROUNDING = 1e-6  # a smaller gradient of values in single precision may be none
+UNBOUNDED = 1e6  # curvature, where the loss has no bound
 ABOVE = 1.0 + 1e-6  # times the largest lambda with a term: where a grid begins
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ApproximateDesign:
-    """What a rough fit sees: terms that are rows of a larger matrix, labels and penalties.
+    """What an approximate fit sees: terms that are rows of a larger matrix, targets and penalties.
 
     Parameters
     ----------
@@ -46,9 +47,15 @@ class ApproximateDesign:
     weight: Vector
     penalty: Vector
     sign: NDArray[np.int8]
+    loss: Loss = BINOMIAL
 
     @property
-    def share(self) -> Vector:
+    def null_score(self) -> float:
+        """The score without terms."""
+        return self.loss.null_score(self.y, self.weight)
+
+    @property
+    def row_weight(self) -> Vector:
         """Row weights as the mean deviance has them, 2 w / W."""
         return np.asarray(self.weight * (2.0 / self.weight.sum()))
 
@@ -63,17 +70,17 @@ class ApproximateDesign:
 
         Where no term has a gradient the grid starts at 1.
         """
-        rate = 1.0 / (1.0 + np.exp(-base_score(self.y, self.weight)))
-        gradient = np.empty(len(self.rows))
-        exact_gradients(self.z, self.rows, self.share * (rate - self.y), gradient)
+        score, gradient = np.full(len(self.y), self.null_score), np.empty(len(self.rows))
+        pulls = -self.loss.residuals(score, self.y, self.row_weight).gradient
+        exact_gradients(self.z, self.rows, pulls, gradient)
         pull = np.where(self.sign == 0, np.abs(gradient), -self.sign * gradient)
         size = np.where(pull > ROUNDING, pull, 0.0) / self.penalty
-        top = size.max(initial=0.0) * ABOVE / max(l1_ratio, MIN_SHARE) or 1.0
+        top = size.max(initial=0.0) * ABOVE / max(l1_ratio, MIN_L1_RATIO) or 1.0
         return np.asarray(top * np.geomspace(1.0, ratio, length))
 
 
 class ApproximatePath:
-    """A walk down the lambdas of one design, each fit started from the one before.
+    """The penalty path of one design, each fit started from the one before.
 
     Parameters
     ----------
@@ -89,15 +96,13 @@ class ApproximatePath:
     ) -> None:
         self.design, self.l1_ratio = design, l1_ratio
         if start is None:
-            base = base_score(design.y, design.weight)
-            start = np.array([base, *np.zeros(len(design.rows))])
+            start = np.array([design.null_score, *np.zeros(len(design.rows))])
         n, q = len(design.y), len(design.rows)
-        self._share, self._theta = design.share, np.array(start[1:])
+        self._row_weight, self._theta = design.row_weight, np.array(start[1:])
         self._score = design.score(float(start[0]), self._theta)
         self._residual, self._curvature, self._gradient = np.empty(n), np.empty(n), np.empty(q)
-        loss = logistic_statistics(
-            self._score, design.y, self._share, self._residual, self._curvature
-        )
+        weight, code = self._row_weight, design.loss.code
+        loss = loss_statistics(code, self._score, design.y, weight, self._residual, self._curvature)
         gradients(design.z, design.rows, self._residual.astype(np.float32), self._gradient)
         self._state = np.array([start[0], loss, 0.0])
         self._set = np.zeros(0, np.intp), np.zeros((0, 0)), np.zeros(0)
@@ -107,12 +112,12 @@ class ApproximatePath:
         """Go on to some lambdas, descending; return intercepts and coefficients, (f, q + 1)."""
         design = self.design
         fits = np.empty((len(l1s), len(design.rows) + 1))
+        bound = design.loss.curvature_bound or UNBOUNDED
         with one_blas_thread():
             self._set = approximate_path(
                 design.z,
                 design.rows,
-                design.y,
-                self._share,
+                (design.loss.code, bound, design.y, self._row_weight),
                 design.penalty,
                 design.sign,
                 np.ascontiguousarray(l1s),

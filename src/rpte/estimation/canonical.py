@@ -91,7 +91,7 @@ def canonical(
 def _engine(design: Design, intercept: float, theta: Vector) -> ProxNewton:
     """Begin at a solution: what is left of the way, only the Gram matrix of all rows knows."""
     engine = ProxNewton(design, intercept, theta)
-    engine.share = 1.0
+    engine.gram_fraction = 1.0
     return engine
 
 
@@ -123,7 +123,7 @@ def _is_independent(design: Design, penalty: Penalty, fit: Fit, whole: Sequence[
     terms = design.select(mask)
     with one_blas_thread():
         for rows in (MANY_ROWS, len(design.y)):
-            gram = weighted_gram(design, terms, 0.5 * design.share[:rows])
+            gram = weighted_gram(design, terms, 0.5 * design.row_weight[:rows])
             absent = (np.diag(gram.centred) == 0.0) & (gram.cross == 0.0)
             free = ~absent
             for members in whole:
@@ -131,7 +131,7 @@ def _is_independent(design: Design, penalty: Penalty, fit: Fit, whole: Sequence[
                 free[places[np.argmax(gram.cross[places])]] = False  # the others are least alike
             if _has_full_rank(gram.centred[np.ix_(free, free)]):
                 rest = design.select(np.isin(np.arange(design.n_terms), terms.terms[absent]))
-                return _has_full_rank(weighted_gram(design, rest, 0.5 * design.share).centred)
+                return _has_full_rank(weighted_gram(design, rest, 0.5 * design.row_weight).centred)
     return False
 
 
@@ -165,7 +165,7 @@ def _basic(design: Design, penalty: Penalty, engine: ProxNewton) -> tuple[float,
     chosen = design.select(_at_bound(design, penalty, gradient, engine.theta))
     terms = chosen.terms
     signs = np.where(engine.theta != 0.0, np.sign(engine.theta), -np.sign(gradient))[terms]
-    gram = weighted_gram(design, chosen, 0.5 * design.share)
+    gram = weighted_gram(design, chosen, 0.5 * design.row_weight)
     scale, values, vectors = spectrum(gram.centred)
     kept = values > RANK * values[-1]
     root = np.sqrt(values[kept])[:, None] * vectors[:, kept].T

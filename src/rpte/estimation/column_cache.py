@@ -160,7 +160,7 @@ class Evaluated:
             scale,
         )
 
-    def head(self, rows: int) -> Evaluated:
+    def first_rows(self, rows: int) -> Evaluated:
         """Return the terms of the first rows."""
         return replace(self, shape=(rows, self.shape[1]))
 

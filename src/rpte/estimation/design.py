@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 
 from rpte.estimation.column_cache import Evaluated
 from rpte.kernels.blas import one_blas_thread
-from rpte.kernels.design_products import add_scores, column_sums, logistic_statistics
+from rpte.kernels.design_products import add_scores, column_sums
 from rpte.kernels.direct_terms import add_sums_and_peaks, step_rows
+from rpte.kernels.losses import loss_statistics
+from rpte.losses import BINOMIAL, Loss
 
 __all__ = ["Design", "Selection", "Step"]
 
@@ -80,13 +82,14 @@ class Design:
     direct : (n, d) float64, Fortran order; or Evaluated
         Direct columns as the penalty sees them (centred and scaled by the caller), no NaN.
     y : (n,) float64
-        Labels, 0 or 1, both present.
+        Targets that the loss has a meaning for.
     weight : (n,) float64
         Positive row weights; their sum W takes the place of n in equation (5).
     penalty : (q,) float64
         Positive relative penalty weights, q = sum(leaf_counts) + d.
     sign : (q,) int8, optional
         Sign a coefficient may have: +1 not negative, -1 not positive, 0 (the default) either.
+    loss : Loss
 
     Attributes
     ----------
@@ -94,7 +97,7 @@ class Design:
         Position of the first leaf of each tree, and of the first direct term.
     owner : (leaves,)
         Tree of each leaf.
-    share : (n,)
+    row_weight : (n,)
         Row weights as the mean deviance has them, 2 w / W.
     everything : Selection
         All terms.
@@ -117,9 +120,10 @@ class Design:
     weight: Vector
     penalty: Vector
     sign: NDArray[np.int8] = field(default_factory=lambda: np.zeros(0, np.int8))
+    loss: Loss = BINOMIAL
     starts: Index = field(init=False, repr=False)
     owner: Index = field(init=False, repr=False)
-    share: Vector = field(init=False, repr=False)
+    row_weight: Vector = field(init=False, repr=False)
     everything: Selection = field(init=False, repr=False)
     known: dict[str, Vector] = field(init=False, repr=False, default_factory=dict)
 
@@ -139,7 +143,7 @@ class Design:
         _check_shape("penalty", self.penalty, (self.n_terms,), np.float64)
         _check_shape("sign", self.sign, (self.n_terms,), np.int8)
         _check_values(self)
-        object.__setattr__(self, "share", self.weight * (2.0 / self.weight.sum()))
+        object.__setattr__(self, "row_weight", self.weight * (2.0 / self.weight.sum()))
         object.__setattr__(self, "everything", self.select(np.ones(self.n_terms, np.bool_)))
 
     @property
@@ -162,13 +166,13 @@ class Design:
         else:
             yield 0, len(self.y), self.direct.T
 
-    def head(self, rows: int) -> Design:
+    def first_rows(self, rows: int) -> Design:
         """Return the problem of the first rows."""
         direct = self.direct
         return replace(
             self,
             leaf_codes=np.ascontiguousarray(self.leaf_codes[:, :rows]),
-            direct=direct.head(rows)
+            direct=direct.first_rows(rows)
             if isinstance(direct, Evaluated)
             else np.asfortranarray(direct[:rows]),
             y=self.y[:rows],
@@ -256,7 +260,7 @@ class Design:
         with one_blas_thread():
             for low, high, numbers, bits in self.direct.chunks(len(score)):
                 rows = slice(low, high)
-                given = change[direct], self.y[rows], self.share[rows]
+                given = self.loss.code, change[direct], self.y[rows], self.row_weight[rows]
                 made = along[rows], there[rows], residual[rows], curvature[rows]
                 loss += step_rows(numbers, bits, program, *given, *made, slopes[direct])
         self._add_leaf_sums(residual, self.everything.trees, slopes)
@@ -276,7 +280,8 @@ class Design:
     def statistics(self, score: Vector) -> tuple[float, Vector, Vector]:
         """Mean deviance at `score` with its first and second derivatives by row, each (n,)."""
         residual, curvature = np.empty_like(score), np.empty_like(score)
-        loss = logistic_statistics(score, self.y, self.share, residual, curvature)
+        code, y = self.loss.code, self.y
+        loss = loss_statistics(code, score, y, self.row_weight, residual, curvature)
         return float(loss), residual, curvature
 
     def gradient(self, intercept: float, coefficients: Vector) -> tuple[float, Vector]:
@@ -285,7 +290,7 @@ class Design:
         return float(residual.sum()), self.transposed(residual)
 
     def deviance(self, intercept: float, coefficients: Vector) -> float:
-        """Mean deviance ``(2/W) sum_i w_i [log(1 + exp(F_i)) - y_i F_i]`` of equation (5)."""
+        """Mean deviance of equation (5)."""
         return self.statistics(self.score(intercept, coefficients))[0]
 
 
@@ -303,8 +308,7 @@ def _check_values(design: Design) -> None:
     counts = np.asarray(design.leaf_counts, dtype=np.int64)[:, None]
     if np.any(design.leaf_codes < 0) or np.any(design.leaf_codes >= counts):
         raise ValueError("leaf_codes must lie in [0, leaf_counts) for every tree")
-    if not np.isin(design.y, (0.0, 1.0)).all() or design.y.min() == design.y.max():
-        raise ValueError("y must hold 0 and 1, and both of them")
+    design.loss.check(design.y)
     for name, array in (("weight", design.weight), ("penalty", design.penalty)):
         if not (np.isfinite(array).all() and (array > 0.0).all()):
             raise ValueError(f"{name} must be positive and finite")

@@ -93,15 +93,14 @@ class _Fit:
 
     def _deviance(self, theta: Floats) -> float:
         """Return the mean deviance and the ridge of some coefficients."""
-        score = theta @ self.terms
-        loss = np.logaddexp(0.0, np.where(self.design.y > 0.5, -score, score))
-        return float(2.0 * (self.weight @ loss) + RIDGE * (theta[1:] @ theta[1:]))
+        deviance = self.design.loss.deviance(theta @ self.terms, self.design.y, self.weight)
+        return deviance + float(RIDGE * (theta[1:] @ theta[1:]))
 
     def _moments(self) -> tuple[Floats, Floats, Floats]:
         """Return residuals and curvatures of the rows, and the terms times their curvature."""
-        p = 1.0 / (1.0 + np.exp(-(self.theta @ self.terms)))
-        curvature = self.weight * p * (1.0 - p)
-        return self.weight * (self.design.y - p), curvature, self.terms * curvature
+        score = self.theta @ self.terms
+        found = self.design.loss.residuals(score, self.design.y, self.weight)
+        return found.gradient, found.hessian, self.terms * found.hessian
 
     def _step(self) -> None:
         """Take a Newton step, halved until the deviance falls."""

@@ -76,7 +76,7 @@ class ProxNewton:
         self.slopes = begun.slopes  # full gradient, if known at this point
         self.gram: Gram | None = None
         self.fresh = False  # whether the Gram matrix is that of all rows at this point
-        self.share = 1 / MORE_ROWS  # of the rows, for Gram matrices
+        self.gram_fraction = 1 / MORE_ROWS  # of the rows
         # Whether these are summed in double precision throughout.
         self.exact = len(self.score) <= FEW_ROWS or not isinstance(design.direct, Evaluated)
 
@@ -158,20 +158,20 @@ class ProxNewton:
         gram, self.fresh = self.gram, False
         if gram is None or gram.selection is not free or renew:
             if renew and gram is not None:
-                self.share = min(1.0, MORE_ROWS * self.share)
+                self.gram_fraction = min(1.0, MORE_ROWS * self.gram_fraction)
             self.gram = gram = self._new_gram(free)
         return gram
 
     def _new_gram(self, free: Selection) -> Gram:
         """Return the Gram matrix of `free` under the curvature of the first rows, or of all."""
         design, n = self.design, len(self.score)
-        rows = max(FEW_ROWS, ROWS_PER_TERM * free.terms.size, int(self.share * n))
+        rows = max(FEW_ROWS, ROWS_PER_TERM * free.terms.size, int(self.gram_fraction * n))
         rows = rows if 2 * rows <= n else n
         self.fresh = rows == n
-        share = design.share[:rows]
-        h = np.maximum(self.curvature[:rows], 0.5 * self.floor * share)
+        weight = design.row_weight[:rows]
+        h = np.maximum(self.curvature[:rows], 0.5 * self.floor * weight)
         if rows < n:
-            h *= 2.0 / float(share.sum())
+            h *= 2.0 / float(weight.sum())
         return weighted_gram(design, free, h, self.exact)
 
     def _search(

@@ -19,8 +19,8 @@ __all__ = ["Fit", "fit_of", "lambda_max", "null_intercept", "solve", "target_res
 logger = logging.getLogger("rpte")
 Vector = NDArray[np.float64]
 
-# Without any L1 share no lambda is large enough; the grid then starts as if the share were this.
-MIN_SHARE = 1e-3
+# Without any L1 share no lambda is large enough; the grid then starts as if the ratio were this.
+MIN_L1_RATIO = 1e-3
 HEAD_ROWS = 32_768  # of many, that are solved first
 HEAD_ROWS_PER_TERM = 100
 HEAD_FLOOR = 0.01
@@ -68,10 +68,8 @@ class Fit:
 
 
 def null_intercept(design: Design) -> float:
-    """Intercept of the model without terms: the weighted log odds."""
-    # Not `@`: BLAS would split a long dot product over its threads.
-    ones, zeros = np.sum(design.weight * design.y), np.sum(design.weight * (1.0 - design.y))
-    return float(np.log(ones / zeros))
+    """Intercept of the model without terms."""
+    return design.loss.null_score(design.y, design.weight)
 
 
 def lambda_max(design: Design, l1_ratio: float = 1.0) -> float:
@@ -82,7 +80,7 @@ def lambda_max(design: Design, l1_ratio: float = 1.0) -> float:
         pull = design.pull(gradient)
         design.known["null pull"] = np.where(pull > ROUNDING * peaks, pull, 0.0)
     largest = np.max(design.known["null pull"] / design.penalty, initial=0.0)
-    return float(largest / max(l1_ratio, MIN_SHARE))
+    return float(largest / max(l1_ratio, MIN_L1_RATIO))
 
 
 def solve(design: Design, l1: float, l1_ratio: float = 1.0, start: Vector | None = None) -> Fit:
@@ -125,8 +123,8 @@ def solve(design: Design, l1: float, l1_ratio: float = 1.0, start: Vector | None
 def _head(design: Design) -> Design | None:
     """Return the problem of the first rows, whose solution is close; None if there are few."""
     rows = max(HEAD_ROWS, HEAD_ROWS_PER_TERM * design.n_terms, len(design.y) // 8)
-    few = 2 * rows > len(design.y) or len(np.unique(design.y[:rows])) < 2
-    return None if few else design.head(rows)
+    few = 2 * rows > len(design.y) or not design.loss.varies(design.y[:rows])
+    return None if few else design.first_rows(rows)
 
 
 def _engine(

@@ -199,8 +199,8 @@ def _gradient_order(
     table: Table, vocabulary: Vocabulary, left: NDArray[np.intp], score: Floats
 ) -> NDArray[np.intp]:
     """Largest standardised gradient at the Stage 2 score first, ties by name."""
-    p = 1.0 / (1.0 + np.exp(-score))
-    residual, curvature = table.weight * (table.y - p), table.weight * p * (1.0 - p)
+    found = table.loss.residuals(score, table.y, table.weight)
+    residual, curvature = found.gradient, found.hessian
     held = vocabulary.z.shape[1] == table.n_rows
     z = vocabulary.z[left] if held else vocabulary.keep(left).on(table.inputs)
     z -= ((z @ curvature) / curvature.sum())[:, None]
@@ -269,4 +269,5 @@ def _design(
         weight=table.weight,
         penalty=penalty,
         sign=sign,
+        loss=table.loss,
     )

@@ -13,7 +13,7 @@ from rpte.published.label_trees import LabelGrower
 from rpte.published.pairs import lookahead_roots
 from rpte.published.vocabulary import build_vocabulary
 from rpte.rows import scale
-from rpte.structure.boosting import Grower, NewtonGrower, Stage2, base_score, discover_trees
+from rpte.structure.boosting import Grower, NewtonGrower, Stage2, discover_trees
 from rpte.structure.coding import TreeColumns, code_columns
 from rpte.structure.structure import Structure
 from rpte.table.table import Table
@@ -93,7 +93,7 @@ class Discovery:
         assert columns is not None
         rules = replace(settings.stage2(table.schema), max_trees=min(most, settings.max_trees))
         stage2 = discover_trees(
-            columns.coded, table.y, table.weight, rules, self.grower, self.stage2
+            columns.coded, table.y, table.weight, rules, self.grower, self.stage2, table.loss
         )
         trees, codes = list(self.structure.trees), list(self.structure.leaf_codes)
         steps = list(self.structure.steps)
@@ -170,13 +170,12 @@ class StructureLearner:
 
 
 def _treeless(part: Table, vocabulary: Vocabulary) -> Structure:
-    base = base_score(part.y, part.weight)
     nothing = np.zeros((0, part.n_rows), np.int32)
-    return Structure(vocabulary, (), nothing, (), np.full(part.n_rows, base))
+    return Structure(vocabulary, (), nothing, (), np.full(part.n_rows, part.null_score))
 
 
 def _no_trees(part: Table, score: Floats) -> Stage2:
-    return Stage2((), (), score, base_score(part.y, part.weight), "no tree was asked for")
+    return Stage2((), (), score, part.null_score, "no tree was asked for")
 
 
 def _with_products(

@@ -15,13 +15,15 @@ from numpy.typing import NDArray
 from rpte.kernels.codes import stable_order
 from rpte.kernels.compile import jitable, kernel
 from rpte.kernels.coordinate_descent import penalised_minimum, violation
-from rpte.kernels.design_products import CONSTANT, logistic_statistics
+from rpte.kernels.design_products import CONSTANT
+from rpte.kernels.losses import loss_statistics
 from rpte.kernels.term_rows import add_moments, add_rows, gradients
 
 Vector = NDArray[np.float64]
 Singles = NDArray[np.float32]
 Index = NDArray[np.intp]
-Data = tuple[Vector, Vector]  # labels and row weights, (n,)
+# The loss: its code, the largest curvature of a row of weight one; targets, row weights (n,)
+Data = tuple[int, float, Vector, Vector]
 Fit = tuple[Vector, Vector, Vector]  # score, residual and curvature, (n,)
 # L1 and L2 penalties, the sign that a coefficient may have (0: either), penalty factors, (k,)
 Penalties = tuple[Vector, Vector, NDArray[np.int8], Vector]
@@ -36,8 +38,8 @@ KEEP = 0.3  # a Gram matrix is kept while a step with it shrinks the residual to
 ROOM = 16  # terms that may always join the working set at once
 NEAR = 0.6  # fraction of the pull that a term needs, from which it may join the working set
 FLOOR = 1e-10  # smallest curvature of a row, as a fraction of its weight
-RAISED = 1e-3  # the floor where a step fails; ten times so if it fails again, up to:
-BOUND = 0.25  # the largest curvature there is: with it the objective falls
+RAISED = 1e-3  # the floor where a step fails; ten times so if it fails again, up to the largest
+# curvature there is: with that the objective falls.
 SHORTEST = 1e-4  # step
 
 
@@ -145,7 +147,8 @@ def line_search(
     fit: Fit,
 ) -> float:
     """Halve a step until the objective falls as it should; return the step, 0 if none is taken."""
-    (y, row_weight), (l1, l2, _, _), (score, residual, curvature) = data, penalties, fit
+    (code, _, y, row_weight), (l1, l2, _, _) = data, penalties
+    score, residual, curvature = fit
     trial, new_residual = np.empty_like(score), np.empty_like(score)
     new_curvature = np.empty_like(score)
     held = penalised(theta, l1, l2)
@@ -153,7 +156,7 @@ def line_search(
     while size >= SHORTEST:
         for i in range(score.size):
             trial[i] = score[i] + size * along[i]
-        loss = logistic_statistics(trial, y, row_weight, new_residual, new_curvature)
+        loss = loss_statistics(code, trial, y, row_weight, new_residual, new_curvature)
         middle = theta + size * move
         most = state[LOSS] + held + 1e-4 * size * promised + 1e-12 * abs(state[LOSS])
         if loss + penalised(middle, l1, l2) <= most:
@@ -183,7 +186,7 @@ def newton_steps(
 
     The moments are used as they are if `state` holds the total of their weights.
     """
-    k, (y, row_weight), (_, residual, curvature) = rows.size, data, fit
+    k, (_, bound, y, row_weight), (_, residual, curvature) = rows.size, data, fit
     (second, cross, weight), (l1, l2, sign, factor) = moments, penalties
     slope, excess, along = np.empty(k), np.empty(k), np.empty(y.size)
     up, down = np.empty(k), np.empty(k)
@@ -221,9 +224,9 @@ def newton_steps(
         if promised < 0.0:
             size = line_search(data, penalties, promised, along, move, state, theta, fit)
         if size == 0.0:
-            if floor == BOUND:
+            if floor == bound:
                 return
-            floor = min(max(RAISED, 10.0 * floor), BOUND)
+            floor = min(max(RAISED, 10.0 * floor), bound)
             state[TOTAL] = 0.0
         state[INTERCEPT] += size * shift
 
@@ -232,8 +235,7 @@ def newton_steps(
 def approximate_path(
     z: Singles,
     rows: Index,
-    y: Vector,
-    row_weight: Vector,
+    data: Data,
     penalty: Vector,
     sign: NDArray[np.int8],
     l1s: Vector,
@@ -258,8 +260,8 @@ def approximate_path(
     ----------
     z, rows : (m, n), (q,)
         The terms are these rows of `z`.
-    y, row_weight : (n,)
-        Labels, and row weights that sum to 2.
+    data : tuple
+        The code and the curvature bound of the loss; targets and row weights that sum to 2, (n,).
     penalty, sign : (q,)
         Factors on the penalty; the sign that a coefficient may have, 0 for either.
     l1s : (f,)
@@ -277,7 +279,7 @@ def approximate_path(
     q = rows.size
     excess, pull, known = np.empty(q), np.empty(q), np.zeros(q, np.bool_)
     known[terms] = True
-    data, fit = (y, row_weight), (score, residual, curvature)
+    fit = score, residual, curvature
     for at in range(l1s.size):
         target = ROUGH * l1s[at]
         l1, l2 = l1s[at] * l1_ratio * penalty, l1s[at] * (1.0 - l1_ratio) * penalty

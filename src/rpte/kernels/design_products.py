@@ -22,27 +22,6 @@ CONSTANT = 1e-12
 
 
 @kernel
-def logistic_statistics(
-    score: Vector, y: Vector, weight: Vector, residual: Vector, curvature: Vector
-) -> float:
-    """Weighted logistic loss; fills its first and second derivatives by row (all of shape (n,)).
-
-    Everything is written in the margin against the label, so that a row fitted almost perfectly
-    keeps its full relative precision.
-    """
-    loss = 0.0
-    for i in range(score.shape[0]):
-        positive = y[i] > 0.5
-        margin = -score[i] if positive else score[i]
-        e = np.exp(-abs(margin))
-        loss += weight[i] * (max(margin, 0.0) + np.log1p(e))
-        miss = 1.0 / (1.0 + e) if margin >= 0.0 else e / (1.0 + e)
-        residual[i] = -weight[i] * miss if positive else weight[i] * miss
-        curvature[i] = weight[i] * e / ((1.0 + e) * (1.0 + e))
-    return loss
-
-
-@kernel
 def add_scores(
     codes: Codes, starts: Index, direct: Vector, coefficients: Vector, out: Vector
 ) -> None:

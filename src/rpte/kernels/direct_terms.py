@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.kernels.compile import jitable, kernel
-from rpte.kernels.design_products import logistic_statistics
+from rpte.kernels.losses import loss_statistics
 
 Vector = NDArray[np.float64]
 Bits = NDArray[np.uint8]
@@ -95,6 +95,7 @@ def step_rows(
     numbers: Vector,
     bits: Bits,
     program: Program,
+    code: int,
     change: Vector,
     y: Vector,
     row_weight: Vector,
@@ -120,7 +121,8 @@ def step_rows(
         for i in range(moved.size):
             along[low + i] += moved[i]
             score[low + i] += along[low + i]
-        loss += logistic_statistics(
+        loss += loss_statistics(
+            code,
             score[low:high],
             y[low:high],
             row_weight[low:high],

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.kernels.compile import kernel
+from rpte.kernels.losses import loss_statistics
 
 Vector = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -76,20 +77,35 @@ def add_moments(
 
 @kernel
 def deviances(
-    z: Singles, rows: Index, y: Vector, weight: Vector, blocks: Index, fits: Vector, out: Vector
+    code: int,
+    z: Singles,
+    rows: Index,
+    y: Vector,
+    weight: Vector,
+    blocks: Index,
+    fits: Vector,
+    out: Vector,
 ) -> None:
     """Fill `out` (b, f) with the mean deviance of each fit on blocks of held-out rows.
 
-    `blocks` (b + 1,) are where blocks begin, and the end of the last; `fits` (f, q + 1) are
-    intercepts and the coefficients of the terms in some `rows` (q,) of `z`.
+    `code` is that of the loss; `blocks` (b + 1,) are where blocks begin, and the end of the last;
+    `fits` (f, q + 1) are intercepts and the coefficients of the terms in some `rows` (q,) of `z`.
     """
+    residual, curvature = np.empty(y.size), np.empty(y.size)
     for at in range(fits.shape[0]):
         score = np.full(y.size, fits[at, 0])
         add_rows(z, rows, fits[at, 1:], score)
         for b in range(blocks.size - 1):
-            loss, total = 0.0, 0.0
-            for i in range(blocks[b], blocks[b + 1]):
-                margin = -score[i] if y[i] > 0.5 else score[i]
-                loss += weight[i] * (max(margin, 0.0) + np.log1p(np.exp(-abs(margin))))
+            low, high = blocks[b], blocks[b + 1]
+            total = 0.0
+            for i in range(low, high):
                 total += weight[i]
+            loss = loss_statistics(
+                code,
+                score[low:high],
+                y[low:high],
+                weight[low:high],
+                residual[low:high],
+                curvature[low:high],
+            )
             out[b, at] = 2.0 * loss / total

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from rpte.kernels.growth import BIN, GAIN, N_FOUND, NEXT_BIN, SCALE
 from rpte.kernels.published import HALF, LOW, ROOM, UNKNOWN, count_blocks, scan_blocks, settle_best
-from rpte.structure.boosting import Residuals, Stage2Settings
+from rpte.losses import Residuals
+from rpte.structure.boosting import Stage2Settings
 from rpte.structure.coded import CodedColumns, CodeTree
 from rpte.structure.grower import (
     GrowthLimits,

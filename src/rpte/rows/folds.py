@@ -119,9 +119,10 @@ class Validation:
                 Fold(Cases.of(cases - held), Cases.of(held))
                 for held in self._held_out(table, sampled)
             ]
-        kept = [f for f in found if len(f.test.rows) and _both(table.y[f.train.rows])]
+        varies = table.loss.varies
+        kept = [f for f in found if len(f.test.rows) and varies(table.y[f.train.rows])]
         tested = [table.y[fold.test.rows] for fold in kept]
-        return kept if tested and _both(np.concatenate(tested)) else []
+        return kept if tested and varies(np.concatenate(tested)) else []
 
     def _held_out(self, table: Table, sampled: bool) -> Iterator[Ints]:
         """Yield how many cases of each row every fold holds out, (n,)."""
@@ -131,26 +132,23 @@ class Validation:
             for f in range(min(most, int(fold.max(initial=-1)) + 1)):
                 yield table.cases_of() * (fold == f)
             return
+        strata = table.loss.strata(table.y)
         repeats = (
             min(scale.REPEATS, self.count)
             if table.n_rows < scale.REPEATED_BELOW and not sampled
             else 1
         )
         for repeat in range(repeats):
-            yield from deal(table.y, table.cases_of(), self.count, repeat, most)
+            yield from deal(strata, table.cases_of(), self.count, repeat, most)
 
 
 def _most_folds(table: Table) -> int:
     if table.n_rows > scale.SAMPLED_ABOVE:
         return 1
-    cases = np.bincount(table.y.astype(np.intp), table.cases_of(), minlength=2)
-    if table.n_rows <= scale.MANY_ROWS or cases.min() < scale.TWO_FOLDS_FROM_CASES:
+    cases = table.loss.effective_cases(table.y, table.cases_of())
+    if table.n_rows <= scale.MANY_ROWS or cases < scale.TWO_FOLDS_FROM_CASES:
         return table.n_rows
     return 2 if table.n_rows <= scale.ONE_FOLD_FROM_ROWS else 1
-
-
-def _both(y: NDArray[np.float64]) -> bool:
-    return bool(0 < y.sum() < len(y))
 
 
 def make_validation(cv: Any, X: Any, y: Any, groups: Any) -> Validation:
@@ -213,10 +211,8 @@ def _from_splits(splits: list[Split], n_rows: int) -> Validation:
     return Validation(len(splits), part.astype(np.int64).reshape(-1), kinds)
 
 
-def deal(
-    y: NDArray[np.float64], cases: Ints, count: int, repeat: int = 0, most: int | None = None
-) -> Ints:
-    """Deal the cases of each class out over the folds: how many of each row's are in each.
+def deal(strata: Ints, cases: Ints, count: int, repeat: int = 0, most: int | None = None) -> Ints:
+    """Deal the cases of each stratum out over the folds: how many of each row's are in each.
 
     Rows stand in a random order that content has made. Each row's cases go to one fold after the
     other, so that no fold has two more of a row's cases than another. Rows that met in a fold are
@@ -225,8 +221,7 @@ def deal(
 
     Parameters
     ----------
-    y : (n,)
-    cases : (n,)
+    strata, cases : (n,)
         How many each row stands for.
     count : int
         Number of folds.
@@ -238,9 +233,9 @@ def deal(
     -------
     (folds, n)
     """
-    first = np.empty(len(y), np.int64)
-    for label in (0.0, 1.0):
-        rows = np.flatnonzero(y == label)
+    first = np.empty(len(strata), np.int64)
+    for stratum in np.unique(strata):
+        rows = np.flatnonzero(strata == stratum)
         place = np.cumsum(cases[rows]) - cases[rows]
         first[rows] = (place + repeat * (place // count)) % count
     folds = np.arange(count if most is None else min(count, most))
@@ -261,14 +256,14 @@ def _whole_groups(table: Table, least: int) -> Rows:
 
 
 def _by_group(table: Table, count: int) -> Ints:
-    """Deal whole groups out, heaviest first, to the fold that stays most even in both classes."""
+    """Deal whole groups out, heaviest first, to the fold that stays most even in all strata."""
     assert table.part is not None
     numbers, group = np.unique(table.part, return_inverse=True)
-    classes = np.stack(
-        [np.bincount(group, table.weight * (table.y == label)) for label in (0.0, 1.0)], axis=1
-    )
-    share = classes / np.maximum(classes.sum(axis=0), 1e-300)
-    filled = np.zeros((min(count, len(numbers)), 2))
+    strata = table.loss.strata(table.y)
+    sums = [np.bincount(group, table.weight * (strata == s)) for s in range(strata.max() + 1)]
+    masses = np.stack(sums, axis=1)
+    share = masses / np.maximum(masses.sum(axis=0), 1e-300)
+    filled = np.zeros((min(count, len(numbers)), masses.shape[1]))
     chosen = np.empty(len(numbers), np.int64)
     for g in np.lexsort((numbers, -share.sum(axis=1))):
         cost = ((filled + share[g]) ** 2 - filled**2).sum(axis=1)

@@ -16,7 +16,6 @@ from rpte.fit.structure_learner import Discovery, StructureLearner
 from rpte.kernels.term_rows import deviances
 from rpte.rows import scale
 from rpte.rows.folds import Cases, Fold, deal
-from rpte.structure.boosting import base_score
 from rpte.structure.structure import Structure
 from rpte.table.table import Table
 from rpte.utils.growable import GrowableMatrix
@@ -105,13 +104,13 @@ class FoldState:
         rows = np.concatenate([*leaves, np.array(self.columns, np.intp)[terms.direct]])
         train = self.train
         return ApproximateDesign(
-            self.train_terms.memory, rows, train.y, train.weight, penalty, sign
+            self.train_terms.memory, rows, train.y, train.weight, penalty, sign, train.loss
         )
 
     def null_losses(self) -> Floats:
         """Return the deviance of the base rate on each block of held-out rows, (b, 1)."""
-        base = np.array([[base_score(self.train.y, self.train.weight)]])
-        return self.losses(np.zeros(0, np.intp), base)
+        null = np.array([[self.train.null_score]])
+        return self.losses(np.zeros(0, np.intp), null)
 
     def losses(self, rows: Index, fits: Floats) -> Floats:
         """Return the deviance of some fits (f, q + 1) on each block of held-out rows, (b, f).
@@ -121,8 +120,8 @@ class FoldState:
         valid = self.valid
         assert valid is not None
         out = np.empty((len(self.blocks) - 1, len(fits)))
-        y, weight = valid.y, valid.weight
-        deviances(self.valid_terms.memory, rows, y, weight, self.blocks, fits, out)
+        z, code = self.valid_terms.memory, valid.loss.code
+        deviances(code, z, rows, valid.y, valid.weight, self.blocks, fits, out)
         return out
 
 
@@ -135,18 +134,18 @@ def mine_fold(
     """
     table = learner.table
     blocks = 1 if count > 1 else scale.HELD_OUT_BLOCKS
-    train, held = fold.train.on(table), in_blocks(table.y, fold.test, blocks)
+    train, held = fold.train.on(table), in_blocks(table.loss.strata(table.y), fold.test, blocks)
     test = Cases(*(np.concatenate([getattr(b, name) for b in held]) for name in ("rows", "number")))
     starts = np.concatenate([[0], np.cumsum([len(b.rows) for b in held])]).astype(np.intp)
     mined = mine_rows(learner, train, fold.train.rows, watch, last)
     return FoldState(train, test.on(table), starts, mined)
 
 
-def in_blocks(y: Floats, test: Cases, count: int) -> list[Cases]:
+def in_blocks(strata: NDArray[np.int64], test: Cases, count: int) -> list[Cases]:
     """Divide held-out cases over so many blocks; a row may be in several."""
     if count == 1:
         return [test]
-    dealt = [Cases.of(number) for number in deal(y[test.rows], test.number, count)]
+    dealt = [Cases.of(number) for number in deal(strata[test.rows], test.number, count)]
     return [Cases(test.rows[b.rows], b.number) for b in dealt if len(b.rows)]
 
 

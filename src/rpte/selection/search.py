@@ -6,7 +6,6 @@ repeats, and what only it needs is not learned there.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -26,7 +25,6 @@ from rpte.rows import scale
 from rpte.selection.comparison import Comparison, Evaluation, Price
 from rpte.selection.fold_state import FoldState
 from rpte.selection.paths import CandidatePath, FoldPath, extend_all
-from rpte.structure.boosting import base_score
 from rpte.utils.progress import Watch
 from rpte.vocabulary.vocabulary import PAIR
 
@@ -126,13 +124,6 @@ class Search:
         penalty = self.without_terms()
         self.evaluations.append(Evaluation(penalty, 0, *self._mean(losses)))
         self.losses[penalty] = losses
-
-    def null_spread(self) -> float:
-        """Return the standard deviation of a case's deviance under the base rate."""
-        table = self.learner.table
-        odds = base_score(table.y, table.weight)
-        rate = 1.0 / (1.0 + math.exp(-odds))
-        return 2.0 * abs(odds) * math.sqrt(rate * (1.0 - rate))
 
     def without_terms(self) -> CandidatePenalty:
         """Return a penalty that no term survives, of a candidate that is compared."""

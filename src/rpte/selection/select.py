@@ -231,12 +231,12 @@ def _warn_of_unlike_folds(search: Search) -> None:
     Along the path of a candidate the standard error of the validated deviance then grows far beyond
     what the number of held-out cases explains, though the terms are few for the training cases.
     """
-    null = search.evaluations[0].deviance
+    null, table = search.evaluations[0].deviance, search.learner.table
     cases = sum(fold.valid.n_cases for fold in search.folds if fold.valid is not None)
     repeats = max(1, len(search.folds) // max(1, search.independent))
-    expected = max(null, search.null_spread()) / math.sqrt(cases / repeats)
+    expected = max(null, table.loss.null_spread(table.y, table.weight)) / math.sqrt(cases / repeats)
     paths: dict[Candidate, list[float]] = {}
-    smaller = _smaller_class(search.learner.table)
+    smaller = table.loss.effective_cases(table.y, table.cases_of())
     for evaluation in (*search.evaluations, *search.short):
         if 0 < evaluation.miu <= smaller / scale.CASES_PER_CONDITION:
             paths.setdefault(evaluation.penalty.candidate, []).append(evaluation.error)
@@ -255,15 +255,9 @@ def _warn_of_unlike_folds(search: Search) -> None:
             return
 
 
-def _smaller_class(table: Table) -> int:
-    """Return the cases of the smaller class."""
-    return int(np.bincount(table.y.astype(np.intp), table.cases_of(), minlength=2).min())
-
-
 def _many_cases(table: Table) -> bool:
-    """Tell whether the smaller class can bear more than slopes, logs and levels."""
-    positive = float(table.weight @ table.y)
-    return min(positive, table.total_weight - positive) >= scale.CASES_FOR_SHAPES
+    """Tell whether there are cases enough to bear more than slopes, logs and levels."""
+    return table.loss.effective_cases(table.y, table.weight) >= scale.CASES_FOR_SHAPES
 
 
 def tree_counts(accepted: int) -> list[int]:
@@ -272,9 +266,10 @@ def tree_counts(accepted: int) -> list[int]:
 
 
 def _warn_of_nothing_to_validate(table: Table) -> None:
+    smaller = table.loss.effective_cases(table.y, table.cases_of())
     warnings.warn(
         "l1='cv' finds no splits that train and test on both classes "
-        f"({_smaller_class(table)} row(s) in the smaller class): the model is the base rate alone; "
+        f"({smaller:.0f} row(s) in the smaller class): the model is the base rate alone; "
         "give more cases or groups, or set l1='4/n' or a number",
         RPTEWarning,
         stacklevel=2,

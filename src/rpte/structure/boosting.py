@@ -15,13 +15,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte.losses import BINOMIAL, Loss, Residuals
 from rpte.structure.coded import CodedColumns, CodeTree
 from rpte.structure.grower import GrowthLimits, grow
 from rpte.structure.lookahead import grow_with_lookahead
 
 Floats = NDArray[np.float64]
 
-_LEAST_MEAN, _LEAST_HESSIAN, _LEAST_DROP = 1e-6, 1e-6, 1e-8
+LEAST_DROP = 1e-8  # relative fall of the deviance, for every tree but the first
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,14 +108,6 @@ class Stage2:
     stopped: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Residuals:
-    """Equation (3) with case weights: r = w (y - p) and h = w p (1 - p)."""
-
-    gradient: Floats
-    hessian: Floats
-
-
 class Grower(Protocol):
     """Grows one tree after the other on the columns of a table."""
 
@@ -153,37 +146,40 @@ def discover_trees(
     settings: Stage2Settings,
     grower: Grower | None = None,
     before: Stage2 | None = None,
+    loss: Loss = BINOMIAL,
 ) -> Stage2:
     """Run Stage 2, or go on with it.
 
     Parameters
     ----------
     columns : the vocabulary as codes
-    y : (n,) labels, 0 or 1
+    y : (n,) targets
     weight : (n,) case weights
     settings : the bounds of Algorithm 1
     grower : what grows the trees, a `NewtonGrower` if None
-    before : what there is already; if None, the score of no trees is the log odds F_0 of the base
-        rate
+    before : what there is already; if None, the score of no trees is F_0, the null score
+    loss : Loss
     """
     target = np.asarray(y, dtype=np.float64)
     weight = np.asarray(weight, dtype=np.float64)
     grower = grower or NewtonGrower(columns, target, weight, settings)
-    base = base_score(target, weight)
+    base = loss.null_score(target, weight)
     if before is None:
         before = Stage2((), (), np.full(len(target), base), base, "every round was used")
     score, stopped, rounds = before.score, before.stopped, list(before.rounds)
     available = {s for sources in columns.sources for s in sources}
     available -= {s for tree in before.trees for j in tree.used_columns for s in columns.sources[j]}
     while all(r.accepted for r in rounds) and len(rounds) < settings.max_trees:
-        residuals = _residuals(target, weight, score)
+        residuals = loss.residuals(score, target, weight)
         tree, stopped = _next_tree(columns, available, target[weight > 0], residuals, grower)
         if tree is None:
             break
         leaf = tree.apply(columns.codes)
-        known = rounds[-1].deviance_after if rounds else deviance(target, weight, score)
+        known = rounds[-1].deviance_after if rounds else loss.deviance(score, target, weight)
         values = newton_values(leaf, tree.n_leaves, residuals, settings.leaf_ridge)
-        result = _line_search(tree, leaf, values, target, weight, score, known, settings, rounds)
+        result = _line_search(
+            tree, leaf, values, loss, target, weight, score, known, settings, rounds
+        )
         rounds.append(result)
         stopped = result.reason
         if not result.accepted:
@@ -208,25 +204,8 @@ def _next_tree(
     if not len(eligible):
         return None, "no column has all its sources available"
     if y.min() == y.max():
-        return None, "y has one class"
+        return None, "y has one value"
     return grower.grow(eligible, residuals), "no valid split"
-
-
-def base_score(y: Floats, weight: Floats) -> float:
-    """Return F_0, the log odds of the base rate."""
-    mean = float(np.clip((weight * y).sum() / weight.sum(), _LEAST_MEAN, 1 - _LEAST_MEAN))
-    return float(np.log(mean / (1 - mean)))
-
-
-def _residuals(y: Floats, weight: Floats, score: Floats) -> Residuals:
-    p = 1.0 / (1.0 + np.exp(-np.clip(score, -35.0, 35.0)))
-    return Residuals(weight * (y - p), weight * np.maximum(p * (1 - p), _LEAST_HESSIAN))
-
-
-def deviance(y: Floats, weight: Floats, score: Floats) -> float:
-    """Return the binomial deviance (equation 1): 2 / W times the negative log-likelihood."""
-    loss = np.maximum(score, 0.0) + np.log1p(np.exp(-np.abs(score))) - y * score
-    return float(2.0 * (weight * loss).sum() / weight.sum())
 
 
 def newton_values(
@@ -243,6 +222,7 @@ def _line_search(
     tree: CodeTree,
     leaf: NDArray[np.int32],
     values: Floats,
+    loss: Loss,
     y: Floats,
     weight: Floats,
     score: Floats,
@@ -256,9 +236,9 @@ def _line_search(
     """
     step, reason = settings.learning_rate, "no step lowers the deviance"
     for _ in range(settings.line_search_trials):
-        after = deviance(y, weight, score + step * values[leaf])
+        after = loss.deviance(score + step * values[leaf], y, weight)
         if after < before:
-            if not earlier or before - after >= _LEAST_DROP * before:
+            if not earlier or before - after >= LEAST_DROP * before:
                 return Round(tree, leaf, True, step, values, before, after, "deviance falls")
             reason = "deviance hardly falls"
             break

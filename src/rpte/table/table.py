@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.errors import InputError
+from rpte.losses import BINOMIAL, Loss
 from rpte.table.inputs import Inputs
 from rpte.table.levels import KEEP_ALL, WEIGHT_SLACK, PoolingRule, settle_schema
 from rpte.table.schema import Schema, Variable
@@ -44,6 +45,7 @@ class Table:
     cases : int array of shape (n,) or None
         How many rows of the user's table each row stands for, a whole weight counting as so many;
         one each if None.
+    loss : Loss
     """
 
     inputs: Inputs
@@ -52,6 +54,7 @@ class Table:
     part: Ints | None = None
     hashes: Words | None = None
     cases: Ints | None = None
+    loss: Loss = BINOMIAL
 
     @property
     def schema(self) -> Schema:
@@ -67,6 +70,11 @@ class Table:
     def total_weight(self) -> float:
         """Sum of weights: the number of rows that came in, when there were no weights."""
         return float(self.weight.sum())
+
+    @property
+    def null_score(self) -> float:
+        """The score of the model without terms."""
+        return self.loss.null_score(self.y, self.weight)
 
     @property
     def n_cases(self) -> int:
@@ -86,7 +94,8 @@ class Table:
         if cases is not None:  # a whole weight is divided exactly
             weight = np.where(cases == whole, weight, weight / whole * cases)
         kept = whole if cases is None else cases
-        return Table(self.inputs.take(rows), self.y[rows], weight, part, cases=kept)
+        inputs, y = self.inputs.take(rows), self.y[rows]
+        return Table(inputs, y, weight, part, cases=kept, loss=self.loss)
 
     def sample(self, most: int) -> Table:
         """Return a table of at most so many distinct rows, drawn case by case.

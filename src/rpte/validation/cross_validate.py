@@ -206,7 +206,7 @@ def held_out_splits(
 def _by_content(content: Array, positive: Array, folds: int, weight: Array | None) -> Rows:
     """Deal rows out in the order of their content, equal ones to different folds."""
     order = np.lexsort((*(() if weight is None else (weight,)), content))
-    dealt = deal(positive[order].astype(np.float64), np.ones(len(order), np.int64), folds)
+    dealt = deal(positive[order].astype(np.int64), np.ones(len(order), np.int64), folds)
     fold = np.empty(len(order), np.intp)
     fold[order] = dealt.argmax(axis=0)
     return fold

@@ -73,9 +73,8 @@ def find_products(
     """
     if most == 0:
         return ()
-    p = 1.0 / (1.0 + np.exp(-np.clip(score, -35.0, 35.0)))
-    curvature = table.weight * np.maximum(p * (1.0 - p), 1e-9)
-    slopes = _Slopes(table.weight * (table.y - p), curvature, table.weight)
+    left = table.loss.residuals(score, table.y, table.weight)
+    slopes = _Slopes(left.gradient, left.hessian, table.weight)
     found = _candidates(table, vocabulary, use, slopes, limits)
     if not found:
         return ()

@@ -1,0 +1,97 @@
+"""What a loss answers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Residuals:
+    """Working residual and curvature of each row, weighted: equation (3) for any loss.
+
+    With a change d of its score, half a row's deviance changes by -gradient d + hessian d^2 / 2.
+    """
+
+    gradient: Floats
+    hessian: Floats
+
+
+class Loss(ABC):
+    """A kind of target: how it is checked, scored, put in words and dealt out to folds.
+
+    Scores, targets and weights are (n,). The deviance is a weighted mean over rows.
+
+    Attributes
+    ----------
+    name : str
+        In model files and settings.
+    code : int
+        Of the loss in kernels.
+    n_scores : int
+        Scores per row.
+    curvature_bound : float or None
+        Of the curvature of a row of weight one.
+    effect_name : str
+        What `effect` of a coefficient is called.
+    """
+
+    name: ClassVar[str]
+    code: ClassVar[int]
+    n_scores: ClassVar[int] = 1
+    curvature_bound: ClassVar[float | None]
+    effect_name: ClassVar[str]
+
+    @abstractmethod
+    def check(self, y: Floats) -> None:
+        """Raise `InputError` on targets that the loss has no meaning for."""
+
+    @abstractmethod
+    def null_score(self, y: Floats, weight: Floats) -> float:
+        """Return the score of the model without terms."""
+
+    @abstractmethod
+    def residuals(self, score: Floats, y: Floats, weight: Floats) -> Residuals:
+        """Return the working residual and the curvature of each row."""
+
+    @abstractmethod
+    def unit_deviance(self, score: Floats, y: Floats) -> Floats:
+        """Return the deviance of each row."""
+
+    @abstractmethod
+    def response(self, score: Floats) -> Floats:
+        """Return what is predicted, from the score: the inverse link."""
+
+    @abstractmethod
+    def effect(self, coefficient: float) -> float:
+        """Return a coefficient as people compare it: an odds ratio, say."""
+
+    @abstractmethod
+    def strata(self, y: Floats) -> Ints:
+        """Return the stratum of each row, which folds keep even."""
+
+    @abstractmethod
+    def effective_cases(self, y: Floats, weight: NDArray[np.generic]) -> float:
+        """Return how many cases tell something: of two classes, those of the smaller one."""
+
+    def varies(self, y: Floats) -> bool:
+        """Tell whether some rows can train, or judge, a model."""
+        return bool(len(y)) and bool(y.min() < y.max())
+
+    def deviance(self, score: Floats, y: Floats, weight: Floats) -> float:
+        """Return the mean deviance."""
+        return float((weight * self.unit_deviance(score, y)).sum() / weight.sum())
+
+    def null_spread(self, y: Floats, weight: Floats) -> float:
+        """Return the standard deviation of a row's deviance in the model without terms."""
+        score = np.full(len(y), self.null_score(y, weight))
+        unit = self.unit_deviance(score, y)
+        mean = np.average(unit, weights=weight)
+        return float(np.sqrt(np.average((unit - mean) ** 2, weights=weight)))
