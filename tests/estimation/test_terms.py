@@ -10,9 +10,9 @@ from rpte.columns.limits import FREE, Limits, permissions
 from rpte.estimation.candidate import Candidate
 from rpte.estimation.ownership import ComponentRule
 from rpte.estimation.terms import Admission, Structure, choose_terms, design_on, make_design
+from rpte.published.vocabulary import VocabularySettings, build_vocabulary
 from rpte.structure.tree import Branch, Split, Tree
 from rpte.vocabulary.vocabulary import ORIGINAL, PAIR
-from rpte.published.vocabulary import VocabularySettings, build_vocabulary
 
 POLICIES = ("paper", "separate", "strict", "component")
 

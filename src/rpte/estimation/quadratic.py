@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.estimation.design import Design
-from rpte.kernels.coordinate_descent import gram_descent, violations
+from rpte.kernels.coordinate_descent import gram_descent, support_step, violations
 
 __all__ = ["Penalty", "minimise_quadratic", "spectrum"]
 
@@ -100,47 +100,9 @@ def minimise_quadratic(
         if gram_descent(gram, slope, theta, up, down, scale, tolerance, SWEEPS) <= tolerance:
             break
         # To the end: a term that came in too early would stop every first step at once.
-        while _support_step(gram, slope, theta, penalty.threshold):
+        while support_step(gram, slope, theta, penalty.threshold):
             pass
     return theta
-
-
-def _support_step(gram: Vector, slope: Vector, theta: Vector, threshold: Vector) -> bool:
-    """Move `theta` to the minimum over its support and signs, or to the first zero on the way.
-
-    `theta` and `slope` change in place. True when a term became zero, so that the support shrank.
-    """
-    support = np.flatnonzero(theta)
-    if support.size == 0:
-        return False
-    here = theta[support]
-    pull = slope[support] + threshold[support] * np.sign(here)
-    direction = _newton_direction(gram[np.ix_(support, support)], pull, threshold[support])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        crossing = np.where(direction * here < 0, -here / direction, np.inf)
-    first = int(np.argmin(crossing))
-    shrinks = bool(crossing[first] <= 1.0)
-    there = here + min(1.0, float(crossing[first])) * direction
-    if shrinks:
-        there[first] = 0.0
-    # Terms that reach zero together must not pass it by a rounding error.
-    theta[support] = np.where(np.sign(there) == np.sign(here), there, 0.0)
-    slope += gram[:, support] @ (theta[support] - here)
-    return shrinks
-
-
-def _newton_direction(gram: Vector, pull: Vector, threshold: Vector) -> Vector:
-    """Direction to the minimum of ``1/2 d'Gd + pull'd``; unbounded ones first, and long."""
-    root, values, vectors = spectrum(gram)
-    inside = vectors.T @ (pull / root)
-    null = values <= RANK * values[-1]
-    noise = 1e-7 * np.linalg.norm(inside) + 1e-9 * np.linalg.norm(threshold / root)
-    if np.linalg.norm(inside[null]) > noise:
-        # Along a null direction only the L1 norm changes, so it falls until a term is zero.
-        far = np.where(null, -inside * (1e6 / np.linalg.norm(inside[null])), 0.0)
-        return np.asarray(vectors @ far / root)
-    scaled = np.where(null, 0.0, -inside / np.where(null, 1.0, values))
-    return np.asarray(vectors @ scaled / root)
 
 
 def spectrum(gram: Vector) -> tuple[Vector, Vector, Vector]:
