@@ -63,32 +63,37 @@ VARIANTS: dict[str, tuple[str, dict]] = {
 }
 # Ideas that are no parameter: a constant of the library, set for the length of the fits.
 PATCHES: dict[str, tuple[str, str, str, object]] = {
-    "values_menu": ("only slopes, logs and levels", "selection", "SHAPE_FAMILIES", ("values",)),
+    "values_menu": (
+        "only slopes, logs and levels",
+        "selection.select",
+        "SHAPE_FAMILIES",
+        ("values",),
+    ),
     "one_menu": (
         "slopes, or all shapes in one menu",
-        "selection",
+        "selection.select",
         "SHAPE_FAMILIES",
         ("values", "all"),
     ),
     "curves_alone": (
         "hinges and distances, no steps",
-        "selection",
+        "selection.select",
         "SHAPE_FAMILIES",
         ("values", "curves"),
     ),
     "steps_alone": (
         "steps, no hinges",
-        "selection",
+        "selection.select",
         "SHAPE_FAMILIES",
         ("values", "levels", "steps"),
     ),
     "no_distances": ("no distances of two numbers", "vocabulary.products", "MOST_NUMBERS", 0),
     "more_knots": ("12 knots on small tables too", "vocabulary.shapes", "KNOTS", 12),
     "three_knots": ("3 knots on small tables", "vocabulary.shapes", "KNOTS", 3),
-    "few_cases": ("every shape however few the cases", "selection", "MANY_CASES", 0),
-    "folds_once": ("inner folds dealt out once, not three times", "folds", "REPEATS", 1),
-    "fine_grid": ("41 lambdas instead of 25", "selection", "GRID", 41),
-    "linear_price": ("every condition at the same price", "comparison", "MANY", 1e9),
+    "few_cases": ("every shape however few the cases", "rows.scale", "CASES_FOR_SHAPES", 0),
+    "folds_once": ("inner folds dealt out once, not three times", "rows.scale", "REPEATS", 1),
+    "fine_grid": ("41 lambdas instead of 25", "rows.scale", "PATH_LENGTH", 41),
+    "linear_price": ("every condition at the same price", "rows.scale", "LOG_PRICE_FROM", 1e9),
     "half_the_parts": ("products of 120 parts", "vocabulary.products", "MOST_PARTS", 120),
     "no_choice": ("no more candidates than products", "vocabulary.products", "CANDIDATES", 60),
 }

@@ -15,14 +15,16 @@ from rpte import RPTEClassifier
 from rpte.estimation.candidate import Candidate
 from rpte.estimation.terms import choose_terms
 from rpte.estimators.parameters import checked_parameters, settings_for
+from rpte.fit.algorithm import learn_structure
 from rpte.fit.settings import Settings
-from rpte.fit.structure_learner import discover
+from rpte.fit.training import Training
+from rpte.published.vocabulary import build_vocabulary
 from rpte.table.inputs import read_inputs
 from rpte.table.read import read_training
 from rpte.table.schema import Schema
 from rpte.table.table import Table, make_table
+from rpte.utils.progress import Watch
 from rpte.vocabulary.vocabulary import PATTERN, Vocabulary
-from rpte.published.vocabulary import build_vocabulary
 
 
 @contextmanager
@@ -34,7 +36,7 @@ def without_pairs(wanted: bool = True) -> Iterator[None]:
     if not wanted:
         yield
         return
-    with patch("rpte.vocabulary.build.mine_pairs", lambda *_: ()):
+    with patch("rpte.published.vocabulary.mine_pairs", lambda *_: ()):
         yield
 
 
@@ -56,7 +58,8 @@ class Stages:
 
     def design(self, X: pd.DataFrame) -> np.ndarray:
         """Return what Stage 3 is given, leaves and direct terms, on some rows: (n, q)."""
-        found = discover(self.table, self.settings, None, None)
+        training = Training.of(self.table, self.settings, (0, 1), 1, {})
+        found = learn_structure(training, Watch())
         structure = found.structure
         candidate = Candidate("all", len(structure.trees), None)
         terms = choose_terms(found.table, structure, candidate, self.settings.admission())

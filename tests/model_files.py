@@ -159,7 +159,7 @@ def _shaped():
     """
     case = mixed_case()
     made = RPTEClassifier(l1=0.002, max_trees=1, max_leaves=4, min_gain=100.0, **PATTERNS)
-    with mock.patch("rpte.vocabulary.build.mine_pairs", return_value=SHAPES):
+    with mock.patch("rpte.published.vocabulary.mine_pairs", return_value=SHAPES):
         return _stored(made, case.X, case.y, case.weight)
 
 

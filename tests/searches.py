@@ -6,14 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
-import rpte.estimators.classifier as classifier_module
-import rpte.fit.learn as learn_module
-import rpte.rows.folds as folds_module
 from rpte import RPTEClassifier
 from rpte.estimators.parameters import checked_parameters, settings_for
 from rpte.fit.structure_learner import StructureLearner
-from rpte.selection.comparison import Price
+from rpte.rows import scale
 from rpte.rows.folds import make_validation
+from rpte.selection.comparison import Price
 from rpte.selection.search import Search
 from rpte.selection.select import _search
 from rpte.table.read import read_training
@@ -29,31 +27,31 @@ def table_of(case, validation, **parameters):
 
 
 def search_of(case, cv=None, groups=None, **parameters):
-    """Return a search whose parts are mined, its base rate compared."""
+    """Return a search whose folds are mined, its base rate compared."""
     validation = make_validation(cv, None, case.y, groups)
     table, chosen = table_of(case, validation, **{"max_trees": 2, "budget": 30, **parameters})
     price = Price.at(chosen.audit_price, table.n_cases)
-    learner = StructureLearner.of(table, chosen, None)
+    learner = StructureLearner.of(table, chosen)
     search = _search(table, learner, validation, validation.folds(table), price, Watch())
     search.compare_base_rate()
     return search
 
 
 def watch_fits(monkeypatch):
-    """Return a list that fills with what is fitted: rows, candidate, lambda, terms, coefficients."""
+    """Return a list that fills with fits: rows, candidate, lambda, terms, coefficients."""
     seen, honest = [], Search._path
 
-    def watched(search, part, candidate, *given):
-        path = honest(search, part, candidate, *given)
+    def watched(search, fold, candidate, *given):
+        path = honest(search, fold, candidate, *given)
         said = [path.terms.vocabulary.columns[j].text for j in path.terms.direct]
 
-        def to(l1s):
-            fits = path.to(l1s)
+        def solve(l1s):
+            fits = path.solve(l1s)
             for l1, fit in zip(l1s.tolist(), fits.tolist(), strict=True):
-                seen.append((part.train.n_rows, candidate, l1, said, path.terms.trees, fit))
+                seen.append((fold.train.n_rows, candidate, l1, said, path.terms.trees, fit))
             return fits
 
-        return replace(path, to=to)
+        return replace(path, solve=solve)
 
     monkeypatch.setattr(Search, "_path", watched)
     return seen
@@ -61,7 +59,9 @@ def watch_fits(monkeypatch):
 
 def call_large(monkeypatch):
     """Treat tables of more than 300 rows as large: the search sees 200 of them."""
-    for name, value in (("SMALL", 10), ("MIDDLING", 50), ("LARGE", 300), ("SAMPLE", 200)):
-        monkeypatch.setattr(folds_module, name, value)
-    monkeypatch.setattr(learn_module, "LARGE", 300)
-    monkeypatch.setattr(classifier_module, "LARGE", 300)
+    set_scale(monkeypatch, REPEATED_BELOW=10, MANY_ROWS=50, SAMPLED_ABOVE=300, SAMPLE_ROWS=200)
+
+
+def set_scale(monkeypatch, **constants):
+    for name, value in constants.items():
+        monkeypatch.setattr(scale, name, value)

@@ -54,7 +54,7 @@ def test_importing_the_package_needs_nothing_heavy():
 
 
 def test_fitting_imports_nothing_that_draws():
-    code = "import sys, rpte.classifier; print('rpte.report.notebook' in sys.modules)"
+    code = "import sys, rpte.estimators.classifier; print('rpte.report.notebook' in sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, "PYTHONPATH": SOURCE},

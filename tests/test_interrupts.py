@@ -15,8 +15,9 @@ import pytest
 
 from command_tables import SOURCE, credit, good, write_csv
 from fit_tables import mixed_case
-from rpte import RPTEClassifier, interrupts
+from rpte import RPTEClassifier
 from rpte.kernels.compile import kernel
+from rpte.utils import interrupts
 from rpte.utils.output import forget_written, write_text, writing, written
 
 CREDIT = ("--target", "outcome", "--weight-column", "weight")
@@ -141,6 +142,7 @@ def test_a_file_under_way_is_removed(tmp_path):
     code = f"""
 import time
 from pathlib import Path
+from rpte.utils import interrupts
 from rpte.utils import interrupts
 from rpte.utils.output import writing
 def command():

@@ -1,4 +1,4 @@
-"""How kernels are compiled and announced, and the threads of a fit."""
+"""How kernels are compiled and announced."""
 
 import json
 import os
@@ -6,11 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import rpte
-from rpte.kernels.compile import worker_threads
 
 SOURCE = str(Path(rpte.__file__).parents[1])
 FIT = """
@@ -95,17 +93,3 @@ def assert_close(a, b):
             assert_close(left, right)
     else:
         assert a == (pytest.approx(b, rel=1e-8, abs=1e-9) if isinstance(b, float) else b)
-
-
-@pytest.mark.parametrize(
-    ("n_jobs", "workers"), [(None, None), (1, None), (3, 3), (-1, os.cpu_count())]
-)
-def test_worker_threads(n_jobs, workers):
-    with worker_threads(n_jobs) as pool:
-        if workers is None or workers == 1:
-            assert pool is None
-            return
-        assert pool._max_workers == workers
-        assert list(pool.map(np.sqrt, [1.0, 4.0])) == [1.0, 2.0]
-    with pytest.raises(RuntimeError):
-        pool.submit(int)

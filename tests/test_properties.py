@@ -5,6 +5,7 @@ The file of a model is read by `model_reader`, not by the library, wherever that
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -18,12 +19,14 @@ from rpte import RPTEClassifier, load
 from rpte.estimation.candidate import Candidate
 from rpte.estimation.terms import choose_terms, make_design
 from rpte.estimators.parameters import checked_parameters, settings_for
-from rpte.fit.structure_learner import discover
+from rpte.fit.algorithm import learn_structure
+from rpte.fit.training import Training
 from rpte.model.file import to_dict
 from rpte.rows.folds import Validation
 from rpte.selection.select import select
 from rpte.table.read import read_training
 from rpte.table.table import make_table
+from rpte.utils.progress import Watch
 
 pytestmark = pytest.mark.filterwarnings("ignore::rpte.RPTEWarning")
 every_configuration = pytest.mark.parametrize("name", CONFIGURATIONS)
@@ -231,9 +234,8 @@ def test_vocabulary_is_within_its_bound(name):
     def check(case):
         classifier = CONFIGURATIONS[name]()
         table = table_of(case, classifier)
-        chosen = settings_of(classifier, table)
-        structure = discover(table, chosen, 0.01 if chosen.starts_from_terms else None, None)
-        structure = structure.structure
+        chosen = replace(settings_of(classifier, table), l1=0.01)
+        structure = discovery_of(table, chosen).structure
         found = [column.to_dict() for column in structure.vocabulary.columns]
         found += [s.column.to_dict() for tree in structure.trees for s in tree.splits]
         texts = {str(column): column for column in found}.values()
@@ -320,6 +322,10 @@ def settings_of(classifier, table):
     return settings_for(checked_parameters(classifier), classifier.limits, table.schema)
 
 
+def discovery_of(table, settings):
+    return learn_structure(Training.of(table, settings, (0, 1), 1, {}), Watch())
+
+
 def table_of(case, classifier):
     inputs = read_training(case.X)
     rule = settings_of(classifier, inputs).pooling
@@ -363,11 +369,11 @@ def one_hot(classifier, table):
     chosen = settings_of(classifier, table)
     penalty = classifier.model_.training["selection"]["chosen"]
     if classifier.l1 == "cv":
-        found, _ = select(table, chosen, Validation(), None)
+        found, _ = select(table, chosen, Validation())
     else:
-        found = discover(table, chosen, penalty["l1"] if chosen.starts_from_terms else None, None)
+        found = discovery_of(table, chosen)
     structure = found.structure
-    candidate = Candidate(penalty["shape_family"], penalty["n_trees"], penalty["n_pairs"])
+    candidate = Candidate(penalty["menu"], penalty["n_trees"], penalty["n_pairs"])
     terms = choose_terms(table, structure, candidate, chosen.admission())
     design = make_design(table, structure, terms)
     blocks = [

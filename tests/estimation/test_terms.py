@@ -13,6 +13,7 @@ from rpte.estimation.terms import Admission, Structure, choose_terms, design_on,
 from rpte.published.vocabulary import VocabularySettings, build_vocabulary
 from rpte.structure.tree import Branch, Split, Tree
 from rpte.vocabulary.vocabulary import ORIGINAL, PAIR
+from vocabularies import shapes_vocabulary
 
 POLICIES = ("paper", "separate", "strict", "component")
 
@@ -284,7 +285,7 @@ def test_a_fit_is_carried_to_more_terms(case, policy):
 )
 def test_a_menu_offers_its_shapes_beside_the_raw_columns(shape_family, kinds):
     table = random_raw(3, ["number", "category", "skewed", "few"], 150).table()
-    vocabulary = build_vocabulary(table, VocabularySettings("shapes", 2, 400, 0.001, paper=False))
+    vocabulary = shapes_vocabulary(table, 400)
     nothing = np.zeros((0, table.n_rows), np.int32)
     structure = Structure(vocabulary, (), nothing, (), np.zeros(table.n_rows))
     terms = choose_terms(table, structure, Candidate(shape_family), admission("component", False))
@@ -316,7 +317,7 @@ def test_fewer_pairs_are_the_first_of_the_vocabulary(case, policy):
 
 def test_parts_come_with_their_pairs():
     table = random_raw(3, ["number", "category", "skewed"], 150).table()
-    vocabulary = build_vocabulary(table, VocabularySettings("shapes", 2, 400, 0.001, paper=False))
+    vocabulary = shapes_vocabulary(table, 400)
     hinges = [c for c in vocabulary.columns if isinstance(c, Hinge)]
     one, two = hinges[0], next(h for h in hinges if h.source != hinges[0].source)
     vocabulary = vocabulary.with_pairs(table, (Pair("product", one, two),))

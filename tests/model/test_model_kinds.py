@@ -191,7 +191,7 @@ def test_linear_only_forbids_them():
 
 def test_a_fit_obeys_a_monotone_limit_with_these_columns(monkeypatch):
     admitted = [c for c in SHAPES if column_effect(c, "age") is not None or "age" not in c.sources]
-    monkeypatch.setattr("rpte.vocabulary.build.mine_pairs", lambda *_: tuple(admitted))
+    monkeypatch.setattr("rpte.published.vocabulary.mine_pairs", lambda *_: tuple(admitted))
     case = stored("shaped")
     made = RPTEClassifier(l1=0.002, max_trees=1, limits=Limits(monotone={"age": "decreasing"}))
     model = made.fit(case.X, case.y, case.weight).model_

@@ -45,7 +45,7 @@ WEIGHTED = ("weights", "classes", "components")
 def _small_tables_are_large():
     with pytest.MonkeyPatch.context() as patch:
         call_large(patch)
-        patch.setattr("rpte.rows.folds.SAMPLE", 400)
+        patch.setattr("rpte.rows.scale.SAMPLE_ROWS", 400)
         yield
 
 
@@ -172,7 +172,7 @@ def test_groups_are_said_not_to_be_checked():
 
 
 def test_a_table_between_large_and_the_size_of_a_sample_is_searched_as_a_whole(monkeypatch):
-    monkeypatch.setattr("rpte.rows.folds.SAMPLE", 800)
+    monkeypatch.setattr("rpte.rows.scale.SAMPLE_ROWS", 800)
     X, y = full_table()
     model = RPTEClassifier(**CODES).fit(X, y).model_
     assert "learned_from_rows" not in model.training["validation"]
@@ -187,7 +187,7 @@ def test_a_long_tail_that_the_sample_does_not_hold(monkeypatch):
     The tolerance of Stage 3 is bounded by the penalty all the same.
     """
     rng = np.random.default_rng(5)
-    monkeypatch.setattr("rpte.rows.folds.SAMPLE", 200)
+    monkeypatch.setattr("rpte.rows.scale.SAMPLE_ROWS", 200)
     tail = rng.standard_t(1.2, size=600).round(2)
     X = pd.DataFrame({"tail": tail, "other": rng.normal(size=600).round(2)})
     y = np.arctan(tail) + X["other"] + rng.normal(size=600) > 0

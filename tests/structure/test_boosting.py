@@ -1,12 +1,11 @@
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 import pytest
-from coded_tables import coded, random_table, same_tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rpte.published.label_trees import LabelCounts
+from coded_tables import coded, grower_of, random_table, same_tree
+from rpte.published.label_trees import LabelCounts, LabelGrower
+from rpte.rows.threads import worker_threads
 from rpte.structure import grower
 from rpte.structure.boosting import Stage2, Stage2Settings, deviance, discover_trees
 
@@ -28,8 +27,9 @@ def sources_of(columns, tree):
 @settings(max_examples=100, deadline=None)
 def test_trees_share_no_source_and_the_deviance_falls(seed, criterion, most):
     columns, y, w = two_source_table(seed)
-    options = Stage2Settings(criterion=criterion, max_trees=most, max_sources=2, max_leaves=5)
-    result = discover_trees(columns, y, w, options)
+    options = Stage2Settings(max_trees=most, max_sources=2, max_leaves=5)
+    grower = grower_of(criterion, columns, y, w, options)
+    result = discover_trees(columns, y, w, options, grower)
     claimed = [s for tree in result.trees for s in sources_of(columns, tree)]
     assert len(claimed) == len(set(claimed))
     assert len(result.trees) <= min(most, 4)
@@ -100,13 +100,14 @@ def test_going_on_is_the_same_as_going_through(seed, criterion, stops):
     columns, y, w = two_source_table(seed)
 
     def options(most):
-        return Stage2Settings(criterion=criterion, max_trees=most, max_sources=1, max_leaves=4)
+        return Stage2Settings(max_trees=most, max_sources=1, max_leaves=4)
 
-    whole = discover_trees(columns, y, w, options(4))
+    grower = grower_of(criterion, columns, y, w, options(4))
+    whole = discover_trees(columns, y, w, options(4), grower)
     found = None
     for most in [*stops, 4]:
         before = 0 if found is None else len(found.trees)
-        found = discover_trees(columns, y, w, options(most), None, found)
+        found = discover_trees(columns, y, w, options(most), grower, found)
         assert len(found.trees) <= max(most, before)
         for one, other in zip(found.trees, whole.trees, strict=False):
             assert same_tree(one, other)
@@ -114,7 +115,7 @@ def test_going_on_is_the_same_as_going_through(seed, criterion, stops):
     assert [r.accepted for r in found.rounds] == [r.accepted for r in whole.rounds]
     np.testing.assert_array_equal(found.score, whole.score)
     assert found.stopped == whole.stopped
-    again = discover_trees(columns, y, w, options(4), None, found)
+    again = discover_trees(columns, y, w, options(4), grower, found)
     assert len(again.rounds) == len(found.rounds)
 
 
@@ -129,13 +130,14 @@ def test_going_on_counts_the_rows_once(monkeypatch):
 
     monkeypatch.setattr(LabelCounts, "of", count)
     columns, y, w = random_table(5, 300, missing=False, categories=False)
+    grower = LabelGrower(columns, y, w, Stage2Settings(max_sources=1))
     found = None
     for most in (1, 2, 3):
-        options = Stage2Settings(criterion="label", max_trees=most, max_sources=1)
-        found = discover_trees(columns, y, w, options, None, found)
+        options = Stage2Settings(max_trees=most, max_sources=1)
+        found = discover_trees(columns, y, w, options, grower, found)
     assert len(found.trees) == 3
     assert len(counted) == 1
-    assert found.counts is counted[0] is not None
+    assert grower.counts is counted[0] is not None
 
 
 def test_the_line_search_halves_a_step_that_is_too_long():
@@ -176,10 +178,9 @@ def test_newton_sees_residuals_and_label_does_not():
     columns = coded([a, copy, b])
     second = {}
     for criterion in ("label", "newton"):
-        options = Stage2Settings(
-            criterion=criterion, max_sources=1, learning_rate=1.0, leaf_ridge=1e-3
-        )
-        result = discover_trees(columns, y, np.ones(4000), options)
+        options = Stage2Settings(max_sources=1, learning_rate=1.0, leaf_ridge=1e-3)
+        grower = grower_of(criterion, columns, y, np.ones(4000), options)
+        result = discover_trees(columns, y, np.ones(4000), options, grower)
         assert result.trees[0].used_columns == (0,)
         second[criterion] = result.trees[1].used_columns
     assert second == {"label": (1,), "newton": (2,)}
@@ -191,9 +192,11 @@ def test_integer_weights_are_repetition(seed, criterion):
     columns, y, w = two_source_table(seed, 60)
     again = np.repeat(np.arange(60), w.astype(int))
     repeated = coded(columns.codes[:, again], columns.n_bins, columns.is_category, columns.sources)
-    options = Stage2Settings(criterion=criterion, max_trees=3)
-    first = discover_trees(columns, y, w, options)
-    second = discover_trees(repeated, y[again], np.ones(len(again)), options)
+    options, ones = Stage2Settings(max_trees=3), np.ones(len(again))
+    first, second = (
+        discover_trees(*given, options, grower_of(criterion, *given, options))
+        for given in ((columns, y, w), (repeated, y[again], ones))
+    )
     assert len(first.trees) == len(second.trees)
     for one, other in zip(first.trees, second.trees, strict=True):
         assert same_tree(one, other, exact=criterion == "label")
@@ -204,8 +207,8 @@ def test_threads_do_not_change_a_bit(monkeypatch):
     columns, y, w = random_table(8, 500, n_columns=25)
     w = w * np.random.default_rng(1).random(500)
     alone = discover_trees(columns, y, w, Stage2Settings(max_sources=3))
-    with ThreadPoolExecutor(3) as pool:
-        together = discover_trees(columns, y, w, Stage2Settings(max_sources=3), pool)
+    with worker_threads(3):
+        together = discover_trees(columns, y, w, Stage2Settings(max_sources=3))
     assert len(alone.trees) > 1
     assert len(alone.trees) == len(together.trees)
     assert all(map(same_tree, alone.trees, together.trees))
@@ -219,9 +222,11 @@ def test_rows_of_weight_zero_are_absent(criterion, lookahead):
     w[np.random.default_rng(0).random(600) < 0.3] = 0.0
     kept = w > 0
     part = coded(columns.codes[:, kept], columns.n_bins, columns.is_category)
-    options = Stage2Settings(criterion=criterion, lookahead=lookahead, max_sources=2)
-    whole = discover_trees(columns, y, w, options)
-    fewer = discover_trees(part, y[kept], w[kept], options)
+    options = Stage2Settings(lookahead=lookahead, max_sources=2)
+    whole, fewer = (
+        discover_trees(*given, options, grower_of(criterion, *given, options))
+        for given in ((columns, y, w), (part, y[kept], w[kept]))
+    )
     assert len(whole.trees) == len(fewer.trees) > 0
     for one, other in zip(whole.trees, fewer.trees, strict=True):
         assert same_tree(one, other, exact=False)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-from coded_tables import coded
 
+from coded_tables import coded
 from rpte.structure.coded import IS_MISSING, LEVELS, ORDERED, Split, TreeBuilder
 
 

@@ -5,15 +5,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from coded_tables import grower_of
 from raw_tables import Raw, random_raw, raws
 from rpte.columns.kinds import Level, Missing, Pair, Value
 from rpte.columns.limits import FREE
 from rpte.published.pairs import lookahead_roots
+from rpte.published.vocabulary import VocabularySettings, build_vocabulary
 from rpte.structure.boosting import Stage2Settings, discover_trees
 from rpte.structure.coded import IS_MISSING, LEVELS, ORDERED, Split, TreeBuilder
 from rpte.structure.coding import MAX_BINS, MOST_ENDS, code_columns
 from rpte.table.decimals import shortest_between
-from rpte.published.vocabulary import VocabularySettings, build_vocabulary
 
 KINDS = ("number", "few", "skewed", "01", "huge", "category", "two", "one")
 
@@ -22,7 +23,7 @@ def coded(raw, paper, roots=0, order=2, budget=8):
     table = raw.table()
     vocabulary = build_vocabulary(table, VocabularySettings("hug", order, budget, 0.001, paper))
     known = [c for c in vocabulary.columns if isinstance(c, Pair)]
-    extra = lookahead_roots(table, known, roots, FREE, None)
+    extra = lookahead_roots(table, known, roots, FREE)
     return table, vocabulary, code_columns(table, vocabulary, paper, extra)
 
 
@@ -98,10 +99,11 @@ def test_grown_trees_come_back_as_they_were(paper, criterion, lookahead, seed):
     kinds = ["number", "category", "few", "two", "skewed", "number"]
     table, _, columns = coded(random_raw(seed, kinds, 300), paper, roots=5 if lookahead else 0)
     chosen = Stage2Settings(
-        criterion=criterion, max_trees=4, max_leaves=8, max_depth=5, min_samples_leaf=5,
+        max_trees=4, max_leaves=8, max_depth=5, min_samples_leaf=5,
         leaf_ridge=1.0, learning_rate=0.3, max_sources=None, lookahead=lookahead,
     )  # fmt: skip
-    found = discover_trees(columns.coded, table.y, table.weight, chosen, None).trees
+    given = columns.coded, table.y, table.weight
+    found = discover_trees(*given, chosen, grower_of(criterion, *given, chosen)).trees
     assert found or lookahead  # the probe rows may reject every tree
     for tree in found:
         assert_round_trip(table, columns, tree)

@@ -1,8 +1,12 @@
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_breast_cancer
+from sklearn.tree import DecisionTreeClassifier
+
 from coded_tables import (
     all_splits,
     coded,
@@ -11,12 +15,8 @@ from coded_tables import (
     random_table,
     same_tree,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from sklearn.datasets import load_breast_cancer
-from sklearn.tree import DecisionTreeClassifier
-
 from rpte.kernels.growth import level_order
+from rpte.rows.threads import worker_threads
 from rpte.structure import grower
 from rpte.structure.coded import IS_MISSING, LEVELS
 from rpte.structure.grower import GrowthLimits, OpenLeaf, grow
@@ -33,8 +33,8 @@ def newton_statistics(y, weight):
     return weight * (y - p), weight * p * (1 - p) * np.ones(len(y))
 
 
-def grow_all(columns, g, h, w, bounds, pool=None):
-    return grow(columns, np.arange(columns.n_columns), g, h, w, bounds, pool)
+def grow_all(columns, g, h, w, bounds):
+    return grow(columns, np.arange(columns.n_columns), g, h, w, bounds)
 
 
 def numeric_tables():
@@ -187,8 +187,8 @@ def test_threads_do_not_change_the_tree(monkeypatch):
     w = w * np.random.default_rng(0).random(400)
     g, h = newton_statistics(y, w)
     alone = grow_all(columns, g, h, w, limits(max_leaves=12, max_depth=8))
-    with ThreadPoolExecutor(3) as pool:
-        together = grow_all(columns, g, h, w, limits(max_leaves=12, max_depth=8), pool)
+    with worker_threads(3):
+        together = grow_all(columns, g, h, w, limits(max_leaves=12, max_depth=8))
     assert alone.n_leaves > 4
     assert same_tree(alone, together)
 

@@ -1,12 +1,12 @@
-from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 
 import numpy as np
 import pytest
-from coded_tables import coded, node_rows, random_table, same_tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from coded_tables import coded, grower_of, node_rows, random_table, same_tree
+from rpte.rows.threads import worker_threads
 from rpte.structure import grower, microtrees
 from rpte.structure.boosting import Stage2Settings, discover_trees
 from rpte.structure.coded import IS_MISSING, ORDERED, Split
@@ -33,8 +33,8 @@ def binary_table(seed, n=600, p=8, pairs=True):
 def test_three_way_parity_is_one_tree_of_four_pure_leaves(seed, criterion):
     columns, X = binary_table(seed)
     y = (X[1] ^ X[4] ^ X[6]).astype(float)
-    options = Stage2Settings(criterion=criterion, lookahead=True)
-    result = discover_trees(columns, y, np.ones(600), options)
+    grower = grower_of(criterion, columns, y, np.ones(600), LOOKAHEAD)
+    result = discover_trees(columns, y, np.ones(600), LOOKAHEAD, grower)
     assert len(result.trees) == 1
     tree = result.trees[0]
     leaf = tree.apply(columns.codes)
@@ -131,8 +131,8 @@ def test_threads_and_subsampling(monkeypatch):
     y = (X[1] ^ X[4] ^ X[6]).astype(float)
     alone = discover_trees(columns, y, np.ones(5000), LOOKAHEAD)
     monkeypatch.setattr(grower, "_WORTH_THREADS", 0)
-    with ThreadPoolExecutor(3) as pool:
-        together = discover_trees(columns, y, np.ones(5000), LOOKAHEAD, pool)
+    with worker_threads(3):
+        together = discover_trees(columns, y, np.ones(5000), LOOKAHEAD)
     monkeypatch.setattr(microtrees, "SEARCH_ROWS", 500)
     fewer = discover_trees(columns, y, np.ones(5000), LOOKAHEAD)
     assert len(alone.trees) == 1
@@ -190,7 +190,7 @@ def test_a_side_with_only_missing_rows_becomes_is_missing():
     columns = coded([[0, 1, 1, 3, 3]], n_bins=[3])
     bounds = GrowthLimits(4, 4, 1.0, 0.0, True, None)
     ones = np.ones(5)
-    task = GrowthTask(columns, np.array([0]), stack(ones, ones, ones), bounds, None)
+    task = GrowthTask(columns, np.array([0]), stack(ones, ones, ones), bounds)
     split = Split(0, ORDERED, 3, False, 0.0, bin=1)
     settled = settle(task, np.arange(5, dtype=np.int32), split)
     assert settled.test == IS_MISSING

@@ -14,6 +14,7 @@ from raw_tables import same_bits
 from rpte import InputError, RPTEClassifier, RPTEWarning, load
 from rpte.columns.kinds import Interval, Level, Missing, Pair, Value
 from rpte.model.file import to_dict
+from rpte.published.vocabulary import VocabularySettings, build_vocabulary
 from rpte.structure.coded import IS_MISSING, ORDERED, Split, TreeBuilder
 from rpte.structure.coding import code_columns
 from rpte.structure.tree import Condition, Tree
@@ -24,7 +25,6 @@ from rpte.table.read import read_training
 from rpte.table.schema import Schema
 from rpte.table.table import make_table, row_hashes
 from rpte.vocabulary.vocabulary import original_columns
-from rpte.published.vocabulary import VocabularySettings, build_vocabulary
 
 CELLS = [1.5, -9.0, None, -8.0, 3.0, -9.0]
 

@@ -1,15 +1,12 @@
 import warnings
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-import naive_stage1 as naive
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.datasets import load_breast_cancer
-from sklearn.model_selection import train_test_split
 
+import naive_stage1 as naive
 from raw_tables import Raw, random_raw, raws, same_bits
 from rpte.columns.kinds import (
     Hinge,
@@ -23,16 +20,15 @@ from rpte.columns.kinds import (
     Value,
 )
 from rpte.columns.limits import FREE
-from rpte.published.hug import mine_hug
-from rpte.published.items import make_items
-from rpte.published.mining import item_index
 from rpte.published.pairs import mine_pairs
+from rpte.published.vocabulary import VocabularySettings
+from rpte.rows.threads import worker_threads
 from rpte.table.inputs import Inputs, read_inputs
 from rpte.table.read import read_training
 from rpte.table.table import make_table
+from rpte.utils.growable import GrowableMatrix
 from rpte.vocabulary.vocabulary import ORIGINAL, PAIR, PATTERN, evaluate_columns, original_columns
-from rpte.published.vocabulary import VocabularySettings, build_vocabulary
-from rpte.vocabulary.build import Room
+from vocabularies import shapes_vocabulary, vocabulary_of
 
 choices = st.builds(
     VocabularySettings,
@@ -56,19 +52,19 @@ def identical(a, b):
 @settings(max_examples=50, deadline=None)
 @given(raws(), choices, st.randoms(use_true_random=False))
 def test_neither_row_order_nor_column_order_nor_repetition_matters(raw, chosen, random):
-    expected = build_vocabulary(raw.table(), chosen)
+    expected = vocabulary_of(raw.table(), chosen)
     rows, names = list(range(len(raw.y))), list(raw.columns)
     random.shuffle(rows)
     random.shuffle(names)
     for other in (raw.take(np.array(rows)), raw.reordered(names), raw.repeated()):
-        assert identical(build_vocabulary(other.table(), chosen), expected)
+        assert identical(vocabulary_of(other.table(), chosen), expected)
 
 
 @settings(max_examples=40, deadline=None)
 @given(raws(), choices)
 def test_the_vocabulary_is_bounded_and_names_raw_variables(raw, chosen):
     table = raw.table()
-    found = build_vocabulary(table, chosen)
+    found = vocabulary_of(table, chosen)
     raw_names = {
         c.sources for c, b in zip(found.columns, found.block, strict=True) if b == ORIGINAL
     }
@@ -98,7 +94,7 @@ def test_the_vocabulary_is_bounded_and_names_raw_variables(raw, chosen):
 @given(raws(), choices, st.integers(1, 30))
 def test_a_vocabulary_that_holds_few_rows_says_the_same(raw, chosen, held):
     table = raw.table()
-    whole, few = build_vocabulary(table, chosen), build_vocabulary(table, chosen, None, held)
+    whole, few = vocabulary_of(table, chosen), vocabulary_of(table, chosen, held)
     assert few.columns == whole.columns
     for field in ("block", "centre", "scale"):
         assert same_bits(getattr(few, field), getattr(whole, field))
@@ -110,7 +106,7 @@ def test_a_vocabulary_that_holds_few_rows_says_the_same(raw, chosen, held):
 @given(raws(), choices)
 def test_nothing_is_said_twice(raw, chosen):
     table = raw.table()
-    found = build_vocabulary(table, chosen)
+    found = vocabulary_of(table, chosen)
     values = [column.evaluate(table.inputs) for column in found.columns]
     indicator = [bool(np.isin(v, (0.0, 1.0)).all()) for v in values]
     kept = naive.distinct([v.tolist() for v in values], indicator)
@@ -121,7 +117,7 @@ def test_nothing_is_said_twice(raw, chosen):
 @given(raws(kinds=("number", "few", "category"), least=3), st.integers(0, 99))
 def test_columns_read_only_their_sources(raw, seed):
     table, rng = raw.table(), np.random.default_rng(seed)
-    for column in build_vocabulary(table, OURS).columns:
+    for column in vocabulary_of(table, OURS).columns:
         others = [
             c if v.name in column.sources else rng.permutation(c)
             for v, c in zip(table.schema.variables, table.inputs.columns, strict=True)
@@ -133,8 +129,9 @@ def test_columns_read_only_their_sources(raw, seed):
 @pytest.mark.parametrize("chosen", [OURS, PAPER, SHAPES, replace(OURS, miner="frequent")])
 def test_threads_change_nothing(chosen):
     table = random_raw(1, ["number", "category", "few", "skewed", "number"], 150).table()
-    with ThreadPoolExecutor(3) as pool:
-        assert identical(build_vocabulary(table, chosen, pool), build_vocabulary(table, chosen))
+    alone = vocabulary_of(table, chosen)
+    with worker_threads(3):
+        assert identical(vocabulary_of(table, chosen), alone)
 
 
 @pytest.mark.parametrize("chosen", [OURS, PAPER])
@@ -142,39 +139,9 @@ def test_unnamed_columns_go_by_place(chosen):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 12)).round(1)
     table = make_table(read_training(X), (X[:, 0] > 0).astype(float), np.ones(60))
-    found = build_vocabulary(table, replace(chosen, budget=20))
+    found = vocabulary_of(table, replace(chosen, budget=20))
     values = [c.text for c in found.columns if isinstance(c, Value)]
     assert values == [f"x{i}" for i in range(12)]
-
-
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize(("budget", "min_gain"), [(50, 0.01), (100, 0.001)])
-def test_breast_cancer_with_the_paper_settings(order, budget, min_gain):
-    """Mined columns equal the oracle (test_hug, test_pairs); here: what the filters leave."""
-    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    table = Raw({n: X[n].to_numpy() for n in X}, y.to_numpy(float), np.ones(len(y))).table()
-    chosen = VocabularySettings("hug", order, budget, min_gain, paper=True)
-    patterns = mine_hug(item_index(table, make_items(table, False)), order, budget, min_gain, None)
-    pairs = mine_pairs(table, budget, table.schema.names, FREE, None) if order > 1 else ()
-    columns = (*(Value(name) for name in sorted(X)), *patterns, *pairs)
-    block = np.repeat([0, 1, 2], [30, len(patterns), len(pairs)])
-    values = np.column_stack([c.evaluate(table.inputs) for c in columns])
-    kept = naive.distinct(values.T.tolist(), block == 1)
-    last = [kept[j] for j in naive.independent(values[:, kept], block[kept])]
-    assert [c.text for c in build_vocabulary(table, chosen).columns] == [
-        columns[j].text for j in last
-    ]
-
-
-def test_wdbc_redundancy_counts_equal_the_reference():
-    """As published: 230 -> 125 columns (9 duplicates, 2 complements, 15 patterns, 79 pairs)."""
-    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    X, _, y, _ = train_test_split(X, y, test_size=0.25, random_state=42, stratify=y)
-    table = Raw({n: X[n].to_numpy() for n in X}, y.to_numpy(float), np.ones(len(y))).table()
-    patterns = mine_hug(item_index(table, make_items(table, printed=False)), 2, 100, 0.001, None)
-    assert len(patterns) == len(mine_pairs(table, 100, table.schema.names, FREE, None)) == 100
-    found = build_vocabulary(table, VocabularySettings("hug", 2, 100, 0.001, paper=True))
-    assert np.bincount(found.block).tolist() == [30, 100 - 2 - 15, 100 - 9 - 79]
 
 
 def test_raw_columns_in_canonical_order():
@@ -197,7 +164,7 @@ def test_raw_columns_in_canonical_order():
 def test_centres_and_scales_stand_for_missing(raw):
     table, wide = raw.table(), raw.repeated()
     values = tuple(Value(name) for name in sorted(raw.columns))
-    pairs = mine_pairs(table, 5, table.schema.names, FREE, None)
+    pairs = mine_pairs(table, 5, table.schema.names, FREE)
     exact = evaluate_columns(table, values, (), pairs, paper=True)
     short = evaluate_columns(table, values, (), pairs, paper=False)
     inputs = read_inputs(wide.columns, table.schema)
@@ -216,18 +183,6 @@ def test_centres_and_scales_stand_for_missing(raw):
         assert not np.isnan(exact.z[j]).any()
 
 
-def test_the_paper_keeps_the_k_raw_columns_of_highest_gain():
-    rng = np.random.default_rng(0)
-    y = (rng.random(300) < 0.5).astype(float)
-    columns = {f"v{i}": (y * i + 3 * rng.normal(size=300)).round(2) for i in range(6)}
-    columns["gone"] = np.full(300, np.nan)  # a column without a value must not break the ranking
-    table = Raw(columns, y, np.ones(300)).table()
-    found = build_vocabulary(table, VocabularySettings("original", 1, 3, 0.001, paper=True))
-    assert [c.text for c in found.columns] == ["v3", "v4", "v5"]
-    ours = build_vocabulary(table, VocabularySettings("original", 1, 3, 0.001, paper=False))
-    assert [c.text for c in ours.columns] == [f"v{i}" for i in range(6)]
-
-
 @pytest.mark.parametrize("chosen", [OURS, PAPER, SHAPES])
 def test_awkward_columns(chosen):
     raw = random_raw(
@@ -235,7 +190,7 @@ def test_awkward_columns(chosen):
     )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = build_vocabulary(raw.table(), chosen)
+        found = vocabulary_of(raw.table(), chosen)
     sources = {s for c in found.columns for s in c.sources}
     assert sources.isdisjoint({"z0", "y1", "x2"})  # constant, empty, one level: nothing to say
     assert {"w3", "v4", "u5", "t6"} <= sources
@@ -244,24 +199,19 @@ def test_awkward_columns(chosen):
 @pytest.mark.parametrize("chosen", [OURS, PAPER, SHAPES])
 def test_a_table_with_nothing_to_say_has_no_columns(chosen):
     table = random_raw(0, ["constant", "empty", "one"], 20, gaps=False).table()
-    assert len(build_vocabulary(table, chosen)) == 0
+    assert len(vocabulary_of(table, chosen)) == 0
 
 
 def test_one_level_with_gaps_is_one_column():
     c = np.array(["only", None] * 10, object)
     table = Raw({"c": c}, np.array([0.0, 1.0] * 10), np.ones(20)).table()
-    assert [v.text for v in build_vocabulary(table, OURS).columns] == ["c is only"]
-
-
-def test_lookahead_leaves_half_of_the_pair_budget():
-    assert replace(OURS, lookahead=True).pair_budget == 5
-    assert OURS.pair_budget == 10
+    assert [v.text for v in vocabulary_of(table, OURS).columns] == ["c is only"]
 
 
 @pytest.mark.parametrize("chosen", [OURS, PAPER, SHAPES])
 def test_keep_and_other_rows_agree(chosen):
     table = random_raw(3, ["number", "category", "few"], 60).table()
-    found = build_vocabulary(table, chosen)
+    found = vocabulary_of(table, chosen)
     which = np.array([len(found) - 1, 0])
     part = found.keep(which)
     assert part.columns == (found.columns[-1], found.columns[0])
@@ -278,7 +228,7 @@ def test_keep_and_other_rows_agree(chosen):
 def test_more_pairs_repeat_nothing(raw, seed):
     """Two-source columns join; what is constant, or an earlier column once more, does not."""
     table, rng = raw.table(), np.random.default_rng(seed)
-    found = build_vocabulary(table, SHAPES)
+    found = vocabulary_of(table, SHAPES)
     binary = [c for c in found.columns if c.binary and isinstance(c, (Level, Step))]
     pairs = tuple(
         Pattern(binary[i], binary[k])
@@ -301,11 +251,10 @@ def test_more_pairs_repeat_nothing(raw, seed):
         assert same_bits(z, column.evaluate(table.inputs))
 
 
-def test_more_pairs_use_the_room_there_is_without_changing_what_is_known():
+def test_more_pairs_use_the_memory_there_is_without_changing_what_is_known():
     """A vocabulary that grows twice in different ways: each has its own pairs, copied or not."""
     table = random_raw(7, ["number", "skewed", "01"], 60).table()
-    chosen = VocabularySettings("shapes", 2, 10, 0.0, False)
-    known = build_vocabulary(table, chosen)
+    known = shapes_vocabulary(table, 10)
     before = known.z.copy()
     names = table.schema.names
     pairs = [Pair("product", Value(a), Value(b)) for a, b in (names[:2], names[1:])]
@@ -320,6 +269,8 @@ def test_more_pairs_use_the_room_there_is_without_changing_what_is_known():
         assert list(grown.columns[len(known) :]) == added
         told = grown.on(table.inputs)
         np.testing.assert_allclose(grown.z, told, atol=1e-12)
-    full = replace(known, room=Room(known.z, len(known)))
+    memory = GrowableMatrix(table.n_rows)
+    memory.memory, memory.count = known.z, len(known)
+    full = replace(known, memory=memory)
     assert not np.shares_memory(full.with_pairs(table, (pairs[0],)).z, known.z)
     assert same_bits(full.with_pairs(table, (pairs[0],)).z, one.z)

@@ -1,10 +1,10 @@
 import math
 
-import naive_stage1 as naive
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import naive_stage1 as naive
 from rpte.vocabulary.gain import (
     BITS,
     SortedColumn,

@@ -15,8 +15,6 @@ from rpte.columns.kinds import Hinge, Interval, Level, Pair, Pattern, Step, Valu
 from rpte.columns.limits import FREE, Limits, permissions
 from rpte.kernels.screening import own_sums
 from rpte.table.decimals import shortest_between
-from rpte.vocabulary.vocabulary import PAIR
-from rpte.published.vocabulary import VocabularySettings, build_vocabulary
 from rpte.vocabulary.products import (
     _at_most,
     _candidates,
@@ -25,12 +23,12 @@ from rpte.vocabulary.products import (
     _Slopes,
     find_products,
 )
+from rpte.vocabulary.vocabulary import PAIR
+from vocabularies import shapes_vocabulary
 
 
 def vocabulary_of(table, limits=FREE):
-    return build_vocabulary(
-        table, VocabularySettings("shapes", 2, 400, 0.001, False, limits=limits)
-    )
+    return shapes_vocabulary(table, 400, limits=limits)
 
 
 def main_effects(table, vocabulary):

@@ -1,9 +1,9 @@
-import naive_stage1 as naive
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import naive_stage1 as naive
 from rpte.vocabulary import redundancy
 from rpte.vocabulary.redundancy import Registry, keep_independent
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from raw_tables import Raw, random_raw, raws
 from rpte.columns.kinds import Hinge, Interval, Scale, Step
 from rpte.columns.limits import FREE, Limits, permissions
-from rpte.published.vocabulary import VocabularySettings, build_vocabulary
 from rpte.vocabulary.shape_cache import ShapeCache
 from rpte.vocabulary.shapes import KNOTS, MORE_KNOTS, MUCH
+from vocabularies import shapes_vocabulary
 
 LEAST = 5.0
 NUMBERS = ("number", "few", "skewed", "01", "huge", "constant", "empty", "two")
@@ -223,7 +223,7 @@ def test_the_budget_is_shared_out_by_variable(budget):
     counts = [sum(c.source == name for c in kept) for name in "abcd"]
     assert max(counts) - min(counts) <= 1
     assert [c for c in every if c in kept] == list(kept)
-    vocabulary = build_vocabulary(table, VocabularySettings("shapes", 2, budget, 0.0, False))
+    vocabulary = shapes_vocabulary(table, budget)
     assert set(vocabulary.columns[4:]) <= set(kept)
     if budget == 1:
         assert kept[0].source == "c"

@@ -1,11 +1,11 @@
 import math
 
-import naive_stage1 as naive
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import naive_stage1 as naive
 from raw_tables import Raw, random_raw, raws
 from rpte.published.items import inner_edges, make_items
 from rpte.table.decimals import number_text

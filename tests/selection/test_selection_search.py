@@ -1,13 +1,14 @@
-"""The search: candidates that are left after the first folds."""
+"""The search: candidates that are dropped after the screening folds."""
 
 import numpy as np
 import pytest
 
-import rpte.selection.search as module
 from fit_tables import mixed_case
 from rpte import RPTEClassifier
 from rpte.estimation.candidate import Candidate
+from rpte.rows import scale
 from rpte.selection.comparison import Comparison
+from rpte.selection.search import Search
 from rpte.utils.progress import Watch
 from searches import search_of
 
@@ -16,82 +17,82 @@ SINGLES = (Candidate("values"), Candidate("curves"), Candidate("steps"))
 
 
 class TestRepeats:
-    """Below 1,000 rows the folds are dealt out three times; what is beaten is left after one."""
+    """Below 1,000 rows the folds are dealt out three times; what is beaten is dropped after one."""
 
     def test_only_what_is_not_beaten_is_tried_on_the_repeats(self, monkeypatch):
         search = search_of(MIXED, audit_price=0.0)
-        assert len(search.parts) == 15
-        monkeypatch.setattr(module, "BEATEN", -np.inf)
+        assert len(search.folds) == 15
+        monkeypatch.setattr(scale, "BEATEN", -np.inf)
         for candidate in SINGLES[:2]:
             search.compare(candidate, 1.0)
-        assert list(search.paths) == [(SINGLES[0], 1.0)]  # the first one is never left
-        monkeypatch.setattr(module, "BEATEN", np.inf)
+        assert list(search.paths) == [(SINGLES[0], 1.0)]  # the first one is never dropped
+        monkeypatch.setattr(scale, "BEATEN", np.inf)
         search.compare(SINGLES[2], 1.0)
         assert list(search.paths) == [(SINGLES[0], 1.0), (SINGLES[2], 1.0)]
         assert {p.penalty.candidate for p in search.evaluations} == {SINGLES[0], SINGLES[2]}
         assert search.complete == search.evaluations
         assert all(evaluation.penalty in search.fits for evaluation in search.evaluations)
 
-    def test_what_adds_to_an_offer_that_was_left_is_left(self, monkeypatch):
+    def test_what_adds_to_a_candidate_that_was_dropped_is_dropped(self, monkeypatch):
         search = search_of(MIXED)
-        monkeypatch.setattr(module, "BEATEN", -np.inf)
+        monkeypatch.setattr(scale, "BEATEN", -np.inf)
         search.compare(SINGLES[0], 1.0)
         search.compare(SINGLES[1], 1.0)
         known = len(search.evaluations)
         search.compare(Candidate("curves", 1, 0), 1.0, SINGLES[1])
         assert len(search.evaluations) == known
 
-    def test_stage_2_comes_to_the_repeats_with_an_offer_that_may_win(self, monkeypatch):
+    def test_stage_2_comes_to_the_repeats_with_a_candidate_that_may_win(self, monkeypatch):
         search = search_of(MIXED, audit_price=0.0)
         search.compare(SINGLES[0], 1.0)
-        search.start(search.complete[-1].penalty)
+        search.start_stage2(search.complete[-1].penalty)
         search.grow(2)
         assert len(search.screening_folds) == 6  # the folds and all rows
         assert len(search.repeats) == 10
         candidate = Candidate("values", 2, 0)
         for beaten, may_win in ((-np.inf, False), (np.inf, True)):
-            monkeypatch.setattr(module, "BEATEN", beaten)
+            monkeypatch.setattr(scale, "BEATEN", beaten)
             assert search.compare(candidate, 1.0, SINGLES[0]) == may_win
-            assert all((part.found is not None) == may_win for part in search.repeats)
-        at_once = [part.structure for part in search.repeats]
+            assert all((fold.found is not None) == may_win for fold in search.repeats)
+        at_once = [fold.structure for fold in search.repeats]
         assert any(structure.trees for structure in at_once)
-        for part in search.repeats:
-            part.found = None
+        for fold in search.repeats:
+            fold.found = None
         search.compare(Candidate("values", 1, 0), 1.0, SINGLES[0])
         search.compare(candidate, 1.0, SINGLES[0])
-        for part, structure in zip(search.repeats, at_once, strict=True):
-            assert part.structure.trees == structure.trees
-            assert part.structure.vocabulary.columns == structure.vocabulary.columns
+        for fold, structure in zip(search.repeats, at_once, strict=True):
+            assert fold.structure.trees == structure.trees
+            assert fold.structure.vocabulary.columns == structure.vocabulary.columns
 
-    def test_a_menu_that_cannot_win_is_not_tried_with_more_ridge(self, monkeypatch):
-        monkeypatch.setattr(module, "BEATEN", -np.inf)
-        tried, honest = [], module.Search.compare
+    def test_a_shape_family_that_cannot_win_is_not_tried_with_more_ridge(self, monkeypatch):
+        monkeypatch.setattr(scale, "BEATEN", -np.inf)
+        tried, honest = [], Search.compare
 
         def watched(search, candidate, l1_ratio, base=None):
             tried.append((candidate.shape_family, l1_ratio))
             return honest(search, candidate, l1_ratio, base)
 
-        monkeypatch.setattr(module.Search, "compare", watched)
+        monkeypatch.setattr(Search, "compare", watched)
         RPTEClassifier(max_trees=0, pattern_order=1).fit(MIXED.X, MIXED.y)
         first, *others = dict.fromkeys(shape_family for shape_family, _ in tried)
         assert tried[:2] == [(first, 1.0), (first, 0.15)]
         assert others
         assert tried[2:] == [(shape_family, 1.0) for shape_family in others]
 
-    def test_labels_by_chance_leave_every_offer_but_the_first(self):
+    def test_labels_by_chance_drop_every_candidate_but_the_first(self):
         """Where the base rate is best there still is a way to set out from."""
         rng = np.random.default_rng(0)
         y = rng.permutation(MIXED.y)
         model = RPTEClassifier(max_trees=1, budget=20).fit(MIXED.X, y)
         assert all(check.holds for check in model.verify())
 
-    def test_a_point_of_the_first_folds_is_set_beside_those_of_all(self, monkeypatch):
+    def test_an_evaluation_of_the_screening_folds_is_set_beside_those_of_all(self, monkeypatch):
         """It is worse than the best evaluation by what it is worse on the same folds."""
-        monkeypatch.setattr(module, "BEATEN", np.inf)
+        monkeypatch.setattr(scale, "BEATEN", np.inf)
         search = search_of(MIXED, audit_price=0.0)
         search.compare(SINGLES[0], 1.0)
         best = Comparison(tuple(search.complete), search.price).ranked(None)[0]
-        weights = np.concatenate([part.weights for part in search.parts])
+        weights = np.concatenate([fold.weights for fold in search.folds])
         first = search.losses[best.penalty][:5]
         known, paths = len(search.evaluations), dict(search.paths)
         is_over = (over for over in [False] * 4 + [True] * 20)
@@ -111,12 +112,12 @@ class TestRepeats:
             mean = np.average(search.losses[evaluation.penalty], weights=weights)
             assert evaluation.deviance == pytest.approx(mean)
 
-    def test_without_repeats_nothing_is_left(self, monkeypatch):
-        monkeypatch.setattr(module, "BEATEN", -np.inf)
+    def test_without_repeats_nothing_is_dropped(self, monkeypatch):
+        monkeypatch.setattr(scale, "BEATEN", -np.inf)
         groups = np.arange(150) % 30
         search = search_of(MIXED, cv=3, groups=groups)
         for candidate in SINGLES:
             search.compare(candidate, 1.0)
-        assert len(search.parts) == 3
+        assert len(search.folds) == 3
         assert len(search.paths) == len(SINGLES)
         assert {p.penalty for p in search.evaluations} == set(search.losses)

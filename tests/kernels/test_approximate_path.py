@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from approximate_designs import rough, rows_of
 
+from approximate_designs import rough, rows_of
 from rpte.estimation.approximate import ApproximatePath
 from rpte.estimation.design import Design
 from rpte.estimation.path import lambda_grid, path

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from approximate_designs import rough
 from designs import random_design
 
+from approximate_designs import rough
 from rpte.estimation.approximate import ApproximatePath
 from rpte.estimation.path import lambda_grid, path
 from rpte.estimation.quadratic import Penalty

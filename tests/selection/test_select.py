@@ -14,22 +14,20 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss, roc_auc_score
 
 import rpte.fit.settings as settings_module
-import rpte.fit.structure_learner as discovery_module
 import rpte.rows.folds as folds_module
-import rpte.selection.search as search_module
 import rpte.selection.select as module
 from fit_tables import Case, make_case, mixed_case
 from rpte import InputError, Limits, RPTEClassifier, RPTEWarning
 from rpte.estimation.candidate import Candidate, CandidatePenalty
 from rpte.estimation.design import Design
 from rpte.estimation.solver import solve
-from rpte.fit.learn import FRONTIER
+from rpte.fit.structure_learner import StructureLearner
 from rpte.model.file import to_dict
-from rpte.selection.comparison import Comparison, Evaluation, Price
+from rpte.rows import scale
 from rpte.rows.folds import Cases, Fold, make_validation
-from rpte.selection.search import HEAD_START, PATIENCE, Search
-from rpte.selection.select import SHARES, select
-from rpte.published.vocabulary import build_vocabulary
+from rpte.selection.comparison import Comparison, Evaluation, Price
+from rpte.selection.search import Search
+from rpte.selection.select import select
 from searches import table_of, watch_fits
 
 SMALL = make_case(4, ("number", "few", "two"), 70, clear=True)
@@ -43,7 +41,7 @@ def fitted(name, **changes):
     return TABLES[name].fit(RPTEClassifier(**{**EASY, **changes}))
 
 
-def only_offer(monkeypatch, candidate, l1):
+def only_candidate(monkeypatch, candidate, l1):
     """Let Stage 2 set out from one candidate at one penalty, whatever validation says."""
     chosen = Evaluation(CandidatePenalty(candidate, 1.0, l1), 0, 0.0, 0.0)
     monkeypatch.setattr(module, "_compare_first", lambda search, _: search.compare(candidate, 1.0))
@@ -58,9 +56,11 @@ class TestFolds:
         self, monkeypatch, vocabulary, sample
     ):
         """The start of Stage 2 fixed, the labels of held-out rows turned: the same bits."""
-        only_offer(monkeypatch, Candidate("all", 0, 0 if vocabulary == "shapes" else None), 0.005)
+        only_candidate(
+            monkeypatch, Candidate("all", 0, 0 if vocabulary == "shapes" else None), 0.005
+        )
         monkeypatch.setattr(Search, "compare_base_rate", lambda *_: None)
-        monkeypatch.setattr(module, "MANY_CASES", 0)
+        monkeypatch.setattr(scale, "CASES_FOR_SHAPES", 0)
         validation = make_validation(None, None, MIXED.y, None)
         given = {"vocabulary": vocabulary, "budget": 20, "max_trees": 3, "l1_ratio": 1.0}
         table, chosen = table_of(MIXED, validation, **given)
@@ -78,7 +78,7 @@ class TestFolds:
         def learned(table):
             """Return what was fitted on the training rows, on all rows, and the structure."""
             seen.clear()
-            found, _ = select(table, chosen, validation, None)
+            found, _ = select(table, chosen, validation)
             part = [fit for fit in seen if fit[0] == trained.sum()]
             return part, [fit for fit in seen if fit[0] == table.n_rows], found
 
@@ -99,38 +99,38 @@ class TestFolds:
         splits = [(np.flatnonzero(role == 0), np.flatnonzero(role == 1))]
         validation = make_validation(splits, None, MIXED.y, None)
         table, chosen = table_of(MIXED, validation, max_trees=1, l1_ratio=1.0, budget=20)
-        found, compared = select(table, chosen, validation, None)
+        found, compared = select(table, chosen, validation)
         assert found.table is table
         assert compared.evaluations[0].deviance > min(p.deviance for p in compared.evaluations)
 
     def test_groups_are_never_split(self, monkeypatch):
         seen = []
-        honest = module.mine_part
+        honest = module.mine_fold
 
         def watched(learner, fold, *given):
             part = learner.table.part
             seen.append((set(part[fold.train.rows]), set(part[fold.test.rows])))
             return honest(learner, fold, *given)
 
-        monkeypatch.setattr(module, "mine_part", watched)
+        monkeypatch.setattr(module, "mine_fold", watched)
         groups = np.arange(150) % 12
         validation = make_validation(3, None, MIXED.y, groups)
         table, chosen = table_of(MIXED, validation, vocabulary="original", max_trees=1)
-        select(table, chosen, validation, None)
+        select(table, chosen, validation)
         assert len(seen) == 3
         assert all(train and test and not train & test for train, test in seen)
         assert set().union(*(test for _, test in seen)) == set(range(12))
 
     def test_the_validated_deviance_is_that_of_held_out_rows(self, monkeypatch):
-        """One candidate, one penalty, splits by hand: the mean over folds, weighted by their rows."""
-        only_offer(monkeypatch, Candidate("values"), 0.02)
+        """One candidate, one penalty, splits by hand: the mean over folds, weighted by rows."""
+        only_candidate(monkeypatch, Candidate("values"), 0.02)
         monkeypatch.setattr(module, "_compare_further", lambda *_: None)
         fold = np.arange(70) % 3
         splits = [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(3)]
         validation = make_validation(splits, None, SMALL.y, None)
         table, chosen = table_of(SMALL, validation, max_trees=1)
-        _, compared = select(table, chosen, validation, None)
-        vocabulary = build_vocabulary(table, chosen.stage1())
+        _, compared = select(table, chosen, validation)
+        vocabulary = StructureLearner.of(table, chosen).mine(table).vocabulary
         z = vocabulary.z[Candidate("values").holds(vocabulary)]
         losses, base, weights = [], [], []
         for roles in validation.roles:
@@ -155,62 +155,66 @@ class TestFolds:
         assert compared.evaluations[0].miu == 0 < compared.evaluations[1].miu
 
 
-class TestWalks:
+class TestPaths:
     """Each candidate goes down its lambdas until it has got worse."""
 
     def compared(self, **parameters):
         validation = make_validation(3, None, MIXED.y, None)
         given = {"audit_price": 0.0, "max_trees": 2, **parameters}
         table, chosen = table_of(MIXED, validation, **given)
-        _, compared = select(table, chosen, validation, None)
-        walks = {}
+        _, compared = select(table, chosen, validation)
+        paths = {}
         for evaluation in compared.evaluations[1:]:
-            walks.setdefault(
+            paths.setdefault(
                 (evaluation.penalty.candidate, evaluation.penalty.l1_ratio), []
             ).append(evaluation)
-        return compared, walks
+        return compared, paths
 
-    def test_a_walk_ends_some_lambdas_after_its_least(self, monkeypatch):
-        monkeypatch.setattr(folds_module, "REPEATS", 1)  # the first folds decide, here all
-        _, walks = self.compared()
-        assert len(walks) > 4
+    def test_a_path_ends_some_lambdas_after_its_least(self, monkeypatch):
+        monkeypatch.setattr(scale, "REPEATS", 1)  # the first folds decide, here all
+        _, paths = self.compared()
+        assert len(paths) > 4
         ended = 0
-        for evaluations in walks.values():
+        for evaluations in paths.values():
             lambdas = [p.penalty.l1 for p in evaluations]
             assert lambdas == sorted(set(lambdas), reverse=True)
             steps = np.diff(np.log(lambdas))
             assert steps == pytest.approx(np.full(len(steps), steps[0] if len(steps) else 0.0))
             losses = [p.deviance for p in evaluations]
             for at in range(len(losses) - 1):
-                assert at - int(np.argmin(losses[: at + 1])) < PATIENCE  # or it would have ended
-            ended += len(losses) - 1 - int(np.argmin(losses)) == PATIENCE
+                assert (
+                    at - int(np.argmin(losses[: at + 1])) < scale.PATIENCE
+                )  # or it would have ended
+            ended += len(losses) - 1 - int(np.argmin(losses)) == scale.PATIENCE
         assert ended > 2
 
     @pytest.mark.parametrize("l1_ratio", [None, 1.0, 0.5])
-    def test_every_point_has_the_fit_that_it_counts(self, l1_ratio):
-        compared, walks = self.compared(l1_ratio=l1_ratio)
-        assert {share for _, share in walks} == {*(SHARES if l1_ratio is None else (l1_ratio,))}
+    def test_every_evaluation_has_the_fit_that_it_counts(self, l1_ratio):
+        compared, paths = self.compared(l1_ratio=l1_ratio)
+        assert {share for _, share in paths} == {
+            *(scale.L1_RATIOS if l1_ratio is None else (l1_ratio,))
+        }
         for evaluation in compared.evaluations:
             fit = compared.fits[evaluation.penalty]
             assert (evaluation.miu == 0) == (not fit[1:].any())
         deviances = [p.deviance for p in compared.evaluations]
         assert min(deviances) < deviances[0] == compared.to_dict()["null_deviance"]
 
-    def test_what_adds_to_an_offer_sets_out_near_its_best(self, monkeypatch):
+    def test_what_adds_to_a_candidate_starts_near_its_best(self, monkeypatch):
         """Trees and products are tried at the penalties where the direct terms were good."""
-        monkeypatch.setattr(search_module, "BEATEN", np.inf)
-        _, walks = self.compared(l1_ratio=1.0)
-        adding = {candidate for candidate, _ in walks if candidate.n_trees or candidate.n_pairs}
+        monkeypatch.setattr(scale, "BEATEN", np.inf)
+        _, paths = self.compared(l1_ratio=1.0)
+        adding = {candidate for candidate, _ in paths if candidate.n_trees or candidate.n_pairs}
         assert adding
         for candidate in adding:
-            base = walks[replace(candidate, n_trees=0, n_pairs=0), 1.0]
+            base = paths[replace(candidate, n_trees=0, n_pairs=0), 1.0]
             lambdas = [p.penalty.l1 for p in base]
             least = int(np.argmin([p.deviance for p in base]))
-            first = walks[candidate, 1.0][0].penalty.l1
-            assert lambdas.index(first) == max(0, least - HEAD_START)
+            first = paths[candidate, 1.0][0].penalty.l1
+            assert lambdas.index(first) == max(0, least - scale.HEAD_START)
 
 
-def points_of(rows):
+def evaluations_of(rows):
     return tuple(
         Evaluation(CandidatePenalty(Candidate("all", trees, 0), 1.0, l1), miu, deviance, 0.1)
         for miu, deviance, trees, l1 in rows
@@ -231,7 +235,7 @@ PRICES = st.sampled_from([0.0, 0.002, 0.01, 0.05])
 
 
 class TestMoreProducts:
-    def test_they_are_looked_for_from_the_best_offer_where_rows_are_many(self, monkeypatch):
+    def test_they_are_looked_for_from_the_best_candidate_where_rows_are_many(self, monkeypatch):
         rng = np.random.default_rng(2)
         X = rng.normal(size=(900, 4))
         score = 2 * X[:, 0] * X[:, 1] + 1.5 * X[:, 2] * X[:, 3]
@@ -239,16 +243,16 @@ class TestMoreProducts:
         case = Case(pd.DataFrame(X, columns=list("abcd")), y, np.ones(900))
         validation = make_validation(2, None, case.y, None)
         table, chosen = table_of(case, validation, l1_ratio=1.0, audit_price=0.0)
-        monkeypatch.setattr(discovery_module, "MOST_PRODUCTS", 20)
-        monkeypatch.setattr(search_module, "BEATEN", np.inf)
+        monkeypatch.setattr(scale, "MOST_PRODUCTS", 20)
+        monkeypatch.setattr(scale, "BEATEN", np.inf)
 
         def compared():
-            found, evaluations = select(table, chosen, validation, None)
+            found, evaluations = select(table, chosen, validation)
             return found, {p.penalty.candidate.n_pairs for p in evaluations.evaluations}
 
         few, tried = compared()
         assert tried == {0, 20}
-        monkeypatch.setattr(search_module, "MIDDLING", 0)
+        monkeypatch.setattr(scale, "MANY_ROWS", 0)
         more, tried = compared()
         assert max(tried) > 20
         known, now = (f.structure.vocabulary.columns for f in (few, more))
@@ -260,7 +264,7 @@ class TestComparison:
     @settings(max_examples=150, deadline=None)
     @given(ROWS, PRICES, st.none() | st.integers(0, 30))
     def test_ranking_by_brute_force(self, rows, price, most):
-        evaluations = points_of(rows)
+        evaluations = evaluations_of(rows)
         compared = Comparison(evaluations, Price(price, 7))
         explained = max(rows[0][1] - min(row[1] for row in rows), 0.0)
 
@@ -283,7 +287,7 @@ class TestComparison:
     @settings(max_examples=150, deadline=None)
     @given(ROWS)
     def test_the_frontier_by_brute_force(self, rows):
-        evaluations = points_of(rows)
+        evaluations = evaluations_of(rows)
         loads = (0, 2, 5, 9, 14)
         frontier = Comparison(evaluations).frontier(loads)
 
@@ -301,21 +305,21 @@ class TestComparison:
 
     @settings(max_examples=60, deadline=None)
     @given(ROWS, st.integers(0, 30))
-    def test_a_frontier_up_to_some_conditions_is_that_of_the_points_within(self, rows, most):
-        within = points_of([(0, 1.5, 0, 0.4), *(row for row in rows if row[0] <= most)])
-        evaluations = points_of([(0, 1.5, 0, 0.4), *rows])
+    def test_a_frontier_up_to_some_conditions_is_that_of_the_evaluations_within(self, rows, most):
+        within = evaluations_of([(0, 1.5, 0, 0.4), *(row for row in rows if row[0] <= most)])
+        evaluations = evaluations_of([(0, 1.5, 0, 0.4), *rows])
         chosen = replace(within[0], miu=most)
-        found = Comparison(evaluations).frontier(FRONTIER, chosen, longer=False)
-        assert found == Comparison(within).frontier(FRONTIER)
+        found = Comparison(evaluations).frontier(scale.FRONTIER, chosen, longer=False)
+        assert found == Comparison(within).frontier(scale.FRONTIER)
 
-    def test_a_long_frontier_has_its_first_points_at_one_two_and_three_conditions(self):
-        evaluations = points_of([(miu, 1.4 - 0.01 * miu, 0, 0.1) for miu in range(56)])
-        found = [p.miu for p in Comparison(evaluations).frontier(FRONTIER)]
+    def test_a_long_frontier_has_its_first_evaluations_at_one_two_and_three_conditions(self):
+        evaluations = evaluations_of([(miu, 1.4 - 0.01 * miu, 0, 0.1) for miu in range(56)])
+        found = [p.miu for p in Comparison(evaluations).frontier(scale.FRONTIER)]
         assert found == [0, 1, 2, 3, 5, 8, 12, 20, 30, 50, 55]
 
     def test_short_models_compete_where_a_budget_binds(self):
-        evaluations = points_of([(0, 1.4, 0, 0.1), (2, 1.3, 0, 0.1), (9, 1.0, 0, 0.1)])
-        short = points_of([(1, 0.9, 0, 0.1), (2, 0.8, 0, 0.1)])
+        evaluations = evaluations_of([(0, 1.4, 0, 0.1), (2, 1.3, 0, 0.1), (9, 1.0, 0, 0.1)])
+        short = evaluations_of([(1, 0.9, 0, 0.1), (2, 0.8, 0, 0.1)])
         compared = Comparison(evaluations, short=short)
         assert compared.ranked(None)[0].miu == 9
         assert compared.ranked(9)[0].miu == 9
@@ -329,7 +333,7 @@ class TestComparison:
     @settings(max_examples=60, deadline=None)
     @given(ROWS)
     def test_a_higher_price_never_buys_more_conditions(self, rows):
-        evaluations = points_of(rows)
+        evaluations = evaluations_of(rows)
         prices = (0.0, 0.001, 0.01, 0.1, 1.0)
         chosen = [Comparison(evaluations, Price(p)).ranked(None)[0] for p in prices]
         assert chosen[0].deviance == min(p.deviance for p in evaluations)
@@ -395,9 +399,7 @@ class TestBudget:
         frontier = free.frontier_
         assert free.audit().miu == frontier["miu"].iloc[-1]
         chosen = free.model_.training["selection"]["chosen"]
-        taken = frontier[
-            (frontier["l1"] == chosen["l1"]) & (frontier["shape_family"] == chosen["shape_family"])
-        ]
+        taken = frontier[(frontier["l1"] == chosen["l1"]) & (frontier["menu"] == chosen["menu"])]
         assert taken["deviance"].min() == frontier["deviance"].min()
         dear = fitted("mixed", max_trees=2, audit_price=0.2)
         assert dear.audit().miu < free.audit().miu
@@ -409,7 +411,7 @@ class TestFrontier:
     def test_it_is_a_frontier_of_these_models(self, name):
         found = fitted(name, max_trees=2)
         frontier, models = found.frontier_, found.frontier_models_
-        assert 2 <= len(frontier) == len(models) <= len(FRONTIER) + 2
+        assert 2 <= len(frontier) == len(models) <= len(scale.FRONTIER) + 2
         assert (frontier["miu"].diff().dropna() > 0).all()
         assert (frontier["deviance"].diff().dropna() < 0).all()
         assert frontier["miu"].tolist() == [model.audit().miu for model in models]

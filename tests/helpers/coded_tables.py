@@ -7,6 +7,8 @@ from itertools import combinations
 
 import numpy as np
 
+from rpte.published.label_trees import LabelGrower
+from rpte.structure.boosting import NewtonGrower
 from rpte.structure.coded import CodedColumns, CodeTree
 
 
@@ -121,3 +123,9 @@ def same_tree(first: CodeTree, second: CodeTree, exact=True) -> bool:
         if not equal:
             return False
     return True
+
+
+def grower_of(criterion, columns, y, weight, options):
+    """Return what grows trees by a criterion: "label" or "newton"."""
+    kind = LabelGrower if criterion == "label" else NewtonGrower
+    return kind(columns, y, weight, options)

@@ -1,4 +1,3 @@
-from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 
 import numpy as np
@@ -10,6 +9,7 @@ from rpte.columns.kinds import Pattern
 from rpte.published.frequent import mine_frequent
 from rpte.published.items import make_items
 from rpte.published.mining import item_index
+from rpte.rows.threads import worker_threads
 
 
 def brute_force(table, columns, order, budget):
@@ -35,7 +35,7 @@ def brute_force(table, columns, order, budget):
 def test_equals_brute_force(raw, order, budget):
     table = raw.table()
     columns = make_items(table, printed=True)
-    found = mine_frequent(item_index(table, columns), order, budget, None)
+    found = mine_frequent(item_index(table, columns), order, budget)
     assert found == brute_force(table, columns, order, budget)
 
 
@@ -43,16 +43,16 @@ def test_the_label_does_not_matter_for_given_items():
     raw = random_raw(0, ["number", "category", "few"], 80)
     table, turned = raw.table(), Raw(raw.columns, 1 - raw.y, raw.weight).table()
     items = make_items(table, printed=True)
-    found = mine_frequent(item_index(table, items), 2, 20, None)
+    found = mine_frequent(item_index(table, items), 2, 20)
     codes = make_items(turned, printed=True)
     assert [c.items for c in codes] == [c.items for c in items]  # gain is symmetric in the label
-    assert mine_frequent(item_index(turned, codes), 2, 20, None) == found
-    with ThreadPoolExecutor(2) as pool:
-        assert mine_frequent(item_index(table, items), 2, 20, pool) == found
+    assert mine_frequent(item_index(turned, codes), 2, 20) == found
+    with worker_threads(2):
+        assert mine_frequent(item_index(table, items), 2, 20) == found
 
 
 def test_nothing_to_mine():
     table = random_raw(0, ["constant", "number"], 20).table()
-    assert mine_frequent(item_index(table, ()), 2, 5, None) == ()
-    assert mine_frequent(item_index(table, make_items(table, printed=True)), 2, 0, None) == ()
+    assert mine_frequent(item_index(table, ()), 2, 5) == ()
+    assert mine_frequent(item_index(table, make_items(table, printed=True)), 2, 0) == ()
     assert np.isfinite(table.weight).all()

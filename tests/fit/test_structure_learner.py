@@ -5,18 +5,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import rpte.fit.learn as learn_module
-import rpte.fit.structure_learner as discovery_module
+import rpte.fit.training as training_module
 from fit_tables import mixed_case
 from raw_tables import same_bits
 from rpte import RPTEClassifier
 from rpte.columns.kinds import Pair, Pattern
 from rpte.estimation.column_cache import Evaluated
 from rpte.estimators.parameters import checked_parameters, settings_for
-from rpte.fit.structure_learner import Start, StructureLearner, discover, use_of
+from rpte.fit.algorithm import learn_structure
+from rpte.fit.structure_learner import StructureLearner, WarmStart
+from rpte.fit.training import Training
+from rpte.rows import scale
 from rpte.structure.boosting import deviance
 from rpte.table.read import read_training
 from rpte.table.table import make_table
+from rpte.utils.progress import Watch
 from rpte.vocabulary.vocabulary import PAIR
 
 CASE = mixed_case(240)
@@ -26,6 +29,10 @@ def case_of(**parameters):
     inputs = read_training(CASE.X)
     chosen = settings_for(checked_parameters(RPTEClassifier(**parameters)), None, inputs.schema)
     return make_table(inputs, (CASE.y == "sick").astype(float), CASE.weight), chosen
+
+
+def training_of(table, settings):
+    return Training.of(table, settings, ("well", "sick"), 1, {})
 
 
 def same_structure(a, b):
@@ -40,23 +47,23 @@ def same_structure(a, b):
 
 
 def begun(table, settings, rows=None):
-    """Return Stage 2 before its first tree, on some rows, set out from the score 0."""
+    """Return Stage 2 before its first tree, on some rows, started at the score 0."""
     rows = np.arange(table.n_rows) if rows is None else rows
-    learner, part = StructureLearner.of(table, settings, None), table.take(rows)
+    learner, part = StructureLearner.of(table, settings), table.take(rows)
     mined = learner.mine(part, rows)
-    start = Start(np.zeros(len(rows)), np.ones(len(mined.vocabulary)))
+    start = WarmStart(np.zeros(len(rows)), np.ones(len(mined.vocabulary)))
     return learner.grow(part, mined, start)
 
 
 @pytest.mark.parametrize("parameters", [{}, {"vocabulary": "hug", "budget": 20}])
 def test_trees_on_demand_are_those_of_one_run(parameters):
     table, settings = case_of(max_trees=3, max_component_sources=1, **parameters)
-    whole = begun(table, settings).with_trees(3, settings, None)
+    whole = begun(table, settings).with_trees(3, settings)
     assert len(whole.structure.trees) == 3
     step = begun(table, settings)
     assert step.structure.trees == ()
     for most in (0, 1, 1, 3, 2, 9):
-        step = step.with_trees(most, settings, None)
+        step = step.with_trees(most, settings)
         known = len(step.structure.trees)
         assert step.structure.trees == whole.structure.trees[:known]
         assert known <= settings.max_trees
@@ -67,15 +74,15 @@ def test_trees_on_demand_are_those_of_one_run(parameters):
 @pytest.mark.parametrize("changes", [{}, {"ownership": "strict"}, {"reassign": False}])
 def test_a_long_table_holds_no_vocabulary_and_gives_the_same_model(changes, monkeypatch):
     whole = CASE.fit(RPTEClassifier.paper(**changes)).model_
-    designs, honest = [], learn_module.make_design
+    designs, honest = [], training_module.make_design
 
     def watched(*given):
         designs.append(honest(*given))
         return designs[-1]
 
-    monkeypatch.setattr(discovery_module, "LARGE", 50)
-    monkeypatch.setattr(discovery_module, "HELD_ROWS", 40)
-    monkeypatch.setattr(learn_module, "make_design", watched)
+    monkeypatch.setattr(scale, "SAMPLED_ABOVE", 50)
+    monkeypatch.setattr(scale, "HELD_ROWS", 40)
+    monkeypatch.setattr(training_module, "make_design", watched)
     found = CASE.fit(RPTEClassifier.paper(**changes)).model_
     assert all(isinstance(design.direct, Evaluated) for design in designs)
     assert len(designs) == ("reassign" not in changes)
@@ -94,7 +101,7 @@ def leaves_and_terms(model):
 
 def test_codes_and_scores_are_those_of_the_trees():
     table, settings = case_of(max_trees=4, max_component_sources=1)
-    found = begun(table, settings).with_trees(4, settings, None)
+    found = begun(table, settings).with_trees(4, settings)
     structure = found.structure
     accepted = [r for r in found.stage2.rounds if r.accepted]
     assert len(structure.trees) == len(accepted) == len(structure.steps) >= 3
@@ -118,17 +125,17 @@ def test_a_part_sees_no_label_of_other_rows(vocabulary):
     y = table.y.copy()
     y[other] = 1.0 - y[other]
     turned = replace(table, y=y)
-    one, two = (begun(t, settings, rows).with_trees(2, settings, None) for t in (table, turned))
+    one, two = (begun(t, settings, rows).with_trees(2, settings) for t in (table, turned))
     assert same_structure(one.structure, two.structure)
     mine = np.where(np.isin(np.arange(table.n_rows), rows), 1.0 - table.y, table.y)
-    third = begun(replace(table, y=mine), settings, rows).with_trees(2, settings, None)
+    third = begun(replace(table, y=mine), settings, rows).with_trees(2, settings)
     assert not same_structure(one.structure, third.structure)
 
 
 def test_products_are_for_what_the_start_leaves():
     """They join the vocabulary last, repeat nothing, and the trees do not use them up."""
     table, settings = case_of(max_trees=1)
-    learner, rows = StructureLearner.of(table, settings, None), np.arange(table.n_rows)
+    learner, rows = StructureLearner.of(table, settings), np.arange(table.n_rows)
     mined = learner.mine(table, rows)
     grown = begun(table, settings).structure.vocabulary
     assert grown.columns[: len(mined.vocabulary)] == mined.vocabulary.columns
@@ -142,26 +149,27 @@ def test_products_are_for_what_the_start_leaves():
 
 
 def test_the_whole_run_is_the_sum_of_its_steps():
-    table, settings = case_of(max_trees=2)
-    found = discover(table, settings, 0.01, None)
+    table, settings = case_of(max_trees=2, l1=0.01)
+    found = learn_structure(training_of(table, settings), Watch())
     assert 1 <= len(found.structure.trees) <= 2
     assert found.table is table
     base = np.log((table.weight @ table.y) / (table.weight @ (1 - table.y)))
     assert found.stage2.base == pytest.approx(base)
     null = deviance(table.y, table.weight, np.full(table.n_rows, base))
     assert deviance(table.y, table.weight, found.structure.start) < 0.9 * null
-    plain = discover(table, settings, None, None)
+    separate = replace(settings, ownership="separate")
+    plain = learn_structure(training_of(table, separate), Watch())
     np.testing.assert_allclose(plain.structure.start, base)
 
 
 def test_use_is_how_far_a_column_moves_the_score():
     table, settings = case_of()
-    mined = StructureLearner.of(table, settings, None).mine(table, np.arange(table.n_rows))
+    mined = StructureLearner.of(table, settings).mine(table, np.arange(table.n_rows))
     vocabulary = mined.vocabulary
     direct = np.array([0, 2, 5, 7])
     coefficients = np.array([1.5, 0.0, -0.5, 2.0])
-    use = use_of(vocabulary, direct, coefficients)
+    start = WarmStart.of(np.zeros(table.n_rows), vocabulary, direct, coefficients)
     expected = np.zeros(len(vocabulary))
     for j, c in zip(direct, coefficients, strict=True):
         expected[j] = np.std(c * vocabulary.z[j])
-    np.testing.assert_allclose(use, expected)
+    np.testing.assert_allclose(start.use, expected)

@@ -1,4 +1,3 @@
-from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 
 import numpy as np
@@ -7,6 +6,7 @@ import pytest
 from raw_tables import random_raw
 from rpte.published.items import make_items
 from rpte.published.mining import distinct_covers, item_index, pair_candidates, select
+from rpte.rows.threads import worker_threads
 
 
 @pytest.fixture(params=range(4))
@@ -36,7 +36,7 @@ def test_singles_count_weight_and_events(index):
 def test_pairs_are_all_pairs_of_allowed_items_of_two_variables(index):
     rng = np.random.default_rng(0)
     allowed = rng.random(len(index.items)) < 0.7
-    found = index.singles.keep(np.zeros(0, np.intp)).join(pair_candidates(index, allowed, None))
+    found = index.singles.keep(np.zeros(0, np.intp)).join(pair_candidates(index, allowed))
     weight, y, expected = index.table.weight, index.table.y, {}
     for a, b in combinations(np.flatnonzero(allowed), 2):
         inside = rows_of(index, a, b)
@@ -53,20 +53,20 @@ def test_pairs_are_all_pairs_of_allowed_items_of_two_variables(index):
 def test_threads_change_nothing(index):
     allowed = np.ones(len(index.items), bool)
     empty = index.singles.keep(np.zeros(0, np.intp))
-    alone = empty.join(pair_candidates(index, allowed, None))
-    with ThreadPoolExecutor(2) as pool:
-        together = empty.join(pair_candidates(index, allowed, pool))
+    alone = empty.join(pair_candidates(index, allowed))
+    with worker_threads(2):
+        together = empty.join(pair_candidates(index, allowed))
     for name in ("first", "second", "cover", "events", "gain"):
         assert (getattr(alone, name) == getattr(together, name)).all()
 
 
 def test_one_allowed_column_gives_no_pairs(index):
-    assert pair_candidates(index, index.owner == 0, None) == []
-    assert pair_candidates(index, np.zeros(len(index.items), bool), None) == []
+    assert pair_candidates(index, index.owner == 0) == []
+    assert pair_candidates(index, np.zeros(len(index.items), bool)) == []
 
 
 def test_selection_by_brute_force(index):
-    found = index.singles.join(pair_candidates(index, np.ones(len(index.items), bool), None))
+    found = index.singles.join(pair_candidates(index, np.ones(len(index.items), bool)))
     order = np.random.default_rng(1).permutation(len(found))
     members = [{int(a), int(b)} - {-1} for a, b in zip(found.first, found.second, strict=True)]
     covers = [rows_of(index, *m).tobytes() for m in members]

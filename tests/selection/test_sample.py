@@ -10,19 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
-import rpte.fit.learn as learn_module
-import rpte.rows.folds as folds_module
-import rpte.selection.search as search_module
+import rpte.fit.training as training_module
 from fit_tables import cases, make_case, mixed_case
 from rpte import Limits, RPTEClassifier, RPTEWarning, load
 from rpte.estimation.candidate import Candidate
 from rpte.estimation.solver import solve
 from rpte.estimation.terms import choose_terms
-from rpte.fit.learn import FEW
 from rpte.model.file import to_dict
+from rpte.rows import scale
 from rpte.rows.folds import make_validation
 from rpte.selection.select import select
-from searches import call_large, table_of, watch_fits
+from searches import call_large, set_scale, table_of, watch_fits
 
 
 @cache
@@ -30,13 +28,13 @@ def sampled(**changes):
     """Fit 600 rows as if these were many; return the problems of Stage 3 too."""
     with pytest.MonkeyPatch.context() as patch:
         call_large(patch)
-        designs, honest = [], learn_module.design_on
+        designs, honest = [], training_module.design_on
 
         def watched(table, *given):
             designs.append((table, honest(table, *given)))
             return designs[-1][1]
 
-        patch.setattr(learn_module, "design_on", watched)
+        patch.setattr(training_module, "design_on", watched)
         case = mixed_case(600)
         return case, case.fit(RPTEClassifier(**{"l1_ratio": 1.0, **changes})), designs
 
@@ -82,7 +80,7 @@ class TestSample:
             checks = model.verify(case.X, case.y, case.weight)
             assert [check for check in checks if not check.holds] == []
         assert found.model_.training["distinct_rows"] == 600
-        assert len(found.frontier_models_) <= len(FEW) + 2
+        assert len(found.frontier_models_) <= len(scale.FRONTIER_OF_SAMPLED) + 2
         promised = [row["miu"] for row in found.model_.training["selection"]["frontier"]]
         assert max(promised) == found.model_.audit().miu  # none is harder to read
 
@@ -113,8 +111,7 @@ class TestSample:
         )  # fmt: skip
         with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
             warnings.simplefilter("ignore", RPTEWarning)  # some samples have too few cases
-            for name, value in (("SMALL", 10), ("MIDDLING", 30), ("LARGE", 60), ("SAMPLE", 50)):
-                patch.setattr(folds_module, name, value)
+            set_scale(patch, REPEATED_BELOW=10, MANY_ROWS=30, SAMPLED_ABOVE=60, SAMPLE_ROWS=50)
             groups = np.arange(len(case.y)) % 7 if grouped else None
             found = made.fit(case.X, case.y, case.weight, groups=groups)
             for model in (found.model_, *found.frontier_models_):
@@ -129,8 +126,8 @@ class TestSample:
         table, chosen = table_of(case, validation, max_trees=2, ownership=ownership)
         found, terms = [], []
         for rows in (8, 10**6):
-            monkeypatch.setattr(search_module, "SHOWN_ROWS", rows)
-            found.append(select(table, chosen, validation, None)[0])
+            monkeypatch.setattr(scale, "SAMPLE_ROWS_KEPT", rows)
+            found.append(select(table, chosen, validation)[0])
             assert found[-1].structure.vocabulary.z.shape[1] == min(rows, found[-1].table.n_rows)
             candidate = Candidate("all", len(found[-1].structure.trees), None)
             admission = chosen.admission()
@@ -173,7 +170,7 @@ class TestSample:
         case = mixed_case(600)
         validation = make_validation(None, None, case.y, None)
         table, chosen = table_of(case, validation, l1_ratio=1.0, max_trees=1)
-        found, compared = select(table, chosen, validation, None)
+        found, compared = select(table, chosen, validation)
         trained = found.table.n_rows
         assert {rows for rows, *_ in seen} == {trained}
         assert 155 < trained < 165  # four of five folds of 200 rows

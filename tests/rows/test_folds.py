@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupKFold, StratifiedKFold, TimeSeriesSplit
 
-import rpte.rows.folds as module
 from fit_tables import make_case, mixed_case
 from raw_tables import random_raw
 from rpte import InputError, RPTEClassifier, RPTEWarning
 from rpte.model.file import to_dict
-from rpte.rows.folds import FOLDS, REPEATS, SMALL, Validation, make_validation
+from rpte.rows import scale
+from rpte.rows.folds import Validation, make_validation
+from rpte.rows.scale import FOLDS, REPEATED_BELOW, REPEATS
 from rpte.table.read import read_training
 from rpte.table.table import make_table, repetitions
 
@@ -100,8 +101,8 @@ def test_folds_are_repeated_by_content_on_small_tables_only():
         table = make_table(read_training(columns), y, np.ones(n), part=validation.part)
         return len(validation.folds(table))
 
-    assert count(SMALL - 1) == REPEATS * FOLDS
-    assert count(SMALL) == FOLDS
+    assert count(REPEATED_BELOW - 1) == REPEATS * FOLDS
+    assert count(REPEATED_BELOW) == FOLDS
     assert count(200, groups=np.arange(200) // 5) == FOLDS
     assert count(200, cv=StratifiedKFold(4)) == 4
 
@@ -369,8 +370,10 @@ def test_held_out_rows_of_one_class_validate_nothing():
     ("n", "cases", "count"), [(300, 60, 5), (301, 60, 2), (400, 60, 2), (401, 60, 1), (401, 40, 5)]
 )
 def test_more_rows_need_fewer_folds_if_both_classes_have_enough(monkeypatch, n, cases, count):
-    for name, value in (("SMALL", 10), ("MIDDLING", 300), ("LONG", 400), ("MANY_CASES", 50)):
-        monkeypatch.setattr(module, name, value)
+    monkeypatch.setattr(scale, "REPEATED_BELOW", 10)
+    monkeypatch.setattr(scale, "MANY_ROWS", 300)
+    monkeypatch.setattr(scale, "ONE_FOLD_FROM_ROWS", 400)
+    monkeypatch.setattr(scale, "TWO_FOLDS_FROM_CASES", 50)
     y = (np.arange(n) < cases).astype(float)
     table = make_table(read_training({"x": np.arange(n) / n}), y, np.ones(n))
     folds = folds_of(Validation(), table)
@@ -379,9 +382,9 @@ def test_more_rows_need_fewer_folds_if_both_classes_have_enough(monkeypatch, n, 
 
 
 def test_large_tables_have_one_fold_of_a_sample(monkeypatch):
-    monkeypatch.setattr(module, "SMALL", 100)
-    monkeypatch.setattr(module, "LARGE", 100)
-    monkeypatch.setattr(module, "SAMPLE", 150)
+    monkeypatch.setattr(scale, "REPEATED_BELOW", 100)
+    monkeypatch.setattr(scale, "SAMPLED_ABOVE", 100)
+    monkeypatch.setattr(scale, "SAMPLE_ROWS", 150)
     raw = random_raw(5, ["number", "number"], 400, gaps=False)
     table = make_table(read_training(raw.columns), raw.y, np.ones(len(raw.y)))
     sample = Validation().sample(table)
@@ -409,8 +412,8 @@ def test_large_tables_have_one_fold_of_a_sample(monkeypatch):
 @pytest.mark.parametrize("n_groups", [2, 3, 5, 8])
 def test_few_large_groups_are_enough_to_validate(monkeypatch, n_groups):
     """A sample never is one group alone: as many as there are folds, if there are so many."""
-    monkeypatch.setattr(module, "LARGE", 100)
-    monkeypatch.setattr(module, "SAMPLE", 40)
+    monkeypatch.setattr(scale, "SAMPLED_ABOVE", 100)
+    monkeypatch.setattr(scale, "SAMPLE_ROWS", 40)
     raw = random_raw(6, ["number", "number"], 400, gaps=False)
     validation = make_validation(None, None, raw.y, np.arange(400) % n_groups)
     whole = make_table(read_training(raw.columns), raw.y, np.ones(len(raw.y)), part=validation.part)
@@ -456,7 +459,7 @@ def test_the_splitter_decides_what_is_validated():
 
 def test_a_splitter_of_content_folds_gives_the_model_of_content_folds(monkeypatch):
     """The user's splits and our own go through the same selection, repeats of folds apart."""
-    monkeypatch.setattr(module, "REPEATS", 1)
+    monkeypatch.setattr(scale, "REPEATS", 1)
     case = make_case(4, ("number", "few", "two"), 70, clear=True)
     inputs = read_training(case.X)
     case = replace(case, weight=np.ones(70))

@@ -1,4 +1,4 @@
-"""The book of shapes: what the columns of a table are, and which go most with the label."""
+"""The cache of shapes: what the columns of a table are, and which go most with the label."""
 
 from dataclasses import replace
 
@@ -11,18 +11,18 @@ from raw_tables import Raw, random_raw, raws, same_bits
 from rpte.columns.kinds import Hinge, Scale, Step, Value
 from rpte.columns.limits import FREE
 from rpte.table.table import make_table
-from rpte.vocabulary.vocabulary import PATTERN, original_columns
-from rpte.published.vocabulary import VocabularySettings, build_vocabulary
 from rpte.vocabulary.build import vocabulary_of_shapes
 from rpte.vocabulary.redundancy import Registry
 from rpte.vocabulary.screening import Label, strongest
 from rpte.vocabulary.shape_cache import ShapeCache, evaluate, standardise
+from rpte.vocabulary.vocabulary import PATTERN, original_columns
+from vocabularies import shapes_vocabulary
 
 LEAST = 5.0
 NUMBERS = ("number", "few", "skewed", "huge")
 
 
-def book_of(table):
+def cache_of(table):
     return ShapeCache(table, LEAST, FREE)
 
 
@@ -42,19 +42,19 @@ def squared_correlation(x, y, weight):
 @settings(max_examples=40, deadline=None)
 @given(raws(kinds=NUMBERS, rows=(20, 120)), st.integers(0, 99))
 def test_scores_are_squared_correlations(raw, seed):
-    """From moments between knots, for rows that are some of the book's; the oracle builds all."""
+    """From moments between knots, for rows that are some of the cache's; the oracle builds all."""
     table = raw.table()
-    book, rng = book_of(table), np.random.default_rng(seed)
+    cache, rng = cache_of(table), np.random.default_rng(seed)
     rows = np.sort(rng.choice(table.n_rows, max(8, table.n_rows * 2 // 3), replace=False))
     part = table.take(rows)
     for name in raw.columns:
         present = ~np.isnan(part.inputs[name])
-        if not book.shapes(name) or not present.any():
+        if not cache.shapes(name) or not present.any():
             continue
         if np.nanmax(np.abs(part.inputs[name])) > 1e100:
             continue  # beside such a number the squares of all others underflow
-        got = book._scores([name], rows, Label.of(part))
-        for column, score in zip(book.shapes(name), got, strict=True):
+        got = cache._scores([name], rows, Label.of(part))
+        for column, score in zip(cache.shapes(name), got, strict=True):
             x = column.evaluate(part.inputs)
             x = np.where(present, x, np.nan)  # a step is 0 where the number is missing
             assert score == pytest.approx(
@@ -67,7 +67,7 @@ def test_the_strongest_are_the_best_of_each_variable_in_turn(most):
     raw = random_raw(4, ["number", "skewed", "number", "few"], 150)
     table = raw.table()
     rows = np.arange(table.n_rows)
-    every = book_of(table).strongest(table, rows, 10**6)
+    every = cache_of(table).strongest(table, rows, 10**6)
     scores = [
         round(
             squared_correlation(
@@ -89,7 +89,7 @@ def test_the_strongest_are_the_best_of_each_variable_in_turn(most):
         turn = [queue.pop(0) for queue in left.values() if queue]
         turn.sort(key=lambda e: (-round(e[0], 9), e[1].text))
         wanted += [column for _, column in turn]
-    found = book_of(table).strongest(table, rows, most)
+    found = cache_of(table).strongest(table, rows, most)
     assert set(found) == set(wanted[:most])
     assert [c for c in every if c in found] == list(found)
 
@@ -113,9 +113,8 @@ def test_labels_of_other_rows_do_not_matter(raw, seed, budget):
     y = table.y.copy()
     y[other] = 1.0 - y[other]
     turned = replace(table, y=y)
-    chosen = VocabularySettings("shapes", 2, budget, 0.0, False, LEAST)
     one, two = (
-        vocabulary_of_shapes(book_of(t), t.take(rows), rows, chosen) for t in (table, turned)
+        vocabulary_of_shapes(cache_of(t), t.take(rows), rows, budget) for t in (table, turned)
     )
     assert one.columns == two.columns
     assert same_bits(one.z, two.z)
@@ -128,11 +127,11 @@ def test_labels_of_these_rows_decide_what_is_kept():
     columns = {name: rng.normal(size=400).round(2) for name in "ab"}
     y = np.where(np.arange(400) < 200, columns["a"] > 1, columns["a"] > -1) + 0.0
     table = Raw(columns, y, np.ones(400)).table()
-    book = book_of(table)
+    cache = cache_of(table)
     found = []
     for side in (-1, 1):
         rows = np.flatnonzero((table.y == 1) == (table.inputs["a"] * side > -1))
-        (best,) = book.strongest(table.take(rows), rows, 1)
+        (best,) = cache.strongest(table.take(rows), rows, 1)
         found.append(best)
     assert all(column.source == "a" for column in found)
     assert found[0] != found[1]
@@ -142,11 +141,11 @@ def test_labels_of_these_rows_decide_what_is_kept():
 @given(raws(rows=(12, 60)))
 def test_an_entry_is_the_column_in_its_own_units(raw):
     table = raw.table()
-    book = book_of(table)
+    cache = cache_of(table)
     columns = [*original_columns(table, False)]
-    columns += book.strongest(table, np.arange(table.n_rows), 10**6)
+    columns += cache.strongest(table, np.arange(table.n_rows), 10**6)
     for column in columns:
-        entry, x = book.entry(column), column.evaluate(table.inputs)
+        entry, x = cache.entry(column), column.evaluate(table.inputs)
         missing = np.isnan(x)
         assert (entry.z[missing] == 0.0).all()
         assert np.isfinite(entry.z).all()
@@ -155,7 +154,7 @@ def test_an_entry_is_the_column_in_its_own_units(raw):
         unit = np.abs(x[~missing]).max(initial=0.0)
         assert told == pytest.approx(x[~missing], rel=1e-9, abs=1e-9 * (unit + abs(entry.centre)))
         assert (entry.alike < 0) == (len(np.unique(x[~missing])) < 2)
-        assert book.entry(column) is entry
+        assert cache.entry(column) is entry
         if isinstance(column, (Hinge, Scale)) and not column.centred:
             assert entry.centre == 0.0
 
@@ -177,30 +176,28 @@ def test_standardise_leaves_its_argument_alone():
     assert np.isnan(x[1])
 
 
-def test_the_book_of_all_rows_is_the_vocabulary():
+def test_the_cache_of_all_rows_is_the_vocabulary():
     table = random_raw(5, ["number", "category", "few", "two"], 90).table()
-    chosen = VocabularySettings("shapes", 2, 15, 0.0, False, LEAST)
-    built = build_vocabulary(table, chosen)
-    read = vocabulary_of_shapes(book_of(table), table, np.arange(table.n_rows), chosen)
+    built = shapes_vocabulary(table, 15, least=LEAST)
+    read = vocabulary_of_shapes(cache_of(table), table, np.arange(table.n_rows), 15)
     assert built.columns == read.columns
     assert same_bits(built.z, read.z)
     assert 10 < (read.block == PATTERN).sum() <= 15
 
 
 @pytest.mark.parametrize("budget", [6, 400])
-def test_the_last_reader_leaves_an_empty_book(budget):
+def test_the_last_reader_leaves_an_empty_cache(budget):
     table = random_raw(5, ["number", "category", "few", "two", "skewed"], 90).table()
-    chosen = VocabularySettings("shapes", 2, budget, 0.0, False, LEAST)
-    book, rows = book_of(table), np.arange(table.n_rows)
+    cache, rows = cache_of(table), np.arange(table.n_rows)
     part = rows[::2]
-    first = vocabulary_of_shapes(book, table.take(part), part, chosen)
-    known = dict(book._entries)
+    first = vocabulary_of_shapes(cache, table.take(part), part, budget)
+    known = dict(cache._entries)
     assert {column.text for column in first.columns} <= {column.text for column in known}
-    again = vocabulary_of_shapes(book, table, rows, chosen)
-    assert all(book._entries[column] is entry for column, entry in known.items())
-    last = vocabulary_of_shapes(book, table, rows, chosen, last=True)
-    assert not book._entries
-    for other in (again, vocabulary_of_shapes(book_of(table), table, rows, chosen, last=True)):
+    again = vocabulary_of_shapes(cache, table, rows, budget)
+    assert all(cache._entries[column] is entry for column, entry in known.items())
+    last = vocabulary_of_shapes(cache, table, rows, budget, last=True)
+    assert not cache._entries
+    for other in (again, vocabulary_of_shapes(cache_of(table), table, rows, budget, last=True)):
         assert last.columns == other.columns
         assert same_bits(last.z, other.z)
         assert same_bits(last.centre, other.centre)
@@ -213,6 +210,6 @@ def test_the_knots_of_a_part_are_those_of_all_rows():
     rows = np.arange(0, table.n_rows, 2)
     part = table.take(rows)
     alone = make_table(part.inputs, part.y, part.weight)
-    shared = book_of(table).strongest(part, rows, 10**6)
-    assert shared == book_of(table).strongest(table, np.arange(table.n_rows), 10**6)
-    assert shared != book_of(alone).strongest(alone, np.arange(alone.n_rows), 10**6)
+    shared = cache_of(table).strongest(part, rows, 10**6)
+    assert shared == cache_of(table).strongest(table, np.arange(table.n_rows), 10**6)
+    assert shared != cache_of(alone).strongest(alone, np.arange(alone.n_rows), 10**6)

@@ -1,14 +1,14 @@
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from coded_tables import coded, random_table, same_tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from coded_tables import coded, random_table, same_tree
+from rpte.published import label_trees
 from rpte.published.label_trees import LabelCounts, grow_counted
-from rpte.structure import counting
+from rpte.rows.threads import worker_threads
 from rpte.structure.grower import GrowthLimits, grow
 
 PAPER = GrowthLimits(12, 8, 5.0, 0.0, True, None)
@@ -28,13 +28,13 @@ def many_values(seed, n, values, n_columns=5):
     return coded(codes, bins, sources=sources, dtype=np.uint16), y
 
 
-def both(columns, y, weight, limits, pool=None, eligible=None):
+def both(columns, y, weight, limits, eligible=None):
     """The tree from counts, and the one that looks at every code of every column."""
     eligible = np.arange(columns.n_columns) if eligible is None else eligible
-    table = LabelCounts.of(columns, y, weight, pool)
+    table = LabelCounts.of(columns, y, weight)
     assert table is not None
-    counted = grow_counted(table, eligible, limits, pool)
-    return counted, grow(columns, eligible, weight * y, weight, weight, limits, pool)
+    counted = grow_counted(table, eligible, limits)
+    return counted, grow(columns, eligible, weight * y, weight, weight, limits)
 
 
 def agree(counted, plain):
@@ -55,8 +55,8 @@ def test_large_nodes_with_more_codes_than_blocks_and_any_number_of_threads():
     columns, y = many_values(3, 60_000, 50_000)
     counted, plain = both(columns, y, np.ones(len(y)), PAPER)
     assert agree(counted, plain)
-    with ThreadPoolExecutor(2) as pool:
-        assert agree(both(columns, y, np.ones(len(y)), PAPER, pool)[0], plain)
+    with worker_threads(2):
+        assert agree(both(columns, y, np.ones(len(y)), PAPER)[0], plain)
 
 
 def test_labels_without_any_relation_leave_every_column_open():
@@ -68,7 +68,7 @@ def test_labels_without_any_relation_leave_every_column_open():
 
 def test_later_rounds_use_the_counts_of_the_first():
     columns, y = many_values(1, 500, 90)
-    table = LabelCounts.of(columns, y, np.ones(500), None)
+    table = LabelCounts.of(columns, y, np.ones(500))
     for eligible in ([0, 1, 2, 3, 4], [1, 3], [4], [0, 2]):
         counted = grow_counted(table, np.array(eligible), PAPER)
         plain = grow(columns, np.array(eligible), y, np.ones(500), np.ones(500), PAPER)
@@ -78,28 +78,28 @@ def test_later_rounds_use_the_counts_of_the_first():
 def test_only_what_is_worth_it_is_searched_code_by_code(monkeypatch):
     columns, y = many_values(2, 20_000, 15_000)
     searched = []
-    original = counting.settle_best
+    original = label_trees.settle_best
 
     def watched(*arguments):
         original(*arguments)
         searched.append(int(arguments[-2].sum()))
 
-    monkeypatch.setattr(counting, "settle_best", watched)
+    monkeypatch.setattr(label_trees, "settle_best", watched)
     both(columns, y, np.ones(len(y)), replace(PAPER, max_leaves=2))
     assert searched == [4]  # the two columns of two codes, and the strong pair
 
 
 def test_all_rows_are_searched_once_for_all_trees(monkeypatch):
     columns, y = many_values(2, 20_000, 15_000)
-    table = LabelCounts.of(columns, y, np.ones(len(y)), None)
+    table = LabelCounts.of(columns, y, np.ones(len(y)))
     searched = []
-    original = counting.settle_best
+    original = label_trees.settle_best
 
     def watched(*arguments):
         original(*arguments)
         searched.append(len(arguments[5]))
 
-    monkeypatch.setattr(counting, "settle_best", watched)
+    monkeypatch.setattr(label_trees, "settle_best", watched)
     limits = replace(PAPER, max_leaves=2)
     trees = [grow_counted(table, np.arange(5), limits) for _ in range(2)]
     assert agree(*trees)
@@ -116,13 +116,13 @@ def test_leaves_that_cannot_be_next_are_not_searched(monkeypatch):
     y = (rng.random(6000) < chance).astype(float)
     columns = coded(codes, np.full(2, 3000), dtype=np.uint16)
     looked = []
-    original = counting.CountedLeaf.best
+    original = label_trees.CountedLeaf.best
 
     def watched(leaf, admitted):
         looked.append(leaf.node)
         return original(leaf, admitted)
 
-    monkeypatch.setattr(counting.CountedLeaf, "best", watched)
+    monkeypatch.setattr(label_trees.CountedLeaf, "best", watched)
     limits = replace(PAPER, max_leaves=3)
     counted, plain = both(columns, y, np.ones(6000), limits)
     assert agree(counted, plain)
@@ -134,6 +134,6 @@ def test_where_counting_does_not_apply(why):
     columns, y, weight = random_table(0, 60, missing=why == "missing", categories=why == "category")
     weight = weight + 0.5 if why == "fraction" else weight
     weight = weight * 2.0**30 if why == "heavy" else weight
-    assert LabelCounts.of(columns, y, weight, None) is None
+    assert LabelCounts.of(columns, y, weight) is None
     columns, y, weight = random_table(0, 60, missing=False, categories=False)
-    assert LabelCounts.of(columns, y, weight, None) is not None
+    assert LabelCounts.of(columns, y, weight) is not None

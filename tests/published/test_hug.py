@@ -1,21 +1,21 @@
 """The high utility gain miner against the naive oracle of the published method."""
 
 import math
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
-import naive_stage1 as naive
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer
 
+import naive_stage1 as naive
 from raw_tables import Raw, random_raw, raws
 from rpte.columns.kinds import Interval
 from rpte.published.hug import item_utilities, mine_hug
 from rpte.published.items import ItemColumn, make_items
 from rpte.published.mining import item_index
+from rpte.rows.threads import worker_threads
 from rpte.table.inputs import read_inputs
 
 
@@ -32,7 +32,7 @@ def mined(raw, order, budget, min_gain):
     """Return our patterns as the oracle says them: variables and covers of repeated rows."""
     table = raw.table()
     index = item_index(table, make_items(table, printed=False))
-    found = mine_hug(index, order, budget, min_gain, None)
+    found = mine_hug(index, order, budget, min_gain)
     inputs = read_inputs(raw.repeated().columns, table.schema)
 
     def bits(item):
@@ -87,7 +87,7 @@ def test_every_pattern_gains_and_fits_the_budget():
     raw = random_raw(5, ["number", "category", "few", "skewed"], 120)
     table = raw.table()
     index = item_index(table, make_items(table, printed=True))
-    found = mine_hug(index, 2, 7, 0.02, None)
+    found = mine_hug(index, 2, 7, 0.02)
     assert 0 < len(found) <= 7
     y, weight = table.y, table.weight
     for column in found:
@@ -101,16 +101,17 @@ def test_threads_change_nothing():
     raw = random_raw(6, ["number", "category", "few", "skewed", "number", "two"], 200)
     table = raw.table()
     index = item_index(table, make_items(table, printed=True))
-    with ThreadPoolExecutor(2) as pool:
-        assert mine_hug(index, 2, 30, 0.001, pool) == mine_hug(index, 2, 30, 0.001, None)
+    alone = mine_hug(index, 2, 30, 0.001)
+    with worker_threads(2):
+        assert mine_hug(index, 2, 30, 0.001) == alone
 
 
 def test_nothing_to_mine():
     table = random_raw(0, ["constant", "empty", "one"], 20, gaps=False).table()
     assert make_items(table, printed=True) == ()
-    assert mine_hug(item_index(table, ()), 2, 10, 0.01, None) == ()
+    assert mine_hug(item_index(table, ()), 2, 10, 0.01) == ()
     table = random_raw(0, ["number"], 20).table()
-    assert mine_hug(item_index(table, make_items(table, printed=True)), 2, 0, 0.01, None) == ()
+    assert mine_hug(item_index(table, make_items(table, printed=True)), 2, 0, 0.01) == ()
 
 
 def test_a_variable_without_correlation_has_no_utility():
@@ -128,4 +129,4 @@ def test_a_variable_without_correlation_has_no_utility():
 def test_one_class_has_no_patterns():
     raw = random_raw(0, ["number", "category"], 30)
     table = Raw(raw.columns, np.ones(30), raw.weight).table()
-    assert mine_hug(item_index(table, make_items(table, printed=True)), 2, 10, 0.0, None) == ()
+    assert mine_hug(item_index(table, make_items(table, printed=True)), 2, 10, 0.0) == ()
