@@ -1,4 +1,4 @@
-"""The estimator: parameters, labels, tables, scikit-learn tools, and what the issue asks for."""
+"""The estimator: parameters, labels, tables, and scikit-learn tools."""
 
 import inspect
 
@@ -15,11 +15,11 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-import rpte.selection.search as search_module
 from fit_tables import mixed_case
 from rpte import InputError, RPTEClassifier, RPTEWarning
 from rpte.fit.structure_learner import StructureLearner
 from rpte.model.file import to_dict
+from rpte.rows import scale
 
 CASE = mixed_case()
 
@@ -356,7 +356,7 @@ class TestValidation:
 
         for stage in seen:
             monkeypatch.setattr(StructureLearner, stage, watched(stage))
-        monkeypatch.setattr(search_module, "BEATEN", np.inf)  # or Stage 2 is not for the repeats
+        monkeypatch.setattr(scale, "BEATEN", np.inf)  # or Stage 2 is not for the repeats
         X, y = small(120)
         RPTEClassifier(budget=5).fit(X, y)
         for found in seen.values():

@@ -112,5 +112,5 @@ def test_a_changed_text_is_refused():
 
 def test_what_is_not_trusted_is_refused():
     data = skops.dumps(CASE.fit(RPTEClassifier(l1="4/n")))
-    with pytest.raises(Exception, match=r"rpte\.classifier\.RPTEClassifier"):
+    with pytest.raises(Exception, match=r"rpte\.estimators\.classifier\.RPTEClassifier"):
         skops.loads(data)
