@@ -243,7 +243,7 @@ def test_a_step_corrects_the_gram_matrix(case):
     mask[6 + COLUMNS.index(Missing("z0"))] = False  # it may be constant
     few = design.select(mask)
     with one_blas_thread():
-        gram = weighted_gram(design, few, design.share[:100])
+        gram = weighted_gram(design, few, design.row_weight[:100])
     move, shift = rng.normal(size=few.terms.size), 0.3
     bend, at_intercept = 2.0 * move + 0.1, 0.5
     found = gram.corrected(move, shift, bend, at_intercept)

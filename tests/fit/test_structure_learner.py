@@ -16,7 +16,6 @@ from rpte.fit.algorithm import learn_structure
 from rpte.fit.structure_learner import StructureLearner, WarmStart
 from rpte.fit.training import Training
 from rpte.rows import scale
-from rpte.structure.boosting import deviance
 from rpte.table.read import read_training
 from rpte.table.table import make_table
 from rpte.utils.progress import Watch
@@ -107,7 +106,9 @@ def test_codes_and_scores_are_those_of_the_trees():
     assert len(structure.trees) == len(accepted) == len(structure.steps) >= 3
     for m, (tree, r) in enumerate(zip(structure.trees, accepted, strict=True)):
         assert (structure.leaf_codes[m] == tree.apply(table.inputs)).all()
-        losses = [deviance(table.y, table.weight, structure.score(k)) for k in (m, m + 1)]
+        losses = [
+            table.loss.deviance(structure.score(k), table.y, table.weight) for k in (m, m + 1)
+        ]
         assert losses == pytest.approx([r.deviance_before, r.deviance_after])
         added = structure.score(m + 1) - structure.score(m)
         for leaf in range(tree.n_leaves):
@@ -155,8 +156,8 @@ def test_the_whole_run_is_the_sum_of_its_steps():
     assert found.table is table
     base = np.log((table.weight @ table.y) / (table.weight @ (1 - table.y)))
     assert found.stage2.base == pytest.approx(base)
-    null = deviance(table.y, table.weight, np.full(table.n_rows, base))
-    assert deviance(table.y, table.weight, found.structure.start) < 0.9 * null
+    null = table.loss.deviance(np.full(table.n_rows, base), table.y, table.weight)
+    assert table.loss.deviance(found.structure.start, table.y, table.weight) < 0.9 * null
     separate = replace(settings, ownership="separate")
     plain = learn_structure(training_of(table, separate), Watch())
     np.testing.assert_allclose(plain.structure.start, base)

@@ -11,7 +11,7 @@ from rpte.estimation.quadratic import Penalty
 from rpte.kernels import approximate_path as module
 from rpte.kernels import term_rows
 from rpte.kernels.approximate_path import ENOUGH, ROUGH
-from rpte.kernels.design_products import logistic_statistics
+from rpte.kernels.losses import BINOMIAL, loss_statistics
 
 LEFT = 10 * ENOUGH  # a step that gains little is the last; a few more may be left
 
@@ -167,13 +167,14 @@ def test_the_source_computes_what_is_compiled():
         rate = np.log((design.weight @ design.y) / (design.weight @ (1 - design.y)))
         theta, score = np.zeros(design.n_terms), np.full(60, rate)
         begun = np.empty(60), np.empty(60), np.empty(design.n_terms)
-        loss = logistic_statistics(score, design.y, design.share, *begun[:2])
+        loss = loss_statistics(BINOMIAL, score, design.y, design.row_weight, *begun[:2])
         singles = begun[0].astype(np.float32)
         term_rows.gradients(rows_of(design), np.arange(design.n_terms), singles, begun[2])
         state = np.array([rate, loss, 0.0])
         none = np.zeros(0, np.intp), np.zeros((0, 0)), np.zeros(0)
+        data = BINOMIAL, 0.25, design.y, design.row_weight
         terms, second, cross = run(
-            rows_of(design), np.arange(design.n_terms), design.y, design.share, design.penalty,
+            rows_of(design), np.arange(design.n_terms), data, design.penalty,
             design.sign, grid, 0.5, state, theta, score, *begun, *none, np.zeros(60), fits
         )  # fmt: skip
         assert set(np.flatnonzero(theta)) <= set(terms.tolist())

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import log_loss
 
+from rpte.kernels.losses import BINOMIAL
 from rpte.kernels.term_rows import add_moments, deviances
 
 
@@ -22,7 +23,7 @@ def test_deviances_are_twice_the_log_loss_by_block(compiled, seed, n, q, blocks)
     cuts = np.unique(np.concatenate([[0, n], rng.integers(0, n + 1, blocks)])).astype(np.intp)
     out = np.empty((len(cuts) - 1, 3))
     run = deviances if compiled else deviances.__wrapped__
-    run(z[::-1].copy(), np.arange(q)[::-1].copy(), y, weight, cuts, fits, out)
+    run(BINOMIAL, z[::-1].copy(), np.arange(q)[::-1].copy(), y, weight, cuts, fits, out)
     for b, (low, high) in enumerate(pairwise(cuts)):
         at = slice(low, high)
         for f, fit in enumerate(fits):
@@ -35,7 +36,8 @@ def test_deviances_of_sure_scores_are_finite():
     y, one = np.array([0.0, 1.0]), np.ones(2)
     out = np.empty((1, 2))
     nothing = np.zeros((0, 2), np.float32)
-    deviances(nothing, np.arange(0), y, one, np.array([0, 2]), np.array([[800.0], [-800.0]]), out)
+    ends, fits = np.array([0, 2]), np.array([[800.0], [-800.0]])
+    deviances(BINOMIAL, nothing, np.arange(0), y, one, ends, fits, out)
     assert out.tolist() == [[800.0, 800.0]]
 
 
