@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from raw_tables import raws, same_bits
 from rpte.errors import InputError
-from rpte.table import read as module
+from rpte.table import inputs as module
 from rpte.table.column import MISSING
 from rpte.table.inputs import read_inputs
 from rpte.table.read import read_training

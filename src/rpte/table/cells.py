@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.errors import RPTEWarning
-from rpte.table.column import is_absent, level_text, parse_number, special_text
-from rpte.table.precision import EXACT, merged_cells
+from rpte.table.column import EXACT, is_absent, level_text, parse_number, special_text
+from rpte.table.kinds import merged_cells
 from rpte.table.schema import Variable
 
 MARKERS = (
@@ -24,7 +24,7 @@ MARKERS = (
 )  # fmt: skip
 """Texts that stand for a missing cell, as they do for `pandas.read_csv`."""
 
-MOSTLY = 0.5  # share of the rows that spell numbers from which on other texts deserve a word
+MOSTLY = 0.5  # fraction of the rows that spell numbers, from which on other texts are warned of
 FEW = 5  # different texts that are shown, and more than which are no codes
 
 COMMA_NUMBER = re.compile(r"\s*[+-]?\d+(,\d+)?([eE][+-]?\d+)?\s*")
@@ -49,10 +49,8 @@ def typed(
     ----------
     name : str
         For warnings.
-    cells : list
-        The different cells of the column as the file has them.
-    place : (n_rows,)
-        Which of them each row holds.
+    cells, place : list, (n_rows,)
+        The different cells of the column as the file has them, and which of them each row holds.
     markers : texts that stand for missing, beside the empty cell
     variable : Variable, optional
         What a model knows of the column: its levels are then never read as missing, its numbers
@@ -69,7 +67,7 @@ def typed(
         if not codes_known:
             _say_mixed(name, values, np.bincount(place, minlength=len(cells)))
     if variable is not None and variable.kind == "category":  # a number and its text may differ
-        return np.array([*values, None], object)[:-1][place]
+        return _objects(values, place)
     return _column(values, place, variable is not None or not _are_one(name, values))
 
 
@@ -82,7 +80,7 @@ def with_points(name: str, cells: list[Any]) -> list[Any]:
     commas = [text for text in texts if "," in text]
     if not commas or not all(COMMA_NUMBER.fullmatch(text) for text in texts):
         return cells
-    _say(f"column '{name}': commas are read as decimal points, such as in {commas[0].strip()!r}")
+    say(f"column '{name}': commas are read as decimal points, such as in {commas[0].strip()!r}")
     return [cell.replace(",", ".") if isinstance(cell, str) else cell for cell in cells]
 
 
@@ -93,13 +91,17 @@ def _column(values: list[Any], place: NDArray[np.intp], may_be_numbers: bool) ->
         return _numbers([None if v is None else _number(v) for v in values], place)
     texts = any(isinstance(value, str) for value in present)
     levels = [level_text(v) if texts and v is not None else v for v in values]
-    return np.array([*levels, None], object)[:-1][place]
+    return _objects(levels, place)
+
+
+def _objects(values: list[Any], place: NDArray[np.intp]) -> Cells:
+    return np.array([*values, None], object)[:-1][place]
 
 
 def _numbers(values: list[float | None], place: NDArray[np.intp]) -> NDArray[Any]:
     """Return float64, or int64 where every cell is a whole number."""
     column = np.array([np.nan if value is None else value for value in values], np.float64)[place]
-    whole = np.isfinite(column).all() and (np.abs(column) < 2**53).all()
+    whole = np.isfinite(column).all() and (np.abs(column) < EXACT).all()
     return column.astype(np.int64) if whole and (column == np.rint(column)).all() else column
 
 
@@ -132,7 +134,7 @@ def _are_one(name: str, values: list[Any]) -> bool:
     large = [v for v in values if abs(_number(v) or 0.0) >= EXACT]
     merged = merged_cells(large)
     if merged is not None:
-        _say(
+        say(
             f"column '{name}' holds {merged[0]!s} and {merged[1]!s}, which are one number in "
             "float64 (exact for whole numbers up to 2**53); it is read as a category"
         )
@@ -154,7 +156,7 @@ def _say_markers(name: str, cells: list[Any], values: list[Any]) -> None:
         if value is None and isinstance(cell, str) and cell.strip()
     ]
     if gone and any(isinstance(v, str) and _number(v) is None for v in values):
-        _say(
+        say(
             f"column '{name}': {_texts(gone)} is read as missing; to keep it as a level, say which "
             "texts are missing (--missing, or --missing '' for empty cells only)"
         )
@@ -163,7 +165,7 @@ def _say_markers(name: str, cells: list[Any], values: list[Any]) -> None:
 def _say_dates(name: str, values: list[Any]) -> None:
     texts = [value for value in values if isinstance(value, str)]
     if len(texts) > 1 and all(DATE.fullmatch(text) for text in texts):
-        _say(
+        say(
             f"column '{name}' looks like dates ({texts[0]}) and is read as a category; turn them "
             "into numbers, such as days since a reference date, or leave the column out"
         )
@@ -181,7 +183,7 @@ def _say_mixed(name: str, values: list[Any], counts: NDArray[np.intp]) -> None:
         return
     if len(odd) > FEW or len(present) - len(odd) <= FEW:  # levels such as 0, 1, 2, 3+
         return
-    _say(
+    say(
         f"column '{name}': {spelled} of {total} cells spell numbers but {_texts(odd)} does not, so "
         "it is read as a category; if that means missing, name it in --missing, if it is a code, "
         f"in --special {name}={','.join(odd)}"
@@ -193,5 +195,6 @@ def _texts(texts: list[str]) -> str:
     return ", ".join(repr(text) for text in texts[:FEW]) + more
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
+    """Warn of what was found in a file."""
     warnings.warn(text, RPTEWarning, stacklevel=3)

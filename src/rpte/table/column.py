@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -22,6 +22,7 @@ UNSEEN = -2
 MANY_CELLS = 10_000  # of text: from here on pandas, if it is there, tells them apart faster
 FEW_CELLS = 32_768  # looked at together
 LARGEST = 1e300  # beyond it sums and squares overflow; such numbers are codes for missing
+EXACT = 2.0**53  # whole numbers up to here are floats; in a larger sum a single row is lost
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -29,16 +30,8 @@ Codes = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Told:
-    """A column of objects whose cells were told apart.
-
-    Parameters
-    ----------
-    cells : list
-        The distinct ones.
-    places : (n_rows,)
-        Which of them each row holds.
-    """
+class Factorized:
+    """The distinct cells of a column of objects and, by row (n,), which of them it holds."""
 
     cells: list[Any]
     places: NDArray[np.intp]
@@ -49,7 +42,7 @@ class Told:
         return len(self.places)
 
 
-Raw = Array | Told
+Raw = Array | Factorized
 
 
 def is_absent(value: Any) -> bool:
@@ -66,7 +59,7 @@ def distinct(column: Raw, name: str = "") -> tuple[list[Any], NDArray[np.intp]]:
 
     True is told apart from 1, which is equal to it in Python: the order of rows decides nothing.
     """
-    if isinstance(column, Told):
+    if isinstance(column, Factorized):
         return column.cells, column.places
     if column.dtype.kind in "biufUS":
         values, inverse = np.unique(column, return_inverse=True)
@@ -84,8 +77,16 @@ def distinct(column: Raw, name: str = "") -> tuple[list[Any], NDArray[np.intp]]:
         places = [numbers.setdefault(cell, len(numbers)) for cell in column]
     except TypeError:  # a list, a dict or a set in a cell
         cell = next(cell for cell in column if not _hashable(cell))
-        raise strange(cell, f" (column '{name}')" if name else "") from None
+        raise unreadable(cell, f" (column '{name}')" if name else "") from None
     return list(numbers), np.array(places, np.intp)
+
+
+FAMILIES = {
+    "boolean": (bool, np.bool_),
+    "decimal": (Decimal,),
+    "complex": (complex, np.complexfloating),
+    "duration": (np.timedelta64,),
+}
 
 
 def _family(kind: type) -> str:
@@ -93,13 +94,7 @@ def _family(kind: type) -> str:
 
     A Decimal cannot be compared with numpy's integers at all.
     """
-    if issubclass(kind, (bool, np.bool_)):
-        return "boolean"
-    if issubclass(kind, Decimal):
-        return "decimal"
-    if issubclass(kind, (complex, np.complexfloating)):
-        return "complex"
-    return "duration" if issubclass(kind, np.timedelta64) else ""
+    return next((name for name, kinds in FAMILIES.items() if issubclass(kind, kinds)), "")
 
 
 def _hashable(cell: Any) -> bool:
@@ -110,7 +105,7 @@ def _hashable(cell: Any) -> bool:
     return True
 
 
-def strange(cell: Any, where: str = "") -> TypeError:
+def unreadable(cell: Any, where: str = "") -> TypeError:
     """Return the error of a cell that is neither a number nor text."""
     return TypeError(
         f"argument must be a string or a real number, not '{type(cell).__name__}'{where}; give "
@@ -135,7 +130,7 @@ def as_number(column: Raw, name: str, signed: bool = False) -> Floats:
     else:
         cells, inverse = distinct(column)
         numbers = np.array([_cell_number(cell, name) for cell in cells], np.float64)[inverse]
-    if not within(numbers):
+    if not all_allowed(numbers):
         infinite = np.flatnonzero(np.abs(numbers) > LARGEST)
         raise InputError(
             f"column '{name}' holds {len(infinite)} values beyond {LARGEST:g} (infinity included; "
@@ -149,8 +144,8 @@ def _has_negative_zero(numbers: Floats) -> bool:
     return any(bool(np.signbit(zero).any()) for zero in zeros)
 
 
-def within(numbers: Array) -> bool:
-    """Tell whether no number lies beyond what is allowed."""
+def all_allowed(numbers: Array) -> bool:
+    """Tell whether no number is beyond `LARGEST` in size."""
     parts = (part.astype(np.float64, copy=False) for part in _parts(numbers))
     return not any(bool((np.abs(part) > LARGEST).any()) for part in parts)
 
@@ -163,10 +158,11 @@ def _parts(cells: Array) -> Iterator[Array]:
 
 def as_number_or_special(column: Raw, variable: Variable) -> tuple[Floats, Codes]:
     """Return the numbers of a column, NaN where a cell is missing or special, and special codes."""
-    index = {level: code for code, level in enumerate(variable.levels)}
+    index: dict[str | None, int] = {level: code for code, level in enumerate(variable.levels)}
     index |= {level_text(copy): code for copy, code in special_copies(variable.levels).items()}
     cells, inverse = distinct(column)
-    codes = np.array([_special_code(cell, index) for cell in cells], np.int32)
+    names = [None if is_absent(cell) else special_text(cell) for cell in cells]
+    codes = np.array([index.get(name, MISSING) for name in names], np.int32)
     ordinary = [None if code >= 0 else cell for code, cell in zip(codes, cells, strict=True)]
     numbers = as_number(np.array([*ordinary, None], dtype=object)[:-1], variable.name)
     return numbers[inverse], codes[inverse]
@@ -189,10 +185,6 @@ def special_copies(levels: Sequence[str]) -> dict[float, int]:
         if math.isfinite(copy) and level_text(copy) not in levels:
             copies.setdefault(copy, place)
     return copies
-
-
-def _special_code(cell: Any, index: Mapping[str, int]) -> int:
-    return MISSING if is_absent(cell) else index.get(special_text(cell), MISSING)
 
 
 def special_text(cell: Any) -> str:
@@ -220,10 +212,15 @@ def _cell_number(cell: Any, name: str) -> float:
             )
         return number
     if not is_real(cell):
-        raise strange(cell, f" in column '{name}'")
+        raise unreadable(cell, f" in column '{name}'")
+    return to_float(cell)
+
+
+def to_float(cell: Any) -> float:
+    """Return a real number as a float, never -0.0; one of hundreds of digits is infinite."""
     try:
         return float(cell) + 0.0
-    except OverflowError:  # a whole number of hundreds of digits
+    except OverflowError:
         return math.inf if cell > 0 else -math.inf
 
 
@@ -252,15 +249,6 @@ def parse_number(text: str) -> float | None:
     except ValueError:
         return None
     return number + 0.0 if math.isfinite(number) and "_" not in stripped else None
-
-
-def as_codes(column: Raw, variable: Variable) -> Codes:
-    """Return the level codes of a category column; `MISSING` and `UNSEEN` where they apply."""
-    index = {level: code for code, level in enumerate(variable.levels)}
-    unknown = len(variable.levels) - 1 if variable.pooled else UNSEEN
-    cells, inverse = distinct(column)
-    codes = [MISSING if is_absent(c) else index.get(level_text(c), unknown) for c in cells]
-    return np.array(codes, np.int32)[inverse]
 
 
 def level_text(value: Any) -> str:

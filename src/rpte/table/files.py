@@ -5,16 +5,18 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import warnings
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rpte.errors import InputError, RPTEWarning, did_you_mean
-from rpte.table.cells import MARKERS, typed, with_points
+from rpte.errors import InputError, did_you_mean
+from rpte.output import check_folder, is_stream, write_bytes
+from rpte.table.cells import MARKERS, say, typed, with_points
+from rpte.table.column import distinct, is_absent
+from rpte.table.inputs import factorized, repeated
 from rpte.table.schema import Schema
 from rpte.utils.output import check_folder, is_stream, write_bytes
 
@@ -23,9 +25,16 @@ if TYPE_CHECKING:
 
 DELIMITERS = (",", ";", "\t", "|")
 SAMPLE = 50  # lines that the delimiter is guessed from
-TEXT_ENDINGS = (".csv", ".tsv", ".txt")
-PARQUET_ENDINGS = (".parquet", ".pq")
-EXCEL_ENDINGS = (".xlsx", ".xlsm")
+FORMATS = {
+    ".csv": "CSV",
+    ".tsv": "CSV",
+    ".txt": "CSV",
+    ".parquet": "Parquet",
+    ".pq": "Parquet",
+    ".xlsx": "Excel",
+    ".xlsm": "Excel",
+}
+PACKAGES = {"Parquet": "pyarrow", "Excel": "openpyxl"}
 ENDINGS = ".csv, .tsv, .txt (each also .gz), .parquet or .xlsx"
 
 
@@ -77,12 +86,15 @@ def read_table(
     >>> table["age"].tolist(), table["branch"].tolist()
     ([34.0, nan], ['007', '012'])
     """
+    import pandas as pd
+
     path = Path(path)
-    raw, delimiter = _reader(path)(path)
+    readers = {"CSV": _read_text, "Parquet": _read_parquet, "Excel": _read_excel}
+    raw, delimiter = readers[_format(path)](path)
     if not len(raw.columns) or not len(raw):
         what = "no columns" if not len(raw.columns) else "a header but no rows"
         raise InputError(f"{path} has {what}; give a table with a header and at least one row")
-    if _ending(path) in PARQUET_ENDINGS:
+    if _format(path) == "Parquet":
         return raw
     markers = MARKERS if missing is None else tuple(missing)
     known = {} if schema is None or not schema.named else {v.name: v for v in schema.variables}
@@ -90,12 +102,12 @@ def read_table(
     def column(name: str) -> Any:
         if name in as_text:
             return raw[name]
-        place, cells = _distinct(raw[name])
+        cells, place = distinct(factorized(raw[name], name))
         if delimiter not in (None, ","):
             cells = with_points(name, cells)
         return typed(name, cells, place, markers, known.get(name), name in special)
 
-    return _frame({name: column(name) for name in raw.columns})
+    return pd.DataFrame({name: column(name) for name in raw.columns})
 
 
 def write_table(frame: pd.DataFrame, path: str | Path) -> None:
@@ -105,38 +117,26 @@ def write_table(frame: pd.DataFrame, path: str | Path) -> None:
     16 digits.
     """
     path = Path(path)
-    ending = _written_ending(path)
     buffer = io.BytesIO()
-    if ending in TEXT_ENDINGS:
-        text = frame.to_csv(index=False, sep="\t" if ending == ".tsv" else ",", lineterminator="\n")
-        data = text.encode("utf-8")
-        write_bytes(gzip.compress(data, mtime=0) if _zipped(path) else data, path)
-        return
-    if ending in PARQUET_ENDINGS:
-        _need("pyarrow", "Parquet")
-        frame.to_parquet(buffer, index=False)
-    elif ending in EXCEL_ENDINGS:
-        _need("openpyxl", "Excel")
-        try:
-            frame.to_excel(buffer, index=False)
-        except ValueError as error:
-            raise InputError(f"{path}: {error} Write a CSV or Parquet file instead") from error
-    else:
-        raise _unknown(path)
+    match _written_format(path):
+        case "CSV":
+            separator = "\t" if _ending(path) == ".tsv" else ","
+            text = frame.to_csv(index=False, sep=separator, lineterminator="\n").encode("utf-8")
+            buffer.write(gzip.compress(text, mtime=0) if _zipped(path) else text)
+        case "Parquet":
+            frame.to_parquet(buffer, index=False)
+        case "Excel":
+            try:
+                frame.to_excel(buffer, index=False)
+            except ValueError as error:
+                raise InputError(f"{path}: {error} Write a CSV or Parquet file instead") from error
     write_bytes(buffer.getvalue(), path)
 
 
 def check_writable(path: str | Path) -> None:
     """Refuse a name that `write_table` could not write to, before any work is done."""
-    path = Path(path)
-    ending = _written_ending(path)
-    if ending not in (*TEXT_ENDINGS, *PARQUET_ENDINGS, *EXCEL_ENDINGS):
-        raise _unknown(path)
-    if ending in PARQUET_ENDINGS:
-        _need("pyarrow", "Parquet")
-    if ending in EXCEL_ENDINGS:
-        _need("openpyxl", "Excel")
-    check_folder(path)
+    _written_format(Path(path))
+    check_folder(Path(path))
 
 
 def check_column(frame: pd.DataFrame, name: str, role: str) -> None:
@@ -150,48 +150,39 @@ def check_column(frame: pd.DataFrame, name: str, role: str) -> None:
         )
 
 
-def _reader(path: Path) -> Callable[[Path], tuple[pd.DataFrame, str | None]]:
-    """Return the function that reads a kind of file: its cells, and the delimiter of a text."""
-    ending = _ending(path)
-    if ending in TEXT_ENDINGS:
-        return _read_text
-    if ending in PARQUET_ENDINGS:
-        return _read_parquet
-    if ending in EXCEL_ENDINGS:
-        return _read_excel
-    raise _unknown(path)
-
-
 def _ending(path: Path) -> str:
     return (path.with_suffix("") if _zipped(path) else path).suffix.lower()
 
 
-def _written_ending(path: Path) -> str:
-    """Return the ending of a file to be written; a stream that has none gets CSV."""
-    ending = _ending(path)
-    return ".csv" if not ending and is_stream(path) else ending
+def _format(path: Path) -> str:
+    """Return the format that the ending of a file names, if it can be read and written here."""
+    found = FORMATS.get(_ending(path))
+    if found is None:
+        remedy = "save it as .xlsx" if path.suffix.lower() == ".xls" else f"use {ENDINGS}"
+        raise InputError(
+            f"{path}: the ending '{path.suffix}' names no format that is known; {remedy}"
+        )
+    if found in PACKAGES:
+        try:
+            import_module(PACKAGES[found])
+        except ImportError:
+            raise InputError(
+                f"{found} files need the package {PACKAGES[found]}: pip install 'rpte[files]', or "
+                "use CSV"
+            ) from None
+    return found
+
+
+def _written_format(path: Path) -> str:
+    """Return the format of a file to be written; a stream without an ending gets CSV."""
+    return "CSV" if not _ending(path) and is_stream(path) else _format(path)
 
 
 def _zipped(path: Path) -> bool:
     return path.suffix.lower() == ".gz"
 
 
-def _unknown(path: Path) -> InputError:
-    remedy = "save it as .xlsx" if path.suffix.lower() == ".xls" else f"use {ENDINGS}"
-    return InputError(f"{path}: the ending '{path.suffix}' names no format that is known; {remedy}")
-
-
-def _need(package: str, what: str) -> None:
-    try:
-        import_module(package)
-    except ImportError:
-        raise InputError(
-            f"{what} files need the package {package}: pip install 'rpte[files]', or use CSV"
-        ) from None
-
-
 def _read_parquet(path: Path) -> tuple[pd.DataFrame, None]:
-    _need("pyarrow", "Parquet")
     import pandas as pd
     import pyarrow as pa
     from pyarrow import parquet
@@ -204,12 +195,11 @@ def _read_parquet(path: Path) -> tuple[pd.DataFrame, None]:
             raise InputError(f"{path} is not a Parquet file that can be read: {error}") from error
     nested = [field.name for field in schema if pa.types.is_nested(field.type)]
     if nested:
-        _say(f"{path}: the columns {nested[:5]} hold lists or records and are left out")
+        say(f"{path}: the columns {nested[:5]} hold lists or records and are left out")
     return frame.drop(columns=nested, errors="ignore"), None
 
 
 def _read_excel(path: Path) -> tuple[pd.DataFrame, None]:
-    _need("openpyxl", "Excel")
     import zipfile
 
     import pandas as pd
@@ -221,7 +211,7 @@ def _read_excel(path: Path) -> tuple[pd.DataFrame, None]:
         except (zipfile.BadZipFile, KeyError, ValueError) as error:
             raise InputError(f"{path} is not an Excel file that can be read: {error}") from error
         if len(book.sheet_names) > 1:
-            _say(f"{path} has {len(book.sheet_names)} sheets; '{book.sheet_names[0]}' is read")
+            say(f"{path} has {len(book.sheet_names)} sheets; '{book.sheet_names[0]}' is read")
     if not len(sheet):
         raise InputError(f"{path} is empty; give a table with a header and at least one row")
     header = ["" if cell is None else str(cell) for cell in sheet.iloc[0]]
@@ -263,7 +253,7 @@ def _decoded(path: Path) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
-        _say(
+        say(
             f"{path} is not UTF-8 (line {line}); it is read as Windows-1252, so save it as UTF-8 "
             "if names or levels look wrong"
         )
@@ -303,45 +293,22 @@ def _check_widths(text: str, delimiter: str, path: Path) -> list[str]:
 def _named(table: pd.DataFrame, header: Sequence[str], path: Path) -> pd.DataFrame:
     """Give a table its names, without rows and columns that are nothing but empty."""
     names = [name.strip() for name in header]
-    twice = sorted({name for name in names if name and names.count(name) > 1})
+    twice = repeated(filter(None, names))
     if twice:
-        raise InputError(f"{path}: column names occur more than once: {twice[:10]}; rename them")
-    nameless = [place for place, name in enumerate(names) if not name]
-    full = [place for place in nameless if not _empty(table.iloc[:, place]).all()]
-    if full:
-        _say(f"{path}: column {full[0] + 1} has no name and is left out; name it to use it")
+        raise InputError(f"{path}: column names occur more than once: {twice}; rename them")
+    for place, name in enumerate(names):
+        if not name and not _empty(table.iloc[:, place]).all():
+            say(f"{path}: column {place + 1} has no name and is left out; name it to use it")
+            break
     kept = [place for place, name in enumerate(names) if name]
     table = table.iloc[:, kept].set_axis([names[place] for place in kept], axis=1)
     blank = np.all([_empty(table[name]) for name in table], axis=0)
     if np.any(blank):
-        _say(f"{path}: {int(blank.sum())} rows without any value are left out")
+        say(f"{path}: {int(blank.sum())} rows without any value are left out")
         table = table[~blank].reset_index(drop=True)
     return table
 
 
 def _empty(column: pd.Series[Any]) -> Any:
-    place, cells = _distinct(column)
-    gone = [cell is None or cell != cell or not str(cell).strip() for cell in cells]
-    return np.array([*gone, True], bool)[place]
-
-
-def _distinct(column: pd.Series[Any]) -> tuple[Any, list[Any]]:
-    """Return each row's place among the different cells, and these; a gap of a sheet is None."""
-    import pandas as pd
-
-    if column.dtype != object:
-        place, cells = pd.factorize(column)
-        return np.where(place < 0, len(cells), place), [*cells, None]
-    # The numbers of a sheet are told apart from its booleans, which are equal to 0 and 1.
-    place, keys = pd.factorize(column.map(lambda cell: (type(cell), cell)))
-    return place, [cell for _, cell in keys]
-
-
-def _frame(columns: dict[str, Any]) -> pd.DataFrame:
-    import pandas as pd
-
-    return pd.DataFrame(columns)
-
-
-def _say(text: str) -> None:
-    warnings.warn(text, RPTEWarning, stacklevel=3)
+    cells, place = distinct(factorized(column, ""))
+    return np.array([is_absent(cell) or not str(cell).strip() for cell in cells], bool)[place]

@@ -7,8 +7,10 @@ number with special codes has both: NaN as its value, and the code of its specia
 
 from __future__ import annotations
 
+import sys
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,17 +19,51 @@ from numpy.typing import NDArray
 
 from rpte.errors import InputError, RPTEWarning, did_you_mean
 from rpte.table.column import (
+    EXACT,
+    MANY_CELLS,
     MISSING,
     Array,
     Codes,
+    Factorized,
     Raw,
+    all_allowed,
     as_number,
     as_number_or_special,
-    within,
+    distinct,
 )
-from rpte.table.picked import Picked, rows_of
 from rpte.table.schema import Schema
 from rpte.table.spelling import read_levels
+
+
+class Picked(Sequence[Array]):
+    """Some rows of columns, each column taken when it is asked for; -0.0 is then 0.0.
+
+    A table of many rows in another order takes no memory that way.
+    """
+
+    __slots__ = ("columns", "rows")
+
+    def __init__(self, columns: Sequence[Array], rows: NDArray[np.intp]) -> None:
+        self.columns, self.rows = columns, rows
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __getitem__(self, position: Any) -> Any:
+        if isinstance(position, slice):
+            return Picked(self.columns[position], self.rows)
+        cells = self.columns[position][self.rows]
+        if cells.dtype.kind == "f":
+            cells += 0.0
+        return cells
+
+    def only(self, positions: Sequence[int]) -> Picked:
+        """Return some columns."""
+        return Picked([self.columns[i] for i in positions], self.rows)
+
+    def take(self, rows: NDArray[Any] | slice) -> Sequence[Array]:
+        """Return some rows of all columns, taken at once."""
+        return tuple(Picked(self.columns, self.rows[rows]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +90,19 @@ class Inputs:
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return rows_of(self.columns).n_rows
+        if isinstance(self.columns, Picked):
+            return len(self.columns.rows)
+        return len(self.columns[0]) if self.columns else 0
 
     def __getitem__(self, name: str) -> Array:
         return self.columns[self.schema.position(name)]
 
     def source(self, name: str) -> tuple[Array, NDArray[np.intp]]:
         """Return a column in its own order, zeros with signs, and the place there of each row."""
-        return rows_of(self.columns).source(self.schema.position(name))
+        position = self.schema.position(name)
+        if isinstance(self.columns, Picked):
+            return self.columns.columns[position], self.columns.rows
+        return self.columns[position], np.arange(self.n_rows)
 
     def codes(self, name: str) -> Codes:
         """Return the level of each row: a category's, or a number's special code."""
@@ -89,12 +130,16 @@ class Inputs:
         kept = [i for i, v in enumerate(self.schema.variables) if v.name in names]
         schema = Schema(tuple(self.schema.variables[i] for i in kept), self.schema.named)
         specials = {new: self.specials[i] for new, i in enumerate(kept) if i in self.specials}
-        return Inputs(schema, rows_of(self.columns).only(kept), specials)
+        if isinstance(self.columns, Picked):
+            return Inputs(schema, self.columns.only(kept), specials)
+        return Inputs(schema, tuple(self.columns[i] for i in kept), specials)
 
     def take(self, rows: NDArray[Any] | slice) -> Inputs:
         """Return some rows."""
         specials = {p: c[rows] for p, c in self.specials.items()}
-        return Inputs(self.schema, rows_of(self.columns).take(rows), specials)
+        if isinstance(self.columns, Picked):
+            return Inputs(self.schema, self.columns.take(rows), specials)
+        return Inputs(self.schema, tuple(column[rows] for column in self.columns), specials)
 
     def pick(self, rows: NDArray[np.intp]) -> Inputs:
         """Return some rows, each column taken when it is asked for."""
@@ -110,15 +155,9 @@ def read_inputs(
 ) -> Inputs:
     """Read the schema's columns from a mapping, a 2-D array, or a table with columns by name.
 
-    Parameters
-    ----------
-    X : table
-    schema : Schema
-    ignored : names
-        Columns that may be there without a warning although the schema does not have them.
-    needed : names, optional
-        Columns of the schema that a table with names must have; all if None. Others that are absent
-        are read as missing.
+    Columns that are `ignored` may be there without a warning although the schema does not have
+    them. A table with names must have those that are `needed`, all if None; others that are absent
+    are read as missing.
     """
     if isinstance(X, Inputs):
         return X
@@ -129,12 +168,7 @@ def read_inputs(
 def read_part(X: Any, schema: Schema, ignored: Collection[str], part: Schema) -> Inputs:
     """Read some of the schema's variables; where there are names, no others are looked at.
 
-    Parameters
-    ----------
-    X, schema, ignored
-        As in `read_inputs`.
-    part : Schema
-        Some of the variables, in the order of `schema`; a table with names must have them.
+    `part` has some of the variables, in the order of `schema`; a table with names must have them.
     """
     if isinstance(X, Inputs):
         return X
@@ -149,7 +183,7 @@ def plain_matrix(X: Any, schema: Schema) -> Array | None:
         return None
     matrix = as_matrix(X)
     _check_width(matrix.shape[1], schema)
-    plain = matrix.dtype.kind in "iub" or (matrix.dtype.kind == "f" and within(matrix))
+    plain = matrix.dtype.kind in "iub" or (matrix.dtype.kind == "f" and all_allowed(matrix))
     return matrix if plain else None
 
 
@@ -177,12 +211,9 @@ def check_shapes(names: Sequence[str], columns: Sequence[Raw]) -> None:
     """Refuse columns that are not 1-D, or not all of one length."""
     nested = [name for name, column in zip(names, columns, strict=True) if column.ndim != 1]
     if nested:
-        single = all(c.ndim == 0 for n, c in zip(names, columns, strict=True) if n in nested)
-        remedy = (
-            "are single values; give lists, one value per row"
-            if single
-            else ("hold more than one value per row; split them up")
-        )
+        remedy = "hold more than one value per row; split them up"
+        if all(column.ndim < 2 for column in columns):
+            remedy = "are single values; give lists, one value per row"
         raise InputError(f"columns {nested[:10]} {remedy}")
     lengths = {len(column) for column in columns}
     if len(lengths) > 1:
@@ -216,10 +247,9 @@ def columns_of(
         height = next((column.shape[:1] for column in found.values()), (0,))
         empty = np.full(height, None, object)
         return [found.get(name, empty) for name in wanted]
-    if names is not None:
-        return _by_position([as_array(X[key]) for key in names.values()], schema)
-    matrix = as_matrix(X)
-    return _by_position(list(matrix.T), schema)
+    by_position = as_matrix(X).T if names is None else [as_array(X[k]) for k in names.values()]
+    _check_width(len(by_position), schema)
+    return list(by_position)
 
 
 def _warn_extra(names: list[str], schema: Schema) -> None:
@@ -232,11 +262,6 @@ def _warn_extra(names: list[str], schema: Schema) -> None:
             RPTEWarning,
             stacklevel=2,
         )
-
-
-def _by_position(columns: list[Array], schema: Schema) -> list[Array]:
-    _check_width(len(columns), schema)
-    return columns
 
 
 def _check_width(n_columns: int, schema: Schema) -> None:
@@ -259,10 +284,14 @@ def column_names(X: Any) -> dict[str, Any] | None:
         return None
     names = {str(key): key for key in keys}
     if len(names) < len(keys):
-        texts = [str(key) for key in keys]
-        twice = sorted({text for text in texts if texts.count(text) > 1})
-        raise InputError(f"column names occur more than once: {twice[:10]}; rename the columns")
+        twice = repeated(map(str, keys))
+        raise InputError(f"column names occur more than once: {twice}; rename the columns")
     return names
+
+
+def repeated(names: Iterable[str]) -> list[str]:
+    """Return the first ten of the names that occur more than once, sorted."""
+    return sorted(name for name, count in Counter(names).items() if count > 1)[:10]
 
 
 def as_array(column: Any) -> Array:
@@ -270,12 +299,28 @@ def as_array(column: Any) -> Array:
     if type(column).__module__.startswith("pyarrow") and str(column.type).startswith("dictionary"):
         # Numpy alone would turn a null of a dictionary column into the last level.
         return np.array(column.to_pylist(), object)
-    if _has_mask(column):
+    rows = column if isinstance(column, (list, tuple)) else [column]
+    if any(isinstance(row, np.ma.MaskedArray) for row in rows):  # numpy would show what is masked
         return _unmasked(np.ma.array(column))
     array = np.asarray(column)
     if isinstance(column, (list, tuple)) and _changes(column, array):
         return np.array(column, object)
     return array.astype(object) if array.dtype.kind == "T" else array
+
+
+def factorized(column: Any, name: str) -> Raw:
+    """Return a column as an array; one of objects, which is asked for its distinct cells, as these.
+
+    Pandas needs no object for each cell of a column that it keeps as text.
+    """
+    pandas = sys.modules.get("pandas")
+    is_text = pandas is not None and isinstance(getattr(column, "dtype", None), pandas.StringDtype)
+    if is_text and len(column) > MANY_CELLS:
+        places, cells = column.factorize(use_na_sentinel=False)
+        return Factorized(list(cells), places)
+    array = as_array(column)
+    whole = array.dtype == object and array.ndim == 1
+    return Factorized(*distinct(array, name)) if whole else array
 
 
 def _changes(cells: Sequence[Any], array: Array) -> bool:
@@ -284,19 +329,12 @@ def _changes(cells: Sequence[Any], array: Array) -> bool:
     It turns numbers beside text into text, booleans beside numbers into numbers, and large whole
     numbers beside others into floats.
     """
-    if array.dtype.kind == "f" and array.size and np.fmax.reduce(np.abs(array), axis=None) >= 2**53:
+    if array.dtype.kind == "f" and array.size and np.fmax.reduce(np.abs(array), axis=None) >= EXACT:
         return True
     if array.dtype.kind not in "iuf":
         return array.dtype.kind in "US"
     flat = (cell for row in cells for cell in (row if isinstance(row, (list, tuple)) else [row]))
     return any(isinstance(cell, (bool, np.bool_)) for cell in flat)
-
-
-def _has_mask(column: Any) -> bool:
-    """Tell whether numpy alone would show what is masked, in an array or in a row of a list."""
-    if isinstance(column, (list, tuple)):
-        return any(isinstance(cell, np.ma.MaskedArray) for cell in column)
-    return isinstance(column, np.ma.MaskedArray)
 
 
 def _unmasked(array: Any) -> Array:

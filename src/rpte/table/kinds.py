@@ -1,15 +1,24 @@
-"""Which kind a training column is: by its type or the set of its cells, never by their order."""
+"""What a training column is: its kind, and whether float64 can hold its numbers.
+
+The type or the set of its cells decides, never their order. Numbers that float64 cannot hold are
+refused, because a model of them would be another.
+"""
 
 from __future__ import annotations
 
 import datetime
 import warnings
+from collections.abc import Collection
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rpte.errors import InputError, RPTEWarning
 from rpte.table.column import (
+    EXACT,
     Raw,
     distinct,
     is_absent,
@@ -17,25 +26,23 @@ from rpte.table.column import (
     level_text,
     parse_number,
     special_text,
-    strange,
+    unreadable,
 )
 from rpte.table.schema import Kind
+
+Floats = NDArray[np.float64]
 
 TIMES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
 BOOLEANS = (bool, np.bool_)
 MANY = 20  # different fractions in text, above which they are hardly levels
+SMALLEST = 1e-270  # slopes of columns that are smaller throughout come near the largest float
 
 
 def kind_of(name: str, column: Raw, specials: tuple[str, ...]) -> Kind:
     """Return the kind of a column whose type alone does not say it.
 
-    Parameters
-    ----------
-    name : str
-        For errors and warnings.
-    column : array or Told
-    specials : tuple of str
-        The special codes that the user has named: they make a number of text that spells numbers.
+    `specials` are the special codes that the user has named: they make a number of text that spells
+    numbers.
     """
     if column.dtype.kind in "fiuc":
         return "number"
@@ -43,9 +50,7 @@ def kind_of(name: str, column: Raw, specials: tuple[str, ...]) -> Kind:
         return "category"
     if column.dtype.kind in "mM":
         raise _dates(name)
-    cells = [
-        c for c in distinct(column, name)[0] if not is_absent(c) and special_text(c) not in specials
-    ]
+    cells = _ordinary(column, specials, name)
     if any(isinstance(c, TIMES) or type(c).__name__ == "Period" for c in cells):  # pandas
         raise _dates(name)
     return _kind_of_cells(name, cells, bool(specials))
@@ -57,7 +62,7 @@ def _kind_of_cells(name: str, cells: list[Any], with_specials: bool) -> Kind:
     numbers = [cell for cell in cells if not isinstance(cell, (str, *BOOLEANS))]
     for cell in numbers:
         if not is_real(cell):
-            raise strange(cell, f" in column '{name}'")
+            raise unreadable(cell, f" in column '{name}'")
     if booleans and numbers:
         raise InputError(
             f"column '{name}' mixes booleans ({_one_of(booleans)}) and numbers "
@@ -95,6 +100,12 @@ def _kind_of_texts(name: str, texts: list[str], with_specials: bool) -> Kind:
     return "category"
 
 
+def _ordinary(column: Raw, specials: Collection[str], name: str = "") -> list[Any]:
+    """Return the distinct cells that are neither missing nor special codes."""
+    cells = distinct(column, name)[0]
+    return [c for c in cells if not is_absent(c) and special_text(c) not in specials]
+
+
 def _one_of(cells: list[Any]) -> str:
     """Return the text of one of some cells, the same in any order of them."""
     return min(level_text(cell) for cell in cells)
@@ -105,3 +116,59 @@ def _dates(name: str) -> InputError:
         f"column '{name}' holds dates or durations; turn them into numbers, such as days since a "
         "reference date, before fitting"
     )
+
+
+def check_precision(column: Raw, numbers: Floats, name: str, specials: Collection[str]) -> None:
+    """Refuse a column whose different cells became one number, or whose slopes would overflow.
+
+    `numbers` (n,) are what was read, NaN where missing; `specials` are no numbers.
+    """
+    if not len(numbers):
+        return
+    biggest = max(float(np.fmax.reduce(numbers)), -float(np.fmin.reduce(numbers)))
+    merged = _merged(column, biggest, specials)
+    if merged is not None:
+        one, other = map(str, merged)
+        raise InputError(
+            f"column '{name}' holds {one} and {other}, which are one number in float64 (exact for "
+            "whole numbers up to 2**53); subtract a constant, or make the column a category "
+            "(astype(str)) if its cells are codes"
+        )
+    if 0.0 < biggest < SMALLEST:
+        raise InputError(
+            f"column '{name}' holds numbers no larger than {biggest:g} in size; below "
+            f"{SMALLEST:g} they lose digits and their slopes overflow: multiply the column by a "
+            "constant"
+        )
+
+
+def _merged(column: Raw, biggest: float, specials: Collection[str]) -> tuple[Any, Any] | None:
+    """Return two different cells that are one float, if there are any."""
+    if not isinstance(column, np.ndarray) or column.dtype.kind not in "fiu":
+        return merged_cells(_ordinary(column, specials))
+    whole = column.dtype.kind in "iu" and biggest >= EXACT
+    if not whole and column.dtype.itemsize <= 8:
+        return None
+    values = np.unique(column)
+    same = np.flatnonzero(np.diff(values.astype(np.float64)) == 0)
+    return (values[same[0]], values[same[0] + 1]) if len(same) else None
+
+
+def _exact(cell: Any) -> Any:
+    """Return a number that can be compared with all of its digits."""
+    if isinstance(cell, str):
+        return Decimal(cell.strip())
+    if isinstance(cell, np.floating):
+        return Fraction(*cell.as_integer_ratio())
+    return cell.item() if isinstance(cell, np.generic) else cell
+
+
+def merged_cells(cells: list[Any]) -> tuple[Any, Any] | None:
+    """Return two different numbers, or texts of numbers, that are one float, if there are any."""
+    seen: dict[float, Any] = {}
+    for cell in cells:
+        exact = _exact(cell)
+        other = seen.setdefault(float(cell), exact)
+        if other is not exact and other != exact:
+            return min(other, exact, key=str), max(other, exact, key=str)
+    return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -12,11 +11,9 @@ from numpy.typing import NDArray
 
 from rpte.errors import InputError, did_you_mean
 from rpte.table.column import (
-    MANY_CELLS,
+    MISSING,
     Codes,
     Raw,
-    Told,
-    as_codes,
     as_number,
     as_number_or_special,
     distinct,
@@ -24,9 +21,8 @@ from rpte.table.column import (
     level_text,
     special_text,
 )
-from rpte.table.inputs import Inputs, as_array, as_matrix, check_shapes, column_names
-from rpte.table.kinds import kind_of
-from rpte.table.precision import check_precision
+from rpte.table.inputs import Inputs, as_matrix, check_shapes, column_names, factorized
+from rpte.table.kinds import check_precision, kind_of
 from rpte.table.schema import Kind, Schema, Variable
 
 Array = NDArray[Any]
@@ -102,7 +98,7 @@ def _split(X: Any) -> tuple[list[str], list[Raw], list[Kind | None]]:
     if keys is None:
         matrix = as_matrix(X)
         keys = {f"x{i}": i for i in range(matrix.shape[1])}
-        columns = [_told_apart(matrix[:, i], name) for name, i in keys.items()]
+        columns = [factorized(matrix[:, i], name) for name, i in keys.items()]
         return list(keys), columns, [None] * len(columns)
     nameless = [place for place, name in enumerate(keys) if not name.strip()]
     if nameless:
@@ -110,27 +106,12 @@ def _split(X: Any) -> tuple[list[str], list[Raw], list[Kind | None]]:
             f"the columns at places {nameless[:10]} have an empty name; name them, so that rules "
             "can speak of them"
         )
-    columns = [_told_apart(X[key], name) for name, key in keys.items()]
+    columns = [factorized(X[key], name) for name, key in keys.items()]
     if isinstance(X, Mapping):
         return list(keys), columns, [None] * len(columns)
     frame = nw.from_native(X, eager_only=True)
     kinds = [_declared_kind(dtype) for dtype in frame.schema.values()]
     return list(keys), columns, kinds
-
-
-def _told_apart(column: Any, name: str) -> Raw:
-    """Return a column; one of objects, which would be told apart again and again, as `Told`."""
-    if _is_pandas_text(column) and len(column) > MANY_CELLS:
-        places, cells = column.factorize(use_na_sentinel=False)
-        return Told(list(cells), places)
-    array = as_array(column)
-    return Told(*distinct(array, name)) if array.dtype == object and array.ndim == 1 else array
-
-
-def _is_pandas_text(column: Any) -> bool:
-    """Tell whether pandas keeps a column as text, and needs no object for each cell."""
-    pandas = sys.modules.get("pandas")
-    return pandas is not None and isinstance(getattr(column, "dtype", None), pandas.StringDtype)
 
 
 def _declared_kind(dtype: Any) -> Kind | None:
@@ -158,6 +139,9 @@ def _learn(
         raise InputError(
             f"special_values names '{name}', which is a category; its levels are special already"
         )
-    levels = tuple(sorted({level_text(c) for c in distinct(column)[0] if not is_absent(c)}))
-    values = as_codes(column, Variable(name, "category", levels))
+    cells, places = distinct(column)
+    texts = [None if is_absent(cell) else level_text(cell) for cell in cells]
+    levels = tuple(sorted({text for text in texts if text is not None}))
+    index: dict[str | None, int] = {level: code for code, level in enumerate(levels)}
+    values = np.array([index.get(text, MISSING) for text in texts], np.int32)[places]
     return Variable(name, "category", levels, bool((values < 0).any())), values, None
