@@ -18,8 +18,8 @@ from rpte import InputError, RPTEClassifier, RPTEWarning
 from rpte.estimators.labels import read_labels
 from rpte.model.file import from_dict, to_dict
 from rpte.table.files import read_table
+from rpte.table.hints import find_sentinels
 from rpte.table.read import read_training
-from rpte.table.sentinels import find_sentinels
 
 OBJECTS = [
     True, False, np.True_, 0, 1, 2.5, 1.0, -0.0, np.int64(1), np.float32(0.1), Decimal("1.0"),

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from rpte import RPTEClassifier, load
 from rpte.table.column import MISSING, UNSEEN
 from rpte.table.inputs import read_inputs
-from rpte.table.levels import KEEP_ALL, PoolingRule
 from rpte.table.read import read_training
 from rpte.table.schema import OTHER, Schema
-from rpte.table.table import make_table
+from rpte.table.table import KEEP_ALL, PoolingRule, make_table
 
 
 def pooled(cells, rule, weight=None):

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 
 from rpte import RPTEClassifier, RPTEWarning
+from rpte.table.hints import USUAL, find_sentinels
 from rpte.table.read import read_training
-from rpte.table.sentinels import USUAL, find_sentinels
 
 
 def found_in(columns, specials=None):

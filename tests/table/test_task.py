@@ -2,7 +2,7 @@
 
 import pytest
 
-from rpte.table.task import CLASSES, REGRESSION, SURVIVAL, is_follow_up, task_of
+from rpte.table.target import CLASSES, REGRESSION, SURVIVAL, is_follow_up, task_of
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from rpte import InputError, RPTEClassifier
-from rpte.table.weights import read_weights
+from rpte.table.table import read_weights
 
 
 @pytest.mark.parametrize(

@@ -97,8 +97,7 @@ class FitRequest:
     def read(self) -> Training:
         """Read the table and set features, labels, weights and groups apart."""
         from rpte.table.files import check_column, read_table
-        from rpte.table.target import binary_labels, has_label
-        from rpte.table.task import warn_of_follow_up
+        from rpte.table.target import binary_labels, has_label, warn_of_follow_up
 
         kept = [name for name in (self.id_column, self.group_column) if name is not None]
         frame = read_table(

@@ -14,7 +14,7 @@ from sklearn.utils.validation import column_or_1d
 from rpte.errors import InputError
 from rpte.table.column import distinct, is_absent
 from rpte.table.inputs import as_array
-from rpte.table.task import SURVIVAL, task_of
+from rpte.table.target import SURVIVAL, task_of
 
 Floats = NDArray[np.float64]
 Labels = NDArray[Any]

@@ -12,8 +12,9 @@ from rpte.estimation.terms import Admission
 from rpte.published.vocabulary import Miner, VocabularySettings
 from rpte.structure.boosting import Stage2Settings
 from rpte.table.fingerprint import Profile
-from rpte.table.levels import PoolingRule
 from rpte.table.schema import Schema
+from rpte.table.table import PoolingRule
+from rpte.vocabulary.build import Miner, VocabularySettings
 
 Conventions = Literal["ours", "paper"]
 Criterion = Literal["newton", "label"]

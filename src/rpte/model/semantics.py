@@ -12,7 +12,7 @@ from typing import Any
 from rpte.columns.kinds import FORMULAS, column_from_dict
 from rpte.errors import ModelFileError
 from rpte.model.validator import Path, place, shown
-from rpte.table.levels import pooled_name
+from rpte.table.table import pooled_name
 
 Record = Mapping[str, Any]
 Faults = Iterator[tuple[Path, str]]

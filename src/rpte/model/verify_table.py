@@ -18,8 +18,7 @@ from rpte.model.verify_derived import derived_checks
 from rpte.model.verify_structure import trees_of
 from rpte.table.fingerprint import fingerprint
 from rpte.table.inputs import Inputs, as_array
-from rpte.table.table import Table, check_weight, merge_rows, repetitions
-from rpte.table.weights import read_weights
+from rpte.table.table import Table, check_weight, merge_rows, read_weights, repetitions
 
 if TYPE_CHECKING:
     from rpte.model.explain import Explanation

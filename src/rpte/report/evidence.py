@@ -15,8 +15,8 @@ from rpte.model.verify_table import labelled
 from rpte.table.column import is_absent
 from rpte.table.fingerprint import Profile, fingerprint, table_hash
 from rpte.table.inputs import Inputs, as_array
+from rpte.table.table import read_weights
 from rpte.table.target import as_classes
-from rpte.table.weights import read_weights
 
 Floats = NDArray[np.float64]
 

@@ -1,116 +1,212 @@
-"""Hints at what a column may mean: too weak for a warning, good to know before a model is used."""
+"""What deserves a look before a model is used: codes among numbers (warned of), and hints.
+
+A code such as -9 or 999 that stands for no measurement is warned of only where it is one of the
+usual ones, recurs, and stands apart from all other numbers of its column, or where whole rows
+repeat it. Hints at what a column may mean are too weak for a warning.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte.errors import RPTEWarning
 from rpte.table.column import parse_number
 from rpte.table.inputs import Inputs
+from rpte.table.schema import Variable
 
 Floats = NDArray[np.float64]
+Counts = NDArray[np.intp]
 
-FEW = 10  # at most so many whole numbers may be codes
+# Codes
+REPEATS, FRACTION = 5, 0.0005  # rows, and fraction of the rows, that a code needs
+FAR = 0.5  # a gap, in ranges of the other numbers
+FEW = 10  # different other numbers below which -1 to -6 may be a scale of its own
+WIDE = 5.0  # a gap, in distances between the numbers next to it
+COLUMNS = 3  # that a row must have to be the same code throughout
+SMALL = range(1, 7)  # -1 to -6 are codes only beside many numbers that are not negative
+# Hints
+FEW_VALUES = 10  # at most so many whole numbers may be codes
 ROWS = 10  # of each, on average
-LARGEST = 20  # of them
+LARGEST_CODE = 20
 SHOWN = 5
 APART = 0.2  # distance of 0 from all other numbers, in their range
 LONG = {"m": "male", "f": "female", "w": "woman", "y": "yes", "n": "no", "t": "true"}
 
 
+def _usual() -> frozenset[int]:
+    nines = {10**digits - back for digits in range(2, 10) for back in (1, 2, 3, 4)}
+    same = {int(digit * count) for digit in "78" for count in range(2, 7)}
+    limits = {2**15 - 1, 2**31 - 1, -(2**15), -(2**31)}
+    return frozenset({*range(-9, 0), *nines, *same, *(-code for code in nines | same), *limits})
+
+
+USUAL = _usual()
+
+
+@dataclass(frozen=True, slots=True)
+class Sentinels:
+    """The codes that were found.
+
+    Parameters
+    ----------
+    codes : mapping from the name of a column to its codes
+    rows : mapping from a code to the number of rows that hold nothing else
+    """
+
+    codes: Mapping[str, tuple[int, ...]]
+    rows: Mapping[int, int]
+
+    def said(self) -> str:
+        """Say what was found, with the remedy ready to paste."""
+        name, codes = next(iter(self.codes.items()))
+        several = len(self.codes) > 1
+        count = f"{len(self.codes)} columns hold" if several else "a column holds"
+        what = f"codes that stand apart from all {'their' if several else 'its'} other numbers"
+        whole = "".join(f"; {n} rows are {code} throughout" for code, n in self.rows.items())
+        pasted = {name: list(codes) for name, codes in self.codes.items()}
+        return (
+            f"{count} {what}, such as {codes[0]} in '{name}'{whole}. They are read as "
+            "measurements; if they are none, make them levels of their own: "
+            f"special_values={pasted}"
+        )
+
+
+def warn_of_sentinels(inputs: Inputs) -> dict[str, list[int]]:
+    """Warn of the codes in a training table, in one warning; return them by column."""
+    found = find_sentinels(inputs)
+    if found.codes:
+        warnings.warn(found.said(), RPTEWarning, stacklevel=3)
+    return {name: list(codes) for name, codes in found.codes.items()}
+
+
+def find_sentinels(inputs: Inputs) -> Sentinels:
+    """Look for codes in the numbers of a training table; those declared already are left out."""
+    columns = {name: x for name, x in _numbers(inputs) if not inputs.schema[name].levels}
+    rows = _whole_rows(list(columns.values()))
+    found = {name: tuple(sorted({*_end_codes(x), *rows})) for name, x in columns.items()}
+    return Sentinels({name: codes for name, codes in found.items() if codes}, rows)
+
+
+def _end_codes(column: Floats) -> list[int]:
+    """Return the codes at both ends of a column that stand apart from the rest of it."""
+    if not len(column) or not {np.fmin.reduce(column), np.fmax.reduce(column)} & USUAL:
+        return []
+    values, counts = np.unique(column[~np.isnan(column)], return_counts=True)
+    low = _end(values, counts)
+    high = _end(-values[::-1], counts[::-1], high=True)
+    return [int(value) for value in (*values[:low], *values[len(values) - high :])]
+
+
+def _end(values: Floats, counts: Counts, high: bool = False) -> int:
+    """Return how many of the smallest values are codes; 0 where none stands apart.
+
+    Parameters
+    ----------
+    values, counts : (m,)
+        Different numbers in order; negated where the `high` end is asked for.
+    """
+    sign = -1 if high else 1
+    for k in range(1, len(values) - 1):
+        if sign * values[k - 1] not in USUAL or (high and values[k - 1] > 0):
+            return 0
+        often = counts[:k].max() >= max(REPEATS, FRACTION * counts.sum())
+        if often and _apart(values[:k], values[k:], counts[:k], counts[k:], high):
+            return k
+    return 0
+
+
+def _apart(codes: Floats, rest: Floats, held: Counts, others: Counts, high: bool) -> bool:
+    """Tell whether codes below the rest of a column are none of its numbers."""
+    gap = rest[0] - codes[-1]
+    if -codes[-1] not in SMALL and gap >= FAR * (rest[-1] - rest[0]):
+        return True
+    if high or rest[0] < 0 or len(rest) < FEW:
+        return False
+    spacing = np.median(np.diff(rest[:FEW]))
+    return bool(gap >= WIDE * spacing or held.max() >= 2 * others[0])
+
+
+def _whole_rows(columns: list[Floats]) -> dict[int, int]:
+    """Return the codes that some rows hold in every column, and how many rows."""
+    if len(columns) < COLUMNS:
+        return {}
+    first = columns[0]
+    same = np.isin(first, list(USUAL))
+    for column in columns[1:]:
+        same &= column == first
+        if same.sum() < REPEATS:
+            return {}
+    values, counts = np.unique(first[same], return_counts=True)
+    often = [(v, n) for v, n in zip(values, counts, strict=True) if n >= REPEATS]
+    return {int(v): int(n) for v, n in often if _foreign(v, same & (first == v), columns)}
+
+
+def _foreign(code: float, rows: NDArray[np.bool_], columns: list[Floats]) -> bool:
+    """Tell whether a code lies outside of the other rows' numbers in half of the columns."""
+    others = (column[~rows] for column in columns if not rows.all())
+    outside = [not np.fmin.reduce(x) <= code <= np.fmax.reduce(x) for x in others]
+    return sum(outside) >= len(columns) / 2
+
+
 def hints_of(inputs: Inputs) -> tuple[str, ...]:
     """Return one line for each thing that deserves a look."""
-    return tuple(
-        text
-        for text in (_codes(inputs), _zeros(inputs), _spellings(inputs), _numbers_as_text(inputs))
-        if text
-    )
-
-
-def _codes(inputs: Inputs) -> str:
-    """Say which numbers have few whole values, as codes have."""
-    found = {name: held for name, column in _numbers(inputs) if len(held := _few_whole(column))}
-    if not found:
-        return ""
-    shown = [f"'{name}' ({_values(held)})" for name, held in list(found.items())[:SHOWN]]
-    return (
-        f"{_listed(shown, len(found))}: few whole numbers; if they are codes and no amounts or "
-        "grades, make them categories (astype('category'), or astype(str))"
-    )
+    numbers = list(_numbers(inputs))
+    categories = [v for v in inputs.schema.variables if v.kind == "category"]
+    codes = [(name, held) for name, column in numbers if len(held := _few_whole(column))]
+    alike = [(v.name, twice) for v in categories if (twice := _spelled_alike(v))]
+    found = {
+        "few whole numbers; if they are codes and no amounts or grades, make them categories "
+        "(astype('category'), or astype(str))": [f"'{n}' ({_values(held)})" for n, held in codes],
+        "0 stands apart from all other numbers; if it means not measured, say so "
+        "(special_values={name: [0]})": [f"'{name}'" for name, x in numbers if _zero_apart(x)],
+        "levels that differ in spelling alone; if they mean the same, write them alike": [
+            f"'{name}' ({', '.join(twice[:SHOWN])})" for name, twice in alike
+        ],
+        "levels that are numbers, in text or declared a category; if they are amounts, make them "
+        "numbers (astype(float))": [f"'{v.name}'" for v in categories if _all_numbers(v)],
+    }
+    return tuple(f"{_listed(columns)}: {text}" for text, columns in found.items() if columns)
 
 
 def _few_whole(column: Floats) -> Floats:
     """Return the values of a column of few whole numbers, none for any other, and for 0 and 1."""
     none = np.zeros(0)
-    head = column[: FEW * ROWS]
-    if len(np.unique(head[~np.isnan(head)])) > FEW:
+    head = column[: FEW_VALUES * ROWS]
+    if len(np.unique(head[~np.isnan(head)])) > FEW_VALUES:
         return none
     values = np.unique(column[~np.isnan(column)])
-    few = 2 <= len(values) <= FEW and len(column) >= ROWS * len(values)
-    whole = few and bool((values == np.rint(values)).all() and np.abs(values).max() <= LARGEST)
+    few = 2 <= len(values) <= FEW_VALUES and len(column) >= ROWS * len(values)
+    whole = few and bool((values == np.rint(values)).all() and np.abs(values).max() <= LARGEST_CODE)
     return none if not whole or set(values) == {0.0, 1.0} else values
 
 
-def _zeros(inputs: Inputs) -> str:
-    """Say where 0 stands apart from all other numbers of a column."""
-    found = [f"'{name}'" for name, column in _numbers(inputs) if _zero_apart(column)]
-    if not found:
-        return ""
-    return (
-        f"{_listed(found[:SHOWN], len(found))}: 0 stands apart from all other numbers; if it means "
-        "not measured, say so (special_values={name: [0]})"
-    )
-
-
 def _zero_apart(column: Floats) -> bool:
+    """Tell whether 0 stands apart from all other numbers of a column."""
     if not len(column) or np.fmin.reduce(column) != 0.0:
         return False
     rest = column[column > 0.0]
-    if len(np.unique(rest[: 10 * FEW])) <= FEW or (column == 0.0).sum() < 2:
+    if len(np.unique(rest[: 10 * FEW_VALUES])) <= FEW_VALUES or (column == 0.0).sum() < 2:
         return False
     return bool(rest.min() >= APART * (rest.max() - rest.min()))
 
 
-def _spellings(inputs: Inputs) -> str:
-    """Say which levels of a category may be one, written differently."""
-    found = []
-    for variable in inputs.schema.variables:
-        if variable.kind == "category":
-            alike: dict[str, list[str]] = {}
-            for level in variable.levels:
-                alike.setdefault(_spelled(level), []).append(level)
-            twice = ["/".join(levels) for levels in alike.values() if len(levels) > 1]
-            found += [f"'{variable.name}' ({', '.join(twice[:SHOWN])})"] if twice else []
-    if not found:
-        return ""
-    return (
-        f"{_listed(found[:SHOWN], len(found))}: levels that differ in spelling alone; if they mean "
-        "the same, write them alike"
-    )
+def _spelled_alike(variable: Variable) -> list[str]:
+    """Return the levels of a category that may be one, written differently."""
+    alike: dict[str, list[str]] = {}
+    for level in variable.levels:
+        plain = "".join(level.split()).casefold()
+        alike.setdefault(LONG.get(plain, plain), []).append(level)
+    return ["/".join(levels) for levels in alike.values() if len(levels) > 1]
 
 
-def _spelled(level: str) -> str:
-    plain = "".join(level.split()).casefold()
-    return LONG.get(plain, plain)
-
-
-def _numbers_as_text(inputs: Inputs) -> str:
-    """Say which categories hold nothing but numbers in text."""
-    found = [
-        f"'{variable.name}'"
-        for variable in inputs.schema.variables
-        if variable.kind == "category"
-        and variable.levels
-        and all(parse_number(level) is not None for level in variable.levels)
-    ]
-    if not found:
-        return ""
-    return (
-        f"{_listed(found[:SHOWN], len(found))}: levels that are numbers, in text or declared a "
-        "category; if they are amounts, make them numbers (astype(float))"
-    )
+def _all_numbers(variable: Variable) -> bool:
+    numbers = [parse_number(level) for level in variable.levels]
+    return bool(numbers) and None not in numbers
 
 
 def _numbers(inputs: Inputs) -> Iterator[tuple[str, Floats]]:
@@ -125,6 +221,6 @@ def _values(values: Floats) -> str:
     return f"{texts[0]} to {texts[-1]}" if steps else ", ".join(texts)
 
 
-def _listed(shown: list[str], count: int) -> str:
-    more = f" and {count - len(shown)} more" if count > len(shown) else ""
-    return ", ".join(shown) + more
+def _listed(columns: list[str]) -> str:
+    more = f" and {len(columns) - SHOWN} more" if len(columns) > SHOWN else ""
+    return ", ".join(columns[:SHOWN]) + more

@@ -1,28 +1,42 @@
-"""The training table: equal rows merged into weighted rows, in an order that content decides."""
+"""The training table: equal rows merged into weighted rows, in an order that content decides.
+
+Rare levels of categories are pooled here, and the weights that users give are checked.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rpte.errors import InputError
-from rpte.losses import BINOMIAL, Loss
-from rpte.table.inputs import Inputs
-from rpte.table.levels import KEEP_ALL, WEIGHT_SLACK, PoolingRule, settle_schema
-from rpte.table.schema import Schema, Variable
-from rpte.table.weights import check_weights
+from rpte.table.column import EXACT, is_absent, is_real, to_float
+from rpte.table.inputs import Inputs, as_array
+from rpte.table.schema import OTHER, Schema, Variable
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
 Rows = NDArray[np.intp]
 
-MOST_CASES = 2.0**53  # a larger weight is no count
 FEW_ROWS = 8192  # hashed at a time: they stay at hand from column to column
+# Sums of weights such as 0.1 fall short by rounding alone, differently in each order of rows.
+WEIGHT_SLACK = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class PoolingRule:
+    """A level keeps its name if it weighs enough and is among the heaviest; ties by name."""
+
+    least_weight: float
+    most_levels: int
+
+
+KEEP_ALL = PoolingRule(0.0, 2**62)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +159,7 @@ def make_table(
         inputs, y, weight = inputs.take(keep), y[keep], weight[keep]
         cases = None if cases is None else cases[keep]
         part = None if part is None else part[keep]
-    return merge_rows(settle_schema(inputs, weight, rule), y, weight, part, copied, cases)
+    return merge_rows(_learn_schema(inputs, weight, rule), y, weight, part, copied, cases)
 
 
 def merge_rows(
@@ -156,13 +170,7 @@ def merge_rows(
     copied: bool = True,
     cases: Ints | None = None,
 ) -> Table:
-    """Merge rows of equal content and label and put them in order, under the schema as it is.
-
-    Parameters
-    ----------
-    inputs, y, weight, part, copied, cases
-        As in `make_table`; every weight is positive.
-    """
+    """Do as `make_table`, under the schema as it is; every weight is positive."""
     cases = repetitions(weight) if cases is None else cases
     hashes = row_hashes(inputs)
     order, starts = _canonical_order(inputs, hashes, y, weight, part)
@@ -186,14 +194,60 @@ def repetitions(weight: Floats) -> Ints:
     Any other weight says how much one case counts.
     """
     counts = np.ones(len(weight), np.int64)
-    whole = np.flatnonzero((weight > 1) & (weight < MOST_CASES) & (weight == np.floor(weight)))
+    whole = np.flatnonzero((weight > 1) & (weight < EXACT) & (weight == np.floor(weight)))
     counts[whole] = weight[whole].astype(np.int64)
     return counts
 
 
+def read_weights(sample_weight: Any, n_rows: int) -> Floats:
+    """Return the weight of each row: 1 where none are given, one for all where one is given."""
+    if sample_weight is None:
+        return np.ones(n_rows)
+    weight = _weight_numbers(as_array(sample_weight))
+    if weight.ndim and weight.shape != (n_rows,):
+        raise InputError(
+            f"sample_weight.shape == {weight.shape}, expected ({n_rows},): Sample weights must be "
+            "1D array or scalar, one per row"
+        )
+    weight = np.broadcast_to(weight, (n_rows,))
+    _check_each_weight(weight)
+    return weight
+
+
+def _weight_numbers(weight: NDArray[Any]) -> Floats:
+    what = f"the type {weight.dtype}"
+    if weight.dtype.kind in "biuf":
+        return weight.astype(np.float64, copy=False)
+    if weight.dtype.kind == "O":
+        cells = [np.nan if is_absent(cell) else cell for cell in weight.ravel().tolist()]
+        others = [cell for cell in cells if isinstance(cell, str) or not is_real(cell)]
+        if not others:
+            return np.array([to_float(cell) for cell in cells]).reshape(weight.shape)
+        what = repr(others[0])
+    raise InputError(f"sample_weight holds {what}; weights must be numbers, one per row")
+
+
+def _check_each_weight(weight: Floats) -> None:
+    """Refuse weights that are missing, infinite or negative, or whose sum is beyond `EXACT`."""
+    allowed = np.isfinite(weight) & (weight >= 0)
+    if not allowed.all():
+        bad = int(np.flatnonzero(~allowed)[0])
+        raise InputError(
+            f"sample_weight[{bad}] is {weight[bad]}; weights must be finite and not negative: give "
+            "0 to leave a row out"
+        )
+    with np.errstate(over="ignore"):
+        total = float(weight.sum())
+    if total > EXACT:
+        raise InputError(
+            f"sample_weight (times class_weight) sums to {total:g}; beyond 2**53 a single row is "
+            "lost in sums, so rescale the weights to a mean near 1"
+        )
+
+
 def check_weight(weight: Floats) -> None:
     """Refuse weights that are not finite and positive, or that sum to next to nothing."""
-    check_weights(weight)
+    _check_each_weight(weight)
     total, rows = float(weight.sum()), int((weight > 0).sum())
     if rows == 0:
         raise InputError("every sample weight is zero; give at least two rows a positive weight")
@@ -202,6 +256,48 @@ def check_weight(weight: Floats) -> None:
             f"sample_weight sums to {total:g} over {rows} rows with a positive weight; supports "
             "and penalties count weight, so rescale the weights to a mean near 1"
         )
+
+
+def _learn_schema(inputs: Inputs, weight: Floats, rule: PoolingRule) -> Inputs:
+    """Return the inputs with a schema learned from the rows that count.
+
+    Levels without a row are forgotten, rare ones are pooled under ``OTHER``, and `has_missing`
+    tells of these rows alone. Special codes stay as they were declared, seen or not.
+    """
+    variables, columns = [], []
+    for variable, column in zip(inputs.schema.variables, inputs.columns, strict=True):
+        learned = replace(variable, has_missing=bool(inputs.is_missing(variable.name).any()))
+        if variable.kind == "category":
+            learned, column = _pool(learned, column, weight, rule)
+        variables.append(learned)
+        columns.append(column)
+    schema = Schema(tuple(variables), inputs.schema.named)
+    return Inputs(schema, tuple(columns), inputs.specials)
+
+
+def pooled_name(levels: Collection[str]) -> str:
+    """Return what rare levels are called beside some that keep their names."""
+    name = OTHER
+    while name in levels:
+        name = f"({name})"
+    return name
+
+
+def _pool(
+    variable: Variable, codes: NDArray[np.int32], weight: Floats, rule: PoolingRule
+) -> tuple[Variable, NDArray[np.int32]]:
+    present = codes >= 0
+    weights = np.bincount(codes[present], weight[present], minlength=len(variable.levels))
+    heavy = np.lexsort((np.arange(len(weights)), -np.round(weights, 9)))[: rule.most_levels]
+    least = rule.least_weight * (1 - WEIGHT_SLACK)
+    kept = np.sort(heavy[(weights[heavy] >= least) & (weights[heavy] > 0)])
+    pooled = bool((weights > 0).sum() > len(kept))
+    recode = np.full(len(weights) + 1, len(kept), np.int32)
+    recode[kept] = np.arange(len(kept))
+    recode[-1] = -1  # code -1, a missing cell, stays
+    levels = tuple(variable.levels[i] for i in kept)
+    named = (*levels, pooled_name(levels)) if pooled else levels
+    return replace(variable, levels=named, pooled=pooled), recode[codes]
 
 
 def _canonical_order(
@@ -256,13 +352,13 @@ def _words(inputs: Inputs, position: int, names: Words | None = None) -> Words:
 
 
 def _level_words(variable: Variable) -> Words:
-    return np.array([*map(_text_hash, variable.levels), *NO_LEVEL], np.uint64)
+    return np.array([*map(_hash, variable.levels), *NO_LEVEL], np.uint64)
 
 
 def row_hashes(inputs: Inputs) -> Words:
     """Hash each row's content; named columns may stand in any order, levels in any coding."""
     variables, named = inputs.schema.variables, inputs.schema.named
-    keys = [np.uint64(_text_hash(v.name if named else str(p))) for p, v in enumerate(variables)]
+    keys = [np.uint64(_hash(v.name if named else str(p))) for p, v in enumerate(variables)]
     names = [_level_words(variable) for variable in variables]
     total = np.zeros(inputs.n_rows, np.uint64)
     for low in range(0, len(total), FEW_ROWS):
@@ -272,12 +368,9 @@ def row_hashes(inputs: Inputs) -> Words:
     return _mix(total)
 
 
-def _text_hash(text: str) -> int:
-    return _hash(text.encode(errors="surrogatepass"))
-
-
-def _hash(content: bytes) -> int:
-    return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "little")
+def _hash(content: str | bytes) -> int:
+    data = content.encode(errors="surrogatepass") if isinstance(content, str) else content
+    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little")
 
 
 NO_LEVEL = _hash(b"\xff"), _hash(b"\xfe")  # unseen, missing: bytes that no text has
