@@ -10,24 +10,20 @@ Columns are in single precision, which is far finer than that.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.kernels.codes import stable_order
-from rpte.kernels.compile import jitable, kernel
+from rpte.kernels.compile import Floats, Index, Int8s, Mask, Singles, jitable, kernel
 from rpte.kernels.coordinate_descent import penalised_minimum, violation
 from rpte.kernels.design_products import CONSTANT
 from rpte.kernels.losses import loss_statistics
 from rpte.kernels.term_rows import add_moments, add_rows, gradients
 
-Vector = NDArray[np.float64]
-Singles = NDArray[np.float32]
-Index = NDArray[np.intp]
 # The loss: its code, the largest curvature of a row of weight one; targets, row weights (n,)
-Data = tuple[int, float, Vector, Vector]
-Fit = tuple[Vector, Vector, Vector]  # score, residual and curvature, (n,)
+Data = tuple[int, float, Floats, Floats]
+Fit = tuple[Floats, Floats, Floats]  # score, residual and curvature, (n,)
 # L1 and L2 penalties, the sign that a coefficient may have (0: either), penalty factors, (k,)
-Penalties = tuple[Vector, Vector, NDArray[np.int8], Vector]
-Moments = tuple[Vector, Vector, Vector]  # second (k, k) and cross (k,), under row weights (n,)
+Penalties = tuple[Floats, Floats, Int8s, Floats]
+Moments = tuple[Floats, Floats, Floats]  # second (k, k) and cross (k,), under row weights (n,)
 
 ROUGH = 1e-2  # of lambda: the residual at which a fit stops
 ENOUGH = 1e-5  # of the loss: a step or a wider working set that gains less is the last
@@ -50,7 +46,7 @@ def thresholds(size: float, sign: int) -> tuple[float, float]:
 
 
 @jitable
-def centred(second: Vector, cross: Vector, total: float) -> Vector:
+def centred(second: Floats, cross: Floats, total: float) -> Floats:
     """Return second moments (k, k) from which the intercept is eliminated."""
     gram = np.empty_like(second)
     for a in range(cross.size):
@@ -64,7 +60,7 @@ def centred(second: Vector, cross: Vector, total: float) -> Vector:
 
 
 @jitable
-def penalised(theta: Vector, l1: Vector, l2: Vector) -> float:
+def penalised(theta: Floats, l1: Floats, l2: Floats) -> float:
     """Return the elastic-net penalty of some coefficients; all (k,)."""
     total = 0.0
     for a in range(theta.size):
@@ -73,7 +69,7 @@ def penalised(theta: Vector, l1: Vector, l2: Vector) -> float:
 
 
 @jitable
-def excesses(gradient: Vector, theta: Vector, penalties: Penalties, out: Vector) -> float:
+def excesses(gradient: Floats, theta: Floats, penalties: Penalties, out: Floats) -> float:
     """Fill `out` (k,) with violations of the optimality conditions, in units of lambda.
 
     Return the largest, 0 if there are no terms.
@@ -88,7 +84,7 @@ def excesses(gradient: Vector, theta: Vector, penalties: Penalties, out: Vector)
 
 
 @jitable
-def working_set(pull: Vector, theta: Vector, l1: Vector) -> Index:
+def working_set(pull: Floats, theta: Floats, l1: Floats) -> Index:
     """Return the active terms, and those of the others that are nearest to becoming so.
 
     As many more as there are, if their pull (q,) is at least `NEAR` of what is needed.
@@ -108,12 +104,12 @@ def changed(
     rows: Index,
     terms: Index,
     wanted: Index,
-    known: NDArray[np.bool_],
-    weight: Vector,
+    known: Mask,
+    weight: Floats,
     total: float,
-    second: Vector,
-    cross: Vector,
-) -> tuple[Index, Vector, Vector]:
+    second: Floats,
+    cross: Floats,
+) -> tuple[Index, Floats, Floats]:
     """Return another working set with its moments: those known, if there are any, are kept.
 
     The terms that stay come first. `known` (q,) tells which terms are in the set.
@@ -140,10 +136,10 @@ def line_search(
     data: Data,
     penalties: Penalties,
     promised: float,
-    along: Vector,
-    move: Vector,
-    state: Vector,
-    theta: Vector,
+    along: Floats,
+    move: Floats,
+    state: Floats,
+    theta: Floats,
     fit: Fit,
 ) -> float:
     """Halve a step until the objective falls as it should; return the step, 0 if none is taken."""
@@ -178,8 +174,8 @@ def newton_steps(
     penalties: Penalties,
     target: float,
     moments: Moments,
-    state: Vector,
-    theta: Vector,
+    state: Floats,
+    theta: Floats,
     fit: Fit,
 ) -> None:
     """Minimise over the terms in some rows (k,) of `z`; what changes with them goes along.
@@ -236,22 +232,22 @@ def approximate_path(
     z: Singles,
     rows: Index,
     data: Data,
-    penalty: Vector,
-    sign: NDArray[np.int8],
-    l1s: Vector,
+    penalty: Floats,
+    sign: Int8s,
+    l1s: Floats,
     l1_ratio: float,
-    state: Vector,
-    theta: Vector,
-    score: Vector,
-    residual: Vector,
-    curvature: Vector,
-    gradient: Vector,
+    state: Floats,
+    theta: Floats,
+    score: Floats,
+    residual: Floats,
+    curvature: Floats,
+    gradient: Floats,
     terms: Index,
-    second: Vector,
-    cross: Vector,
-    weight: Vector,
-    fits: Vector,
-) -> tuple[Index, Vector, Vector]:
+    second: Floats,
+    cross: Floats,
+    weight: Floats,
+    fits: Floats,
+) -> tuple[Index, Floats, Floats]:
     """Go down some lambdas from where the fit is: all that belongs to it goes along.
 
     Return `terms`, `second` and `cross` as they are then.

@@ -10,20 +10,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rpte.kernels.compile import jitable, kernel
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Words = NDArray[np.uint64]
+from rpte.kernels.compile import Array, Floats, Index, Integers, Words, jitable, kernel
 
 SIGN = np.uint64(2**63)
 LAST = np.uint64(2**64 - 1)  # sorts behind every row that has a value
 
 
 @kernel
-def stable_order(values: Floats) -> NDArray[np.intp]:
+def stable_order(values: Floats) -> Index:
     """Return the places (n,) of `values` from the smallest to the largest; equal ones stay.
 
     A merge sort, because numpy's would take seconds to compile.
@@ -128,7 +123,7 @@ def unpack_rows(packed: Words, x: Floats, row_bits: int, order: Integers, first:
 
 
 @kernel
-def quantile_starts(before: NDArray[Any], total: float, most: int, first: Integers) -> int:
+def quantile_starts(before: Array, total: float, most: int, first: Integers) -> int:
     """Put neighbouring values into at most so many bins of like weight; return how many there are.
 
     `before` (values,) is the weight of all smaller values (`first` itself where every row weighs
@@ -146,7 +141,7 @@ def quantile_starts(before: NDArray[Any], total: float, most: int, first: Intege
 
 
 @kernel
-def assign_bins(order: Integers, first: Integers, out: NDArray[Any]) -> None:
+def assign_bins(order: Integers, first: Integers, out: Array) -> None:
     """Number the rows by bins, given the order of rows and where in it each bin begins.
 
     `out` (n,) is left as it is for rows that are not in the order.

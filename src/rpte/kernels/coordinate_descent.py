@@ -6,11 +6,8 @@ The L1 penalty may differ on the two sides of zero. An infinite one forbids its 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rpte.kernels.compile import jitable, kernel
-
-Vector = NDArray[np.float64]
+from rpte.kernels.compile import Floats, jitable, kernel
 
 SWEEPS = 30  # of coordinate descent, before the support is solved exactly
 SOLVES = 10
@@ -29,7 +26,7 @@ def violation(slope: float, value: float, up: float, down: float) -> float:
 
 @kernel
 def violations(
-    slope: Vector, theta: Vector, up: Vector, down: Vector, scale: Vector, out: Vector
+    slope: Floats, theta: Floats, up: Floats, down: Floats, scale: Floats, out: Floats
 ) -> None:
     """Fill `out` (k,) with the violations at `theta`, in units of `scale`; all (k,)."""
     for j in range(theta.shape[0]):
@@ -38,12 +35,12 @@ def violations(
 
 @kernel
 def gram_descent(
-    gram: Vector,
-    slope: Vector,
-    theta: Vector,
-    up: Vector,
-    down: Vector,
-    scale: Vector,
+    gram: Floats,
+    slope: Floats,
+    theta: Floats,
+    up: Floats,
+    down: Floats,
+    scale: Floats,
     tolerance: float,
     max_sweeps: int,
 ) -> float:
@@ -107,7 +104,7 @@ def gram_descent(
 
 
 @kernel
-def support_step(gram: Vector, slope: Vector, theta: Vector, l1: Vector) -> bool:
+def support_step(gram: Floats, slope: Floats, theta: Floats, l1: Floats) -> bool:
     """Move `theta` to the minimum over its support and signs, or to the first zero on the way.
 
     `theta` and `slope` change in place. True when a term became zero, so that the support shrank.
@@ -140,16 +137,16 @@ def support_step(gram: Vector, slope: Vector, theta: Vector, l1: Vector) -> bool
 
 @kernel
 def penalised_minimum(
-    gram: Vector,
-    slope: Vector,
-    theta: Vector,
-    l1: Vector,
-    l2: Vector,
-    up: Vector,
-    down: Vector,
-    scale: Vector,
+    gram: Floats,
+    slope: Floats,
+    theta: Floats,
+    l1: Floats,
+    l2: Floats,
+    up: Floats,
+    down: Floats,
+    scale: Floats,
     accuracy: float,
-) -> Vector:
+) -> Floats:
     """Return the minimum of a quadratic and the penalties, from `theta` (k,).
 
     By coordinate descent; where that is slow, over the support and signs that it has come to.

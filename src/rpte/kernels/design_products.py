@@ -7,13 +7,8 @@ All sums run in row order (direct columns: in blocks of `ROW_BLOCK` rows, added 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rpte.kernels.compile import kernel
-
-Vector = NDArray[np.float64]
-Codes = NDArray[np.int32]
-Index = NDArray[np.intp]
+from rpte.kernels.compile import Floats, Index, Int32s, kernel
 
 ROW_BLOCK = 2048
 COLUMNS = 8  # of float64 are one line of a cache
@@ -23,7 +18,7 @@ CONSTANT = 1e-12
 
 @kernel
 def add_scores(
-    codes: Codes, starts: Index, direct: Vector, coefficients: Vector, out: Vector
+    codes: Int32s, starts: Index, direct: Floats, coefficients: Floats, out: Floats
 ) -> None:
     """Add ``Z coefficients`` to `out` (n,): trees, then direct columns block of rows by block."""
     n, leaves = out.shape[0], starts[-1]
@@ -46,13 +41,13 @@ def add_scores(
 
 @kernel
 def column_sums(
-    codes: Codes,
+    codes: Int32s,
     starts: Index,
     trees: Index,
-    direct: Vector,
+    direct: Floats,
     columns: Index,
-    values: Vector,
-    out: Vector,
+    values: Floats,
+    out: Floats,
 ) -> None:
     """Add ``Z.T @ values`` to `out` (q,), for the leaves of `trees` and the direct `columns`.
 
@@ -71,7 +66,7 @@ def column_sums(
 
 
 @kernel
-def leaf_pair_sums(codes: Codes, starts: Index, trees: Index, weight: Vector, out: Vector) -> None:
+def leaf_pair_sums(codes: Int32s, starts: Index, trees: Index, weight: Floats, out: Floats) -> None:
     """Weighted contingency counts of all pairs of leaves of `trees`, upper triangle.
 
     `starts` (len(trees),) are the leaf offsets inside `out`, not those of the design.
@@ -86,7 +81,7 @@ def leaf_pair_sums(codes: Codes, starts: Index, trees: Index, weight: Vector, ou
 
 @kernel
 def gather_rows(
-    direct: Vector, columns: Index, root: Vector, low: int, high: int, out: Vector
+    direct: Floats, columns: Index, root: Floats, low: int, high: int, out: Floats
 ) -> None:
     """Copy ``root * direct[columns, low:high]``, transposed, into the leading rows of `out`.
 
@@ -105,7 +100,7 @@ def gather_rows(
 
 @kernel
 def leaf_direct_sums(
-    codes: Codes, starts: Index, trees: Index, root: Vector, block: Vector, low: int, out: Vector
+    codes: Int32s, starts: Index, trees: Index, root: Floats, block: Floats, low: int, out: Floats
 ) -> None:
     """Add the rows of `block`, times `root`, up by leaf: one row of `out` per leaf of `trees`.
 
@@ -120,7 +115,7 @@ def leaf_direct_sums(
 
 
 @kernel
-def centre_moments(raw: Vector, kept: Index, cross: Vector, total: float, out: Vector) -> None:
+def centre_moments(raw: Floats, kept: Index, cross: Floats, total: float, out: Floats) -> None:
     """Second moments `kept` (k,) of `raw`, the intercept eliminated, into `out` (k, k).
 
     Only the upper triangle of `raw` is read. `cross` (k,) are first moments, `total` the weight.

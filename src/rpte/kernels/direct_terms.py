@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rpte.kernels.compile import jitable, kernel
+from rpte.kernels.compile import Bits, Floats, Index, Int8s, jitable, kernel
 from rpte.kernels.losses import loss_statistics
 
-Vector = NDArray[np.float64]
-Bits = NDArray[np.uint8]
-Small = NDArray[np.int8]
 # Of each term: operation (d,), kind, place and knot of its parts (d, 2), centre, 1 / scale, and
 # whether it may be missing, all (d,).
-Program = tuple[Small, Small, NDArray[np.intp], Vector, Vector, Vector, NDArray[np.bool_]]
+Program = tuple[Int8s, Int8s, Index, Floats, Floats, Floats, Mask]
 
 NUMBER, ABOVE, BELOW, BIT = 0, 1, 2, 3  # what a part of a term makes of its cells
 ALONE = 0
@@ -22,7 +18,7 @@ ROWS = 512  # whose terms stay at hand between the score and the gradient
 
 
 @kernel
-def gather(column: Vector, rows: NDArray[np.intp], low: int, out: Vector) -> None:
+def gather(column: Floats, rows: Index, low: int, out: Floats) -> None:
     """Fill `out` with the cells of a column at the `rows` from `low` on."""
     for i in range(out.shape[0]):
         out[i] = column[rows[low + i]]
@@ -30,7 +26,7 @@ def gather(column: Vector, rows: NDArray[np.intp], low: int, out: Vector) -> Non
 
 @jitable
 def fill_part(
-    kind: int, numbers: Vector, bits: Bits, place: int, knot: float, low: int, out: Vector
+    kind: int, numbers: Floats, bits: Bits, place: int, knot: float, low: int, out: Floats
 ) -> None:
     """Evaluate one part on all rows of `out`: a number, its excess over a knot, or a 0/1 column."""
     high = low + out.shape[0]
@@ -55,7 +51,7 @@ def fill_part(
 
 
 @kernel
-def fill_terms(numbers: Vector, bits: Bits, program: Program, low: int, out: Vector) -> None:
+def fill_terms(numbers: Floats, bits: Bits, program: Program, low: int, out: Floats) -> None:
     """Fill `out` (d, rows) with (value - centre) / scale of each term, 0 where it is missing.
 
     A term is one part, or two and an operation; a part's place is its row in `numbers` or, for 0/1
@@ -92,18 +88,18 @@ def fill_terms(numbers: Vector, bits: Bits, program: Program, low: int, out: Vec
 
 @kernel
 def step_rows(
-    numbers: Vector,
+    numbers: Floats,
     bits: Bits,
     program: Program,
     code: int,
-    change: Vector,
-    y: Vector,
-    row_weight: Vector,
-    along: Vector,
-    score: Vector,
-    residual: Vector,
-    curvature: Vector,
-    slopes: Vector,
+    change: Floats,
+    y: Floats,
+    row_weight: Floats,
+    along: Floats,
+    score: Floats,
+    residual: Floats,
+    curvature: Floats,
+    slopes: Floats,
 ) -> float:
     """Change the coefficients of some rows' terms by `change` (d,); return the loss there.
 
@@ -135,7 +131,7 @@ def step_rows(
 
 @kernel
 def add_sums_and_peaks(
-    numbers: Vector, bits: Bits, program: Program, values: Vector, sums: Vector, peaks: Vector
+    numbers: Floats, bits: Bits, program: Program, values: Floats, sums: Floats, peaks: Floats
 ) -> None:
     """Add the products of some rows' terms with `values` (rows,) to `sums`; raise `peaks`, (d,).
 

@@ -11,17 +11,10 @@ decrease), and g = w (y - p), h = w p (1 - p) for second-order splits on the dev
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.kernels.codes import stable_order
-from rpte.kernels.compile import jitable, kernel
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Numbers = NDArray[np.int32]
+from rpte.kernels.compile import Array, Floats, Int32s, Integers, Mask, jitable, kernel
 
 # Two gains closer than this, relative to the node's scale, are equal: float noise decides nothing.
 TIE = 1e-12
@@ -34,7 +27,7 @@ RIDGE, LEAST, SCALE = 0, 1, 2
 
 
 @kernel
-def histogram(codes: NDArray[Any], rows: Numbers, stats: Floats, out: Floats) -> None:
+def histogram(codes: Array, rows: Int32s, stats: Floats, out: Floats) -> None:
     """Sum the statistics of a node per code of one column, in row order.
 
     `codes` (n,) are unsigned, `rows` (m,) are those of the node, `stats` (m, 3) their g, h and w;
@@ -106,16 +99,9 @@ def scan(hist: Floats, category: bool, total: Floats, rule: Floats, found: Float
     """Find the best split of one column from its histogram.
 
     A split is tried with missing left, then right; without missing, it goes to the heavier child.
-
-    Parameters
-    ----------
-    hist : (n_bins + 1, 3)
-    category : whether the codes are unordered levels
-    total : (3,) G, H, W of the node
-    rule : (3,) ridge, least child weight, scale
-    found : (5,), overwritten; the gain is -inf if no split is allowed. Ordered: `bin` and
-        `next_bin` are neighbouring non-empty bins; levels: `bin` is the length of the prefix of
-        `level_order` that goes left.
+    `hist` is (n_bins + 1, 3), `total` (3,) G, H and W of the node. `found` (5,) is overwritten; its
+    gain is -inf if no split is allowed. Bin and next bin are neighbouring non-empty ones; for a
+    category, whose levels have no order, the prefix of `level_order` of length bin goes left.
     """
     n_bins = hist.shape[0] - 1
     node, limits = (total[0], total[1], total[2]), (rule[RIDGE], rule[LEAST], rule[SCALE])
@@ -157,14 +143,14 @@ def scan(hist: Floats, category: bool, total: Floats, rule: Floats, found: Float
 
 @kernel
 def best_splits(
-    codes: NDArray[Any],
+    codes: Array,
     chosen: Integers,
-    rows: Numbers,
+    rows: Int32s,
     stats: Floats,
     total: Floats,
     rule: Floats,
     n_bins: Integers,
-    is_category: NDArray[np.bool_],
+    is_category: Mask,
     found: Floats,
 ) -> None:
     """Fill `found` (k, 5) with the best split in a node of each of the k `chosen` columns.
@@ -184,25 +170,18 @@ def best_splits(
 
 @kernel
 def joint_counts(
-    codes: NDArray[Any],
+    codes: Array,
     first: int,
     others: Integers,
     weight: Floats,
     events: Floats,
     out: Floats,
 ) -> None:
-    """Count weights and events of one column's codes jointly with those of other columns.
+    """Count rows by the codes of one column, `first`, jointly with each of `others` (k,).
 
-    Parameters
-    ----------
-    codes : (columns, n)
-        Codes from 0; what is not to be counted has a code of its own.
-    first, others : int, (k,)
-        The column that is paired with each of the others.
-    weight, events : (n,)
-        The weight of each row, and its positive part.
-    out : (k, a, b, 2), zero on entry
-        Weight and positive weight by (other column, code of first, code of other).
+    The columns are rows of `codes` (columns, n), from 0; what is not to be counted has a code of its
+    own. `out` (k, a, b, 2), zero on entry, gains the weight of each row and its positive part,
+    `events`, by other column, code of the first and code of the other.
     """
     for k in range(others.size):
         other = others[k]
@@ -214,13 +193,13 @@ def joint_counts(
 
 @kernel
 def reached_leaves(
-    codes: NDArray[Any],
-    column: Numbers,
-    children: Numbers,
+    codes: Array,
+    column: Int32s,
+    children: Int32s,
     starts: Integers,
-    goes_left: NDArray[np.bool_],
-    leaf: Numbers,
-    out: Numbers,
+    goes_left: Mask,
+    leaf: Int32s,
+    out: Int32s,
 ) -> None:
     """Fill `out` (n,) with the leaf of a code tree that each row reaches from the root.
 

@@ -8,18 +8,16 @@ of `rpte.losses`.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rpte.kernels.compile import jitable, kernel
+from rpte.kernels.compile import Floats, jitable, kernel
 
-Vector = NDArray[np.float64]
 
 BINOMIAL = 0
 
 
 @jitable
 def binomial_statistics(
-    score: Vector, y: Vector, weight: Vector, residual: Vector, curvature: Vector
+    score: Floats, y: Floats, weight: Floats, residual: Floats, curvature: Floats
 ) -> float:
     """Weighted logistic loss, written in the margin against the label.
 
@@ -39,7 +37,7 @@ def binomial_statistics(
 
 @kernel
 def loss_statistics(
-    code: int, score: Vector, y: Vector, weight: Vector, residual: Vector, curvature: Vector
+    code: int, score: Floats, y: Floats, weight: Floats, residual: Floats, curvature: Floats
 ) -> float:
     """Return the weighted loss, half the deviance; fill its derivatives by row (all (n,))."""
     if code == BINOMIAL:

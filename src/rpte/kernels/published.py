@@ -16,15 +16,9 @@ from typing import Any
 
 import numpy as np
 from numba.extending import overload
-from numpy.typing import NDArray
 
-from rpte.kernels.compile import jitable, kernel
+from rpte.kernels.compile import Array, Floats, Int32s, Integers, Mask, Words, jitable, kernel
 from rpte.kernels.growth import BIN, GAIN, LEAST, MISSING_LEFT, NEXT_BIN, SCALE, better
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Words = NDArray[np.uint64]
-Numbers = NDArray[np.int32]
 
 # Bounds are compared with room for rounding; far above `TIE`, far below any difference of counts.
 ROOM = 1e-9
@@ -35,11 +29,11 @@ CHUNK = 5  # codes are looked at in chunks of 2^5 before they are looked at one 
 
 @kernel
 def count_blocks(
-    codes: NDArray[Any],
+    codes: Array,
     chosen: Integers,
     starts: Integers,
     shifts: Integers,
-    rows: Numbers,
+    rows: Int32s,
     counts: Integers,
     out: Integers,
 ) -> None:
@@ -102,18 +96,13 @@ def scan_blocks(
     rule: Floats,
     found: Floats,
     bound: Floats,
-    settled: NDArray[np.bool_],
+    settled: Mask,
 ) -> None:
     """Find the best split of each column whose blocks are codes; bound the others from both sides.
 
-    Parameters
-    ----------
-    blocks : (blocks,)
-    total : (3,) G, W, W of the node
-    rule : (3,) as in `rpte.kernels.growth`
-    found : (k, 5), overwritten; the gain of an unsettled column is the best between two blocks
-    bound : (k,), overwritten; no split of the column gains more
-    settled : (k,), overwritten; whether `found` is final
+    `total` (3,) is G, W, W of the node, `rule` (3,) as in `rpte.kernels.growth`. Overwritten are
+    `found` (k, 5), which is final where `settled` (k,) and otherwise has the best gain between two
+    blocks, and `bound` (k,), which no split of the column exceeds.
     """
     total_g, total_w, least, scale = total[0], total[2], rule[LEAST], rule[SCALE]
     for k in range(chosen.size):
@@ -141,10 +130,10 @@ def scan_blocks(
 
 @jitable
 def search_codes(
-    column: NDArray[Any],
+    column: Array,
     shift: int,
     blocks: Integers,
-    rows: Numbers,
+    rows: Int32s,
     counts: Integers,
     total: Floats,
     rule: Floats,
@@ -200,12 +189,12 @@ def search_codes(
 
 @kernel
 def settle_best(
-    codes: NDArray[Any],
+    codes: Array,
     chosen: Integers,
     starts: Integers,
     shifts: Integers,
     order: Integers,
-    rows: Numbers,
+    rows: Int32s,
     counts: Integers,
     blocks: Integers,
     total: Floats,
@@ -213,7 +202,7 @@ def settle_best(
     fine: Integers,
     found: Floats,
     bound: Floats,
-    settled: NDArray[np.bool_],
+    settled: Mask,
     top: float,
 ) -> None:
     """Settle columns in `order`, by falling bound, until no other can reach the best gain.

@@ -8,21 +8,15 @@ much a product or a distance says beside its two columns.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rpte.kernels.compile import jitable, kernel
-
-Vector = NDArray[np.float64]
-Rows = NDArray[np.intp]
+from rpte.kernels.compile import Floats, Index, jitable, kernel
 
 LEAST_CURVATURE = 1e-6  # fraction of the rows' curvature that a term must have of its own
 DEPENDENT = 1e-9  # fraction of their variances below which two columns say the same
 
 
 @kernel
-def fingerprints(
-    x: Vector, which: NDArray[np.intp], probes: Vector, gap: float, out: Vector
-) -> None:
+def fingerprints(x: Floats, which: Index, probes: Floats, gap: float, out: Floats) -> None:
     """Fill `out` (k, 4) with the products of columns with two `probes` (2, n), then those of 1 - x.
 
     The former are NaN for a constant, the latter for a column that is not 0 or 1 everywhere. The
@@ -56,7 +50,7 @@ def fingerprints(
 
 
 @kernel
-def label_slope(x: Vector, weight: Vector, residual: Vector) -> float:
+def label_slope(x: Floats, weight: Floats, residual: Floats) -> float:
     """Return the squared sum of residual times x over the weighted variance of x; all (n,).
 
     Cells that are NaN are left out; 0 where x does not vary. `residual` has the weight in it.
@@ -83,7 +77,7 @@ def label_slope(x: Vector, weight: Vector, residual: Vector) -> float:
 
 
 @kernel
-def scaled_squares(x: Vector, mean: float, out: Vector) -> float:
+def scaled_squares(x: Floats, mean: float, out: Floats) -> float:
     """Return the largest distance of x (n,) from its mean; `out` gets squared fractions of it.
 
     Fractions, because the squares of values near 1e300 are not finite. It is left as it is where x
@@ -101,14 +95,14 @@ def scaled_squares(x: Vector, mean: float, out: Vector) -> float:
 
 @kernel
 def knot_moments(
-    x: Vector,
-    rows: Rows,
+    x: Floats,
+    rows: Index,
     centre: float,
     unit: float,
-    knots: Vector,
-    weight: Vector,
-    r: Vector,
-    out: Vector,
+    knots: Floats,
+    weight: Floats,
+    r: Floats,
+    out: Floats,
 ) -> None:
     """Fill `out` (m + 1, 5) with sums of w, wx, wxx, r, rx over the rows above just j of m knots.
 
@@ -133,7 +127,7 @@ def knot_moments(
 
 
 @kernel
-def column_moments(z: Vector, rows: Rows, weight: Vector, r: Vector, out: Vector) -> None:
+def column_moments(z: Floats, rows: Index, weight: Floats, r: Floats, out: Floats) -> None:
     """Fill `out` (3,) with sums of wz, wzz and rz over `rows` (n,) of `z` (N,)."""
     out[:] = 0.0
     for i in range(rows.size):
@@ -146,13 +140,13 @@ def column_moments(z: Vector, rows: Rows, weight: Vector, r: Vector, out: Vector
 
 @kernel
 def distance_moments(
-    x: Vector,
-    i: Rows,
-    k: Rows,
-    unit: Vector,
-    curvature: Vector,
-    r: Vector,
-    out: Vector,
+    x: Floats,
+    i: Index,
+    k: Index,
+    unit: Floats,
+    curvature: Floats,
+    r: Floats,
+    out: Floats,
 ) -> None:
     """Fill `out` (m, 3) with sums of ct, ctt and rt for the distances t of rows i and k of x.
 
@@ -172,7 +166,7 @@ def distance_moments(
 
 
 @kernel
-def own_sums(x: Vector, curvature: Vector, r: Vector, out: Vector) -> None:
+def own_sums(x: Floats, curvature: Floats, r: Floats, out: Floats) -> None:
     """Fill `out` (p, 3) with the sums of cx, rx and cxx of the rows of `x` (p, n)."""
     for i in range(x.shape[0]):
         first, slope, second = 0.0, 0.0, 0.0
@@ -186,7 +180,7 @@ def own_sums(x: Vector, curvature: Vector, r: Vector, out: Vector) -> None:
 
 
 @jitable
-def beside_parts(total: float, r: float, a: Vector, b: Vector, t: Vector) -> tuple[float, float]:
+def beside_parts(total: float, r: float, a: Floats, b: Floats, t: Floats) -> tuple[float, float]:
     """Return the standardised gradient of t beside the intercept, a and b, and its condition.
 
     The latter is by how much the error of the sums may have grown. `total` and `r` are the sums of
@@ -215,29 +209,21 @@ def beside_parts(total: float, r: float, a: Vector, b: Vector, t: Vector) -> tup
 
 @kernel
 def rough_gradients(
-    i: Rows,
-    k: Rows,
+    i: Index,
+    k: Index,
     total: float,
     r: float,
-    own: Vector,
-    square: Rows,
-    seconds: Vector,
-    slopes: Vector,
-    out: Vector,
+    own: Floats,
+    square: Index,
+    seconds: Floats,
+    slopes: Floats,
+    out: Floats,
 ) -> None:
     """Fill `out` (m, 2) with the gradients of products and their conditions, from matrices.
 
-    Parameters
-    ----------
-    i, k : (m,)
-        The columns of each product.
-    own : (p, 3)
-    square : (p,)
-        The place of each column's square in `seconds`.
-    seconds : (q, q)
-        Products under the curvature of all columns and the squares of some.
-    slopes : (p, p)
-        Products of the columns under the residual.
+    `i` and `k` (m,) are the columns of each product, `own` (p, 3) their sums. `seconds` (q, q) has
+    the products under the curvature of all columns and of some squares, whose places there are
+    `square` (p,); `slopes` (p, p) has the products of the columns under the residual.
     """
     t = np.empty(6)
     for m in range(i.size):
@@ -250,7 +236,7 @@ def rough_gradients(
 
 @kernel
 def product_gradients(
-    x: Vector, i: Rows, k: Rows, curvature: Vector, r: Vector, own: Vector, out: Vector
+    x: Floats, i: Index, k: Index, curvature: Floats, r: Floats, own: Floats, out: Floats
 ) -> None:
     """Fill `out` (m,) with the gradients of the products x[i] x[k] of rows of `x` (p, n)."""
     t, total, slope = np.empty(6), curvature.sum(), r.sum()
@@ -271,7 +257,7 @@ def product_gradients(
 
 @kernel
 def distance_gradients(
-    x: Vector, i: Rows, k: Rows, unit: Vector, curvature: Vector, r: Vector, out: Vector
+    x: Floats, i: Index, k: Index, unit: Floats, curvature: Floats, r: Floats, out: Floats
 ) -> None:
     """Fill `out` (m,) with the gradients of the distances of x[i] and x[k], rows of `x` (p, n).
 
@@ -303,9 +289,7 @@ def distance_gradients(
 
 
 @kernel
-def pivots(
-    gram: Vector, slope: Vector, least: float, steps: float, chosen: NDArray[np.intp]
-) -> int:
+def pivots(gram: Floats, slope: Floats, least: float, steps: float, chosen: Index) -> int:
     """Fill `chosen` with the pivots of a Cholesky factorisation by the gain; return how many.
 
     The gain of a column of `gram` (m, m) is the square of its `slope` (m,) over what is left of its

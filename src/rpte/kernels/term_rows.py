@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rpte.kernels.compile import kernel
+from rpte.kernels.compile import Floats, Index, Singles, kernel
 from rpte.kernels.losses import loss_statistics
 
-Vector = NDArray[np.float64]
-Singles = NDArray[np.float32]
-Index = NDArray[np.intp]
 
 ROWS = 4096  # taken together for a Gram matrix
 PANEL = 48  # of its rows, so that only half of it is computed
 
 
 @kernel
-def gradients(z: Singles, rows: Index, values: Singles, out: Vector) -> None:
+def gradients(z: Singles, rows: Index, values: Singles, out: Floats) -> None:
     """Fill `out` (k,) with the products of some rows of `z` (q, n) and `values` (n,)."""
     for a in range(rows.size):
         out[a] = np.dot(z[rows[a]], values)
 
 
 @kernel
-def exact_gradients(z: Singles, rows: Index, values: Vector, out: Vector) -> None:
+def exact_gradients(z: Singles, rows: Index, values: Floats, out: Floats) -> None:
     """Do as `gradients`, in double precision and row by row: the same on every machine."""
     for a in range(rows.size):
         row, total = z[rows[a]], 0.0
@@ -34,7 +30,7 @@ def exact_gradients(z: Singles, rows: Index, values: Vector, out: Vector) -> Non
 
 
 @kernel
-def add_rows(z: Singles, rows: Index, coefficients: Vector, out: Vector) -> None:
+def add_rows(z: Singles, rows: Index, coefficients: Floats, out: Floats) -> None:
     """Add some rows of `z` (q, n) times their coefficients (k,) to `out` (n,)."""
     for a in range(rows.size):
         factor = coefficients[a]
@@ -46,7 +42,7 @@ def add_rows(z: Singles, rows: Index, coefficients: Vector, out: Vector) -> None
 
 @kernel
 def add_moments(
-    z: Singles, rows: Index, known: int, h: Vector, second: Vector, cross: Vector
+    z: Singles, rows: Index, known: int, h: Floats, second: Floats, cross: Floats
 ) -> None:
     """Fill `second` (k, k) and `cross` (k,) with the moments of some rows of `z` (q, n).
 
@@ -80,11 +76,11 @@ def deviances(
     code: int,
     z: Singles,
     rows: Index,
-    y: Vector,
-    weight: Vector,
+    y: Floats,
+    weight: Floats,
     blocks: Index,
-    fits: Vector,
-    out: Vector,
+    fits: Floats,
+    out: Floats,
 ) -> None:
     """Fill `out` (b, f) with the mean deviance of each fit on blocks of held-out rows.
 

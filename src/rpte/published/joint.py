@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte.kernels.compile import Words
 from rpte.kernels.growth import joint_counts
-from rpte.kernels.published import Words, joint_bits
+from rpte.kernels.published import joint_bits
 from rpte.table.table import Table
 
 Floats = NDArray[np.float64]
