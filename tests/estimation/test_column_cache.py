@@ -17,7 +17,7 @@ from rpte.estimation.design import Design
 from rpte.estimation.gram import weighted_gram
 from rpte.estimation.solver import lambda_max, solve
 from rpte.kernels.blas import one_blas_thread
-from rpte.kernels.direct_terms import add_sums_and_peaks, fill_terms, gather
+from rpte.kernels.design_products import add_sums_and_peaks, fill_terms, gather
 from rpte.table.inputs import Inputs, Picked
 from rpte.table.schema import Schema, Variable
 from rpte.vocabulary.shape_cache import standardise

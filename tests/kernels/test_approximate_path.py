@@ -8,10 +8,10 @@ from rpte.estimation.approximate import ApproximatePath
 from rpte.estimation.design import Design
 from rpte.estimation.path import lambda_grid, path
 from rpte.estimation.quadratic import Penalty
-from rpte.kernels import approximate_path as module
-from rpte.kernels import term_rows
-from rpte.kernels.approximate_path import ENOUGH, ROUGH
-from rpte.kernels.losses import BINOMIAL, loss_statistics
+from rpte.estimation.rough import RoughWalk
+from rpte.kernels import rough_path as module
+from rpte.kernels.design_products import logistic_statistics
+from rpte.kernels.rough_path import ENOUGH, ROUGH
 
 LEFT = 10 * ENOUGH  # a step that gains little is the last; a few more may be left
 
@@ -149,7 +149,7 @@ def test_a_start_whose_intercept_alone_is_wrong():
 
 def test_many_rows():
     """More than are taken together for a Gram matrix."""
-    assert term_rows.ROWS < 20_000
+    assert module.ROWS < 20_000
     design = design_of(5, n=20_000, d=6)
     grid = lambda_grid(design, length=6)
     fits = ApproximatePath(rough(design)).to(grid)
@@ -169,7 +169,7 @@ def test_the_source_computes_what_is_compiled():
         begun = np.empty(60), np.empty(60), np.empty(design.n_terms)
         loss = loss_statistics(BINOMIAL, score, design.y, design.row_weight, *begun[:2])
         singles = begun[0].astype(np.float32)
-        term_rows.gradients(rows_of(design), np.arange(design.n_terms), singles, begun[2])
+        module.gradients(rows_of(design), np.arange(design.n_terms), singles, begun[2])
         state = np.array([rate, loss, 0.0])
         none = np.zeros(0, np.intp), np.zeros((0, 0)), np.zeros(0)
         data = BINOMIAL, 0.25, design.y, design.row_weight

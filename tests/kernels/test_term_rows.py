@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import log_loss
 
-from rpte.kernels.losses import BINOMIAL
-from rpte.kernels.term_rows import add_moments, deviances
+from rpte.kernels.rough_path import add_moments, deviances
 
 
 @pytest.mark.parametrize("compiled", [True, False])

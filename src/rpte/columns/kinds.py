@@ -69,11 +69,12 @@ class Column(Protocol):
         """Return the column as plain JSON values."""
 
 
-class Recorded:
-    """A column that model files keep as its kind and its fields."""
+class ColumnBase:
+    """What all columns share: model files keep them as their kind and their fields."""
 
     __slots__ = ()
     kind: ClassVar[str]
+    binary: ClassVar[bool] = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return the column as plain JSON values; an infinite end of an interval is null."""
@@ -83,7 +84,7 @@ class Recorded:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, Recorded):
+    if isinstance(value, ColumnBase):
         return value.to_dict()
     if isinstance(value, tuple):
         return list(value)
@@ -91,7 +92,7 @@ def _plain(value: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class OneSource(Recorded):
+class OneSource(ColumnBase):
     """What columns of one variable share: one cell to read."""
 
     source: str
@@ -127,7 +128,6 @@ class Value(OneSource):
     """A number as it is."""
 
     kind: ClassVar[str] = "value"
-    binary: ClassVar[bool] = False
     centred: ClassVar[bool] = True
 
     @property
@@ -236,7 +236,6 @@ class Hinge(OneSource):
     knot: float
     side: Side
     kind: ClassVar[str] = "hinge"
-    binary: ClassVar[bool] = False
 
     @property
     def text(self) -> str:
@@ -260,7 +259,6 @@ class Scale(OneSource):
     formula: Formula
     numbers: tuple[float, ...]
     kind: ClassVar[str] = "scale"
-    binary: ClassVar[bool] = False
     centred: ClassVar[bool] = True
 
     @property
@@ -304,7 +302,7 @@ Number = Value | Hinge | Scale
 RAW = (Value, Level, Missing)  # what a variable is by itself; every other kind is derived
 
 
-class TwoSources(Recorded):
+class TwoSources(ColumnBase):
     """What columns of two variables share: two parts, both of which are read."""
 
     __slots__ = ()
@@ -352,7 +350,6 @@ class Pair(TwoSources):
     left: Number | Item
     right: Number | Item
     kind: ClassVar[str] = "pair"
-    binary: ClassVar[bool] = False
 
     @property
     def centred(self) -> bool:

@@ -173,7 +173,12 @@ def permissions(limits: Limits | Mapping[str, Any] | None, schema: Schema) -> Pe
     if limits is None:
         return FREE
     if isinstance(limits, Mapping):
-        limits = _from_mapping(limits)
+        known = [f.name for f in fields(Limits)]
+        unknown = [name for name in limits if name not in known]
+        if unknown:
+            text = f"{unknown[0]!r} is no limit, the limits are {known}"
+            raise InputError(f"limits={limits!r}; {text}")
+        limits = Limits(**limits)
     if not isinstance(limits, Limits):
         raise InputError(f"limits={limits!r}; pass rpte.Limits(...), a mapping, or None")
     monotone, penalty = _mapping(limits, "monotone"), _mapping(limits, "penalty")
@@ -187,14 +192,6 @@ def permissions(limits: Limits | Mapping[str, Any] | None, schema: Schema) -> Pe
     _check_names(found, schema)
     _check_contradictions(found.named())
     return found
-
-
-def _from_mapping(limits: Mapping[str, Any]) -> Limits:
-    known = [f.name for f in fields(Limits)]
-    unknown = [name for name in limits if name not in known]
-    if unknown:
-        raise InputError(f"limits={limits!r}; {unknown[0]!r} is no limit, the limits are {known}")
-    return Limits(**limits)
 
 
 def _mapping(limits: Limits, limit: str) -> dict[str, Any]:

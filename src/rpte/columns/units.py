@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rpte.table.schema import Schema, Variable
+from rpte.table.schema import Schema
 
 ACTIVE_ABOVE = 1e-12
 LEVELS_PER_CONDITION = 8
@@ -68,19 +68,10 @@ def bound_under(schema: Schema, settings: Mapping[str, Any]) -> int:
     model file.
     """
     budget = 0 if settings["vocabulary"] == "original" else settings["budget"]
-    widest = max((_widest(variable) for variable in schema.variables), default=1)
-    trees = min(settings["max_trees"], len(schema))
-    paths = trees * settings["max_leaves"] * settings["max_depth"]
-    raw = sum(_raw_terms(variable) for variable in schema.variables)
-    return int(paths * max(widest, 2 if budget else 1) + raw + 2 * (2 * budget))
-
-
-def _raw_terms(variable: Variable) -> int:
-    """Count the value, levels or special codes, and missing flag of a variable."""
-    return (variable.kind == "number") + len(variable.levels) + variable.has_missing
-
-
-def _widest(variable: Variable) -> int:
-    """Count the conditions of the widest split on a variable."""
-    levels = len(variable.levels)
-    return level_set_conditions(levels // 2, levels) if levels else 1
+    widest, raw = 2 if budget else 1, 0
+    for variable in schema.variables:
+        levels = len(variable.levels)
+        widest = max(widest, level_set_conditions(levels // 2, levels))
+        raw += (variable.kind == "number") + levels + variable.has_missing
+    paths = settings["max_leaves"] * settings["max_depth"] * min(settings["max_trees"], len(schema))
+    return int(paths * widest + raw + 2 * (2 * budget))

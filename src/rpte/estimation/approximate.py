@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.estimation.solver import MIN_L1_RATIO
-from rpte.kernels.approximate_path import approximate_path
+from rpte.kernels.approximate_path import add_rows, approximate_path, exact_gradients, gradients
 from rpte.kernels.blas import one_blas_thread
 from rpte.kernels.losses import loss_statistics
-from rpte.kernels.term_rows import add_rows, exact_gradients, gradients
 from rpte.losses import BINOMIAL, Loss
 
 __all__ = ["ApproximateDesign", "ApproximatePath"]

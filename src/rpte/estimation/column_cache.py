@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.columns.kinds import Column, Hinge, Pair, Scale, Value
-from rpte.kernels.direct_terms import (
+from rpte.kernels.design_products import (
     ABOVE,
     ALONE,
     BELOW,

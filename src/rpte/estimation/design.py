@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from rpte.estimation.column_cache import Evaluated
 from rpte.kernels.blas import one_blas_thread
-from rpte.kernels.design_products import add_scores, column_sums
-from rpte.kernels.direct_terms import add_sums_and_peaks, step_rows
+from rpte.kernels.design_products import add_scores, add_sums_and_peaks, column_sums, step_rows
 from rpte.kernels.losses import loss_statistics
 from rpte.losses import BINOMIAL, Loss
 

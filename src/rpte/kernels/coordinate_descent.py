@@ -46,27 +46,19 @@ def gram_descent(
 ) -> float:
     """Minimise ``1/2 t'Gt - b't + sum_j (up_j max(t_j, 0) + down_j max(-t_j, 0))`` in place.
 
-    Sweeps run over the non-zero coordinates until they are solved, then once over all of them; the
-    minimum is reached when that full sweep finds no violation. Return the largest violation met in
-    the last full sweep.
+    Sweeps, full or partial, run over the non-zero coordinates until they are solved, then once over
+    all of them; the minimum is reached when that full sweep finds no violation. Return the largest
+    violation met in the last full sweep, in units of `scale` (k,), as the `tolerance` is.
 
     Parameters
     ----------
     gram : (k, k)
         G, symmetric and positive semi-definite, ridge included. A coordinate whose diagonal is zero
         cannot change the fit, so only its penalty counts and it is set to zero.
-    slope : (k,)
-        G theta - b at the starting point; kept up to date in place.
-    theta : (k,)
-        Starting point; overwritten by the solution.
+    slope, theta : (k,)
+        G theta - b and the starting point; both are kept up to date in place.
     up, down : (k,)
         L1 penalties of positive and of negative values; infinite where there may be none.
-    scale : (k,)
-        Units in which violations of the optimality conditions are measured.
-    tolerance : float
-        Largest violation (over `scale`) of a solution.
-    max_sweeps : int
-        Passes over the coordinates, full or partial.
     """
     k = theta.shape[0]
     worst = np.inf

@@ -179,8 +179,8 @@ def joint_counts(
 ) -> None:
     """Count rows by the codes of one column, `first`, jointly with each of `others` (k,).
 
-    The columns are rows of `codes` (columns, n), from 0; what is not to be counted has a code of its
-    own. `out` (k, a, b, 2), zero on entry, gains the weight of each row and its positive part,
+    The columns are rows of `codes` (columns, n), from 0; what is not to be counted has a code of
+    its own. `out` (k, a, b, 2), zero on entry, gains the weight of each row and its positive part,
     `events`, by other column, code of the first and code of the other.
     """
     for k in range(others.size):

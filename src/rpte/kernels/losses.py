@@ -11,7 +11,6 @@ import numpy as np
 
 from rpte.kernels.compile import Floats, jitable, kernel
 
-
 BINOMIAL = 0
 
 

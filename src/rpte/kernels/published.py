@@ -246,14 +246,9 @@ def joint_bits(
 ) -> None:
     """Do as `rpte.kernels.growth.joint_counts` for small whole weights, by bits.
 
-    Parameters
-    ----------
-    sets : (codes of all columns, words)
-        The rows that hold each code, as bits.
-    starts : (columns + 1,)
-        Where the codes of each column begin in `sets`.
-    planes : (bits, 2, words)
-        The rows whose weight has each bit, and the positive ones among them.
+    `sets` (codes, words) are the rows that hold each code of all columns, whose codes begin there
+    at `starts` (columns + 1,). `planes` (bits, 2, words) are the rows whose weight has each bit,
+    and the positive ones among them.
     """
     here, positive = np.empty_like(sets[0]), np.empty_like(sets[0])
     for a in range(starts[first + 1] - starts[first]):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rpte.estimation.approximate import ApproximateDesign
 from rpte.estimation.terms import TermSet
 from rpte.fit.structure_learner import Discovery, StructureLearner
-from rpte.kernels.term_rows import deviances
+from rpte.kernels.approximate_path import deviances
 from rpte.rows import scale
 from rpte.rows.folds import Cases, Fold, deal
 from rpte.structure.structure import Structure

@@ -15,8 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.errors import RPTEWarning
-from rpte.table.column import EXACT, is_absent, level_text, parse_number, special_text
-from rpte.table.kinds import merged_cells
+from rpte.table.column import (
+    EXACT,
+    is_absent,
+    level_text,
+    merged_cells,
+    parse_number,
+    special_text,
+)
 from rpte.table.schema import Variable
 
 MARKERS = (
@@ -45,18 +51,10 @@ def typed(
 ) -> Cells:
     """Return a column: numbers as int64 or float64, anything else as objects with None for gaps.
 
-    Parameters
-    ----------
-    name : str
-        For warnings.
-    cells, place : list, (n_rows,)
-        The different cells of the column as the file has them, and which of them each row holds.
-    markers : texts that stand for missing, beside the empty cell
-    variable : Variable, optional
-        What a model knows of the column: its levels are then never read as missing, its numbers
-        may have leading zeros.
-    codes_known : bool
-        Whether the user has named the texts that stand among the column's numbers.
+    `cells` are the different ones that the file has, `place` (n_rows,) tells which of them each row
+    holds. The `markers` stand for missing, beside the empty cell. What a model knows of the column,
+    its `variable`, has levels that are never read as missing, and numbers that may have leading
+    zeros. The codes are known if the user has named the texts that stand among the numbers.
     """
     if variable is not None:
         values = [_known(cell, variable, markers) for cell in cells]

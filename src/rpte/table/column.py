@@ -121,7 +121,8 @@ def as_number(column: Raw, name: str, signed: bool = False) -> Floats:
     if isinstance(column, np.ndarray) and column.dtype.kind in "fiub":
         numbers = column.astype(np.float64, copy=False).view()
         numbers.flags.writeable = False  # they may be the caller's own
-        if not signed and _has_negative_zero(numbers):
+        zeros = (part[part == 0.0] for part in _parts(numbers))
+        if not signed and any(np.signbit(zero).any() for zero in zeros):
             numbers = numbers + 0.0
     elif column.dtype.kind == "c":
         raise InputError(f"Complex data not supported: column '{name}' is complex; pass real parts")
@@ -137,11 +138,6 @@ def as_number(column: Raw, name: str, signed: bool = False) -> Floats:
             f"first at row {infinite[0]}: {numbers[infinite[0]]}); replace them or set them missing"
         )
     return numbers
-
-
-def _has_negative_zero(numbers: Floats) -> bool:
-    zeros = (part[part == 0.0] for part in _parts(numbers))
-    return any(bool(np.signbit(zero).any()) for zero in zeros)
 
 
 def all_allowed(numbers: Array) -> bool:
@@ -273,3 +269,23 @@ def _number_name(value: Any) -> str:
     if number != value:  # more digits than a float has
         return str(value)
     return str(int(number)) if number.is_integer() else str(number)
+
+
+def _exact(cell: Any) -> Any:
+    """Return a number that can be compared with all of its digits."""
+    if isinstance(cell, str):
+        return Decimal(cell.strip())
+    if isinstance(cell, np.floating):
+        return Fraction(*cell.as_integer_ratio())
+    return cell.item() if isinstance(cell, np.generic) else cell
+
+
+def merged_cells(cells: list[Any]) -> tuple[Any, Any] | None:
+    """Return two different numbers, or texts of numbers, that are one float, if there are any."""
+    seen: dict[float, Any] = {}
+    for cell in cells:
+        exact = _exact(cell)
+        other = seen.setdefault(float(cell), exact)
+        if other is not exact and other != exact:
+            return min(other, exact, key=str), max(other, exact, key=str)
+    return None

@@ -69,15 +69,9 @@ def thresholds_between(
 ) -> tuple[float, ...]:
     """Return every threshold between two neighbouring values that a version has chosen.
 
-    The present one comes first; models of earlier versions may have the other.
-
-    Parameters
-    ----------
-    low, high : float
-    exact : bool
-        The published configuration, which takes the midpoint.
-    gap : pair of float, optional
-        Where copies leave room for it; by default that of `gap_between`.
+    The present one comes first; models of earlier versions may have the other. The published
+    configuration is `exact`: it takes the midpoint. The `gap`, by default that of `gap_between`, is
+    where copies leave room for it.
     """
     room = gap or gap_between(low, high)
     if exact:
@@ -117,23 +111,17 @@ def gap_between(low: float, high: float) -> Gap:
     >>> gap_between(3.0, 4.0)
     (3.0, 4.0)
     """
-    for copies in (_possible_copies, _single_copies):
-        below, above = copies(low)[1], copies(high)[0]
+    for original_known in (False, True):
+        below, above = _copies(low, original_known)[1], _copies(high, original_known)[0]
         if below < above:
             return below, above
     return low, high
 
 
-def _single_copies(value: float) -> tuple[float, float]:
-    """Return a value and what single precision makes of it, the smaller first."""
+def _copies(value: float, original_known: bool) -> Gap:
+    """Return the range of what copies of a value hold, which may be such a copy itself."""
     single = in_single(value)
-    return min(value, single), max(value, single)
-
-
-def _possible_copies(value: float) -> tuple[float, float]:
-    """Return the range of what another copy of a value may hold."""
-    single = in_single(value)
-    if math.isinf(single) or float(f"{value:.{SHORT}g}") == value:
+    if original_known or math.isinf(single) or float(f"{value:.{SHORT}g}") == value:
         return min(value, single), max(value, single)
     exponent = math.frexp(single)[1] if single else LEAST_EXPONENT
     half_step = math.ldexp(0.5, max(exponent, LEAST_EXPONENT) - PRECISION)
@@ -150,12 +138,9 @@ def in_single(value: float) -> float:
 
 def short_centre(value: float, spread: float) -> float:
     """Round a centre to about a hundredth of the spread of its values, so that it prints short."""
-    if not (math.isfinite(value) and math.isfinite(spread)) or spread <= 0:
+    if not (abs(value) <= LARGE and 0 < spread < math.inf):
         return value
-    if abs(value) > LARGE:
-        return value
-    places = 2 - math.floor(math.log10(spread))
-    return round(value, places) + 0.0
+    return round(value, 2 - math.floor(math.log10(spread))) + 0.0
 
 
 def number_text(value: float) -> str:

@@ -36,32 +36,24 @@ def fingerprint(
     profile: Profile,
     hashes: Words | None = None,
 ) -> dict[str, Any]:
-    """Return the fingerprint of a training table as plain JSON values.
+    """Return the fingerprint of a training table, under the model's schema, as plain JSON values.
 
-    Parameters
-    ----------
-    inputs : Inputs
-        Rows under the model's schema.
-    y : (n,)
-        1.0 for the positive class.
-    weight : (n,)
-        Class factors included; rows of weight zero do not count.
-    labels : the two classes, the positive one second
-    profile : {"safe", "full", "none"}
-        "safe" hides counts under 5 and exact extremes; "none" leaves the profile out.
-    hashes : (n,), optional
-        Of the rows, where they are known.
+    Weights include class factors; rows of weight zero do not count. Of the two `labels` the second
+    is the positive class, where `y` (n,) is 1.0. The profile "safe" hides counts under 5 and exact
+    extremes, "none" leaves it out. The `hashes` (n,) of rows may be given where they are known.
     """
     counted = weight > 0
     if not counted.all():
         inputs, y, weight = inputs.take(counted), y[counted], weight[counted]
         hashes = None if hashes is None else hashes[counted]
     distinct, digest = table_hash(inputs, y, weight, labels, hashes)
+    names = () if profile == "none" else inputs.schema.names
+    columns = [_column(inputs, name, weight, profile == "full") for name in names]
     return {
         "rows": float(weight.sum()),
         "distinct_rows": distinct,
         "sha256": digest,
-        "profile": None if profile == "none" else _profile(inputs, weight, profile == "full"),
+        "profile": None if profile == "none" else columns,
     }
 
 
@@ -111,10 +103,6 @@ def _lines(hashes: Words, ends: NDArray[np.uint8]) -> bytes:
     return bytes(lines[lines != 0].tobytes())
 
 
-def _profile(inputs: Inputs, weight: Floats, full: bool) -> list[dict[str, Any]]:
-    return [_column(inputs, name, weight, full) for name in inputs.schema.names]
-
-
 def _column(inputs: Inputs, name: str, weight: Floats, full: bool) -> dict[str, Any]:
     """Return the profile of one variable; counts are weights, as everywhere."""
     inputs = inputs.only([name]).take(slice(None))
@@ -156,8 +144,7 @@ def _values(inputs: Inputs, name: str, weight: Floats) -> tuple[Floats, Floats]:
         values, counts = np.unique(x, return_counts=True)
         return values, counts * weight[0]
     values, place = np.unique(x, return_inverse=True)
-    sums: Floats = np.bincount(place.reshape(-1), weight).astype(np.float64)
-    return values, sums
+    return values, np.bincount(place.reshape(-1), weight).astype(np.float64)
 
 
 def _hidden(cells: list[float], full: bool) -> list[float | str]:
@@ -165,9 +152,7 @@ def _hidden(cells: list[float], full: bool) -> list[float | str]:
     small = [0 < cell < SMALL for cell in cells]
     if full or not any(small):
         return list(cells)
-    shown: list[float | str] = [
-        TOO_SMALL if tiny else cell for tiny, cell in zip(small, cells, strict=True)
-    ]
+    shown = [TOO_SMALL if tiny else cell for tiny, cell in zip(small, cells, strict=True)]
     others = [(cell, i) for i, cell in enumerate(cells) if cell >= SMALL]
     if sum(small) == 1 and others:
         shown[min(others)[1]] = HIDDEN

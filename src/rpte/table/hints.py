@@ -38,25 +38,15 @@ APART = 0.2  # distance of 0 from all other numbers, in their range
 LONG = {"m": "male", "f": "female", "w": "woman", "y": "yes", "n": "no", "t": "true"}
 
 
-def _usual() -> frozenset[int]:
-    nines = {10**digits - back for digits in range(2, 10) for back in (1, 2, 3, 4)}
-    same = {int(digit * count) for digit in "78" for count in range(2, 7)}
-    limits = {2**15 - 1, 2**31 - 1, -(2**15), -(2**31)}
-    return frozenset({*range(-9, 0), *nines, *same, *(-code for code in nines | same), *limits})
-
-
-USUAL = _usual()
+NINES = {10**digits - back for digits in range(2, 10) for back in (1, 2, 3, 4)}
+SAME_DIGITS = {int(digit * count) for digit in "78" for count in range(2, 7)}
+LIMITS = {2**15 - 1, 2**31 - 1, -(2**15), -(2**31)}
+USUAL = LIMITS.union(range(-9, 0), *({code, -code} for code in NINES | SAME_DIGITS))
 
 
 @dataclass(frozen=True, slots=True)
 class Sentinels:
-    """The codes that were found.
-
-    Parameters
-    ----------
-    codes : mapping from the name of a column to its codes
-    rows : mapping from a code to the number of rows that hold nothing else
-    """
+    """The codes of each column, and how many rows hold nothing but a code."""
 
     codes: Mapping[str, tuple[int, ...]]
     rows: Mapping[int, int]
@@ -105,10 +95,7 @@ def _end_codes(column: Floats) -> list[int]:
 def _end(values: Floats, counts: Counts, high: bool = False) -> int:
     """Return how many of the smallest values are codes; 0 where none stands apart.
 
-    Parameters
-    ----------
-    values, counts : (m,)
-        Different numbers in order; negated where the `high` end is asked for.
+    The `values` (m,) are different and in order; negated where the `high` end is asked for.
     """
     sign = -1 if high else 1
     for k in range(1, len(values) - 1):
@@ -168,7 +155,11 @@ def hints_of(inputs: Inputs) -> tuple[str, ...]:
             f"'{name}' ({', '.join(twice[:SHOWN])})" for name, twice in alike
         ],
         "levels that are numbers, in text or declared a category; if they are amounts, make them "
-        "numbers (astype(float))": [f"'{v.name}'" for v in categories if _all_numbers(v)],
+        "numbers (astype(float))": [
+            f"'{v.name}'"
+            for v in categories
+            if v.levels and None not in map(parse_number, v.levels)
+        ],
     }
     return tuple(f"{_listed(columns)}: {text}" for text, columns in found.items() if columns)
 
@@ -202,11 +193,6 @@ def _spelled_alike(variable: Variable) -> list[str]:
         plain = "".join(level.split()).casefold()
         alike.setdefault(LONG.get(plain, plain), []).append(level)
     return ["/".join(levels) for levels in alike.values() if len(levels) > 1]
-
-
-def _all_numbers(variable: Variable) -> bool:
-    numbers = [parse_number(level) for level in variable.levels]
-    return bool(numbers) and None not in numbers
 
 
 def _numbers(inputs: Inputs) -> Iterator[tuple[str, Floats]]:

@@ -73,11 +73,11 @@ class Inputs:
     Parameters
     ----------
     schema : Schema
-    columns : sequence of arrays, each of shape (n_rows,)
+    columns : sequence of (n_rows,)
         In schema order: float64 for numbers, int32 codes for categories.
-    specials : mapping from position to int32 array of shape (n_rows,)
+    specials : mapping from position to int32 (n_rows,)
         For each number with special codes: the special level of each row, `MISSING` for none.
-    unknown : mapping from name to mapping from text to int
+    unknown : mapping from name to counts
         For each category with cells that are no level known by name, as they were read: how often
         each of them stands in the table. Rows that are taken do not have it.
     """

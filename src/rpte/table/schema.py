@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 Kind = Literal["number", "category"]
@@ -39,28 +39,20 @@ class Variable:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the variable as plain JSON values."""
-        record: dict[str, Any] = {"name": self.name, "kind": self.kind}
-        record["levels"] = list(self.levels)
-        record["has_missing"] = self.has_missing
-        record["pooled"] = self.pooled
-        return record
+        return {**asdict(self), "levels": list(self.levels)}
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Variable:
         """Rebuild a variable from `to_dict`."""
-        levels = tuple(record["levels"])
-        return cls(record["name"], record["kind"], levels, record["has_missing"], record["pooled"])
+        values = {f.name: record[f.name] for f in fields(cls)}
+        return cls(**{**values, "levels": tuple(record["levels"])})
 
 
 @dataclass(frozen=True, slots=True)
 class Schema:
     """The variables in the order of the user's table.
 
-    Parameters
-    ----------
-    variables : tuple of Variable
-    named : bool
-        False when the table was an array: columns are then matched by position.
+    They are not `named` when the table was an array: columns are then matched by position.
     """
 
     variables: tuple[Variable, ...]
@@ -89,9 +81,8 @@ class Schema:
     def canonical(self) -> tuple[int, ...]:
         """Positions in the order that breaks every tie: by name, or by position if unnamed."""
         positions = range(len(self.variables))
-        if not self.named:
-            return tuple(positions)
-        return tuple(sorted(positions, key=lambda i: self.variables[i].name))
+        by_name = sorted(positions, key=lambda i: self.variables[i].name)
+        return tuple(by_name if self.named else positions)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the schema as plain JSON values."""

@@ -11,6 +11,7 @@ boolean. What is left is a level that training did not have.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
 from functools import lru_cache
@@ -85,16 +86,8 @@ def forms_of(levels: Sequence[str]) -> dict[str, list[str]]:
 class Spelling:
     """How the cells of one category are read.
 
-    Parameters
-    ----------
-    variable : Variable
-
-    Attributes
-    ----------
-    boolean : bool
-        Whether the levels are true and false.
-    closed : bool
-        Whether nothing but true and false was in training, so that 2 cannot be anything.
+    It is `boolean` if its levels are true and false, and `closed` if nothing else was in training,
+    so that 2 cannot be anything.
     """
 
     def __init__(self, variable: Variable) -> None:
@@ -132,8 +125,7 @@ def spelling_of(variable: Variable) -> Spelling:
 
 
 def _is_number(cell: Any) -> bool:
-    number = isinstance(cell, (int, float, np.number, Decimal))
-    return number and not isinstance(cell, bool)
+    return isinstance(cell, (int, float, np.number, Decimal)) and not isinstance(cell, bool)
 
 
 def read_levels(column: Raw, variable: Variable) -> tuple[Codes, dict[str, int]]:
@@ -153,9 +145,8 @@ def read_levels(column: Raw, variable: Variable) -> tuple[Codes, dict[str, int]]
     rows = np.array(codes, np.int32)[inverse]
     if None not in found:
         return rows, {}
-    counts = np.bincount(inverse, minlength=len(cells)).tolist()
-    strange: dict[str, int] = {}
-    for cell, text, count in zip(cells, found, counts, strict=True):
+    strange: Counter[str] = Counter()
+    for cell, text, count in zip(cells, found, np.bincount(inverse).tolist(), strict=True):
         if text is None:
-            strange[level_text(cell)] = strange.get(level_text(cell), 0) + count
-    return rows, strange
+            strange[level_text(cell)] += count
+    return rows, dict(strange)

@@ -49,14 +49,13 @@ class Table:
     Parameters
     ----------
     inputs : Inputs
-    y : array of shape (n,)
-        1.0 for the positive class.
-    weight : array of shape (n,)
-    part : int array of shape (n,) or None
+    y, weight : (n,)
+        Labels, 1.0 for the positive class.
+    part : (n,), optional
         What kept equal rows apart: the group of each row, or its place in the user's splits.
-    hashes : array of shape (n,) or None
+    hashes : (n,), optional
         Of the content of each row, where they are known.
-    cases : int array of shape (n,) or None
+    cases : (n,), optional
         How many rows of the user's table each row stands for, a whole weight counting as so many;
         one each if None.
     loss : Loss
@@ -116,7 +115,7 @@ class Table:
 
         The cases of a row are spread evenly over the unit interval, from a place that its content
         decides, and all cases below a limit are taken: single rows by chance, and of rows that
-        recur as large a share as of all.
+        recur as large a fraction as of all.
         """
         if self.n_rows <= most:
             return self
@@ -140,18 +139,9 @@ def make_table(
 ) -> Table:
     """Merge rows of equal content and label, drop rows of weight zero, put the rest in order.
 
-    Parameters
-    ----------
-    inputs : Inputs
-    y, weight : (n,)
-    rule : PoolingRule
-        Which levels of a category are pooled as rare.
-    part : (n,), optional
-        Rows of different parts are never merged.
-    copied : bool
-        Whether the cells are put in order, or each column only when it is asked for.
-    cases : (n,), optional
-        How many cases each row stands for; what its weight says if None.
+    The rule says which levels of a category are pooled as rare. Rows of different parts (n,) are
+    never merged. The cells are put in order if they are `copied`, otherwise each column when it is
+    asked for. A row stands for so many `cases` (n,), what its weight says if None.
     """
     check_weight(weight)
     if not (weight > 0).all():

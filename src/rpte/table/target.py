@@ -55,13 +55,7 @@ def has_label(frame: pd.DataFrame, target: str) -> NDArray[np.bool_]:
 
 
 def binary_labels(frame: pd.DataFrame, target: str) -> Array:
-    """Return the labels of the rows, or say why they are not two classes.
-
-    Raises
-    ------
-    InputError
-        If the column is absent, has gaps, or does not hold exactly two values.
-    """
+    """Return the labels of the rows, or say why they are not two classes without gaps."""
     given = has_label(frame, target)
     if not given.all():
         first = int(np.flatnonzero(~given)[0]) + 1
@@ -108,13 +102,8 @@ def as_classes(labels: Array, classes: Sequence[Any]) -> Array:
 def task_of(cells: Iterable[Any], name: Any = None, others: Sequence[str] = ()) -> str:
     """Say which task a target of more than two values belongs to, and what can be done.
 
-    Parameters
-    ----------
-    cells : the different values of the target
-    name : optional
-        Of the target; only text tells anything.
-    others : names
-        Of the other columns.
+    `cells` are its different values. The names of the target, if it is a text, and of the other
+    columns tell of a time until an event.
 
     Examples
     --------
