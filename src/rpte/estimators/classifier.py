@@ -21,12 +21,17 @@ from rpte.fit.learned import Learned
 from rpte.fit.training import Training
 from rpte.kernels.blas import one_blas_thread
 from rpte.report.in_notebooks import InNotebooks
+from rpte.rows import scale
+from rpte.rows.folds import make_validation
+from rpte.rows.threads import worker_threads
+from rpte.selection.frontier import select_models
 from rpte.table.hints import hints_of, warn_of_sentinels
 from rpte.table.inputs import Inputs
 from rpte.table.read import read_training
 from rpte.table.schema import Schema
 from rpte.table.table import make_table, read_weights, repetitions
 from rpte.table.target import warn_of_follow_up
+from rpte.utils.progress import Callback, Watch
 
 if TYPE_CHECKING:
     from rpte.fit.settings import Settings

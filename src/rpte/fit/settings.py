@@ -14,7 +14,6 @@ from rpte.structure.boosting import Stage2Settings
 from rpte.table.fingerprint import Profile
 from rpte.table.schema import Schema
 from rpte.table.table import PoolingRule
-from rpte.vocabulary.build import Miner, VocabularySettings
 
 Conventions = Literal["ours", "paper"]
 Criterion = Literal["newton", "label"]

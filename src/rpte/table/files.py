@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rpte.errors import InputError, did_you_mean
-from rpte.output import check_folder, is_stream, write_bytes
 from rpte.table.cells import MARKERS, say, typed, with_points
 from rpte.table.column import distinct, is_absent
 from rpte.table.inputs import factorized, repeated

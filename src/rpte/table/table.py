@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.errors import InputError
+from rpte.losses import BINOMIAL, Loss
 from rpte.table.column import EXACT, is_absent, is_real, to_float
 from rpte.table.inputs import Inputs, as_array
 from rpte.table.schema import OTHER, Schema, Variable
