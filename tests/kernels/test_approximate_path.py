@@ -1,4 +1,4 @@
-"""The approximate penalty path: near the exact one, under signs and factors, in any number of strides."""
+"""The approximate penalty path: near the exact one, under signs and factors, in any strides."""
 
 from itertools import pairwise
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,11 +38,12 @@ FORMULAS: dict[str, tuple[str, ...]] = {
 LARGEST = float(np.finfo(np.float64).max)
 
 
-class Column(Protocol):
-    """What every vocabulary column can do."""
+class Column:
+    """What every vocabulary column can do; model files keep it as its kind and its fields."""
 
+    __slots__ = ()
     kind: ClassVar[str]
-    binary: ClassVar[bool]
+    binary: ClassVar[bool] = False
 
     @property
     def centred(self) -> bool:
@@ -50,31 +51,25 @@ class Column(Protocol):
 
         If not, the column is zero where it says nothing, and its centre is 0.
         """
+        return False
 
     @property
     def sources(self) -> tuple[str, ...]:
         """The raw variables that the column reads, one or two."""
+        raise NotImplementedError
 
     @property
     def text(self) -> str:
         """The column as people read it; also its name."""
+        raise NotImplementedError
 
     def conditions(self, schema: Schema) -> int:
         """Return how many conditions a person reads to check the column."""
+        raise NotImplementedError
 
     def evaluate(self, inputs: Inputs) -> Floats:
         """Return the column's values, shape (n_rows,)."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the column as plain JSON values."""
-
-
-class ColumnBase:
-    """What all columns share: model files keep them as their kind and their fields."""
-
-    __slots__ = ()
-    kind: ClassVar[str]
-    binary: ClassVar[bool] = False
+        raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
         """Return the column as plain JSON values; an infinite end of an interval is null."""
@@ -84,7 +79,7 @@ class ColumnBase:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, ColumnBase):
+    if isinstance(value, Column):
         return value.to_dict()
     if isinstance(value, tuple):
         return list(value)
@@ -92,11 +87,10 @@ def _plain(value: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class OneSource(ColumnBase):
+class OneSource(Column):
     """What columns of one variable share: one cell to read."""
 
     source: str
-    centred: ClassVar[bool] = False
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -284,9 +278,8 @@ class Scale(OneSource):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the column as plain JSON values, its numbers by name."""
-        numbers = zip(FORMULAS[self.formula], self.numbers, strict=True)
-        named = {"kind": self.kind, "source": self.source, "formula": self.formula}
-        return named | dict(numbers)
+        numbers = dict(zip(FORMULAS[self.formula], self.numbers, strict=True))
+        return {"kind": self.kind, "source": self.source, "formula": self.formula, **numbers}
 
 
 def _gap(x: Floats, number: float) -> Floats:
@@ -302,7 +295,7 @@ Number = Value | Hinge | Scale
 RAW = (Value, Level, Missing)  # what a variable is by itself; every other kind is derived
 
 
-class TwoSources(ColumnBase):
+class TwoSources(Column):
     """What columns of two variables share: two parts, both of which are read."""
 
     __slots__ = ()
@@ -326,7 +319,6 @@ class Pattern(Flag, TwoSources):
     left: Item
     right: Item
     kind: ClassVar[str] = "pattern"
-    centred: ClassVar[bool] = False
 
     @property
     def text(self) -> str:
