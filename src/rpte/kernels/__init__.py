@@ -7,7 +7,8 @@ every sum is made in row order by one thread and no result depends on the number
 
 `compile` makes kernels and names the array types, `blas` holds BLAS to one thread. Stage 1 calls
 `screening`, Stage 2 `codes` and `growth`, Stage 3 `design_products` and `coordinate_descent`, the
-comparison of penalties `approximate_path`; `losses` has the losses by code. `published` serves the published configuration alone.
+comparison of penalties `approximate_path`; `losses` has the losses by code. `published` serves the
+published configuration alone.
 """
 
 from rpte.kernels.compile import kernel
