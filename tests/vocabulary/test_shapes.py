@@ -194,9 +194,9 @@ def test_shapes_are_of_the_numbers_asked_for():
     table = random_raw(3, ["number", "category", "number", "two"], 80).table()
     numbers = {v.name for v in table.schema.variables if v.kind == "number"}
     assert {c.source for c in shapes(table)} == numbers
-    book = ShapeCache(table, LEAST, FREE)
-    assert {c.source for c in book.shapes("z0")} == {"z0"}
-    assert book.shapes("z0") == tuple(c for c in shapes(table) if c.source == "z0")
+    cache = ShapeCache(table, LEAST, FREE)
+    assert {c.source for c in cache.shapes("z0")} == {"z0"}
+    assert cache.shapes("z0") == tuple(c for c in shapes(table) if c.source == "z0")
 
 
 def test_limits_are_kept():
