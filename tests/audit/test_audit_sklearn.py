@@ -24,7 +24,7 @@ from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
 
 from rpte.audit import audit_load
 from rpte.audit.columns import Columns
-from rpte.audit.families import sklearn_hist
+from rpte.audit.families import sklearn_trees
 
 # The root splits at 1.5 (by far the largest gain); the left child is pure, the right one splits at
 # 2.5. Leaves: {0, 1} after 1 condition, {2} and {3} after 2.
@@ -135,7 +135,7 @@ def test_hist_boosting_categorical_split(n_high, conditions):
 def test_hist_boosting_moves_categories_first_and_we_follow():
     model, _ = hist_on_levels(3)
     columns = Columns(np.arange(2), np.array([1, 5]), np.ones(2, dtype=bool))
-    assert sklearn_hist.terms(model, None, columns).conditions.tolist() == [5, 5]
+    assert sklearn_trees.hist(model, None, columns).conditions.tolist() == [5, 5]
 
 
 def test_hist_boosting_reaches_the_leaves_that_predict():
@@ -144,7 +144,7 @@ def test_hist_boosting_reaches_the_leaves_that_predict():
     table[:, 1] = np.digitize(table[:, 1], [-1, 0, 1])
     model = HistGradientBoostingClassifier(max_iter=3, categorical_features=[1]).fit(table, target)
     trees = [tree for one in model._predictors for tree in one]
-    leaves = sklearn_hist._leaves(model, trees, table).astype(int)
+    leaves = sklearn_trees._hist_leaves(model, trees, table).astype(int)
     values = np.array([tree.nodes["value"][leaves[:, t]] for t, tree in enumerate(trees)])
     raw = values.reshape(3, 3, -1).sum(axis=0).T + model._baseline_prediction
     np.testing.assert_allclose(raw, model._raw_predict(table))

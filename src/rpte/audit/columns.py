@@ -1,4 +1,4 @@
-"""What the columns of a transformed table are: which variable each comes from, and how it counts.
+"""The columns that a scikit-learn Pipeline makes: the variable each comes from, and how it counts.
 
 Only transformers on a list are followed, because a step that mixes columns would make a condition
 read more raw variables than it seems to; everything else is refused by name.
@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rpte.columns.units import level_set_conditions
+from rpte.columns.units import fitted, level_set_conditions
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +66,40 @@ def conditions_of(columns: Columns | None, index: ArrayLike) -> NDArray[np.int64
 
 def concatenate(parts: Sequence[Columns]) -> Columns:
     """Put columns side by side."""
-    if not parts:
-        return Columns.raw(0)
+    every = [Columns.raw(0), *parts]
     return Columns(
-        np.concatenate([part.source for part in parts]),
-        np.concatenate([part.conditions for part in parts]),
-        np.concatenate([part.slope for part in parts]),
+        np.concatenate([part.source for part in every]),
+        np.concatenate([part.conditions for part in every]),
+        np.concatenate([part.slope for part in every]),
     )
+
+
+def unfold(model: Any, X: Any | None, columns: Columns | None) -> tuple[Any, Any | None, Columns]:
+    """Return the final model of a fitted Pipeline, its rows and what its columns are.
+
+    Parameters
+    ----------
+    model : Pipeline
+    X : table, optional
+        Rows as the pipeline takes them.
+    columns : Columns, optional
+        What those columns are, if the pipeline is the end of another one.
+    """
+    if columns is None:
+        columns = Columns.raw(fitted(model, "n_features_in_"))
+    for name, step in model.steps[:-1]:
+        columns = follow(step, name, columns)
+    if X is not None and len(model.steps) > 1:
+        X = model[:-1].transform(X)
+    final = model.steps[-1][1]
+    taken = getattr(final, "n_features_in_", len(columns))
+    if taken != len(columns):
+        raise TypeError(
+            f"the steps make {len(columns)} columns by their fitted attributes, but "
+            f"{type(final).__qualname__} was fitted on {taken}; a step cannot be followed, so "
+            "count the final model alone on its own columns"
+        )
+    return final, X, columns
 
 
 def follow(step: Any, name: str, columns: Columns) -> Columns:
@@ -106,18 +134,9 @@ def refusal(step: Any, name: str, why: str) -> TypeError:
     )
 
 
-def _same(step: Any, name: str, columns: Columns) -> Columns:
-    """Keep columns that are changed value by value, a zero staying zero."""
-    return columns
-
-
 def _to_slopes(step: Any, name: str, columns: Columns) -> Columns:
     """Make slopes: every value may have become non-zero."""
     return columns.with_slope(True)
-
-
-def _to_flags(step: Any, name: str, columns: Columns) -> Columns:
-    return columns.with_slope(False)
 
 
 def _scaler(step: Any, name: str, columns: Columns) -> Columns:
@@ -135,7 +154,7 @@ def _function(step: Any, name: str, columns: Columns) -> Columns:
     raise refusal(step, name, f"calls {step.func!r}, which may mix columns")
 
 
-def _selector(step: Any, name: str, columns: Columns) -> Columns:
+def _selected(step: Any, name: str, columns: Columns) -> Columns:
     return columns.take(step.get_support())
 
 
@@ -169,19 +188,21 @@ def _bins(step: Any, name: str, columns: Columns) -> Columns:
 
 def _one_hot(step: Any, name: str, columns: Columns) -> Columns:
     """Follow a one-hot encoder: an indicator per level, one for the set of infrequent levels."""
-    infrequent = getattr(step, "infrequent_categories_", [None] * len(step.categories_))
-    dropped = [None] * len(step.categories_) if step.drop_idx_ is None else step.drop_idx_
-    parts = []
-    for j, levels in enumerate(step.categories_):
-        conditions = _level_conditions(levels, infrequent[j], dropped[j])
-        source = np.full(len(conditions), columns.source[j])
-        parts.append(Columns(source, conditions, np.zeros(len(conditions), dtype=bool)))
-    return concatenate(parts)
+    none = [None] * len(step.categories_)
+    infrequent = getattr(step, "infrequent_categories_", none)
+    dropped = none if step.drop_idx_ is None else step.drop_idx_
+    counts = [
+        _level_conditions(*variable)
+        for variable in zip(step.categories_, infrequent, dropped, strict=True)
+    ]
+    source = np.repeat(columns.source, [len(c) for c in counts])
+    conditions = np.asarray(list(chain.from_iterable(counts)), dtype=np.int64)
+    return Columns(source, conditions, np.zeros(len(source), dtype=bool))
 
 
 def _level_conditions(
     levels: NDArray[Any], infrequent: NDArray[Any] | None, dropped: int | None
-) -> NDArray[np.int64]:
+) -> list[int]:
     """Conditions of the indicator columns of one variable, the infrequent set last."""
     n_rare = 0 if infrequent is None else len(infrequent)
     conditions = [1] * (len(levels) - n_rare)
@@ -190,7 +211,7 @@ def _level_conditions(
     if dropped is not None:
         rare = infrequent is not None and levels[dropped] in infrequent
         conditions.pop(-1 if rare else 0)
-    return np.asarray(conditions, dtype=np.int64)
+    return conditions
 
 
 def _column_transformer(step: Any, name: str, columns: Columns) -> Columns:
@@ -206,10 +227,7 @@ def _column_transformer(step: Any, name: str, columns: Columns) -> Columns:
 
 
 def _union(step: Any, name: str, columns: Columns) -> Columns:
-    parts = [
-        follow(part, f"{name}.{part_name}", columns) for part_name, part in step.transformer_list
-    ]
-    return concatenate(parts)
+    return concatenate([follow(t, f"{name}.{key}", columns) for key, t in step.transformer_list])
 
 
 def _steps(step: Any, name: str, columns: Columns) -> Columns:
@@ -224,15 +242,16 @@ Rule = Callable[[Any, str, Columns], Columns]
 # Keyed by public package and class; a class found here vouches for its subclasses.
 RULES: dict[str, Rule] = {
     "sklearn.compose.ColumnTransformer": _column_transformer,
-    "sklearn.feature_selection.SelectorMixin": _selector,
+    "sklearn.feature_selection.SelectorMixin": _selected,
     "sklearn.impute.MissingIndicator": _missing_flags,
     "sklearn.impute.SimpleImputer": _imputer,
     "sklearn.pipeline.FeatureUnion": _union,
     "sklearn.pipeline.Pipeline": _steps,
-    "sklearn.preprocessing.Binarizer": _to_flags,
+    "sklearn.preprocessing.Binarizer": lambda step, name, columns: columns.with_slope(False),
     "sklearn.preprocessing.FunctionTransformer": _function,
     "sklearn.preprocessing.KBinsDiscretizer": _bins,
-    "sklearn.preprocessing.MaxAbsScaler": _same,
+    # A zero stays zero.
+    "sklearn.preprocessing.MaxAbsScaler": lambda step, name, columns: columns,
     "sklearn.preprocessing.MinMaxScaler": _to_slopes,
     "sklearn.preprocessing.OneHotEncoder": _one_hot,
     "sklearn.preprocessing.OrdinalEncoder": _to_slopes,

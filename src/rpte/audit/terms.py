@@ -48,18 +48,8 @@ class Terms:
 
 
 def consulted_where(consulted: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Write a mask "row consults term" as `Terms.reached`, one slot per term.
-
-    Parameters
-    ----------
-    consulted : ndarray of bool, shape (n_rows, n_terms)
-
-    Returns
-    -------
-    ndarray of int, shape (n_rows, n_terms)
-    """
-    positions = np.arange(consulted.shape[1], dtype=np.int64)
-    return np.where(consulted, positions, NOT_CONSULTED)
+    """Write a mask "row consults term", shape (n_rows, n_terms), as `Terms.reached`."""
+    return np.where(consulted, np.arange(consulted.shape[1], dtype=np.int64), NOT_CONSULTED)
 
 
 def direct_terms_consulted(

@@ -1,6 +1,6 @@
-"""One reader per model family, and how the family of a model is found.
+"""The readers of model families, and how the family of a model is found.
 
-A reader is a module with `terms(model, X, columns) -> Terms`. A family is recognised by the
+A reader is a function `(model, X, columns) -> Terms`. A family is recognised by the
 modules and names of the classes a model's type descends from, so that subclasses are found and no
 package is imported to find them. Only `rpte.audit.load` imports from here.
 """
@@ -11,15 +11,13 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from rpte.audit.columns import Columns
+from rpte.audit.columns import Columns, unfold
 from rpte.audit.terms import Terms
-
-OWN = "rpte.model"
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A model family: its name, the base class that tells it, and the module that reads it.
+    """A model family: its name, the base class that tells it, and the function that reads it.
 
     Parameters
     ----------
@@ -29,7 +27,7 @@ class Family:
     base : str or None
         Name of the base class; None for every class of that package.
     reader : str
-        Module inside this package.
+        Module inside this package and function in it.
     """
 
     name: str
@@ -42,29 +40,32 @@ class Family:
         inside = f"{cls.__module__}.".startswith(f"{self.module}.")
         return inside and self.base in (None, cls.__name__)
 
+    def read(self, *given: Any) -> Any:
+        """Call the reader, imported now."""
+        module, function = self.reader.split(".")
+        return getattr(import_module(f"{__name__}.{module}"), function)(*given)
 
+
+OWN = Family("rpte", "rpte.model", None, "own.terms")
+PIPELINE = Family("pipeline", "sklearn.pipeline", "Pipeline", "")
+BOOSTING, HIST_BOOSTING = "gradient boosting", "histogram gradient boosting"
 FAMILIES = (
-    Family("pipeline", "sklearn.pipeline", "Pipeline", "pipeline"),
-    Family("tree", "sklearn.tree", "BaseDecisionTree", "sklearn_tree"),
-    Family("forest", "sklearn.ensemble", "ForestClassifier", "sklearn_forest"),
-    Family("forest", "sklearn.ensemble", "ForestRegressor", "sklearn_forest"),
-    Family("gradient boosting", "sklearn.ensemble", "BaseGradientBoosting", "sklearn_boosting"),
-    Family(
-        "histogram gradient boosting",
-        "sklearn.ensemble",
-        "BaseHistGradientBoosting",
-        "sklearn_hist",
-    ),
-    Family("linear", "sklearn.linear_model", None, "linear"),
-    Family("linear", "sklearn.svm", "LinearSVC", "linear"),
-    Family("linear", "sklearn.svm", "LinearSVR", "linear"),
-    Family("XGBoost", "xgboost", "XGBModel", "xgb"),
-    Family("XGBoost", "xgboost", "Booster", "xgb"),
-    Family("LightGBM", "lightgbm", "LGBMModel", "lgbm"),
-    Family("LightGBM", "lightgbm", "Booster", "lgbm"),
-    Family("EBM", "interpret.glassbox", "EBMModel", "ebm"),
-    Family("RuleFit", "imodels", "RuleFit", "rulefit"),
-    Family("FIGS", "imodels", "FIGS", "figs"),
+    PIPELINE,
+    Family("tree", "sklearn.tree", "BaseDecisionTree", "sklearn_trees.single"),
+    Family("forest", "sklearn.ensemble", "ForestClassifier", "sklearn_trees.forest"),
+    Family("forest", "sklearn.ensemble", "ForestRegressor", "sklearn_trees.forest"),
+    Family(BOOSTING, "sklearn.ensemble", "BaseGradientBoosting", "sklearn_trees.boosting"),
+    Family(HIST_BOOSTING, "sklearn.ensemble", "BaseHistGradientBoosting", "sklearn_trees.hist"),
+    Family("linear", "sklearn.linear_model", None, "linear.terms"),
+    Family("linear", "sklearn.svm", "LinearSVC", "linear.terms"),
+    Family("linear", "sklearn.svm", "LinearSVR", "linear.terms"),
+    Family("XGBoost", "xgboost", "XGBModel", "xgb.terms"),
+    Family("XGBoost", "xgboost", "Booster", "xgb.terms"),
+    Family("LightGBM", "lightgbm", "LGBMModel", "lgbm.terms"),
+    Family("LightGBM", "lightgbm", "Booster", "lgbm.terms"),
+    Family("EBM", "interpret.glassbox", "EBMModel", "ebm.terms"),
+    Family("RuleFit", "imodels", "RuleFit", "imodels.rulefit"),
+    Family("FIGS", "imodels", "FIGS", "imodels.figs"),
 )
 
 
@@ -84,25 +85,24 @@ def read(model: Any, X: Any | None, columns: Columns | None = None) -> tuple[str
     family : str
     terms : Terms
     """
-    if is_own(model):
-        return "rpte", _read_own(model, X, columns)
     family = find_family(model)
-    reader = import_module(f"{__name__}.{family.reader}")
-    if family.reader == "pipeline":
-        return read(*reader.unfold(model, X, columns))
-    terms: Terms = reader.terms(model, X, columns)
-    return family.name, terms
-
-
-def is_own(model: Any) -> bool:
-    """Tell whether a model, or the `model_` an estimator keeps, is one of ours."""
-    owner = Family("rpte", OWN, None, "own")
-    kept = getattr(model, "model_", model)
-    return any(owner.claims(cls) for part in (model, kept) for cls in type(part).__mro__)
+    if family is PIPELINE:
+        return read(*unfold(model, X, columns))
+    if family is not OWN:
+        return family.name, family.read(model, X, columns)
+    if columns is not None and (columns.conditions > 1).any():
+        raise TypeError(
+            "the pipeline gives the model columns that stand for sets of more than 8 levels, which "
+            "the model counts as one condition; pass the raw table to the model instead"
+        )
+    return family.name, family.read(model, X)
 
 
 def find_family(model: Any) -> Family:
     """Find the family of a model, or say what is supported."""
+    kept = getattr(model, "model_", model)  # by one of our estimators
+    if any(OWN.claims(cls) for part in (model, kept) for cls in type(part).__mro__):
+        return OWN
     for cls in type(model).__mro__:
         for family in FAMILIES:
             if family.claims(cls):
@@ -113,13 +113,3 @@ def find_family(model: Any) -> Family:
         f"counted are {known}. Pass the fitted model inside it (such as best_estimator_), or a "
         "Pipeline that ends in a counted model"
     )
-
-
-def _read_own(model: Any, X: Any | None, columns: Columns | None) -> Terms:
-    if columns is not None and (columns.conditions > 1).any():
-        raise TypeError(
-            "the pipeline gives the model columns that stand for sets of more than 8 levels, which "
-            "the model counts as one condition; pass the raw table to the model instead"
-        )
-    terms: Terms = import_module(f"{__name__}.own").terms(model, X)
-    return terms

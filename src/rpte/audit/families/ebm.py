@@ -12,18 +12,7 @@ from rpte.columns.units import any_active, fitted, is_active
 
 
 def terms(model: Any, X: Any | None, columns: Columns | None) -> Terms:
-    """Read a fitted EBM; the cells for missing and unknown values count if they are not zero.
-
-    Parameters
-    ----------
-    model : EBMModel
-    X : table, optional
-    columns : Columns, optional
-
-    Returns
-    -------
-    Terms
-    """
+    """Read a fitted EBM; the cells for missing and unknown values count if they are not zero."""
     features = fitted(model, "term_features_")
     arity = np.array([conditions_of(columns, f).sum() for f in features], dtype=np.int64)
     cells = np.array(

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from rpte.audit.columns import Columns, conditions_of
-from rpte.audit.paths import NO_CHILD, TreeArrays, tree_terms
+from rpte.audit.columns import Columns
 from rpte.audit.terms import Terms
-from rpte.columns.units import fitted, is_active, level_set_conditions
+from rpte.audit.trees import TreeArrays, linked_nodes, tree_arrays, tree_terms
+from rpte.columns.units import fitted, is_active
+
+Node = dict[str, Any]
 
 
 def terms(model: Any, X: Any | None, columns: Columns | None) -> Terms:
@@ -18,26 +19,14 @@ def terms(model: Any, X: Any | None, columns: Columns | None) -> Terms:
 
     LightGBM adds the mean of the target to the leaves of its first tree; they are counted as they
     stand.
-
-    Parameters
-    ----------
-    model : LGBMModel or Booster
-    X : table, optional
-    columns : Columns, optional
-
-    Returns
-    -------
-    Terms
     """
     booster = model if hasattr(model, "dump_model") else fitted(model, "booster_")
-    dump = booster.dump_model(num_iteration=booster.best_iteration)
+    best = booster.best_iteration
+    dump = booster.dump_model(num_iteration=best)
     levels = _levels(dump)
-    trees = [_tree_arrays(tree["tree_structure"], levels, columns) for tree in dump["tree_info"]]
-    if X is None:
-        return tree_terms(trees, None)
-    return tree_terms(
-        trees, booster.predict(X, pred_leaf=True, num_iteration=booster.best_iteration)
-    )
+    trees = [_tree(tree["tree_structure"], levels, columns) for tree in dump["tree_info"]]
+    leaves = None if X is None else booster.predict(X, pred_leaf=True, num_iteration=best)
+    return tree_terms(trees, leaves)
 
 
 def _levels(dump: dict[str, Any]) -> dict[int, int]:
@@ -50,45 +39,24 @@ def _levels(dump: dict[str, Any]) -> dict[int, int]:
     }
 
 
-def _tree_arrays(
-    root: dict[str, Any], levels: dict[int, int], columns: Columns | None
-) -> TreeArrays:
-    nodes = list(_nodes(root))
-    position = {id(node): n for n, node in enumerate(nodes)}
-    left = [position.get(id(node.get("left_child")), NO_CHILD) for node in nodes]
-    right = [position.get(id(node.get("right_child")), NO_CHILD) for node in nodes]
-    return TreeArrays(
-        np.asarray(left, dtype=np.int64),
-        np.asarray(right, dtype=np.int64),
-        np.asarray([_conditions(node, levels, columns) for node in nodes], dtype=np.int64),
-        np.asarray([_is_active_leaf(node) for node in nodes]),
-        np.asarray([node.get("leaf_index", 0) for node in nodes], dtype=np.int64),
-    )
-
-
-def _nodes(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Walk a tree, root first."""
-    yield node
-    for child in ("left_child", "right_child"):
-        if child in node:
-            yield from _nodes(node[child])
-
-
-def _is_active_leaf(node: dict[str, Any]) -> bool:
-    if node.get("leaf_features"):
+def _tree(root: Node, levels: dict[int, int], columns: Columns | None) -> TreeArrays:
+    nodes, children = linked_nodes(root, _children)
+    if any(node.get("leaf_features") for node in nodes):
         raise TypeError(
             "this LightGBM model has a linear model in each leaf (linear_tree=True), for which "
             "there is no counting rule; fit it with linear_tree=False"
         )
-    return bool(is_active(node.get("leaf_value", 0.0)))
+    level_sets = {}
+    for n, node in enumerate(nodes):
+        if node.get("decision_type") == "==":
+            n_in = len(str(node["threshold"]).split("||"))
+            level_sets[n] = n_in, max(n_in, levels.get(node["split_feature"], 2 * n_in))
+    feature, value, label = (
+        np.asarray([node.get(key, 0) for node in nodes])
+        for key in ("split_feature", "leaf_value", "leaf_index")
+    )
+    return tree_arrays(children, feature, is_active(value), columns, level_sets, label)
 
 
-def _conditions(node: dict[str, Any], levels: dict[int, int], columns: Columns | None) -> int:
-    if "split_feature" not in node:
-        return 0
-    feature = node["split_feature"]
-    conditions = int(conditions_of(columns, [feature])[0])
-    if node["decision_type"] != "==":
-        return conditions
-    n_in = len(str(node["threshold"]).split("||"))
-    return conditions * level_set_conditions(n_in, max(n_in, levels.get(feature, 2 * n_in)))
+def _children(node: Node) -> tuple[Node, ...]:
+    return (node["left_child"], node["right_child"]) if "left_child" in node else ()

@@ -9,33 +9,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.audit.columns import Columns, conditions_of
-from rpte.audit.paths import TreeArrays, tree_terms
+from rpte.audit.columns import Columns
 from rpte.audit.terms import Terms
-from rpte.columns.units import any_active, level_set_conditions
-
-CATEGORICAL = 1
+from rpte.audit.trees import TreeArrays, tree_arrays, tree_terms
+from rpte.columns.units import any_active
 
 
 def terms(model: Any, X: Any | None, columns: Columns | None) -> Terms:
-    """Read an XGBoost scikit-learn model or Booster.
-
-    Parameters
-    ----------
-    model : XGBModel or Booster
-    X : table or DMatrix, optional
-    columns : Columns, optional
-
-    Returns
-    -------
-    Terms
-    """
+    """Read an XGBoost scikit-learn model or Booster; rows may be a DMatrix."""
     booster = model.get_booster() if hasattr(model, "get_booster") else model
     content = _tree_model(booster)
     rounds = _rounds(booster)
     per_round = len(content["trees"]) // max(booster.num_boosted_rounds(), 1)
     levels = _levels(content)
-    trees = [_tree_arrays(tree, levels, columns) for tree in content["trees"][: rounds * per_round]]
+    trees = [_tree(tree, levels, columns) for tree in content["trees"][: rounds * per_round]]
     return tree_terms(trees, None if X is None else _leaves(model, booster, X, rounds))
 
 
@@ -66,20 +53,16 @@ def _levels(content: dict[str, Any]) -> dict[int, int]:
     }
 
 
-def _tree_arrays(
-    tree: dict[str, Any], levels: dict[int, int], columns: Columns | None
-) -> TreeArrays:
-    left = np.asarray(tree["left_children"], dtype=np.int64)
-    inner = np.flatnonzero(left >= 0)
-    feature = np.asarray(tree["split_indices"], dtype=np.int64)
-    conditions = np.zeros(len(left), dtype=np.int64)
-    conditions[inner] = conditions_of(columns, feature[inner])
-    for node, n_in in zip(tree["categories_nodes"], tree["categories_sizes"], strict=True):
-        # Where the file knows no level outside the set, the set is read as it stands.
-        n_total = levels.get(int(feature[node]), 0) or 2 * n_in
-        conditions[node] *= level_set_conditions(n_in, n_total)
-    right = np.asarray(tree["right_children"], dtype=np.int64)
-    return TreeArrays(left, right, conditions, any_active(_leaf_values(tree)))
+def _tree(tree: dict[str, Any], levels: dict[int, int], columns: Columns | None) -> TreeArrays:
+    feature = tree["split_indices"]
+    # Where the file knows no level outside the set, the set is read as it stands.
+    level_sets = {
+        node: (n_in, levels.get(int(feature[node]), 0) or 2 * n_in)
+        for node, n_in in zip(tree["categories_nodes"], tree["categories_sizes"], strict=True)
+    }
+    children = tree["left_children"], tree["right_children"]
+    active = any_active(_leaf_values(tree))
+    return tree_arrays(children, np.asarray(feature, np.int64), active, columns, level_sets)
 
 
 def _leaf_values(tree: dict[str, Any]) -> NDArray[np.float64]:
@@ -93,14 +76,11 @@ def _leaves(model: Any, booster: Any, X: Any, rounds: int) -> NDArray[Any]:
     """Labels of the leaves each row reaches."""
     if model is not booster:
         return np.asarray(model.apply(X, iteration_range=(0, rounds)))
-    data = X if hasattr(X, "num_row") else _matrix(booster, X)
-    return np.asarray(booster.predict(data, pred_leaf=True, iteration_range=(0, rounds)))
-
-
-def _matrix(booster: Any, X: Any) -> Any:
-    """Make XGBoost's own table; a plain array takes the names and types the booster expects."""
-    if hasattr(X, "columns"):
+    if not hasattr(X, "num_row"):
         described = {}
-    else:
-        described = {"feature_names": booster.feature_names, "feature_types": booster.feature_types}
-    return import_module("xgboost").DMatrix(X, enable_categorical=True, **described)
+        if not hasattr(X, "columns"):  # a plain array takes what the booster expects
+            described = {
+                name: getattr(booster, name) for name in ("feature_names", "feature_types")
+            }
+        X = import_module("xgboost").DMatrix(X, enable_categorical=True, **described)
+    return np.asarray(booster.predict(X, pred_leaf=True, iteration_range=(0, rounds)))

@@ -1,0 +1,135 @@
+"""Trees of any family as arrays, and the conditions on the way to their leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rpte.audit.columns import Columns, conditions_of
+from rpte.audit.terms import NOT_CONSULTED, Terms
+from rpte.columns.units import level_set_conditions
+
+Ints = NDArray[np.int64]
+NO_CHILD = -1
+
+
+@dataclass(frozen=True, slots=True)
+class TreeArrays:
+    """One tree; node 0 is the root.
+
+    Parameters
+    ----------
+    left, right : ndarray of int, shape (n_nodes,)
+        Children; a leaf has `left` = -1.
+    conditions : ndarray of int, shape (n_nodes,)
+        Conditions of the test at each inner node.
+    active : ndarray of bool, shape (n_nodes,)
+        Leaves that count.
+    label : ndarray of int, shape (n_nodes,), optional
+        What the family calls each node when it says which leaf a row reaches; by default its
+        position.
+    """
+
+    left: Ints
+    right: Ints
+    conditions: Ints
+    active: NDArray[np.bool_]
+    label: Ints | None = None
+
+
+def tree_arrays(
+    children: tuple[ArrayLike, ArrayLike],
+    feature: ArrayLike,
+    active: NDArray[np.bool_],
+    columns: Columns | None,
+    level_sets: Mapping[int, tuple[int, int]] | None = None,
+    label: Ints | None = None,
+) -> TreeArrays:
+    """Count the conditions at the nodes of a tree.
+
+    Parameters
+    ----------
+    children : (left, right)
+    feature : array of int, shape (n_nodes,)
+        The column that each inner node tests.
+    active : ndarray of bool, shape (n_nodes,)
+    columns : Columns, optional
+    level_sets : mapping from node to (levels in the set, levels in all), optional
+        Nodes that test whether a category is in a set of levels.
+    label : ndarray of int, shape (n_nodes,), optional
+    """
+    left, right = (np.asarray(side, dtype=np.int64) for side in children)
+    inner = np.flatnonzero(left != NO_CHILD)
+    conditions = np.zeros(len(left), dtype=np.int64)
+    conditions[inner] = conditions_of(columns, np.asarray(feature)[inner])
+    for node, (n_in, n_total) in (level_sets or {}).items():
+        conditions[node] *= level_set_conditions(n_in, n_total)
+    return TreeArrays(left, right, conditions, active, label)
+
+
+def linked_nodes(
+    root: Any, children_of: Callable[[Any], Sequence[Any]]
+) -> tuple[list[Any], tuple[list[int], list[int]]]:
+    """Return the nodes of a linked tree, parents first, and the positions of their children."""
+    nodes, left, right = [root], [], []
+    for node in nodes:  # grows on the way
+        children = children_of(node)
+        left.append(len(nodes) if children else NO_CHILD)
+        right.append(len(nodes) + 1 if children else NO_CHILD)
+        nodes += children
+    return nodes, (left, right)
+
+
+def leaf_paths(tree: TreeArrays) -> tuple[Ints, Ints]:
+    """Find the active leaves of a tree and the conditions on the path to each, as they stand.
+
+    Only what hangs below the root is seen: some families leave pruned nodes in their arrays.
+
+    Returns
+    -------
+    leaves, conditions : ndarray of int, shape (n_active,)
+    """
+    path = np.zeros(len(tree.left), dtype=np.int64)
+    level = np.zeros(1, dtype=np.int64)
+    leaves: list[Ints] = []
+    while level.size:
+        is_leaf = tree.left[level] == NO_CHILD
+        leaves.append(level[is_leaf])
+        inner = level[~is_leaf]
+        below = path[inner] + tree.conditions[inner]
+        path[tree.left[inner]] = below
+        path[tree.right[inner]] = below
+        level = np.concatenate([tree.left[inner], tree.right[inner]])
+    found = np.sort(np.concatenate(leaves))
+    found = found[tree.active[found]]
+    return found, path[found]
+
+
+def tree_terms(trees: Sequence[TreeArrays], leaf_of_row: Any | None) -> Terms:
+    """Count the active leaves of a sum of trees.
+
+    Parameters
+    ----------
+    trees : sequence of TreeArrays
+    leaf_of_row : array of int, shape (n_rows, n_trees), optional
+        Label of the leaf each row reaches in each tree, inactive leaves included.
+    """
+    paths = [leaf_paths(tree) for tree in trees]
+    conditions = np.concatenate([np.zeros(0, dtype=np.int64), *(path for _, path in paths)])
+    if leaf_of_row is None:
+        return Terms(conditions)
+    labels = np.asarray(leaf_of_row).astype(np.int64, copy=False)
+    # Written out, not -1: a model of no trees leaves nothing to infer the number of columns from.
+    labels = labels.reshape(len(labels), len(trees))
+    reached, first = np.empty(labels.shape, dtype=np.int64), 0
+    for t, (tree, (leaves, _)) in enumerate(zip(trees, paths, strict=True)):
+        label = np.arange(len(tree.left)) if tree.label is None else tree.label
+        term_of = np.full(int(label.max()) + 1, NOT_CONSULTED, dtype=np.int64)
+        term_of[label[leaves]] = first + np.arange(len(leaves))
+        reached[:, t] = term_of[labels[:, t]]
+        first += len(leaves)
+    return Terms(conditions, reached)
