@@ -11,13 +11,17 @@ from typing import TYPE_CHECKING, Any
 from rpte.errors import Cancelled, InputError, ModelFileError, RPTEWarning
 
 if TYPE_CHECKING:
-    from rpte.audit.catalogue import Catalogue, read_catalogue
-    from rpte.audit.decisions import decide
+    from rpte.audit.decisions.catalogue import Catalogue, read_catalogue
+    from rpte.audit.decisions.decide import decide
+    from rpte.audit.decisions.log import append_decisions
+    from rpte.audit.decisions.reasons import ReasonRule, reason_codes, reason_rule
+    from rpte.audit.decisions.replay import read_decisions, replay
     from rpte.audit.edits import Labelled, edit
     from rpte.audit.load import AuditLoad, audit_load
     from rpte.audit.log import append_decisions
     from rpte.audit.reasons import ReasonRule, reason_codes, reason_rule
     from rpte.audit.replay import read_decisions, replay
+    from rpte.estimators.classifier import RPTEClassifier
     from rpte.columns.limits import Limits
     from rpte.counterfactual import Actions
     from rpte.estimators.classifier import RPTEClassifier
@@ -36,28 +40,28 @@ __version__ = "0.1.0"
 _HOMES = {
     "Actions": "rpte.counterfactual",
     "AuditLoad": "rpte.audit.load",
-    "Catalogue": "rpte.audit.catalogue",
+    "Catalogue": "rpte.audit.decisions.catalogue",
     "Labelled": "rpte.audit.edits",
     "Limits": "rpte.columns.limits",
     "Model": "rpte.model.model",
     "Progress": "rpte.utils.progress",
     "RPTEClassifier": "rpte.estimators.classifier",
-    "ReasonRule": "rpte.audit.reasons",
+    "ReasonRule": "rpte.audit.decisions.reasons",
     "alternatives": "rpte.validation.alternatives",
-    "append_decisions": "rpte.audit.log",
+    "append_decisions": "rpte.audit.decisions.log",
     "audit_load": "rpte.audit.load",
     "bootstrap": "rpte.validation.uncertainty",
     "check_signature": "rpte.model.signature",
     "compare": "rpte.model.compare",
-    "decide": "rpte.audit.decisions",
+    "decide": "rpte.audit.decisions.decide",
     "edit": "rpte.audit.edits",
     "load": "rpte.model.file",
-    "read_catalogue": "rpte.audit.catalogue",
-    "read_decisions": "rpte.audit.replay",
+    "read_catalogue": "rpte.audit.decisions.catalogue",
+    "read_decisions": "rpte.audit.decisions.replay",
     "read_table": "rpte.table.files",
-    "reason_codes": "rpte.audit.reasons",
-    "reason_rule": "rpte.audit.reasons",
-    "replay": "rpte.audit.replay",
+    "reason_codes": "rpte.audit.decisions.reasons",
+    "reason_rule": "rpte.audit.decisions.reasons",
+    "replay": "rpte.audit.decisions.replay",
     "sign": "rpte.model.signature",
     "verify_file": "rpte.model.verify",
 }

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import rpte
 from model_files import NAMES, stored
-from rpte.audit.records import Chain, digest, opened, text_of
+from rpte.audit.decisions.records import Chain, digest, opened, text_of
 from rpte.errors import InputError, RPTEWarning
 from rpte.model.file import from_dict, to_dict
 

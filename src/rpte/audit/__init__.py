@@ -1,18 +1,16 @@
-"""What an auditor needs of a model: its load, reasons, decisions on the record, edits by hand.
+"""What an auditor needs of a model: its audit load, its decisions on the record, edits by hand.
 
-The audit load of any model: units (MU, MIU, IIU), counted by one rule for every family.
+`load` counts the audit units (MU, MIU, IIU) of a model of any family by one rule: a reader in
+`families` turns it into `Terms` (the terms, the conditions on each, which of them a row consults;
+`trees` for sums of trees, `columns` for what a pipeline makes), and those are counted, ours and
+everybody else's alike. No reader imports the package it reads: the model brings it.
 
-`audit_load` finds the family of a model, reads it into `Terms` (the terms, the conditions on each,
-and which of them a row consults) and counts those; so the same code counts ours and everybody
-else's. Each reader is one file in `families`; none of them, and nothing else here, imports the
-package it reads: the model brings it.
+`decisions` gives reasons for a case and keeps logs; `edits` changes a model and its ledger (only an
+edit that estimates again needs the stages); `metrics` measures how well a model predicts; `grid`
+lists the values between which a component can tell a difference.
 
-`reasons` and `catalogue` say why a case was decided so, `decisions`, `records` and `log` write the
-log of it, `replay` checks logs of every version, `edits` changes a model and its ledger; only an
-edit that estimates again needs the stages.
-
-May be imported from here: `audit_load`, `AuditLoad`, `Terms` and `level_set_conditions`. Importing
-this folder imports numpy and nothing heavier.
+Every room above `model` may import from here. Importing this folder imports numpy and nothing
+heavier.
 """
 
 from rpte.audit.load import AuditLoad, audit_load

@@ -11,8 +11,8 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from rpte.audit.catalogue import Catalogue, catalogue_template, read_catalogue
-from rpte.audit.reasons import (
+from rpte.audit.decisions.catalogue import Catalogue, catalogue_template, read_catalogue
+from rpte.audit.decisions.reasons import (
     LEAST,
     MOST,
     REFERENCES,

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from rpte.audit.replay import Replay
-from rpte.audit.replay import replay as computed_again
+from rpte.audit.decisions.replay import Replay
+from rpte.audit.decisions.replay import replay as computed_again
 from rpte.cli.failures import FAILED, told_in_one_line
 from rpte.cli.options import AsJson
 from rpte.cli.terminal import plain, print_json

@@ -1,4 +1,4 @@
-"""Principal reasons in the words of the form, by the rules of `rpte.audit.reasons`.
+"""Principal reasons in the words of the form, by the rules of `rpte.audit.decisions.reasons`.
 
 Each variable of each component is a candidate, in the order that breaks ties. What a variable of a
 component of several could improve alone is a choice among *alternatives*: the component's subtotal
@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from rpte.audit.catalogue import Catalogue, read_catalogue
+from rpte.audit.decisions.catalogue import Catalogue, read_catalogue
+from rpte.audit.decisions.reasons import LEAST, Reason, ReasonRule, reason_codes, reason_rule
 from rpte.audit.grid import grid
-from rpte.audit.reasons import LEAST, Reason, ReasonRule, reason_codes, reason_rule
 from rpte.errors import InputError
 from rpte.export.fold import Fixed
 from rpte.export.form import Form, Line, Number, Total

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from rpte.audit.reasons import ReasonRule
+from rpte.audit.decisions.reasons import ReasonRule
 from rpte.export.form import Missing
 from rpte.export.reasons import Candidate
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
-from rpte.audit.catalogue import Catalogue
-from rpte.audit.decisions import BLOCK, Cells, Maker, cells_of, maker, variables_of
-from rpte.audit.reasons import REFERENCES, ReasonRule, reason_rule
-from rpte.audit.records import Record
+from rpte.audit.decisions.catalogue import Catalogue
+from rpte.audit.decisions.decide import BLOCK, full_cases, read_cells
+from rpte.audit.decisions.reasons import REFERENCES, ReasonRule, reason_rule
+from rpte.audit.decisions.records import Record, Run, read_variables
 from rpte.errors import InputError
+from rpte.model.file import to_dict
 from rpte.model.format import LABEL, NUMBER, SHARE, TEXT, mapping, one_of, or_null, record
 from rpte.model.model import Model
-from rpte.table.inputs import Inputs, read_inputs
 
 RULE = record(
     adverse=LABEL,
@@ -40,12 +41,26 @@ class Finding:
 
 
 @dataclass
-class Walk(ABC):
-    """Where a replay stands: what was found, and cases waiting to be computed again."""
+class LogReader(ABC):
+    """Reads a log line by line; keeps what is wrong, and cases until they are computed again.
+
+    Parameters
+    ----------
+    model : Model
+    findings : list of Finding
+    run : Run, optional
+        How cases are computed again; None while that is not known.
+    opening : dict, optional
+        The first record of the log.
+    line, cases, number : int
+        The last line, how many cases were read, and the number of the last one.
+    waiting : list of (line, stored case)
+    """
 
     model: Model
     findings: list[Finding] = field(default_factory=list)
-    made: Maker | None = None
+    run: Run | None = None
+    opening: Record | None = None
     line: int = 0
     cases: int = 0
     number: int = 0
@@ -65,24 +80,44 @@ class Walk(ABC):
         """The head of the log as it stands."""
 
     @abstractmethod
-    def _cells(self, stored: Any) -> Sequence[Any]:
-        """Return the cells of a stored case, in the order of the model's variables."""
+    def proved(self, head: str) -> int | None:
+        """Return how many cases a head proves, None if it is no head of this log."""
+
+    @abstractmethod
+    def _cells(self, stored: Any) -> Sequence[Any] | None:
+        """Return the cells of a stored case in the order of the model's variables, None if not."""
 
     @abstractmethod
     def _differences(self, stored: Any, again: Record) -> Iterator[str]:
         """Yield in what a stored case is not what is computed again."""
 
+    @cached_property
+    def variables(self) -> list[str]:
+        """The variables that the model reads."""
+        return read_variables(self.model)
+
     def find(self, text: str, line: int | None = None) -> None:
         """Keep a finding."""
         self.findings.append(Finding(self.line if line is None else line, text))
 
-    def use(self, rule: dict[str, Any], catalogue: dict[str, Any]) -> None:
+    def find_unreadable(self, error: Exception) -> None:
+        """Keep that the line is no record."""
+        self.find(f"is not a record: {_said(error)}")
+
+    def is_of_model(self, found: Record) -> bool:
+        """Tell whether an opening record names the model given; find it if not."""
+        own = to_dict(self.model)["hash"]
+        if found["model"] != own:
+            self.find(f"the log is of the model {found['model']}, not of the given one, {own}")
+        return bool(found["model"] == own)
+
+    def use(self, rule: Record, catalogue: Record, has_ids: bool = False, when: str = "") -> None:
         """Compute from now on by these rules; the reference, where the model alone gives it."""
         found = ReasonRule(**rule)
-        self.made = maker(self.model, found, Catalogue(catalogue))
+        self.run = Run(self.model, found, Catalogue(catalogue), has_ids, when)
         if not self._is_rule(found):
             self.find("the rule of reasons is not one that this model gives")
-            self.made = None
+            self.run = None
 
     def _is_rule(self, rule: ReasonRule) -> bool:
         if rule.reference == "threshold":
@@ -117,7 +152,7 @@ class Walk(ABC):
     def compute(self) -> None:
         """Compute the waiting cases again."""
         waiting, self.waiting = self.waiting, []
-        if self.made is None or not waiting:
+        if self.run is None or not waiting:
             return
         for (line, stored), again in zip(waiting, self.again(waiting), strict=True):
             number = stored["number"]
@@ -130,27 +165,34 @@ class Walk(ABC):
 
     def again(self, waiting: list[tuple[int, Any]]) -> list[Record | str]:
         """Return cases as the model gives them, or why it cannot."""
-        assert self.made is not None
+        assert self.run is not None
+        raw: dict[str, Any] = {name: [None] * len(waiting) for name in self.model.schema.names}
         try:
-            rows = [self._cells(stored) for _, stored in waiting]
-            inputs, cells = _read(self.made, rows)
-            return list(self.made.cases(inputs, cells))
+            rows = [self._checked_cells(stored) for _, stored in waiting]
+            raw |= zip(self.variables, map(list, zip(*rows, strict=True)), strict=True)
+            return list(full_cases(self.run, *read_cells(self.model, raw)))
         except UNREADABLE as error:
             if len(waiting) == 1:
-                return [str(error) or type(error).__name__]
+                return [_said(error)]
         return [again for one in waiting for again in self.again([one])]
 
+    def _checked_cells(self, stored: Any) -> Sequence[Any]:
+        cells = self._cells(stored)
+        if cells is None:
+            raise InputError(f"its inputs must be those of {self.variables}")
+        return cells
 
-def _read(made: Maker, rows: Sequence[Sequence[Any]]) -> tuple[Inputs, Cells]:
-    """Return the inputs of stored cases, and their cells as `decide` has them."""
-    columns = {name: [row[i] for row in rows] for i, name in enumerate(variables_of(made.model))}
-    empty = [None] * len(rows)
-    schema = made.model.schema
-    inputs = read_inputs({name: columns.get(name, empty) for name in schema.names}, schema)
-    return inputs, {name: cells_of(inputs, name, cells) for name, cells in columns.items()}
+
+def _said(error: Exception) -> str:
+    return str(error) or type(error).__name__
 
 
 def short(value: Any) -> str:
     """Say a value in a few letters."""
     text = str(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def differs(key: str, stored: Any, computed: Any) -> str:
+    """Say that a value is not the one computed again."""
+    return f"'{key}' is {short(stored)}, computed {short(computed)}"

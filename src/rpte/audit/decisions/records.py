@@ -17,15 +17,16 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any
 
 from rpte import __version__
-from rpte.audit.catalogue import Catalogue
-from rpte.audit.reasons import ReasonRule
+from rpte.audit.decisions.catalogue import Catalogue
+from rpte.audit.decisions.reasons import ReasonRule
 from rpte.errors import InputError
-from rpte.model.file import sealed_hash
+from rpte.model.file import sealed_hash, to_dict
 from rpte.model.model import Model
 
 FORMAT = "rpte-decisions"
@@ -63,6 +64,8 @@ class Chain:
     ----------
     closing : bytes
         The closing line that the run follows, empty for the first one.
+    last : str
+        The digest of the line before.
     """
 
     closing: bytes = b""
@@ -91,34 +94,31 @@ class Chain:
         return str(self._total.hexdigest())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Run:
-    """How the decisions of one run are made.
+    """How the decisions of one run are made, and what is written of them."""
 
-    Parameters
-    ----------
-    model_hash : str
-    variables : sequence of str
-        Those that the model reads, in the order of its schema.
-    rule : ReasonRule
-    catalogue : Catalogue
-    has_ids : bool
-    when : str
-    """
-
-    model_hash: str
-    variables: Sequence[str]
+    model: Model
     rule: ReasonRule
     catalogue: Catalogue
-    has_ids: bool
-    when: str
+    has_ids: bool = False
+    when: str = ""
 
-    @property
+    @cached_property
+    def model_hash(self) -> str:
+        """The hash of the model file."""
+        return str(to_dict(self.model)["hash"])
+
+    @cached_property
+    def variables(self) -> list[str]:
+        """The variables that the model reads, in the order of its schema."""
+        return read_variables(self.model)
+
+    @cached_property
     def fields(self) -> tuple[str, ...]:
         """What a case holds, in this order."""
-        absent = {"id"} if not self.has_ids else set()
-        absent |= {"adverse"} if self.rule.threshold is None else set()
-        return tuple(name for name in FIELDS if name not in absent)
+        absent = {"id": not self.has_ids, "adverse": self.rule.threshold is None}
+        return tuple(name for name in FIELDS if not absent.get(name))
 
     @property
     def rules(self) -> Record:
@@ -127,99 +127,24 @@ class Run:
         said = {name: dict(entry) for name, entry in self.catalogue.entries.items()}
         return {"rule": rule, "catalogue": said}
 
-    @property
-    def rules_hash(self) -> str:
-        """What tells these rules from others."""
-        return sealed_hash(self.rules)
-
     def compact(self, case: Mapping[str, Any]) -> list[Any]:
-        """Return a full record of `Maker.cases` as it is written, in the order of `fields`."""
-        place = {name: position for position, name in enumerate(self.variables)}
-        facts = [case[name] for name in ("missing", "unseen")]
-        facts += [[_short_component(c) for c in case["components"]], case["reasons"]]
+        """Return a full record of a case as it is written, in the order of `fields`."""
+        components = [
+            [c["component"], c["value"], [[term["term"], term["value"]] for term in c["terms"]]]
+            for c in case["components"]
+        ]
+        facts = [case["missing"], case["unseen"], components, case["reasons"]]
         short = {
             **case,
             "inputs": [_cell(case["inputs"][name]) for name in self.variables],
-            "reasons": [place[reason["source"]] for reason in case["reasons"]],
+            "reasons": [self.variables.index(reason["source"]) for reason in case["reasons"]],
             "facts": digest(text_of(facts)),
         }
         return [short[name] for name in self.fields]
 
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a log ends: its closing line, and what that tells."""
-
-    line: bytes
-    digest: str
-    cases: int
-    rules_hash: str
-
-
-def lines_of(run: Run, model: Model, cases: Iterable[str], after: Place | None) -> Iterator[bytes]:
-    """Yield the lines of a run; those of a new log begin with the model.
-
-    Parameters
-    ----------
-    run : Run
-    model : Model
-    cases : iterable of str
-        Each a JSON list without its first entry, the number, and without its opening bracket.
-    after : Place, optional
-        Where the log that is continued ends.
-    """
-    chain = Chain() if after is None else Chain(after.line, after.digest)
-    number = 0 if after is None else after.cases
-    if after is None:
-        yield chain.sealed(text_of(model_record(model, run.model_hash, run.variables)))
-    same = after is not None and after.rules_hash == run.rules_hash
-    yield chain.sealed(text_of(run_record(run, same)))
-    for case in cases:
-        number += 1
-        yield chain.sealed(f"[{number},{case}")
-    yield chain.sealed(text_of(end_record(run, number, chain.head)))
-
-
-def model_record(model: Model, model_hash: str, variables: Sequence[str]) -> Record:
-    """Return what a log tells of its model."""
-    return {
-        "record": "model",
-        "format": FORMAT,
-        "version": VERSION,
-        "model": model_hash,
-        "classes": list(model.classes),
-        "positive": model.positive,
-        "variables": list(variables),
-    }
-
-
-def run_record(run: Run, same: bool) -> Record:
-    """Return the record that opens a run; rules that are the `same` as before are not repeated."""
-    return {
-        "record": "run",
-        "library_version": __version__,
-        "when": run.when,
-        "fields": list(run.fields),
-        **({} if same else run.rules),
-    }
-
-
-def end_record(run: Run, cases: int, head: str) -> Record:
-    """Return the record that closes a run."""
-    return {
-        "record": "end",
-        "cases": cases,
-        "model": run.model_hash,
-        "rules": run.rules_hash,
-        "head": head,
-    }
-
-
-def case_text(run: Run, case: Mapping[str, Any]) -> str:
-    """Return the text of a case without its number, for `lines_of`."""
-    values = run.compact({**case, "number": None})[1:]
-    text = text_of(values)[1:]
-    if not text.isascii():
+    def text(self, case: Mapping[str, Any]) -> str:
+        """Return the text of a case without its number, for `lines_of`."""
+        text = text_of(self.compact({**case, "number": None})[1:])[1:]
         try:
             text.encode()
         except UnicodeEncodeError as error:
@@ -227,7 +152,13 @@ def case_text(run: Run, case: Mapping[str, Any]) -> str:
                 f"a cell or an id holds {error.object[error.start : error.end]!r}, which is not "
                 "Unicode text and cannot be recorded; mend the table"
             ) from None
-    return text
+        return text
+
+
+def read_variables(model: Model) -> list[str]:
+    """Return the variables that a model reads, in the order of its schema."""
+    read = set(model.sources)
+    return [name for name in model.schema.names if name in read]
 
 
 def _cell(value: Any) -> Any:
@@ -237,6 +168,64 @@ def _cell(value: Any) -> Any:
     return value
 
 
-def _short_component(component: Mapping[str, Any]) -> list[Any]:
-    terms = [[term["term"], term["value"]] for term in component["terms"]]
-    return [component["component"], component["value"], terms]
+@dataclass(frozen=True, slots=True)
+class LogEnd:
+    """Where a log ends: its closing line, and what that tells."""
+
+    line: bytes
+    digest: str
+    cases: int
+    rules_hash: str
+
+
+def lines_of(run: Run, cases: Iterable[str], after: LogEnd | None) -> Iterator[bytes]:
+    """Yield the lines of a run; those of a new log begin with the model.
+
+    Rules that are the same as in the run before are not written again.
+
+    Parameters
+    ----------
+    run : Run
+    cases : iterable of str
+        Of `Run.text`: each a JSON list without its opening bracket and its first entry, the number.
+    after : LogEnd, optional
+        Where the log that is continued ends.
+    """
+    chain = Chain() if after is None else Chain(after.line, after.digest)
+    number = 0 if after is None else after.cases
+    rules = run.rules
+    rules_hash = sealed_hash(rules)
+    if after is None:
+        yield chain.sealed(text_of(model_record(run.model, run.model_hash)))
+    opening = {
+        "record": "run",
+        "library_version": __version__,
+        "when": run.when,
+        "fields": run.fields,
+        **({} if after is not None and after.rules_hash == rules_hash else rules),
+    }
+    yield chain.sealed(text_of(opening))
+    for case in cases:
+        number += 1
+        yield chain.sealed(f"[{number},{case}")
+    closing = {
+        "record": "end",
+        "cases": number,
+        "model": run.model_hash,
+        "rules": rules_hash,
+        "head": chain.head,
+    }
+    yield chain.sealed(text_of(closing))
+
+
+def model_record(model: Model, model_hash: str) -> Record:
+    """Return what a log tells of its model."""
+    return {
+        "record": "model",
+        "format": FORMAT,
+        "version": VERSION,
+        "model": model_hash,
+        "classes": list(model.classes),
+        "positive": model.positive,
+        "variables": read_variables(model),
+    }

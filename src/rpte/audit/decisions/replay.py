@@ -7,39 +7,17 @@ model does not give. What it cannot tell without the head: that the whole file w
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rpte.audit.records import FORMAT, VERSION, Record
-from rpte.audit.replay_1 import FirstWalk
-from rpte.audit.replay_2 import SecondWalk
-from rpte.audit.replay_walk import Finding
+from rpte.audit.decisions.records import FORMAT, VERSION, Record
+from rpte.audit.decisions.replay_1 import Version1Reader
+from rpte.audit.decisions.replay_2 import CaseReader, Version2Reader
+from rpte.audit.decisions.replay_base import Finding, LogReader
 from rpte.errors import InputError
 from rpte.model.model import Model
 from rpte.model.reading import parsed
-
-Log = FirstWalk | SecondWalk
-
-
-@dataclass
-class _Reader(SecondWalk):
-    """A walk that keeps what is computed again, in place of comparing it."""
-
-    full: list[Record] = field(default_factory=list)
-
-    def compute(self) -> None:
-        """Keep the waiting cases as the model gives them."""
-        waiting, self.waiting = self.waiting, []
-        if not waiting:
-            return
-        if self.made is None:
-            raise InputError(self.findings[0].text if self.findings else "no run is opened")
-        for (line, stored), again in zip(waiting, self.again(waiting), strict=True):
-            if isinstance(again, str):
-                raise InputError(f"line {line} cannot be computed again: {again}")
-            named = {name: stored[name] for name in ("number", "id") if name in stored}
-            self.full.append({**named, "when": self.when, **again})
 
 
 def read_decisions(path: str | Path, model: Model) -> Iterator[Record]:
@@ -62,10 +40,10 @@ def read_decisions(path: str | Path, model: Model) -> Iterator[Record]:
     -----
     Nothing is checked here but that the model is the right one: `replay` does that.
     """
-    reader = _Reader(model)
+    reader = CaseReader(model)
     with Path(path).open("rb") as file:
         for line, content in enumerate(file, 1):
-            if line == 1 and not isinstance(_new_walk(path, content, model), SecondWalk):
+            if line == 1 and _version(path, content) == 1:
                 raise InputError(f"{path} is a log of version 1, whose lines are full records")
             reader.take(line, content)
             yield from reader.full
@@ -119,46 +97,40 @@ def replay(path: str | Path, model: Model, head: str | None = None) -> Replay:
     InputError
         If the file is no log of decisions at all.
     """
-    walk = _walked(path, model)
-    walk.finish(head)
-    found = tuple(sorted(walk.findings, key=lambda finding: finding.line))
-    return Replay(walk.cases, walk.head, found, head is not None, _proved(walk, head))
+    reader = _read(path, model)
+    reader.finish(head)
+    found = tuple(sorted(reader.findings, key=lambda finding: finding.line))
+    proved = 0 if head is None else reader.proved(head) or 0
+    return Replay(reader.cases, reader.head, found, head is not None, proved)
 
 
-def _proved(walk: Log, head: str | None) -> int:
-    if head is None:
-        return 0
-    if isinstance(walk, SecondWalk):
-        return walk.kept(head) or 0
-    return walk.cases if head.strip().lower() == walk.head else 0
-
-
-def _walked(path: str | Path, model: Model) -> Log:
-    walk: Log | None = None
+def _read(path: str | Path, model: Model) -> LogReader:
+    reader: LogReader | None = None
     with Path(path).open("rb") as file:
         for line, content in enumerate(file, 1):
-            walk = _new_walk(path, content, model) if walk is None else walk
-            walk.take(line, content)
-            if line == 1 and walk.opening is None:
-                raise InputError(f"{path} is no log of decisions: {walk.findings[0].text}")
-    if walk is None:
+            if reader is None:
+                old = _version(path, content) == 1
+                reader = Version1Reader(model) if old else Version2Reader(model)
+            reader.take(line, content)
+            if line == 1 and reader.opening is None:
+                raise InputError(f"{path} is no log of decisions: {reader.findings[0].text}")
+    if reader is None:
         raise InputError(f"{path} is empty; a log of decisions begins with its opening record")
-    return walk
+    return reader
 
 
-def _new_walk(path: str | Path, first: bytes, model: Model) -> Log:
-    """Return the walk for the version that the first line names."""
+def _version(path: str | Path, first: bytes) -> int:
+    """Return the version that the first line names, 1 or 2."""
     try:
         found: Any = parsed(first.decode("utf-8"))
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise InputError(f"{path} is no log of decisions: it does not begin as one")
-    if found.get("version") == 1:
-        return FirstWalk(model)
-    if found.get("version") != VERSION:
+    version = found.get("version")
+    if version not in (1, VERSION):
         raise InputError(
-            f"{path} is a log of version {found.get('version')!r}, this library knows 1 and "
-            f"{VERSION}; install the version that wrote it"
+            f"{path} is a log of version {version!r}, this library knows 1 and {VERSION}; install "
+            "the version that wrote it"
         )
-    return SecondWalk(model)
+    return int(version)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rpte.audit.decisions import variables_of
-from rpte.audit.records import (
+from rpte.audit.decisions.records import (
     FIELDS,
     FORMAT,
     VERSION,
@@ -18,9 +17,16 @@ from rpte.audit.records import (
     opened,
     text_of,
 )
-from rpte.audit.replay_walk import CATALOGUE, RULE, UNREADABLE, Walk, short
+from rpte.audit.decisions.replay_base import (
+    CATALOGUE,
+    RULE,
+    UNREADABLE,
+    LogReader,
+    differs,
+    short,
+)
 from rpte.errors import InputError, ModelFileError
-from rpte.model.file import sealed_hash, to_dict
+from rpte.model.file import sealed_hash
 from rpte.model.format import LABEL, NAMES, SHA256, TEXT, WHOLE, listed, one_of, record
 from rpte.model.reading import check_plain, parsed
 from rpte.model.validator import validate
@@ -48,30 +54,24 @@ RECORDS = {
     "end": record(
         record={"const": "end"},
         cases=WHOLE,
-        model=SHA256,
-        rules=SHA256,
-        head=SHA256,
+        **dict.fromkeys(("model", "rules", "head"), SHA256),
         digest=DIGEST,
     ),
 }
 
 
 @dataclass
-class SecondWalk(Walk):
-    """Where a replay stands in a log of version 2.
+class Version2Reader(LogReader):
+    """Reads a log of version 2.
 
     Parameters
     ----------
-    opening : dict, optional
-        The record of the model.
     is_known : bool
-        Whether that is the model given.
+        Whether the log is of the model given.
     rules : dict, optional
         Rule of reasons and catalogue of the run that stands open or was the last.
-    when : str
-        Time of that run.
     fields : list
-        What its cases hold.
+        What the cases of that run hold.
     chain : Chain
     heads : dict from head to cases
         Those of the runs that are closed, as the lines give them.
@@ -79,11 +79,9 @@ class SecondWalk(Walk):
         Whether a run is not closed yet.
     """
 
-    opening: Record | None = None
     is_known: bool = False
     rules: Record | None = None
-    when: str = ""
-    fields: Sequence[str] = ()
+    fields: list[str] = field(default_factory=list)
     chain: Chain = field(default_factory=Chain)
     heads: dict[str, int] = field(default_factory=dict)
     is_open: bool = False
@@ -105,7 +103,7 @@ class SecondWalk(Walk):
             if not text.endswith("\n"):
                 raise ValueError("it ends without a line break: it was cut off")
         except UNREADABLE as error:
-            self.find(f"is not a record: {str(error) or type(error).__name__}")
+            self.find_unreadable(error)
             self.chain.follow(content, self.chain.last)
             return
         follows = seal == digest(f"{self.chain.last}\n{inner}")
@@ -125,12 +123,12 @@ class SecondWalk(Walk):
                 "the file ends without a closing record: it was cut off, or a run was stopped "
                 "while it wrote, or is still writing"
             )
-        if head is not None and self.kept(head) is None:
+        if head is not None and self.proved(head) is None:
             self.find(
                 f"the head is {self.head}, not {head}: the file was made anew, cut or changed"
             )
 
-    def kept(self, head: str) -> int | None:
+    def proved(self, head: str) -> int | None:
         """Return how many cases a head proves, None if no run has it."""
         return self.heads.get(head.strip().lower())
 
@@ -172,12 +170,10 @@ class SecondWalk(Walk):
             self.find("is a second record of the model")
             return
         self.opening = found
-        own = to_dict(self.model)["hash"]
-        if found["model"] != own:
-            self.find(f"the log is of the model {found['model']}, not of the given one, {own}")
+        self.is_known = self.is_of_model(found)
+        if not self.is_known:
             return
-        self.is_known = True
-        right = model_record(self.model, own, variables_of(self.model))
+        right = model_record(self.model, found["model"])
         wrong = [name for name in right if text_of(found[name]) != text_of(right[name])]
         if wrong:
             self.find(f"the 'model' record does not tell of this model: {wrong} differ")
@@ -186,17 +182,18 @@ class SecondWalk(Walk):
         self.compute()
         if self.is_open:
             self.find("a run begins before the one before it was closed: that one was cut off")
-        self.is_open, self.when, self.fields = True, found["when"], found["fields"]
+        self.is_open, self.fields = True, found["fields"]
+        options: Record = {"has_ids": "id" in self.fields, "when": found["when"]}
         given: Record = {name: found[name] for name in ("rule", "catalogue") if name in found}
         if not given and self.rules is not None:  # those of the run before
-            return
-        if len(given) < 2:
+            self.run = self.run and replace(self.run, **options)
+        elif len(given) < 2:
             self.find("a run has no rule of reasons or no catalogue")
-            self.made = None
-            return
-        self.rules = given
-        if self.is_known:
-            self.use(given["rule"], given["catalogue"])
+            self.run = None
+        else:
+            self.rules = given
+            if self.is_known:
+                self.use(**given, **options)
 
     def _end(self, found: Record) -> None:
         self.compute()
@@ -215,19 +212,37 @@ class SecondWalk(Walk):
         self.is_open, self.last_head = False, self.chain.head
         self.heads[self.last_head] = self.cases
 
-    def _cells(self, stored: Record) -> Sequence[Any]:
-        cells, names = stored["inputs"], variables_of(self.model)
-        if not isinstance(cells, list) or len(cells) != len(names):
-            raise InputError(f"its inputs must be those of {names}")
-        return cells
+    def _cells(self, stored: Record) -> list[Any] | None:
+        cells = stored["inputs"]
+        return cells if isinstance(cells, list) and len(cells) == len(self.variables) else None
 
     def _differences(self, stored: Record, again: Record) -> Iterator[str]:
-        assert self.made is not None
-        run = self.made.run("id" in stored, self.when)
-        if tuple(stored) != run.fields:
-            yield f"it holds {list(stored)}, not {list(run.fields)}"
+        assert self.run is not None
+        fields = self.run.fields
+        if tuple(stored) != fields:
+            yield f"it holds {list(stored)}, not {list(fields)}"
             return
         aside = {"number": stored["number"], "id": stored.get("id")}
-        for key, value in zip(run.fields, run.compact({**again, **aside}), strict=True):
+        for key, value in zip(fields, self.run.compact({**again, **aside}), strict=True):
             if text_of(stored[key]) != text_of(value):
-                yield f"'{key}' is {short(stored[key])}, computed {short(value)}"
+                yield differs(key, stored[key], value)
+
+
+@dataclass
+class CaseReader(Version2Reader):
+    """Keeps the cases as they are computed again, in place of comparing them."""
+
+    full: list[Record] = field(default_factory=list)
+
+    def compute(self) -> None:
+        """Keep the waiting cases as the model gives them."""
+        waiting, self.waiting = self.waiting, []
+        if not waiting:
+            return
+        if self.run is None:
+            raise InputError(self.findings[0].text if self.findings else "no run is opened")
+        for (line, stored), again in zip(waiting, self.again(waiting), strict=True):
+            if isinstance(again, str):
+                raise InputError(f"line {line} cannot be computed again: {again}")
+            named = {name: stored[name] for name in ("number", "id") if name in stored}
+            self.full.append({**named, "when": self.run.when, **again})

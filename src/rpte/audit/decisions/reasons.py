@@ -13,8 +13,8 @@ the case does not have is a reason like any other, said with its sentence for mi
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import product
 from operator import add
@@ -23,7 +23,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.audit.catalogue import Catalogue
+from rpte.audit.decisions.catalogue import Catalogue
 from rpte.audit.grid import changed, grid
 from rpte.errors import InputError
 from rpte.model.model import Label, Model
@@ -131,7 +131,7 @@ def reason_rule(
     least : float
         What weighs less than this share of the first reason is left out; 0 tells everything.
     """
-    label = _label(model, adverse)
+    label = model.classes[model.positive] if adverse is None else _label(model, adverse)
     if reference not in REFERENCES:
         raise InputError(f"reference={reference!r}; it must be one of {list(REFERENCES)}")
     if most < 1:
@@ -149,9 +149,7 @@ def reason_rule(
     return replace(rule, values=values)
 
 
-def _label(model: Model, adverse: Label | None) -> Label:
-    if adverse is None:
-        return model.classes[model.positive]
+def _label(model: Model, adverse: Label) -> Label:
     for label in model.classes:
         if adverse == label or str(adverse) == str(label):
             return label
@@ -185,58 +183,49 @@ def reason_codes(
     catalogue = catalogue or Catalogue()
     inputs = model.read(X)
     probability = model.predict_proba(inputs)[:, model.positive]
-    shares = [_shares(model, component, inputs, rule) for component in model.components]
-    missing = {
-        source: inputs.is_missing(source)
-        for component in model.components
-        for source in component.sources
-    }
+    weighed = [_weighed(model, component, inputs, rule) for component in model.components]
+    missing = {source: inputs.is_missing(source) for source in model.sources}
     found = []
     for row in range(inputs.n_rows):
         adverse = rule.is_adverse(model, float(probability[row]))
-        weighed = [share.reason(row) for share in shares] if adverse else []
-        ranked = sorted((r for reasons in weighed for r in reasons), key=lambda r: -r.weight)
+        every = (reason for reasons in weighed for reason in reasons(row)) if adverse else ()
+        ranked = sorted(every, key=lambda reason: -reason.weight)
         told = [r for r in ranked[: rule.most] if r.weight >= rule.least * ranked[0].weight]
         gone = {source for source, rows in missing.items() if rows[row]}
         found.append(tuple(catalogue.said(reason, gone) for reason in told))
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Shares:
-    """The gap of a component on each row, and what each of its variables could improve alone."""
+def _weighed(
+    model: Model, component: Component, inputs: Inputs, rule: ReasonRule
+) -> Callable[[int], list[Reason]]:
+    """Return what gives the reasons of a component for a row, by weight, then by name."""
+    sign, subtotal = rule.sign(model), component.subtotal(inputs)
+    gaps = sign * (subtotal - rule.values[component.name])
+    if len(component.sources) == 1:
+        table = {component.sources[0]: np.ones(inputs.n_rows)}
+    else:
+        table = {
+            source: _gain(model, component, inputs, source, sign * subtotal, sign)
+            for source in component.sources
+        }
 
-    component: Component
-    gap: Floats
-    gains: Mapping[str, Floats] = field(default_factory=dict)
-
-    def reason(self, row: int) -> list[Reason]:
-        """Return the reasons that the component gives for a row, by weight, then by name."""
-        gap = float(self.gap[row])
+    def reasons(row: int) -> list[Reason]:
+        gap = float(gaps[row])
         if not gap > 0.0:
             return []
-        gains = {source: float(gain[row]) for source, gain in self.gains.items()}
+        gains = {source: float(gain[row]) for source, gain in table.items()}
         total = reduce(add, gains.values(), 0.0)  # left to right, so that SQL finds the same
         if not total > 0.0:  # no variable could improve it alone: all of them together
             gains, total = dict.fromkeys(gains, 1.0), float(len(gains))
         told = [
-            Reason(source, self.component.name, "", "", gap * (gain / total), gap)
+            Reason(source, component.name, "", "", gap * (gain / total), gap)
             for source, gain in gains.items()
             if gain > 0.0
         ]
         return sorted(told, key=lambda reason: -reason.weight)
 
-
-def _shares(model: Model, component: Component, inputs: Inputs, rule: ReasonRule) -> _Shares:
-    sign, subtotal = rule.sign(model), component.subtotal(inputs)
-    gap = sign * (subtotal - rule.values[component.name])
-    if len(component.sources) == 1:
-        return _Shares(component, gap, {component.sources[0]: np.ones(inputs.n_rows)})
-    gains = {
-        source: _gain(model, component, inputs, source, sign * subtotal, sign)
-        for source in component.sources
-    }
-    return _Shares(component, gap, gains)
+    return reasons
 
 
 def _gain(

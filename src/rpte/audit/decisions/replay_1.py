@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from rpte.audit.decisions import variables_of
-from rpte.audit.records import FORMAT, Record
-from rpte.audit.replay_walk import CATALOGUE, RULE, UNREADABLE, Walk, short
-from rpte.errors import InputError, ModelFileError
-from rpte.model.file import sealed_hash, to_dict
+from rpte.audit.decisions.records import FORMAT, Record
+from rpte.audit.decisions.replay_base import CATALOGUE, RULE, UNREADABLE, LogReader, differs
+from rpte.errors import ModelFileError
+from rpte.model.file import sealed_hash
 from rpte.model.format import SHA256, TEXT, record
 from rpte.model.reading import check_plain, parsed
 from rpte.model.validator import validate
@@ -33,10 +32,9 @@ ASIDE = {"record", "number", "id", "previous", "hash"}
 
 
 @dataclass
-class FirstWalk(Walk):
-    """Where a replay stands in a log of version 1."""
+class Version1Reader(LogReader):
+    """Reads a log of version 1."""
 
-    opening: Record | None = None
     last: str = ""
     closed: bool = False
 
@@ -53,11 +51,13 @@ class FirstWalk(Walk):
             check_plain(found)
             kind, sealed = str(found["record"]), (str(found["hash"]), found["previous"])
         except UNREADABLE as error:
-            self.find(f"is not a record: {str(error) or type(error).__name__}")
+            self.find_unreadable(error)
             return
         if self.closed:
             self.find("stands after the closing record")
-        self._check_seal(found, kind)
+        if sealed_hash({key: value for key, value in found.items() if key != "hash"}) != sealed[0]:
+            name = f"case {found.get('number')}" if kind == "case" else f"the {kind!r} record"
+            self.find(f"{name} was changed: its content does not match its hash")
         readers = {"head": self._open, "case": self._case, "end": self._close}
         readers.get(kind, self._strange)(found, sealed[1])
         if kind != "end":
@@ -68,16 +68,14 @@ class FirstWalk(Walk):
         self.compute()
         if not self.closed:
             self.find("the file ends without a closing record: it was cut off")
-        if head is not None and head.strip().lower() != self.last:
+        if head is not None and self.proved(head) is None:
             self.find(
                 f"the head is {self.last}, not {head}: the file was made anew, cut or continued"
             )
 
-    def _check_seal(self, found: Record, kind: Any) -> None:
-        own = sealed_hash({key: value for key, value in found.items() if key != "hash"})
-        if own != found["hash"]:
-            name = f"case {found.get('number')}" if kind == "case" else f"the {kind!r} record"
-            self.find(f"{name} was changed: its content does not match its hash")
+    def proved(self, head: str) -> int | None:
+        """Return the number of cases if this is the head."""
+        return self.cases if head.strip().lower() == self.last else None
 
     def _strange(self, found: Record, previous: Any) -> None:
         self.find(f"is a record of unknown kind {found['record']!r}")
@@ -92,11 +90,8 @@ class FirstWalk(Walk):
             self.find(f"the opening record is malformed: {error}")
             return
         self.opening = found
-        own = to_dict(self.model)["hash"]
-        if found["model"] != own:
-            self.find(f"the log is of the model {found['model']}, not of the given one, {own}")
-            return
-        self.use(found["rule"], found["catalogue"])
+        if self.is_of_model(found):
+            self.use(found["rule"], found["catalogue"])
 
     def _case(self, found: Record, previous: Any) -> None:
         number = found.get("number")
@@ -118,11 +113,11 @@ class FirstWalk(Walk):
                 f"{self.last}: records at the end were changed or removed"
             )
 
-    def _cells(self, stored: Record) -> Sequence[Any]:
-        used, names = stored.get("inputs"), variables_of(self.model)
-        if not isinstance(used, dict) or sorted(used) != sorted(names):
-            raise InputError(f"its inputs must be those of {names}")
-        return [used[name] for name in names]
+    def _cells(self, stored: Record) -> list[Any] | None:
+        used = stored.get("inputs")
+        if not isinstance(used, dict) or used.keys() != set(self.variables):
+            return None
+        return [used[name] for name in self.variables]
 
     def _differences(self, stored: Record, again: Record) -> Iterator[str]:
         for key in sorted(stored.keys() - again.keys() - ASIDE):
@@ -131,7 +126,7 @@ class FirstWalk(Walk):
             if key not in stored:
                 yield f"'{key}' is gone"
             elif not _same(key, stored[key], value):
-                yield f"'{key}' is {short(stored[key])}, computed {short(value)}"
+                yield differs(key, stored[key], value)
 
 
 def _same(key: str, stored: Any, again: Any) -> bool:

@@ -7,12 +7,12 @@ import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rpte.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
-    from rpte.audit.reasons import Reason
+    from rpte.audit.decisions.reasons import Reason
     from rpte.model.model import Model
 
 FIELDS = ("code", "sentence", "missing")
@@ -64,27 +64,22 @@ def read_catalogue(path: str | Path, model: Model | None = None) -> Catalogue:
             f"{path} must hold [reasons] and nothing else; see rpte reasons --template"
         )
     for name, entry in entries.items():
-        _check_entry(path, name, entry)
+        if not isinstance(entry, dict) or not set(entry) <= set(FIELDS):
+            raise InputError(f"{path}: [reasons.{name}] may hold {list(FIELDS)} and nothing else")
+        for key, text in entry.items():
+            if not isinstance(text, str):
+                raise InputError(f"{path}: reasons.{name}.{key} is {text!r}; it must be text")
         if model is not None and name not in model.schema.names:
             hint = did_you_mean(name, model.schema.names)
             raise InputError(f"{path}: '{name}' is no variable of the model{hint}; rename it")
     return Catalogue(entries)
 
 
-def _check_entry(path: str | Path, name: str, entry: Any) -> None:
-    if not isinstance(entry, dict) or not set(entry) <= set(FIELDS):
-        raise InputError(f"{path}: [reasons.{name}] may hold {list(FIELDS)} and nothing else")
-    for key, text in entry.items():
-        if not isinstance(text, str):
-            raise InputError(f"{path}: reasons.{name}.{key} is {text!r}; it must be text")
-
-
 def catalogue_template(model: Model) -> str:
     """Return a catalogue of the variables that a model reads, to be filled in."""
-    read = {source for component in model.components for source in component.sources}
-    names = [name for name in model.schema.names if name in read]
+    read = set(model.sources)
     lines = [HEAD]
-    for number, name in enumerate(names, 1):
+    for number, name in enumerate((name for name in model.schema.names if name in read), 1):
         texts = f"R{number:02d}", name, f"{name} is missing"
         lines.append(f"[reasons.{_quoted(name)}]")
         lines += [f"{key} = {_quoted(text)}" for key, text in zip(FIELDS, texts, strict=True)]

@@ -15,6 +15,11 @@ from rpte.audit.catalogue import Catalogue
 from rpte.audit.decisions import decisions
 from rpte.audit.reasons import ReasonRule
 from rpte.audit.records import FORMAT, VERSION, Place, case_text, lines_of
+from rpte.utils.appending import appending, last_line, replacing
+from rpte.audit.decisions.catalogue import Catalogue
+from rpte.audit.decisions.decide import decisions
+from rpte.audit.decisions.reasons import ReasonRule
+from rpte.audit.decisions.records import FORMAT, VERSION, LogEnd, lines_of
 from rpte.errors import InputError
 from rpte.model.file import to_dict
 from rpte.model.model import Model
@@ -93,37 +98,35 @@ def append_decisions(
     """
     path = Path(path)
     check_log(path, model, replace)
-    decided = decisions(model, X, rule, catalogue, ids=ids, when=when)
+    run, decided = decisions(model, X, rule, catalogue, ids=ids, when=when)
     cases = unexplained = 0
     with tempfile.SpooledTemporaryFile(
         max_size=IN_MEMORY, mode="w+", encoding="utf-8", newline="\n"
     ) as spool:
-        for case in decided.cases():
-            spool.write(f"{case_text(decided.run, case)}\n")
+        for case in decided:
+            spool.write(f"{run.text(case)}\n")
             cases += 1
             unexplained += case["adverse"] is True and not case["reasons"]
         spool.seek(0)
-        with _written(path, decided.run.model_hash, replace) as (file, after):
+        with _written(path, run.model_hash, replace) as (file, after):
             line = b""
-            texts = (text[:-1] for text in spool)
-            for line in lines_of(decided.run, model, texts, after):
+            for line in lines_of(run, (text[:-1] for text in spool), after):
                 file.write(line)
     end = json.loads(line)
     return Logged(cases, end["cases"], end["model"], end["head"], unexplained)
 
 
 @contextmanager
-def _written(path: Path, model_hash: str, replace: bool) -> Iterator[tuple[BinaryIO, Place | None]]:
+def _written(
+    path: Path, model_hash: str, replace: bool
+) -> Iterator[tuple[BinaryIO, LogEnd | None]]:
     """Open a log, and say where the one that is continued ends."""
-    if is_stream(path):
-        with writing(path) as file:
-            yield file, None
-    elif replace:
-        with replacing(path) as file:
+    if replace or is_stream(path):
+        with writing(path) if is_stream(path) else replacing(path) as file:
             yield file, None
     else:
         with appending(path, runs_whole) as log:
-            yield log.file, _place(path, log.last, model_hash)
+            yield log.file, _end_of(path, log.last, model_hash)
 
 
 def check_log(path: Path, model: Model, replace: bool = False) -> None:
@@ -133,7 +136,7 @@ def check_log(path: Path, model: Model, replace: bool = False) -> None:
         return
     last = last_line(path)
     if last is not None:
-        _place(path, last, to_dict(model)["hash"])
+        _end_of(path, last, to_dict(model)["hash"])
 
 
 def _check_first(path: Path, line: bytes, model_hash: str) -> None:
@@ -155,7 +158,7 @@ def _check_first(path: Path, line: bytes, model_hash: str) -> None:
         )
 
 
-def _place(path: Path, last: bytes, model_hash: str) -> Place | None:
+def _end_of(path: Path, last: bytes, model_hash: str) -> LogEnd | None:
     """Return where a log ends, None if it is empty; refuse one that has no end."""
     if not last:
         return None
@@ -167,7 +170,7 @@ def _place(path: Path, last: bytes, model_hash: str) -> Place | None:
             f"{path} ends without a closing record: it was cut off, or something else has written "
             "to it. Keep it as it is (rpte replay says what is left of it), and begin another log"
         )
-    return Place(last, end["digest"], end["cases"], end["rules"])
+    return LogEnd(last, end["digest"], end["cases"], end["rules"])
 
 
 def runs_whole(before: bytes, lines: Iterable[bytes]) -> bool:
