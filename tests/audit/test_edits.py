@@ -7,7 +7,7 @@ import pytest
 
 import rpte
 from model_files import NAMES, stored
-from rpte.audit.performance import performance
+from rpte.audit.edits import performance
 from rpte.errors import InputError
 from rpte.model.file import content_hash, from_dict, to_dict
 from rpte.model.ledger import DERIVED, OPTIMALITY, UNMET_MISSING
@@ -240,7 +240,7 @@ def test_metrics_are_those_of_the_table():
     from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
     model, made = model_of("mixed"), stored("mixed")
-    found = performance(model, *made.given)
+    found = performance(model, rpte.Labelled(*made.given))
     p, y = model.predict_proba(made.X)[:, 1], made.y == model.classes[1]
     assert found["rows"] == pytest.approx(made.weight.sum())
     assert found["log_loss"] == pytest.approx(log_loss(y, p, sample_weight=made.weight))

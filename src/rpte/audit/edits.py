@@ -8,29 +8,22 @@ table; it is no longer the optimum of Stage 3, and says so, until Stage 3 is sol
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from rpte.audit.performance import performance
+from rpte.audit import metrics
 from rpte.errors import InputError, did_you_mean
+from rpte.model import ledger
 from rpte.model.certificate import monotone_certificate
 from rpte.model.check import Check
 from rpte.model.figures import without_figures
-from rpte.model.ledger import (
-    DERIVED,
-    OPTIMALITY,
-    UNMET_MISSING,
-    monotone_claim,
-    sealed,
-    state,
-    withdrawn,
-)
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms
 from rpte.model.verify_limits import limit_checks
 from rpte.model.verify_structure import component_size, load_within_bound, ownership, partition
+from rpte.model.verify_table import labelled
 from rpte.table.fingerprint import table_hash
 
 Names = Sequence[str]
@@ -103,8 +96,14 @@ def edit(
     >>> shorter.components, shorter.ledger[0]["withdrawn"]
     ((), ['Stage 3 optimality of the active terms'])
     """
-    operations = list(_operations(drop_terms, drop_sources, merge, refit))
-    _check_asked(by, reason, operations, table, refit)
+    operations = _operations(drop_terms, drop_sources, merge, refit)
+    for word, text in (("by", by), ("reason", reason)):
+        if not text.strip():
+            raise InputError(f"{word} is empty; the ledger needs to know")
+    if not operations:
+        raise InputError("nothing to edit; name terms, sources or leaves, or ask for a refit")
+    if refit and table is None:
+        raise InputError("refit needs a table with labels")
     edited = _changed(model, drop_terms, drop_sources, merge)
     if edited.components == model.components and not refit:
         raise InputError("the edit changes nothing: what it names says nothing already")
@@ -124,36 +123,20 @@ def edit(
         "withdrawn": gone,
         "restored": back,
         "table": None if table is None else _hash_of(model, table),
-        "before": state(model, _metrics(model, table)),
-        "after": state(edited, _metrics(edited, table)),
+        "before": ledger.state(model, None if table is None else performance(model, table)),
+        "after": ledger.state(edited, None if table is None else performance(edited, table)),
     }
     before = model.ledger[-1] if model.ledger else None
-    return replace(edited, ledger=(*model.ledger, sealed(entry, before)))
+    return replace(edited, ledger=(*model.ledger, ledger.sealed(entry, before)))
 
 
 def _operations(
     terms: Names, sources: Names, merge: Sequence[Names], refit: bool
-) -> Iterator[dict[str, Any]]:
-    if sources:
-        yield {"operation": "drop-source", "names": list(sources)}
-    if terms:
-        yield {"operation": "drop-term", "names": list(terms)}
-    for names in merge:
-        yield {"operation": "merge", "names": list(names)}
-    if refit:
-        yield {"operation": "refit", "names": []}
-
-
-def _check_asked(
-    by: str, reason: str, operations: list[Any], table: Labelled | None, refit: bool
-) -> None:
-    for word, text in (("by", by), ("reason", reason)):
-        if not text.strip():
-            raise InputError(f"{word} is empty; the ledger needs to know")
-    if not operations:
-        raise InputError("nothing to edit; name terms, sources or leaves, or ask for a refit")
-    if refit and table is None:
-        raise InputError("refit needs a table with labels")
+) -> list[dict[str, Any]]:
+    drops = [(word, names) for word, names in (("source", sources), ("term", terms)) if names]
+    asked = [(f"drop-{word}", names) for word, names in drops]
+    asked += [("merge", names) for names in merge] + ([("refit", ())] if refit else [])
+    return [{"operation": word, "names": list(names)} for word, names in asked]
 
 
 def _changed(model: Model, drop_terms: Names, drop_sources: Names, merge: Sequence[Names]) -> Model:
@@ -270,7 +253,6 @@ def _regrouped(
 
 
 def _check_names(model: Model, terms: Names, sources: Names, merge: Sequence[Names]) -> None:
-    read = {source for component in model.components for source in component.sources}
     leaves = {
         part.leaf_name(n)
         for _, part in model.parts()
@@ -278,7 +260,7 @@ def _check_names(model: Model, terms: Names, sources: Names, merge: Sequence[Nam
         for n in range(len(part.leaves))
     }
     known = leaves | {part.name for _, part in model.parts()}
-    _refuse_unknown("drop-source", sources, read, "variable that the model reads")
+    _refuse_unknown("drop-source", sources, set(model.sources), "variable that the model reads")
     _refuse_unknown("drop-term", terms, known, "term of the model")
     merged = [name for names in merge for name in names]
     _refuse_unknown("merge", merged, leaves, "leaf of the model")
@@ -302,10 +284,12 @@ def _without_broken(old: Model, new: Model, force: bool) -> tuple[Model, list[st
     held = {check.name for check in _guarantees(old) if check.holds}
     broken = [check for check in _guarantees(new) if not check.holds and check.name in held]
     directions = dict(new.settings["limits"]["monotone"])
-    claims = {monotone_claim(name, word): name for name, word in directions.items()}
+    claims = {ledger.monotone_claim(name, word): name for name, word in directions.items()}
     fatal = [check for check in broken if check.name not in claims]
     if fatal or (broken and not force):
-        raise InputError(_refusal(fatal or broken, not fatal))
+        said = "; ".join(f"'{check.name}' ({check.evidence})" for check in fatal or broken)
+        remedy = "refit, which keeps it, or force the edit and give it up"
+        raise InputError(f"the edit breaks {said}; {'it cannot be made' if fatal else remedy}")
     for check in broken:
         del directions[claims[check.name]]
     if not broken:
@@ -321,31 +305,29 @@ def _guarantees(model: Model) -> list[Check]:
     return [*(check(model) for check in structure), *limit_checks(model)]
 
 
-def _refusal(broken: list[Check], may_force: bool) -> str:
-    said = "; ".join(f"'{check.name}' ({check.evidence})" for check in broken)
-    if not may_force:
-        return f"the edit breaks {said}; it cannot be made"
-    return f"the edit breaks {said}; refit, which keeps it, or force the edit and give it up"
-
-
 def _claims(old: Model, new: Model, broken: list[str]) -> tuple[list[str], list[str]]:
     """Return the names of claims that an edit withdraws, and of those that it restores."""
-    gone, lost = withdrawn(old), list(broken)
+    gone, lost = ledger.withdrawn(old), list(broken)
     unsolved = bool(new.settings["reassign"]) and new.training["objective"] is None
-    if unsolved and OPTIMALITY not in gone:
-        lost.append(OPTIMALITY)
+    if unsolved and ledger.OPTIMALITY not in gone:
+        lost.append(ledger.OPTIMALITY)
     if new.data["sha256"] != old.data["sha256"]:
-        lost += [name for name in (UNMET_MISSING, DERIVED) if name not in gone]
-    return lost, [OPTIMALITY] if OPTIMALITY in gone and not unsolved else []
+        lost += [name for name in (ledger.UNMET_MISSING, ledger.DERIVED) if name not in gone]
+    return lost, [ledger.OPTIMALITY] if ledger.OPTIMALITY in gone and not unsolved else []
 
 
-def _metrics(model: Model, table: Labelled | None) -> Mapping[str, float] | None:
-    return None if table is None else performance(model, table.X, table.y, table.sample_weight)
+def performance(model: Model, table: Labelled) -> dict[str, float]:
+    """Return rows (weight), log-loss, Brier score and AUC, classes weighted as in training."""
+    given = labelled(model, model.read(table.X), table.y, table.sample_weight)
+    rows = metrics.rank(given.y, model.score(given.inputs), given.weight)
+    area = metrics.auc(rows)
+    if area is None:
+        raise InputError("the table holds one class only; metrics need cases of both")
+    weight, loss, brier = float(given.weight.sum()), metrics.log_loss(rows), metrics.brier(rows)
+    return {"rows": weight, "log_loss": loss, "brier": brier, "auc": area}
 
 
 def _hash_of(model: Model, table: Labelled) -> str:
-    from rpte.model.verify_table import labelled
-
     rows = labelled(model, model.read(table.X), table.y, table.sample_weight)
     labels = model.classes[1 - model.positive], model.classes[model.positive]
     return table_hash(rows.inputs, rows.y, rows.weight, labels)[1]

@@ -1,97 +1,98 @@
 """The values of a variable between which a component can tell a difference (numpy only).
 
-Every level, every number that the component names (on both sides of a threshold), and the ends of
-the range that the model file knows of the training values: the extremes of a full profile, else
-the outermost quantiles that are shown, else none. Missing and special codes are not among them.
+A component *jumps* where a test on the variable turns, and *bends* at a knot or at a number of a
+formula. The grid of a variable has every level, or every such number (both sides of a jump) and the
+ends of the range that the model file knows of the training values: the extremes of a full profile,
+else the outermost quantiles that are shown, else none. Missing and special codes are not in it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rpte.columns.kinds import Column, Hinge, Interval, Pair, Pattern, Scale, Step, Value
 from rpte.model.model import Model
-from rpte.model.parts import Component, DirectTerm
+from rpte.model.parts import Component
 from rpte.table.column import MISSING
 from rpte.table.inputs import Inputs
 
-Floats = NDArray[np.float64]
-Values = list[float] | list[int]
 
-
-def grid(model: Model, component: Component, source: str) -> Values:
+def grid(model: Model, component: Component, source: str) -> list[float] | list[int]:
     """Return the values of one variable: numbers ascending, or the codes of all levels."""
     variable = model.schema[source]
     if variable.kind == "category":
         return list(range(len(variable.levels)))
-    ends = known_range(model, source)
-    named = set(_named(component, source))
-    if ends is not None:
+    named = set(centres(component, source))
+    for column, threshold in columns_on([component], source):
+        named.update(bends(column))
+        for number in jumps(column, threshold):
+            named |= {number, *np.nextafter(number, [-np.inf, np.inf]).tolist()}
+    profile = profile_of(model, source)
+    told = profile.get("extremes") or [q for q in profile.get("quantiles") or () if q is not None]
+    if told:
+        ends = min(told), max(told)
         named = {number for number in named if ends[0] <= number <= ends[1]} | set(ends)
     return sorted(named) or [0.0]
 
 
-def known_range(model: Model, source: str) -> tuple[float, float] | None:
-    """Return the ends of a number's training values as far as the file tells, None if it does not.
+def profile_of(model: Model, name: str) -> Mapping[str, Any]:
+    """Return what the model file tells of a variable's training values; empty if nothing."""
+    columns = model.data.get("profile") or ()
+    return next((column for column in columns if column["name"] == name), {})
 
-    The hidden extremes of a safe profile lie outside of it.
+
+def one_source(column: Column) -> tuple[Column, ...]:
+    """Return the columns of one variable that a column is made of."""
+    return (column.left, column.right) if isinstance(column, (Pattern, Pair)) else (column,)
+
+
+def columns_on(
+    components: Iterable[Component], source: str
+) -> Iterator[tuple[Column, float | None]]:
+    """Yield the one-source columns that read a variable, with the threshold of a test on them.
+
+    None stands for a direct term, for part of a two-source column and for a 0/1 test.
     """
-    for column in model.data["profile"] or ():
-        if column["name"] == source:
-            told = column["extremes"] or [q for q in column["quantiles"] or () if q is not None]
-            return (min(told), max(told)) if told else None
-    return None
+    for component in components:
+        terms = [(term.column, None) for term in component.direct]
+        splits = [split for tree in component.trees for split in tree.tree.splits]
+        for column, threshold in [*terms, *((s.column, s.threshold) for s in splits)]:
+            for part in one_source(column):
+                if part.sources[0] == source:
+                    yield part, threshold if part is column else None
+
+
+def jumps(column: Column, threshold: float | None) -> Iterator[float]:
+    """Yield the numbers of its variable at which a one-source column, or a test on it, jumps."""
+    if isinstance(column, Interval):
+        yield from (end for end in (column.low, column.high) if np.isfinite(end))
+    elif isinstance(column, Step):
+        yield column.threshold
+    elif isinstance(column, Value) and threshold is not None:
+        yield threshold
+
+
+def bends(column: Column) -> tuple[float, ...]:
+    """Return the numbers of its variable at which a one-source column bends."""
+    if isinstance(column, Hinge):
+        return (column.knot,)
+    return column.numbers if isinstance(column, Scale) else ()
+
+
+def centres(component: Component, source: str) -> Iterator[float]:
+    """Yield the centre of a slope of a number: its training median."""
+    yield from (term.centre for term in component.direct if term.column == Value(source))
 
 
 def changed(inputs: Inputs, source: str, values: NDArray[np.float64] | NDArray[np.int32]) -> Inputs:
     """Return rows in which one variable has other values (codes of levels for a category)."""
     position = inputs.schema.position(source)
-    kind = inputs.columns[position].dtype
-    columns = (
-        *inputs.columns[:position],
-        values.astype(kind),
-        *inputs.columns[position + 1 :],
-    )
-    specials = dict(inputs.specials)
+    columns, specials = list(inputs.columns), dict(inputs.specials)
+    columns[position] = values.astype(columns[position].dtype)
     if position in specials:
         specials[position] = np.full(inputs.n_rows, MISSING, np.int32)
-    return Inputs(inputs.schema, columns, specials)
-
-
-def _named(component: Component, source: str) -> Iterator[float]:
-    """Yield the numbers that a component compares a variable with, on both sides."""
-    for part in component.parts:
-        if isinstance(part, DirectTerm):
-            yield from _column_numbers(part.column, source)
-            if part.column == Value(source):
-                yield part.centre
-            continue
-        for split in part.tree.splits:
-            yield from _column_numbers(split.column, source)
-            if split.column == Value(source) and split.threshold is not None:
-                yield from _around(split.threshold)
-
-
-def _column_numbers(column: Column, source: str) -> Iterator[float]:
-    if isinstance(column, (Pattern, Pair)):
-        yield from _column_numbers(column.left, source)
-        yield from _column_numbers(column.right, source)
-    elif source in column.sources:
-        if isinstance(column, Interval):
-            yield from (*_around(column.low), *_around(column.high))
-        elif isinstance(column, Step):
-            yield from _around(column.threshold)
-        elif isinstance(column, Hinge):
-            yield column.knot
-        elif isinstance(column, Scale):
-            yield from column.numbers
-
-
-def _around(number: float) -> tuple[float, ...]:
-    """Return a number and its two neighbours: one of them is on the other side."""
-    if not np.isfinite(number):
-        return ()  # the open end of an interval, whose neighbour is no value of anything
-    return float(np.nextafter(number, -np.inf)), number, float(np.nextafter(number, np.inf))
+    return Inputs(inputs.schema, tuple(columns), specials)

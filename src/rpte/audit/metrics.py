@@ -46,6 +46,10 @@ class Ranked:
         """The probabilities of the positive class."""
         return probability(self.score)
 
+    def mean(self, values: Floats) -> float:
+        """Return the weighted mean of one value per row."""
+        return float((self.weight * values).sum() / self.weight.sum())
+
     def counts(self) -> tuple[Floats, Floats]:
         """Return true and false positives if all scores down to each distinct one are flagged."""
         true = np.cumsum(self.weight * self.y)[self.ends]
@@ -83,19 +87,17 @@ def average_precision(rows: Ranked) -> float | None:
 
 def log_loss(rows: Ranked) -> float:
     """Return the mean negative log-likelihood, in nats."""
-    loss = np.logaddexp(0.0, rows.score) - rows.y * rows.score
-    return float((rows.weight * loss).sum() / rows.weight.sum())
+    return rows.mean(np.logaddexp(0.0, rows.score) - rows.y * rows.score)
 
 
 def brier(rows: Ranked) -> float:
     """Return the mean squared error of the probability."""
-    error = (rows.probability - rows.y) ** 2
-    return float((rows.weight * error).sum() / rows.weight.sum())
+    return rows.mean((rows.probability - rows.y) ** 2)
 
 
 def expected(rows: Ranked) -> float:
     """Return the mean probability."""
-    return float((rows.weight * rows.probability).sum() / rows.weight.sum())
+    return rows.mean(rows.probability)
 
 
 def calibration(rows: Ranked) -> tuple[float | None, float | None]:
@@ -139,15 +141,13 @@ def _logistic(rows: Ranked, slope_too: bool) -> tuple[float, float] | None:
 
 def measures(rows: Ranked) -> Measures:
     """Return all single numbers, by the names that the report uses."""
-    total = float(rows.weight.sum())
-    observed = float((rows.weight * rows.y).sum()) / total
     intercept, slope = calibration(rows)
     return {
         "auc": auc(rows),
         "average_precision": average_precision(rows),
         "log_loss": log_loss(rows),
         "brier": brier(rows),
-        "observed": observed,
+        "observed": rows.mean(rows.y),
         "expected": expected(rows),
         "calibration_intercept": intercept,
         "calibration_slope": slope,
@@ -189,7 +189,7 @@ def net_benefit(rows: Ranked, thresholds: Floats) -> Floats:
 
 def treat_all(rows: Ranked, thresholds: Floats) -> Floats:
     """Return the net benefit of flagging everybody."""
-    rate = float((rows.weight * rows.y).sum() / rows.weight.sum())
+    rate = rows.mean(rows.y)
     return rate - (1.0 - rate) * thresholds / (1.0 - thresholds)
 
 
@@ -206,14 +206,11 @@ def at_thresholds(rows: Ranked, thresholds: Floats) -> dict[str, tuple[Floats, F
         "ppv": (true, true + false),
         "npv": (others - false, total - true - false),
     }
-    return {name: (_shares(*pair), pair[1]) for name, pair in parts.items()}
-
-
-def _shares(part: Floats, whole: Floats) -> Floats:
-    """Return part / whole, NaN where there is nothing."""
-    shares = np.full(len(part), np.nan)
-    np.divide(part, whole, out=shares, where=whole > 0)
-    return shares
+    nothing = np.full(len(thresholds), np.nan)
+    return {
+        name: (np.divide(part, whole, out=nothing.copy(), where=whole > 0), whole)
+        for name, (part, whole) in parts.items()
+    }
 
 
 def calibration_groups(rows: Ranked, groups: int = 10) -> list[dict[str, float]]:
@@ -227,14 +224,11 @@ def calibration_groups(rows: Ranked, groups: int = 10) -> list[dict[str, float]]
     bounds = [0, *(rows.ends[cut] + 1).tolist()]
     found = []
     for start, stop in pairwise(bounds):
-        weight, y = rows.weight[start:stop], rows.y[start:stop]
-        total = float(weight.sum())
-        observed = float((weight * y).sum()) / total
-        low, high = wilson(observed, total)
-        mean = float((weight * probability(rows.score[start:stop])).sum()) / total
-        found.append(
-            {"weight": total, "expected": mean, "observed": observed, "low": low, "high": high}
-        )
+        y, score, weight = (c[start:stop] for c in (rows.y, rows.score, rows.weight))
+        group = Ranked(y, score, weight, rows.ends[:0])
+        total, observed = float(group.weight.sum()), group.mean(group.y)
+        ends = dict(zip(("low", "high"), wilson(observed, total), strict=True))
+        found.append({"weight": total, "expected": expected(group), "observed": observed, **ends})
     return found[::-1]
 
 
