@@ -25,11 +25,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.columns.kinds import Hinge, Interval, Level, Missing, Scale, Step, Value
+from rpte.audit.grid import bends, centres, columns_on, jumps, profile_of
+from rpte.columns.kinds import Level, Missing, Scale, Value
 from rpte.counterfactual.actions import Actions
-from rpte.counterfactual.parts import parts_on
 from rpte.errors import InputError
-from rpte.model.parts import DirectTerm
 from rpte.table.column import MISSING
 from rpte.table.inputs import Inputs
 from rpte.table.schema import Variable
@@ -58,8 +57,10 @@ class Choices:
         How many numbers follow position 0.
     origin : float
         From where distances of numbers are counted.
-    step : float or None
-        The resolution of the numbers; None where there are none.
+    known : Known or None
+        What is known of the numbers; None where there are none.
+    is_told : bool
+        Whether what the file and the user tell is enough to list the choices.
     """
 
     variable: Variable
@@ -68,7 +69,8 @@ class Choices:
     costs: Floats
     numbers: int
     origin: float
-    step: float | None
+    known: Known | None
+    is_told: bool
 
     def column(self, positions: NDArray[np.intp]) -> NDArray[Any]:
         """Return the typed cells at some positions."""
@@ -77,7 +79,7 @@ class Choices:
     def frozen(self) -> Choices:
         """Return the variable as it is, without a choice."""
         first = self.values[:1], self.codes[:1], self.costs[:1]
-        return Choices(self.variable, *first, 0, self.origin, None)
+        return Choices(self.variable, *first, 0, self.origin, None, True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,10 @@ def choices_of(model: Model, row: Inputs, name: str, actions: Actions) -> Choice
     value = math.nan if variable.kind == "category" else float(row[name][0])
     code = int(row.codes(name)[0]) if variable.levels or variable.kind == "category" else MISSING
     fixed = actions.keeps(name)
-    as_it_is = fixed or variable.kind == "category" or not may_move(model, name, value)
+    # Another number counts for nothing where only its being there is asked for.
+    read = [column for column, _ in columns_on(model.components, name)]
+    idle = not math.isnan(value) and all(isinstance(column, (Level, Missing)) for column in read)
+    as_it_is = fixed or variable.kind == "category" or idle
     known = None if as_it_is else known_of(model, name, value, actions)
     origin = value if known is None or not math.isnan(value) else known.median
     numbers = np.zeros(0) if known is None else _numbers(known, value, actions.one_way.get(name))
@@ -114,14 +119,9 @@ def choices_of(model: Model, row: Inputs, name: str, actions: Actions) -> Choice
         np.concatenate([[0.0], costs]),
         len(numbers),
         origin,
-        None if known is None else known.step,
+        known,
+        as_it_is if known is None else known.told,
     )
-
-
-def may_move(model: Model, name: str, value: float) -> bool:
-    """Tell whether another number could count: not where only its being there is asked for."""
-    parts = (part for part, _ in parts_on(model.components, name))
-    return math.isnan(value) or any(not isinstance(part, (Level, Missing)) for part in parts)
 
 
 def _levels(variable: Variable, code: int, actions: Actions) -> list[int]:
@@ -142,7 +142,10 @@ def _numbers(known: Known, value: float, way: str | None) -> Floats:
     low = max(known.low, value) if way == "increase" and value == value else known.low
     high = min(known.high, value) if way == "decrease" and value == value else known.high
     first, last = (_multiple(end, known.step) for end in (low, high))
-    numbers = _times(np.arange(math.ceil(first), math.floor(last) + 1, dtype=np.float64), known)
+    counts = np.arange(math.ceil(first), math.floor(last) + 1, dtype=np.float64)
+    # Multiples of the step as the nearest floats of its decimals, which print short.
+    exact = Fraction(Decimal(repr(known.step)))
+    numbers = counts * float(exact.numerator) / float(exact.denominator) + 0.0
     inside = (numbers >= low) & (numbers <= high) & (numbers != value)
     return np.asarray(numbers[inside])
 
@@ -153,20 +156,14 @@ def _multiple(value: float, step: float) -> float:
     return float(round(ratio)) if abs(ratio - round(ratio)) < 1e-9 else ratio
 
 
-def _times(count: Floats, known: Known) -> Floats:
-    """Return multiples of a step as the nearest floats of these decimals, which print short."""
-    exact = Fraction(Decimal(repr(known.step)))
-    return count * float(exact.numerator) / float(exact.denominator) + 0.0
-
-
 def known_of(model: Model, name: str, value: float, actions: Actions) -> Known | None:
     """Return spread, step, range and median of a number; None if no other value is known."""
-    profile = _profile(model, name)
+    profile = profile_of(model, name)
     quantiles = [q for q in profile.get("quantiles") or () if q is not None]
     quantiles += profile.get("extremes") or ()
     named = list(_model_numbers(model, name))
     own = [] if math.isnan(value) else [value]
-    ends = [*quantiles, *named, *own, *_centres(model, name)]
+    ends = [*quantiles, *named, *own, *(x for c in model.components for x in centres(c, name))]
     allowed = actions.allowed.get(name, ())
     spread = actions.spreads.get(name) or _spread(model, name, profile, [*ends, *allowed])
     if spread is None or not (ends or allowed):
@@ -188,31 +185,12 @@ def known_of(model: Model, name: str, value: float, actions: Actions) -> Known |
     return Known(spread, step, low, high, median, bool(quantiles) or name in actions.allowed)
 
 
-def _profile(model: Model, name: str) -> Mapping[str, Any]:
-    columns = model.data.get("profile") or ()
-    return next((column for column in columns if column["name"] == name), {})
-
-
 def _model_numbers(model: Model, name: str) -> Iterator[float]:
     """Yield the thresholds and knots of a variable that lie inside its training range."""
-    for part, test in parts_on(model.components, name):
-        if isinstance(part, Step):
-            yield part.threshold
-        elif isinstance(part, Interval):
-            yield from (end for end in (part.low, part.high) if math.isfinite(end))
-        elif isinstance(part, Hinge):
-            yield part.knot
-        elif isinstance(part, Scale) and part.formula in ("clip", "distance"):
-            yield from part.numbers
-        elif test is not None and not part.binary and part.kind == "value":
-            yield test
-
-
-def _centres(model: Model, name: str) -> Iterator[float]:
-    """Yield the centre of a slope of a number: its training median."""
-    for _, part in model.parts():
-        if isinstance(part, DirectTerm) and part.column == Value(name):
-            yield part.centre
+    for column, threshold in columns_on(model.components, name):
+        yield from jumps(column, threshold)
+        if not (isinstance(column, Scale) and column.formula in ("log", "sqrt")):
+            yield from bends(column)
 
 
 def _spread(model: Model, name: str, profile: Mapping[str, Any], ends: list[float]) -> float | None:
@@ -222,10 +200,8 @@ def _spread(model: Model, name: str, profile: Mapping[str, Any], ends: list[floa
             return float(f"{high - low:.12g}")
     if ends and max(ends) > min(ends):
         return float(f"{max(ends) - min(ends):.12g}")
-    for _, part in model.parts():
-        if isinstance(part, DirectTerm) and part.column == Value(name):
-            return float(f"{part.scale:.3g}")
-    return None
+    slopes = (t for c in model.components for t in c.direct if t.column == Value(name))
+    return next((float(f"{term.scale:.3g}") for term in slopes), None)
 
 
 def _step(spread: float, values: list[float]) -> float:

@@ -12,8 +12,8 @@ import numpy as np
 
 from rpte.counterfactual.actions import Actions
 from rpte.counterfactual.answers import Answer, Change, Changeable, Counterfactuals, Scale
-from rpte.counterfactual.cells import Grid
-from rpte.counterfactual.choices import Choices, choices_of, known_of, may_move
+from rpte.counterfactual.boxes import Grid
+from rpte.counterfactual.choices import choices_of
 from rpte.counterfactual.solve import Solution, solve
 from rpte.errors import InputError
 from rpte.model.explain import cell_values
@@ -22,7 +22,7 @@ from rpte.model.whatif import one_row, with_cells
 from rpte.table.inputs import Inputs
 
 if TYPE_CHECKING:
-    from rpte.counterfactual.cells import Positions
+    from rpte.counterfactual.boxes import Positions
 
 MARGIN = 1e-9  # log odds beyond the target, so that rounding cannot undo an answer
 
@@ -91,8 +91,7 @@ class Problem:
         self.model, self.row, self.to, self.side = model, row, to, side
         self.actions, self.most = actions, most
         self.sign = 1 if side == "above" else -1
-        read = sorted({name for c in model.components for name in c.sources})
-        self.choices = {name: choices_of(model, row, name, actions) for name in read}
+        self.choices = {name: choices_of(model, row, name, actions) for name in model.sources}
         self.target = math.log(to) - math.log1p(-to)
         self.score = float(model.score(row)[0])
         subtotals = [abs(float(c.subtotal(row)[0])) for c in model.components]
@@ -118,14 +117,12 @@ class Problem:
 
     def solve(self, fixed: frozenset[str], below: float = math.inf) -> Solution:
         """Solve with some more variables left as they are."""
+        given = {n: c.frozen() if n in fixed else c for n, c in self.choices.items()}
         grids = [
-            Grid(c, tuple(self._choices(name, fixed) for name in c.sources), self.sign)
-            for c in self.model.components
+            Grid(component, tuple(given[name] for name in component.sources), self.sign)
+            for component in self.model.components
         ]
         return solve(grids, self.need, self.most, below)
-
-    def _choices(self, name: str, fixed: frozenset[str]) -> Choices:
-        return self.choices[name].frozen() if name in fixed else self.choices[name]
 
     def _another(self, found: Sequence[Answer]) -> Solution | None:
         """Return the cheapest solution that leaves one variable of every answer as it is."""
@@ -198,14 +195,9 @@ class Problem:
         return Changeable(free, kept, by_name, bool((*self.actions.keep, *self.actions.may_change)))
 
     def _scales(self) -> dict[str, Scale]:
-        return {name: self._scale(choices) for name, choices in self.choices.items()}
-
-    def _scale(self, choices: Choices) -> Scale:
-        name, own = choices.variable.name, float(choices.values[0])
-        if choices.step is not None:
-            known = known_of(self.model, name, own, self.actions)
-            if known is not None:
-                return Scale(known.spread, known.step, known.low, known.high, known.told)
-        free = not self.actions.keeps(name)
-        number = choices.variable.kind == "number"
-        return Scale(told=not (free and number and may_move(self.model, name, own)))
+        scales = {}
+        for name, choices in self.choices.items():
+            known = choices.known
+            numbers = (known.spread, known.step, known.low, known.high) if known else ()
+            scales[name] = Scale(*numbers, told=choices.is_told)
+        return scales

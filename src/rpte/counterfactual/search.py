@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,13 +49,15 @@ class Points:
 
     def take(self, chosen: NDArray[np.bool_] | Index) -> Points:
         """Return some of the points."""
-        return Points(
-            self.component[chosen],
-            self.cost[chosen],
-            self.gain[chosen],
-            self.changes[chosen],
-            self.place[chosen],
-        )
+        return Points(*(column[chosen] for column in self.columns()))
+
+    def columns(self) -> tuple[NDArray[Any], ...]:
+        """Return the arrays in their order."""
+        return self.component, self.cost, self.gain, self.changes, self.place
+
+    def of(self, component: int) -> Points:
+        """Return the points of one component."""
+        return self.take(self.component == component)
 
     def undominated(self) -> Points:
         """Drop points that another of the component beats in cost, gain and changes."""
@@ -71,15 +74,14 @@ class Points:
         return p.take(keep)
 
 
+NO_POINTS = Points(*(np.zeros(0, kind) for kind in (np.intp, float, float, np.intp, np.intp)))
+
+
 def joined(each: Sequence[Points]) -> Points:
     """Return the points of several components in one, their places counted through."""
-    return Points(
-        np.concatenate([np.zeros(0, np.intp), *(p.component for p in each)]),
-        np.concatenate([np.zeros(0), *(p.cost for p in each)]),
-        np.concatenate([np.zeros(0), *(p.gain for p in each)]),
-        np.concatenate([np.zeros(0, np.intp), *(p.changes for p in each)]),
-        np.arange(sum(map(len, each))),
-    )
+    every = [NO_POINTS, *each]
+    columns = (np.concatenate(same) for same in zip(*(p.columns() for p in every), strict=True))
+    return replace(Points(*columns), place=np.arange(sum(map(len, each))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +138,8 @@ def prices(points: Points, need: float, most: int) -> Floats:
         return np.zeros(1)
     ratio = points.cost / points.gain
     wide = np.geomspace(max(ratio.min(), 1e-12) / 2, max(ratio.max(), 1e-12) * 4, PRICES)
-    parts = [points.take(points.component == c) for c in np.unique(points.component)]
-    sums = together([least(wide, part, most) for part in parts], most)
+    own = [points.of(c) for c in np.unique(points.component)]
+    sums = together([least(wide, p, most) for p in own], most)
     best = int(np.argmax(wide * need + sums[0][-1]))
     ends = wide[max(best - 1, 0)], wide[min(best + 1, PRICES - 1)]
     return np.concatenate([[0.0], wide, np.geomspace(*ends, PRICES)])
@@ -148,7 +150,7 @@ def most_gain(points: Points, most: int) -> tuple[float, tuple[int, ...]]:
     gains = [0.0] * (most + 1)
     places: list[tuple[int, ...]] = [()] * (most + 1)
     for component in np.unique(points.component):
-        own = points.take(points.component == component)
+        own = points.of(component)
         before, chosen = gains[:], places[:]
         for changes in np.unique(own.changes[own.changes <= most]).tolist():
             rows = np.flatnonzero(own.changes == changes)

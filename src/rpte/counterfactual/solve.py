@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.counterfactual.bounds import Corners, corners_of
-from rpte.counterfactual.cells import (
+from rpte.counterfactual.boxes import (
     Block,
     Boxes,
     Grid,
@@ -17,6 +16,7 @@ from rpte.counterfactual.cells import (
     affordable,
     blocks_of,
     boxes_of,
+    corners_of,
 )
 from rpte.counterfactual.search import (
     TOLERANCE,
@@ -56,7 +56,10 @@ def solve(grids: Sequence[Grid], need: float, most: int, below: float = np.inf) 
 
     Only a solution that costs less than `below` is wanted.
     """
-    return _Problem(grids, need, most).run(below)
+    if need <= 0:
+        unchanged = tuple(np.zeros(len(grid.choices), np.intp) for grid in grids)
+        return Solution(unchanged, 0.0, 0.0, 0.0)
+    return _Refinement(grids, need, most).run(below)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,7 @@ class _Later:
     floor: float
 
 
-class _Problem:
+class _Refinement:
     """The points worth keeping so far, and the boxes that are still open, by component."""
 
     def __init__(self, grids: Sequence[Grid], need: float, most: int) -> None:
@@ -123,28 +126,23 @@ class _Problem:
         self.kept[number] = every[self._points_of(number, every).undominated().place]
 
     def _points_of(self, number: int, positions: Positions) -> Points:
-        grid, count = self.grids[number], len(positions)
-        changes = (positions > 0).sum(axis=1)
-        numbers = np.full(count, number)
-        return Points(
-            numbers, grid.cost(positions), grid.gain(positions), changes, np.arange(count)
-        )
+        cost, gain = self.grids[number].cost(positions), self.grids[number].gain(positions)
+        changes, place = (positions > 0).sum(axis=1), np.arange(len(positions))
+        return Points(np.full(len(positions), number), cost, gain, changes, place)
 
     def points(self) -> Points:
         """Return the points kept, in order of component; `place` counts them through."""
-        each = [self._points_of(number, kept) for number, kept in enumerate(self.kept)]
-        return joined(each)
+        return joined([self._points_of(number, kept) for number, kept in enumerate(self.kept)])
 
     def run(self, below: float) -> Solution:
         """Refine boxes until none is left that could hold a better answer."""
         best = Solution(None, below, below, 0.0)
-        if self.need <= 0:
-            unchanged = tuple(np.zeros(len(grid.choices), np.intp) for grid in self.grids)
-            return Solution(unchanged, 0.0, 0.0, 0.0)
         for _ in range(ROUNDS):
-            corners = [corners_of(g, b) for g, b in zip(self.grids, self.open, strict=True)]
-            for number, c in enumerate(corners):
-                self._look(number, c.positions)
+            corners = []
+            for number, grid in enumerate(self.grids):
+                positions, own = corners_of(grid, self.open[number], number)
+                self._look(number, positions)
+                corners.append(own)
             points = self.points()
             found = search(points, self.need, self.most, best.cost)
             best = best if found.places is None else self._solution(found)
@@ -166,16 +164,13 @@ class _Problem:
         bound = min(best.cost, max(0.0, min(found.bound, left, floor)))
         return replace(best, bound=bound, reach=most_gain(points, self.most)[0])
 
-    def _bounds(self, points: Points, corners: list[Corners]) -> list[Floats]:
+    def _bounds(self, points: Points, corners: list[Points]) -> list[Floats]:
         """Return what an answer with a point of each open box costs at least, per component.
 
         Infinity where the box cannot gain enough even with the best of all others.
         """
         lambdas = prices(points, self.need, self.most)
-        every = [
-            joined([points.take(points.component == number), c.optimistic(number)])
-            for number, c in enumerate(corners)
-        ]
+        every = [joined([points.of(number), c]) for number, c in enumerate(corners)]
         others = without_each([least(lambdas, p, self.most) for p in every], self.most)
         free = [replace(p, cost=np.zeros(len(p))) for p in every]
         gains = without_each([least(np.ones(1), p, self.most) for p in free], self.most)
@@ -185,15 +180,15 @@ class _Problem:
         ]
 
     def _box_bounds(
-        self, lambdas: Floats, others: Floats, gains: Floats, c: Corners, boxes: Boxes
+        self, lambdas: Floats, others: Floats, gains: Floats, c: Points, boxes: Boxes
     ) -> Floats:
         bound, reach = np.full((2, len(boxes)), -np.inf)
         left = self.most - (boxes.low > 0).sum(axis=1)
         for i, price in enumerate(lambdas):
             own = np.full(len(boxes), np.inf)
-            np.minimum.at(own, c.box, c.cost - price * (c.gain + c.slack))
+            np.minimum.at(own, c.place, c.cost - price * c.gain)
             np.maximum(bound, own + price * self.need + others[left, i], out=bound)
-        np.maximum.at(reach, c.box, c.gain + c.slack)
+        np.maximum.at(reach, c.place, c.gain)
         return np.where(reach + gains[left] < self.need - TOLERANCE, np.inf, bound)
 
     def _solution(self, found: Found) -> Solution:

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte.audit.grid import one_source
 from rpte.columns.kinds import Column, Hinge, Interval, Scale, Step, Value
-from rpte.counterfactual.parts import one_source
 from rpte.errors import InputError
 from rpte.model.model import Model
 from rpte.model.parts import DirectTerm, TreeTerms

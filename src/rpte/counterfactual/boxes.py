@@ -1,8 +1,15 @@
-"""A component cut into boxes: in each, every test is settled and every slope a straight line.
+"""A component cut into boxes, and what each box can reach at best.
 
 A *block* is a run of positions of one variable (see `Choices`) between two neighbouring thresholds,
 knots or levels; one on which nothing moves is cut down to its cheapest value. A *box* has one block
-per variable. Tests and terms are evaluated by the model's own columns.
+per variable: in it every test is settled and every slope a straight line. Tests and terms are
+evaluated by the model's own columns.
+
+Inside a box costs are linear and values, hinges, clipped values and distances are linear in their
+variable; so a sum of terms, products of two included, is linear in each variable by itself, and
+each point of the box is a mixture of its corners with the same weights for cost and gain. Where
+that fails (logarithms, square roots, absolute differences that change sign, a tree that tests a
+two-source number) the *slack* says by how much at most; it vanishes as boxes shrink to points.
 """
 
 from __future__ import annotations
@@ -15,10 +22,11 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.columns.kinds import Column, Hinge, Pair, Scale
+from rpte.audit.grid import bends, columns_on
+from rpte.columns.kinds import Column, Pair, Scale
 from rpte.counterfactual.choices import Choices
-from rpte.counterfactual.parts import one_source, parts_on
-from rpte.model.parts import Component
+from rpte.counterfactual.search import Points
+from rpte.model.parts import Component, TreeTerms
 from rpte.table.inputs import Inputs
 from rpte.table.schema import Schema
 
@@ -63,10 +71,8 @@ class Grid:
 
     def cost(self, positions: Positions) -> Floats:
         """Return what changing to some positions costs, shape (n,)."""
-        total = np.zeros(len(positions))
-        for v, c in enumerate(self.choices):
-            total = total + c.costs[positions[:, v]]
-        return total
+        each = (c.costs[positions[:, v]] for v, c in enumerate(self.choices))
+        return sum(each, np.zeros(len(positions)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,12 +177,16 @@ def blocks_of(grid: Grid, place: int) -> list[Block]:
     if not choices.numbers:
         return rest
     rows = np.arange(1, 1 + choices.numbers)
-    inputs = _alone(grid, place, rows)
+    positions = np.zeros((len(rows), len(grid.choices)), np.intp)
+    positions[:, place] = rows
+    inputs = grid.inputs(positions)
     tests = [choices.values[rows] > choices.origin, *_tests(grid.component, choices, inputs)]
     new = np.any([t[1:] != t[:-1] for t in tests], axis=0)
     starts = np.concatenate([[0], np.flatnonzero(new) + 1]) + 1
     ends = np.concatenate([starts[1:] - 1, [choices.numbers]])
-    slopes = [part.evaluate(inputs) for part in _slopes(grid.component, choices.variable.name)]
+    # Numeric columns whose value itself counts, not only a test on it.
+    read = columns_on([grid.component], choices.variable.name)
+    slopes = [c.evaluate(inputs) for c, test in read if test is None and not c.binary]
     found = []
     for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
         flat = all(slope[start - 1] == slope[end - 1] for slope in slopes)
@@ -185,30 +195,114 @@ def blocks_of(grid: Grid, place: int) -> list[Block]:
     return found + rest
 
 
-def _alone(grid: Grid, place: int, rows: Positions) -> Inputs:
-    positions = np.zeros((len(rows), len(grid.choices)), np.intp)
-    positions[:, place] = rows
-    return grid.inputs(positions)
-
-
 def _tests(component: Component, choices: Choices, inputs: Inputs) -> Iterator[NDArray[np.bool_]]:
     """Yield what changes where a number passes a threshold, a knot or the end of a formula."""
     x = inputs[choices.variable.name]
-    for part, threshold in parts_on([component], choices.variable.name):
-        if part.binary:
-            yield part.evaluate(inputs) > 0
-        elif isinstance(part, Hinge):
-            yield x > part.knot
-        elif isinstance(part, Scale):
-            yield from (x > number for number in part.numbers)
+    for column, threshold in columns_on([component], choices.variable.name):
+        if column.binary:
+            yield column.evaluate(inputs) > 0
+        yield from (x > number for number in bends(column))
         if threshold is not None:
-            yield part.evaluate(inputs) <= threshold
+            yield column.evaluate(inputs) <= threshold
 
 
-def _slopes(component: Component, source: str) -> list[Column]:
-    """Return the numeric columns of a variable whose value itself counts, not only a test on it."""
-    terms = [term.column for term in component.direct]
-    splits = [split.column for tree in component.trees for split in tree.tree.splits]
-    read = [*terms, *(column for column in splits if isinstance(column, Pair))]
-    parts = [part for column in read for part in one_source(column)]
-    return [part for part in parts if part.sources == (source,) and not part.binary]
+def corners_of(grid: Grid, boxes: Boxes, number: int = 0) -> tuple[Positions, Points]:
+    """Evaluate the corners of boxes of a component; each gains the slack of its box too.
+
+    Returns
+    -------
+    positions : (n, sources)
+    corners : Points
+        Their `place` is the box.
+    """
+    box, positions = [np.zeros(0, np.intp)], [np.zeros((0, len(grid.choices)), np.intp)]
+    for places, corners in boxes.corners():
+        box.append(np.tile(places, len(corners)))
+        positions.append(corners.reshape(-1, len(grid.choices)))
+    where, at = np.concatenate(box), np.vstack(positions)
+    gain = grid.gain(at) + slack(grid, boxes)[where]
+    changes = (at > 0).sum(axis=1)
+    return at, Points(np.full(len(at), number), grid.cost(at), gain, changes, where)
+
+
+def slack(grid: Grid, boxes: Boxes) -> Floats:
+    """Return how far a gain inside each box may exceed the mixture of its corners, shape (n,)."""
+    total = np.zeros(len(boxes))
+    for term in grid.component.direct:
+        total += abs(term.coefficient) * _column_range(grid, boxes, term.column).bend
+    for tree in grid.component.trees:
+        total += _tree_slack(grid, boxes, tree)
+    return total
+
+
+def _tree_slack(grid: Grid, boxes: Boxes, tree: TreeTerms) -> Floats:
+    """Return the spread of the leaves where a test on a two-source number is not settled."""
+    open_test = np.zeros(len(boxes), bool)
+    for split in tree.tree.splits:
+        if isinstance(split.column, Pair) and split.threshold is not None:
+            found = _column_range(grid, boxes, split.column)
+            low, high = found.low - found.bend, found.high + found.bend
+            open_test |= (low <= split.threshold) & (high > split.threshold)
+    coefficients = [leaf.coefficient for leaf in tree.leaves]
+    return np.where(open_test, max(coefficients) - min(coefficients), 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The values of a column over each box, and how far its middle can leave a straight line."""
+
+    low: Floats
+    high: Floats
+    bend: Floats
+
+    @property
+    def size(self) -> Floats:
+        """The largest absolute value."""
+        return np.maximum(np.abs(self.low), np.abs(self.high)) + self.bend
+
+
+def _column_range(grid: Grid, boxes: Boxes, column: Column) -> Range:
+    """Return the range of a column; zeros where it is missing, which is all over a box."""
+    if not isinstance(column, Pair):
+        return _one_source_range(grid, boxes, column)
+    left = _one_source_range(grid, boxes, column.left)
+    right = _one_source_range(grid, boxes, column.right)
+    if column.operation == "product":
+        ends = [a * b for a in (left.low, left.high) for b in (right.low, right.high)]
+        bend = left.bend * right.size + right.bend * left.size
+        return Range(np.min(ends, axis=0), np.max(ends, axis=0), bend)
+    bend = left.bend + right.bend
+    if column.operation == "sum":
+        return Range(left.low + right.low, left.high + right.high, bend)
+    low, high = left.low - right.high, left.high - right.low
+    if column.operation == "difference":
+        return Range(low, high, bend)
+    across = np.maximum(np.minimum(high, -low), 0.0)
+    least = np.where(across > 0, 0.0, np.minimum(np.abs(low), np.abs(high)))
+    return Range(least, np.maximum(np.abs(low), np.abs(high)), bend + 2.0 * across)
+
+
+def _one_source_range(grid: Grid, boxes: Boxes, column: Column) -> Range:
+    place = grid.component.sources.index(column.sources[0])
+    ends = []
+    for side in (boxes.low, boxes.high):
+        values = column.evaluate(grid.inputs(side))
+        ends.append(np.where(np.isnan(values), 0.0, values))
+    bend = np.zeros(len(boxes))
+    if isinstance(column, Scale) and column.formula in ("log", "sqrt"):
+        x = [grid.choices[place].values[side[:, place]] for side in (boxes.low, boxes.high)]
+        bend = _bend(column, x[0], x[1], ends[0], ends[1])
+    return Range(np.minimum(*ends), np.maximum(*ends), bend)
+
+
+def _bend(column: Scale, a: Floats, b: Floats, fa: Floats, fb: Floats) -> Floats:
+    """Return how far a logarithm or root rises above the straight line from a to b."""
+    wide = (b > a) & (a > column.numbers[0])
+    rise, run = np.where(wide, fb - fa, 1.0), np.where(wide, b - a, 1.0)
+    slope = rise / run
+    # Where the tangent has the slope of the line: 1 / x for a logarithm, 1 / (2 root x) for a root.
+    if column.formula == "log":
+        gap = np.log(1.0 / slope) - (fa + slope * (1.0 / slope - a))
+    else:
+        gap = 0.5 / slope - (fa + slope * (0.25 / slope**2 - a))
+    return np.where(wide, np.maximum(gap, 0.0) * (1 + 1e-9) + 1e-12, 0.0)
