@@ -19,21 +19,11 @@ from rpte.columns.units import fitted, level_set_conditions
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The columns of a table that a pipeline made.
+    """The columns of a table that a pipeline made; arrays of shape (n_columns,)."""
 
-    Parameters
-    ----------
-    source : ndarray of int, shape (n_columns,)
-        Position of the raw variable each column comes from.
-    conditions : ndarray of int, shape (n_columns,)
-        Conditions of one test on the column: 1, more for a set of many levels.
-    slope : ndarray of bool, shape (n_columns,)
-        Columns that say something in every row; the others only where they are not zero.
-    """
-
-    source: NDArray[np.int64]
-    conditions: NDArray[np.int64]
-    slope: NDArray[np.bool_]
+    source: NDArray[np.int64]  # position of the raw variable that each column comes from
+    conditions: NDArray[np.int64]  # of one test on it: 1, more for a set of many levels
+    slope: NDArray[np.bool_]  # it says something in every row, not only where it is not zero
 
     @staticmethod
     def raw(n_columns: int) -> Columns:
@@ -77,13 +67,7 @@ def concatenate(parts: Sequence[Columns]) -> Columns:
 def unfold(model: Any, X: Any | None, columns: Columns | None) -> tuple[Any, Any | None, Columns]:
     """Return the final model of a fitted Pipeline, its rows and what its columns are.
 
-    Parameters
-    ----------
-    model : Pipeline
-    X : table, optional
-        Rows as the pipeline takes them.
-    columns : Columns, optional
-        What those columns are, if the pipeline is the end of another one.
+    `columns` describes the rows as the pipeline takes them, if it is the end of another one.
     """
     if columns is None:
         columns = Columns.raw(fitted(model, "n_features_in_"))
@@ -103,17 +87,7 @@ def unfold(model: Any, X: Any | None, columns: Columns | None) -> tuple[Any, Any
 
 
 def follow(step: Any, name: str, columns: Columns) -> Columns:
-    """Describe the columns after a fitted transformer.
-
-    Parameters
-    ----------
-    step : object
-        A fitted transformer, or "passthrough", "drop" or None as pipelines spell them.
-    name : str
-        How the user calls the step, for the error.
-    columns : Columns
-        The columns before the step.
-    """
+    """Describe the columns after a fitted step of this name, or "passthrough", "drop" or None."""
     if step is None or (isinstance(step, str) and step == "passthrough"):
         return columns
     if isinstance(step, str) and step == "drop":

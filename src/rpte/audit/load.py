@@ -81,13 +81,7 @@ def audit_load(model: Any, X: Any = None) -> AuditLoad:
 
 
 def count(terms: Terms, family: str) -> AuditLoad:
-    """Turn terms into the audit load: the one place where units are added up.
-
-    Parameters
-    ----------
-    terms : Terms
-    family : str
-    """
+    """Turn terms into the audit load: the one place where units are added up."""
     per_row = terms.per_row()
     if per_row is not None and not len(per_row):
         raise ValueError(

@@ -26,20 +26,12 @@ SEED = 0
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """Rows by falling score.
+    """Rows by falling score."""
 
-    Parameters
-    ----------
-    y, score, weight : (n,)
-        1.0 for the positive class; log odds; weights.
-    ends : (groups,)
-        The last row of each run of equal scores.
-    """
-
-    y: Floats
-    score: Floats
+    y: Floats  # 1.0 for the positive class
+    score: Floats  # log odds
     weight: Floats
-    ends: NDArray[np.intp]
+    ends: NDArray[np.intp]  # the last row of each run of equal scores
 
     @property
     def probability(self) -> Floats:

@@ -57,13 +57,6 @@ def direct_terms_consulted(
 ) -> NDArray[np.int64]:
     """Say which direct terms each row consults: a slope always, any other where it is not zero.
 
-    Parameters
-    ----------
-    values : ndarray of float, shape (n_rows, n_terms)
-    slope : ndarray of bool, shape (n_terms,)
-
-    Returns
-    -------
-    ndarray of int, shape (n_rows, n_terms)
+    `values` and the result, for `Terms.reached`, have the shape (n_rows, n_terms).
     """
     return consulted_where(is_active(values) | slope[None, :])

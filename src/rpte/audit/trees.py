@@ -19,26 +19,13 @@ NO_CHILD = -1
 
 @dataclass(frozen=True, slots=True)
 class TreeArrays:
-    """One tree; node 0 is the root.
+    """One tree; node 0 is the root, arrays have the shape (n_nodes,)."""
 
-    Parameters
-    ----------
-    left, right : ndarray of int, shape (n_nodes,)
-        Children; a leaf has `left` = -1.
-    conditions : ndarray of int, shape (n_nodes,)
-        Conditions of the test at each inner node.
-    active : ndarray of bool, shape (n_nodes,)
-        Leaves that count.
-    label : ndarray of int, shape (n_nodes,), optional
-        What the family calls each node when it says which leaf a row reaches; by default its
-        position.
-    """
-
-    left: Ints
+    left: Ints  # -1 for a leaf
     right: Ints
-    conditions: Ints
-    active: NDArray[np.bool_]
-    label: Ints | None = None
+    conditions: Ints  # of the test at each inner node
+    active: NDArray[np.bool_]  # leaves that count
+    label: Ints | None = None  # of the leaf that a row reaches; by default its position
 
 
 def tree_arrays(
@@ -51,16 +38,8 @@ def tree_arrays(
 ) -> TreeArrays:
     """Count the conditions at the nodes of a tree.
 
-    Parameters
-    ----------
-    children : (left, right)
-    feature : array of int, shape (n_nodes,)
-        The column that each inner node tests.
-    active : ndarray of bool, shape (n_nodes,)
-    columns : Columns, optional
-    level_sets : mapping from node to (levels in the set, levels in all), optional
-        Nodes that test whether a category is in a set of levels.
-    label : ndarray of int, shape (n_nodes,), optional
+    `children` are left and right, `feature` is the column that each inner node tests. For a node
+    that tests a set of levels, `level_sets` has the number of levels in the set and in all.
     """
     left, right = (np.asarray(side, dtype=np.int64) for side in children)
     inner = np.flatnonzero(left != NO_CHILD)
@@ -88,10 +67,6 @@ def leaf_paths(tree: TreeArrays) -> tuple[Ints, Ints]:
     """Find the active leaves of a tree and the conditions on the path to each, as they stand.
 
     Only what hangs below the root is seen: some families leave pruned nodes in their arrays.
-
-    Returns
-    -------
-    leaves, conditions : ndarray of int, shape (n_active,)
     """
     path = np.zeros(len(tree.left), dtype=np.int64)
     level = np.zeros(1, dtype=np.int64)
@@ -112,11 +87,8 @@ def leaf_paths(tree: TreeArrays) -> tuple[Ints, Ints]:
 def tree_terms(trees: Sequence[TreeArrays], leaf_of_row: Any | None) -> Terms:
     """Count the active leaves of a sum of trees.
 
-    Parameters
-    ----------
-    trees : sequence of TreeArrays
-    leaf_of_row : array of int, shape (n_rows, n_trees), optional
-        Label of the leaf each row reaches in each tree, inactive leaves included.
+    `leaf_of_row`, of shape (n_rows, n_trees), has the label of the leaf that each row reaches in
+    each tree, inactive leaves included.
     """
     paths = [leaf_paths(tree) for tree in trees]
     conditions = np.concatenate([np.zeros(0, dtype=np.int64), *(path for _, path in paths)])

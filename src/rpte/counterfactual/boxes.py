@@ -37,20 +37,11 @@ Block = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A component with the choices for its variables.
-
-    Parameters
-    ----------
-    component : Component
-    choices : tuple of Choices
-        In the order of the component's sources.
-    sign : int
-        +1 if the score shall rise, -1 if it shall fall.
-    """
+    """A component with the choices for its variables."""
 
     component: Component
-    choices: tuple[Choices, ...]
-    sign: int
+    choices: tuple[Choices, ...]  # in the order of the component's sources
+    sign: int  # +1 if the score shall rise, -1 if it shall fall
 
     def inputs(self, positions: Positions) -> Inputs:
         """Return rows with the cells at some positions, shape (n, sources)."""

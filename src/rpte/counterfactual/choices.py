@@ -43,34 +43,16 @@ MOST_VALUES = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What a variable may be: position 0 is as it is, then numbers ascending, then levels.
-
-    Parameters
-    ----------
-    variable : Variable
-    values : (n,)
-        Numbers, NaN where there is none.
-    codes : (n,)
-        Levels or special codes, `MISSING` where there is none.
-    costs : (n,)
-    numbers : int
-        How many numbers follow position 0.
-    origin : float
-        From where distances of numbers are counted.
-    known : Known or None
-        What is known of the numbers; None where there are none.
-    is_told : bool
-        Whether what the file and the user tell is enough to list the choices.
-    """
+    """What a variable may be: position 0 is as it is, then numbers ascending, then levels."""
 
     variable: Variable
-    values: Floats
-    codes: Codes
+    values: Floats  # NaN where there is no number
+    codes: Codes  # of levels or special codes, `MISSING` where there is none
     costs: Floats
-    numbers: int
-    origin: float
-    known: Known | None
-    is_told: bool
+    numbers: int  # how many numbers follow position 0
+    origin: float  # from where distances of numbers are counted
+    known: Known | None  # of the numbers; None where there are none
+    is_told: bool  # whether the file and the user tell enough to list the choices
 
     def column(self, positions: NDArray[np.intp]) -> NDArray[Any]:
         """Return the typed cells at some positions."""

@@ -197,7 +197,7 @@ class Problem:
     def _scales(self) -> dict[str, Scale]:
         scales = {}
         for name, choices in self.choices.items():
-            known = choices.known
-            numbers = (known.spread, known.step, known.low, known.high) if known else ()
-            scales[name] = Scale(*numbers, told=choices.is_told)
+            scales[name] = Scale(told=choices.is_told)
+            if (known := choices.known) is not None:
+                scales[name] = Scale(known.spread, known.step, known.low, known.high, known.told)
         return scales

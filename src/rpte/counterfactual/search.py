@@ -25,24 +25,13 @@ TOLERANCE = 1e-9  # answers whose costs differ by less are equally good
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """Points that help, of all components, in order of component.
-
-    Parameters
-    ----------
-    component : (n,)
-    cost, gain : (n,)
-        Both positive.
-    changes : (n,)
-        Variables changed.
-    place : (n,)
-        Where the caller keeps the point.
-    """
+    """Points that help, of all components, in order of component; arrays of shape (n,)."""
 
     component: Index
-    cost: Floats
+    cost: Floats  # positive, as is the gain
     gain: Floats
-    changes: Index
-    place: Index
+    changes: Index  # how many variables change
+    place: Index  # where the caller keeps the point
 
     def __len__(self) -> int:
         return len(self.cost)

@@ -69,22 +69,11 @@ def _is_above_zero(value: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of the card.
+    """One line of the card."""
 
-    Parameters
-    ----------
-    table : int
-        From 1; 0 for the base points.
-    characteristic : str
-        The variable or variables of the table.
-    attribute : str
-        When the line applies.
-    points : int
-    """
-
-    table: int
-    characteristic: str
-    attribute: str
+    table: int  # from 1; 0 for the base points
+    characteristic: str  # the variable or variables of the table
+    attribute: str  # when the line applies
     points: int
 
 

@@ -28,20 +28,11 @@ Places = NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """The attributes of one variable: bins of numbers, then sets of levels, codes and missing.
-
-    Parameters
-    ----------
-    variable : str
-    cuts : tuple of float, or None
-        Between the bins of numbers; None for a category.
-    others : tuple of tuples of int
-        Codes of levels or special codes that share an attribute, `MISSING` or `UNSEEN` alone.
-    """
+    """The attributes of one variable: bins of numbers, then sets of levels, codes and missing."""
 
     variable: str
-    cuts: tuple[float, ...] | None
-    others: tuple[tuple[int, ...], ...]
+    cuts: tuple[float, ...] | None  # between the bins of numbers; None for a category
+    others: tuple[tuple[int, ...], ...]  # codes that share an attribute, MISSING and UNSEEN alone
 
     @property
     def bins(self) -> int:
@@ -105,16 +96,10 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Points by the attributes of one variable, or of two at once.
-
-    Parameters
-    ----------
-    axes : tuple of Axis
-    points : int array, one dimension for each axis
-    """
+    """Points by the attributes of one variable, or of two at once."""
 
     axes: tuple[Axis, ...]
-    points: Points
+    points: Points  # one dimension for each axis
 
     @property
     def title(self) -> str:
@@ -139,19 +124,11 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Leaves:
-    """Points by the leaves of a tree of several variables, or by a condition on two.
+    """Points by the leaves of a tree of several variables, or by a condition on two."""
 
-    Parameters
-    ----------
-    name : str
-        Of the tree or term in the model.
-    tree : Tree
-    points : int array of shape (leaves,)
-    """
-
-    name: str
+    name: str  # of the tree or term in the model
     tree: Tree
-    points: Points
+    points: Points  # of each leaf
 
     @property
     def title(self) -> str:

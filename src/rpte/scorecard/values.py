@@ -39,27 +39,17 @@ FLOOR = 1e-9  # share of the weight for what no row has, so that every mean exis
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """Representative values of a variable.
+    """Representative values of a variable: n numbers, then m codes.
 
-    Parameters
-    ----------
-    variable : Variable
-    numbers : (n,)
-        Ascending.
-    cuts : (n - 1,)
-        The cut between each number and the next; it belongs to the lower one.
-    codes : (m,)
-        Of levels or special codes, `MISSING`, and for a category `UNSEEN` unless rare levels are
-        pooled.
-    weights : (n + m,)
-        They sum to 1.
+    The codes are levels or special codes, `MISSING`, and for a category `UNSEEN` unless rare levels
+    are pooled.
     """
 
     variable: Variable
-    numbers: Floats
-    cuts: Floats
+    numbers: Floats  # ascending
+    cuts: Floats  # between each number and the next; a cut belongs to the lower one
     codes: Codes
-    weights: Floats
+    weights: Floats  # of numbers and codes; they sum to 1
 
     def __len__(self) -> int:
         return len(self.weights)

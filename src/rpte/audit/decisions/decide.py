@@ -100,12 +100,7 @@ def _in_blocks(
 def full_cases(run: Run, inputs: Inputs, cells: Cells) -> Iterator[Record]:
     """Yield what is known of some cases, number and id aside.
 
-    Parameters
-    ----------
-    run : Run
-    inputs : Inputs
-        Of the cases.
-    cells : mapping from the name of a variable that the model reads to its cells
+    `cells` has the cells of each variable that the model reads.
     """
     model, rule = run.model, run.rule
     reasons = reason_codes(model, inputs, rule, run.catalogue)

@@ -58,18 +58,10 @@ def opened(line: str) -> tuple[str, str]:
 
 @dataclass(slots=True)
 class Chain:
-    """Where the chains of a log stand.
+    """Where the chains of a log stand."""
 
-    Parameters
-    ----------
-    closing : bytes
-        The closing line that the run follows, empty for the first one.
-    last : str
-        The digest of the line before.
-    """
-
-    closing: bytes = b""
-    last: str = ""
+    closing: bytes = b""  # the line that the run follows, empty for the first run
+    last: str = ""  # the digest of the line before
     _total: Any = field(init=False)
 
     def __post_init__(self) -> None:
@@ -143,7 +135,7 @@ class Run:
         return [short[name] for name in self.fields]
 
     def text(self, case: Mapping[str, Any]) -> str:
-        """Return the text of a case without its number, for `lines_of`."""
+        """Return a case as a JSON list without its opening bracket and its number."""
         text = text_of(self.compact({**case, "number": None})[1:])[1:]
         try:
             text.encode()
@@ -181,15 +173,8 @@ class LogEnd:
 def lines_of(run: Run, cases: Iterable[str], after: LogEnd | None) -> Iterator[bytes]:
     """Yield the lines of a run; those of a new log begin with the model.
 
-    Rules that are the same as in the run before are not written again.
-
-    Parameters
-    ----------
-    run : Run
-    cases : iterable of str
-        Of `Run.text`: each a JSON list without its opening bracket and its first entry, the number.
-    after : LogEnd, optional
-        Where the log that is continued ends.
+    The cases are those of `Run.text`, `after` is where the log that is continued ends. Rules that
+    are the same as in the run before are not written again.
     """
     chain = Chain() if after is None else Chain(after.line, after.digest)
     number = 0 if after is None else after.cases

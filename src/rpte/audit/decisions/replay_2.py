@@ -62,29 +62,14 @@ RECORDS = {
 
 @dataclass
 class Version2Reader(LogReader):
-    """Reads a log of version 2.
+    """Reads a log of version 2."""
 
-    Parameters
-    ----------
-    is_known : bool
-        Whether the log is of the model given.
-    rules : dict, optional
-        Rule of reasons and catalogue of the run that stands open or was the last.
-    fields : list
-        What the cases of that run hold.
-    chain : Chain
-    heads : dict from head to cases
-        Those of the runs that are closed, as the lines give them.
-    is_open : bool
-        Whether a run is not closed yet.
-    """
-
-    is_known: bool = False
-    rules: Record | None = None
-    fields: list[str] = field(default_factory=list)
+    is_known: bool = False  # the log is of the model given
+    rules: Record | None = None  # rule of reasons and catalogue of the last run
+    fields: list[str] = field(default_factory=list)  # what the cases of that run hold
     chain: Chain = field(default_factory=Chain)
-    heads: dict[str, int] = field(default_factory=dict)
-    is_open: bool = False
+    heads: dict[str, int] = field(default_factory=dict)  # cases up to the end of each closed run
+    is_open: bool = False  # the last run is not closed yet
     last_head: str = ""
 
     @property

@@ -42,29 +42,16 @@ class Finding:
 
 @dataclass
 class LogReader(ABC):
-    """Reads a log line by line; keeps what is wrong, and cases until they are computed again.
-
-    Parameters
-    ----------
-    model : Model
-    findings : list of Finding
-    run : Run, optional
-        How cases are computed again; None while that is not known.
-    opening : dict, optional
-        The first record of the log.
-    line, cases, number : int
-        The last line, how many cases were read, and the number of the last one.
-    waiting : list of (line, stored case)
-    """
+    """Reads a log line by line; keeps what is wrong, and cases until they are computed again."""
 
     model: Model
     findings: list[Finding] = field(default_factory=list)
-    run: Run | None = None
-    opening: Record | None = None
+    run: Run | None = None  # how cases are computed again; None while that is not known
+    opening: Record | None = None  # the first record of the log
     line: int = 0
     cases: int = 0
-    number: int = 0
-    waiting: list[tuple[int, Any]] = field(default_factory=list)
+    number: int = 0  # of the last case
+    waiting: list[tuple[int, Any]] = field(default_factory=list)  # stored cases by line
 
     @abstractmethod
     def take(self, line: int, content: bytes) -> None:

@@ -17,23 +17,12 @@ from rpte.audit.terms import Terms
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A model family: its name, the base class that tells it, and the function that reads it.
-
-    Parameters
-    ----------
-    name : str
-    module : str
-        Module of the base class, or a package that contains it.
-    base : str or None
-        Name of the base class; None for every class of that package.
-    reader : str
-        Module inside this package and function in it.
-    """
+    """A model family: its name, the base class that tells it, and the function that reads it."""
 
     name: str
-    module: str
-    base: str | None
-    reader: str
+    module: str  # of the base class, or a package that contains it
+    base: str | None  # name of the base class; None for every class of that package
+    reader: str  # module inside this package and function in it
 
     def claims(self, cls: type) -> bool:
         """Tell whether `cls` is the base class of this family."""
@@ -70,21 +59,7 @@ FAMILIES = (
 
 
 def read(model: Any, X: Any | None, columns: Columns | None = None) -> tuple[str, Terms]:
-    """Find the family of a model and read its terms.
-
-    Parameters
-    ----------
-    model : object
-    X : table, optional
-        Rows as the model takes them.
-    columns : Columns, optional
-        What the columns of X are, if a pipeline made them.
-
-    Returns
-    -------
-    family : str
-    terms : Terms
-    """
+    """Return the family of a model and its terms; `columns` describes X if a pipeline made it."""
     family = find_family(model)
     if family is PIPELINE:
         return read(*unfold(model, X, columns))
