@@ -18,8 +18,8 @@ from hostile_cases.case import Case, Result, Skipped
 from rpte import Actions, InputError, RPTEClassifier, RPTEWarning
 from rpte.export.scorecard import card_csv
 from rpte.model.model import Model
-from rpte.scorecard.bins import MOST_BINS
-from rpte.scorecard.tables import Grid
+from rpte.scorecard.build import MOST_BINS
+from rpte.scorecard.card import Grid
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tests"))

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rpte.scorecard.bins import MOST_BINS, NEGLIGIBLE, segment
+from rpte.scorecard.build import MOST_BINS, NEGLIGIBLE, segment
 
 effects = st.lists(st.floats(-50, 50), min_size=1, max_size=9)
 

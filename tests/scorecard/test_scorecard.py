@@ -21,9 +21,8 @@ from rpte.columns.kinds import Interval, Level, Missing, Pair, Step, Value
 from rpte.export.scorecard import card_csv
 from rpte.model.parts import Component, DirectTerm, TreeTerms
 from rpte.scorecard import Scorecard
-from rpte.scorecard.bins import MOST_BINS
-from rpte.scorecard.build import CERTAIN
-from rpte.scorecard.tables import Grid
+from rpte.scorecard.build import CERTAIN, MOST_BINS
+from rpte.scorecard.card import Grid
 
 POINT = 20 / math.log(2)
 FULL = {name: [0.0, 3.0] for name in SCHEMA.names} | {"c": ["u", "v"]}

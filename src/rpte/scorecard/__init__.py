@@ -1,10 +1,9 @@
 """Scorecard: a model as tables of attributes with whole points that a person adds up by hand.
 
-`values` lists what a variable can be and how often, from rows or from the model file; `bins` cuts
-it into few attributes; `tables` holds attributes with their points; `card` is the whole card, which
-scores rows by itself; `build` makes one of a model; `view` draws it as a text or a page. Numpy and
-the standard library only. `rpte.export.scorecard` writes cards and says how far they are from the
-model.
+`values` lists what a variable can be and how often, from rows or from the model file; `build` cuts
+it into few attributes and makes a card of a model; `card` holds the tables with their points and
+scores rows by itself; `view` draws it as a text or a page. Numpy and the standard library only, and
+jinja2 for the page. `rpte.export.scorecard` writes cards and says how far they are from the model.
 """
 
 from rpte.scorecard.build import make_card

@@ -1,20 +1,169 @@
-"""The card: base points and tables whose points add up to a score."""
+"""The card: base points, and tables whose points add up to a score.
+
+A table is of one or two variables cut into bins, or of the leaves of a tree. In every table exactly
+one line applies to a row, whatever its cells are. A bin of numbers is ``low < x <= high``, the
+outermost without an end.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from itertools import pairwise, product
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte.columns.kinds import Level
 from rpte.errors import InputError
 from rpte.model.model import Model, probability
-from rpte.scorecard.tables import Points, Table, table_from_dict
+from rpte.model.parts import path_text
+from rpte.structure.tree import Tree
+from rpte.table.column import MISSING, UNSEEN
+from rpte.table.decimals import number_text
+from rpte.table.inputs import Inputs
+from rpte.table.schema import Schema
 
 Floats = NDArray[np.float64]
+Points = NDArray[np.int64]
+Places = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """The attributes of one variable: bins of numbers, then sets of levels, codes and missing."""
+
+    variable: str
+    cuts: tuple[float, ...] | None  # between the bins of numbers; None for a category
+    others: tuple[tuple[int, ...], ...]  # codes that share an attribute, MISSING and UNSEEN alone
+
+    @property
+    def bins(self) -> int:
+        """How many bins of numbers there are."""
+        return 0 if self.cuts is None else len(self.cuts) + 1
+
+    def __len__(self) -> int:
+        return self.bins + len(self.others)
+
+    def places(self, inputs: Inputs) -> Places:
+        """Return which attribute each row has."""
+        variable = inputs.schema[self.variable]
+        found = np.full(inputs.n_rows, -1, np.intp)
+        if self.cuts is not None:
+            x = inputs[self.variable]
+            found = np.where(np.isnan(x), -1, np.searchsorted(np.array(self.cuts), x, "left"))
+        for place, others in enumerate(self.others, self.bins):
+            if others == (MISSING,):
+                found[inputs.is_missing(self.variable)] = place
+            elif variable.levels or variable.kind == "category":
+                found[np.isin(inputs.codes(self.variable), others)] = place
+        return found
+
+    def texts(self, schema: Schema) -> list[str]:
+        """Return each attribute in words."""
+        return [*self._bins(), *(self._other(codes, schema) for codes in self.others)]
+
+    def _bins(self) -> list[str]:
+        if self.cuts is None:
+            return []
+        if not self.cuts:
+            return [f"{self.variable} is a number"]
+        ends = [number_text(cut) for cut in self.cuts]
+        inner = [f"{low} < {self.variable} <= {high}" for low, high in pairwise(ends)]
+        return [f"{self.variable} <= {ends[0]}", *inner, f"{self.variable} > {ends[-1]}"]
+
+    def _other(self, codes: tuple[int, ...], schema: Schema) -> str:
+        variable = schema[self.variable]
+        if codes == (MISSING,):
+            return f"{self.variable} is missing"
+        if codes == (UNSEEN,) or (variable.pooled and codes == (len(variable.levels) - 1,)):
+            return f"{self.variable} is any other level"
+        return Level(self.variable, tuple(variable.levels[code] for code in codes)).text
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the axis as plain JSON values."""
+        cuts = None if self.cuts is None else list(self.cuts)
+        return {"variable": self.variable, "cuts": cuts, "others": [list(c) for c in self.others]}
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Axis:
+        """Rebuild an axis from `to_dict`."""
+        cuts, others = record["cuts"], tuple(map(tuple, record["others"]))
+        return cls(record["variable"], None if cuts is None else tuple(cuts), others)
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Points by the attributes of one variable, or of two at once."""
+
+    axes: tuple[Axis, ...]
+    points: Points  # one dimension for each axis
+
+    @property
+    def title(self) -> str:
+        """The variables."""
+        return " and ".join(axis.variable for axis in self.axes)
+
+    def places(self, inputs: Inputs) -> Places:
+        """Return which line applies to each row, shape (n_rows,)."""
+        places = tuple(axis.places(inputs) for axis in self.axes)
+        return np.asarray(np.ravel_multi_index(places, self.points.shape))
+
+    def lines(self, schema: Schema) -> Iterator[tuple[str, int]]:
+        """Yield each attribute, or pair of attributes, with its points."""
+        texts = product(*(axis.texts(schema) for axis in self.axes))
+        for text, points in zip(texts, self.points.reshape(-1).tolist(), strict=True):
+            yield " and ".join(text), points
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the grid as plain JSON values."""
+        return {"axes": [axis.to_dict() for axis in self.axes], "points": self.points.tolist()}
+
+
+@dataclass(frozen=True, slots=True)
+class Leaves:
+    """Points by the leaves of a tree of several variables, or by a condition on two."""
+
+    name: str  # of the tree or term in the model
+    tree: Tree
+    points: Points  # of each leaf
+
+    @property
+    def title(self) -> str:
+        """The variables."""
+        *most, last = self.tree.sources
+        return f"{', '.join(most)} and {last}" if most else last
+
+    def places(self, inputs: Inputs) -> Places:
+        """Return which line applies to each row, shape (n_rows,)."""
+        active = self.points != 0
+        line = np.where(active, np.cumsum(active) - 1, active.sum())
+        return np.asarray(line[self.tree.apply(inputs)], np.intp)
+
+    def lines(self, schema: Schema) -> Iterator[tuple[str, int]]:
+        """Yield the conditions of each leaf that has points, then one line for all others."""
+        for path, points in zip(self.tree.paths(), self.points.tolist(), strict=True):
+            if points:
+                yield path_text(path, schema), points
+        if not self.points.all():
+            yield "any other case", 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the leaves as plain JSON values."""
+        return {"name": self.name, "tree": self.tree.to_dict(), "points": self.points.tolist()}
+
+
+Table = Grid | Leaves
+
+
+def table_from_dict(record: Mapping[str, Any]) -> Table:
+    """Rebuild a table from its `to_dict`."""
+    points = np.array(record["points"], np.int64)
+    if "axes" in record:
+        return Grid(tuple(Axis.from_dict(axis) for axis in record["axes"]), points)
+    return Leaves(record["name"], Tree.from_dict(record["tree"]), points)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +187,17 @@ class Scale:
 
     def __post_init__(self) -> None:
         rules = {
-            "pdo": (_is_above_zero, "a number above 0: the points that double the odds"),
-            "base_score": (_is_number, "a number: the points at the base odds"),
-            "base_odds": (_is_above_zero, "a number above 0"),
-            "points_for": (lambda v: v in ("positive", "other"), "'positive' or 'other'"),
+            "pdo": (0.0, "a number above 0: the points that double the odds"),
+            "base_score": (-math.inf, "a number: the points at the base odds"),
+            "base_odds": (0.0, "a number above 0"),
         }
-        for name, (holds, rule) in rules.items():
-            if not holds(getattr(self, name)):
-                raise InputError(f"{name}={getattr(self, name)!r}; it must be {rule}")
+        for name, (above, rule) in rules.items():
+            value = getattr(self, name)
+            number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            if not number or not math.isfinite(value) or value <= above:
+                raise InputError(f"{name}={value!r}; it must be {rule}")
+        if self.points_for not in ("positive", "other"):
+            raise InputError(f"points_for={self.points_for!r}; it must be 'positive' or 'other'")
 
     @property
     def factor(self) -> float:
@@ -57,14 +209,6 @@ class Scale:
     def offset(self) -> float:
         """Points at even odds."""
         return self.base_score - abs(self.factor) * math.log(self.base_odds)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _is_above_zero(value: Any) -> bool:
-    return _is_number(value) and bool(value > 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from rpte.columns.kinds import Column, Hinge, Interval, Scale, Step, Value
 from rpte.errors import InputError
 from rpte.model.model import Model
 from rpte.model.parts import DirectTerm, TreeTerms
-from rpte.scorecard.tables import Axis
+from rpte.scorecard.card import Axis
 from rpte.table.column import MISSING, UNSEEN
 from rpte.table.decimals import shortest_between
 from rpte.table.fingerprint import QUANTILES

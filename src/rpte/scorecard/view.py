@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterable
 from itertools import groupby
 from typing import Any
 
@@ -12,8 +11,7 @@ import numpy as np
 
 from rpte.model.file import content_hash, to_dict
 from rpte.model.model import probability
-from rpte.scorecard.card import Scorecard
-from rpte.scorecard.tables import Grid, Table
+from rpte.scorecard.card import Grid, Scorecard, Table
 from rpte.table.schema import OTHER
 
 WIDTH, MARGIN = 100, 8
@@ -29,11 +27,6 @@ def _sides(card: Scorecard) -> tuple[str, str]:
     classes, positive = [str(label) for label in card.model.classes], card.model.positive
     place = positive if card.scale.points_for == "positive" else 1 - positive
     return classes[place], classes[1 - place]
-
-
-def odds_title(card: Scorecard) -> str:
-    """Say whose odds they are."""
-    return f"odds for {_sides(card)[0]}"
 
 
 def headline(card: Scorecard) -> list[str]:
@@ -89,8 +82,8 @@ def card_text(card: Scorecard) -> str:
             continue
         lines += ["", *_row("", f"{number}. {rows[0].characteristic}")]
         for row in rows:
-            lines += _row(f"{row.points:+d}" if row.points else "0", row.attribute, "   ")
-    title = odds_title(card)
+            lines += _row(_signed(row.points), row.attribute, "   ")
+    title = f"odds for {_sides(card)[0]}"
     lines += ["", f"{'points':>{MARGIN}}  {title:>14}  probability of {_positive(card)}"]
     width = max(14, len(title))
     lines += [f"{p:>{MARGIN}}  {odds:>{width}}  {value}" for p, odds, value in odds_table(card)]
@@ -104,58 +97,18 @@ def _row(points: str, text: str, indent: str = "") -> list[str]:
     return [first, *(f"{'':{MARGIN + 2}}{indent}    {more}" for more in said[1:])]
 
 
-PAGE = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>{{ head[0] }}</title>
-<style>
-body { font: 15px/1.45 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; }
-table { border-collapse: collapse; margin: .3rem 0 1.4rem; }
-th, td { text-align: left; vertical-align: top; padding: .2rem .7rem; }
-th, td { border-bottom: 1px solid #ccc; overflow-wrap: anywhere; }
-td.n, th.n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
-th { font-weight: 600; } thead th { border-bottom: 2px solid #888; }
-h2 { font-size: 1rem; margin: 0; }
-.lines { width: 34rem; } .lines td.n { width: 5rem; }
-.grid th { font-weight: 400; min-width: 7rem; } .grid thead th { white-space: normal; }
-footer { color: #555; font-size: 12px; overflow-wrap: anywhere; }
-@media print { body { margin: 0; } section, tr { break-inside: avoid; } }
-</style></head><body>
-<h1>{{ head[0] }}</h1>
-{% for line in head[1:] %}<p>{{ line }}</p>
-{% endfor %}<section><table class="lines">
-<tr><td><b>base points</b></td><td class="n"><b>{{ base }}</b></td></tr>
-</table></section>
-{% for table in tables %}<section><h2>{{ loop.index }}. {{ table.title }}</h2>
-{% if table.columns %}<table class="grid"><thead><tr><th></th>
-{% for text in table.columns %}<th class="n">{{ text }}</th>{% endfor %}
-</tr></thead><tbody>
-{% for text, row in table.rows %}<tr><th>{{ text }}</th>
-{% for points in row %}<td class="n">{{ points }}</td>{% endfor %}</tr>
-{% endfor %}</tbody></table>
-{% else %}<table class="lines"><tbody>
-{% for text, points in table.rows %}<tr><td>{{ text }}</td><td class="n">{{ points }}</td></tr>
-{% endfor %}</tbody></table>
-{% endif %}</section>
-{% endfor %}<section><h2>What the sum stands for</h2><table>
-<thead><tr><th class="n">points</th><th class="n">{{ odds_title }}</th>\
-<th class="n">probability of {{ positive }}</th></tr></thead><tbody>
-{% for row in odds %}<tr>{% for cell in row %}<td class="n">{{ cell }}</td>{% endfor %}</tr>
-{% endfor %}</tbody></table></section>
-<footer>{{ origin }}</footer>
-</body></html>
-"""
-
-
 def card_page(card: Scorecard) -> str:
     """Return the card as one HTML page without anything from outside."""
-    from jinja2 import Environment
+    from jinja2 import Environment, PackageLoader
 
-    template = Environment(autoescape=True, keep_trailing_newline=True).from_string(PAGE)
-    return template.render(
+    loader = PackageLoader("rpte.scorecard")
+    environment = Environment(loader=loader, autoescape=True, keep_trailing_newline=True)
+    return environment.get_template("card.html.j2").render(
         head=headline(card),
         base=card.base,
         tables=[_drawn(card, table) for table in card.tables],
         odds=odds_table(card),
-        odds_title=odds_title(card),
+        odds_title=f"odds for {_sides(card)[0]}",
         positive=_positive(card),
         origin=_origin(card),
     )
@@ -166,11 +119,11 @@ def _drawn(card: Scorecard, table: Table) -> dict[str, Any]:
     schema = card.model.schema
     if isinstance(table, Grid) and len(table.axes) == 2:
         left, right = (axis.texts(schema) for axis in table.axes)
-        rows = [(text, _signed(row)) for text, row in zip(left, table.points, strict=True)]
+        rows = zip(left, (map(_signed, row) for row in table.points), strict=True)
         return {"title": table.title, "columns": right, "rows": rows}
-    texts, points = zip(*table.lines(schema), strict=True)
-    return {"title": table.title, "rows": list(zip(texts, _signed(points), strict=True))}
+    lines = [(text, _signed(points)) for text, points in table.lines(schema)]
+    return {"title": table.title, "rows": lines}
 
 
-def _signed(points: Iterable[int]) -> list[str]:
-    return [f"{value:+d}" if value else "0" for value in points]
+def _signed(points: int) -> str:
+    return f"{points:+d}" if points else "0"
