@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from rpte.audit import audit_load
-from rpte.audit.families import lgbm
+from rpte.audit.families import boosters
 
 # As in the scikit-learn tests: leaves {0, 1} after 1 condition, value 0; {2}, {3} after 2.
 X = np.array([[0.0], [1.0], [2.0], [3.0]])
@@ -232,4 +232,4 @@ def test_lightgbm_missing_is_not_a_level():
     # LightGBM itself lists the shorter side, so fitted trees rarely tell 20 levels from 21.
     infos = {"number": {"values": []}, "level": {"values": [-1, 3, 0, 1]}}
     dump = {"feature_names": ["constant", "number", "level"], "feature_infos": infos}
-    assert lgbm._levels(dump) == {1: 0, 2: 3}
+    assert boosters._lightgbm_levels(dump) == {1: 0, 2: 3}

@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 
 from rpte.audit.load import AuditLoad, count
-from rpte.audit.terms import Terms, direct_terms_consulted
-from rpte.audit.trees import TreeArrays, leaf_paths, tree_terms
+from rpte.audit.terms import Terms, TreeArrays, direct_terms_consulted, leaf_paths, tree_terms
 from rpte.columns.units import any_active, fitted, is_active, level_set_conditions
 
 

@@ -2,8 +2,8 @@
 
 `load` counts the audit units (MU, MIU, IIU) of a model of any family by one rule: a reader in
 `families` turns it into `Terms` (the terms, the conditions on each, which of them a row consults;
-`trees` for sums of trees, `columns` for what a pipeline makes), and those are counted, ours and
-everybody else's alike. No reader imports the package it reads: the model brings it.
+`columns` follows what a pipeline makes), and those are counted, ours and everybody else's alike. No
+reader imports the package it reads: the model brings it.
 
 `decisions` gives reasons for a case and keeps logs; `edits` changes a model and its ledger (only an
 edit that estimates again needs the stages); `metrics` measures how well a model predicts; `grid`

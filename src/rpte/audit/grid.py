@@ -8,7 +8,7 @@ else the outermost quantiles that are shown, else none. Missing and special code
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,9 @@ from rpte.model.model import Model
 from rpte.model.parts import Component
 from rpte.table.column import MISSING
 from rpte.table.inputs import Inputs
+from rpte.table.schema import Schema, Variable
+
+Cells = NDArray[np.float64] | NDArray[np.int32]
 
 
 def grid(model: Model, component: Component, source: str) -> list[float] | list[int]:
@@ -88,7 +91,7 @@ def centres(component: Component, source: str) -> Iterator[float]:
     yield from (term.centre for term in component.direct if term.column == Value(source))
 
 
-def changed(inputs: Inputs, source: str, values: NDArray[np.float64] | NDArray[np.int32]) -> Inputs:
+def changed(inputs: Inputs, source: str, values: Cells) -> Inputs:
     """Return rows in which one variable has other values (codes of levels for a category)."""
     position = inputs.schema.position(source)
     columns, specials = list(inputs.columns), dict(inputs.specials)
@@ -96,3 +99,15 @@ def changed(inputs: Inputs, source: str, values: NDArray[np.float64] | NDArray[n
     if position in specials:
         specials[position] = np.full(inputs.n_rows, MISSING, np.int32)
     return Inputs(inputs.schema, tuple(columns), specials)
+
+
+def rows_of(
+    variables: Sequence[Variable], columns: Iterable[Cells], codes: Sequence[NDArray[np.int32]]
+) -> Inputs:
+    """Return rows of some variables alone; `codes` are special codes, for numbers that have any."""
+    specials = {
+        place: codes[place]
+        for place, variable in enumerate(variables)
+        if variable.kind == "number" and variable.levels
+    }
+    return Inputs(Schema(tuple(variables), named=True), tuple(columns), specials)

@@ -1,15 +1,20 @@
-"""The common form every family is read into before it is counted."""
+"""The common form every family is read into before it is counted; sums of trees as arrays."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from rpte.columns.units import is_active
+from rpte.audit.columns import Columns, conditions_of
+from rpte.columns.units import is_active, level_set_conditions
 
+Ints = NDArray[np.int64]
 NOT_CONSULTED = -1
+NO_CHILD = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +35,12 @@ class Terms:
         A bound on the audit load that held before training, where the family has one.
     """
 
-    conditions: NDArray[np.int64]
-    reached: NDArray[np.int64] | None = None
-    reading: NDArray[np.int64] | None = None
+    conditions: Ints
+    reached: Ints | None = None
+    reading: Ints | None = None
     bound: int | None = None
 
-    def per_row(self) -> NDArray[np.int64] | None:
+    def per_row(self) -> Ints | None:
         """Count the conditions each row reads, shape (n_rows,); None without rows."""
         if self.reached is None:
             return None
@@ -47,16 +52,104 @@ class Terms:
         return units
 
 
-def consulted_where(consulted: NDArray[np.bool_]) -> NDArray[np.int64]:
+def consulted_where(consulted: NDArray[np.bool_]) -> Ints:
     """Write a mask "row consults term", shape (n_rows, n_terms), as `Terms.reached`."""
     return np.where(consulted, np.arange(consulted.shape[1], dtype=np.int64), NOT_CONSULTED)
 
 
-def direct_terms_consulted(
-    values: NDArray[np.float64], slope: NDArray[np.bool_]
-) -> NDArray[np.int64]:
+def direct_terms_consulted(values: NDArray[np.float64], slope: NDArray[np.bool_]) -> Ints:
     """Say which direct terms each row consults: a slope always, any other where it is not zero.
 
     `values` and the result, for `Terms.reached`, have the shape (n_rows, n_terms).
     """
     return consulted_where(is_active(values) | slope[None, :])
+
+
+@dataclass(frozen=True, slots=True)
+class TreeArrays:
+    """One tree; node 0 is the root, arrays have the shape (n_nodes,)."""
+
+    left: Ints  # -1 for a leaf
+    right: Ints
+    conditions: Ints  # of the test at each inner node
+    active: NDArray[np.bool_]  # leaves that count
+    label: Ints | None = None  # of the leaf that a row reaches; by default its position
+
+
+def tree_arrays(
+    children: tuple[ArrayLike, ArrayLike],
+    feature: ArrayLike,
+    active: NDArray[np.bool_],
+    columns: Columns | None,
+    level_sets: Mapping[int, tuple[int, int]] | None = None,
+    label: Ints | None = None,
+) -> TreeArrays:
+    """Count the conditions at the nodes of a tree.
+
+    `children` are left and right, `feature` is the column that each inner node tests. For a node
+    that tests a set of levels, `level_sets` has the number of levels in the set and in all.
+    """
+    left, right = (np.asarray(side, dtype=np.int64) for side in children)
+    inner = np.flatnonzero(left != NO_CHILD)
+    conditions = np.zeros(len(left), dtype=np.int64)
+    conditions[inner] = conditions_of(columns, np.asarray(feature)[inner])
+    for node, (n_in, n_total) in (level_sets or {}).items():
+        conditions[node] *= level_set_conditions(n_in, n_total)
+    return TreeArrays(left, right, conditions, active, label)
+
+
+def linked_nodes(
+    root: Any, children_of: Callable[[Any], Sequence[Any]]
+) -> tuple[list[Any], tuple[list[int], list[int]]]:
+    """Return the nodes of a linked tree, parents first, and the positions of their children."""
+    nodes, left, right = [root], [], []
+    for node in nodes:  # grows on the way
+        children = children_of(node)
+        left.append(len(nodes) if children else NO_CHILD)
+        right.append(len(nodes) + 1 if children else NO_CHILD)
+        nodes += children
+    return nodes, (left, right)
+
+
+def leaf_paths(tree: TreeArrays) -> tuple[Ints, Ints]:
+    """Find the active leaves of a tree and the conditions on the path to each, as they stand.
+
+    Only what hangs below the root is seen: some families leave pruned nodes in their arrays.
+    """
+    path = np.zeros(len(tree.left), dtype=np.int64)
+    level = np.zeros(1, dtype=np.int64)
+    leaves: list[Ints] = []
+    while level.size:
+        is_leaf = tree.left[level] == NO_CHILD
+        leaves.append(level[is_leaf])
+        inner = level[~is_leaf]
+        below = path[inner] + tree.conditions[inner]
+        path[tree.left[inner]] = below
+        path[tree.right[inner]] = below
+        level = np.concatenate([tree.left[inner], tree.right[inner]])
+    found = np.sort(np.concatenate(leaves))
+    found = found[tree.active[found]]
+    return found, path[found]
+
+
+def tree_terms(trees: Sequence[TreeArrays], leaf_of_row: Any | None) -> Terms:
+    """Count the active leaves of a sum of trees.
+
+    `leaf_of_row`, of shape (n_rows, n_trees), has the label of the leaf that each row reaches in
+    each tree, inactive leaves included.
+    """
+    paths = [leaf_paths(tree) for tree in trees]
+    conditions = np.concatenate([np.zeros(0, dtype=np.int64), *(path for _, path in paths)])
+    if leaf_of_row is None:
+        return Terms(conditions)
+    labels = np.asarray(leaf_of_row).astype(np.int64, copy=False)
+    # Written out, not -1: a model of no trees leaves nothing to infer the number of columns from.
+    labels = labels.reshape(len(labels), len(trees))
+    reached, first = np.empty(labels.shape, dtype=np.int64), 0
+    for t, (tree, (leaves, _)) in enumerate(zip(trees, paths, strict=True)):
+        label = np.arange(len(tree.left)) if tree.label is None else tree.label
+        term_of = np.full(int(label.max()) + 1, NOT_CONSULTED, dtype=np.int64)
+        term_of[label[leaves]] = first + np.arange(len(leaves))
+        reached[:, t] = term_of[labels[:, t]]
+        first += len(leaves)
+    return Terms(conditions, reached)

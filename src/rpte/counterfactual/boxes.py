@@ -22,13 +22,12 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.audit.grid import bends, columns_on
+from rpte.audit.grid import bends, columns_on, rows_of
 from rpte.columns.kinds import Column, Pair, Scale
 from rpte.counterfactual.choices import Choices
 from rpte.counterfactual.search import Points
 from rpte.model.parts import Component, TreeTerms
 from rpte.table.inputs import Inputs
-from rpte.table.schema import Schema
 
 Floats = NDArray[np.float64]
 Positions = NDArray[np.intp]
@@ -45,14 +44,9 @@ class Grid:
 
     def inputs(self, positions: Positions) -> Inputs:
         """Return rows with the cells at some positions, shape (n, sources)."""
-        variables = tuple(c.variable for c in self.choices)
-        columns = tuple(c.column(positions[:, v]) for v, c in enumerate(self.choices))
-        specials = {
-            v: c.codes[positions[:, v]]
-            for v, c in enumerate(self.choices)
-            if c.variable.kind == "number" and c.variable.levels
-        }
-        return Inputs(Schema(variables, named=True), columns, specials)
+        columns = [c.column(positions[:, v]) for v, c in enumerate(self.choices)]
+        codes = [c.codes[positions[:, v]] for v, c in enumerate(self.choices)]
+        return rows_of([c.variable for c in self.choices], columns, codes)
 
     def gain(self, positions: Positions) -> Floats:
         """Return how much further the component moves the score than it does now, shape (n,)."""

@@ -8,16 +8,15 @@ drawn from the quantiles that the model file holds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.audit.grid import one_source
-from rpte.columns.kinds import Column, Hinge, Interval, Scale, Step, Value
+from rpte.audit.grid import bends, columns_on, jumps, profile_of, rows_of
+from rpte.columns.kinds import Column, Interval, Value
 from rpte.errors import InputError
 from rpte.model.model import Model
 from rpte.model.parts import DirectTerm, TreeTerms
@@ -26,7 +25,7 @@ from rpte.table.column import MISSING, UNSEEN
 from rpte.table.decimals import shortest_between
 from rpte.table.fingerprint import QUANTILES
 from rpte.table.inputs import Inputs
-from rpte.table.schema import Schema, Variable
+from rpte.table.schema import Variable
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -96,13 +95,9 @@ def joint_weights(left: Values, right: Values, rows: Inputs | None) -> Floats:
 def inputs_of(*axes: Values) -> Inputs:
     """Return a row for every combination of the values of some variables, the last one fastest."""
     places = np.indices([len(axis) for axis in axes]).reshape(len(axes), -1)
-    columns = tuple(a.column()[p] for a, p in zip(axes, places, strict=True))
-    specials = {
-        i: axis.specials()[places[i]]
-        for i, axis in enumerate(axes)
-        if axis.variable.kind == "number" and axis.variable.levels
-    }
-    return Inputs(Schema(tuple(axis.variable for axis in axes), named=True), columns, specials)
+    columns = [axis.column()[p] for axis, p in zip(axes, places, strict=True)]
+    specials = [axis.specials()[p] for axis, p in zip(axes, places, strict=True)]
+    return rows_of([axis.variable for axis in axes], columns, specials)
 
 
 def values_of(model: Model, name: str, rows: Inputs | None) -> Values:
@@ -115,15 +110,8 @@ def values_of(model: Model, name: str, rows: Inputs | None) -> Values:
         shares, (numbers, weights) = _counted_codes(rows, name, codes), _counted(rows, name)
     if variable.kind == "category":
         return Values(variable, np.zeros(0), np.zeros(0), codes, _normed(shares))
-    if not len(numbers):
-        _refuse_to_guess(model, name, rows)
-    numbers, cuts, weights = _grouped(numbers, weights, _marks(model, name, numbers))
-    return Values(variable, numbers, cuts, codes, _normed(np.concatenate([weights, shares])))
-
-
-def _refuse_to_guess(model: Model, name: str, rows: Inputs | None) -> None:
-    """Refuse to cut a variable of which no number is known."""
-    if any(_needs_numbers(part, name) for _, part in model.parts()):
+    read = list(_columns_in_tables(model, name))
+    if not len(numbers) and any(_needs_numbers(*test) for test in read):
         lack = "the rows hold no number of it"
         if rows is None:
             lack = "the model file does not tell which values it takes"
@@ -131,6 +119,8 @@ def _refuse_to_guess(model: Model, name: str, rows: Inputs | None) -> None:
             f"a scorecard cuts '{name}' into bins, and {lack}; give rows that do, such as the "
             "training table (X, or --check TABLE on the command line)"
         )
+    numbers, cuts, weights = _grouped(numbers, weights, _marks(read, numbers))
+    return Values(variable, numbers, cuts, codes, _normed(np.concatenate([weights, shares])))
 
 
 def _codes(variable: Variable) -> Codes:
@@ -166,7 +156,7 @@ def _counted_codes(rows: Inputs, name: str, codes: Codes) -> Floats:
 
 def _told(model: Model, name: str) -> tuple[Floats, Floats]:
     """Return numbers drawn from the quantiles that the file tells of; none if it tells of none."""
-    profile = _profile(model, name)
+    profile = profile_of(model, name)
     quantiles, extremes = profile.get("quantiles") or (), profile.get("extremes")
     if not quantiles or None in quantiles:
         return np.zeros(0), np.zeros(0)
@@ -181,7 +171,7 @@ def _told(model: Model, name: str) -> tuple[Floats, Floats]:
 
 def _told_codes(model: Model, variable: Variable, codes: Codes) -> Floats:
     """Return the share of each code; what the file hides counts as nothing."""
-    profile, total = _profile(model, variable.name), float(model.data.get("rows") or 1.0)
+    profile, total = profile_of(model, variable.name), float(model.data.get("rows") or 1.0)
     counts = profile.get("levels") or {}
     told = {code: counts.get(level) for code, level in enumerate(variable.levels)}
     told[MISSING] = profile.get("missing")
@@ -190,45 +180,26 @@ def _told_codes(model: Model, variable: Variable, codes: Codes) -> Floats:
     return np.where(codes >= 0, shown / total, shown)  # of missing the file has the share
 
 
-def _profile(model: Model, name: str) -> dict[str, Any]:
-    columns = model.data.get("profile") or ()
-    return next((dict(column) for column in columns if column["name"] == name), {})
-
-
-def _needs_numbers(part: Part, name: str) -> bool:
-    """Tell whether a part's table depends on how the numbers of a variable are spread."""
-    if isinstance(part, TreeTerms):
-        tests = [split.column for split in part.tree.splits]
-        return part.sources == (name,) and not all(c.binary or c == Value(name) for c in tests)
-    parts = [p for p in one_source(part.column) if p.sources == (name,)]
-    return any(not p.binary for p in parts)
-
-
-def _marks(model: Model, name: str, numbers: Floats) -> Floats:
-    """Return where the model changes its ways: thresholds, knots, and cuts just below ends."""
-    marks = set()
-    for column, threshold in _columns_on(model, name):
-        if isinstance(column, Step):
-            marks.add(column.threshold)
-        elif isinstance(column, Hinge):
-            marks.add(column.knot)
-        elif isinstance(column, Scale):
-            marks.update(column.numbers)
-        elif isinstance(column, Interval):
-            ends = (end for end in (column.low, column.high) if np.isfinite(end))
-            marks.update(_just_below(end, numbers) for end in ends)
-        elif threshold is not None and column == Value(name):
-            marks.add(threshold)
-    return np.array(sorted(marks), np.float64)
-
-
-def _columns_on(model: Model, name: str) -> Iterator[tuple[Column, float | None]]:
+def _columns_in_tables(model: Model, name: str) -> Iterator[tuple[Column, float | None]]:
     """Yield the columns that the tables of a variable are made of, with thresholds of splits."""
-    for _, part in model.parts():
-        if isinstance(part, DirectTerm):
-            yield from ((c, None) for c in one_source(part.column) if c.sources == (name,))
-        elif part.sources == (name,):
-            yield from ((split.column, split.threshold) for split in part.tree.splits)
+    for component in model.components:
+        alone = tuple(tree for tree in component.trees if tree.sources == (name,))
+        yield from columns_on([replace(component, trees=alone)], name)
+
+
+def _needs_numbers(column: Column, threshold: float | None) -> bool:
+    """Tell whether a table depends on how the numbers of a variable are spread."""
+    return not column.binary and (threshold is None or not isinstance(column, Value))
+
+
+def _marks(read: Iterable[tuple[Column, float | None]], numbers: Floats) -> Floats:
+    """Return where the model changes its ways: thresholds, knots, and cuts just below ends."""
+    marks: set[float] = set()
+    for column, threshold in read:
+        marks.update(bends(column))
+        ends = isinstance(column, Interval)
+        marks.update(_just_below(x, numbers) if ends else x for x in jumps(column, threshold))
+    return np.array(sorted(marks), np.float64)
 
 
 def _just_below(end: float, numbers: Floats) -> float:

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.audit.decisions.catalogue import Catalogue
-from rpte.audit.grid import changed, grid
+from rpte.audit.grid import changed, grid, rows_of
 from rpte.errors import InputError
 from rpte.model.model import Label, Model
 from rpte.model.parts import Component, DirectTerm
@@ -261,19 +261,12 @@ def _best(model: Model, component: Component, sign: float) -> float:
 
 
 def _cases(model: Model, grids: Mapping[str, Any]) -> Inputs:
-    """Return every combination of the values of some variables; the others are missing."""
-    rows = np.array(list(product(*grids.values())), np.float64)
-    columns, specials = [], {}
-    for position, variable in enumerate(model.schema.variables):
-        number = variable.kind == "number"
-        empty = np.full(len(rows), np.nan if number else MISSING)
-        columns.append(empty if number else empty.astype(np.int32))
-        if number and variable.levels:
-            specials[position] = np.full(len(rows), MISSING, np.int32)
-    inputs = Inputs(model.schema, tuple(columns), specials)
-    for place, source in enumerate(grids):
-        inputs = changed(inputs, source, rows[:, place])
-    return inputs
+    """Return every combination of the values of some variables."""
+    variables = [model.schema[source] for source in grids]
+    table = np.array(list(product(*grids.values())), np.float64)
+    kinds = [np.float64 if variable.kind == "number" else np.int32 for variable in variables]
+    columns = [cells.astype(kind) for cells, kind in zip(table.T, kinds, strict=True)]
+    return rows_of(variables, columns, [np.full(len(table), MISSING, np.int32)] * len(variables))
 
 
 def _next_to_threshold(model: Model, rule: ReasonRule, cases: Any) -> dict[str, float]:

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.audit.columns import Columns, conditions_of
-from rpte.audit.families.linear import dense
-from rpte.audit.terms import Terms, consulted_where
-from rpte.audit.trees import linked_nodes, tree_arrays, tree_terms
+from rpte.audit.families.additive import dense
+from rpte.audit.terms import Terms, consulted_where, linked_nodes, tree_arrays, tree_terms
 from rpte.columns.units import fitted, is_active
 
 COMPARE = {

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.audit.columns import Columns
-from rpte.audit.terms import Terms
-from rpte.audit.trees import NO_CHILD, TreeArrays, tree_arrays, tree_terms
+from rpte.audit.terms import NO_CHILD, Terms, TreeArrays, tree_arrays, tree_terms
 from rpte.columns.units import any_active, fitted, is_active
 
 
