@@ -9,7 +9,7 @@ from small_models import make
 
 from rpte import Actions, InputError
 from rpte.columns.kinds import Level, Value
-from rpte.counterfactual.personal import WORDS, is_personal
+from rpte.counterfactual.actions import WORDS, is_personal
 from rpte.model.parts import Component, DirectTerm
 from rpte.table.schema import Schema, Variable
 

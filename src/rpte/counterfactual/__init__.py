@@ -1,9 +1,9 @@
 """What would have to change: the cheapest changes of one row that bring its score to a target.
 
-`actions` says what may be changed and at what cost, `choices` lists the values that each variable
-may take, `cells` cuts a component into boxes inside which every term is smooth, `bounds` says what
-a box can reach at best, `search` combines the components, `solve` puts these together and proves
-the answer, `answers` is what people read. Numpy and the standard library only.
+`find` takes the question; `actions` says what may be changed and at what cost, `choices` lists the
+values that each variable may take, `boxes` cuts a component into boxes and bounds what they reach,
+`search` combines the components, `solve` refines boxes until the answer is proved, `answers` is
+what people read. Numpy and the standard library only.
 """
 
 from rpte.counterfactual.actions import Actions

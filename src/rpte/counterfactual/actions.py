@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -10,13 +11,36 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, Literal
 
-from rpte.counterfactual.personal import is_personal
 from rpte.errors import InputError, did_you_mean
 from rpte.table.schema import Schema, Variable
 
 OneWay = Literal["increase", "decrease"]
 PER_CHANGE = 0.1
-ABOUT_CHANGES = ("one_way", "allowed", "costs", "spreads", "steps", "codes")
+MAPPINGS = ("one_way", "allowed", "costs", "spreads", "steps")
+ABOUT_CHANGES = (*MAPPINGS, "codes")
+
+# Words of names that say who a person is: nobody is told to change that.
+AGE = {"age", "birth", "birthday", "birthdate", "birthyear", "born", "dob"}
+SEX = {"sex", "gender", "male", "female"}
+ORIGIN = {"race", "ethnicity", "ethnic", "nationality", "citizenship", "native", "religion"}
+WORDS = frozenset(AGE | SEX | ORIGIN | {"marital", "married", "disability"})
+CAPITALS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+LETTERS = re.compile(r"[^\W\d_]+")
+
+
+def is_personal(name: str) -> bool:
+    """Tell whether a name holds one of `WORDS`, in upper or lower case.
+
+    A name is split into words at signs, spaces, digits and capitals: ``ageAtLoan``, ``AGE_AT_LOAN``
+    and ``age at loan`` hold the word age, ``mileage`` does not.
+
+    Examples
+    --------
+    >>> [is_personal(name) for name in ("Age", "date_of_birth", "sexMale", "mileage", "Average")]
+    [True, True, True, False, False]
+    """
+    words = LETTERS.findall(CAPITALS.sub(" ", name))
+    return any(word.lower() in WORDS for word in words)
 
 
 @dataclass(frozen=True)
@@ -32,7 +56,7 @@ class Actions:
     ----------
     keep : names
         Variables that may not change. Those whose names say who a person is (age, sex and the other
-        words of `rpte.counterfactual.personal.WORDS`) need not be listed.
+        words of `rpte.counterfactual.actions.WORDS`) need not be listed.
     may_change : names
         Variables that may change although their names say who a person is.
     one_way : mapping from name to "increase" or "decrease"
@@ -80,13 +104,12 @@ class Actions:
         self._check_kinds()
         for option in ("keep", "may_change", *ABOUT_CHANGES):
             for name in getattr(self, option):
-                _check_name(option, name, schema)
-        self._check_kept()
+                self._check_name(option, name, schema)
         self._check_values(schema)
         return self
 
     def _check_kinds(self) -> None:
-        for option in ("one_way", "allowed", "costs", "spreads", "steps"):
+        for option in MAPPINGS:
             if not isinstance(getattr(self, option), Mapping):
                 raise _wrong(option, getattr(self, option), "map names of variables to values")
         for option in ("keep", "may_change", "codes"):
@@ -103,18 +126,19 @@ class Actions:
         stated = (*self.keep, *self.may_change)
         return name not in stated and is_personal(name)
 
-    def _check_kept(self) -> None:
-        """Refuse statements about changes of what is kept."""
-        for name in self.may_change:
-            if name in tuple(self.keep):
-                raise InputError(f"'{name}' is in actions.keep and in actions.may_change; keep one")
-        for option in ABOUT_CHANGES:
-            for name in getattr(self, option):
-                if self.keeps_by_name(name):
-                    raise InputError(
-                        f"actions.{option} names '{name}', which is kept because of its name; name "
-                        "it in may_change too"
-                    )
+    def _check_name(self, option: str, name: str, schema: Schema) -> None:
+        if name not in schema.names:
+            hint = did_you_mean(name, schema.names)
+            raise InputError(f"actions.{option} names {name!r}, no variable of the model{hint}")
+        if option in ("one_way", "spreads", "steps", "codes") and schema[name].kind != "number":
+            raise InputError(f"actions.{option} names '{name}', a category; it needs a number")
+        if option == "may_change" and name in tuple(self.keep):
+            raise InputError(f"'{name}' is in actions.keep and in actions.may_change; keep one")
+        if option in ABOUT_CHANGES and self.keeps_by_name(name):
+            raise InputError(
+                f"actions.{option} names '{name}', which is kept because of its name; name it in "
+                "may_change too"
+            )
 
     def _check_values(self, schema: Schema) -> None:
         for name, way in self.one_way.items():
@@ -145,14 +169,6 @@ def read_actions(path: Path) -> Actions:
             hint = did_you_mean(name, known)
             raise InputError(f"{path} has {name!r}{hint}; the keys are {', '.join(known)}")
     return Actions(**record)
-
-
-def _check_name(option: str, name: str, schema: Schema) -> None:
-    if name not in schema.names:
-        hint = did_you_mean(name, schema.names)
-        raise InputError(f"actions.{option} names {name!r}, no variable of the model{hint}")
-    if option in ("one_way", "spreads", "steps", "codes") and schema[name].kind != "number":
-        raise InputError(f"actions.{option} names '{name}', a category; it needs a number")
 
 
 def _check_allowed(variable: Variable, values: Any) -> None:

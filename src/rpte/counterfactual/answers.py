@@ -87,20 +87,12 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class Changeable:
-    """Which of the variables that the model reads may change.
-
-    Parameters
-    ----------
-    may_change, kept, kept_by_name : tuple of str
-        Each variable in one of them; the last because its name says who a person is.
-    stated : bool
-        Whether the user named any variable to keep or to change; if not, it is an assumption.
-    """
+    """Which of the variables that the model reads may change; each is in one of the three."""
 
     may_change: tuple[str, ...]
     kept: tuple[str, ...]
-    kept_by_name: tuple[str, ...]
-    stated: bool
+    kept_by_name: tuple[str, ...]  # the name says who a person is
+    stated: bool  # the user named a variable to keep or to change; if not, it is an assumption
 
     def sentences(self, keep: str = "keep", may_change: str = "may_change") -> tuple[str, ...]:
         """Say it, with the names of the two parameters where the user gives them."""
@@ -114,8 +106,7 @@ class Changeable:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain JSON values."""
-        record = asdict(self)
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in record.items()}
+        return {k: v if k == "stated" else list(v) for k, v in asdict(self).items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,15 +161,12 @@ class Counterfactuals:
             why = "every variable that the model reads is kept" if read else "the model reads none"
             return f"nothing may change: {why}"
         extreme = "lowest" if self.side == "below" else "highest"
+        found = f"the {extreme} probability found is {self.reachable:.4f}"
         if not self.impossible:
-            return (
-                f"no answer was found within the effort, none is ruled out; the {extreme} "
-                f"probability found is {self.reachable:.4f}"
-            )
+            return f"no answer was found within the effort, none is ruled out; {found}"
         return (
-            f"no allowed change of {_variables(self.most)} reaches it; the {extreme} probability "
-            f"found is {self.reachable:.4f} (numbers stay in the range that the file tells of, "
-            "unless you allow more)"
+            f"no allowed change of {_variables(self.most)} reaches it; {found} (numbers stay in "
+            "the range that the file tells of, unless you allow more)"
         )
 
     @property

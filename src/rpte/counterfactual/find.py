@@ -63,9 +63,9 @@ def counterfactuals(
     _check(to, side, most, answers)
     row = one_row(model, X)
     actions = (actions or Actions()).checked(model.schema)
-    side = side or ("below" if _probability(model, row) >= to else "above")
-    problem = Problem(model, row, to, side, actions, most)
-    return problem.answered(answers)
+    if side is None:
+        side = "below" if model.predict_proba(row)[0, model.positive] >= to else "above"
+    return Question(model, row, to, side, actions, most).answered(answers)
 
 
 def _check(to: float, side: str | None, most: int, answers: int) -> None:
@@ -78,11 +78,7 @@ def _check(to: float, side: str | None, most: int, answers: int) -> None:
             raise InputError(f"{name}={value!r}; it must be a whole number, 1 or more")
 
 
-def _probability(model: Model, row: Inputs) -> float:
-    return float(model.predict_proba(row)[0, model.positive])
-
-
-class Problem:
+class Question:
     """One row, one target, and what may be changed."""
 
     def __init__(
@@ -107,12 +103,12 @@ class Problem:
         """Look for answers, each the cheapest that is not an earlier one with more changes."""
         first = self.solve(frozenset())
         found: list[Answer] = []
-        solution: Solution | None = first
-        while solution is not None and solution.positions is not None and len(found) < count:
+        solution = first
+        while solution.positions is not None:
             found.append(self._answer(solution))
-            if not found[-1].changes:
+            if len(found) == count or not found[-1].changes:
                 break
-            solution = self._another(found) if len(found) < count else None
+            solution = self._another(found)
         return self._told(found, first)
 
     def solve(self, fixed: frozenset[str], below: float = math.inf) -> Solution:
@@ -124,17 +120,17 @@ class Problem:
         ]
         return solve(grids, self.need, self.most, below)
 
-    def _another(self, found: Sequence[Answer]) -> Solution | None:
+    def _another(self, found: Sequence[Answer]) -> Solution:
         """Return the cheapest solution that leaves one variable of every answer as it is."""
         changed = [[change.variable for change in answer.changes] for answer in found]
         tried = sorted({frozenset(kept) for kept in product(*changed)}, key=sorted)
         smallest = [kept for kept in tried if not any(other < kept for other in tried)]
-        best, bound = None, math.inf
+        best, bound = Solution(None, math.inf, math.inf, 0.0), math.inf
         for kept in smallest:
-            solution = self.solve(kept, math.inf if best is None else best.cost)
+            solution = self.solve(kept, best.cost)
             bound = min(bound, solution.bound)
             best = best if solution.positions is None else solution
-        return None if best is None else replace(best, bound=min(bound, best.cost))
+        return replace(best, bound=min(bound, best.cost))
 
     def _answer(self, solution: Solution) -> Answer:
         """Score the changed row by the model; refuse an answer that does not hold."""
@@ -151,10 +147,8 @@ class Problem:
             for name in sorted(cells, key=lambda name: (-costs[name], name))
         )
         score, probability = explanation.score, explanation.probability
-        bound = min(solution.bound, solution.cost)
-        flags = tuple(
-            f for f in explanation.flags if f not in self.model.explain(self.row)[0].flags
-        )
+        bound, before = min(solution.bound, solution.cost), self.model.explain(self.row)[0].flags
+        flags = tuple(flag for flag in explanation.flags if flag not in before)
         return Answer(changes, solution.cost, bound, score, probability, flags)
 
     def _cells(
@@ -174,10 +168,10 @@ class Problem:
     def _told(self, found: list[Answer], first: Solution) -> Counterfactuals:
         best = self.score + self.sign * first.reach
         return Counterfactuals(
-            self._assumed(),
+            self._changeable(),
             self.model.classes[self.model.positive],
             self.score,
-            _probability(self.model, self.row),
+            float(self.model.predict_proba(self.row)[0, self.model.positive]),
             self.to,
             self.side,
             self.most,
@@ -188,11 +182,12 @@ class Problem:
             self._scales(),
         )
 
-    def _assumed(self) -> Changeable:
-        by_name = tuple(name for name in self.choices if self.actions.keeps_by_name(name))
-        kept = tuple(name for name in self.choices if name in tuple(self.actions.keep))
-        free = tuple(name for name in self.choices if not self.actions.keeps(name))
-        return Changeable(free, kept, by_name, bool((*self.actions.keep, *self.actions.may_change)))
+    def _changeable(self) -> Changeable:
+        actions, names = self.actions, tuple(self.choices)
+        by_name = tuple(name for name in names if actions.keeps_by_name(name))
+        kept = tuple(name for name in names if name in tuple(actions.keep))
+        free = tuple(name for name in names if not actions.keeps(name))
+        return Changeable(free, kept, by_name, bool((*actions.keep, *actions.may_change)))
 
     def _scales(self) -> dict[str, Scale]:
         scales = {}

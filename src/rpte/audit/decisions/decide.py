@@ -60,7 +60,7 @@ def decide(
     >>> json.loads(lines[-1])["cases"]
     2
     """
-    run, cases = decisions(model, X, rule, catalogue, ids=ids, when=when)
+    run, cases = decisions(model, X, rule, catalogue, ids, when)
     for line in lines_of(run, map(run.text, cases), None):
         yield line.decode()[:-1]
 
@@ -68,11 +68,10 @@ def decide(
 def decisions(
     model: Model,
     X: Any,
-    rule: ReasonRule | None = None,
-    catalogue: Catalogue | None = None,
-    *,
-    ids: Sequence[Any] | None = None,
-    when: str | None = None,
+    rule: ReasonRule | None,
+    catalogue: Catalogue | None,
+    ids: Sequence[Any] | None,
+    when: str | None,
 ) -> tuple[Run, Iterator[Record]]:
     """Return a run and what is known of each of its cases, not yet worked out; see `decide`."""
     schema, read = model.schema, read_variables(model)

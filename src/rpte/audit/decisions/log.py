@@ -19,7 +19,7 @@ from rpte.utils.appending import appending, last_line, replacing
 from rpte.audit.decisions.catalogue import Catalogue
 from rpte.audit.decisions.decide import decisions
 from rpte.audit.decisions.reasons import ReasonRule
-from rpte.audit.decisions.records import FORMAT, VERSION, LogEnd, lines_of
+from rpte.audit.decisions.records import FORMAT, VERSION, LogEnd, Record, lines_of, record_of
 from rpte.errors import InputError
 from rpte.model.file import to_dict
 from rpte.model.model import Model
@@ -33,27 +33,13 @@ CLOSING = b'{"record":"end",'
 
 @dataclass(frozen=True, slots=True)
 class Logged:
-    """What was written to a log.
+    """What was written to a log."""
 
-    Parameters
-    ----------
-    cases : int
-        Of this run.
-    total : int
-        Of the whole log.
-    model : str
-        Hash of the model.
-    head : str
-        Keep it elsewhere: it proves all of the log up to here.
-    unexplained : int
-        Adverse cases without a reason.
-    """
-
-    cases: int
-    total: int
-    model: str
-    head: str
-    unexplained: int
+    cases: int  # of this run
+    total: int  # of the whole log
+    model: str  # its hash
+    head: str  # to be kept elsewhere: it proves all of the log up to here
+    unexplained: int  # adverse cases without a reason
 
 
 def append_decisions(
@@ -98,7 +84,7 @@ def append_decisions(
     """
     path = Path(path)
     check_log(path, model, replace)
-    run, decided = decisions(model, X, rule, catalogue, ids=ids, when=when)
+    run, decided = decisions(model, X, rule, catalogue, ids, when)
     cases = unexplained = 0
     with tempfile.SpooledTemporaryFile(
         max_size=IN_MEMORY, mode="w+", encoding="utf-8", newline="\n"
@@ -117,30 +103,25 @@ def append_decisions(
 
 
 @contextmanager
-def _written(
-    path: Path, model_hash: str, replace: bool
-) -> Iterator[tuple[BinaryIO, LogEnd | None]]:
+def _written(path: Path, model: str, replace: bool) -> Iterator[tuple[BinaryIO, LogEnd | None]]:
     """Open a log, and say where the one that is continued ends."""
     if replace or is_stream(path):
         with writing(path) if is_stream(path) else replacing(path) as file:
             yield file, None
     else:
         with appending(path, runs_whole) as log:
-            yield log.file, _end_of(path, log.last, model_hash)
+            yield log.file, _end_of(path, log.last, model)
 
 
 def check_log(path: Path, model: Model, replace: bool = False) -> None:
     """Refuse a file to which the decisions of a model cannot be appended, before they are made."""
     check_output(path)
-    if replace or is_stream(path) or not path.exists():
-        return
-    last = last_line(path)
-    if last is not None:
-        _end_of(path, last, to_dict(model)["hash"])
+    if not replace and not is_stream(path) and path.exists():
+        _end_of(path, last_line(path) or b"", to_dict(model)["hash"])
 
 
 def _check_first(path: Path, line: bytes, model_hash: str) -> None:
-    first = _parsed(line)
+    first = record_of(line)
     if first.get("format") != FORMAT:
         raise InputError(
             f"{path} is no log of decisions, so nothing is appended to it; give another name, or "
@@ -188,18 +169,10 @@ def runs_whole(before: bytes, lines: Iterable[bytes]) -> bool:
     return closed
 
 
-def _closing(line: bytes) -> dict[str, Any] | None:
+def _closing(line: bytes) -> Record | None:
     """Return the record of a closing line, None if it is none."""
     if not line.startswith(CLOSING) or not line.endswith(b"\n"):
         return None
-    end = _parsed(line)
+    end = record_of(line)
     named = all(isinstance(end.get(name), str) for name in ("rules", "head", "digest"))
     return end if named and type(end.get("cases")) is int else None
-
-
-def _parsed(line: bytes) -> dict[str, Any]:
-    try:
-        found = json.loads(line)
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}

@@ -41,46 +41,26 @@ LARGEST_GRID = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """One principal reason.
+    """One principal reason; code and sentence are from the catalogue."""
 
-    Parameters
-    ----------
-    source : str
-        The variable that the reason names.
-    component : str
-    code, sentence : str
-        From the catalogue.
-    weight : float
-        The variable's share of the gap, in log odds against the case.
-    gap : float
-        What the whole component adds against the case, compared with the reference.
-    """
-
-    source: str
+    source: str  # the variable that the reason names
     component: str
     code: str
     sentence: str
-    weight: float
-    gap: float
+    weight: float  # the variable's share of the gap, in log odds against the case
+    gap: float  # what the whole component adds against the case, compared with the reference
 
 
 @dataclass(frozen=True, slots=True)
 class ReasonRule:
-    """How reasons are found: what is adverse, compared with what, and how many are told.
+    """How reasons are found; made by `reason_rule`, which says what the parameters are.
 
     Parameters
     ----------
-    adverse : label
-        The class whose log odds count against the case.
-    reference : {"mean", "best", "threshold"}
+    adverse, reference, most, threshold, least
+        As in `reason_rule`.
     values : mapping from component to float
         What each component adds to the score of the reference.
-    most : int
-        At most so many reasons.
-    threshold : float, optional
-        A probability of the adverse class; only cases from it on get reasons.
-    least : float
-        What weighs less than this share of the first reason is not a principal one.
     """
 
     adverse: Label
@@ -141,11 +121,15 @@ def reason_rule(
     if not 0.0 <= least <= 1.0:
         raise InputError(f"least={least!r}; it is a share of the first reason, from 0 to 1")
     rule = ReasonRule(label, reference, {}, most, threshold, least)
+    if reference == "threshold":
+        return replace(rule, values=_next_to_threshold(model, rule, cases))
+    stored, sign = model.training["mean_contributions"], rule.sign(model)
     values = {
-        "mean": lambda: _means(model),
-        "best": lambda: {c.name: _best(model, c, rule.sign(model)) for c in model.components},
-        "threshold": lambda: _next_to_threshold(model, rule, cases),
-    }[reference]()
+        c.name: math.fsum(stored[part.name] for part in c.parts)
+        if reference == "mean"
+        else _best(model, c, sign)
+        for c in model.components
+    }
     return replace(rule, values=values)
 
 
@@ -237,11 +221,6 @@ def _gain(
         other = changed(inputs, source, np.full(inputs.n_rows, value))
         best = np.minimum(best, sign * component.subtotal(other))
     return now - best
-
-
-def _means(model: Model) -> dict[str, float]:
-    stored = model.training["mean_contributions"]
-    return {c.name: math.fsum(stored[part.name] for part in c.parts) for c in model.components}
 
 
 def _best(model: Model, component: Component, sign: float) -> float:

@@ -28,6 +28,7 @@ from rpte.audit.decisions.reasons import ReasonRule
 from rpte.errors import InputError
 from rpte.model.file import sealed_hash, to_dict
 from rpte.model.model import Model
+from rpte.model.reading import parsed
 
 FORMAT = "rpte-decisions"
 VERSION = 2
@@ -54,6 +55,15 @@ def opened(line: str) -> tuple[str, str]:
     if found is None or (found[2] is not None) != (found[4] == "}"):
         raise ValueError("it does not end with a digest")
     return found[1] + found[4], found[3]
+
+
+def record_of(line: bytes) -> Record:
+    """Return the record that a line holds, empty if it holds none."""
+    try:
+        found = parsed(line.decode("utf-8"))
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 @dataclass(slots=True)

@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from rpte.audit.decisions.records import FORMAT, VERSION, Record
+from rpte.audit.decisions.records import FORMAT, VERSION, Record, record_of
 from rpte.audit.decisions.replay_1 import Version1Reader
 from rpte.audit.decisions.replay_2 import CaseReader, Version2Reader
-from rpte.audit.decisions.replay_base import Finding, LogReader
+from rpte.audit.decisions.replay_base import Finding
 from rpte.errors import InputError
 from rpte.model.model import Model
-from rpte.model.reading import parsed
 
 
 def read_decisions(path: str | Path, model: Model) -> Iterator[Record]:
@@ -56,27 +54,15 @@ def read_decisions(path: str | Path, model: Model) -> Iterator[Record]:
 class Replay:
     """What a replay found.
 
-    Parameters
-    ----------
-    cases : int
-        Case records in the file.
-    head : str
-        The head of the log as it stands.
-    findings : tuple of Finding
-        Empty if every record is as the model gives it and the chain is whole.
-    head_given : bool
-        Whether the head was compared with one that was kept elsewhere. If not, a file that was made
-        anew from the first to the last record cannot be told from the original.
-    proved : int
-        So many cases, from the first one on, are proved by the head that was given; those after
-        them were appended later.
+    Without a head that was kept elsewhere, a file that was made anew from the first to the last
+    record cannot be told from the original.
     """
 
-    cases: int
-    head: str
-    findings: tuple[Finding, ...]
-    head_given: bool
-    proved: int = 0
+    cases: int  # records of cases in the file
+    head: str  # of the log as it stands
+    findings: tuple[Finding, ...]  # empty if the chain is whole and all is as the model gives it
+    head_given: bool  # whether the head was compared with one that was kept elsewhere
+    proved: int = 0  # cases, from the first one on, that the given head proves
 
 
 def replay(path: str | Path, model: Model, head: str | None = None) -> Replay:
@@ -104,8 +90,8 @@ def replay(path: str | Path, model: Model, head: str | None = None) -> Replay:
     return Replay(reader.cases, reader.head, found, head is not None, proved)
 
 
-def _read(path: str | Path, model: Model) -> LogReader:
-    reader: LogReader | None = None
+def _read(path: str | Path, model: Model) -> Version1Reader | Version2Reader:
+    reader: Version1Reader | Version2Reader | None = None
     with Path(path).open("rb") as file:
         for line, content in enumerate(file, 1):
             if reader is None:
@@ -121,11 +107,8 @@ def _read(path: str | Path, model: Model) -> LogReader:
 
 def _version(path: str | Path, first: bytes) -> int:
     """Return the version that the first line names, 1 or 2."""
-    try:
-        found: Any = parsed(first.decode("utf-8"))
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
+    found = record_of(first)
+    if found.get("format") != FORMAT:
         raise InputError(f"{path} is no log of decisions: it does not begin as one")
     version = found.get("version")
     if version not in (1, VERSION):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rpte.audit.decisions.records import FORMAT, Record
-from rpte.audit.decisions.replay_base import CATALOGUE, RULE, UNREADABLE, LogReader, differs
+from rpte.audit.decisions.replay_base import CATALOGUE, RULE, UNREADABLE, LogReader, differs, said
 from rpte.errors import ModelFileError
 from rpte.model.file import sealed_hash
 from rpte.model.format import SHA256, TEXT, record
@@ -51,7 +51,7 @@ class Version1Reader(LogReader):
             check_plain(found)
             kind, sealed = str(found["record"]), (str(found["hash"]), found["previous"])
         except UNREADABLE as error:
-            self.find_unreadable(error)
+            self.find(f"is not a record: {said(error)}")
             return
         if self.closed:
             self.find("stands after the closing record")

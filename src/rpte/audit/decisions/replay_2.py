@@ -23,6 +23,7 @@ from rpte.audit.decisions.replay_base import (
     UNREADABLE,
     LogReader,
     differs,
+    said,
     short,
 )
 from rpte.errors import InputError, ModelFileError
@@ -88,7 +89,7 @@ class Version2Reader(LogReader):
             if not text.endswith("\n"):
                 raise ValueError("it ends without a line break: it was cut off")
         except UNREADABLE as error:
-            self.find_unreadable(error)
+            self.find(f"is not a record: {said(error)}")
             self.chain.follow(content, self.chain.last)
             return
         follows = seal == digest(f"{self.chain.last}\n{inner}")

@@ -54,23 +54,6 @@ class LogReader(ABC):
     waiting: list[tuple[int, Any]] = field(default_factory=list)  # stored cases by line
 
     @abstractmethod
-    def take(self, line: int, content: bytes) -> None:
-        """Look at one line of the file."""
-
-    @abstractmethod
-    def finish(self, head: str | None) -> None:
-        """Look at the file as a whole."""
-
-    @property
-    @abstractmethod
-    def head(self) -> str:
-        """The head of the log as it stands."""
-
-    @abstractmethod
-    def proved(self, head: str) -> int | None:
-        """Return how many cases a head proves, None if it is no head of this log."""
-
-    @abstractmethod
     def _cells(self, stored: Any) -> Sequence[Any] | None:
         """Return the cells of a stored case in the order of the model's variables, None if not."""
 
@@ -86,10 +69,6 @@ class LogReader(ABC):
     def find(self, text: str, line: int | None = None) -> None:
         """Keep a finding."""
         self.findings.append(Finding(self.line if line is None else line, text))
-
-    def find_unreadable(self, error: Exception) -> None:
-        """Keep that the line is no record."""
-        self.find(f"is not a record: {_said(error)}")
 
     def is_of_model(self, found: Record) -> bool:
         """Tell whether an opening record names the model given; find it if not."""
@@ -155,22 +134,19 @@ class LogReader(ABC):
         assert self.run is not None
         raw: dict[str, Any] = {name: [None] * len(waiting) for name in self.model.schema.names}
         try:
-            rows = [self._checked_cells(stored) for _, stored in waiting]
+            rows = [self._cells(stored) for _, stored in waiting]
+            if None in rows:
+                raise InputError(f"its inputs must be those of {self.variables}")
             raw |= zip(self.variables, map(list, zip(*rows, strict=True)), strict=True)
             return list(full_cases(self.run, *read_cells(self.model, raw)))
         except UNREADABLE as error:
             if len(waiting) == 1:
-                return [_said(error)]
+                return [said(error)]
         return [again for one in waiting for again in self.again([one])]
 
-    def _checked_cells(self, stored: Any) -> Sequence[Any]:
-        cells = self._cells(stored)
-        if cells is None:
-            raise InputError(f"its inputs must be those of {self.variables}")
-        return cells
 
-
-def _said(error: Exception) -> str:
+def said(error: Exception) -> str:
+    """Return the words of an error, or its name."""
     return str(error) or type(error).__name__
 
 
