@@ -92,17 +92,15 @@ class Boxes:
         high[rows, side], low[rows, side] = middle, middle + 1
         return Boxes(np.vstack([self.low, low]), np.vstack([high, self.high]))
 
-    def corners(self) -> Iterator[tuple[Positions, Positions]]:
-        """Yield places of boxes with equal long sides, and the corners of each, (2^k, n, s)."""
-        wide = self.high > self.low
-        for pattern in np.unique(wide, axis=0):
-            places = np.flatnonzero((wide == pattern).all(axis=1))
-            sides = np.flatnonzero(pattern)
-            corners = np.repeat(self.low[None, places], 2 ** len(sides), axis=0)
-            for bit, side in enumerate(sides):
-                upper = (np.arange(len(corners)) >> bit) & 1 == 1
-                corners[upper, :, side] = self.high[places, side]
-            yield places, corners
+    def corners(self) -> tuple[Positions, Positions]:
+        """Return the corners of all boxes, shape (n, sources), and the box of each."""
+        corners, box = self.low, np.arange(len(self))
+        for v in range(self.low.shape[1]):
+            wide = self.high[box, v] > self.low[box, v]
+            other = corners[wide]
+            other[:, v] = self.high[box[wide], v]
+            corners, box = np.vstack([corners, other]), np.concatenate([box, box[wide]])
+        return corners, box
 
     def all_points(self) -> Positions:
         """Return every point of every box."""
@@ -192,22 +190,14 @@ def _tests(component: Component, choices: Choices, inputs: Inputs) -> Iterator[N
 
 
 def corners_of(grid: Grid, boxes: Boxes, number: int = 0) -> tuple[Positions, Points]:
-    """Evaluate the corners of boxes of a component; each gains the slack of its box too.
+    """Return positions of the corners of boxes of a component, and what they cost and gain.
 
-    Returns
-    -------
-    positions : (n, sources)
-    corners : Points
-        Their `place` is the box.
+    Each gains the slack of its box too; its `place` is the box.
     """
-    box, positions = [np.zeros(0, np.intp)], [np.zeros((0, len(grid.choices)), np.intp)]
-    for places, corners in boxes.corners():
-        box.append(np.tile(places, len(corners)))
-        positions.append(corners.reshape(-1, len(grid.choices)))
-    where, at = np.concatenate(box), np.vstack(positions)
-    gain = grid.gain(at) + slack(grid, boxes)[where]
+    at, box = boxes.corners()
+    gain = grid.gain(at) + slack(grid, boxes)[box]
     changes = (at > 0).sum(axis=1)
-    return at, Points(np.full(len(at), number), grid.cost(at), gain, changes, where)
+    return at, Points(np.full(len(at), number), grid.cost(at), gain, changes, box)
 
 
 def slack(grid: Grid, boxes: Boxes) -> Floats:

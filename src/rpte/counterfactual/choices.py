@@ -26,8 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.audit.grid import bends, centres, columns_on, jumps, profile_of
-from rpte.columns.kinds import Level, Missing, Scale, Value
+from rpte.columns.kinds import Level, Missing, Value
+from rpte.columns.kinds import Scale as ScaleColumn
 from rpte.counterfactual.actions import Actions
+from rpte.counterfactual.answers import Scale
 from rpte.errors import InputError
 from rpte.table.column import MISSING
 from rpte.table.inputs import Inputs
@@ -51,8 +53,7 @@ class Choices:
     costs: Floats
     numbers: int  # how many numbers follow position 0
     origin: float  # from where distances of numbers are counted
-    known: Known | None  # of the numbers; None where there are none
-    is_told: bool  # whether the file and the user tell enough to list the choices
+    scale: Scale  # what the size of a change is measured by
 
     def column(self, positions: NDArray[np.intp]) -> NDArray[Any]:
         """Return the typed cells at some positions."""
@@ -61,7 +62,7 @@ class Choices:
     def frozen(self) -> Choices:
         """Return the variable as it is, without a choice."""
         first = self.values[:1], self.codes[:1], self.costs[:1]
-        return Choices(self.variable, *first, 0, self.origin, None, True)
+        return Choices(self.variable, *first, 0, self.origin, self.scale)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,11 @@ class Known:
     high: float
     median: float
     told: bool
+
+    @property
+    def scale(self) -> Scale:
+        """All but the median."""
+        return Scale(self.spread, self.step, self.low, self.high, self.told)
 
 
 def choices_of(model: Model, row: Inputs, name: str, actions: Actions) -> Choices:
@@ -101,8 +107,7 @@ def choices_of(model: Model, row: Inputs, name: str, actions: Actions) -> Choice
         np.concatenate([[0.0], costs]),
         len(numbers),
         origin,
-        known,
-        as_it_is if known is None else known.told,
+        Scale(told=as_it_is) if known is None else known.scale,
     )
 
 
@@ -171,7 +176,7 @@ def _model_numbers(model: Model, name: str) -> Iterator[float]:
     """Yield the thresholds and knots of a variable that lie inside its training range."""
     for column, threshold in columns_on(model.components, name):
         yield from jumps(column, threshold)
-        if not (isinstance(column, Scale) and column.formula in ("log", "sqrt")):
+        if not (isinstance(column, ScaleColumn) and column.formula in ("log", "sqrt")):
             yield from bends(column)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rpte.counterfactual.actions import Actions
-from rpte.counterfactual.answers import Answer, Change, Changeable, Counterfactuals, Scale
+from rpte.counterfactual.answers import Answer, Change, Changeable, Counterfactuals
 from rpte.counterfactual.boxes import Grid
 from rpte.counterfactual.choices import choices_of
 from rpte.counterfactual.solve import Solution, solve
@@ -60,15 +60,6 @@ def counterfactuals(
     An answer is at least 1e-9 beyond the target in log odds and has been scored again by the model.
     Costs are compared to 1e-9.
     """
-    _check(to, side, most, answers)
-    row = one_row(model, X)
-    actions = (actions or Actions()).checked(model.schema)
-    if side is None:
-        side = "below" if model.predict_proba(row)[0, model.positive] >= to else "above"
-    return Question(model, row, to, side, actions, most).answered(answers)
-
-
-def _check(to: float, side: str | None, most: int, answers: int) -> None:
     if not 0 < to < 1:
         raise InputError(f"to={to!r}; it must be a probability between 0 and 1")
     if side not in (None, "below", "above"):
@@ -76,6 +67,11 @@ def _check(to: float, side: str | None, most: int, answers: int) -> None:
     for name, value in (("most", most), ("answers", answers)):
         if not isinstance(value, int) or value < 1:
             raise InputError(f"{name}={value!r}; it must be a whole number, 1 or more")
+    row = one_row(model, X)
+    actions = (actions or Actions()).checked(model.schema)
+    if side is None:
+        side = "below" if model.predict_proba(row)[0, model.positive] >= to else "above"
+    return Question(model, row, to, side, actions, most).answered(answers)
 
 
 class Question:
@@ -179,7 +175,7 @@ class Question:
             tuple(found),
             1.0 / (1.0 + math.exp(-np.clip(best, -700.0, 700.0))),
             first.positions is None and first.bound == math.inf,
-            self._scales(),
+            {name: choices.scale for name, choices in self.choices.items()},
         )
 
     def _changeable(self) -> Changeable:
@@ -188,11 +184,3 @@ class Question:
         kept = tuple(name for name in names if name in tuple(actions.keep))
         free = tuple(name for name in names if not actions.keeps(name))
         return Changeable(free, kept, by_name, bool((*actions.keep, *actions.may_change)))
-
-    def _scales(self) -> dict[str, Scale]:
-        scales = {}
-        for name, choices in self.choices.items():
-            scales[name] = Scale(told=choices.is_told)
-            if (known := choices.known) is not None:
-                scales[name] = Scale(known.spread, known.step, known.low, known.high, known.told)
-        return scales

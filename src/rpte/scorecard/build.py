@@ -19,11 +19,13 @@ from rpte.columns.kinds import Pair
 from rpte.model.model import Model
 from rpte.model.parts import DirectTerm, TreeTerms
 from rpte.scorecard.card import Grid, Leaves, Scale, Scorecard, Table
-from rpte.scorecard.values import Part, Values, inputs_of, joint_weights, values_of
+from rpte.scorecard.values import Values, inputs_of, joint_weights, values_of
 from rpte.structure.tree import Branch, Split, Tree
+from rpte.table.inputs import Inputs
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
+Part = TreeTerms | DirectTerm
 MOST_BINS = 8
 NEGLIGIBLE = 0.05  # mean squared error in points; rounding to whole points alone makes 0.08
 NEGLIGIBLE_IN_GRIDS = 2.0  # squared points; a table of two variables stays small for it
@@ -50,15 +52,10 @@ def make_card(model: Model, X: Any = None, **scale: Any) -> Scorecard:
     effects = Effects(model, values)
     maker = Maker(scaled.factor, scaled.offset + scaled.factor * effects.constant)
     for component in model.components:
-        for name in component.sources:
-            if name in effects.single:
-                axis = values[name]
-                maker.add_grid((axis,), effects.single[name], axis.weights, NEGLIGIBLE)
-        for names in effects.double:
-            if names[0] in component.sources:
-                axes = values[names[0]], values[names[1]]
-                weights = joint_weights(*axes, rows)
-                maker.add_grid(axes, effects.double[names], weights, NEGLIGIBLE_IN_GRIDS)
+        own = [names for names in effects.by_names if names[0] in component.sources]
+        single, double = ([n for n in own if len(n) == size] for size in (1, 2))
+        for names in (*sorted(single), *double):
+            maker.add_grid(tuple(values[n] for n in names), effects.by_names[names], rows)
         for part in component.parts:
             if not _in_grids(part):
                 maker.add_leaves(part)
@@ -78,51 +75,41 @@ def _in_grids(part: Part) -> bool:
 class Effects:
     """The log odds that values of one variable, and of two at once, add.
 
-    `single` and `double` hold them by the names of the variables; with `constant` and the parts
-    that keep their leaves they add up to the model's score.
+    `by_names` holds them by the names of the variables; with `constant` and the parts that keep
+    their leaves they add up to the model's score.
     """
 
     def __init__(self, model: Model, values: Mapping[str, Values]) -> None:
         self.values = values
         self.constant = model.intercept
-        self.single: dict[str, Floats] = {}
-        self.double: dict[tuple[str, ...], Floats] = {}
-        for _, part in model.parts():
-            if _in_grids(part):
-                names = tuple(sorted(part.sources))
-                axes = tuple(values[name] for name in names)
-                self._add(names, _contribution(part, axes))
-        for names in list(self.double):
+        self.by_names: dict[tuple[str, ...], Floats] = {}
+        for part in (part for _, part in model.parts() if _in_grids(part)):
+            names = tuple(sorted(part.sources))
+            axes = [values[name] for name in names]
+            with np.errstate(over="ignore"):
+                found = part.contribution(inputs_of(*axes))
+            self._add(names, np.clip(found, -HUGE, HUGE).reshape([len(axis) for axis in axes]))
+        for names in [names for names in self.by_names if len(names) == 2]:
             self._purify(names)
 
     def _add(self, names: tuple[str, ...], effect: Floats) -> None:
-        if len(names) == 1:
-            self.single[names[0]] = self.single.get(names[0], 0.0) + effect
-        else:
-            self.double[names] = self.double.get(names, 0.0) + effect
+        self.by_names[names] = self.by_names.get(names, 0.0) + effect
 
     def _purify(self, names: tuple[str, ...]) -> None:
         """Move the mean, and the mean over each variable, out of a table of two.
 
         They are means of effects inside certainty: an outlier would move them off what is usual.
         """
-        effect = self.double[names]
+        effect = self.by_names[names]
         left, right = (self.values[name].weights for name in names)
         _, usual, _ = _quantiles(effect, np.outer(left, right))
         inside = np.clip(effect, usual - CERTAIN, usual + CERTAIN)
         mean = float(left @ inside @ right)
         rows, columns = inside @ right - mean, left @ inside - mean
-        self.double[names] = effect - mean - rows[:, None] - columns[None, :]
+        self.by_names[names] = effect - mean - rows[:, None] - columns[None, :]
         self.constant += mean
         self._add(names[:1], rows)
         self._add(names[1:], columns)
-
-
-def _contribution(part: Part, axes: tuple[Values, ...]) -> Floats:
-    """Return what a part adds for each combination of values, one dimension for each variable."""
-    with np.errstate(over="ignore"):
-        found = part.contribution(inputs_of(*axes))
-    return np.clip(found, -HUGE, HUGE).reshape([len(axis) for axis in axes])
 
 
 @dataclass(slots=True)
@@ -134,21 +121,22 @@ class Maker:
     tables: list[Table] = field(default_factory=list)
     bound: float = 0.0
 
-    def add_grid(
-        self, axes: tuple[Values, ...], effect: Floats, weights: Floats, negligible: float
-    ) -> None:
+    def add_grid(self, axes: tuple[Values, ...], effect: Floats, rows: Inputs | None) -> None:
         """Add a table of one or two variables, unless all of its points are equal.
 
         Where even the usual effect is beyond certainty (that of a product with outliers, say, which
         others take back), it goes to the base.
         """
+        single = len(axes) == 1
+        weights = axes[0].weights if single else joint_weights(axes[0], axes[1], rows)
+        negligible = NEGLIGIBLE if single else NEGLIGIBLE_IN_GRIDS
         low, usual, high = _quantiles(effect, weights)
         if abs(usual) > CERTAIN:
             effect, low, high = effect - usual, low - usual, high - usual
             self.base += self.factor * usual
             usual = 0.0
         bounded = np.clip(effect, usual - CERTAIN, usual + CERTAIN)
-        wanted = self.factor * (bounded if len(axes) == 1 else np.clip(bounded, low, high))
+        wanted = self.factor * (bounded if single else np.clip(bounded, low, high))
         groups = [_groups(axis, wanted, weights, k, negligible) for k, axis in enumerate(axes)]
         means = _sums(wanted * weights, groups) / _sums(weights, groups)
         points = np.rint(means).astype(np.int64)

@@ -8,7 +8,7 @@ drawn from the quantiles that the model file holds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -19,7 +19,6 @@ from rpte.audit.grid import bends, columns_on, jumps, profile_of, rows_of
 from rpte.columns.kinds import Column, Interval, Value
 from rpte.errors import InputError
 from rpte.model.model import Model
-from rpte.model.parts import DirectTerm, TreeTerms
 from rpte.scorecard.card import Axis
 from rpte.table.column import MISSING, UNSEEN
 from rpte.table.decimals import shortest_between
@@ -29,7 +28,6 @@ from rpte.table.schema import Variable
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
-Part = TreeTerms | DirectTerm
 GROUPS = 200
 TAILS = 0.5 ** np.arange(9, 16)  # shares of the outermost groups, so that no outlier hides in one
 EDGES = np.unique(np.concatenate([np.arange(1, GROUPS) / GROUPS, TAILS, 1 - TAILS]))
@@ -103,15 +101,22 @@ def inputs_of(*axes: Values) -> Inputs:
 def values_of(model: Model, name: str, rows: Inputs | None) -> Values:
     """Return the values of a variable, from rows if there are any."""
     variable = model.schema[name]
-    codes = _codes(variable)
-    if rows is None:
-        shares, (numbers, weights) = _told_codes(model, variable, codes), _told(model, name)
-    else:
-        shares, (numbers, weights) = _counted_codes(rows, name, codes), _counted(rows, name)
+    unseen = [UNSEEN] if variable.kind == "category" and not variable.pooled else []
+    codes = np.array([*range(len(variable.levels)), MISSING, *unseen], np.int32)
+    told = _told(model, variable, codes) if rows is None else _counted(rows, variable, codes)
+    numbers, weights, shares = told
     if variable.kind == "category":
         return Values(variable, np.zeros(0), np.zeros(0), codes, _normed(shares))
-    read = list(_columns_in_tables(model, name))
-    if not len(numbers) and any(_needs_numbers(*test) for test in read):
+    # What the tables of the variable are made of; trees of several variables keep their leaves.
+    own = [
+        replace(c, trees=tuple(tree for tree in c.trees if tree.sources == (name,)))
+        for c in model.components
+    ]
+    read = list(columns_on(own, name))
+    if not len(numbers) and any(
+        not column.binary and (threshold is None or not isinstance(column, Value))
+        for column, threshold in read
+    ):
         lack = "the rows hold no number of it"
         if rows is None:
             lack = "the model file does not tell which values it takes"
@@ -123,73 +128,47 @@ def values_of(model: Model, name: str, rows: Inputs | None) -> Values:
     return Values(variable, numbers, cuts, codes, _normed(np.concatenate([weights, shares])))
 
 
-def _codes(variable: Variable) -> Codes:
-    levels = np.arange(len(variable.levels), dtype=np.int32)
-    unseen = [UNSEEN] if variable.kind == "category" and not variable.pooled else []
-    return np.concatenate([levels, [MISSING], unseen]).astype(np.int32)
-
-
 def _normed(weights: Floats) -> Floats:
     total = float(weights.sum()) or 1.0
     floored = np.maximum(weights / total, FLOOR)
     return np.asarray(floored / floored.sum())
 
 
-def _counted(rows: Inputs, name: str) -> tuple[Floats, Floats]:
-    """Return the distinct numbers of a variable and how often each occurs."""
-    if rows.schema[name].kind == "category":
-        return np.zeros(0), np.zeros(0)
-    x = rows[name]
-    numbers, counts = np.unique(x[~np.isnan(x)], return_counts=True)
-    return numbers, counts.astype(np.float64)
-
-
-def _counted_codes(rows: Inputs, name: str, codes: Codes) -> Floats:
-    variable, absent = rows.schema[name], rows.is_missing(name)
-    found = rows.codes(name) if variable.levels or variable.kind == "category" else None
-    counts = [
-        absent.sum() if code == MISSING or found is None else (found == code).sum()
+def _counted(rows: Inputs, variable: Variable, codes: Codes) -> tuple[Floats, Floats, Floats]:
+    """Return the distinct numbers of a variable and how often each, and each code, occurs."""
+    name, is_category = variable.name, variable.kind == "category"
+    found = rows.codes(name) if variable.levels or is_category else np.zeros(0)
+    shares = [
+        rows.is_missing(name).sum() if code == MISSING else (found == code).sum()
         for code in codes.tolist()
     ]
-    return np.array(counts, np.float64)
+    x = np.zeros(0) if is_category else rows[name]
+    numbers, counts = np.unique(x[~np.isnan(x)], return_counts=True)
+    return numbers, counts.astype(np.float64), np.array(shares, np.float64)
 
 
-def _told(model: Model, name: str) -> tuple[Floats, Floats]:
-    """Return numbers drawn from the quantiles that the file tells of; none if it tells of none."""
-    profile = profile_of(model, name)
-    quantiles, extremes = profile.get("quantiles") or (), profile.get("extremes")
-    if not quantiles or None in quantiles:
-        return np.zeros(0), np.zeros(0)
-    shares, known = list(QUANTILES), list(quantiles)
-    if extremes:
-        shares, known = [0.0, *shares, 1.0], [extremes[0], *known, extremes[1]]
-    drawn = np.interp((np.arange(GROUPS) + 0.5) / GROUPS, shares, known)
-    whole = all(value == round(value) for value in known)
-    numbers, counts = np.unique(np.rint(drawn) if whole else drawn, return_counts=True)
-    return numbers, counts / GROUPS
+def _told(model: Model, variable: Variable, codes: Codes) -> tuple[Floats, Floats, Floats]:
+    """Return numbers drawn from the quantiles that the file tells of, none if it tells of none.
 
-
-def _told_codes(model: Model, variable: Variable, codes: Codes) -> Floats:
-    """Return the share of each code; what the file hides counts as nothing."""
+    And the share of each, and of each code; what the file hides counts as nothing.
+    """
     profile, total = profile_of(model, variable.name), float(model.data.get("rows") or 1.0)
     counts = profile.get("levels") or {}
     told = {code: counts.get(level) for code, level in enumerate(variable.levels)}
     told[MISSING] = profile.get("missing")
     found = [told.get(code) for code in codes.tolist()]
     shown = np.array([v if isinstance(v, (int, float)) else 0.0 for v in found], np.float64)
-    return np.where(codes >= 0, shown / total, shown)  # of missing the file has the share
-
-
-def _columns_in_tables(model: Model, name: str) -> Iterator[tuple[Column, float | None]]:
-    """Yield the columns that the tables of a variable are made of, with thresholds of splits."""
-    for component in model.components:
-        alone = tuple(tree for tree in component.trees if tree.sources == (name,))
-        yield from columns_on([replace(component, trees=alone)], name)
-
-
-def _needs_numbers(column: Column, threshold: float | None) -> bool:
-    """Tell whether a table depends on how the numbers of a variable are spread."""
-    return not column.binary and (threshold is None or not isinstance(column, Value))
+    shares = np.where(codes >= 0, shown / total, shown)  # of missing the file has the share
+    quantiles, extremes = profile.get("quantiles") or (), profile.get("extremes")
+    if not quantiles or None in quantiles:
+        return np.zeros(0), np.zeros(0), shares
+    places, known = list(QUANTILES), list(quantiles)
+    if extremes:
+        places, known = [0.0, *places, 1.0], [extremes[0], *known, extremes[1]]
+    drawn = np.interp((np.arange(GROUPS) + 0.5) / GROUPS, places, known)
+    whole = all(value == round(value) for value in known)
+    numbers, times = np.unique(np.rint(drawn) if whole else drawn, return_counts=True)
+    return numbers, times / GROUPS, shares
 
 
 def _marks(read: Iterable[tuple[Column, float | None]], numbers: Floats) -> Floats:
@@ -209,37 +188,28 @@ def _just_below(end: float, numbers: Floats) -> float:
 
 
 def _grouped(numbers: Floats, weights: Floats, marks: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return representatives of groups, the cuts between them, and their weights."""
+    """Return representatives of groups, the cuts between them, and their weights.
+
+    A cell ``marks[k - 1] < x <= marks[k]`` of which no row has a number gets one of weight 0.
+    """
     middle = np.cumsum(weights) - weights / 2
     share = middle / max(float(weights.sum()), 1e-300)
     group = np.searchsorted(EDGES, share)
     cell = np.searchsorted(marks, numbers, side="left")
+    beyond = np.nextafter(marks[-1:], np.inf) if len(marks) else np.zeros(1)
     found: list[tuple[int, float, float]] = []
-    for k in range(len(marks) + 1):
+    for k, inner in enumerate(np.concatenate([marks, beyond]).tolist()):
         inside = cell == k
         if not inside.any():
-            found.append((k, _in_cell(k, marks, numbers), 0.0))
+            found.append((k, inner, 0.0))
         for g in np.unique(group[inside]):
             chosen = inside & (group == g)
-            found.append((k, _median(numbers[chosen], weights[chosen]), weights[chosen].sum()))
+            below = np.cumsum(weights[chosen])
+            median = float(numbers[chosen][np.searchsorted(below, below[-1] / 2)])
+            found.append((k, median, weights[chosen].sum()))
     cuts = [
         float(marks[k]) if k != other else shortest_between(value, following)
         for (k, value, _), (other, following, _) in pairwise(found)
     ]
-    return (
-        np.array([value for _, value, _ in found], np.float64),
-        np.array(cuts, np.float64),
-        np.array([weight for _, _, weight in found], np.float64),
-    )
-
-
-def _in_cell(k: int, marks: Floats, numbers: Floats) -> float:
-    """Return a number of a cell ``marks[k - 1] < x <= marks[k]`` that no row has."""
-    if k < len(marks):
-        return float(marks[k])
-    return float(np.nextafter(marks[-1], np.inf)) if len(marks) else 0.0
-
-
-def _median(numbers: Floats, weights: Floats) -> float:
-    below = np.cumsum(weights)
-    return float(numbers[np.searchsorted(below, below[-1] / 2)])
+    _, values, totals = (np.array(column, np.float64) for column in zip(*found, strict=True))
+    return values, np.array(cuts, np.float64), totals

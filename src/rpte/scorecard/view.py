@@ -18,10 +18,6 @@ WIDTH, MARGIN = 100, 8
 LIKELY = math.log(2000)  # log odds beyond which the table of odds tells nothing new
 
 
-def _positive(card: Scorecard) -> str:
-    return str(card.model.classes[card.model.positive])
-
-
 def _sides(card: Scorecard) -> tuple[str, str]:
     """Return the class that points count for, and the other."""
     classes, positive = [str(label) for label in card.model.classes], card.model.positive
@@ -83,8 +79,8 @@ def card_text(card: Scorecard) -> str:
         lines += ["", *_row("", f"{number}. {rows[0].characteristic}")]
         for row in rows:
             lines += _row(_signed(row.points), row.attribute, "   ")
-    title = f"odds for {_sides(card)[0]}"
-    lines += ["", f"{'points':>{MARGIN}}  {title:>14}  probability of {_positive(card)}"]
+    title, positive = f"odds for {_sides(card)[0]}", card.model.classes[card.model.positive]
+    lines += ["", f"{'points':>{MARGIN}}  {title:>14}  probability of {positive}"]
     width = max(14, len(title))
     lines += [f"{p:>{MARGIN}}  {odds:>{width}}  {value}" for p, odds, value in odds_table(card)]
     return "\n".join([*lines, "", *textwrap.wrap(_origin(card), WIDTH), ""])
@@ -109,7 +105,7 @@ def card_page(card: Scorecard) -> str:
         tables=[_drawn(card, table) for table in card.tables],
         odds=odds_table(card),
         odds_title=f"odds for {_sides(card)[0]}",
-        positive=_positive(card),
+        positive=card.model.classes[card.model.positive],
         origin=_origin(card),
     )
 
