@@ -225,12 +225,9 @@ def _merged(leaves: list[Leaf]) -> Leaf:
         return leaves[0]
     support = sum(leaf.support for leaf in leaves)
     weights = [leaf.support / support if support else 1.0 / len(leaves) for leaf in leaves]
-    return Leaf(
-        sum(w * leaf.coefficient for w, leaf in zip(weights, leaves, strict=True)),
-        support,
-        sum(leaf.events for leaf in leaves),
-        sum(leaf.penalty for leaf in leaves),
-    )
+    mean = sum(w * leaf.coefficient for w, leaf in zip(weights, leaves, strict=True))
+    events, penalty = (sum(getattr(leaf, n) for leaf in leaves) for n in ("events", "penalty"))
+    return Leaf(mean, support, events, penalty)
 
 
 def _regrouped(
@@ -260,23 +257,24 @@ def _check_names(model: Model, terms: Names, sources: Names, merge: Sequence[Nam
         for n in range(len(part.leaves))
     }
     known = leaves | {part.name for _, part in model.parts()}
-    _refuse_unknown("drop-source", sources, set(model.sources), "variable that the model reads")
-    _refuse_unknown("drop-term", terms, known, "term of the model")
     merged = [name for names in merge for name in names]
-    _refuse_unknown("merge", merged, leaves, "leaf of the model")
+    for operation, names, there, what in (
+        ("drop-source", sources, set(model.sources), "variable that the model reads"),
+        ("drop-term", terms, known, "term of the model"),
+        ("merge", merged, leaves, "leaf of the model"),
+    ):
+        for name in names:
+            if name not in there:
+                hint = did_you_mean(name, there) if operation == "drop-source" else ""
+                raise InputError(
+                    f"{operation} {name}: there is no such {what}{hint}; see rpte show"
+                )
     twice = sorted(name for name in set(merged) if merged.count(name) > 1 or name in terms)
     if twice:
         raise InputError(f"{twice[0]} is named twice; drop it, or merge it once")
     for names in merge:
         if len(names) < 2 or len({name.split(".")[0] for name in names}) > 1:
             raise InputError(f"merge {'+'.join(names)}: name two or more leaves of one tree")
-
-
-def _refuse_unknown(operation: str, names: Names, known: set[str], what: str) -> None:
-    for name in names:
-        if name not in known:
-            hint = did_you_mean(name, known) if operation == "drop-source" else ""
-            raise InputError(f"{operation} {name}: there is no such {what}{hint}; see rpte show")
 
 
 def _without_broken(old: Model, new: Model, force: bool) -> tuple[Model, list[str]]:

@@ -106,8 +106,9 @@ def together(tables: Sequence[Floats], most: int) -> list[Floats]:
     return sums[::-1]
 
 
-def without_each(tables: Sequence[Floats], most: int) -> list[Floats]:
-    """Return, for each component, the sum over all others, by changes."""
+def without_each(lambdas: Floats, each: Sequence[Points], most: int) -> list[Floats]:
+    """Return, for each component, the sum of the `least` of all others, by changes."""
+    tables = [least(lambdas, points, most) for points in each]
     after, before = together(tables, most), together(tables[::-1], most)[::-1]
     return [combined(before[i], after[i + 1]) for i in range(len(tables))]
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte.counterfactual import search
 from rpte.counterfactual.boxes import (
     Block,
     Boxes,
@@ -17,17 +18,6 @@ from rpte.counterfactual.boxes import (
     blocks_of,
     boxes_of,
     corners_of,
-)
-from rpte.counterfactual.search import (
-    TOLERANCE,
-    Found,
-    Points,
-    joined,
-    least,
-    most_gain,
-    prices,
-    search,
-    without_each,
 )
 
 Floats = NDArray[np.float64]
@@ -103,7 +93,7 @@ class _Refinement:
         floor, self.open = np.inf, list(self.first)
         for number, later in list(self.later.items()):
             grid = self.grids[number]
-            found = boxes_of(grid, later.blocks, later.counts, below - TOLERANCE, MOST_BOXES)
+            found = boxes_of(grid, later.blocks, later.counts, below - search.TOLERANCE, MOST_BOXES)
             if found is not None:
                 del self.later[number]
                 more = self._divide(number, found)
@@ -125,14 +115,14 @@ class _Refinement:
         every = np.vstack([self.kept[number], positions])
         self.kept[number] = every[self._points_of(number, every).undominated().place]
 
-    def _points_of(self, number: int, positions: Positions) -> Points:
+    def _points_of(self, number: int, positions: Positions) -> search.Points:
         cost, gain = self.grids[number].cost(positions), self.grids[number].gain(positions)
         changes, place = (positions > 0).sum(axis=1), np.arange(len(positions))
-        return Points(np.full(len(positions), number), cost, gain, changes, place)
+        return search.Points(np.full(len(positions), number), cost, gain, changes, place)
 
-    def points(self) -> Points:
+    def points(self) -> search.Points:
         """Return the points kept, in order of component; `place` counts them through."""
-        return joined([self._points_of(number, kept) for number, kept in enumerate(self.kept)])
+        return search.joined([self._points_of(n, kept) for n, kept in enumerate(self.kept)])
 
     def run(self, below: float) -> Solution:
         """Refine boxes until none is left that could hold a better answer."""
@@ -144,10 +134,10 @@ class _Refinement:
                 self._look(number, positions)
                 corners.append(own)
             points = self.points()
-            found = search(points, self.need, self.most, best.cost)
+            found = search.search(points, self.need, self.most, best.cost)
             best = best if found.places is None else self._solution(found)
             bounds = self._bounds(points, corners)
-            worth = [bound < best.cost - TOLERANCE for bound in bounds]
+            worth = [bound < best.cost - search.TOLERANCE for bound in bounds]
             open_bounds = [b[w] for b, w in zip(bounds, worth, strict=True)]
             left = float(np.concatenate([[np.inf], *open_bounds]).min())
             self.open = [boxes.take(w) for boxes, w in zip(self.open, worth, strict=True)]
@@ -162,25 +152,25 @@ class _Refinement:
                     break
         floor = min((later.floor for later in self.later.values()), default=np.inf)
         bound = min(best.cost, max(0.0, min(found.bound, left, floor)))
-        return replace(best, bound=bound, reach=most_gain(points, self.most)[0])
+        return replace(best, bound=bound, reach=search.most_gain(points, self.most)[0])
 
-    def _bounds(self, points: Points, corners: list[Points]) -> list[Floats]:
+    def _bounds(self, points: search.Points, corners: list[search.Points]) -> list[Floats]:
         """Return what an answer with a point of each open box costs at least, per component.
 
         Infinity where the box cannot gain enough even with the best of all others.
         """
-        lambdas = prices(points, self.need, self.most)
-        every = [joined([points.of(number), c]) for number, c in enumerate(corners)]
-        others = without_each([least(lambdas, p, self.most) for p in every], self.most)
+        lambdas = search.prices(points, self.need, self.most)
+        every = [search.joined([points.of(number), c]) for number, c in enumerate(corners)]
+        others = search.without_each(lambdas, every, self.most)
         free = [replace(p, cost=np.zeros(len(p))) for p in every]
-        gains = without_each([least(np.ones(1), p, self.most) for p in free], self.most)
+        gains = search.without_each(np.ones(1), free, self.most)
         return [
             self._box_bounds(lambdas, others[number], -gains[number][:, 0], c, self.open[number])
             for number, c in enumerate(corners)
         ]
 
     def _box_bounds(
-        self, lambdas: Floats, others: Floats, gains: Floats, c: Points, boxes: Boxes
+        self, lambdas: Floats, others: Floats, gains: Floats, c: search.Points, boxes: Boxes
     ) -> Floats:
         bound, reach = np.full((2, len(boxes)), -np.inf)
         left = self.most - (boxes.low > 0).sum(axis=1)
@@ -189,9 +179,9 @@ class _Refinement:
             np.minimum.at(own, c.place, c.cost - price * c.gain)
             np.maximum(bound, own + price * self.need + others[left, i], out=bound)
         np.maximum.at(reach, c.place, c.gain)
-        return np.where(reach + gains[left] < self.need - TOLERANCE, np.inf, bound)
+        return np.where(reach + gains[left] < self.need - search.TOLERANCE, np.inf, bound)
 
-    def _solution(self, found: Found) -> Solution:
+    def _solution(self, found: search.Found) -> Solution:
         chosen = [np.zeros(len(grid.choices), np.intp) for grid in self.grids]
         starts = np.cumsum([0, *map(len, self.kept)])
         for place in found.places or ():

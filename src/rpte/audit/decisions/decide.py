@@ -102,6 +102,7 @@ def full_cases(run: Run, inputs: Inputs, cells: Cells) -> Iterator[Record]:
     `cells` has the cells of each variable that the model reads.
     """
     model, rule = run.model, run.rule
+    levels = {v.name: v.levels for v in model.schema.variables if v.kind == "category"}
     reasons = reason_codes(model, inputs, rule, run.catalogue)
     gone = {name: inputs.is_missing(name) for name in cells}
     for row, explanation in enumerate(model.explain(inputs)):
@@ -113,7 +114,7 @@ def full_cases(run: Run, inputs: Inputs, cells: Cells) -> Iterator[Record]:
             "model": run.model_hash,
             "inputs": used,
             "missing": [name for name in cells if gone[name][row]],
-            "unseen": [name for name, cell in used.items() if _is_unseen(model, name, cell)],
+            "unseen": [n for n in levels if used.get(n) is not None and used[n] not in levels[n]],
             "notes": list(explanation.flags),
             "intercept": explanation.intercept,
             "components": [_component(c) for c in explanation.components],
@@ -122,11 +123,6 @@ def full_cases(run: Run, inputs: Inputs, cells: Cells) -> Iterator[Record]:
             "adverse": adverse,
             "reasons": [asdict(reason) for reason in reasons[row]],
         }
-
-
-def _is_unseen(model: Model, name: str, cell: Any) -> bool:
-    variable = model.schema[name]
-    return variable.kind == "category" and cell is not None and cell not in variable.levels
 
 
 def _component(component: ComponentContribution) -> Record:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rpte.audit.decisions.records import FORMAT, Record
-from rpte.audit.decisions.replay_base import CATALOGUE, RULE, UNREADABLE, LogReader, differs, said
+from rpte.audit.decisions.replay_base import CATALOGUE, RULE, UNREADABLE, LogReader, differs
 from rpte.errors import ModelFileError
 from rpte.model.file import sealed_hash
 from rpte.model.format import SHA256, TEXT, record
@@ -51,7 +51,7 @@ class Version1Reader(LogReader):
             check_plain(found)
             kind, sealed = str(found["record"]), (str(found["hash"]), found["previous"])
         except UNREADABLE as error:
-            self.find(f"is not a record: {said(error)}")
+            self.find_unreadable(error)
             return
         if self.closed:
             self.find("stands after the closing record")
@@ -59,7 +59,10 @@ class Version1Reader(LogReader):
             name = f"case {found.get('number')}" if kind == "case" else f"the {kind!r} record"
             self.find(f"{name} was changed: its content does not match its hash")
         readers = {"head": self._open, "case": self._case, "end": self._close}
-        readers.get(kind, self._strange)(found, sealed[1])
+        if kind in readers:
+            readers[kind](found, sealed[1])
+        else:
+            self.find(f"is a record of unknown kind {found['record']!r}")
         if kind != "end":
             self.last = sealed[0]
 
@@ -76,9 +79,6 @@ class Version1Reader(LogReader):
     def proved(self, head: str) -> int | None:
         """Return the number of cases if this is the head."""
         return self.cases if head.strip().lower() == self.last else None
-
-    def _strange(self, found: Record, previous: Any) -> None:
-        self.find(f"is a record of unknown kind {found['record']!r}")
 
     def _open(self, found: Record, previous: Any) -> None:
         if self.opening is not None:

@@ -6,26 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rpte.audit.decisions.records import (
-    FIELDS,
-    FORMAT,
-    VERSION,
-    Chain,
-    Record,
-    digest,
-    model_record,
-    opened,
-    text_of,
-)
-from rpte.audit.decisions.replay_base import (
-    CATALOGUE,
-    RULE,
-    UNREADABLE,
-    LogReader,
-    differs,
-    said,
-    short,
-)
+from rpte.audit.decisions import records
+from rpte.audit.decisions.records import Chain, Record, text_of
+from rpte.audit.decisions.replay_base import CATALOGUE, RULE, UNREADABLE, LogReader, differs, short
 from rpte.errors import InputError, ModelFileError
 from rpte.model.file import sealed_hash
 from rpte.model.format import LABEL, NAMES, SHA256, TEXT, WHOLE, listed, one_of, record
@@ -36,8 +19,8 @@ DIGEST = {"type": "string", "pattern": "^[A-Za-z0-9_-]{8}$"}
 RECORDS = {
     "model": record(
         record={"const": "model"},
-        format={"const": FORMAT},
-        version={"const": VERSION},
+        format={"const": records.FORMAT},
+        version={"const": records.VERSION},
         model=SHA256,
         classes=listed(LABEL, 2),
         positive=WHOLE,
@@ -49,7 +32,7 @@ RECORDS = {
         record={"const": "run"},
         library_version=TEXT,
         when=TEXT,
-        fields=listed(one_of(*FIELDS)),
+        fields=listed(one_of(*records.FIELDS)),
         digest=DIGEST,
     ),
     "end": record(
@@ -85,14 +68,14 @@ class Version2Reader(LogReader):
             text = content.decode("utf-8")
             found = parsed(text)
             check_plain(found)
-            inner, seal = opened(text.removesuffix("\n"))
+            inner, seal = records.opened(text.removesuffix("\n"))
             if not text.endswith("\n"):
                 raise ValueError("it ends without a line break: it was cut off")
         except UNREADABLE as error:
-            self.find(f"is not a record: {said(error)}")
+            self.find_unreadable(error)
             self.chain.follow(content, self.chain.last)
             return
-        follows = seal == digest(f"{self.chain.last}\n{inner}")
+        follows = seal == records.digest(f"{self.chain.last}\n{inner}")
         if isinstance(found, list):
             self._case(found[:-1], follows)
         else:
@@ -159,7 +142,7 @@ class Version2Reader(LogReader):
         self.is_known = self.is_of_model(found)
         if not self.is_known:
             return
-        right = model_record(self.model, found["model"])
+        right = records.model_record(self.model, found["model"])
         wrong = [name for name in right if text_of(found[name]) != text_of(right[name])]
         if wrong:
             self.find(f"the 'model' record does not tell of this model: {wrong} differ")
@@ -226,7 +209,7 @@ class CaseReader(Version2Reader):
         if not waiting:
             return
         if self.run is None:
-            raise InputError(self.findings[0].text if self.findings else "no run is opened")
+            raise InputError(self.findings[0].text if self.findings else "no run is records.opened")
         for (line, stored), again in zip(waiting, self.again(waiting), strict=True):
             if isinstance(again, str):
                 raise InputError(f"line {line} cannot be computed again: {again}")

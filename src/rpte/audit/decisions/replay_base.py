@@ -70,6 +70,10 @@ class LogReader(ABC):
         """Keep a finding."""
         self.findings.append(Finding(self.line if line is None else line, text))
 
+    def find_unreadable(self, error: Exception) -> None:
+        """Keep that the line is no record."""
+        self.find(f"is not a record: {_said(error)}")
+
     def is_of_model(self, found: Record) -> bool:
         """Tell whether an opening record names the model given; find it if not."""
         own = to_dict(self.model)["hash"]
@@ -141,12 +145,11 @@ class LogReader(ABC):
             return list(full_cases(self.run, *read_cells(self.model, raw)))
         except UNREADABLE as error:
             if len(waiting) == 1:
-                return [said(error)]
+                return [_said(error)]
         return [again for one in waiting for again in self.again([one])]
 
 
-def said(error: Exception) -> str:
-    """Return the words of an error, or its name."""
+def _said(error: Exception) -> str:
     return str(error) or type(error).__name__
 
 
