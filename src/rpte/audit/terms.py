@@ -21,24 +21,15 @@ NO_CHILD = -1
 class Terms:
     """The active terms of a model, the conditions on each, and which of them each row consults.
 
-    Parameters
-    ----------
-    conditions : ndarray of int, shape (n_terms,)
-        Conditions of each active term as it stands in the whole model.
-    reached : ndarray of int, shape (n_rows, n_slots), optional
-        The terms each row consults, as positions in `conditions`, -1 for none. A slot is whatever
-        gives at most one term per row: a tree, a rule, a direct term.
-    reading : ndarray of int, shape (n_terms,), optional
-        Conditions read when a row consults the term, where this differs from `conditions`: a shape
-        function of many cells is read in one cell.
-    bound : int, optional
-        A bound on the audit load that held before training, where the family has one.
+    Conditions read when a row consults a term may differ from those of the term as it stands: a
+    shape function of many cells is read in one cell. A slot of a row is whatever gives at most one
+    term: a tree, a rule, a direct term.
     """
 
-    conditions: Ints
-    reached: Ints | None = None
-    reading: Ints | None = None
-    bound: int | None = None
+    conditions: Ints  # of each active term as it stands in the whole model
+    reached: Ints | None = None  # (n_rows, n_slots): positions of terms, -1 for none
+    reading: Ints | None = None  # conditions read of each term, where they differ
+    bound: int | None = None  # on the audit load, from before training, if the family has one
 
     def per_row(self) -> Ints | None:
         """Count the conditions each row reads, shape (n_rows,); None without rows."""

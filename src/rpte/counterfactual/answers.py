@@ -28,25 +28,16 @@ class Change:
 class Answer:
     """Changes that reach the target, scored again by the model.
 
-    Parameters
-    ----------
-    changes : tuple of Change
-    cost : float
-    bound : float
-        What any answer costs at least; for the second and later ones, any that leaves a variable of
-        each earlier answer as it is.
-    score, probability : float
-        Of the changed row.
-    flags : tuple of str
-        What training did not have, as in an explanation.
+    `bound` is what any answer costs at least; for the second and later ones, any that leaves a
+    variable of each earlier answer as it is.
     """
 
     changes: tuple[Change, ...]
     cost: float
     bound: float
-    score: float
+    score: float  # of the changed row, as is the probability
     probability: float
-    flags: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()  # what training did not have, as in an explanation
 
     @property
     def gap(self) -> float:
@@ -111,45 +102,20 @@ class Changeable:
 
 @dataclass(frozen=True, slots=True)
 class Counterfactuals:
-    """What would have to change in one row.
+    """What would have to change in one row."""
 
-    Parameters
-    ----------
-    changeable : Changeable
-        What was stated or assumed to be changeable.
-    positive : label
-    score, probability : float
-        Of the row as it is.
-    target : float
-        The probability to reach.
-    side : {"below", "above"}
-        Whether the probability shall be at most, or at least, the target.
-    most : int
-        Variables that may change.
-    per_change : float
-        What every change costs whatever its size.
-    answers : tuple of Answer
-        The cheapest first.
-    reachable : float
-        The nearest probability to the far side of the target that was found.
-    impossible : bool
-        Whether it is proved that no allowed change reaches the target.
-    scales : mapping from name to Scale
-        The spread, step and range of each number that may change.
-    """
-
-    changeable: Changeable
-    positive: Any
-    score: float
+    changeable: Changeable  # stated or assumed
+    positive: Any  # the label that probabilities are of
+    score: float  # of the row as it is, as is the probability
     probability: float
-    target: float
-    side: str
-    most: int
-    per_change: float
-    answers: tuple[Answer, ...]
-    reachable: float
-    impossible: bool
-    scales: dict[str, Scale]
+    target: float  # the probability to reach
+    side: str  # "below" or "above": the probability shall be at most, or at least, the target
+    most: int  # variables that may change
+    per_change: float  # what every change costs whatever its size
+    answers: tuple[Answer, ...]  # the cheapest first
+    reachable: float  # the probability nearest to the far side of the target that was found
+    impossible: bool  # it is proved that no allowed change reaches the target
+    scales: dict[str, Scale]  # spread, step and range of each number that may change
 
     @property
     def reason(self) -> str:

@@ -16,7 +16,7 @@ The file tells what is usual for a number: its training quantiles (and extremes,
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -148,7 +148,11 @@ def known_of(model: Model, name: str, value: float, actions: Actions) -> Known |
     profile = profile_of(model, name)
     quantiles = [q for q in profile.get("quantiles") or () if q is not None]
     quantiles += profile.get("extremes") or ()
-    named = list(_model_numbers(model, name))
+    named: list[float] = []  # thresholds and knots, which lie inside the training range
+    for column, threshold in columns_on(model.components, name):
+        named += jumps(column, threshold)
+        if not (isinstance(column, ScaleColumn) and column.formula in ("log", "sqrt")):
+            named += bends(column)
     own = [] if math.isnan(value) else [value]
     ends = [*quantiles, *named, *own, *(x for c in model.components for x in centres(c, name))]
     allowed = actions.allowed.get(name, ())
@@ -170,14 +174,6 @@ def known_of(model: Model, name: str, value: float, actions: Actions) -> Known |
     middle = (profile.get("quantiles") or [None] * 5)[2]
     median = (low + high) / 2 if middle is None else middle
     return Known(spread, step, low, high, median, bool(quantiles) or name in actions.allowed)
-
-
-def _model_numbers(model: Model, name: str) -> Iterator[float]:
-    """Yield the thresholds and knots of a variable that lie inside its training range."""
-    for column, threshold in columns_on(model.components, name):
-        yield from jumps(column, threshold)
-        if not (isinstance(column, ScaleColumn) and column.formula in ("log", "sqrt")):
-            yield from bends(column)
 
 
 def _spread(model: Model, name: str, profile: Mapping[str, Any], ends: list[float]) -> float | None:

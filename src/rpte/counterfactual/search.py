@@ -157,16 +157,8 @@ def search(
 ) -> Found:
     """Find the cheapest points, one per component at most, that together gain `need`.
 
-    Parameters
-    ----------
-    points : Points
-    need : float
-    most : int
-        Variables that may change.
-    below : float
-        Only an answer that costs less is wanted.
-    limit : int
-        Steps after which the search stops with what it has; `Found.bound` then lies below.
+    At most `most` variables may change. Only an answer that costs less than `below` is wanted.
+    After `limit` steps the search stops with what it has; `Found.bound` then lies below its cost.
     """
     gain, places = most_gain(points, most)
     if gain < need:

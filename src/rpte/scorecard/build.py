@@ -209,20 +209,9 @@ def segment(
     """Cut values in order into at most `most` bins with the least squared error of their means.
 
     Where the effect is a slope over evenly spread values, every bin covers the same effect. Fewer
-    bins are made where they do as well.
-
-    Parameters
-    ----------
-    effects, weights : (n, d)
-        In points; the effect and the weight of each value beside each value of another variable.
-    most : int
-    negligible : float
-        Mean squared error that needs no further bin.
-
-    Returns
-    -------
-    (n,)
-        The bin of each value, from 0.
+    bins are made where the mean squared error is negligible. Effects, in points, and weights have
+    the shape (n, d): for each value, one beside each value of another variable. Returned is the
+    bin of each value, from 0.
 
     Examples
     --------

@@ -168,22 +168,12 @@ def table_from_dict(record: Mapping[str, Any]) -> Table:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How log odds become points.
+    """How log odds become points."""
 
-    Parameters
-    ----------
-    pdo : float
-        Points to double the odds.
-    base_score, base_odds : float
-        So many points stand for such odds, to 1.
-    points_for : {"positive", "other"}
-        The class whose odds they are: more points make it more likely.
-    """
-
-    pdo: float = 20.0
-    base_score: float = 600.0
+    pdo: float = 20.0  # points to double the odds
+    base_score: float = 600.0  # points that stand for the base odds, to 1
     base_odds: float = 50.0
-    points_for: Literal["positive", "other"] = "positive"
+    points_for: Literal["positive", "other"] = "positive"  # the class that points make more likely
 
     def __post_init__(self) -> None:
         rules = {
@@ -223,30 +213,14 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Scorecard:
-    """Whole points that add up to a score; a model of its own, near the one that it was made of.
+    """Whole points that add up to a score; a model of its own, near the one that it was made of."""
 
-    Parameters
-    ----------
-    model : Model
-        What the card was made of; it reads tables.
-    scale : Scale
-    base : int
-        Points of every row.
-    tables : tuple of tables
-        In each of them one line applies to a row.
-    rows : int or None
-        How many rows the bins were made from; None if from what the model file tells.
-    bound : float
-        Points by which the card differs from the model at most, over the values that the bins were
-        made from.
-    """
-
-    model: Model
+    model: Model  # what the card was made of; it reads tables
     scale: Scale
-    base: int
-    tables: tuple[Table, ...]
-    rows: int | None
-    bound: float
+    base: int  # points of every row
+    tables: tuple[Table, ...]  # in each of them one line applies to a row
+    rows: int | None  # that the bins were made from; None if from what the model file tells
+    bound: float  # points between card and model at most, over the values the bins were made from
 
     def points(self, X: Any) -> Points:
         """Return the score of each row in points, shape (n_rows,)."""

@@ -62,15 +62,11 @@ def _xgboost_tree(tree: Node, levels: dict[int, int], columns: Columns | None) -
         for node, n_in in zip(tree["categories_nodes"], tree["categories_sizes"], strict=True)
     }
     children = tree["left_children"], tree["right_children"]
-    active = any_active(_leaf_values(tree))
+    # A leaf with one value per class keeps them apart.
+    per_class = int(tree["tree_param"]["size_leaf_vector"]) > 1
+    values = tree["base_weights" if per_class else "split_conditions"]
+    active = any_active(np.reshape(values, (len(feature), -1)))
     return tree_arrays(children, np.asarray(feature, np.int64), active, columns, level_sets)
-
-
-def _leaf_values(tree: Node) -> NDArray[np.float64]:
-    """Values of the leaves, at their nodes; a leaf with one value per class keeps them apart."""
-    if int(tree["tree_param"]["size_leaf_vector"]) > 1:
-        return np.reshape(tree["base_weights"], (len(tree["left_children"]), -1))
-    return np.asarray(tree["split_conditions"], dtype=np.float64)
 
 
 def _xgboost_leaves(model: Any, booster: Any, X: Any, rounds: int) -> NDArray[Any]:
@@ -113,7 +109,8 @@ def _lightgbm_levels(dump: Node) -> dict[int, int]:
 
 
 def _lightgbm_tree(root: Node, levels: dict[int, int], columns: Columns | None) -> TreeArrays:
-    nodes, children = linked_nodes(root, _children)
+    sides = "left_child", "right_child"
+    nodes, children = linked_nodes(root, lambda node: [node[s] for s in sides if s in node])
     if any(node.get("leaf_features") for node in nodes):
         raise TypeError(
             "this LightGBM model has a linear model in each leaf (linear_tree=True), for which "
@@ -129,7 +126,3 @@ def _lightgbm_tree(root: Node, levels: dict[int, int], columns: Columns | None) 
         for key in ("split_feature", "leaf_value", "leaf_index")
     )
     return tree_arrays(children, feature, is_active(value), columns, level_sets, label)
-
-
-def _children(node: Node) -> tuple[Node, ...]:
-    return (node["left_child"], node["right_child"]) if "left_child" in node else ()

@@ -56,7 +56,9 @@ def figs(model: Any, X: Any | None, columns: Columns | None) -> Terms:
         values = np.asarray(dense(X), dtype=np.float64)
     trees, leaves = [], []
     for root in fitted(model, "trees_"):
-        nodes, children = linked_nodes(root, _children)
+        nodes, children = linked_nodes(
+            root, lambda node: [] if node.left is None else [node.left, node.right]
+        )
         feature = [0 if node.left is None else node.feature for node in nodes]
         active = np.asarray([bool(is_active(node.value).any()) for node in nodes])
         trees.append(tree_arrays(children, feature, active, None if encoded else columns))
@@ -65,10 +67,6 @@ def figs(model: Any, X: Any | None, columns: Columns | None) -> Terms:
     if values is None:
         return tree_terms(trees, None)
     return tree_terms(trees, np.reshape(leaves, (len(trees), len(values))).T)
-
-
-def _children(node: Any) -> tuple[Any, ...]:
-    return () if node.left is None else (node.left, node.right)
 
 
 def _leaves(
