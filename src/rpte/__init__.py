@@ -11,10 +11,15 @@ from typing import TYPE_CHECKING, Any
 from rpte.errors import Cancelled, InputError, ModelFileError, RPTEWarning
 
 if TYPE_CHECKING:
-    from rpte.audit.decisions.catalogue import Catalogue, read_catalogue
     from rpte.audit.decisions.decide import decide
     from rpte.audit.decisions.log import append_decisions
-    from rpte.audit.decisions.reasons import ReasonRule, reason_codes, reason_rule
+    from rpte.audit.decisions.reasons import (
+        Catalogue,
+        ReasonRule,
+        read_catalogue,
+        reason_codes,
+        reason_rule,
+    )
     from rpte.audit.decisions.replay import read_decisions, replay
     from rpte.audit.edits import Labelled, edit
     from rpte.audit.load import AuditLoad, audit_load
@@ -40,7 +45,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Actions": "rpte.counterfactual",
     "AuditLoad": "rpte.audit.load",
-    "Catalogue": "rpte.audit.decisions.catalogue",
+    "Catalogue": "rpte.audit.decisions.reasons",
     "Labelled": "rpte.audit.edits",
     "Limits": "rpte.columns.limits",
     "Model": "rpte.model.model",
@@ -56,7 +61,7 @@ _HOMES = {
     "decide": "rpte.audit.decisions.decide",
     "edit": "rpte.audit.edits",
     "load": "rpte.model.file",
-    "read_catalogue": "rpte.audit.decisions.catalogue",
+    "read_catalogue": "rpte.audit.decisions.reasons",
     "read_decisions": "rpte.audit.decisions.replay",
     "read_table": "rpte.table.files",
     "reason_codes": "rpte.audit.decisions.reasons",

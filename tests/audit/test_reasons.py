@@ -10,7 +10,7 @@ import pytest
 import rpte
 from export_models import model_with
 from model_files import NAMES, stored
-from rpte.audit.decisions.catalogue import Catalogue, catalogue_template, read_catalogue
+from rpte.audit.decisions.reasons import Catalogue, catalogue_template, read_catalogue
 from rpte.audit.grid import grid
 from rpte.columns.kinds import Interval, Value
 from rpte.errors import InputError

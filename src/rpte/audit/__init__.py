@@ -15,6 +15,5 @@ heavier.
 
 from rpte.audit.load import AuditLoad, audit_load
 from rpte.audit.terms import Terms
-from rpte.columns.units import level_set_conditions
 
-__all__ = ["AuditLoad", "Terms", "audit_load", "level_set_conditions"]
+__all__ = ["AuditLoad", "Terms", "audit_load"]

@@ -49,19 +49,13 @@ class Columns:
 def conditions_of(columns: Columns | None, index: ArrayLike) -> NDArray[np.int64]:
     """Count the conditions of one test on each of the columns `index`; 1 in a table as it came."""
     positions = np.asarray(index, dtype=np.int64)
-    if columns is None:
-        return np.ones(len(positions), dtype=np.int64)
-    return columns.conditions[positions]
+    return np.ones_like(positions) if columns is None else columns.conditions[positions]
 
 
 def concatenate(parts: Sequence[Columns]) -> Columns:
     """Put columns side by side."""
-    every = [Columns.raw(0), *parts]
-    return Columns(
-        np.concatenate([part.source for part in every]),
-        np.concatenate([part.conditions for part in every]),
-        np.concatenate([part.slope for part in every]),
-    )
+    every = [(p.source, p.conditions, p.slope) for p in (Columns.raw(0), *parts)]
+    return Columns(*(np.concatenate(same) for same in zip(*every, strict=True)))
 
 
 def unfold(model: Any, X: Any | None, columns: Columns | None) -> tuple[Any, Any | None, Columns]:

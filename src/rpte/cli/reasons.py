@@ -11,13 +11,15 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from rpte.audit.decisions.catalogue import Catalogue, catalogue_template, read_catalogue
 from rpte.audit.decisions.reasons import (
     LEAST,
     MOST,
     REFERENCES,
+    Catalogue,
     Reason,
     ReasonRule,
+    catalogue_template,
+    read_catalogue,
     reason_codes,
     reason_rule,
 )

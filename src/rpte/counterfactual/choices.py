@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,12 +31,10 @@ from rpte.columns.kinds import Scale as ScaleColumn
 from rpte.counterfactual.actions import Actions
 from rpte.counterfactual.answers import Scale
 from rpte.errors import InputError
+from rpte.model.model import Model
 from rpte.table.column import MISSING
 from rpte.table.inputs import Inputs
 from rpte.table.schema import Variable
-
-if TYPE_CHECKING:
-    from rpte.model.model import Model
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]

@@ -6,13 +6,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from rpte.counterfactual.actions import Actions
 from rpte.counterfactual.answers import Answer, Change, Changeable, Counterfactuals
-from rpte.counterfactual.boxes import Grid
+from rpte.counterfactual.boxes import Grid, Positions
 from rpte.counterfactual.choices import choices_of
 from rpte.counterfactual.solve import Solution, solve
 from rpte.errors import InputError
@@ -20,9 +20,6 @@ from rpte.model.explain import cell_values
 from rpte.model.model import Model
 from rpte.model.whatif import one_row, with_cells
 from rpte.table.inputs import Inputs
-
-if TYPE_CHECKING:
-    from rpte.counterfactual.boxes import Positions
 
 MARGIN = 1e-9  # log odds beyond the target, so that rounding cannot undo an answer
 

@@ -163,12 +163,12 @@ def search(
     gain, places = most_gain(points, most)
     if gain < need:
         return Found(None, below, below)
-    engine = _Engine(points.undominated(), need, most, below)
-    engine.start(places)
-    return engine.run(limit)
+    best_first = _BestFirst(points.undominated(), need, most, below)
+    best_first.start(places)
+    return best_first.run(limit)
 
 
-class _Engine:
+class _BestFirst:
     """Best-first search over points, components in order."""
 
     def __init__(self, points: Points, need: float, most: int, below: float) -> None:

@@ -13,8 +13,15 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from rpte.audit.decisions.catalogue import Catalogue, read_catalogue
-from rpte.audit.decisions.reasons import LEAST, Reason, ReasonRule, reason_codes, reason_rule
+from rpte.audit.decisions.reasons import (
+    LEAST,
+    Catalogue,
+    Reason,
+    ReasonRule,
+    read_catalogue,
+    reason_codes,
+    reason_rule,
+)
 from rpte.audit.grid import grid
 from rpte.errors import InputError
 from rpte.export.fold import Fixed

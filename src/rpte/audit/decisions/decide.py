@@ -10,8 +10,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
-from rpte.audit.decisions.catalogue import Catalogue
-from rpte.audit.decisions.reasons import ReasonRule, reason_codes, reason_rule
+from rpte.audit.decisions.reasons import Catalogue, ReasonRule, reason_codes, reason_rule
 from rpte.audit.decisions.records import Record, Run, lines_of, read_variables
 from rpte.errors import InputError
 from rpte.model.explain import ComponentContribution, cell_values

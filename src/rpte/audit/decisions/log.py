@@ -18,7 +18,7 @@ from rpte.audit.records import FORMAT, VERSION, Place, case_text, lines_of
 from rpte.utils.appending import appending, last_line, replacing
 from rpte.audit.decisions.catalogue import Catalogue
 from rpte.audit.decisions.decide import decisions
-from rpte.audit.decisions.reasons import ReasonRule
+from rpte.audit.decisions.reasons import Catalogue, ReasonRule
 from rpte.audit.decisions.records import FORMAT, VERSION, LogEnd, Record, lines_of, record_of
 from rpte.errors import InputError
 from rpte.model.file import to_dict
@@ -120,8 +120,7 @@ def check_log(path: Path, model: Model, replace: bool = False) -> None:
         _end_of(path, last_line(path) or b"", to_dict(model)["hash"])
 
 
-def _check_first(path: Path, line: bytes, model_hash: str) -> None:
-    first = record_of(line)
+def _check_first(path: Path, first: Record, model_hash: str) -> None:
     if first.get("format") != FORMAT:
         raise InputError(
             f"{path} is no log of decisions, so nothing is appended to it; give another name, or "
@@ -144,7 +143,8 @@ def _end_of(path: Path, last: bytes, model_hash: str) -> LogEnd | None:
     if not last:
         return None
     with path.open("rb") as file:
-        _check_first(path, file.readline(LONGEST_FIRST), model_hash)
+        first = record_of(file.readline(LONGEST_FIRST))
+    _check_first(path, first, model_hash)
     end = _closing(last)
     if end is None:
         raise InputError(
@@ -156,17 +156,16 @@ def _end_of(path: Path, last: bytes, model_hash: str) -> LogEnd | None:
 
 def runs_whole(before: bytes, lines: Iterable[bytes]) -> bool:
     """Tell whether lines behind a closing one are whole runs, by their heads."""
-    total, closed = hashlib.sha256(before), False
+    total, end = hashlib.sha256(before), None
     for line in lines:
         end = _closing(line)
-        closed = end is not None
         if end is None:
             total.update(line)
         elif end["head"] != total.hexdigest():
             return False
         else:
             total = hashlib.sha256(line)
-    return closed
+    return end is not None
 
 
 def _closing(line: bytes) -> Record | None:

@@ -8,24 +8,28 @@ are. The gaps are exact; the shares within a component are a stated convention.
 What weighs less than a twentieth of the first reason is no principal one and is not told.
 Ties: the component that stands first in the file, then the name of the variable. A variable that
 the case does not have is a reason like any other, said with its sentence for missing values.
+
+A user's catalogue, a TOML file, gives the code and the sentence that a variable is told with.
 """
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+import tomllib
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import product
 from operator import add
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.audit.decisions.catalogue import Catalogue
 from rpte.audit.grid import changed, grid, rows_of
-from rpte.errors import InputError
+from rpte.errors import InputError, did_you_mean
 from rpte.model.model import Label, Model
 from rpte.model.parts import Component, DirectTerm
 from rpte.table.column import MISSING
@@ -37,6 +41,12 @@ REFERENCES = ("mean", "best", "threshold")
 MOST, LEAST = 4, 0.05
 NEAREST = 100  # passing cases next to the threshold whose mean is the reference
 LARGEST_GRID = 200_000
+ENTRY_KEYS = ("code", "sentence", "missing")
+TEMPLATE_HEAD = """\
+# What a person is told when a variable is among the principal reasons.
+# code: any short code. sentence: said when the variable weighs against the case.
+# missing: said instead when the case has no value for it.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +59,27 @@ class Reason:
     sentence: str
     weight: float  # the variable's share of the gap, in log odds against the case
     gap: float  # what the whole component adds against the case, compared with the reference
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """Codes and sentences by variable.
+
+    Parameters
+    ----------
+    entries : mapping from variable to {"code", "sentence", "missing"}
+        A variable that is not here is said by its name.
+    """
+
+    entries: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def said(self, reason: Reason, missing: Collection[str]) -> Reason:
+        """Return a reason with its code and sentence."""
+        entry = self.entries.get(reason.source, {})
+        gone = reason.source in missing
+        sentence = entry.get("missing" if gone else "sentence", "")
+        plain = f"{reason.source} is missing" if gone else reason.source
+        return replace(reason, code=entry.get("code", ""), sentence=sentence or plain)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +142,10 @@ def reason_rule(
     least : float
         What weighs less than this share of the first reason is left out; 0 tells everything.
     """
-    label = model.classes[model.positive] if adverse is None else _label(model, adverse)
+    wanted = model.classes[model.positive] if adverse is None else adverse
+    label = next((c for c in model.classes if wanted == c or str(wanted) == str(c)), None)
+    if label is None:
+        raise InputError(f"adverse={adverse!r}; the model's classes are {list(model.classes)}")
     if reference not in REFERENCES:
         raise InputError(f"reference={reference!r}; it must be one of {list(REFERENCES)}")
     if most < 1:
@@ -131,13 +165,6 @@ def reason_rule(
         for c in model.components
     }
     return replace(rule, values=values)
-
-
-def _label(model: Model, adverse: Label) -> Label:
-    for label in model.classes:
-        if adverse == label or str(adverse) == str(label):
-            return label
-    raise InputError(f"adverse={adverse!r}; the model's classes are {list(model.classes)}")
 
 
 def reason_codes(
@@ -186,13 +213,9 @@ def _weighed(
     """Return what gives the reasons of a component for a row, by weight, then by name."""
     sign, subtotal = rule.sign(model), component.subtotal(inputs)
     gaps = sign * (subtotal - rule.values[component.name])
-    if len(component.sources) == 1:
-        table = {component.sources[0]: np.ones(inputs.n_rows)}
-    else:
-        table = {
-            source: _gain(model, component, inputs, source, sign * subtotal, sign)
-            for source in component.sources
-        }
+    table = {source: np.ones(inputs.n_rows) for source in component.sources}
+    for source in component.sources if len(component.sources) > 1 else ():
+        table[source] = _gain(model, component, inputs, source, sign * subtotal, sign)
 
     def reasons(row: int) -> list[Reason]:
         gap = float(gaps[row])
@@ -266,3 +289,53 @@ def _next_to_threshold(model: Model, rule: ReasonRule, cases: Any) -> dict[str, 
     nearest = np.sort(against[passing])[::-1][:NEAREST][-1]
     near = inputs.take(passing[against[passing] >= nearest])
     return {c.name: float(np.mean(c.subtotal(near))) for c in model.components}
+
+
+def read_catalogue(path: str | Path, model: Model | None = None) -> Catalogue:
+    """Read a catalogue; with a model, refuse variables that it does not know.
+
+    Parameters
+    ----------
+    path : str or Path
+        TOML: one table per variable under ``[reasons]``, such as
+        ``[reasons.age]`` with ``code``, ``sentence`` and ``missing``.
+    model : Model, optional
+    """
+    try:
+        document = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is not a TOML file: {error}") from error
+    entries = document.get("reasons")
+    if not isinstance(entries, dict) or set(document) != {"reasons"}:
+        raise InputError(
+            f"{path} must hold [reasons] and nothing else; see rpte reasons --template"
+        )
+    for name, entry in entries.items():
+        if not isinstance(entry, dict) or not set(entry) <= set(ENTRY_KEYS):
+            raise InputError(
+                f"{path}: [reasons.{name}] may hold {list(ENTRY_KEYS)} and nothing else"
+            )
+        for key, text in entry.items():
+            if not isinstance(text, str):
+                raise InputError(f"{path}: reasons.{name}.{key} is {text!r}; it must be text")
+        if model is not None and name not in model.schema.names:
+            hint = did_you_mean(name, model.schema.names)
+            raise InputError(f"{path}: '{name}' is no variable of the model{hint}; rename it")
+    return Catalogue(entries)
+
+
+def catalogue_template(model: Model) -> str:
+    """Return a catalogue of the variables that a model reads, to be filled in."""
+    read = set(model.sources)
+    lines = [TEMPLATE_HEAD]
+    for number, name in enumerate((name for name in model.schema.names if name in read), 1):
+        texts = f"R{number:02d}", name, f"{name} is missing"
+        lines.append(f"[reasons.{_quoted(name)}]")
+        lines += [f"{key} = {_quoted(text)}" for key, text in zip(ENTRY_KEYS, texts, strict=True)]
+        lines.append("")
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(text: str) -> str:
+    """Return a TOML string; JSON's is one but for the control character 127."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -23,8 +23,7 @@ from functools import cached_property
 from typing import Any
 
 from rpte import __version__
-from rpte.audit.decisions.catalogue import Catalogue
-from rpte.audit.decisions.reasons import ReasonRule
+from rpte.audit.decisions.reasons import Catalogue, ReasonRule
 from rpte.errors import InputError
 from rpte.model.file import sealed_hash, to_dict
 from rpte.model.model import Model

@@ -83,14 +83,6 @@ def replay(path: str | Path, model: Model, head: str | None = None) -> Replay:
     InputError
         If the file is no log of decisions at all.
     """
-    reader = _read(path, model)
-    reader.finish(head)
-    found = tuple(sorted(reader.findings, key=lambda finding: finding.line))
-    proved = 0 if head is None else reader.proved(head) or 0
-    return Replay(reader.cases, reader.head, found, head is not None, proved)
-
-
-def _read(path: str | Path, model: Model) -> Version1Reader | Version2Reader:
     reader: Version1Reader | Version2Reader | None = None
     with Path(path).open("rb") as file:
         for line, content in enumerate(file, 1):
@@ -102,7 +94,10 @@ def _read(path: str | Path, model: Model) -> Version1Reader | Version2Reader:
                 raise InputError(f"{path} is no log of decisions: {reader.findings[0].text}")
     if reader is None:
         raise InputError(f"{path} is empty; a log of decisions begins with its opening record")
-    return reader
+    reader.finish(head)
+    found = tuple(sorted(reader.findings, key=lambda finding: finding.line))
+    proved = 0 if head is None else reader.proved(head) or 0
+    return Replay(reader.cases, reader.head, found, head is not None, proved)
 
 
 def _version(path: str | Path, first: bytes) -> int:

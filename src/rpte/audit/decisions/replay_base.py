@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from rpte.audit.decisions.catalogue import Catalogue
 from rpte.audit.decisions.decide import BLOCK, full_cases, read_cells
-from rpte.audit.decisions.reasons import REFERENCES, ReasonRule, reason_rule
+from rpte.audit.decisions.reasons import REFERENCES, Catalogue, ReasonRule, reason_rule
 from rpte.audit.decisions.records import Record, Run, read_variables
 from rpte.errors import InputError
 from rpte.model.file import to_dict
