@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rpte.errors import Cancelled, InputError, ModelFileError, RPTEWarning
 
 if TYPE_CHECKING:
-    from rpte.audit.decisions.decide import decide
-    from rpte.audit.decisions.log import append_decisions
+    from rpte.audit.decisions.decide import append_decisions, decide
     from rpte.audit.decisions.reasons import (
         Catalogue,
         ReasonRule,
@@ -53,7 +52,7 @@ _HOMES = {
     "RPTEClassifier": "rpte.estimators.classifier",
     "ReasonRule": "rpte.audit.decisions.reasons",
     "alternatives": "rpte.validation.alternatives",
-    "append_decisions": "rpte.audit.decisions.log",
+    "append_decisions": "rpte.audit.decisions.decide",
     "audit_load": "rpte.audit.load",
     "bootstrap": "rpte.validation.uncertainty",
     "check_signature": "rpte.model.signature",

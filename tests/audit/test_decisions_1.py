@@ -7,7 +7,7 @@ import pytest
 
 import rpte
 from export_models import golden
-from rpte.audit.decisions.log import append_decisions
+from rpte.audit.decisions.decide import append_decisions
 from rpte.errors import InputError
 from rpte.model.file import sealed_hash
 

@@ -15,7 +15,7 @@ import rpte
 from model_files import stored
 from rpte.audit import log as log_module
 from rpte import appending
-from rpte.audit.decisions import log as log_module
+from rpte.audit.decisions import decide as log_module
 from rpte.errors import InputError, RPTEWarning
 from rpte.model.file import from_dict
 from rpte.utils import appending
@@ -37,7 +37,7 @@ KILLED = """
 import json, os, sys
 sys.path.insert(0, {source!r})
 import rpte
-from rpte.audit.decisions import log
+from rpte.audit.decisions import decide as log
 path, model, rows, lines = sys.argv[1:]
 whole = log.lines_of
 def some(*given):

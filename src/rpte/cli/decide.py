@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rpte.audit.decisions.log import append_decisions, check_log
+from rpte.audit.decisions.decide import append_decisions, check_log
 from rpte.audit.decisions.reasons import LEAST, MOST, Catalogue, read_catalogue
 from rpte.cli.failures import told_in_one_line
 from rpte.cli.options import AsJson, IdColumn, Missing, ModelFile, TableFile

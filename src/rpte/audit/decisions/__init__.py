@@ -1,7 +1,7 @@
 """Decisions on the record: the principal reasons of a case, and logs that can be computed again.
 
 `reasons` finds what counts most against a case, and the words for it; `decide` works out what a run
-records of each case, `records` says what the lines of a log hold and `log` appends them to a file;
-`replay` checks a log of either version (`replay_1`, `replay_2`, what they share in `replay_base`).
-Every module may be imported; numpy and the standard library suffice.
+records of each case and appends it to a log, `records` says what the lines of a log hold, `replay`
+checks a log of either version (`replay_1`, `replay_2`, and what they share in `replay_base`). Every
+module may be imported; numpy and the standard library suffice.
 """

@@ -291,6 +291,12 @@ def _next_to_threshold(model: Model, rule: ReasonRule, cases: Any) -> dict[str, 
     return {c.name: float(np.mean(c.subtotal(near))) for c in model.components}
 
 
+def read_variables(model: Model) -> list[str]:
+    """Return the variables that a model reads, in the order of its schema."""
+    read = set(model.sources)
+    return [name for name in model.schema.names if name in read]
+
+
 def read_catalogue(path: str | Path, model: Model | None = None) -> Catalogue:
     """Read a catalogue; with a model, refuse variables that it does not know.
 
@@ -326,9 +332,8 @@ def read_catalogue(path: str | Path, model: Model | None = None) -> Catalogue:
 
 def catalogue_template(model: Model) -> str:
     """Return a catalogue of the variables that a model reads, to be filled in."""
-    read = set(model.sources)
     lines = [TEMPLATE_HEAD]
-    for number, name in enumerate((name for name in model.schema.names if name in read), 1):
+    for number, name in enumerate(read_variables(model), 1):
         texts = f"R{number:02d}", name, f"{name} is missing"
         lines.append(f"[reasons.{_quoted(name)}]")
         lines += [f"{key} = {_quoted(text)}" for key, text in zip(ENTRY_KEYS, texts, strict=True)]

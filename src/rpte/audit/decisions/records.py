@@ -23,7 +23,7 @@ from functools import cached_property
 from typing import Any
 
 from rpte import __version__
-from rpte.audit.decisions.reasons import Catalogue, ReasonRule
+from rpte.audit.decisions.reasons import Catalogue, ReasonRule, read_variables
 from rpte.errors import InputError
 from rpte.model.file import sealed_hash, to_dict
 from rpte.model.model import Model
@@ -154,12 +154,6 @@ class Run:
                 "Unicode text and cannot be recorded; mend the table"
             ) from None
         return text
-
-
-def read_variables(model: Model) -> list[str]:
-    """Return the variables that a model reads, in the order of its schema."""
-    read = set(model.sources)
-    return [name for name in model.schema.names if name in read]
 
 
 def _cell(value: Any) -> Any:

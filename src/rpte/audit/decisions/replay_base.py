@@ -9,8 +9,14 @@ from functools import cached_property
 from typing import Any
 
 from rpte.audit.decisions.decide import BLOCK, full_cases, read_cells
-from rpte.audit.decisions.reasons import REFERENCES, Catalogue, ReasonRule, reason_rule
-from rpte.audit.decisions.records import Record, Run, read_variables
+from rpte.audit.decisions.reasons import (
+    REFERENCES,
+    Catalogue,
+    ReasonRule,
+    read_variables,
+    reason_rule,
+)
+from rpte.audit.decisions.records import Record, Run
 from rpte.errors import InputError
 from rpte.model.file import to_dict
 from rpte.model.format import LABEL, NUMBER, SHARE, TEXT, mapping, one_of, or_null, record
