@@ -133,8 +133,8 @@ def edit(
 def _operations(
     terms: Names, sources: Names, merge: Sequence[Names], refit: bool
 ) -> list[dict[str, Any]]:
-    drops = [(word, names) for word, names in (("source", sources), ("term", terms)) if names]
-    asked = [(f"drop-{word}", names) for word, names in drops]
+    drops = ("drop-source", sources), ("drop-term", terms)
+    asked = [(word, names) for word, names in drops if names]
     asked += [("merge", names) for names in merge] + ([("refit", ())] if refit else [])
     return [{"operation": word, "names": list(names)} for word, names in asked]
 

@@ -15,7 +15,7 @@ two-source number) the *slack* says by how much at most; it vanishes as boxes sh
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import prod
 
@@ -58,6 +58,12 @@ class Grid:
         """Return what changing to some positions costs, shape (n,)."""
         each = (c.costs[positions[:, v]] for v, c in enumerate(self.choices))
         return sum(each, np.zeros(len(positions)))
+
+    def points(self, number: int, positions: Positions) -> Points:
+        """Return some positions as points of the component of this number."""
+        changes, place = (positions > 0).sum(axis=1), np.arange(len(positions))
+        numbers = np.full(len(positions), number)
+        return Points(numbers, self.cost(positions), self.gain(positions), changes, place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,9 +201,8 @@ def corners_of(grid: Grid, boxes: Boxes, number: int = 0) -> tuple[Positions, Po
     Each gains the slack of its box too; its `place` is the box.
     """
     at, box = boxes.corners()
-    gain = grid.gain(at) + slack(grid, boxes)[box]
-    changes = (at > 0).sum(axis=1)
-    return at, Points(np.full(len(at), number), grid.cost(at), gain, changes, box)
+    points = grid.points(number, at)
+    return at, replace(points, gain=points.gain + slack(grid, boxes)[box], place=box)
 
 
 def slack(grid: Grid, boxes: Boxes) -> Floats:

@@ -74,11 +74,6 @@ class Known:
     median: float
     told: bool
 
-    @property
-    def scale(self) -> Scale:
-        """All but the median."""
-        return Scale(self.spread, self.step, self.low, self.high, self.told)
-
 
 def choices_of(model: Model, row: Inputs, name: str, actions: Actions) -> Choices:
     """Return the choices for one variable of a row."""
@@ -90,7 +85,10 @@ def choices_of(model: Model, row: Inputs, name: str, actions: Actions) -> Choice
     read = [column for column, _ in columns_on(model.components, name)]
     idle = not math.isnan(value) and all(isinstance(column, (Level, Missing)) for column in read)
     as_it_is = fixed or variable.kind == "category" or idle
+    scale = Scale(told=as_it_is)
     known = None if as_it_is else known_of(model, name, value, actions)
+    if known is not None:
+        scale = Scale(known.spread, known.step, known.low, known.high, known.told)
     origin = value if known is None or not math.isnan(value) else known.median
     numbers = np.zeros(0) if known is None else _numbers(known, value, actions.one_way.get(name))
     levels = np.array([] if fixed else _levels(variable, code, actions), np.int32)
@@ -105,7 +103,7 @@ def choices_of(model: Model, row: Inputs, name: str, actions: Actions) -> Choice
         np.concatenate([[0.0], costs]),
         len(numbers),
         origin,
-        Scale(told=as_it_is) if known is None else known.scale,
+        scale,
     )
 
 

@@ -113,16 +113,7 @@ class _Refinement:
         """Keep those of some points, and of the ones kept before, that no other beats."""
         self.seen += len(positions)
         every = np.vstack([self.kept[number], positions])
-        self.kept[number] = every[self._points_of(number, every).undominated().place]
-
-    def _points_of(self, number: int, positions: Positions) -> search.Points:
-        cost, gain = self.grids[number].cost(positions), self.grids[number].gain(positions)
-        changes, place = (positions > 0).sum(axis=1), np.arange(len(positions))
-        return search.Points(np.full(len(positions), number), cost, gain, changes, place)
-
-    def points(self) -> search.Points:
-        """Return the points kept, in order of component; `place` counts them through."""
-        return search.joined([self._points_of(n, kept) for n, kept in enumerate(self.kept)])
+        self.kept[number] = every[self.grids[number].points(number, every).undominated().place]
 
     def run(self, below: float) -> Solution:
         """Refine boxes until none is left that could hold a better answer."""
@@ -133,7 +124,8 @@ class _Refinement:
                 positions, own = corners_of(grid, self.open[number], number)
                 self._look(number, positions)
                 corners.append(own)
-            points = self.points()
+            kept = zip(self.grids, self.kept, strict=True)
+            points = search.joined([g.points(n, at) for n, (g, at) in enumerate(kept)])
             found = search.search(points, self.need, self.most, best.cost)
             best = best if found.places is None else self._solution(found)
             bounds = self._bounds(points, corners)

@@ -264,7 +264,12 @@ def check_log(path: Path, model: Model, replace: bool = False) -> None:
         _end_of(path, last_line(path) or b"", to_dict(model)["hash"])
 
 
-def _check_first(path: Path, first: Record, model_hash: str) -> None:
+def _end_of(path: Path, last: bytes, model_hash: str) -> LogEnd | None:
+    """Return where a log ends, None if it is empty; refuse one that cannot be continued."""
+    if not last:
+        return None
+    with path.open("rb") as file:
+        first = record_of(file.readline(LONGEST_FIRST))
     if first.get("format") != FORMAT:
         raise InputError(
             f"{path} is no log of decisions, so nothing is appended to it; give another name, or "
@@ -280,15 +285,6 @@ def _check_first(path: Path, first: Record, model_hash: str) -> None:
             f"{path} is the log of the model {first.get('model')}, not of {model_hash}; a log "
             "holds the decisions of one model: give another name"
         )
-
-
-def _end_of(path: Path, last: bytes, model_hash: str) -> LogEnd | None:
-    """Return where a log ends, None if it is empty; refuse one that has no end."""
-    if not last:
-        return None
-    with path.open("rb") as file:
-        first = record_of(file.readline(LONGEST_FIRST))
-    _check_first(path, first, model_hash)
     end = _closing(last)
     if end is None:
         raise InputError(

@@ -158,13 +158,10 @@ def reason_rule(
     if reference == "threshold":
         return replace(rule, values=_next_to_threshold(model, rule, cases))
     stored, sign = model.training["mean_contributions"], rule.sign(model)
-    values = {
-        c.name: math.fsum(stored[part.name] for part in c.parts)
-        if reference == "mean"
-        else _best(model, c, sign)
-        for c in model.components
-    }
-    return replace(rule, values=values)
+    if reference == "best":
+        return replace(rule, values={c.name: _best(model, c, sign) for c in model.components})
+    means = {c.name: math.fsum(stored[part.name] for part in c.parts) for c in model.components}
+    return replace(rule, values=means)
 
 
 def reason_codes(

@@ -41,10 +41,12 @@ def ebm(model: Any, X: Any | None, columns: Columns | None) -> Terms:
     """
     features = fitted(model, "term_features_")
     arity = np.array([conditions_of(columns, f).sum() for f in features], dtype=np.int64)
-    cells = np.array(
-        [_active_cells(s, len(f)) for s, f in zip(model.term_scores_, features, strict=True)],
-        dtype=np.int64,
+    # A cell may hold one score per class.
+    shapes = (
+        np.reshape(s, (-1, *np.shape(s)[len(f) :]))
+        for s, f in zip(model.term_scores_, features, strict=True)
     )
+    cells = np.array([any_active(s).sum() for s in shapes], dtype=np.int64)
     used = np.flatnonzero(cells)
     reached = None
     if X is not None:
@@ -52,10 +54,3 @@ def ebm(model: Any, X: Any | None, columns: Columns | None) -> Terms:
         # One score per class: the term is read if any class uses it.
         reached = consulted_where(np.any(scores.reshape(*scores.shape[:2], -1), axis=2))
     return Terms((cells * arity)[used], reached, reading=arity[used])
-
-
-def _active_cells(scores: Any, n_dims: int) -> int:
-    """Count the cells with a non-zero score; a cell may hold one score per class."""
-    values = np.asarray(scores)
-    n_cells = int(np.prod(values.shape[:n_dims]))
-    return int(any_active(values.reshape(n_cells, -1)).sum())

@@ -26,7 +26,10 @@ def xgboost(model: Any, X: Any | None, columns: Columns | None) -> Terms:
     rounds, best = booster.num_boosted_rounds(), booster.attr("best_iteration")
     per_round = len(content["trees"]) // max(rounds, 1)
     rounds = rounds if best is None else int(best) + 1
-    levels = _xgboost_levels(content)
+    levels = {  # of each category, where the file lists them (XGBoost 3.1, data frames)
+        feature: len(listed["offsets"]) - 1 if listed.get("offsets") else len(listed["values"])
+        for feature, listed in enumerate(content.get("cats", {}).get("enc", []))
+    }
     kept = content["trees"][: rounds * per_round]
     trees = [_xgboost_tree(tree, levels, columns) for tree in kept]
     return tree_terms(trees, None if X is None else _xgboost_leaves(model, booster, X, rounds))
@@ -41,17 +44,7 @@ def _tree_model(booster: Any) -> Node:
             "this XGBoost model has no trees (booster='gblinear'), which are what is counted; fit "
             "scikit-learn's LogisticRegression instead, or another booster"
         )
-    result: Node = content
-    return result
-
-
-def _xgboost_levels(content: Node) -> dict[int, int]:
-    """Count the levels of each category, where the file lists them (XGBoost 3.1, data frames)."""
-    known = content.get("cats", {}).get("enc", [])
-    return {
-        feature: len(levels["offsets"]) - 1 if levels.get("offsets") else len(levels["values"])
-        for feature, levels in enumerate(known)
-    }
+    return dict(content)
 
 
 def _xgboost_tree(tree: Node, levels: dict[int, int], columns: Columns | None) -> TreeArrays:
