@@ -22,10 +22,6 @@ if TYPE_CHECKING:
     from rpte.audit.decisions.replay import read_decisions, replay
     from rpte.audit.edits import Labelled, edit
     from rpte.audit.load import AuditLoad, audit_load
-    from rpte.audit.log import append_decisions
-    from rpte.audit.reasons import ReasonRule, reason_codes, reason_rule
-    from rpte.audit.replay import read_decisions, replay
-    from rpte.estimators.classifier import RPTEClassifier
     from rpte.columns.limits import Limits
     from rpte.counterfactual import Actions
     from rpte.estimators.classifier import RPTEClassifier

@@ -13,8 +13,6 @@ import pytest
 
 import rpte
 from model_files import stored
-from rpte.audit import log as log_module
-from rpte import appending
 from rpte.audit.decisions import decide as log_module
 from rpte.errors import InputError, RPTEWarning
 from rpte.model.file import from_dict

@@ -15,7 +15,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from rpte.appending import appending, last_line, replacing
 from rpte.audit.decisions.reasons import (
     Catalogue,
     ReasonRule,
@@ -29,10 +28,11 @@ from rpte.model.explain import ComponentContribution, cell_values
 from rpte.model.file import to_dict
 from rpte.model.model import Model
 from rpte.model.unknown import checked_inputs
-from rpte.output import check_output, is_stream, writing
 from rpte.table.column import is_absent, level_text
 from rpte.table.inputs import Inputs, columns_of, read_inputs
 from rpte.table.spelling import named_levels
+from rpte.utils.appending import appending, last_line, replacing
+from rpte.utils.output import check_output, is_stream, writing
 
 BLOCK = 500  # cases that are worked on together
 IN_MEMORY = 2**26  # bytes of a run that wait in memory for the lock, beyond it in a file
