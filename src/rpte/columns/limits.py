@@ -83,7 +83,7 @@ class Permissions:
         """Tell whether derived columns (all but the raw ones) and trees may read a variable."""
         return name not in self.excluded and name not in self.linear_only
 
-    def share(self, names: Iterable[str]) -> bool:
+    def may_interact(self, names: Iterable[str]) -> bool:
         """Tell whether some variables may be in one component."""
         wanted = frozenset(names)
         if self.together is None or len(wanted) < 2:
@@ -111,7 +111,7 @@ class Permissions:
         allowed = self.usable if isinstance(column, RAW) else self.derivable
         if not all(allowed(source) for source in column.sources):
             return False
-        return self.share(column.sources) and self.sign(column) is not None
+        return self.may_interact(column.sources) and self.sign(column) is not None
 
     def in_trees(self, column: Column) -> bool:
         """Tell whether trees may split on a column.

@@ -57,7 +57,7 @@ class Components:
             return True
         trees = sum(self._trees.get(root, 0) for root in roots)
         members = [s for s in self._parent if self.root(s) in roots]
-        return trees <= 1 and len(members) <= rule.largest and rule.limits.share(members)
+        return trees <= 1 and len(members) <= rule.largest and rule.limits.may_interact(members)
 
 
 def components(parts: Sequence[Sources]) -> list[list[int]]:

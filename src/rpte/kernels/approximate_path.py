@@ -30,7 +30,7 @@ INTERCEPT, LOSS, TOTAL = 0, 1, 2  # what `state` holds; the total of no Gram mat
 ROUNDS = 12  # times that the working set may grow at one lambda
 STEPS = 16  # Newton steps on one working set
 KEEP = 0.3  # a Gram matrix is kept while a step with it shrinks the residual to this fraction
-ROOM = 16  # terms that may always join the working set at once
+AT_ONCE = 16  # terms that may always join the working set at once
 NEAR = 0.6  # fraction of the pull that a term needs, from which it may join the working set
 FLOOR = 1e-10  # smallest curvature of a row, as a fraction of its weight
 RAISED = 1e-3  # the floor where a step fails; ten times so if it fails again, up to the largest
@@ -187,7 +187,7 @@ def working_set(pull: Floats, theta: Floats, l1: Floats) -> Index:
     """
     wanted = theta != 0.0
     near = np.flatnonzero((theta == 0.0) & (pull >= NEAR * l1))
-    room = max(ROOM, wanted.sum())
+    room = max(AT_ONCE, wanted.sum())
     if near.size > room:
         near = near[stable_order(-pull[near] / l1[near])[:room]]
     wanted[near] = True

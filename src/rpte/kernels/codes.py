@@ -69,8 +69,8 @@ def key_range(x: Floats, words: Words) -> tuple[int, Any, Any]:
 def pack_rows(x: Floats, words: Words, least: Any, dropped: int, row_bits: int, out: Words) -> None:
     """Fill `out` (n,) with the leading bits of each value followed by its row; NaN goes last.
 
-    Keys are counted from the `least`; there is no room for so many `dropped` bits of them beside
-    the `row_bits` of a row's number.
+    Keys are counted from the `least`; their last bits are `dropped`, as many as there is no room
+    for beside the `row_bits` of a row's number.
     """
     for i in range(x.size):
         if np.isnan(x[i]):
@@ -124,7 +124,7 @@ def unpack_rows(packed: Words, x: Floats, row_bits: int, order: Integers, first:
 
 @kernel
 def quantile_starts(before: Array, total: float, most: int, first: Integers) -> int:
-    """Put neighbouring values into at most so many bins of like weight; return how many there are.
+    """Put neighbouring values into at most `most` bins of like weight; return how many there are.
 
     `before` (values,) is the weight of all smaller values (`first` itself where every row weighs
     one), `total` that of all. `first` (values,), where each value begins, becomes where each bin

@@ -20,8 +20,8 @@ from numba.extending import overload
 from rpte.kernels.compile import Array, Floats, Int32s, Integers, Mask, Words, jitable, kernel
 from rpte.kernels.growth import BIN, GAIN, LEAST, MISSING_LEFT, NEXT_BIN, SCALE, better
 
-# Bounds are compared with room for rounding; far above `TIE`, far below any difference of counts.
-ROOM = 1e-9
+# Bounds are compared with slack for rounding; far above `TIE`, far below any difference of counts.
+SLACK = 1e-9
 NONE, UNKNOWN = -1, -2
 HALF, LOW = 32, 2**32 - 1  # where the positive weight begins, and the bits of the weight
 CHUNK = 5  # codes are looked at in chunks of 2^5 before they are looked at one by one
@@ -146,7 +146,7 @@ def search_codes(
     last code on the left is `UNKNOWN` if it was passed over.
     """
     total_g, total_w, least, scale = total[0], total[2], rule[LEAST], rule[SCALE]
-    room = ROOM * (scale + total_g * total_g / total_w + max(found[GAIN], 0.0))
+    room = SLACK * (scale + total_g * total_g / total_w + max(found[GAIN], 0.0))
     floor = found[GAIN] - room
     is_open = np.zeros(blocks.size, np.bool_)
     before = 0
@@ -212,7 +212,7 @@ def settle_best(
     """
     parent = total[0] * total[0] / total[1]
     for k in order:
-        if bound[k] < top - ROOM * (rule[SCALE] + parent + max(top, 0.0)):
+        if bound[k] < top - SLACK * (rule[SCALE] + parent + max(top, 0.0)):
             return
         j = chosen[k]
         own = blocks[starts[j] : starts[j + 1]]

@@ -18,6 +18,7 @@ from rpte.kernels.growth import BIN, GAIN, N_FOUND, NEXT_BIN, SCALE
 from rpte.kernels.published import HALF, LOW, ROOM, UNKNOWN, count_blocks, scan_blocks, settle_best
 from rpte.losses import Residuals
 from rpte.structure.boosting import Stage2Settings
+from rpte.kernels.published import HALF, LOW, SLACK, UNKNOWN, count_blocks, scan_blocks, settle_best
 from rpte.structure.coded import CodedColumns, CodeTree
 from rpte.structure.grower import (
     GrowthLimits,
@@ -157,7 +158,7 @@ class CountedLeaf(OpenLeaf):
         gain = np.where(self.scan.settled, self.found[:, GAIN], self.scan.bound)
         top = float(gain.max(where=admitted, initial=-np.inf))
         parent = float(self.total[0] ** 2 / self.total[1])
-        return top + ROOM * (float(self.rule[SCALE]) + parent + max(top, 0.0))
+        return top + SLACK * (float(self.rule[SCALE]) + parent + max(top, 0.0))
 
     def _settle(self, waiting: NDArray[np.intp], known: NDArray[np.bool_]) -> None:
         """Search those of the `waiting` columns that may be better than the `known` ones."""

@@ -24,15 +24,8 @@ if TYPE_CHECKING:
 
 DELIMITERS = (",", ";", "\t", "|")
 SAMPLE = 50  # lines that the delimiter is guessed from
-FORMATS = {
-    ".csv": "CSV",
-    ".tsv": "CSV",
-    ".txt": "CSV",
-    ".parquet": "Parquet",
-    ".pq": "Parquet",
-    ".xlsx": "Excel",
-    ".xlsm": "Excel",
-}
+FORMATS = dict.fromkeys((".csv", ".tsv", ".txt"), "CSV")
+FORMATS |= {".parquet": "Parquet", ".pq": "Parquet", ".xlsx": "Excel", ".xlsm": "Excel"}
 PACKAGES = {"Parquet": "pyarrow", "Excel": "openpyxl"}
 ENDINGS = ".csv, .tsv, .txt (each also .gz), .parquet or .xlsx"
 

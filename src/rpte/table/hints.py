@@ -30,7 +30,7 @@ WIDE = 5.0  # a gap, in distances between the numbers next to it
 COLUMNS = 3  # that a row must have to be the same code throughout
 SMALL = range(1, 7)  # -1 to -6 are codes only beside many numbers that are not negative
 # Hints
-FEW_VALUES = 10  # at most so many whole numbers may be codes
+FEW_VALUES = 10  # the most different whole numbers that may be codes
 ROWS = 10  # of each, on average
 LARGEST_CODE = 20
 SHOWN = 5

@@ -104,10 +104,8 @@ def _split(X: Any) -> tuple[list[str], list[Raw], list[Kind | None]]:
     """Return names, raw columns and the kinds that the table declares (None: see the cells)."""
     keys = column_names(X)
     if keys is None:
-        matrix = as_matrix(X)
-        keys = {f"x{i}": i for i in range(matrix.shape[1])}
-        columns = [factorized(matrix[:, i], name) for name, i in keys.items()]
-        return list(keys), columns, [None] * len(columns)
+        columns = [factorized(column, f"x{i}") for i, column in enumerate(as_matrix(X).T)]
+        return [f"x{i}" for i in range(len(columns))], columns, [None] * len(columns)
     nameless = [place for place, name in enumerate(keys) if not name.strip()]
     if nameless:
         raise InputError(
@@ -117,9 +115,8 @@ def _split(X: Any) -> tuple[list[str], list[Raw], list[Kind | None]]:
     columns = [factorized(X[key], name) for name, key in keys.items()]
     if isinstance(X, Mapping):
         return list(keys), columns, [None] * len(columns)
-    frame = nw.from_native(X, eager_only=True)
-    kinds = [_declared_kind(dtype) for dtype in frame.schema.values()]
-    return list(keys), columns, kinds
+    dtypes = nw.from_native(X, eager_only=True).schema.values()
+    return list(keys), columns, [_declared_kind(dtype) for dtype in dtypes]
 
 
 def _declared_kind(dtype: Any) -> Kind | None:
@@ -133,16 +130,15 @@ def _learn(
     name: str, column: Raw, kind: Kind, specials: tuple[str, ...]
 ) -> tuple[Variable, Array, Codes | None]:
     """Return the variable, its typed training values and its special codes."""
-    if kind == "number" and specials:
-        variable = Variable(name, "number", specials)
-        numbers, codes = as_number_or_special(column, variable)
-        _check_precision(column, numbers, name, specials)
-        missing = bool((np.isnan(numbers) & (codes < 0)).any())
-        return Variable(name, "number", specials, missing), numbers, codes
     if kind == "number":
-        numbers = as_number(column, name, signed=True)
-        _check_precision(column, numbers, name, ())
-        return Variable(name, "number", (), bool(np.isnan(numbers).any())), numbers, None
+        codes: Codes | None = None
+        if specials:
+            numbers, codes = as_number_or_special(column, Variable(name, "number", specials))
+        else:
+            numbers = as_number(column, name, signed=True)
+        _check_precision(column, numbers, name, specials)
+        missing = np.isnan(numbers) if codes is None else np.isnan(numbers) & (codes < 0)
+        return Variable(name, "number", specials, bool(missing.any())), numbers, codes
     if specials:
         raise InputError(
             f"special_values names '{name}', which is a category; its levels are special already"

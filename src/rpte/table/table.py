@@ -57,8 +57,8 @@ class Table:
     hashes : (n,), optional
         Of the content of each row, where they are known.
     cases : (n,), optional
-        How many rows of the user's table each row stands for, a whole weight counting as so many;
-        one each if None.
+        How many rows of the user's table each row stands for, where a row of weight 3 counts as
+        three; one each if None.
     loss : Loss
     """
 
@@ -92,7 +92,7 @@ class Table:
 
     @property
     def n_cases(self) -> int:
-        """Number of cases: of rows that came in, a whole weight counting as so many."""
+        """Number of cases: rows that came in, where a row of weight 3 counts as three."""
         return self.n_rows if self.cases is None else int(self.cases.sum())
 
     def cases_of(self, rows: Rows | slice = slice(None)) -> Ints:
@@ -102,7 +102,7 @@ class Table:
         return self.cases[rows]
 
     def take(self, rows: Rows, cases: Ints | None = None) -> Table:
-        """Return the table of some rows, in their order, with all or so many of their cases."""
+        """Return the table of some rows, in their order, with all or some of their cases."""
         part = None if self.part is None else self.part[rows]
         whole, weight = self.cases_of(rows), self.weight[rows]
         if cases is not None:  # a whole weight is divided exactly
@@ -112,7 +112,7 @@ class Table:
         return Table(inputs, y, weight, part, cases=kept, loss=self.loss)
 
     def sample(self, most: int) -> Table:
-        """Return a table of at most so many distinct rows, drawn case by case.
+        """Return a table of at most `most` distinct rows, drawn case by case.
 
         The cases of a row are spread evenly over the unit interval, from a place that its content
         decides, and all cases below a limit are taken: single rows by chance, and of rows that
@@ -142,7 +142,7 @@ def make_table(
 
     The rule says which levels of a category are pooled as rare. Rows of different parts (n,) are
     never merged. The cells are put in order if they are `copied`, otherwise each column when it is
-    asked for. A row stands for so many `cases` (n,), what its weight says if None.
+    asked for. The `cases` (n,) that each row stands for follow from its weight if None.
     """
     check_weight(weight)
     if not (weight > 0).all():
