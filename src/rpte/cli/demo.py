@@ -1,54 +1,73 @@
-"""`rpte demo`: the whole job on the breast cancer table that comes with scikit-learn."""
+"""`rpte demo`: a model of the breast cancer table that comes with scikit-learn, on one screen."""
 
 from __future__ import annotations
 
 import logging
-from typing import Any
+import re
+from collections.abc import Iterator
+from typing import Annotated, Any
 
 import typer
-from rich.console import Console
+from rich.console import Group
 from rich.table import Table
+from rich.text import Text
 
-from rpte.cli.show import checks_view, explanation_view, model_view
+from rpte.cli.show import check_mark, coefficient, model_view
+from rpte.cli.terminal import console, progress, table_of
+from rpte.model.explain import Explanation, value_text
+from rpte.model.model import Model
+from rpte.model.parts import DirectTerm
+from rpte.model.summary import counted
+from rpte.model.verify import Check
+from rpte.table.decimals import number_text
 
 SEED = 0
+GUARANTEES = (
+    "contributions sum to the score",
+    "leaves partition the inputs",
+    "ownership",
+    "audit load within its bound",
+    "Stage 3 optimality",
+)
+NEXT = {
+    "rpte fit loans.csv --target bad -o model.json": "a table of yours",
+    "rpte show model.json": "the whole model",
+    "rpte explain model.json loans.csv --row 17": "one case taken apart",
+    "rpte report model.json -o report.html": "all of it on one page",
+}
 
 
-def demo() -> None:
-    """Fit breast cancer (569 x 30), show the model whole, take a prediction apart, verify it.
+def demo(
+    published: Annotated[
+        bool, typer.Option("--published", help="The published configuration, with its trees.")
+    ] = False,
+) -> None:
+    """Fit breast cancer (569 x 30), take a prediction apart, verify the guarantees.
 
-    Two models on the same three quarters of the rows: the default, whose form inner validation
-    chooses, and the published configuration with its trees.
+    The model is fitted on three quarters of the rows, the prediction is of one of the others.
 
     Example: rpte demo
     """
     logging.basicConfig(format="%(message)s")
     logging.getLogger("rpte").setLevel(logging.INFO)
-    console = Console(highlight=False)
-    with console.status("loading"):
+    name = "published configuration" if published else "default model"
+    with progress(f"fitting the {name}"):
         from rpte import RPTEClassifier
 
+        make = RPTEClassifier.paper if published else RPTEClassifier
         train, test = _breast_cancer()
-    models = {
-        "default": RPTEClassifier(positive="malignant"),
-        "published configuration": RPTEClassifier.paper(positive="malignant"),
-    }
-    for name, estimator in models.items():
-        with console.status(f"fitting the {name}"):
-            estimator.fit(*train)
-        console.rule(f"[bold]The {name}, whole", align="left")
-        console.print(model_view(estimator.model_), "")
-        held_out = estimator.explain(test[0].iloc[[0]])[0]
-        title = f"The first held-out patient (in truth {test[1].iloc[0]}), taken apart"
-        console.print(explanation_view(held_out, title), "")
-        checks = estimator.model_.verify(*train)
-        console.print(checks_view(checks), "")
-        if not all(check.holds for check in checks):
-            raise typer.Exit(1)
-    console.rule("[bold]Audit load", align="left")
-    console.print(_loads(models, test))
-    console.print(_frontier_line(models["default"]))
-    console.print("Next: RPTEClassifier().fit(X, y) on a table of your own; see the README.")
+        model: Model = make(positive="malignant").fit(*train).model_
+        checks = model.verify(*train)
+    out = console()
+    load = f"{counted(len(model.rules()), 'term')}, {counted(model.audit().miu, 'condition')}"
+    out.print(Text(f"The {name} of the breast cancer table: {load} to read", "bold"))
+    out.print(_said(model, test))
+    if any(component.trees for component in model.components):
+        out.print(model_view(model, _rounded))
+    out.print("", _sum_view(model, model.explain(test[0].iloc[[0]])[0], test[1].iloc[0]))
+    out.print("", Group(*_guarantee_lines(checks)), "", _next_view(published))
+    if not all(check.holds for check in checks):
+        raise typer.Exit(1)
 
 
 def _breast_cancer() -> tuple[tuple[Any, Any], tuple[Any, Any]]:
@@ -64,24 +83,61 @@ def _breast_cancer() -> tuple[tuple[Any, Any], tuple[Any, Any]]:
     return (X_train, y_train), (X_test, y_test)
 
 
-def _frontier_line(estimator: Any) -> str:
-    loads = estimator.frontier_["miu"]
-    return (
-        f"The default was chosen among models of {loads.min()} to {loads.max()} conditions: see "
-        "clf.frontier_ and clf.at(miu=...), or save it and run rpte frontier MODEL.json."
-    )
-
-
-def _loads(models: dict[str, Any], test: tuple[Any, Any]) -> Table:
+def _said(model: Model, test: tuple[Any, Any]) -> str:
+    """Say among what the model was chosen, and how good it is."""
     from sklearn.metrics import roc_auc_score
 
-    table = Table(box=None, pad_edge=False)
-    table.add_column("model")
-    for name in ("terms (MU)", "conditions (MIU)", "per case (IIU)", "bound", "held-out AUC"):
-        table.add_column(name, justify="right")
-    for name, estimator in models.items():
-        load = estimator.audit(test[0])
-        auc = roc_auc_score(test[1] == "malignant", estimator.model_.score(test[0]))
-        row = (str(load.mu), str(load.miu), f"{load.iiu:.1f}", str(load.bound), f"{auc:.4f}")
-        table.add_row(name, *row)
+    selection, others = model.training["selection"], len(test[1])
+    sizes = [point["miu"] for point in selection["frontier"]] if selection else []
+    among = f"Chosen among models of {min(sizes)} to {max(sizes)} conditions; " if sizes else ""
+    auc = roc_auc_score(test[1] == model.classes[model.positive], model.score(test[0]))
+    return f"{among}AUC {auc:.4f} on {others} patients not seen."
+
+
+def _rounded(text: str) -> str:
+    """Return a text with numbers of at most six digits; the rest is noise of binary fractions."""
+    return re.sub(r"\d+\.\d{6,}", lambda number: f"{float(number[0]):.6g}", text)
+
+
+def _sum_view(model: Model, case: Explanation, truth: str) -> Table:
+    """Return the terms with what one patient has, and what that adds to the score."""
+    title = f"A patient not seen in training ({truth} in truth): the log odds of {case.positive}"
+    heads = (">factor", "times what the model reads", ">patient", ">adds")
+    table = table_of(heads, title=Text(title, "bold"), title_justify="left")
+    table.add_row("", case.start, "", coefficient(case.intercept))
+    rules = {rule.term: rule for rule in model.rules()}
+    direct = {term.name: term for component in model.components for term in component.direct}
+    for part in (part for component in case.components for part in component.contributions):
+        term, rule = direct.get(part.term), rules.get(part.term)
+        factor = "" if term is None else f"{term.coefficient:+.4g}"
+        text = f"{part.term} {_rounded(part.text if term is None else _operand(term))}"
+        read = sorted(rule.sources if rule else (), key=text.find)
+        values = [value_text(case.inputs[name]) for name in read]
+        table.add_row(factor, text, ", ".join(values), coefficient(part.value))
+    end = f"score; probability of {case.positive}: {case.probability:.4f}"
+    table.add_row("", Text(end, "bold"), "", coefficient(case.score))
     return table
+
+
+def _operand(term: DirectTerm) -> str:
+    """Return what the coefficient is multiplied with, such as ``age - 50``."""
+    sign = "-" if term.centre > 0 else "+"
+    return term.column.text + (f" {sign} {number_text(abs(term.centre))}" if term.centre else "")
+
+
+def _guarantee_lines(checks: list[Check]) -> Iterator[Text]:
+    """Yield a line for each guarantee and for each check that fails, and one for all others."""
+    shown = [check for check in checks if check.name.startswith(GUARANTEES) or not check.holds]
+    others = len(checks) - len(shown)
+    more = f", with {others} further checks that rpte verify lists" if others else ""
+    yield Text(f"Verified on the training table{more}", "bold")
+    for check in shown:
+        name, evidence = f"  {check.name:<40}", Text(_rounded(check.evidence), "dim")
+        yield Text.assemble(check_mark(check), name, evidence, no_wrap=True, overflow="ellipsis")
+
+
+def _next_view(published: bool) -> Table:
+    """Return the commands to go on with."""
+    other = {} if published else {"rpte demo --published": "the paper's trees, here"}
+    rows = [(command, Text(meaning, "dim")) for command, meaning in (NEXT | other).items()]
+    return table_of(("Next", ""), rows)

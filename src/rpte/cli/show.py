@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -83,36 +84,41 @@ def coefficient(value: float) -> Text:
     return Text("0" if value == 0 else f"{value:+.4g}", style)
 
 
-def model_view(model: Model) -> Group:
-    """Return the whole model: every component, tree, leaf and direct term."""
+def model_view(model: Model, say: Callable[[str], str] = str) -> Group:
+    """Return the whole model: every component, tree, leaf and direct term.
+
+    `say` may shorten the texts of conditions and direct terms.
+    """
     positive, other = model.classes[model.positive], model.classes[1 - model.positive]
     title = Text.assemble("log odds of ", (str(positive), "bold"), f" against {other}: the sum of")
     start = Text.assemble("  intercept ", coefficient(model.intercept))
-    return Group(title, start, *(_component(model, c) for c in model.components))
+    return Group(title, start, *(_component(model, c, say) for c in model.components))
 
 
-def _component(model: Model, component: Component) -> Drawing:
+def _component(model: Model, component: Component, say: Callable[[str], str]) -> Drawing:
     drawing = Drawing(Text(f"{component.name}  {', '.join(component.sources)}", "bold"))
     for part in component.parts:
         if isinstance(part, DirectTerm):
-            drawing.add(_direct(part))
+            drawing.add(_direct(part, say))
         else:
             node = drawing.add(Text(part.name, "bold"))
-            _branch(model, part, part.tree.root, node)
+            _branch(model, part, part.tree.root, node, say)
     return drawing
 
 
-def _direct(term: DirectTerm) -> Text:
+def _direct(term: DirectTerm, say: Callable[[str], str]) -> Text:
     counts = _counts(term.support, term.events) if term.column.binary else ""
-    name, text = (f"{term.name}  ", "bold"), f"  {term.text}"
+    name, text = (f"{term.name}  ", "bold"), f"  {say(term.text)}"
     return Text.assemble(name, coefficient(term.coefficient), text, (counts, QUIET))
 
 
-def _branch(model: Model, tree: TreeTerms, branch: Branch, drawing: Drawing) -> None:
+def _branch(
+    model: Model, tree: TreeTerms, branch: Branch, drawing: Drawing, say: Callable[[str], str]
+) -> None:
     for holds, child in ((True, branch.yes), (False, branch.no)):
-        text = Text(Condition(branch.split, holds).text(model.schema))
+        text = Text(say(Condition(branch.split, holds).text(model.schema)))
         if isinstance(child, Branch):
-            _branch(model, tree, child, drawing.add(text))
+            _branch(model, tree, child, drawing.add(text), say)
             continue
         leaf = tree.leaves[child]
         text.append(f"  {tree.leaf_name(child)}  ", "bold")
@@ -151,11 +157,12 @@ def checks_view(checks: list[Check]) -> Table:
     for name in ("", "claim", "evidence"):
         table.add_column(name, overflow="fold")
     for check in checks:
-        table.add_row(_mark(check), check.name, Text(check.evidence, QUIET))
+        table.add_row(check_mark(check), check.name, Text(check.evidence, QUIET))
     return table
 
 
-def _mark(check: Check) -> Text:
+def check_mark(check: Check) -> Text:
+    """Return whether a claim holds, in one word."""
     if check.name == NOT_CHECKED:
         return Text("open", "yellow")
     return Text("holds", "green") if check.holds else Text("FAILS", "bold red")

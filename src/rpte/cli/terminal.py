@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import typer
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.segment import Segment
+from rich.table import Table
 
 WIDE = 200  # columns where there is no terminal to ask
 # What could move the cursor or turn the direction of writing, and so forge what is seen.
@@ -41,6 +42,19 @@ def console() -> Console:
     if not out.is_terminal and "COLUMNS" not in os.environ:
         out.width = WIDE
     return out
+
+
+def table_of(
+    heads: Sequence[str], rows: Iterable[Iterable[RenderableType]] = (), **more: Any
+) -> Table:
+    """Return a table without lines; a head that begins with ``>`` stands at the right."""
+    table = Table(box=None, pad_edge=False, **more)
+    for head in heads:
+        side: Literal["left", "right"] = "right" if head.startswith(">") else "left"
+        table.add_column(head.removeprefix(">"), justify=side, overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    return table
 
 
 def print_json(value: Any) -> None:
