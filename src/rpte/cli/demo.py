@@ -30,7 +30,7 @@ GUARANTEES = (
     "Stage 3 optimality",
 )
 NEXT = {
-    "rpte fit loans.csv --target bad -o model.json": "a table of yours",
+    "rpte fit loans.csv --target bad -o model.json": "next, on a table of yours",
     "rpte show model.json": "the whole model",
     "rpte explain model.json loans.csv --row 17": "one case taken apart",
     "rpte report model.json -o report.html": "all of it on one page",
@@ -140,4 +140,4 @@ def _next_view(published: bool) -> Table:
     """Return the commands to go on with."""
     other = {} if published else {"rpte demo --published": "the paper's trees, here"}
     rows = [(command, Text(meaning, "dim")) for command, meaning in (NEXT | other).items()]
-    return table_of(("Next", ""), rows)
+    return table_of(("", ""), rows, show_header=False)
