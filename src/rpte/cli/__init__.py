@@ -1,7 +1,9 @@
-"""The command line: `app` is what the `rpte` command runs; one file per command.
+"""The command line: `app` is what the `rpte` command runs.
 
-`options` holds what commands share, `tables` reads rows for a model, `show` draws models and
-explanations, `terminal` prints them, `failures` says what went wrong. Only this folder prints.
+A command has a file of its name, but for those of one case (`explanations`) and those of the record
+(`decisions`). `options` holds what commands share, `tables` reads rows for a model, `show` draws
+models and explanations, `terminal` prints them, `failures` says what went wrong. Only this folder
+prints, and nobody imports it.
 """
 
 from __future__ import annotations
@@ -13,23 +15,16 @@ import typer
 from rpte import __version__
 from rpte.cli.audit import audit
 from rpte.cli.compare import compare
-from rpte.cli.counterfactual import counterfactual
-from rpte.cli.decide import decide
+from rpte.cli.decisions import decide, edit, reasons, replay
 from rpte.cli.demo import demo
-from rpte.cli.edit import edit
-from rpte.cli.explain import explain
+from rpte.cli.explanations import counterfactual, explain, uncertainty, whatif
 from rpte.cli.export import export
 from rpte.cli.fit import fit
 from rpte.cli.frontier import frontier
-from rpte.cli.reasons import reasons
-from rpte.cli.replay import replay
 from rpte.cli.report import report
-from rpte.cli.schema import schema
 from rpte.cli.score import score
-from rpte.cli.show import show
-from rpte.cli.uncertainty import uncertainty
+from rpte.cli.show import schema, show
 from rpte.cli.verify import verify
-from rpte.cli.whatif import whatif
 
 app = typer.Typer(
     add_completion=False,
@@ -54,22 +49,6 @@ def main(
     """Auditable classifiers for tables: every prediction a short sum of named rules."""
 
 
-app.command()(fit)
-app.command()(show)
-app.command()(score)
-app.command()(explain)
-app.command()(reasons)
-app.command()(whatif)
-app.command()(counterfactual)
-app.command()(uncertainty)
-app.command()(audit)
-app.command()(frontier)
-app.command()(verify)
-app.command()(compare)
-app.command()(edit)
-app.command()(decide)
-app.command()(replay)
-app.command()(report)
-app.command()(export)
-app.command()(demo)
-app.command()(schema)
+READ = (show, score, explain, reasons, whatif, counterfactual, uncertainty, audit, frontier, verify)
+for _command in (fit, *READ, compare, edit, decide, replay, report, export, demo, schema):
+    app.command()(_command)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from rich.table import Table
 
 from rpte.cli.failures import told_in_one_line
 from rpte.cli.options import AsJson, MaybeTable, Missing, ModelFile
 from rpte.cli.tables import rows_for
-from rpte.cli.terminal import console, print_json
+from rpte.cli.terminal import console, print_json, table_of
 from rpte.model.file import load
 from rpte.model.model import Model
 
@@ -32,33 +32,42 @@ def audit(
         rows = None
         if table is not None:
             rows = rows_for(loaded, table, missing, allow_unknown=True).inputs
-        found = load_of(loaded, rows)
+        found = _record(loaded, rows)
         if as_json:
             print_json(found)
             return
-        out = console()
-        out.print(_loads(found), "", _components(found))
+        components = [
+            (c["component"], str(c["terms"]), str(c["conditions"]), ", ".join(c["sources"]))
+            for c in found["components"]
+        ]
+        console().print(
+            table_of((">", ""), _loads(found), show_header=False),
+            "",
+            table_of(("component", ">terms", ">conditions", "variables"), components),
+        )
 
 
-def load_of(model: Model, X: Any = None) -> dict[str, Any]:
+def _record(model: Model, X: Any = None) -> dict[str, Any]:
     """Return the audit load of a model, and of each component, as plain values."""
     load = model.audit(X)
-    rules = model.rules()
+    rules = {c.name: [r for r in model.rules() if r.component == c.name] for c in model.components}
     components = [
         {
             "component": component.name,
             "sources": list(component.sources),
-            "terms": sum(rule.component == component.name for rule in rules),
-            "conditions": sum(r.inspection_units for r in rules if r.component == component.name),
+            "terms": len(rules[component.name]),
+            "conditions": sum(rule.inspection_units for rule in rules[component.name]),
         }
         for component in model.components
     ]
-    per_row = load.per_row
     units = None
-    if per_row is not None:
-        middle = float(np.median(per_row))
-        units = {"mean": load.iiu, "median": middle, "most": int(per_row.max())}
-        units["rows"] = len(per_row)
+    if load.per_row is not None:
+        units = {
+            "mean": load.iiu,
+            "median": float(np.median(load.per_row)),
+            "most": int(load.per_row.max()),
+            "rows": len(load.per_row),
+        }
     return {
         "mu": load.mu,
         "miu": load.miu,
@@ -69,29 +78,13 @@ def load_of(model: Model, X: Any = None) -> dict[str, Any]:
     }
 
 
-def _loads(found: dict[str, Any]) -> Table:
-    lines = Table(box=None, pad_edge=False, show_header=False)
-    lines.add_column(justify="right")
-    lines.add_column()
-    lines.add_row(str(found["mu"]), "terms (MU)")
-    lines.add_row(str(found["miu"]), "conditions in the whole model (MIU)")
+def _loads(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    yield str(found["mu"]), "terms (MU)"
+    yield str(found["miu"]), "conditions in the whole model (MIU)"
     units = found["iiu"]
     if units is not None:
         about = f"median {units['median']:g}, most {units['most']}, over {units['rows']} rows"
-        lines.add_row(f"{units['mean']:.4g}", f"conditions for one prediction (IIU), mean; {about}")
-    lines.add_row(str(found["bound"]), "bound on the conditions, known before training")
+        yield f"{units['mean']:.4g}", f"conditions for one prediction (IIU), mean; {about}"
+    yield str(found["bound"]), "bound on the conditions, known before training"
     if found["allowed"] is not None:
-        lines.add_row(str(found["allowed"]), "conditions allowed by the user")
-    return lines
-
-
-def _components(found: dict[str, Any]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    table.add_column("component")
-    for name in ("terms", "conditions"):
-        table.add_column(name, justify="right")
-    table.add_column("variables")
-    for part in found["components"]:
-        numbers = (str(part["terms"]), str(part["conditions"]))
-        table.add_row(part["component"], *numbers, ", ".join(part["sources"]))
-    return table
+        yield str(found["allowed"]), "conditions allowed by the user"

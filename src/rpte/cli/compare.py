@@ -12,17 +12,17 @@ from rich.table import Table
 from rich.text import Text
 
 from rpte.cli.failures import told_in_one_line
-from rpte.cli.options import AsJson, IdColumn, MaybeTable, Missing
+from rpte.cli.options import AsJson, IdColumn, MaybeTable, Missing, ModelFile
 from rpte.cli.show import coefficient
 from rpte.cli.tables import rows_for
-from rpte.cli.terminal import console, print_json
+from rpte.cli.terminal import console, print_json, table_of
 from rpte.model.compare import compare as compare_models
 from rpte.model.file import load
 
 
 def compare(
-    a: Annotated[Path, typer.Argument(help="A model file.", show_default=False)],
-    b: Annotated[Path, typer.Argument(help="Another model file.", show_default=False)],
+    a: ModelFile,
+    b: Annotated[Path, typer.Argument(help="Another model file.")],
     table: MaybeTable = None,
     id_column: IdColumn = None,
     missing: Missing = None,
@@ -66,8 +66,10 @@ def _views(found: dict[str, Any], names: tuple[str, str], label: str) -> Iterato
         yield f"The models speak of different classes; both are shown for {found['positive']}."
     yield from _terms(found)
     for title in ("guarantees", "settings"):
-        if found[title]:
-            yield from _differences(title, found[title])
+        rows = [(at["name"], _said(at["a"]), _said(at["b"])) for at in found[title]]
+        if rows:
+            table = table_of(("", "first", "second"), rows)
+            yield from _titled(f"{title.capitalize()} that differ", table)
         else:
             yield from ("", f"No {title} differ.")
     if found["predictions"] is not None:
@@ -80,7 +82,7 @@ def _terms(found: dict[str, Any]) -> Iterator[RenderableType]:
         f"Terms: {len(terms['added'])} added, {len(terms['removed'])} removed, "
         f"{len(terms['changed'])} changed, {terms['kept']} kept as they are"
     )
-    table = _table(["", "first", "second", "term"], right=(1, 2))
+    table = table_of(("", ">first", ">second", "term"))
     first, second = found["intercept"]
     if first != second:
         table.add_row("changed", coefficient(first), coefficient(second), "intercept")
@@ -96,13 +98,6 @@ def _terms(found: dict[str, Any]) -> Iterator[RenderableType]:
     yield from _titled(title, table)
 
 
-def _differences(title: str, differences: list[dict[str, Any]]) -> Iterator[RenderableType]:
-    table = _table(["", "first", "second"])
-    for at in differences:
-        table.add_row(at["name"], _said(at["a"]), _said(at["b"]))
-    yield from _titled(f"{title.capitalize()} that differ", table)
-
-
 def _said(value: Any) -> str:
     return "-" if value is None else "yes" if value is True else str(value)
 
@@ -115,27 +110,24 @@ def _moves(found: dict[str, Any], label: str) -> Iterator[RenderableType]:
         f"average, by less than {p['size_9_of_10']:.4f} in 9 of 10 rows, by {p['largest']:.4f} at "
         f"most; {found['classes_changed']} rows change class."
     )
-    variables = _table(["mean", "largest", ""], right=(0, 1))
-    for at in found["by_variables"]:
-        sizes = f"{at['mean_size']:.4f}", f"{at['largest']:.4f}"
-        variables.add_row(*sizes, ", ".join(at["variables"]))
-    yield from _titled("Through which variables (log odds)", variables)
-    bands = _table(["rows", "mean, first", "mean, second", "largest move"], right=(0, 1, 2, 3))
-    for at in found["by_band"]:
-        bands.add_row(str(at["rows"]), *(f"{at[k]:.4f}" for k in ("a", "b", "largest")))
-    yield from _titled("Where (rows in order of the first model's probability)", bands)
-    rows = _table([label, "first", "second", "mostly through"], right=(1, 2))
-    for at in found["moved_most"]:
-        values = f"{at['a']:.4f}", f"{at['b']:.4f}"
-        rows.add_row(str(at[label]), *values, ", ".join(at["mostly"]))
-    yield from _titled("Moved most", rows)
-
-
-def _table(names: list[str], right: tuple[int, ...] = ()) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for place, name in enumerate(names):
-        table.add_column(name, justify="right" if place in right else "left", overflow="fold")
-    return table
+    variables = [
+        (f"{at['mean_size']:.4f}", f"{at['largest']:.4f}", ", ".join(at["variables"]))
+        for at in found["by_variables"]
+    ]
+    bands = [
+        (str(at["rows"]), *(f"{at[key]:.4f}" for key in ("a", "b", "largest")))
+        for at in found["by_band"]
+    ]
+    rows = [
+        (str(at[label]), f"{at['a']:.4f}", f"{at['b']:.4f}", ", ".join(at["mostly"]))
+        for at in found["moved_most"]
+    ]
+    heads = (">rows", ">mean, first", ">mean, second", ">largest move")
+    where = "Where (rows in order of the first model's probability)"
+    through = "Through which variables (log odds)"
+    yield from _titled(through, table_of((">mean", ">largest", ""), variables))
+    yield from _titled(where, table_of(heads, bands))
+    yield from _titled("Moved most", table_of((label, ">first", ">second", "mostly through"), rows))
 
 
 def _titled(title: str, table: Table) -> Iterator[RenderableType]:

@@ -8,45 +8,40 @@ from typing import Annotated, Any
 import typer
 
 from rpte.cli.failures import told_in_one_line
-from rpte.cli.options import Missing, ModelFile, listed, pairs
+from rpte.cli.options import (
+    MaybePath,
+    Missing,
+    ModelFile,
+    Names,
+    listed,
+    option,
+    output_option,
+    pairs,
+)
 from rpte.errors import InputError
 from rpte.export.target import HOMES
 from rpte.model.file import load
 
-HIDE = {"show_default": False}
-
 
 def export(
     model: ModelFile,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="The file (or folder) to write.", **HIDE)
-    ],
+    output: Annotated[Path, output_option("The file (or folder) to write.")],
     to: Annotated[
         str | None,
-        typer.Option(
-            help=f"Target: {', '.join(HOMES)}. Without it, the export at -o is checked again.",
-            **HIDE,
-        ),
+        option(f"Target: {', '.join(HOMES)}. Without it, the export at -o is checked again."),
     ] = None,
     check: Annotated[
-        Path | None,
-        typer.Option(
-            help="Table to compare on (and to make a scorecard's bins from): CSV, Parquet, Excel.",
-            **HIDE,
-        ),
+        MaybePath,
+        option("Table to compare on (and to make a scorecard's bins from): CSV, Parquet, Excel."),
     ] = None,
     missing: Missing = None,
-    dialect: Annotated[str | None, typer.Option(help="SQL: the dialect.", **HIDE)] = None,
-    table_name: Annotated[str | None, typer.Option(help="SQL: the table to score.", **HIDE)] = None,
+    dialect: Annotated[str | None, option("SQL: the dialect.")] = None,
+    table_name: Annotated[str | None, option("SQL: the table to score.")] = None,
     contributions: Annotated[
-        bool, typer.Option("--contributions", help="SQL: every contribution as a column.")
+        bool, option("SQL: every contribution as a column.", "--contributions")
     ] = False,
-    reasons: Annotated[
-        int | None, typer.Option(help="SQL: so many reason columns.", **HIDE)
-    ] = None,
-    option: Annotated[
-        list[str] | None, typer.Option(help="Other options of the target, name=value.", **HIDE)
-    ] = None,
+    reasons: Annotated[int | None, option("SQL: so many reason columns.")] = None,
+    other: Annotated[Names, option("Other options of the target, name=value.", "--option")] = None,
 ) -> None:
     """Write a model in another form, and prove row by row that it agrees.
 
@@ -75,8 +70,7 @@ def export(
     }
     with told_in_one_line():
         given: dict[str, Any] = {k: value for k, value in named.items() if value is not None}
-        others = pairs("--option", option or [])
-        given |= {name.replace("-", "_"): value for name, value in others.items()}
+        given |= {k.replace("-", "_"): value for k, value in pairs("--option", other).items()}
         if to is None:
             check_output(record_path(output), reads=[model, check, output])
         elif not output.is_dir():

@@ -5,13 +5,23 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.cli.options import listed, pairs
+from rpte.cli.options import (
+    AsJson,
+    Missing,
+    Names,
+    TableFile,
+    listed,
+    option,
+    output_option,
+    pairs,
+)
 from rpte.cli.tables import weights
 from rpte.columns.limits import Limits
 from rpte.errors import InputError, RPTEWarning
@@ -24,40 +34,77 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 CHECKER = "rpte_check.py"
+of_table, of_limits, of_method = (
+    partial(option, rich_help_panel=panel)
+    for panel in ("The table", "What the model may do", "The method")
+)
 FEWEST = 20  # rows from which on a column of nothing but different texts is no accident
 
 
 @dataclass(frozen=True)
 class FitRequest:
-    """The options of `rpte fit`, as they were given."""
+    """The options of `rpte fit`, as they were given; the command takes its parameters from here."""
 
-    table: Path
-    target: str
-    output: Path
-    positive: str | None
-    monotone: list[str] | None
-    exclude: list[str] | None
-    linear_only: list[str] | None
-    together: list[str] | None
-    penalty: list[str] | None
-    special: list[str] | None
-    max_inspection_units: int | None
-    max_fit_seconds: float | None
-    audit_price: float | None
-    ownership: str | None
-    max_component_sources: int | None
-    l1: str | None
-    balanced: bool
-    paper: bool
-    id_column: str | None
-    weight_column: str | None
-    group_column: str | None
-    drop_unlabelled: bool
-    missing: str | None
-    profile: str | None
-    jobs: int | None
-    folds: int
-    with_checker: bool
+    table: TableFile
+    target: Annotated[str, option("The column with the outcome.")]
+    output: Annotated[Path, output_option("Write the model here.")]
+    positive: Annotated[
+        str | None, option("The outcome that the model speaks of; the later one by default.")
+    ] = None
+    id_column: Annotated[str | None, of_table("Names each case; no feature.")] = None
+    weight_column: Annotated[str | None, of_table("Weights (repetitions) of rows.")] = None
+    group_column: Annotated[
+        str | None,
+        of_table("Rows with equal values here (a patient) are never split by validation."),
+    ] = None
+    special: Annotated[
+        Names, of_table("Codes that are no measurements, NAME=-9,-8; repeatable.")
+    ] = None
+    missing: Missing = None
+    drop_unlabelled: Annotated[
+        bool, of_table("Leave out rows without outcome.", "--drop-unlabelled")
+    ] = False
+    max_inspection_units: Annotated[
+        int | None, of_limits("The most conditions to read, 300 if not given.")
+    ] = None
+    monotone: Annotated[Names, of_limits("NAME=increasing or NAME=decreasing; repeatable.")] = None
+    exclude: Annotated[Names, of_limits("A variable not to use; repeatable.")] = None
+    linear_only: Annotated[Names, of_limits("A number that has a slope at most; repeatable.")] = (
+        None
+    )
+    together: Annotated[
+        Names,
+        of_limits("Variables that may interact, A,B,...; repeatable; all others stand alone."),
+    ] = None
+    penalty: Annotated[
+        Names, of_limits("NAME=FACTOR on the penalty of a variable; repeatable.")
+    ] = None
+    ownership: Annotated[
+        str | None, of_limits("component (the default), strict, separate or paper.")
+    ] = None
+    max_component_sources: Annotated[int | None, of_limits("Most variables in one component.")] = (
+        None
+    )
+    audit_price: Annotated[
+        float | None,
+        of_method("Share of the explainable deviance that one more condition must explain."),
+    ] = None
+    l1: Annotated[str | None, of_method("cv (the default), 4/n or a number.")] = None
+    balanced: Annotated[bool, of_method("Weight both classes alike.", "--balanced")] = False
+    paper: Annotated[bool, of_method("The published configuration.", "--paper")] = False
+    max_fit_seconds: Annotated[
+        float | None,
+        of_method("End the search after so many seconds, with the best model until then."),
+    ] = None
+    jobs: Annotated[int | None, of_method("Threads; -1 for every core.")] = None
+    profile: Annotated[
+        str | None, option("What the file tells of each column: safe, full or none.")
+    ] = None
+    folds: Annotated[int, option("Folds of the estimate; 0 for no estimate.")] = 5
+    with_checker: Annotated[
+        bool, option(f"Write {CHECKER} beside the model.", "--with-checker")
+    ] = False
+    as_json: AsJson = False
 
     @property
     def checker(self) -> Path | None:
@@ -79,15 +126,15 @@ class FitRequest:
 
     def specials(self) -> dict[str, list[str]]:
         """Return the special codes by variable."""
-        found = pairs("--special", self.special or [])
+        found = pairs("--special", self.special)
         return {name: listed(codes) or [] for name, codes in found.items()}
 
     def limits(self) -> Limits:
         """Return the limits that the model must keep."""
-        factors = pairs("--penalty", self.penalty or [])
+        factors = pairs("--penalty", self.penalty)
         sets = None if self.together is None else [listed(names) or [] for names in self.together]
         return Limits(
-            monotone=pairs("--monotone", self.monotone or []),  # type: ignore[arg-type]
+            monotone=pairs("--monotone", self.monotone),  # type: ignore[arg-type]
             exclude=self.exclude or (),
             linear_only=self.linear_only or (),
             interactions=sets,

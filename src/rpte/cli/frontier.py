@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated
 
-import typer
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
 from rpte.cli.failures import told_in_one_line
-from rpte.cli.options import AsJson, ModelFile
-from rpte.cli.terminal import console, print_json
+from rpte.cli.options import AsJson, MaybePath, ModelFile, option
+from rpte.cli.terminal import console, print_json, table_of
 from rpte.model.file import load
 from rpte.report.frontier import Frontier, read_frontier
 from rpte.report.frontier_svg import draw_frontier
@@ -25,9 +23,7 @@ WIDEST = 100
 
 def frontier(
     model: ModelFile,
-    svg: Annotated[
-        Path | None, typer.Option(help="Write the plot to this SVG file too.", show_default=False)
-    ] = None,
+    svg: Annotated[MaybePath, option("Write the plot to this SVG file too.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the trade-off between conditions and validated deviance that a model file holds.
@@ -58,10 +54,8 @@ def frontier_view(found: Frontier, width: int, ascii_only: bool = False) -> Grou
 
 
 def _table(found: Frontier, chosen: str) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for name in ("conditions", "components", "validated deviance", "error", "explained"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True)
+    names = (">conditions", ">components", ">validated deviance", ">error", ">explained", "")
+    table = table_of(names)
     for p in found.points:
         numbers = (f"{p.deviance:.4f}", f"{p.error:.4f}", f"{found.share(p.deviance):.1%}")
         mark, style = (chosen, "bold") if p.chosen else ("", "")

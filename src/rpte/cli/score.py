@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
 
 from rpte.cli.failures import say, told_in_one_line
-from rpte.cli.options import AllowUnknown, IdColumn, Missing, ModelFile, TableFile
+from rpte.cli.options import (
+    AllowUnknown,
+    IdColumn,
+    MaybePath,
+    Missing,
+    ModelFile,
+    TableFile,
+    option,
+    output_option,
+)
 from rpte.cli.tables import Rows, rows_for
 from rpte.errors import InputError
 from rpte.model.file import load
@@ -25,19 +33,15 @@ def score(
     model: ModelFile,
     table: TableFile,
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="CSV, Parquet or Excel; standard output if not given."),
+        MaybePath, output_option("CSV, Parquet or Excel; standard output if not given.")
     ] = None,
     id_column: IdColumn = None,
-    with_class: Annotated[
-        bool, typer.Option("--class", help="Add the class: the more probable one.")
-    ] = False,
+    with_class: Annotated[bool, option("Add the class: the more probable one.", "--class")] = False,
     threshold: Annotated[
-        float | None,
-        typer.Option(help="Add the class: positive from this probability on."),
+        float | None, option("Add the class: positive from this probability on.")
     ] = None,
     contributions: Annotated[
-        bool, typer.Option("--contributions", help="Add the intercept and each component's share.")
+        bool, option("Add the intercept and each component's share.", "--contributions")
     ] = False,
     missing: Missing = None,
     allow_unknown: AllowUnknown = False,
@@ -110,6 +114,5 @@ def _say_flags(model: Model, rows: Rows) -> None:
     counts = Counter(flag for name in read for row in row_flags(inputs, name) for flag in row)
     told = {level_flag(model.schema[name]) for name in read if not model.schema[name].pooled}
     for flag, count in counts.items():
-        if flag in told:
-            continue
-        say(f"note: {count} of {inputs.n_rows} rows: {flag}")
+        if flag not in told:
+            say(f"note: {count} of {inputs.n_rows} rows: {flag}")

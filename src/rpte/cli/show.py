@@ -1,11 +1,11 @@
-"""Models, explanations and checks drawn for a terminal; `rpte show` shows a model whole."""
+"""`rpte show` and `schema`, and models, explanations and checks drawn for a terminal."""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -15,8 +15,8 @@ from rich.text import Text
 from rich.tree import Tree as Drawing
 
 from rpte.cli.failures import told_in_one_line
-from rpte.cli.options import AsJson, ModelFile
-from rpte.cli.terminal import console, print_json
+from rpte.cli.options import AsJson, MaybePath, ModelFile, option
+from rpte.cli.terminal import console, print_json, table_of
 from rpte.model.explain import Explanation
 from rpte.model.figures import figures
 from rpte.model.file import load
@@ -33,9 +33,7 @@ RAISES, LOWERS, QUIET = "bold red", "bold green", "dim"
 
 def show(
     model: ModelFile,
-    svg: Annotated[
-        Path | None, typer.Option(help="Write the model as a picture to this SVG file too.")
-    ] = None,
+    svg: Annotated[MaybePath, option("Write the model as a picture to this SVG file too.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the whole model: every component, tree, leaf and direct term, nothing left out.
@@ -54,6 +52,16 @@ def show(
         out.print(Text("\n".join(head_lines(loaded)[1:]), QUIET), model_view(loaded))
         if svg is not None:
             out.print(f"Wrote {svg}", soft_wrap=True)
+
+
+def schema() -> None:
+    """Print the JSON Schema (draft 2020-12) that every model file obeys.
+
+    Example: rpte schema > rpte-model.schema.json
+    """
+    from rpte.model.format import SCHEMA
+
+    typer.echo(json.dumps(SCHEMA, indent=1))
 
 
 def model_record(model: Model) -> dict[str, Any]:
@@ -134,9 +142,7 @@ def _counts(support: float, events: float) -> str:
 
 def explanation_view(explanation: Explanation, title: str) -> Table:
     """Return one prediction as a column of numbers that add up."""
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    table.add_column("adds", justify="right")
-    table.add_column("because")
+    table = table_of((">adds", "because"), title=title, title_justify="left")
     table.add_row(coefficient(explanation.intercept), explanation.start)
     for component in explanation.components:
         for contribution in component.contributions:
@@ -153,12 +159,10 @@ def explanation_view(explanation: Explanation, title: str) -> Table:
 
 def checks_view(checks: list[Check]) -> Table:
     """Return the guarantees with their evidence."""
-    table = Table(title="What was verified", title_justify="left", box=None, pad_edge=False)
-    for name in ("", "claim", "evidence"):
-        table.add_column(name, overflow="fold")
-    for check in checks:
-        table.add_row(check_mark(check), check.name, Text(check.evidence, QUIET))
-    return table
+    rows = [(check_mark(check), check.name, Text(check.evidence, QUIET)) for check in checks]
+    return table_of(
+        ("", "claim", "evidence"), rows, title="What was verified", title_justify="left"
+    )
 
 
 def check_mark(check: Check) -> Text:

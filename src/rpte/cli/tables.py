@@ -1,4 +1,4 @@
-"""Rows of a table file, as a model's commands need them."""
+"""Rows of a table file, as a model's commands need them: all of them, or one case."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.cli.options import listed
-from rpte.errors import InputError
+from rpte.errors import InputError, did_you_mean
 from rpte.model.model import Model
 from rpte.model.unknown import checked_inputs
 from rpte.table.inputs import Inputs, read_inputs
@@ -19,6 +19,25 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One row of a table, and what names it: its number, or its id."""
+
+    name: str
+    id: Any
+    cells: Inputs
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What names the case, such as ``{"row": 17}``."""
+        return {self.name: self.id}
+
+    @property
+    def title(self) -> str:
+        """What names the case, such as ``row 17``."""
+        return f"{self.name} {self.id}"
 
 
 @dataclass(frozen=True)
@@ -33,6 +52,30 @@ class Rows:
         if id_column is None:
             return "row", list(range(1, len(self.frame) + 1))
         return id_column, self.frame[id_column].tolist()
+
+    def find(self, row: int | None, case: str | None, id_column: str | None) -> int:
+        """Return the place of the row that a user names by its number or by its id."""
+        if (row is None) == (case is None):
+            raise InputError("name one case: --row NUMBER, or --id TEXT with --id-column NAME")
+        if row is not None:
+            if not 1 <= row <= len(self.frame):
+                raise InputError(f"--row {row}: the table has the rows 1 to {len(self.frame)}")
+            return row - 1
+        if id_column is None:
+            raise InputError(f"--id {case}: say which column holds it with --id-column NAME")
+        texts = [str(value).strip() for value in self.ids(id_column)[1]]
+        places = [place for place, text in enumerate(texts) if text == str(case).strip()]
+        if len(places) != 1:
+            what = f"in {len(places)} rows" if places else f"in no row{did_you_mean(case, texts)}"
+            remedy = "; name one with --row" if places else ""
+            raise InputError(f"'{case}' stands {what} of the column '{id_column}'{remedy}")
+        return places[0]
+
+    def case(self, row: int | None, case: str | None, id_column: str | None) -> Case:
+        """Return the one case that a user names by its number or by its id."""
+        place = self.find(row, case, id_column)
+        name, ids = self.ids(id_column)
+        return Case(name, ids[place], self.inputs.take(slice(place, place + 1)))
 
     def weight(self, column: str | None) -> Array | None:
         """Return the weights of the rows."""

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from rpte.cli.failures import FAILED, say, told_in_one_line
-from rpte.cli.options import AsJson, MaybeTable, Missing, ModelFile, WeightColumn
+from rpte.cli.options import AsJson, MaybeTable, Missing, ModelFile, WeightColumn, option
 from rpte.cli.show import checks_view
 from rpte.cli.tables import Rows, rows_for
 from rpte.cli.terminal import console, print_json
@@ -23,8 +23,7 @@ def verify(
     model: ModelFile,
     table: MaybeTable = None,
     target: Annotated[
-        str | None,
-        typer.Option(help="The outcome: the table is the one that the model was fitted on."),
+        str | None, option("The outcome: the table is the one that the model was fitted on.")
     ] = None,
     weight_column: WeightColumn = None,
     missing: Missing = None,
@@ -74,12 +73,9 @@ def _given(
 
 def _say_absent(model: Model, frame: Any) -> None:
     """Say which columns of the training table are absent, since its hash cannot fit then."""
-    absent = (
-        [name for name in model.schema.names if name not in frame] if model.schema.named else []
-    )
+    names = model.schema.names if model.schema.named else ()
+    absent = [name for name in names if name not in frame]
     if absent:
         more = ", ..." if len(absent) > 5 else ""
-        say(
-            f"note: the table lacks {len(absent)} columns of the training table: "
-            f"{', '.join(absent[:5])}{more}"
-        )
+        what = f"{len(absent)} columns of the training table: {', '.join(absent[:5])}{more}"
+        say(f"note: the table lacks {what}")

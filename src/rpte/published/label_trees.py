@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.kernels.growth import BIN, GAIN, N_FOUND, NEXT_BIN, SCALE
-from rpte.kernels.published import HALF, LOW, ROOM, UNKNOWN, count_blocks, scan_blocks, settle_best
+from rpte.kernels.published import HALF, LOW, SLACK, UNKNOWN, count_blocks, scan_blocks, settle_best
 from rpte.losses import Residuals
 from rpte.structure.boosting import Stage2Settings
 from rpte.kernels.published import HALF, LOW, SLACK, UNKNOWN, count_blocks, scan_blocks, settle_best

@@ -1,0 +1,388 @@
+"""`rpte reasons`, `decide`, `replay` and `edit`: decisions and changes, and why, on the record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from rpte.audit.catalogue import Catalogue, catalogue_template, read_catalogue
+from rpte.audit.edits import Labelled
+from rpte.audit.edits import edit as edited_by
+from rpte.audit.log import append_decisions, check_log
+from rpte.audit.reasons import (
+    LEAST,
+    MOST,
+    REFERENCES,
+    Reason,
+    ReasonRule,
+    reason_codes,
+    reason_rule,
+)
+from rpte.audit.replay import Replay
+from rpte.audit.replay import replay as computed_again
+from rpte.cli.failures import FAILED, told_in_one_line
+from rpte.cli.options import (
+    AllowUnknown,
+    AsJson,
+    IdColumn,
+    MaybePath,
+    MaybeTable,
+    Missing,
+    ModelFile,
+    Names,
+    TableFile,
+    WeightColumn,
+    option,
+    output_option,
+)
+from rpte.cli.tables import Rows, rows_for
+from rpte.cli.terminal import console, plain, print_json, table_of
+from rpte.errors import InputError
+from rpte.model.file import load
+from rpte.model.model import Model
+from rpte.output import check_output, write_text
+
+FIRST = 5  # rows that are shown where none is asked for
+MOST_SHOWN = 20  # findings of a replay
+COMPARED = {
+    "mean": "the training mean",
+    "best": "the best that anybody can have",
+    "threshold": "the cases that pass next to the threshold",
+}
+UNTOLD = (
+    "Without the head hash that rpte decide printed (--head), a file that was made anew from its "
+    "first to its last record cannot be told from the original."
+)
+
+CatalogueFile = Annotated[MaybePath, option("Codes and sentences by variable (TOML).")]
+Adverse = Annotated[
+    str | None, option("The outcome that counts against a case; the positive one by default.")
+]
+ReferenceName = Annotated[
+    str,
+    option(
+        "Compare with the training mean (mean), with the best that anybody can have (best), "
+        "or with the cases of the table that pass next to the threshold (threshold)."
+    ),
+]
+MostReasons = Annotated[int, option("At most so many reasons.", min=1)]
+LeastShare = Annotated[
+    float, option("Leave out what weighs less than this share of the first reason.")
+]
+Threshold = Annotated[
+    float | None,
+    option(
+        "Probability of the adverse outcome from which on a case gets reasons; all cases do "
+        "if it is not given."
+    ),
+]
+
+
+def reasons(
+    model: ModelFile,
+    table: MaybeTable = None,
+    row: Annotated[Names, option("Rows to show: numbers from 1, or ids; repeatable.")] = None,
+    template: Annotated[bool, option("Write a catalogue to be filled in.", "--template")] = False,
+    output: Annotated[MaybePath, output_option("Where the template goes.")] = None,
+    catalogue: CatalogueFile = None,
+    adverse: Adverse = None,
+    reference: ReferenceName = "mean",
+    most: MostReasons = MOST,
+    threshold: Threshold = None,
+    least: LeastShare = LEAST,
+    id_column: IdColumn = None,
+    missing: Missing = None,
+    allow_unknown: AllowUnknown = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show the principal reasons of cases, or write the catalogue in which you say them.
+
+    Example: rpte reasons model.json --template -o reasons.toml
+
+    Example: rpte reasons model.json loans.csv --row 17 --catalogue reasons.toml --adverse bad
+    """
+    with told_in_one_line():
+        if template:
+            _write_template(model, output)
+            return
+        loaded = load(model)
+        if table is None:
+            raise InputError("give a table of cases, or --template to write a catalogue")
+        rows = rows_for(loaded, table, missing, id_column=id_column, allow_unknown=allow_unknown)
+        rule = _rule(loaded, rows, reference, adverse, most, threshold, least)
+        said = Catalogue() if catalogue is None else read_catalogue(catalogue, loaded)
+        ids = rows.ids(id_column)[1]
+        places = _places(ids, row)
+        found = reason_codes(loaded, rows.inputs.take(places), rule, said)
+    shown = [(ids[place], reasons) for place, reasons in zip(places, found, strict=True)]
+    if as_json:
+        print_json([{"case": case, "reasons": list(map(asdict, found))} for case, found in shown])
+        return
+    screen = console()
+    screen.print(f"What counts for {rule.adverse}, in log odds against {COMPARED[rule.reference]}")
+    screen.print(_reasons_view(shown))
+    if not row and len(ids) > FIRST:
+        screen.print(f"The first {FIRST} of {len(ids)} cases; --row shows others.")
+
+
+def _rule(
+    model: Model,
+    rows: Rows,
+    reference: str,
+    adverse: str | None,
+    most: int,
+    threshold: float | None,
+    least: float,
+) -> ReasonRule:
+    """Return the rule that the options ask for."""
+    if reference not in REFERENCES:
+        raise InputError(f"--reference {reference}: it is one of {', '.join(REFERENCES)}")
+    return reason_rule(
+        model,
+        reference,  # type: ignore[arg-type]
+        adverse=adverse,
+        most=most,
+        threshold=threshold,
+        cases=rows.inputs if reference == "threshold" else None,
+        least=least,
+    )
+
+
+def _write_template(model: Path, output: Path | None) -> None:
+    if output is not None and output.is_file():
+        raise InputError(f"{output} is there already; give another name, so that nothing is lost")
+    check_output(output)
+    text = catalogue_template(load(model))
+    if output is None:
+        typer.echo(text, nl=False)
+        return
+    write_text(text, output)
+    typer.echo(f"Wrote {output}", err=True)
+
+
+def _places(ids: Sequence[Any], asked: Names) -> Any:
+    import numpy as np
+
+    if not asked:
+        return np.arange(min(FIRST, len(ids)))
+    known = {str(name): place for place, name in enumerate(ids)}
+    unknown = [name for name in asked if name not in known]
+    if unknown:
+        raise InputError(f"--row {unknown[0]}: the table has {len(ids)} rows, none of this name")
+    return np.array([known[name] for name in asked])
+
+
+def _reasons_view(shown: list[tuple[Any, tuple[Reason, ...]]]) -> Table:
+    view = table_of(("case", ">weighs", "code", "reason", "component"))
+    for case, reasons in shown:
+        if not reasons:
+            view.add_row(str(case), "", "", Text("none", "dim"), "")
+        for place, reason in enumerate(reasons):
+            first = "" if place else str(case)
+            weight = f"{reason.weight:+.4g}"
+            view.add_row(first, weight, reason.code, reason.sentence, reason.component)
+    return view
+
+
+def decide(
+    model: ModelFile,
+    table: TableFile,
+    output: Annotated[Path, output_option("The log; appended to if there is one.")],
+    id_column: IdColumn = None,
+    catalogue: CatalogueFile = None,
+    adverse: Adverse = None,
+    reference: ReferenceName = "mean",
+    most: MostReasons = MOST,
+    threshold: Threshold = None,
+    least: LeastShare = LEAST,
+    when: Annotated[str | None, option("UTC time of the run; now by default.")] = None,
+    replace: Annotated[
+        bool, option("Make the log anew, and lose the one that is there.", "--replace")
+    ] = False,
+    missing: Missing = None,
+    as_json: AsJson = False,
+) -> None:
+    """Record every decision of a model on a table, so that it can be replayed and not be altered.
+
+    A record holds what the model read, score, decision and principal reasons, and seals all
+    contributions. A log that exists is continued, unless it is of another model. The last
+    line printed is the head hash: keep it elsewhere, and rpte replay can tell any change of the
+    file up to there.
+
+    Example: rpte decide model.json loans.csv -o decisions.jsonl --id-column case
+    """
+    with told_in_one_line():
+        check_output(output, reads=[model, table, catalogue])
+        loaded = load(model)
+        check_log(output, loaded, replace)
+        rows = rows_for(loaded, table, missing, id_column=id_column)
+        rule = _rule(loaded, rows, reference, adverse, most, threshold, least)
+        said = Catalogue() if catalogue is None else read_catalogue(catalogue, loaded)
+        ids = None if id_column is None else rows.ids(id_column)[1]
+        given = _columns(loaded, rows, id_column)
+        done = append_decisions(
+            output, loaded, given, rule, said, ids=ids, when=when, replace=replace
+        )
+    if done.unexplained:
+        typer.echo(
+            f"note: {done.unexplained} adverse cases have no reason, since no part of their score "
+            f"is worse than the reference '{reference}'; --reference best always gives one",
+            err=True,
+        )
+    if as_json:
+        record = {"cases": done.cases, "total": done.total, "head": done.head}
+        print_json({"file": str(output), **record})
+        return
+    after = f" after {done.total - done.cases}" if done.total > done.cases else ""
+    typer.echo(f"Wrote {output}: {done.cases} cases{after}, model {done.model}", err=True)
+    typer.echo(f"head {done.head}")
+
+
+def _columns(model: Model, rows: Rows, id_column: str | None) -> Any:
+    """Return the model's columns as they were read from the file."""
+    if model.schema.named:
+        return rows.frame[[name for name in rows.frame if name in model.schema.names]]
+    return rows.frame if id_column is None else rows.frame.drop(columns=id_column)
+
+
+def replay(
+    log: Annotated[Path, typer.Argument(help="A log of rpte decide.")],
+    model: Annotated[Path, option("The model that decided.")],
+    head: Annotated[str | None, option("The head hash that was kept.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compute every decision of a log again; name what was changed, removed, moved or put in.
+
+    Exit code 0 if every record is what the model gives and the chain is whole, 1 if not.
+
+    Example: rpte replay decisions.jsonl --model model.json --head 5f0c...
+    """
+    with told_in_one_line():
+        found = computed_again(log, load(model), head)
+    if as_json:
+        print_json(asdict(found))
+    else:
+        _say_replay(found)
+    if found.findings:
+        raise typer.Exit(FAILED)
+
+
+def _say_replay(found: Replay) -> None:
+    for finding in found.findings[:MOST_SHOWN]:
+        typer.echo(plain(str(finding)))
+    if len(found.findings) > MOST_SHOWN:
+        typer.echo(f"... and {len(found.findings) - MOST_SHOWN} more")
+    if not found.findings:
+        later, kept = found.cases - found.proved, " and the head is the one given"
+        if later:
+            kept = (
+                f"; the head given proves the first {found.proved}, {later} were appended after it"
+            )
+        kept = kept if found.head_given else ""
+        typer.echo(
+            f"{found.cases} cases computed again: all are as recorded, the chain is whole{kept}"
+        )
+    typer.echo(f"head {found.head}")
+    if not found.head_given:
+        typer.echo(UNTOLD)
+
+
+def edit(
+    model: ModelFile,
+    output: Annotated[Path, output_option("The edited model.")],
+    by: Annotated[str, option("Who edits it.")],
+    reason: Annotated[str, option("Why.")],
+    drop_term: Annotated[
+        Names, option("A leaf (T1.L2), tree (T1) or direct term (D3); repeatable.")
+    ] = None,
+    drop_source: Annotated[Names, option("A variable not to read any more; repeatable.")] = None,
+    merge: Annotated[
+        Names, option("All leaves below one test, T1.L1+T1.L2, to be one leaf; repeatable.")
+    ] = None,
+    refit: Annotated[MaybePath, option("Estimate the coefficients again on this table.")] = None,
+    table: Annotated[MaybePath, option("Measure before and after on this table.")] = None,
+    target: Annotated[str | None, option("The outcome in that table.")] = None,
+    weight_column: WeightColumn = None,
+    force: Annotated[bool, option("Break a guarantee, and give it up.", "--force")] = False,
+    when: Annotated[str | None, option("UTC time of the edit; now by default.")] = None,
+    missing: Missing = None,
+    as_json: AsJson = False,
+) -> None:
+    """Drop or merge parts of a model, on the record.
+
+    The edited file holds a ledger, each entry sealing the one before: who, when, why, what was
+    done, terms and conditions before and after, and the metrics where a table is given. An edit
+    that breaks a limit such as a monotone direction is refused; with --force the model no longer
+    claims it. Without --refit the coefficients are no longer optimal, and the model says so.
+
+    Example: rpte edit model.json -o edited.json --drop-source age --refit loans.csv --target bad
+    --by "A. Smith" --reason "age may not be used"
+    """
+    with told_in_one_line():
+        check_output(output, reads=[model, refit, table])
+        loaded = load(model)
+        changed = edited_by(
+            loaded,
+            by=by,
+            reason=reason,
+            drop_terms=drop_term or (),
+            drop_sources=drop_source or (),
+            merge=[[name.strip() for name in names.split("+")] for names in merge or ()],
+            table=_labelled(loaded, refit, table, target, weight_column, missing),
+            refit=refit is not None,
+            force=force,
+            when=when,
+        )
+        changed.save(output)
+    entry = changed.ledger[-1]
+    if as_json:
+        print_json(entry)
+        return
+    console().print(_entry_view(entry))
+    for name in entry["withdrawn"]:
+        typer.echo(plain(f"no longer claimed: {name}"))
+    for name in entry["restored"]:
+        typer.echo(plain(f"claimed again: {name}"))
+    typer.echo(f"ledger entry {entry['number']}, head {entry['hash']}")
+    typer.echo(f"Wrote {output}", err=True)
+
+
+def _labelled(
+    model: Model,
+    refit: Path | None,
+    table: Path | None,
+    target: str | None,
+    weight_column: str | None,
+    missing: str | None,
+) -> Labelled | None:
+    from rpte.table.target import labels_as
+
+    if refit is not None and table is not None:
+        raise InputError("--refit measures on its own table; leave --table away")
+    path = refit or table
+    if path is None:
+        if target or weight_column:
+            raise InputError("--target and --weight-column name columns of a table; give one")
+        return None
+    if target is None:
+        raise InputError(f"--target: say which column of {path} is the outcome")
+    rows = rows_for(model, path, missing, target=target, weight=weight_column)
+    y = labels_as(rows.frame, target, model.classes)
+    return Labelled(rows.inputs, y, rows.weight(weight_column))
+
+
+def _entry_view(entry: Any) -> Table:
+    before, after = entry["before"], entry["after"]
+    view = table_of(("", ">before", ">after"))
+    for name in ("terms", "conditions"):
+        view.add_row(name, str(before[name]), str(after[name]))
+    for name, label in (("log_loss", "log-loss"), ("brier", "Brier score"), ("auc", "AUC")):
+        if before["metrics"] is not None:
+            view.add_row(label, *(f"{state['metrics'][name]:.4f}" for state in (before, after)))
+    return view
