@@ -12,7 +12,7 @@ import typer
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
-from rich.tree import Tree as Drawing
+from rich.tree import Tree
 
 from rpte.cli.failures import told_in_one_line
 from rpte.cli.options import AsJson, MaybePath, ModelFile, option
@@ -21,12 +21,13 @@ from rpte.model.explain import Explanation
 from rpte.model.figures import figures
 from rpte.model.file import load
 from rpte.model.model import Model
-from rpte.model.parts import Component, DirectTerm, TreeTerms
+from rpte.model.parts import Component
 from rpte.model.summary import head_lines
 from rpte.model.verify import NOT_CHECKED, Check
 from rpte.report.draw import draw_model
 from rpte.structure.tree import Branch, Condition
 from rpte.utils.output import check_output, write_text
+from rpte.report.draw import Line, draw_model, outline
 
 RAISES, LOWERS, QUIET = "bold red", "bold green", "dim"
 
@@ -103,41 +104,25 @@ def model_view(model: Model, say: Callable[[str], str] = str) -> Group:
     return Group(title, start, *(_component(model, c, say) for c in model.components))
 
 
-def _component(model: Model, component: Component, say: Callable[[str], str]) -> Drawing:
-    drawing = Drawing(Text(f"{component.name}  {', '.join(component.sources)}", "bold"))
-    for part in component.parts:
-        if isinstance(part, DirectTerm):
-            drawing.add(_direct(part, say))
-        else:
-            node = drawing.add(Text(part.name, "bold"))
-            _branch(model, part, part.tree.root, node, say)
-    return drawing
+def _component(model: Model, component: Component, say: Callable[[str], str]) -> Tree:
+    nodes = [Tree(Text(f"{component.name}  {', '.join(component.sources)}", "bold"))]
+    for line in outline(model, component):
+        del nodes[line.depth :]
+        nodes.append(nodes[-1].add(_line(line, say)))
+    return nodes[0]
 
 
-def _direct(term: DirectTerm, say: Callable[[str], str]) -> Text:
-    counts = _counts(term.support, term.events) if term.column.binary else ""
-    name, text = (f"{term.name}  ", "bold"), f"  {say(term.text)}"
-    return Text.assemble(name, coefficient(term.coefficient), text, (counts, QUIET))
-
-
-def _branch(
-    model: Model, tree: TreeTerms, branch: Branch, drawing: Drawing, say: Callable[[str], str]
-) -> None:
-    for holds, child in ((True, branch.yes), (False, branch.no)):
-        text = Text(say(Condition(branch.split, holds).text(model.schema)))
-        if isinstance(child, Branch):
-            _branch(model, tree, child, drawing.add(text), say)
-            continue
-        leaf = tree.leaves[child]
-        text.append(f"  {tree.leaf_name(child)}  ", "bold")
-        text.append(coefficient(leaf.coefficient))
-        text.append(_counts(leaf.support, leaf.events), QUIET)
-        drawing.add(text)
-
-
-def _counts(support: float, events: float) -> str:
-    rate = f"{events / support:.0%}" if support else "-"
-    return f"  n={support:g}, {rate} positive"
+def _line(line: Line, say: Callable[[str], str]) -> Text:
+    text = Text(say(line.text), "bold" if line.heading else "")
+    if line.coefficient is None:
+        return text
+    name, value, counts = Text(line.name, "bold"), coefficient(line.coefficient), ""
+    parts = [name, value, text] if line.depth == 1 else [text, name, value]
+    if line.counts:
+        support, events = line.counts
+        rate = f"{events / support:.0%}" if support else "-"
+        counts = f"  n={support:g}, {rate} positive"
+    return Text("  ").join(parts).append(counts, QUIET)
 
 
 def explanation_view(explanation: Explanation, title: str) -> Table:

@@ -1,14 +1,13 @@
-"""A model as one SVG picture: an outline of its components with a bar for every coefficient."""
+"""A model as an outline, and as one SVG picture of it with a bar for every coefficient."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from html import escape
 
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, TreeTerms
-from rpte.report.svg import LINE, LOWERS, RAISES, svg_document
+from rpte.report.svg import LINE, LOWERS, RAISES, path_svg, rect_svg, svg_document, text_svg
 from rpte.structure.tree import Branch, Condition
 
 ROW, INDENT, LEFT, BAR, COUNTS = 22, 22, 16, 150, 120
@@ -16,15 +15,44 @@ CHARACTER = 7.0  # mean advance of the font at its size, in pixels
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One line of the outline; `coefficient` None where there is nothing to weigh."""
+class Line:
+    """One line of an outline.
+
+    A term (a leaf or a direct term) has a `name` and a `coefficient`, and a `spread`, its effect
+    per standard unit; `counts` are support and events of what is true or false.
+    """
 
     depth: int
     text: str
+    name: str = ""
     coefficient: float | None = None
     spread: float = 0.0
-    counts: str = ""
+    counts: tuple[float, float] | None = None
     heading: bool = False
+
+
+def outline(model: Model, component: Component) -> Iterator[Line]:
+    """Yield the parts of a component in the order of its sum: tests, leaves and direct terms."""
+    for part in component.parts:
+        if isinstance(part, DirectTerm):
+            value, counts = part.coefficient, (part.support, part.events)
+            shown = counts if part.column.binary else None
+            yield Line(1, part.text, part.name, value, value * part.scale, shown)
+        else:
+            yield Line(1, part.name, heading=True)
+            yield from _below(model, part, part.tree.root, 2)
+
+
+def _below(model: Model, tree: TreeTerms, branch: Branch, depth: int) -> Iterator[Line]:
+    for holds, child in ((True, branch.yes), (False, branch.no)):
+        text = Condition(branch.split, holds).text(model.schema)
+        if isinstance(child, Branch):
+            yield Line(depth, text)
+            yield from _below(model, tree, child, depth + 1)
+        else:
+            leaf, name = tree.leaves[child], tree.leaf_name(child)
+            value, counts = leaf.coefficient, (leaf.support, leaf.events)
+            yield Line(depth, text, name, value, value, counts)
 
 
 def draw_model(model: Model) -> str:
@@ -33,76 +61,46 @@ def draw_model(model: Model) -> str:
     Bars show coefficients (slopes: the effect of one standard unit, `scale`), red where they raise
     the score of the positive class.
     """
-    rows = list(_rows(model))
-    widest = max(row.depth * INDENT + len(row.text) * CHARACTER for row in rows)
+    lines = list(_lines(model))
+    widest = max(line.depth * INDENT + len(_text(line)) * CHARACTER for line in lines)
     bars = LEFT + int(widest) + 20
-    width, height = bars + BAR + COUNTS + LEFT, ROW * (len(rows) + 1)
-    largest = max((abs(row.spread) for row in rows), default=0.0) or 1.0
-    body = [_row_svg(row, number, bars, largest) for number, row in enumerate(rows)]
-    axis = f'<path d="M{bars + BAR / 2} 8V{height - 8}" stroke="{LINE}"/>'
-    label = f"The model: {len(rows)} lines, every coefficient with a bar"
+    width, height = bars + BAR + COUNTS + LEFT, ROW * (len(lines) + 1)
+    largest = max((abs(line.spread) for line in lines), default=0.0) or 1.0
+    body = [_line_svg(line, ROW * number, bars, largest) for number, line in enumerate(lines, 1)]
+    axis = path_svg(f"M{bars + BAR / 2} 8V{height - 8}", LINE)
+    label = f"The model: {len(lines)} lines, every coefficient with a bar"
     return svg_document(width, height, label, axis + "".join(body))
 
 
-def _rows(model: Model) -> Iterator[Row]:
-    positive = model.classes[model.positive]
-    yield Row(0, f"log odds of {positive} =", heading=True)
-    yield Row(1, "intercept", model.intercept, model.intercept)
+def _lines(model: Model) -> Iterator[Line]:
+    yield Line(0, f"log odds of {model.classes[model.positive]} =", heading=True)
+    yield Line(1, "intercept", coefficient=model.intercept, spread=model.intercept)
     for component in model.components:
-        yield Row(0, f"+ {component.name}: {_names(component)}", heading=True)
-        for part in component.parts:
-            if isinstance(part, DirectTerm):
-                yield _direct_row(part)
-            else:
-                yield Row(1, part.name, heading=True)
-                yield from _tree_rows(model, part, part.tree.root, 2)
+        names = component.sources
+        reads = ", ".join(names) if len(names) <= 6 else f"{len(names)} variables"
+        yield Line(0, f"+ {component.name}: {reads}", heading=True)
+        yield from outline(model, component)
 
 
-def _names(component: Component) -> str:
-    sources = component.sources
-    return ", ".join(sources) if len(sources) <= 6 else f"{len(sources)} variables"
+def _text(line: Line) -> str:
+    """Return a direct term with its name first, a leaf with its name last."""
+    return (
+        f"{line.name}  {line.text}" if line.depth == 1 else f"{line.text}   {line.name}"
+    ).strip()
 
 
-def _direct_row(term: DirectTerm) -> Row:
-    text = f"{term.name}  {term.text}"
-    counts = _counts(term.support, term.events) if term.column.binary else ""
-    return Row(1, text, term.coefficient, term.coefficient * term.scale, counts)
-
-
-def _tree_rows(model: Model, tree: TreeTerms, branch: Branch, depth: int) -> Iterator[Row]:
-    for holds, child in ((True, branch.yes), (False, branch.no)):
-        text = Condition(branch.split, holds).text(model.schema)
-        if isinstance(child, Branch):
-            yield Row(depth, text)
-            yield from _tree_rows(model, tree, child, depth + 1)
-            continue
-        leaf = tree.leaves[child]
-        counts = _counts(leaf.support, leaf.events)
-        name = f"{text}   {tree.leaf_name(child)}"
-        yield Row(depth, name, leaf.coefficient, leaf.coefficient, counts)
-
-
-def _counts(support: float, events: float) -> str:
-    return f"n={support:g}, {events / support:.0%}" if support else ""
-
-
-def _row_svg(row: Row, number: int, bars: int, largest: float) -> str:
-    y = ROW * (number + 1)
-    x = LEFT + row.depth * INDENT
-    look = ' class="h"' if row.heading else ' class="f"' if row.coefficient == 0 else ""
-    parts = [f'<text x="{x}" y="{y}"{look}>{escape(row.text)}</text>']
-    if row.coefficient:
-        middle, length = bars + BAR / 2, abs(row.spread) / largest * (BAR / 2 - 4)
-        start = middle if row.spread > 0 else middle - length
-        colour = RAISES if row.spread > 0 else LOWERS
-        parts.append(
-            f'<rect x="{start:.1f}" y="{y - 12}" width="{length:.1f}" height="15" fill="{colour}"/>'
-        )
-        side = (middle - 4, "end") if row.spread > 0 else (middle + 4, "start")
-        parts.append(
-            f'<text class="n" x="{side[0]}" y="{y}" text-anchor="{side[1]}">'
-            f"{row.coefficient:+.3g}</text>"
-        )
-    if row.counts:
-        parts.append(f'<text class="f n" x="{bars + BAR + 10}" y="{y}">{row.counts}</text>')
+def _line_svg(line: Line, y: int, bars: int, largest: float) -> str:
+    look = "h" if line.heading else "f" if line.coefficient == 0 else ""
+    parts = [text_svg(LEFT + line.depth * INDENT, y, _text(line), look)]
+    if line.coefficient:
+        raises, middle = line.spread > 0, bars + BAR / 2
+        length = abs(line.spread) / largest * (BAR / 2 - 4)
+        start, colour = (middle, RAISES) if raises else (middle - length, LOWERS)
+        beside, anchor = (middle - 4, "end") if raises else (middle + 4, "start")
+        parts.append(rect_svg(start, y - 12, length, 15, colour))
+        parts.append(text_svg(beside, y, f"{line.coefficient:+.3g}", "n", anchor))
+    if line.counts and line.counts[0]:
+        support, events = line.counts
+        counts = f"n={support:g}, {events / support:.0%}"
+        parts.append(text_svg(bars + BAR + 10, y, counts, "f n"))
     return "".join(parts)
