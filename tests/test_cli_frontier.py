@@ -10,9 +10,8 @@ from typer.testing import CliRunner
 from model_files import sealed, stored, write
 from rpte.cli import app
 from rpte.cli.frontier import frontier_view
-from rpte.report.frontier import Frontier, FrontierPoint, ticks
-from rpte.report.frontier_svg import draw_frontier
-from rpte.report.frontier_text import plot_frontier
+from rpte.report.frontier import Frontier, FrontierPoint, draw_frontier, plot_frontier
+from rpte.report.plot import ticks
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -17,6 +17,7 @@ from rpte.report.frontier import Frontier, read_frontier
 from rpte.report.frontier_svg import draw_frontier
 from rpte.report.frontier_text import ASCII, CHOSEN, plot_frontier
 from rpte.utils.output import check_output, write_text
+from rpte.report.frontier import (ASCII, CHOSEN, Frontier, draw_frontier, plot_frontier, read_frontier, )
 
 WIDEST = 100
 

@@ -16,12 +16,13 @@ from rpte.report.svg import (
     LINE,
     LOWERS,
     RAISES,
+    Drawing,
     path_svg,
     rect_svg,
     shortened,
     text_svg,
 )
-from rpte.report.tree_svg import Drawing, signed_bar
+from rpte.report.tree_svg import signed_bar
 
 DASH = "5 4"
 UNIT = (0.0, 1.0)
@@ -40,7 +41,7 @@ def roc_chart(performance: Mapping[str, Any]) -> Drawing:
     plot.band(_points(curve, "low"), _points(curve, "high"))
     plot.line([(0.0, 0.0), *_points(curve, "y")])
     label = f"ROC curve; area {_measure(performance, 'auc')}"
-    return plot.width, plot.height, label, plot.svg()
+    return plot.drawing(label)
 
 
 def precision_chart(performance: Mapping[str, Any]) -> Drawing:
@@ -54,7 +55,7 @@ def precision_chart(performance: Mapping[str, Any]) -> Drawing:
     label = (
         f"Precision-recall curve; average precision {_measure(performance, 'average_precision')}"
     )
-    return plot.width, plot.height, label, plot.svg()
+    return plot.drawing(label)
 
 
 def calibration_chart(performance: Mapping[str, Any]) -> Drawing:
@@ -67,7 +68,7 @@ def calibration_chart(performance: Mapping[str, Any]) -> Drawing:
         plot.bar(group["expected"], group["low"], group["high"])
         plot.dot(group["expected"], group["observed"])
     said = "; ".join(f"{g['expected']:.2f} predicted, {g['observed']:.2f} observed" for g in groups)
-    return plot.width, plot.height, f"Calibration by tenths: {said}", plot.svg()
+    return plot.drawing(f"Calibration by tenths: {said}")
 
 
 def decision_chart(performance: Mapping[str, Any]) -> Drawing:
@@ -82,7 +83,7 @@ def decision_chart(performance: Mapping[str, Any]) -> Drawing:
     plot.band(_points(curve, "low"), _points(curve, "high"))
     plot.line(_points(curve, "y"))
     label = "Decision curve: net benefit of the model, of flagging all (dashed) and none (zero)"
-    return plot.width, plot.height, label, plot.svg()
+    return plot.drawing(label)
 
 
 def probability_chart(performance: Mapping[str, Any]) -> Drawing:
@@ -96,7 +97,7 @@ def probability_chart(performance: Mapping[str, Any]) -> Drawing:
         plot.body.append(rect_svg(x, plot.down(up), width, middle - plot.down(up), RAISES))
         plot.body.append(rect_svg(x, middle, width, plot.down(-down) - middle, LOWERS))
     label = "Predicted probabilities in twentieths: events above the line, others below"
-    return plot.width, plot.height, label, plot.svg()
+    return plot.drawing(label)
 
 
 def spread_chart(stability: Mapping[str, Any]) -> Drawing:
@@ -110,7 +111,7 @@ def spread_chart(stability: Mapping[str, Any]) -> Drawing:
     plot.line(low, ACCENT, 1)
     plot.line(high, ACCENT, 1)
     label = f"Spread of probabilities over refits; mean standard deviation {spread['mean_sd']:.3f}"
-    return plot.width, plot.height, label, plot.svg()
+    return plot.drawing(label)
 
 
 def _measure(performance: Mapping[str, Any], key: str) -> str:
@@ -149,7 +150,7 @@ def shape_chart(shape: Mapping[str, Any], scale: Sequence[float], box: Any = Non
     plot.body.append(_box(plot, box))
     said = [f"{y:+.2f} at {x:.4g}" for x, y in _corners(points)]
     label = f"{effect_title(shape)}: {', '.join(said)}"
-    return plot.width, plot.height, label, plot.svg()
+    return plot.drawing(label)
 
 
 def _pairs(points: Sequence[Sequence[float]] | None) -> Points:

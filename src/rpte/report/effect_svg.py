@@ -10,8 +10,7 @@ from rpte.report.captions import BAND, effect_note, effect_title
 from rpte.report.charts import level_chart, shape_chart
 from rpte.report.curves import KEYS
 from rpte.report.plot import widened
-from rpte.report.svg import shortened, text_svg
-from rpte.report.tree_svg import Drawing
+from rpte.report.svg import Drawing, shortened, text_svg
 
 TOP, LINE, CHARACTERS, WIDTH = 34, 17, 62, 440
 

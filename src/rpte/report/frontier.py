@@ -1,18 +1,25 @@
-"""The trade-off between conditions and validated deviance, as a model tells it, and its scales."""
+"""The trade-off between conditions and validated deviance, as a model tells it, drawn twice.
+
+`frontier_drawing` is the picture, `plot_frontier` the same for a terminal of any width.
+"""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 from rpte.errors import InputError
 from rpte.model.model import Model
+from rpte.report.plot import decimals, ticks
+from rpte.report.svg import ACCENT, INK, LINE, Drawing, path_svg, svg_document, text_svg
 
 WORTH_A_LOOK = 0.75  # share explained from which on a model sets the scale
 SQUEEZED = 2.0  # times the scale that all models would need
+LEFT, TOP, PLOT_WIDTH, PLOT_HEIGHT, RIGHT, BOTTOM = 76, 64, 560, 300, 84, 60  # of the picture
+LINES = 16  # of the plot in a terminal
+POINT, CHOSEN, ABOVE, BAR = "●", "◆", "▲", "│"
+ASCII = str.maketrans("●◆▲│┤└─┬", "o#^|++-+")  # for terminals without these characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +33,9 @@ class FrontierPoint:
     chosen: bool
 
     @property
-    def low(self) -> float:
-        """One standard error less."""
-        return self.deviance - self.error
-
-    @property
-    def high(self) -> float:
-        """One standard error more."""
-        return self.deviance + self.error
+    def ends(self) -> tuple[float, float]:
+        """One standard error less, and one more."""
+        return self.deviance - self.error, self.deviance + self.error
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +68,14 @@ class Frontier:
         """Return the share of the explainable deviance that a validated deviance explains."""
         return (self.null_deviance - deviance) / self.explainable if self.explainable else 0.0
 
+    def condition_ticks(self, most: int) -> tuple[list[int], int]:
+        """Return round numbers of conditions, and the number at which the axis ends."""
+        last = max(1, *(p.miu for p in self.points))
+        return sorted({round(at) for at in ticks(0, last, most)}), last
+
 
 def _range(points: Sequence[FrontierPoint]) -> tuple[float, float]:
-    return min(p.low for p in points), max(p.high for p in points)
+    return min(p.ends[0] for p in points), max(p.ends[1] for p in points)
 
 
 def read_frontier(model: Model) -> Frontier:
@@ -106,28 +113,129 @@ def _why_none(model: Model) -> str:
     return "no rows of both classes could be held out, so nothing was validated; give more cases"
 
 
-def ticks(low: float, high: float, most: int) -> list[float]:
-    """Return at most about so many round numbers from `low` to `high`.
+def draw_frontier(frontier: Frontier) -> str:
+    """Return the frontier as an SVG document."""
+    return svg_document(*frontier_drawing(frontier))
 
-    Examples
-    --------
-    >>> ticks(0.0, 35.0, 4)
-    [0.0, 10.0, 20.0, 30.0]
+
+def frontier_drawing(frontier: Frontier) -> Drawing:
+    """Return the picture of the frontier.
+
+    Points with bars of one standard error either way; the line is the best within each number of
+    conditions; an arrow stands for a point above the scale.
     """
-    rough = (high - low) / most
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(power * m for m in (1, 2, 5, 10) if power * m >= rough * (1 - 1e-9))
-    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-    return [k * step for k in range(first, last + 1)]
+    low, high = frontier.scale()
+    marks, last = frontier.condition_ticks(8)
+    heights, foot, points = ticks(low, high, 6), TOP + PLOT_HEIGHT, frontier.points
+
+    def across(miu: float) -> float:
+        return LEFT + 12 + miu / last * (PLOT_WIDTH - 24)
+
+    def down(deviance: float) -> float:
+        return TOP + 10 + (high - deviance) / (high - low) * (PLOT_HEIGHT - 20)
+
+    body = [_frame(points, high)]
+    names = {at: f"{at:.{decimals(heights)}f}" for at in heights}
+    body += [_level(down(at), name, frontier.share(at)) for at, name in names.items()]
+    for miu in marks:
+        body.append(path_svg(f"M{across(miu):.1f} {foot}v5", INK))
+        body.append(text_svg(across(miu), foot + 20, str(miu), "n", "middle"))
+    places = [(across(p.miu), max(down(p.deviance), TOP)) for p in points]
+    steps = "".join(f"H{x:.1f}V{y:.1f}" for x, y in places[1:])
+    body.append(path_svg(f"M{places[0][0]:.1f} {places[0][1]:.1f}{steps}", LINE, 1.5))
+    for point, (x, y) in zip(points, places, strict=True):
+        above = point.deviance > high
+        if not above:
+            ends = min(down(point.ends[0]), foot), max(down(point.ends[1]), TOP)
+            body.append(path_svg(f"M{x:.1f} {ends[1]:.1f}V{ends[0]:.1f}", INK))
+        body.append(_sign(point, x, y, above))
+    label = f"Validated deviance against conditions for {len(points)} models"
+    return LEFT + PLOT_WIDTH + RIGHT, foot + BOTTOM, label, "".join(body)
 
 
-def condition_ticks(frontier: Frontier, most: int) -> tuple[list[int], int]:
-    """Return round numbers of conditions, and the number at which the axis ends."""
-    last = max(1, *(p.miu for p in frontier.points))
-    return sorted({round(at) for at in ticks(0, last, most)}), last
+def _frame(points: Sequence[FrontierPoint], top: float) -> str:
+    """Return the title, the names of the axes, the meaning of the signs and the box."""
+    signs = ["▲ above the scale"] if any(p.deviance > top for p in points) else []
+    signs += [f"◆ chosen: MIU {p.miu}, deviance {p.deviance:.4f}" for p in points if p.chosen]
+    end, foot, right = LEFT + PLOT_WIDTH, TOP + PLOT_HEIGHT, LEFT + PLOT_WIDTH + RIGHT - 8
+    return "".join(
+        [
+            text_svg(LEFT, 24, "What fewer conditions cost", "h"),
+            text_svg(right, 24, "; ".join(signs), "", "end"),
+            text_svg(LEFT, TOP - 10, "validated deviance; bars: one standard error", "f n"),
+            text_svg(right, TOP - 10, "share explained", "f n", "end"),
+            text_svg((LEFT + end) / 2, foot + 46, "conditions in the model (MIU)", "", "middle"),
+            path_svg(f"M{LEFT} {TOP}H{end}V{foot}H{LEFT}z", LINE),
+        ]
+    )
 
 
-def decimals(marks: Sequence[float]) -> int:
-    """Return the decimals that tell round numbers apart."""
-    step = min((b - a for a, b in pairwise(marks)), default=0.01)
-    return max(0, -math.floor(math.log10(step) + 1e-9))
+def _level(y: float, deviance: str, share: float) -> str:
+    line = path_svg(f"M{LEFT} {y:.1f}h{PLOT_WIDTH}", LINE, 1, ' stroke-dasharray="1 3"')
+    explained = f"{share:.1%}" if 0 < share <= 1 else ""
+    right = text_svg(LEFT + PLOT_WIDTH + 8, y + 4, explained, "f n")
+    return line + text_svg(LEFT - 8, y + 4, deviance, "n", "end") + right
+
+
+def _sign(point: FrontierPoint, x: float, y: float, above: bool) -> str:
+    colour = ACCENT if point.chosen else INK
+    if above:
+        return f'<path d="M{x - 5:.1f} {y + 9:.1f}h10l-5 -8z" fill="{colour}"/>'
+    if point.chosen:
+        return f'<path d="M{x:.1f} {y - 8:.1f}l8 8l-8 8l-8 -8z" fill="{colour}"/>'
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{colour}"/>'
+
+
+def plot_frontier(frontier: Frontier, width: int) -> str:
+    """Return the plot as lines of at most `width` characters.
+
+    Conditions to the right, validated deviance upwards, bars of one standard error where they are
+    as long as a line.
+    """
+    low, high = frontier.scale()
+    heights = ticks(low, high, 6)
+    names = {_line(at, low, high): f"{at:.{decimals(heights)}f}" for at in heights}
+    margin = max(len(name) for name in [*names.values(), ""]) + 1
+    marks, last = frontier.condition_ticks(max(2, (width - margin) // 10))
+    room = max(20, width - margin - 2 - len(str(marks[-1])))
+    cells = [[" "] * (room + 1) for _ in range(LINES)]
+    for point in sorted(frontier.points, key=lambda p: p.chosen):  # the chosen one on top
+        _put(cells, point, round(point.miu / last * room), (low, high))
+    lines = [
+        f"{names.get(row, ''):>{margin}}{'┤' if row in names else BAR}{''.join(cells[row])}"
+        for row in range(LINES)
+    ]
+    legend = _legend("".join(lines))
+    places = {round(miu / last * room): str(miu) for miu in marks}
+    labels = ""
+    for x, text in places.items():
+        labels = labels.ljust(x) + text
+    lines += [
+        " " * margin + "└" + "".join("┬" if x in places else "─" for x in range(room + 1)),
+        " " * (margin + 1) + labels,
+        " " * (margin + 1) + "conditions in the model (MIU)".center(room + 1),
+    ]
+    return "\n".join(line.rstrip() for line in ["validated deviance", *lines, "", legend])
+
+
+def _line(deviance: float, low: float, high: float) -> int:
+    return round((high - deviance) / (high - low) * (LINES - 1))
+
+
+def _put(cells: list[list[str]], point: FrontierPoint, x: int, scale: tuple[float, float]) -> None:
+    low, high = scale
+    if point.deviance > high:
+        cells[0][x] = ABOVE
+        return
+    at, reach = _line(point.deviance, low, high), round(point.error / (high - low) * (LINES - 1))
+    for row in range(max(at - reach, 0), min(at + reach, LINES - 1) + 1):
+        if cells[row][x] == " ":
+            cells[row][x] = BAR
+    cells[at][x] = CHOSEN if point.chosen else POINT
+
+
+def _legend(drawn: str) -> str:
+    meaning = {POINT: "model", CHOSEN: "chosen", BAR: "standard error", ABOVE: "above the scale"}
+    bars = drawn.count(BAR) + drawn.count("┤") > LINES
+    shown = [s for s in meaning if (bars if s == BAR else s in drawn)]
+    return "   ".join(f"{s} {meaning[s]}" for s in shown)

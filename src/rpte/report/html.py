@@ -12,11 +12,11 @@ from rpte.report import charts
 from rpte.report.captions import effect_note, effect_title, joint_note
 from rpte.report.contents import SECTIONS
 from rpte.report.effect_svg import effect_scale
-from rpte.report.frontier_svg import frontier_drawing
+from rpte.report.frontier import frontier_drawing
 from rpte.report.numbers import count, exact, fixed, known, percent, short, signed
 from rpte.report.surface_svg import surface_chart
-from rpte.report.svg import THEME, svg_inline
-from rpte.report.tree_svg import Drawing, tree_drawing
+from rpte.report.svg import THEME, Drawing, svg_inline
+from rpte.report.tree_svg import tree_drawing
 
 DRAWINGS: dict[str, Callable[..., Drawing | None]] = {
     "tree": tree_drawing,

@@ -21,12 +21,13 @@ from rpte.report.curves import shape
 from rpte.report.draw import draw_model
 from rpte.report.effect_svg import effect_drawing
 from rpte.report.evidence import checked_weights
-from rpte.report.frontier import read_frontier
-from rpte.report.frontier_svg import frontier_drawing
+from rpte.report.frontier import frontier_drawing, read_frontier
 from rpte.report.numbers import signed
 from rpte.report.svg import shortened, svg_document
 from rpte.report.tree_svg import Drawing, tree_drawing
 from rpte.utils.output import write_text
+from rpte.report.svg import Drawing, shortened, svg_document
+from rpte.report.tree_svg import tree_drawing
 
 if TYPE_CHECKING:
     from rpte.model.explain import Explanation

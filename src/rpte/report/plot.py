@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
-from rpte.report.frontier import decimals, ticks
-from rpte.report.svg import ACCENT, INK, LINE, path_svg, text_svg
+from rpte.report.svg import ACCENT, INK, LINE, Drawing, path_svg, text_svg
 
 Points = Sequence[tuple[float, float]]
 LEFT, TOP, RIGHT, BOTTOM = 56, 14, 16, 46
@@ -74,23 +74,15 @@ class Plot:
         way = f"M{self.across(x):.1f} {self.down(low):.1f}V{self.down(high):.1f}"
         self.body.append(path_svg(way, colour, 1.5))
 
-    def note(self, x: float, y: float, text: str, anchor: str = "start", look: str = "n") -> None:
-        """Write a text at a place of the data."""
-        self.body.append(text_svg(self.across(x), self.down(y), text, look, anchor))
-
     def _way(self, points: Points) -> str:
         places = [f"{self.across(x):.1f} {self.down(y):.1f}" for x, y in points]
         kept = [p for i, p in enumerate(places) if i == 0 or p != places[i - 1]]
         return "M" + "L".join(kept)
 
-    def svg(self) -> str:
-        """Return frame, axes and everything drawn, for one of the documents of `svg`."""
-        return "".join([*self._axes(), *self.body, self._frame()])
-
-    def _frame(self) -> str:
-        left, right = LEFT, self.width - RIGHT
-        top, foot = TOP, self.height - BOTTOM
-        return path_svg(f"M{left} {top}V{foot}H{right}", INK)
+    def drawing(self, label: str) -> Drawing:
+        """Return axes, everything drawn and the frame; `label` says it in words."""
+        frame = path_svg(f"M{LEFT} {TOP}V{self.height - BOTTOM}H{self.width - RIGHT}", INK)
+        return self.width, self.height, label, "".join([*self._axes(), *self.body, frame])
 
     def _axes(self) -> list[str]:
         foot, middle = self.height - BOTTOM, (LEFT + self.width - RIGHT) / 2
@@ -110,6 +102,27 @@ class Plot:
         upright = f'<g transform="translate(13 {(TOP + foot) / 2:.0f}) rotate(-90)">'
         found.append(upright + text_svg(0, 0, self.y_label, "n f", "middle") + "</g>")
         return found
+
+
+def ticks(low: float, high: float, most: int) -> list[float]:
+    """Return at most about so many round numbers from `low` to `high`.
+
+    Examples
+    --------
+    >>> ticks(0.0, 35.0, 4)
+    [0.0, 10.0, 20.0, 30.0]
+    """
+    rough = (high - low) / most
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * m for m in (1, 2, 5, 10) if power * m >= rough * (1 - 1e-9))
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [k * step for k in range(first, last + 1)]
+
+
+def decimals(marks: Sequence[float]) -> int:
+    """Return the decimals that tell round numbers apart."""
+    step = min((b - a for a, b in pairwise(marks)), default=0.01)
+    return max(0, -math.floor(math.log10(step) + 1e-9))
 
 
 def named_ticks(low: float, high: float, most: int) -> list[tuple[float, str]]:

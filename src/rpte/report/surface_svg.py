@@ -11,8 +11,8 @@ from typing import Any
 
 from rpte.report.numbers import signed
 from rpte.report.plot import named_ticks
-from rpte.report.svg import LINE, LOWERS, RAISES, path_svg, shortened, text_svg
-from rpte.report.tree_svg import CHARACTER, Drawing
+from rpte.report.svg import LINE, LOWERS, RAISES, Drawing, path_svg, shortened, text_svg
+from rpte.report.tree_svg import CHARACTER
 
 LEFT, TOP, WIDTH, HEIGHT, BOTTOM = 92, 12, 250, 200, 62
 SHADES = 20

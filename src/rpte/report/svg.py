@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from html import escape
 
+Drawing = tuple[int, int, str, str]  # width, height, label, body
+
 RAISES, LOWERS, INK, FAINT, LINE = "#b3261e", "#1b6e4f", "#1c1b1f", "#6b6b6b", "#c9c9c9"
 ACCENT, PAPER = "#1f5fa8", "#ffffff"
 THEME = {

@@ -14,6 +14,7 @@ from rpte.report.svg import (
     LINE,
     LOWERS,
     RAISES,
+    Drawing,
     path_svg,
     rect_svg,
     shortened,
@@ -24,8 +25,6 @@ CHARACTER = 7.3  # advance of the font at its size, in pixels
 WIDEST, LINES = 26, 2  # a condition is broken after so many characters, and cut after two lines
 ROW, TOP, LEFT, GAP = 46, 30, 8, 10
 NAME, BAR, NUMBERS = 36, 120, 196
-
-Drawing = tuple[int, int, str, str]  # width, height, label, body
 
 
 @dataclass(frozen=True, slots=True)
