@@ -19,6 +19,7 @@ from rpte.cli.decisions import decide, edit, reasons, replay
 from rpte.cli.demo import demo
 from rpte.cli.explanations import counterfactual, explain, uncertainty, whatif
 from rpte.cli.export import export
+from rpte.cli.failures import told_in_one_line
 from rpte.cli.fit import fit
 from rpte.cli.frontier import frontier
 from rpte.cli.report import report
@@ -51,4 +52,4 @@ def main(
 
 READ = (show, score, explain, reasons, whatif, counterfactual, uncertainty, audit, frontier, verify)
 for _command in (fit, *READ, compare, edit, decide, replay, report, export, demo, schema):
-    app.command()(_command)
+    app.command()(told_in_one_line()(_command))

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from rpte.cli.failures import told_in_one_line
 from rpte.cli.options import AsJson, MaybeTable, Missing, ModelFile
 from rpte.cli.tables import rows_for
 from rpte.cli.terminal import console, print_json, table_of
@@ -27,24 +26,23 @@ def audit(
 
     Example: rpte audit model.json cases.csv
     """
-    with told_in_one_line():
-        loaded = load(model)
-        rows = None
-        if table is not None:
-            rows = rows_for(loaded, table, missing, allow_unknown=True).inputs
-        found = _record(loaded, rows)
-        if as_json:
-            print_json(found)
-            return
-        components = [
-            (c["component"], str(c["terms"]), str(c["conditions"]), ", ".join(c["sources"]))
-            for c in found["components"]
-        ]
-        console().print(
-            table_of((">", ""), _loads(found), show_header=False),
-            "",
-            table_of(("component", ">terms", ">conditions", "variables"), components),
-        )
+    loaded = load(model)
+    rows = None
+    if table is not None:
+        rows = rows_for(loaded, table, missing, allow_unknown=True).inputs
+    found = _record(loaded, rows)
+    if as_json:
+        print_json(found)
+        return
+    components = [
+        (c["component"], str(c["terms"]), str(c["conditions"]), ", ".join(c["sources"]))
+        for c in found["components"]
+    ]
+    console().print(
+        table_of((">", ""), _loads(found), show_header=False),
+        "",
+        table_of(("component", ">terms", ">conditions", "variables"), components),
+    )
 
 
 def _record(model: Model, X: Any = None) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from rpte.cli.failures import told_in_one_line
 from rpte.cli.options import AsJson, IdColumn, MaybeTable, Missing, ModelFile
 from rpte.cli.show import coefficient
 from rpte.cli.tables import rows_for
@@ -34,19 +33,18 @@ def compare(
 
     Example: rpte compare old.json new.json cases.csv
     """
-    with told_in_one_line():
-        old, new = load(a), load(b)
-        ids, rows = None, []
-        if table is not None:
-            read = [
-                rows_for(model, table, missing, id_column=id_column, allow_unknown=True)
-                for model in (old, new)
-            ]
-            ids, rows = read[0].ids(id_column), [both.inputs for both in read]
-        found = compare_models(old, new, *rows)
-        if ids is not None:
-            for moved in found["predictions"]["moved_most"]:
-                moved[ids[0]] = ids[1][moved["row"] - 1]
+    old, new = load(a), load(b)
+    ids, rows = None, []
+    if table is not None:
+        read = [
+            rows_for(model, table, missing, id_column=id_column, allow_unknown=True)
+            for model in (old, new)
+        ]
+        ids, rows = read[0].ids(id_column), [both.inputs for both in read]
+    found = compare_models(old, new, *rows)
+    if ids is not None:
+        for moved in found["predictions"]["moved_most"]:
+            moved[ids[0]] = ids[1][moved["row"] - 1]
     if as_json:
         print_json(found)
         return

@@ -26,7 +26,7 @@ from rpte.audit.reasons import (
 )
 from rpte.audit.replay import Replay
 from rpte.audit.replay import replay as computed_again
-from rpte.cli.failures import FAILED, told_in_one_line
+from rpte.cli.failures import FAILED
 from rpte.cli.options import (
     AllowUnknown,
     AsJson,
@@ -62,7 +62,8 @@ UNTOLD = (
 
 CatalogueFile = Annotated[MaybePath, option("Codes and sentences by variable (TOML).")]
 Adverse = Annotated[
-    str | None, option("The outcome that counts against a case; the positive one by default.")
+    str | None,
+    option("The outcome that counts against a case; the positive one by default."),
 ]
 ReferenceName = Annotated[
     str,
@@ -107,19 +108,18 @@ def reasons(
 
     Example: rpte reasons model.json loans.csv --row 17 --catalogue reasons.toml --adverse bad
     """
-    with told_in_one_line():
-        if template:
-            _write_template(model, output)
-            return
-        loaded = load(model)
-        if table is None:
-            raise InputError("give a table of cases, or --template to write a catalogue")
-        rows = rows_for(loaded, table, missing, id_column=id_column, allow_unknown=allow_unknown)
-        rule = _rule(loaded, rows, reference, adverse, most, threshold, least)
-        said = Catalogue() if catalogue is None else read_catalogue(catalogue, loaded)
-        ids = rows.ids(id_column)[1]
-        places = _places(ids, row)
-        found = reason_codes(loaded, rows.inputs.take(places), rule, said)
+    if template:
+        _write_template(model, output)
+        return
+    loaded = load(model)
+    if table is None:
+        raise InputError("give a table of cases, or --template to write a catalogue")
+    rows = rows_for(loaded, table, missing, id_column=id_column, allow_unknown=allow_unknown)
+    rule = _rule(loaded, rows, reference, adverse, most, threshold, least)
+    said = Catalogue() if catalogue is None else read_catalogue(catalogue, loaded)
+    ids = rows.ids(id_column)[1]
+    places = _places(ids, row)
+    found = reason_codes(loaded, rows.inputs.take(places), rule, said)
     shown = [(ids[place], reasons) for place, reasons in zip(places, found, strict=True)]
     if as_json:
         print_json([{"case": case, "reasons": list(map(asdict, found))} for case, found in shown])
@@ -217,18 +217,15 @@ def decide(
 
     Example: rpte decide model.json loans.csv -o decisions.jsonl --id-column case
     """
-    with told_in_one_line():
-        check_output(output, reads=[model, table, catalogue])
-        loaded = load(model)
-        check_log(output, loaded, replace)
-        rows = rows_for(loaded, table, missing, id_column=id_column)
-        rule = _rule(loaded, rows, reference, adverse, most, threshold, least)
-        said = Catalogue() if catalogue is None else read_catalogue(catalogue, loaded)
-        ids = None if id_column is None else rows.ids(id_column)[1]
-        given = _columns(loaded, rows, id_column)
-        done = append_decisions(
-            output, loaded, given, rule, said, ids=ids, when=when, replace=replace
-        )
+    check_output(output, reads=[model, table, catalogue])
+    loaded = load(model)
+    check_log(output, loaded, replace)
+    rows = rows_for(loaded, table, missing, id_column=id_column)
+    rule = _rule(loaded, rows, reference, adverse, most, threshold, least)
+    said = Catalogue() if catalogue is None else read_catalogue(catalogue, loaded)
+    ids = None if id_column is None else rows.ids(id_column)[1]
+    given = _columns(loaded, rows, id_column)
+    done = append_decisions(output, loaded, given, rule, said, ids=ids, when=when, replace=replace)
     if done.unexplained:
         typer.echo(
             f"note: {done.unexplained} adverse cases have no reason, since no part of their score "
@@ -263,8 +260,7 @@ def replay(
 
     Example: rpte replay decisions.jsonl --model model.json --head 5f0c...
     """
-    with told_in_one_line():
-        found = computed_again(log, load(model), head)
+    found = computed_again(log, load(model), head)
     if as_json:
         print_json(asdict(found))
     else:
@@ -303,7 +299,8 @@ def edit(
     ] = None,
     drop_source: Annotated[Names, option("A variable not to read any more; repeatable.")] = None,
     merge: Annotated[
-        Names, option("All leaves below one test, T1.L1+T1.L2, to be one leaf; repeatable.")
+        Names,
+        option("All leaves below one test, T1.L1+T1.L2, to be one leaf; repeatable."),
     ] = None,
     refit: Annotated[MaybePath, option("Estimate the coefficients again on this table.")] = None,
     table: Annotated[MaybePath, option("Measure before and after on this table.")] = None,
@@ -324,22 +321,21 @@ def edit(
     Example: rpte edit model.json -o edited.json --drop-source age --refit loans.csv --target bad
     --by "A. Smith" --reason "age may not be used"
     """
-    with told_in_one_line():
-        check_output(output, reads=[model, refit, table])
-        loaded = load(model)
-        changed = edited_by(
-            loaded,
-            by=by,
-            reason=reason,
-            drop_terms=drop_term or (),
-            drop_sources=drop_source or (),
-            merge=[[name.strip() for name in names.split("+")] for names in merge or ()],
-            table=_labelled(loaded, refit, table, target, weight_column, missing),
-            refit=refit is not None,
-            force=force,
-            when=when,
-        )
-        changed.save(output)
+    check_output(output, reads=[model, refit, table])
+    loaded = load(model)
+    changed = edited_by(
+        loaded,
+        by=by,
+        reason=reason,
+        drop_terms=drop_term or (),
+        drop_sources=drop_source or (),
+        merge=[[name.strip() for name in names.split("+")] for names in merge or ()],
+        table=_labelled(loaded, refit, table, target, weight_column, missing),
+        refit=refit is not None,
+        force=force,
+        when=when,
+    )
+    changed.save(output)
     entry = changed.ledger[-1]
     if as_json:
         print_json(entry)

@@ -9,7 +9,6 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from rpte.cli.failures import told_in_one_line
 from rpte.cli.options import (
     AsJson,
     CaseId,
@@ -59,15 +58,14 @@ def explain(
 
     Example: rpte explain model.json cases.csv --id A-1034 --id-column case
     """
-    with told_in_one_line():
-        loaded = load(model)
-        rows = rows_for(loaded, table, missing, id_column=id_column, allow_unknown=True)
-        one = rows.case(row, case, id_column)
-        found = loaded.explain(one.cells, "mean" if mean else None)[0]
-        if as_json:
-            print_json({**one.record, **asdict(found)})
-        else:
-            console().print(explanation_view(found, one.title))
+    loaded = load(model)
+    rows = rows_for(loaded, table, missing, id_column=id_column, allow_unknown=True)
+    one = rows.case(row, case, id_column)
+    found = loaded.explain(one.cells, "mean" if mean else None)[0]
+    if as_json:
+        print_json({**one.record, **asdict(found)})
+    else:
+        console().print(explanation_view(found, one.title))
 
 
 def whatif(
@@ -86,18 +84,17 @@ def whatif(
 
     Example: rpte whatif model.json cases.csv --row 17 --set age=50 --set "job=free lance"
     """
-    with told_in_one_line():
-        loaded = load(model)
-        asked = pairs("--set", changes, empty=True)
-        if not asked:
-            raise InputError("say what to change, such as --set age=50")
-        rows = rows_for(loaded, table, missing, id_column=id_column, allow_unknown=True)
-        one = rows.case(row, case, id_column)
-        found = loaded.what_if(one.cells, {name: value or None for name, value in asked.items()})
-        if as_json:
-            print_json({**one.record, **found.to_dict()})
-        else:
-            console().print(Text(one.title, "italic"), _whatif_view(found))
+    loaded = load(model)
+    asked = pairs("--set", changes, empty=True)
+    if not asked:
+        raise InputError("say what to change, such as --set age=50")
+    rows = rows_for(loaded, table, missing, id_column=id_column, allow_unknown=True)
+    one = rows.case(row, case, id_column)
+    found = loaded.what_if(one.cells, {name: value or None for name, value in asked.items()})
+    if as_json:
+        print_json({**one.record, **found.to_dict()})
+    else:
+        console().print(Text(one.title, "italic"), _whatif_view(found))
 
 
 def _whatif_view(found: WhatIf) -> Group:
@@ -151,7 +148,8 @@ def counterfactual(
     cost: Annotated[Names, option("NAME=FACTOR on what its changes cost.")] = None,
     step: Annotated[Names, option("NAME=STEP of a number.")] = None,
     actions: Annotated[
-        MaybePath, option("A TOML file with the same and more; see docs/explanations.md.")
+        MaybePath,
+        option("A TOML file with the same and more; see docs/explanations.md."),
     ] = None,
     at_most: Annotated[int, option("How many variables may change.")] = 3,
     answers: Annotated[int, option("How many answers to look for.")] = 3,
@@ -166,27 +164,26 @@ def counterfactual(
 
     Example: rpte counterfactual model.json cases.csv --row 17 --to 0.3 --keep job --increase income
     """
-    with told_in_one_line():
-        loaded = load(model)
-        told = Actions() if actions is None else read_actions(actions)
-        ways = dict.fromkeys(increase or (), "increase") | dict.fromkeys(decrease or (), "decrease")
-        asked = told.extended(
-            keep=keep or (),
-            may_change=may_change or (),
-            one_way=ways,
-            allowed=_allowed(loaded, pairs("--allow", allow)),
-            costs=_numbers("--cost", cost),
-            steps=_numbers("--step", step),
-        )
-        rows = rows_for(loaded, table, missing, id_column=id_column, allow_unknown=True)
-        one = rows.case(row, case, id_column)
-        found = loaded.counterfactuals(
-            one.cells, to, side=side, actions=asked, most=at_most, answers=answers
-        )
-        if as_json:
-            print_json({**one.record, **found.to_dict()})
-        else:
-            console().print(Text(one.title, "italic"), _counterfactuals_view(found))
+    loaded = load(model)
+    told = Actions() if actions is None else read_actions(actions)
+    ways = dict.fromkeys(increase or (), "increase") | dict.fromkeys(decrease or (), "decrease")
+    asked = told.extended(
+        keep=keep or (),
+        may_change=may_change or (),
+        one_way=ways,
+        allowed=_allowed(loaded, pairs("--allow", allow)),
+        costs=_numbers("--cost", cost),
+        steps=_numbers("--step", step),
+    )
+    rows = rows_for(loaded, table, missing, id_column=id_column, allow_unknown=True)
+    one = rows.case(row, case, id_column)
+    found = loaded.counterfactuals(
+        one.cells, to, side=side, actions=asked, most=at_most, answers=answers
+    )
+    if as_json:
+        print_json({**one.record, **found.to_dict()})
+    else:
+        console().print(Text(one.title, "italic"), _counterfactuals_view(found))
 
 
 def _numbers(option: str, texts: Names) -> dict[str, float]:
@@ -288,40 +285,39 @@ def uncertainty(
 
     Example: rpte uncertainty model.json loans.csv --target bad --row 17
     """
-    with told_in_one_line():
-        from rpte.table.target import labels_as
-        from rpte.uncertainty import bootstrap, check_level
+    from rpte.table.target import labels_as
+    from rpte.uncertainty import bootstrap, check_level
 
-        check_level(level)
-        loaded = load(model)
-        rows = rows_for(
+    check_level(level)
+    loaded = load(model)
+    rows = rows_for(
+        loaded,
+        table,
+        missing,
+        id_column=id_column,
+        target=target,
+        weight=weight_column,
+        groups=groups,
+    )
+    one = None if row is None and case is None else rows.case(row, case, id_column)
+    with progress("drawing rows again") as tell:
+        drawn = bootstrap(
             loaded,
-            table,
-            missing,
-            id_column=id_column,
-            target=target,
-            weight=weight_column,
-            groups=groups,
+            rows.inputs,
+            labels_as(rows.frame, target, loaded.classes),
+            n=resamples,
+            seed=seed,
+            groups=None if groups is None else rows.frame[groups].to_numpy(),
+            sample_weight=rows.weight(weight_column),
+            tell=lambda done: tell("drawing rows again", done, resamples),
         )
-        one = None if row is None and case is None else rows.case(row, case, id_column)
-        with progress("drawing rows again") as tell:
-            drawn = bootstrap(
-                loaded,
-                rows.inputs,
-                labels_as(rows.frame, target, loaded.classes),
-                n=resamples,
-                seed=seed,
-                groups=None if groups is None else rows.frame[groups].to_numpy(),
-                sample_weight=rows.weight(weight_column),
-                tell=lambda done: tell("drawing rows again", done, resamples),
-            )
-        found = None if one is None else drawn.cases(one.cells, level)[0]
-        if as_json:
-            print_json({**(one.record if one else {}), **_record(drawn, found, level)})
-            return
-        title = [Text(one.title, "italic")] if one else []
-        view = _terms_view(drawn.terms(level), level) if found is None else _case_view(found, level)
-        console().print(Group(*title, view, "", _sentence(drawn)))
+    found = None if one is None else drawn.cases(one.cells, level)[0]
+    if as_json:
+        print_json({**(one.record if one else {}), **_record(drawn, found, level)})
+        return
+    title = [Text(one.title, "italic")] if one else []
+    view = _terms_view(drawn.terms(level), level) if found is None else _case_view(found, level)
+    console().print(Group(*title, view, "", _sentence(drawn)))
 
 
 def _sentence(drawn: Bootstrap) -> str:

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import typer
 
-from rpte.cli.failures import told_in_one_line
 from rpte.cli.options import (
     MaybePath,
     Missing,
@@ -68,27 +67,26 @@ def export(
         "contributions": contributions or None,
         "reasons": reasons,
     }
-    with told_in_one_line():
-        given: dict[str, Any] = {k: value for k, value in named.items() if value is not None}
-        given |= {k.replace("-", "_"): value for k, value in pairs("--option", other).items()}
-        if to is None:
-            check_output(record_path(output), reads=[model, check, output])
-        elif not output.is_dir():
-            check_output(*written_paths(output), reads=[model, check, *files_named(given)])
-        found = load(model)
-        rows = None
-        if check is not None:
-            rows = read_table(check, schema=found.schema, missing=listed(missing))
-        source = "" if check is None else check.name
-        if to is not None:
-            record = export_model(found, to, output, rows, rows_from=source, **given)
-            typer.echo(f"Wrote {output}")
-        elif given:
-            raise InputError(f"options {list(given)} without a target; name one with --to")
-        else:
-            record = check_export(found, output, rows, rows_from=source)
-        typer.echo("\n".join([str(record), *record.notes]))
-        if to is None and not record.rows:
-            raise InputError(f"{output} could not be compared")
-        if not record.holds:
-            raise InputError(f"{output} does not agree with {model}")
+    given: dict[str, Any] = {k: value for k, value in named.items() if value is not None}
+    given |= {k.replace("-", "_"): value for k, value in pairs("--option", other).items()}
+    if to is None:
+        check_output(record_path(output), reads=[model, check, output])
+    elif not output.is_dir():
+        check_output(*written_paths(output), reads=[model, check, *files_named(given)])
+    found = load(model)
+    rows = None
+    if check is not None:
+        rows = read_table(check, schema=found.schema, missing=listed(missing))
+    source = "" if check is None else check.name
+    if to is not None:
+        record = export_model(found, to, output, rows, rows_from=source, **given)
+        typer.echo(f"Wrote {output}")
+    elif given:
+        raise InputError(f"options {list(given)} without a target; name one with --to")
+    else:
+        record = check_export(found, output, rows, rows_from=source)
+    typer.echo("\n".join([str(record), *record.notes]))
+    if to is None and not record.rows:
+        raise InputError(f"{output} could not be compared")
+    if not record.holds:
+        raise InputError(f"{output} does not agree with {model}")

@@ -49,7 +49,8 @@ class FitRequest:
     target: Annotated[str, option("The column with the outcome.")]
     output: Annotated[Path, output_option("Write the model here.")]
     positive: Annotated[
-        str | None, option("The outcome that the model speaks of; the later one by default.")
+        str | None,
+        option("The outcome that the model speaks of; the later one by default."),
     ] = None
     id_column: Annotated[str | None, of_table("Names each case; no feature.")] = None
     weight_column: Annotated[str | None, of_table("Weights (repetitions) of rows.")] = None

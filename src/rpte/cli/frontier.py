@@ -9,7 +9,6 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from rpte.cli.failures import told_in_one_line
 from rpte.cli.options import AsJson, MaybePath, ModelFile, option
 from rpte.cli.terminal import console, print_json, table_of
 from rpte.model.file import load
@@ -31,18 +30,17 @@ def frontier(
 
     Example: rpte frontier model.json --svg frontier.svg
     """
-    with told_in_one_line():
-        check_output(svg, reads=[model])
-        found = read_frontier(load(model))
-        if svg is not None:
-            write_text(draw_frontier(found), svg)
-        if as_json:
-            print_json(asdict(found))
-            return
-        out = console()
-        out.print(frontier_view(found, min(out.width, WIDEST), out.options.ascii_only))
-        if svg is not None:
-            out.print(f"Wrote {svg}", soft_wrap=True)
+    check_output(svg, reads=[model])
+    found = read_frontier(load(model))
+    if svg is not None:
+        write_text(draw_frontier(found), svg)
+    if as_json:
+        print_json(asdict(found))
+        return
+    out = console()
+    out.print(frontier_view(found, min(out.width, WIDEST), out.options.ascii_only))
+    if svg is not None:
+        out.print(f"Wrote {svg}", soft_wrap=True)
 
 
 def frontier_view(found: Frontier, width: int, ascii_only: bool = False) -> Group:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rpte.cli.failures import FAILED, say, told_in_one_line
+from rpte.cli.failures import FAILED, say
 from rpte.cli.options import MaybePath, Missing, Names, WeightColumn, option, output_option
 from rpte.cli.tables import rows_for
 from rpte.cli.terminal import progress
@@ -59,39 +59,34 @@ def report(
     What only people can say: rpte report model.json --template about.toml; fill it in, then
     pass it as --about.
     """
-    with told_in_one_line():
-        if template is not None:
-            _write_template(model, template)
-            return
-        if model is None or (output is None and not as_json):
-            raise typer.BadParameter("name a model file, and the page to write: -o report.html")
-        check_output(output, reads=[model, table, about, peers])
-        if table is None and (target or weight_column or by):
-            raise InputError(
-                "--target, --weight-column and --by name columns of a table; give it too"
-            )
-        if target is None and (by or stability):
-            raise InputError("--by and --stability need outcomes; name their column: --target")
-        said = NOTHING if about is None else read_about(about)
-        others = [] if peers is None else read_peers(peers)
-        known = load(model)
-        evidence = _evidence(
-            known, table, missing, target, weight_column, by or [], full=full_profile
+    if template is not None:
+        _write_template(model, template)
+        return
+    if model is None or (output is None and not as_json):
+        raise typer.BadParameter("name a model file, and the page to write: -o report.html")
+    check_output(output, reads=[model, table, about, peers])
+    if table is None and (target or weight_column or by):
+        raise InputError("--target, --weight-column and --by name columns of a table; give it too")
+    if target is None and (by or stability):
+        raise InputError("--by and --stability need outcomes; name their column: --target")
+    said = NOTHING if about is None else read_about(about)
+    others = [] if peers is None else read_peers(peers)
+    known = load(model)
+    evidence = _evidence(known, table, missing, target, weight_column, by or [], full=full_profile)
+    files = {"model": model, "table": table, "about": about, "peers": peers}
+    with progress("measuring") as tell:
+        wishes = Wishes(
+            about=said,
+            peers=others,
+            threshold=threshold,
+            resamples=resamples,
+            refits=stability,
+            show_cases=cases,
+            files={role: _named(path) for role, path in files.items() if path is not None},
+            tick=lambda done: tell("fitting again", done, stability),
         )
-        files = {"model": model, "table": table, "about": about, "peers": peers}
-        with progress("measuring") as tell:
-            wishes = Wishes(
-                about=said,
-                peers=others,
-                threshold=threshold,
-                resamples=resamples,
-                refits=stability,
-                show_cases=cases,
-                files={role: _named(path) for role, path in files.items() if path is not None},
-                tick=lambda done: tell("fitting again", done, stability),
-            )
-            contents = report_contents(known, evidence, wishes, read_document(model))
-        _write(contents, output, as_json)
+        contents = report_contents(known, evidence, wishes, read_document(model))
+    _write(contents, output, as_json)
 
 
 def _write_template(model: Path | None, path: Path) -> None:

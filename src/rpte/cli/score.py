@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import typer
 
-from rpte.cli.failures import say, told_in_one_line
+from rpte.cli.failures import say
 from rpte.cli.options import (
     AllowUnknown,
     IdColumn,
@@ -33,7 +33,8 @@ def score(
     model: ModelFile,
     table: TableFile,
     output: Annotated[
-        MaybePath, output_option("CSV, Parquet or Excel; standard output if not given.")
+        MaybePath,
+        output_option("CSV, Parquet or Excel; standard output if not given."),
     ] = None,
     id_column: IdColumn = None,
     with_class: Annotated[bool, option("Add the class: the more probable one.", "--class")] = False,
@@ -56,23 +57,22 @@ def score(
     """
     from rpte.table.files import check_writable, write_table
 
-    with told_in_one_line():
-        check_output(output, reads=[model, table])
-        if output is not None:
-            check_writable(output)
-        if threshold is not None and not 0 <= threshold <= 1:
-            raise InputError(f"--threshold {threshold:g}: a probability lies between 0 and 1")
-        loaded = load(model)
-        rows = rows_for(loaded, table, missing, id_column=id_column, allow_unknown=allow_unknown)
-        scores = score_table(loaded, rows, id_column, contributions)
-        if with_class or threshold is not None:
-            scores["class"] = classes_of(loaded, rows, scores["probability"].to_numpy(), threshold)
-        _say_flags(loaded, rows)
-        if output is None:
-            typer.echo(scores.to_csv(index=False, lineterminator="\n"), nl=False)
-            return
-        write_table(scores, output)
-        say(f"Wrote {output}: {len(scores)} rows")
+    check_output(output, reads=[model, table])
+    if output is not None:
+        check_writable(output)
+    if threshold is not None and not 0 <= threshold <= 1:
+        raise InputError(f"--threshold {threshold:g}: a probability lies between 0 and 1")
+    loaded = load(model)
+    rows = rows_for(loaded, table, missing, id_column=id_column, allow_unknown=allow_unknown)
+    scores = score_table(loaded, rows, id_column, contributions)
+    if with_class or threshold is not None:
+        scores["class"] = classes_of(loaded, rows, scores["probability"].to_numpy(), threshold)
+    _say_flags(loaded, rows)
+    if output is None:
+        typer.echo(scores.to_csv(index=False, lineterminator="\n"), nl=False)
+        return
+    write_table(scores, output)
+    say(f"Wrote {output}: {len(scores)} rows")
 
 
 def score_table(

@@ -14,7 +14,6 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from rpte.cli.failures import told_in_one_line
 from rpte.cli.options import AsJson, MaybePath, ModelFile, option
 from rpte.cli.terminal import console, print_json, table_of
 from rpte.model.explain import Explanation
@@ -41,18 +40,17 @@ def show(
 
     Example: rpte show model.json
     """
-    with told_in_one_line():
-        check_output(svg, reads=[model])
-        loaded = load(model)
-        if svg is not None:
-            write_text(draw_model(loaded), svg)
-        if as_json:
-            print_json(model_record(loaded))
-            return
-        out = console()
-        out.print(Text("\n".join(head_lines(loaded)[1:]), QUIET), model_view(loaded))
-        if svg is not None:
-            out.print(f"Wrote {svg}", soft_wrap=True)
+    check_output(svg, reads=[model])
+    loaded = load(model)
+    if svg is not None:
+        write_text(draw_model(loaded), svg)
+    if as_json:
+        print_json(model_record(loaded))
+        return
+    out = console()
+    out.print(Text("\n".join(head_lines(loaded)[1:]), QUIET), model_view(loaded))
+    if svg is not None:
+        out.print(f"Wrote {svg}", soft_wrap=True)
 
 
 def schema() -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rpte.cli.failures import FAILED, say, told_in_one_line
+from rpte.cli.failures import FAILED, say
 from rpte.cli.options import AsJson, MaybeTable, Missing, ModelFile, WeightColumn, option
 from rpte.cli.show import checks_view
 from rpte.cli.tables import Rows, rows_for
@@ -36,13 +36,12 @@ def verify(
 
     Example: rpte verify model.json loans.csv --target bad
     """
-    with told_in_one_line():
-        if table is None and (target or weight_column):
-            raise InputError("--target and --weight-column name columns of a table; give the table")
-        if weight_column and not target:
-            raise InputError("--weight-column needs --target, the outcome of the training table")
-        given = () if table is None else _given(model, table, target, weight_column, missing)
-        checks = verify_file(model, *given)
+    if table is None and (target or weight_column):
+        raise InputError("--target and --weight-column name columns of a table; give the table")
+    if weight_column and not target:
+        raise InputError("--weight-column needs --target, the outcome of the training table")
+    given = () if table is None else _given(model, table, target, weight_column, missing)
+    checks = verify_file(model, *given)
     failed = [check.name for check in checks if not check.holds]
     if as_json:
         print_json({"holds": not failed, "failed": failed, "checks": list(map(asdict, checks))})
