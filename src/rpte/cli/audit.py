@@ -15,10 +15,7 @@ from rpte.model.model import Model
 
 
 def audit(
-    model: ModelFile,
-    table: MaybeTable = None,
-    missing: Missing = None,
-    as_json: AsJson = False,
+    model: ModelFile, table: MaybeTable = None, missing: Missing = None, as_json: AsJson = False
 ) -> None:
     """Count the audit load: terms (MU), conditions in the model (MIU), and the bound on them.
 

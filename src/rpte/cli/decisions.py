@@ -62,8 +62,7 @@ UNTOLD = (
 
 CatalogueFile = Annotated[MaybePath, option("Codes and sentences by variable (TOML).")]
 Adverse = Annotated[
-    str | None,
-    option("The outcome that counts against a case; the positive one by default."),
+    str | None, option("The outcome that counts against a case; the positive one by default.")
 ]
 ReferenceName = Annotated[
     str,
@@ -299,8 +298,7 @@ def edit(
     ] = None,
     drop_source: Annotated[Names, option("A variable not to read any more; repeatable.")] = None,
     merge: Annotated[
-        Names,
-        option("All leaves below one test, T1.L1+T1.L2, to be one leaf; repeatable."),
+        Names, option("All leaves below one test, T1.L1+T1.L2, to be one leaf; repeatable.")
     ] = None,
     refit: Annotated[MaybePath, option("Estimate the coefficients again on this table.")] = None,
     table: Annotated[MaybePath, option("Measure before and after on this table.")] = None,

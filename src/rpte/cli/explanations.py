@@ -148,8 +148,7 @@ def counterfactual(
     cost: Annotated[Names, option("NAME=FACTOR on what its changes cost.")] = None,
     step: Annotated[Names, option("NAME=STEP of a number.")] = None,
     actions: Annotated[
-        MaybePath,
-        option("A TOML file with the same and more; see docs/explanations.md."),
+        MaybePath, option("A TOML file with the same and more; see docs/explanations.md.")
     ] = None,
     at_most: Annotated[int, option("How many variables may change.")] = 3,
     answers: Annotated[int, option("How many answers to look for.")] = 3,

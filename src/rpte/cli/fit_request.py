@@ -12,16 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.cli.options import (
-    AsJson,
-    Missing,
-    Names,
-    TableFile,
-    listed,
-    option,
-    output_option,
-    pairs,
-)
+from rpte.cli.options import AsJson, Missing, Names, TableFile, listed, option, output_option, pairs
 from rpte.cli.tables import weights
 from rpte.columns.limits import Limits
 from rpte.errors import InputError, RPTEWarning
@@ -49,8 +40,7 @@ class FitRequest:
     target: Annotated[str, option("The column with the outcome.")]
     output: Annotated[Path, output_option("Write the model here.")]
     positive: Annotated[
-        str | None,
-        option("The outcome that the model speaks of; the later one by default."),
+        str | None, option("The outcome that the model speaks of; the later one by default.")
     ] = None
     id_column: Annotated[str | None, of_table("Names each case; no feature.")] = None
     weight_column: Annotated[str | None, of_table("Weights (repetitions) of rows.")] = None

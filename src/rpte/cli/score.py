@@ -33,8 +33,7 @@ def score(
     model: ModelFile,
     table: TableFile,
     output: Annotated[
-        MaybePath,
-        output_option("CSV, Parquet or Excel; standard output if not given."),
+        MaybePath, output_option("CSV, Parquet or Excel; standard output if not given.")
     ] = None,
     id_column: IdColumn = None,
     with_class: Annotated[bool, option("Add the class: the more probable one.", "--class")] = False,

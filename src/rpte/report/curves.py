@@ -9,14 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.columns.kinds import Column, Hinge, Interval, Pair, Pattern, Scale, Step, Value
-from rpte.model.effect import (
-    Background,
-    Cells,
-    Effect,
-    effect,
-    own_parts,
-    shared_parts,
-)
+from rpte.model.effect import Background, Cells, Effect, effect, own_parts, shared_parts
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, TreeTerms
 from rpte.table.column import MISSING

@@ -9,14 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rpte.model.effect import (
-    Background,
-    Cells,
-    joint_effect,
-    own_parts,
-    shared_parts,
-    sum_of,
-)
+from rpte.model.effect import Background, Cells, joint_effect, own_parts, shared_parts, sum_of
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm
 from rpte.report.curves import averaged, covered
