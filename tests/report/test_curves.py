@@ -5,9 +5,8 @@ import pytest
 
 from report_pages import evidence_of, model_of, opposite
 from rpte.model.effect import background
-from rpte.report.captions import drawn_levels, effect_note, effect_title, joint_note
-from rpte.report.curves import shapes
-from rpte.report.surfaces import CELLS, surfaces
+from rpte.report.curves import GRID_CELLS, shapes, surfaces
+from rpte.report.effect_charts import drawn_levels, effect_note, effect_title, joint_note
 from rpte.table.column import MISSING
 from rpte.table.inputs import Inputs
 
@@ -149,8 +148,8 @@ def test_surfaces_hold_every_pair_and_every_term_that_reads_it(name):
             readers = [p.name for p in component.parts if read & set(p.sources)]
             assert sorted(surface["terms"] + surface["shared"]) == sorted(readers)
             assert joint_note(surface)
-            across = surface["x"].get("levels") or [None] * CELLS
-            up = surface["y"].get("levels") or [None] * CELLS
+            across = surface["x"].get("levels") or [None] * GRID_CELLS
+            up = surface["y"].get("levels") or [None] * GRID_CELLS
             assert np.array(surface["values"]).shape == (len(up), len(across))
 
 
@@ -160,7 +159,7 @@ def test_a_surface_is_what_its_variables_do_to_the_score():
     rows = background(inputs, model.sources)
     (surface,) = surfaces(model, model.components[0], rows)
     assert surface["sources"] == ["late", "kind"]
-    edges = np.linspace(*surface["x"]["range"], CELLS + 1)
+    edges = np.linspace(*surface["x"]["range"], GRID_CELLS + 1)
     for across, late in enumerate((edges[1:] + edges[:-1]) / 2):
         for up, kind in enumerate(surface["y"]["levels"]):
             (score,) = model.score({"late": [late], "kind": [kind]})

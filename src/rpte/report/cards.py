@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from rpte.model.effect import Background, background
 from rpte.model.model import Model, odds_ratio
 from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms, path_text
-from rpte.report.curves import shapes
-from rpte.report.surfaces import surfaces
+from rpte.report.curves import shapes, surfaces
 from rpte.structure.tree import Branch, Condition
 from rpte.table.inputs import Inputs
 

@@ -6,9 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rpte.report.captions import drawn_levels, effect_title
-from rpte.report.frontier import Frontier, FrontierPoint
-from rpte.report.plot import BOTTOM, LEFT, RIGHT, Plot, Points, widened
+from rpte.report.frontier import Frontier, FrontierPoint, frontier_drawing
+from rpte.report.plot import DASH, Plot, Points, share_between, widened
 from rpte.report.svg import (
     ACCENT,
     FAINT,
@@ -17,51 +16,49 @@ from rpte.report.svg import (
     LOWERS,
     RAISES,
     Drawing,
+    box_svg,
     path_svg,
     rect_svg,
     shortened,
     text_svg,
 )
-from rpte.report.tree_svg import signed_bar
 
-DASH = "5 4"
 UNIT = (0.0, 1.0)
+DIAGONAL = ((0.0, 0.0), (1.0, 1.0))
 
 
-def _points(curve: Mapping[str, Any], key: str) -> Points:
-    pairs = zip(curve["x"], curve[key], strict=True)
-    return [(x, y) for x, y in pairs if y is not None]
+def _points(curve: Mapping[str, Any], key: str, x: str = "x") -> Points:
+    return [(x, y) for x, y in zip(curve[x], curve[key], strict=True) if y is not None]
+
+
+def _curve(plot: Plot, curve: Mapping[str, Any], *start: tuple[float, float]) -> None:
+    """Draw a curve with its band."""
+    plot.band(_points(curve, "low"), _points(curve, "high"))
+    plot.line([*start, *_points(curve, "y")])
 
 
 def roc_chart(performance: Mapping[str, Any]) -> Drawing:
     """Return the ROC curve with its band."""
-    curve = performance["roc"]
     plot = Plot(UNIT, UNIT, "1 - specificity (false alarms)", "sensitivity (events found)")
-    plot.line([(0, 0), (1, 1)], FAINT, 1, DASH)
-    plot.band(_points(curve, "low"), _points(curve, "high"))
-    plot.line([(0.0, 0.0), *_points(curve, "y")])
-    label = f"ROC curve; area {_measure(performance, 'auc')}"
-    return plot.drawing(label)
+    plot.line(DIAGONAL, FAINT, 1, DASH)
+    _curve(plot, performance["roc"], (0.0, 0.0))
+    return plot.drawing(f"ROC curve; area {_measure(performance, 'auc')}")
 
 
 def precision_chart(performance: Mapping[str, Any]) -> Drawing:
     """Return precision against recall with its band."""
-    curve = performance["precision_recall"]
     plot = Plot(UNIT, UNIT, "recall (events found)", "precision (flagged that are events)")
     rate = performance["events"] / performance["weight"]
     plot.line([(0, rate), (1, rate)], FAINT, 1, DASH)
-    plot.band(_points(curve, "low"), _points(curve, "high"))
-    plot.line(_points(curve, "y"))
-    label = (
-        f"Precision-recall curve; average precision {_measure(performance, 'average_precision')}"
-    )
-    return plot.drawing(label)
+    _curve(plot, performance["precision_recall"])
+    average = _measure(performance, "average_precision")
+    return plot.drawing(f"Precision-recall curve; average precision {average}")
 
 
 def calibration_chart(performance: Mapping[str, Any]) -> Drawing:
     """Return observed against predicted rates in groups, with 95% intervals."""
     plot = Plot(UNIT, UNIT, "mean predicted probability", "observed rate")
-    plot.line([(0, 0), (1, 1)], FAINT, 1, DASH)
+    plot.line(DIAGONAL, FAINT, 1, DASH)
     groups = performance["calibration"]
     plot.line([(g["expected"], g["observed"]) for g in groups], ACCENT, 1)
     for group in groups:
@@ -75,15 +72,15 @@ def decision_chart(performance: Mapping[str, Any]) -> Drawing:
     """Return the net benefit of the model, of flagging everybody and nobody."""
     curve = performance["decision"]
     rate = performance["events"] / performance["weight"]
-    top = max(rate, *(y for _, y in _points(curve, "high")))
-    plot = Plot(UNIT, (-0.25 * rate, 1.05 * top), "threshold probability", "net benefit")
-    everybody = zip(curve["x"], curve["all"], strict=True)
-    plot.line([(0.0, rate), *((x, y) for x, y in everybody if y >= -0.25 * rate)], FAINT, 1.5, DASH)
+    top, foot = max(rate, *(y for _, y in _points(curve, "high"))), -0.25 * rate
+    plot = Plot(UNIT, (foot, 1.05 * top), "threshold probability", "net benefit")
+    everybody = [(x, y) for x, y in _points(curve, "all") if y >= foot]
+    plot.line([(0.0, rate), *everybody], FAINT, 1.5, DASH)
     plot.line([(0, 0), (1, 0)], INK, 1)
-    plot.band(_points(curve, "low"), _points(curve, "high"))
-    plot.line(_points(curve, "y"))
-    label = "Decision curve: net benefit of the model, of flagging all (dashed) and none (zero)"
-    return plot.drawing(label)
+    _curve(plot, curve)
+    return plot.drawing(
+        "Decision curve: net benefit of the model, of flagging all (dashed) and none (zero)"
+    )
 
 
 def probability_chart(performance: Mapping[str, Any]) -> Drawing:
@@ -96,22 +93,22 @@ def probability_chart(performance: Mapping[str, Any]) -> Drawing:
         middle = plot.down(0.0)
         plot.body.append(rect_svg(x, plot.down(up), width, middle - plot.down(up), RAISES))
         plot.body.append(rect_svg(x, middle, width, plot.down(-down) - middle, LOWERS))
-    label = "Predicted probabilities in twentieths: events above the line, others below"
-    return plot.drawing(label)
+    return plot.drawing(
+        "Predicted probabilities in twentieths: events above the line, others below"
+    )
 
 
 def spread_chart(stability: Mapping[str, Any]) -> Drawing:
     """Return the range of the refits' probabilities against the model's own."""
     spread = stability["spread"]
     plot = Plot(UNIT, UNIT, "probability of this model", "probability of refits (5% to 95%)")
-    plot.line([(0, 0), (1, 1)], FAINT, 1, DASH)
-    low = list(zip(spread["p"], spread["low"], strict=True))
-    high = list(zip(spread["p"], spread["high"], strict=True))
+    plot.line(DIAGONAL, FAINT, 1, DASH)
+    low, high = _points(spread, "low", "p"), _points(spread, "high", "p")
     plot.band(low, high)
     plot.line(low, ACCENT, 1)
     plot.line(high, ACCENT, 1)
-    label = f"Spread of probabilities over refits; mean standard deviation {spread['mean_sd']:.3f}"
-    return plot.drawing(label)
+    said = f"mean standard deviation {spread['mean_sd']:.3f}"
+    return plot.drawing(f"Spread of probabilities over refits; {said}")
 
 
 def _measure(performance: Mapping[str, Any], key: str) -> str:
@@ -119,94 +116,6 @@ def _measure(performance: Mapping[str, Any], key: str) -> str:
     if found["low"] is None:
         return f"{found['value']:.3f}"
     return f"{found['value']:.3f} (95% interval {found['low']:.3f} to {found['high']:.3f})"
-
-
-def shape_chart(shape: Mapping[str, Any], scale: Sequence[float], box: Any = None) -> Drawing:
-    """Return what a variable adds over its range: a thick line, and its own terms as a thin one.
-
-    Parameters
-    ----------
-    shape : one of `curves.shapes`, of a number
-    scale : (low, high) of the added log odds, the same for all curves of a model
-    box : five quantiles, optional
-        Where the cases lie: drawn along the axis.
-    """
-    curves = shape["curves"]
-    points = curves["whole"] or curves["own"]
-    ends = points[0][0], points[-1][0]
-    plot = Plot(
-        (ends[0], ends[1]) if ends[0] < ends[1] else widened(*ends),
-        (scale[0], scale[1]),
-        shortened(shape["source"], 50),
-        "adds to log odds",
-        380,
-        240,
-    )
-    plot.band(_pairs(curves["low"]), _pairs(curves["high"]))
-    plot.line([(ends[0], 0), (ends[1], 0)], INK, 0.8)
-    if not shape["alone"]:
-        plot.line(_pairs(curves["own"]), INK, 1.1, "" if curves["whole"] else DASH)
-    plot.line(_pairs(curves["whole"]), ACCENT, 2.6)
-    plot.body.append(_box(plot, box))
-    said = [f"{y:+.2f} at {x:.4g}" for x, y in _corners(points)]
-    label = f"{effect_title(shape)}: {', '.join(said)}"
-    return plot.drawing(label)
-
-
-def _pairs(points: Sequence[Sequence[float]] | None) -> Points:
-    return [(x, y) for x, y in points or []]
-
-
-def _corners(points: Sequence[Sequence[float]]) -> list[tuple[float, float]]:
-    """Return a few points that say a curve in words."""
-    step = max(1, math.ceil(len(points) / 6))
-    return [(x, y) for x, y in [*points[:-1:step], points[-1]]]
-
-
-def _box(plot: Plot, quantiles: Sequence[float | None] | None) -> str:
-    """Return where the middle nine tenths, the middle half and the median of the cases lie."""
-    if not quantiles or None in quantiles:
-        return ""
-    y = plot.height - BOTTOM - 5
-    x = [plot.across(float(q)) for q in quantiles if q is not None]
-    whisker = path_svg(f"M{x[0]:.1f} {y}H{x[4]:.1f}", FAINT, 1.5)
-    half = rect_svg(x[1], y - 3, max(x[3] - x[1], 1.0), 6, FAINT)
-    return whisker + half + rect_svg(x[2] - 1, y - 5, 2, 10, INK)
-
-
-def level_chart(shape: Mapping[str, Any], largest: float) -> Drawing:
-    """Return what each level of a variable (or special code, or missing) adds, as bars.
-
-    Below a bar a thin line for the variable's own terms, across it one for the spread over rows.
-    """
-    rows = drawn_levels(shape)
-    names = ["missing" if row["level"] is None else str(row["level"]) for row in rows]
-    values = [row["own"] if row["whole"] is None else row["whole"] for row in rows]
-    room = min(max((len(name) for name in names), default=4), 28) * 7.3 + 16
-    height, numbers = (30, 0) if shape["alone"] else (34, 60)
-    body = []
-    for place, (name, row, value) in enumerate(zip(names, rows, values, strict=True)):
-        y = height * (place + 0.5) + 4
-        look = "f" if row["level"] is None else ""
-        body.append(text_svg(room - 8, y + 4, shortened(name, 28), look, "end"))
-        body.append(signed_bar(room, y, 180, value, largest or 1.0, not numbers))
-        if numbers:
-            body.append(_beside_bar(row, room + 90, y, 88 / (largest or 1.0)))
-            body.append(text_svg(room + 180 + numbers, y + 4, f"{value:+.3g}", look, "end"))
-    said = ", ".join(f"{n} {value:+.3g}" for n, value in zip(names, values, strict=True))
-    label = f"{effect_title(shape)}: {said}"
-    return int(room + 190 + numbers), height * len(rows) + 8, label, "".join(body)
-
-
-def _beside_bar(row: Mapping[str, Any], middle: float, y: float, unit: float) -> str:
-    """Return the spread over rows as a line across a bar, and own terms as one below it."""
-    drawn = ""
-    if row["low"] is not None:
-        low, high = (middle + row[end] * unit for end in ("low", "high"))
-        drawn += path_svg(f"M{low:.1f} {y - 3:.1f}v6m0 -3H{high:.1f}m0 -3v6", INK, 0.9)
-    if row["own"] is not None and row["whole"] is not None:
-        drawn += path_svg(f"M{middle:.1f} {y + 11:.1f}H{middle + row['own'] * unit:.1f}", INK, 1.8)
-    return drawn
 
 
 def explanation_chart(case: Mapping[str, Any]) -> Drawing:
@@ -284,15 +193,12 @@ def quantile_box(column: Mapping[str, Any], ends: Sequence[float]) -> Drawing | 
     known = [q for q in column.get("quantiles") or [] if q is not None]
     if len(known) < 5 or not ends[0] < ends[1]:
         return None
-    plot = Plot((ends[0], ends[1]), UNIT, "", "", 120 + LEFT + RIGHT, 16 + BOTTOM)
-    x = [plot.across(q) - LEFT for q in known]
-    body = path_svg(f"M{x[0]:.1f} 8H{x[4]:.1f}", FAINT, 1.5)
-    body += rect_svg(x[1], 4, max(x[3] - x[1], 1.0), 8, FAINT) + rect_svg(x[2] - 1, 2, 2, 12, INK)
+    places = [120 * share_between(ends[0], ends[1], q) for q in known]
     said = ", ".join(f"{q:.4g}" for q in known)
-    return 120, 16, f"5%, 25%, 50%, 75% and 95% points: {said}", body
+    return 120, 16, f"5%, 25%, 50%, 75% and 95% points: {said}", box_svg(places, 8, 4)
 
 
-def frontier_of(drawn: Mapping[str, Any]) -> Frontier:
+def frontier_chart(drawn: Mapping[str, Any]) -> Drawing:
     """Return the frontier from the contents of a report."""
     points = tuple(FrontierPoint(**point) for point in drawn["points"])
-    return Frontier(points, drawn["null_deviance"], drawn["explainable"], drawn["price"])
+    return frontier_drawing(Frontier(**{**drawn, "points": points}))

@@ -5,27 +5,31 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 
 from rpte import __version__
+from rpte.errors import InputError
 from rpte.model.figures import figures
 from rpte.model.file import to_dict
 from rpte.model.model import Model, probability
+from rpte.model.summary import stopped_note
 from rpte.report.about import NOTHING, About, about_contents
 from rpte.report.cards import cards
 from rpte.report.cases import cases
 from rpte.report.crosswalk import crosswalk
 from rpte.report.evidence import Evidence
-from rpte.report.history import history, ledger
-from rpte.report.peers import audit_contents
+from rpte.report.frontier import read_frontier
 from rpte.report.performance import by_group, performance
 from rpte.report.stability import stability
+from rpte.table.inputs import Inputs
 
 FORMAT, VERSION = "rpte-report", 2
+LEDGER_TEXTS = ("number", "when", "by", "reason", "hash")
+UNNAMED = ("Model without a name", "")
 SECTIONS = {
     "summary": "At a glance",
     "purpose": "Purpose and limits",
@@ -54,10 +58,8 @@ class Wishes:
     peers : list of records from `read_peers`
     threshold : float
         The probability from which on a case counts as flagged.
-    resamples : int
-        Bootstrap resamples for intervals.
-    refits : int
-        Refits for the stability of structure; 0 for none.
+    resamples, refits : int
+        Bootstrap resamples for intervals; refits for the stability of structure, 0 for none.
     show_cases : bool
         Cases show single rows of the table.
     files : mapping from role to (name, sha256)
@@ -100,7 +102,7 @@ def report_contents(
         "format": FORMAT,
         "version": VERSION,
         "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "title": wishes.about.texts.get("model.name") or _file_name(wishes),
+        "title": wishes.about.text("model", "name") or wishes.files.get("model", UNNAMED)[0],
         "threshold": wishes.threshold,
         "about": about_contents(wishes.about),
         "identity": _identity(model),
@@ -108,9 +110,9 @@ def report_contents(
         "data": _data(model, evidence),
         "components": cards(model, inputs, None if evidence is None else evidence.weight),
         "guarantees": _guarantees(model, evidence),
-        "audit": audit_contents(model, inputs, wishes.peers),
-        "history": history(model),
-        "ledger": ledger(record),
+        "audit": _audit(model, inputs, wishes.peers),
+        "history": _history(model),
+        "ledger": _ledger(record),
         "provenance": _provenance(model, evidence, record, wishes),
         **_measured(model, evidence, wishes),
     }
@@ -126,19 +128,26 @@ def _measured(model: Model, evidence: Evidence | None, wishes: Wishes) -> dict[s
     """Return the sections that need rows, None where they cannot be had."""
     if evidence is None:
         return dict.fromkeys(("performance", "subgroups", "stability", "cases"))
-    at = wishes.threshold, wishes.resamples
+    at, refits = (wishes.threshold, wishes.resamples), wishes.refits
     return {
         "performance": performance(model, evidence, *at),
         "subgroups": by_group(model, evidence, *at) or None,
-        "stability": stability(model, evidence, wishes.refits, wishes.tick)
-        if wishes.refits
-        else None,
+        "stability": stability(model, evidence, refits, wishes.tick) if refits else None,
         "cases": cases(model, evidence) if wishes.show_cases else None,
     }
 
 
-def _file_name(wishes: Wishes) -> str:
-    return wishes.files["model"][0] if "model" in wishes.files else "Model without a name"
+def _audit(model: Model, inputs: Inputs | None, peers: list[dict[str, Any]]) -> dict[str, Any]:
+    load = model.audit(inputs)
+    rows = load.per_row
+    return {
+        "mu": load.mu,
+        "miu": load.miu,
+        "iiu": load.iiu,
+        "bound": model.bound,
+        "peers": peers,
+        "iiu_range": None if rows is None else [int(rows.min()), int(rows.max())],
+    }
 
 
 def _identity(model: Model) -> dict[str, Any]:
@@ -176,10 +185,12 @@ def _data(model: Model, evidence: Evidence | None) -> dict[str, Any]:
         }
         for v in model.schema.variables
     ]
-    return {"variables": variables, "table": None if evidence is None else _table(evidence)}
+    return {"variables": variables, "table": _table(evidence)}
 
 
-def _table(evidence: Evidence) -> dict[str, Any]:
+def _table(evidence: Evidence | None) -> dict[str, Any] | None:
+    if evidence is None:
+        return None
     events = None if evidence.y is None else float((evidence.weight * evidence.y).sum())
     return {
         "name": evidence.name,
@@ -195,13 +206,10 @@ def _table(evidence: Evidence) -> dict[str, Any]:
 
 def _guarantees(model: Model, evidence: Evidence | None) -> list[dict[str, Any]]:
     """Return every check that can be made: the training table allows more than another one."""
-    if evidence is None:
-        checks = model.verify()
-    elif evidence.training:
-        checks = model.verify(evidence.inputs, evidence.labels, evidence.weight)
-    else:
-        checks = model.verify(evidence.inputs)
-    return [{"name": c.name, "holds": c.holds, "evidence": c.evidence} for c in checks]
+    given: tuple[Any, ...] = () if evidence is None else (evidence.inputs,)
+    if evidence is not None and evidence.training:
+        given = (evidence.inputs, evidence.labels, evidence.weight)
+    return [asdict(check) for check in model.verify(*given)]
 
 
 def _provenance(
@@ -218,3 +226,55 @@ def _provenance(
         "numpy": np.__version__,
         "system": f"{platform.system()} {platform.machine()}",
     }
+
+
+def _history(model: Model) -> dict[str, Any]:
+    """Return the record of the fit as plain values."""
+    training = model.training
+    return {
+        "settings": dict(model.settings),
+        "rounds": [dict(r) for r in training.get("rounds", [])],
+        "vocabulary_size": training.get("vocabulary_size"),
+        "objective": training.get("objective"),
+        "validation": training.get("validation"),
+        "stopped": stopped_note(model),
+        "selection": _selection(model),
+        "monotone": training.get("monotone", []),
+        "class_factors": training.get("class_factors"),
+    }
+
+
+def _selection(model: Model) -> dict[str, Any]:
+    """Return the frontier with the penalty of each of its models, or why there is none."""
+    try:
+        found = read_frontier(model)
+    except InputError as error:
+        return {"frontier": None, "reason": str(error)}
+    selection: Mapping[str, Any] = model.training["selection"]
+    points = [
+        {**record, "chosen": point.chosen, "explained": found.share(point.deviance)}
+        for record, point in zip(selection["frontier"], found.points, strict=True)
+    ]
+    return {
+        "frontier": points,
+        "drawn": asdict(found),
+        "compared": selection.get("compared"),
+        "price": found.price,
+        "null_deviance": found.null_deviance,
+    }
+
+
+def _ledger(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the entries of the edit ledger that a model file may hold, oldest first.
+
+    Fields that are not known here are kept under `more`, so that nothing in a file goes unseen.
+    """
+    return [_entry(entry) for entry in document.get("ledger") or () if isinstance(entry, Mapping)]
+
+
+def _entry(entry: Mapping[str, Any]) -> dict[str, Any]:
+    found = {name: entry.get(name) for name in LEDGER_TEXTS}
+    states = {name: dict(entry.get(name) or {}) for name in ("before", "after")}
+    lists = {name: list(entry.get(name) or ()) for name in ("operations", "withdrawn", "restored")}
+    known = {*found, *states, *lists}
+    return {**found, **states, **lists, "more": {k: v for k, v in entry.items() if k not in known}}

@@ -1,4 +1,8 @@
-"""What a variable adds to the score, over its range: its whole effect, and its own terms alone."""
+"""What variables add to the score, as plain values.
+
+`shapes`: one variable over its range, its whole effect and its own terms alone. `surfaces`: two
+variables that a direct term reads, over a grid of both; everything that reads one of them counts.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.columns.kinds import Column, Hinge, Interval, Pair, Pattern, Scale, Step, Value
-from rpte.model.effect import Background, Cells, Effect, effect, own_parts, shared_parts
+from rpte.model.effect import (
+    Background,
+    Cells,
+    Effect,
+    effect,
+    joint_effect,
+    own_parts,
+    shared_parts,
+    sum_of,
+)
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, TreeTerms
 from rpte.table.column import MISSING
@@ -17,6 +30,7 @@ from rpte.table.column import MISSING
 Floats = NDArray[np.float64]
 STEPS = 160  # points of a curve beside its corners
 ROOM = 0.12  # share of its range by which a curve goes on at both ends
+GRID_CELLS, MOST_GRID_LEVELS = 18, 12  # along a number, of a category
 KEYS = ("whole", "own", "low", "high")
 
 
@@ -160,3 +174,72 @@ def _simplified(x: Floats, y: Floats | None) -> list[list[float]] | None:
             kept.add(worst)
             stack += [(a, worst), (worst, b)]
     return [[float(x[k]), float(y[k])] for k in sorted(kept)]
+
+
+def surfaces(model: Model, component: Component, rows: Background | None) -> list[dict[str, Any]]:
+    """Return a grid for each pair of variables that direct terms read together, strongest first.
+
+    Parameters
+    ----------
+    model : Model
+    component : Component
+    rows : Background, optional
+        Rows whose range (without the outer twentieths) the grids cover, and that terms shared with
+        further variables are averaged over; without them such terms are left out, and `averaged`
+        is None.
+    """
+    groups: dict[tuple[str, ...], list[DirectTerm]] = {}
+    for term in component.direct:
+        if len(set(term.sources)) == 2:
+            groups.setdefault(_placed(model, term.sources), []).append(term)
+    found = [
+        (_reach(terms, rows), _surface(model, component, names, rows))
+        for names, terms in groups.items()
+    ]
+    return [surface for _, surface in sorted(found, key=lambda pair: -pair[0])]
+
+
+def _placed(model: Model, sources: tuple[str, ...]) -> tuple[str, ...]:
+    """Return two variables, the one with more levels last: names need room, which is upwards."""
+    return tuple(sorted(sources, key=lambda name: (len(model.schema[name].levels), name)))
+
+
+def _reach(terms: list[DirectTerm], rows: Background | None) -> float:
+    """Return how far the terms of a pair move a row, for the order of the pictures."""
+    if rows is None:
+        return sum(abs(term.coefficient) * term.scale for term in terms)
+    total = sum_of(terms, rows.inputs)
+    return float(rows.mean(np.abs(total - rows.mean(total))))
+
+
+def _surface(
+    model: Model, component: Component, names: tuple[str, ...], rows: Background | None
+) -> dict[str, Any]:
+    axes = {name: _axis(model, name, rows) for name in names}
+    cells = {name: axis[0] for name, axis in axes.items()}
+    shared = shared_parts(component, *names)
+    values = joint_effect(component, model.schema, cells, rows)
+    return {
+        "sources": list(names),
+        "terms": [part.name for part in own_parts(component, *names)],
+        "shared": [part.name for part in shared],
+        "others": sorted({s for part in shared for s in part.sources} - set(names)),
+        "averaged": averaged(rows) if shared else None,
+        "x": axes[names[0]][1],
+        "y": axes[names[1]][1],
+        "values": [[round(float(v), 6) for v in row] for row in values],
+    }
+
+
+def _axis(model: Model, name: str, rows: Background | None) -> tuple[Cells, dict[str, Any]]:
+    """Return the cells along one variable, and what is written at them."""
+    variable = model.schema[name]
+    if variable.kind == "category":
+        levels = variable.levels[:MOST_GRID_LEVELS]
+        return Cells.of_codes(range(len(levels))), {"levels": list(levels)}
+    low, high = covered(model, name, [], rows)
+    ends = [] if rows is None else rows.quantiles(name, 0.05, 0.95)
+    if ends and ends[0] < ends[1]:
+        low, high = ends
+    edges = np.linspace(low, high, GRID_CELLS + 1)
+    return Cells.of_numbers((edges[1:] + edges[:-1]) / 2), {"range": [float(low), float(high)]}

@@ -8,13 +8,10 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from rpte.report import charts
-from rpte.report.captions import effect_note, effect_title, joint_note
+from rpte.report import charts, effect_charts
 from rpte.report.contents import SECTIONS
-from rpte.report.effect_svg import effect_scale
-from rpte.report.frontier import frontier_drawing
+from rpte.report.effect_charts import effect_note, effect_scale, effect_title, joint_note
 from rpte.report.numbers import count, exact, fixed, known, percent, short, signed
-from rpte.report.surface_svg import surface_chart
 from rpte.report.svg import THEME, Drawing, svg_inline
 from rpte.report.tree_svg import tree_drawing
 
@@ -26,14 +23,14 @@ DRAWINGS: dict[str, Callable[..., Drawing | None]] = {
     "decision": charts.decision_chart,
     "probabilities": charts.probability_chart,
     "spread": charts.spread_chart,
-    "shape": charts.shape_chart,
-    "levels": charts.level_chart,
-    "surface": surface_chart,
+    "shape": effect_charts.shape_chart,
+    "levels": effect_charts.level_chart,
+    "surface": effect_charts.surface_chart,
     "explanation": charts.explanation_chart,
     "load": charts.load_chart,
     "share": charts.share_bar,
     "box": charts.quantile_box,
-    "frontier": lambda drawn: frontier_drawing(charts.frontier_of(drawn)),
+    "frontier": charts.frontier_chart,
 }
 
 

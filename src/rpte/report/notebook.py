@@ -19,7 +19,7 @@ from rpte.report.cases import explanation_contents
 from rpte.report.charts import explanation_chart
 from rpte.report.curves import shape
 from rpte.report.draw import draw_model
-from rpte.report.effect_svg import effect_drawing
+from rpte.report.effect_charts import effect_drawing
 from rpte.report.evidence import checked_weights
 from rpte.report.frontier import frontier_drawing, read_frontier
 from rpte.report.numbers import signed

@@ -5,27 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import groupby, pairwise
 
-from rpte.report.svg import ACCENT, INK, LINE, Drawing, path_svg, text_svg
+from rpte.report.svg import ACCENT, INK, LINE, Drawing, path_svg, text_svg, upright_svg
 
 Points = Sequence[tuple[float, float]]
 LEFT, TOP, RIGHT, BOTTOM = 56, 14, 16, 46
+DASH = "5 4"
 
 
 @dataclass(slots=True)
 class Plot:
     """A chart in the making; coordinates are those of the data.
 
-    Parameters
-    ----------
-    x, y : (low, high)
-        What the axes show; values outside are drawn at the border.
-    x_label, y_label : str
-    width, height : int
-        Size of the whole picture in pixels.
-    absolute : bool
-        Whether heights below zero are read without their sign.
+    `x` and `y` are the ranges of the axes (what lies outside is drawn at the border), `width` and
+    `height` the size of the whole picture in pixels. With `absolute`, heights below zero are read
+    without their sign.
     """
 
     x: tuple[float, float]
@@ -39,16 +34,11 @@ class Plot:
 
     def across(self, x: float) -> float:
         """Return the place of a value on the picture."""
-        return LEFT + self._share(x, self.x) * (self.width - LEFT - RIGHT)
+        return LEFT + share_between(*self.x, x) * (self.width - LEFT - RIGHT)
 
     def down(self, y: float) -> float:
         """Return the place of a value on the picture."""
-        return self.height - BOTTOM - self._share(y, self.y) * (self.height - TOP - BOTTOM)
-
-    @staticmethod
-    def _share(value: float, scale: tuple[float, float]) -> float:
-        low, high = scale
-        return min(max((value - low) / ((high - low) or 1.0), 0.0), 1.0)
+        return self.height - BOTTOM - share_between(*self.y, y) * (self.height - TOP - BOTTOM)
 
     def line(
         self, points: Points, colour: str = ACCENT, width: float = 2.0, dash: str = ""
@@ -75,9 +65,8 @@ class Plot:
         self.body.append(path_svg(way, colour, 1.5))
 
     def _way(self, points: Points) -> str:
-        places = [f"{self.across(x):.1f} {self.down(y):.1f}" for x, y in points]
-        kept = [p for i, p in enumerate(places) if i == 0 or p != places[i - 1]]
-        return "M" + "L".join(kept)
+        places = (f"{self.across(x):.1f} {self.down(y):.1f}" for x, y in points)
+        return "M" + "L".join(place for place, _ in groupby(places))
 
     def drawing(self, label: str) -> Drawing:
         """Return axes, everything drawn and the frame; `label` says it in words."""
@@ -89,19 +78,21 @@ class Plot:
         found = []
         for at, name in named_ticks(*self.x, max(2, (self.width - LEFT) // 58)):
             x = self.across(at)
-            found.append(path_svg(f"M{x:.1f} {foot}v4", INK))
             last = x > self.width - RIGHT - 12 and len(name) > 3
-            found.append(
-                text_svg(x + RIGHT * last, foot + 18, name, "n", "end" if last else "middle")
-            )
+            place, anchor = (x + RIGHT, "end") if last else (x, "middle")
+            found.append(path_svg(f"M{x:.1f} {foot}v4", INK))
+            found.append(text_svg(place, foot + 18, name, "n", anchor))
         for at, name in named_ticks(*self.y, max(3, self.height // 45)):
             y, said = self.down(at), name.lstrip("-") if self.absolute else name
             found.append(path_svg(f"M{LEFT} {y:.1f}H{self.width - RIGHT}", LINE, 0.7))
             found.append(text_svg(LEFT - 6, y + 4, said, "n", "end"))
         found.append(text_svg(middle, self.height - 8, self.x_label, "n f", "middle"))
-        upright = f'<g transform="translate(13 {(TOP + foot) / 2:.0f}) rotate(-90)">'
-        found.append(upright + text_svg(0, 0, self.y_label, "n f", "middle") + "</g>")
-        return found
+        return [*found, upright_svg(13, (TOP + foot) / 2, self.y_label)]
+
+
+def share_between(low: float, high: float, value: float) -> float:
+    """Return where a value lies between two ends, from 0 to 1."""
+    return min(max((value - low) / ((high - low) or 1.0), 0.0), 1.0)
 
 
 def ticks(low: float, high: float, most: int) -> list[float]:

@@ -6,6 +6,7 @@ report they are replaced by those of the reader's colour scheme: `THEME` names t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 
 Drawing = tuple[int, int, str, str]  # width, height, label, body
@@ -21,6 +22,7 @@ THEME = {
     ACCENT: "accent",
     PAPER: "paper",
 }
+CHARACTER = 7.3  # advance of the font at its size, in pixels
 STYLE = (
     "text{font:13px 'DejaVu Sans','Segoe UI',Helvetica,Arial,sans-serif;fill:" + INK + "}"
     ".h{font-weight:bold}.f{fill:" + FAINT + "}.n{font-size:12px}"
@@ -52,6 +54,12 @@ def text_svg(x: float, y: float, text: str, look: str = "", anchor: str = "start
     return f'<text{kind} x="{x:.1f}" y="{y:.1f}"{place}>{escape(text)}</text>'
 
 
+def upright_svg(x: float, y: float, text: str) -> str:
+    """Return the name of an axis, from below upwards."""
+    turned = f'<g transform="translate({x:g} {y:.0f}) rotate(-90)">'
+    return turned + text_svg(0, 0, text, "n f", "middle") + "</g>"
+
+
 def path_svg(d: str, colour: str, width: float = 1.0, more: str = "") -> str:
     """Return an unfilled path."""
     return f'<path d="{d}" fill="none" stroke="{colour}" stroke-width="{width:g}"{more}/>'
@@ -65,6 +73,28 @@ def rect_svg(x: float, y: float, width: float, height: float, colour: str, more:
     )
 
 
+def box_svg(x: Sequence[float], y: float, half: float) -> str:
+    """Return five quantiles as a small box plot: nine tenths, the middle half, the median."""
+    whisker = path_svg(f"M{x[0]:.1f} {y:g}H{x[4]:.1f}", FAINT, 1.5)
+    middle = rect_svg(x[1], y - half, max(x[3] - x[1], 1.0), 2 * half, FAINT)
+    return whisker + middle + rect_svg(x[2] - 1, y - half - 2, 2, 2 * half + 4, INK)
+
+
 def shortened(text: str, most: int) -> str:
     """Cut a text to at most so many characters, with an ellipsis where something is gone."""
     return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+
+
+def signed_bar(
+    x: float, y: float, width: float, value: float, largest: float, number: bool = True
+) -> str:
+    """Return a bar to the right (raises) or left (lowers) of its middle, with its number."""
+    middle = x + width / 2
+    axis = path_svg(f"M{middle:.1f} {y - 14:.1f}v28", LINE)
+    if not value:
+        return axis + (text_svg(middle + 4, y + 4, "0", "f") if number else "")
+    length = max(abs(value) / largest * (width / 2 - 2), 1.0)
+    colour, start = (RAISES, middle) if value > 0 else (LOWERS, middle - length)
+    anchor, beside = ("end", middle - 4) if value > 0 else ("start", middle + 4)
+    bar = axis + rect_svg(start, y - 8, length, 16, colour)
+    return bar + text_svg(beside, y + 4, f"{value:+.3g}", "", anchor) if number else bar

@@ -9,19 +9,16 @@ from html import escape
 from typing import Any
 
 from rpte.report.svg import (
+    CHARACTER,
     FAINT,
     INK,
-    LINE,
-    LOWERS,
-    RAISES,
     Drawing,
     path_svg,
-    rect_svg,
     shortened,
+    signed_bar,
     text_svg,
 )
 
-CHARACTER = 7.3  # advance of the font at its size, in pixels
 WIDEST, LINES = 26, 2  # a condition is broken after so many characters, and cut after two lines
 ROW, TOP, LEFT, GAP = 46, 30, 8, 10
 NAME, BAR, NUMBERS = 36, 120, 196
@@ -130,18 +127,3 @@ def _leaf(leaf: Mapping[str, Any], y: float, right: int, largest: float) -> str:
             text_svg(bar + BAR + 190, y + 4, rate, look, "end"),
         ]
     )
-
-
-def signed_bar(
-    x: float, y: float, width: float, value: float, largest: float, number: bool = True
-) -> str:
-    """Return a bar to the right (raises) or left (lowers) of its middle, with its number."""
-    middle = x + width / 2
-    axis = path_svg(f"M{middle:.1f} {y - 14:.1f}v28", LINE)
-    if not value:
-        return axis + (text_svg(middle + 4, y + 4, "0", "f") if number else "")
-    length = max(abs(value) / largest * (width / 2 - 2), 1.0)
-    colour, start = (RAISES, middle) if value > 0 else (LOWERS, middle - length)
-    anchor, beside = ("end", middle - 4) if value > 0 else ("start", middle + 4)
-    bar = axis + rect_svg(start, y - 8, length, 16, colour)
-    return bar + text_svg(beside, y + 4, f"{value:+.3g}", "", anchor) if number else bar

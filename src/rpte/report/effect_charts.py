@@ -1,0 +1,251 @@
+"""What variables add, as pictures with captions: a curve or bars of one, a grid of two.
+
+A caption says what is shown: all that reads a variable or its own terms alone, averaged over what.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from rpte.report.curves import KEYS
+from rpte.report.numbers import count, signed
+from rpte.report.plot import BOTTOM, DASH, Plot, named_ticks, share_between, widened
+from rpte.report.svg import (
+    ACCENT,
+    CHARACTER,
+    INK,
+    LINE,
+    LOWERS,
+    RAISES,
+    Drawing,
+    box_svg,
+    path_svg,
+    shortened,
+    signed_bar,
+    text_svg,
+    upright_svg,
+)
+
+BAND = "nine tenths of the rows lie in the band, or on the line across a bar"
+MOST_LEVELS = 30  # of one variable that are drawn
+CAPTION_TOP, CAPTION_LINE, CAPTION_CHARACTERS, NARROWEST = 34, 17, 62, 440
+GRID_LEFT, GRID_TOP, GRID_WIDTH, GRID_HEIGHT, GRID_BOTTOM, SHADES = 92, 12, 250, 200, 62, 20
+
+
+def effect_title(shape: Mapping[str, Any]) -> str:
+    """Return the title of the picture of one of `curves.shapes`."""
+    whole = shape["alone"] or shape["averaged"] is not None
+    return f"What {'' if whole else 'the own terms of '}{shape['source']} add{'s' * whole}"
+
+
+def effect_note(shape: Mapping[str, Any]) -> str:
+    """Return the caption of one of `curves.shapes`."""
+    own, shared = _terms_text(shape["terms"], "own terms"), _terms_text(shape["shared"])
+    others, more = _names_text(shape["others"]), _levels_note(shape)
+    if shape["alone"]:
+        return f"{own}{more}"
+    if shape["averaged"] is None:
+        return (
+            f"{own}. Not its whole effect: it also acts with {others} in {shared}, which only rows "
+            f"can average; give a table{more}"
+        )
+    over = _rows_text(shape["averaged"])
+    if not own:
+        return f"whole effect: {shared}, with {others}, over {over}{more}"
+    return f"whole effect: {own} and {shared} with {others}, over {over}; thin: {own} alone{more}"
+
+
+def joint_note(surface: Mapping[str, Any]) -> str:
+    """Return the caption of one of `curves.surfaces`."""
+    own, shared = _terms_text(surface["terms"]), _terms_text(surface["shared"])
+    if not surface["shared"]:
+        return f"all that reads them: {own}"
+    others = _names_text(surface["others"])
+    if surface["averaged"] is None:
+        return f"{own}; not {shared} with {others}, which only rows can average"
+    over = _rows_text(surface["averaged"])
+    return f"all that reads them: {own}, and {shared} with {others}, over {over}"
+
+
+def _levels_note(shape: Mapping[str, Any]) -> str:
+    """Say what a missing number adds (a category has a bar for it), and if levels are left out."""
+    levels = shape["levels"]
+    gone = [_height(row) for row in levels if row["level"] is None and shape["kind"] == "number"]
+    missing = f"; missing adds {signed(gone[0], 3)}" if gone else ""
+    few = f"; the {MOST_LEVELS} strongest of {len(levels)} levels"
+    return missing + (few if len(levels) > MOST_LEVELS else "")
+
+
+def _rows_text(averaged: Mapping[str, Any]) -> str:
+    of = f" of {count(averaged['table_rows'])}" if averaged["sampled"] else ""
+    return f"{count(averaged['rows'])}{of} rows"
+
+
+def _terms_text(names: Sequence[str], many: str = "terms") -> str:
+    return f"{len(names)} {many}" if len(names) > 4 else " + ".join(names)
+
+
+def _names_text(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+
+
+def _height(row: Mapping[str, Any]) -> float:
+    """Return what a level adds: the whole, or its own terms where that is all that is known."""
+    return float(row["own"] if row["whole"] is None else row["whole"])
+
+
+def drawn_levels(shape: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the levels that are drawn: all, or the strongest where they are many, in order."""
+    rows = shape["levels"]
+    strongest = sorted(range(len(rows)), key=lambda place: -abs(_height(rows[place])))
+    return [rows[place] for place in sorted(strongest[:MOST_LEVELS])]
+
+
+def effect_scale(shapes: Sequence[Mapping[str, Any]]) -> tuple[tuple[float, float], float]:
+    """Return the common scale of curves, and the largest level, of the added log odds."""
+    lines = [line for shape in shapes for line in shape.get("curves", {}).values() if line]
+    heights = [0.0, *(y for line in lines for _, y in line)]
+    levels = [row[key] for shape in shapes for row in shape["levels"] for key in KEYS]
+    largest = max([0.0, *(abs(v) for v in levels if v is not None)])
+    return widened(min(heights), max(heights), 0.08), largest
+
+
+def effect_drawing(shape: Mapping[str, Any], box: Any = None) -> Drawing:
+    """Return one of `curves.shapes` with its title and caption, as a picture that stands alone.
+
+    `box` are five quantiles: where the cases lie.
+    """
+    scale, largest = effect_scale([shape])
+    charts = [shape_chart(shape, scale, box)] if shape["kind"] == "number" else []
+    if shape["kind"] != "number" or any(row["level"] is not None for row in shape["levels"]):
+        charts.append(level_chart(shape, largest))
+    body, y = [text_svg(8, 20, shortened(effect_title(shape), 60), "h")], CAPTION_TOP
+    for _, height, _, drawn in charts:
+        body.append(f'<g transform="translate(0 {y})">{drawn}</g>')
+        y += height + 6
+    note = effect_note(shape) + (f"; {BAND}" if shape["averaged"] else "")
+    lines = textwrap.wrap(note[:1].upper() + note[1:], CAPTION_CHARACTERS)
+    body += [text_svg(8, y + CAPTION_LINE * n, line, "f n") for n, line in enumerate(lines, 1)]
+    label = "; ".join([*(label for _, _, label, _ in charts), note])
+    width = max(NARROWEST, *(width for width, _, _, _ in charts))
+    return width, y + CAPTION_LINE * (len(lines) + 1), label, "".join(body)
+
+
+def shape_chart(shape: Mapping[str, Any], scale: Sequence[float], box: Any = None) -> Drawing:
+    """Return what a variable adds over its range: a thick line, and its own terms as a thin one.
+
+    Parameters
+    ----------
+    shape : one of `curves.shapes`, of a number
+    scale : (low, high) of the added log odds, the same for all curves of a model
+    box : five quantiles, optional
+        Where the cases lie: drawn along the axis.
+    """
+    curves = {key: [(x, y) for x, y in line or []] for key, line in shape["curves"].items()}
+    points = curves["whole"] or curves["own"]
+    start, end = points[0][0], points[-1][0]
+    across = (start, end) if start < end else widened(start, end)
+    name = shortened(shape["source"], 50)
+    plot = Plot(across, (scale[0], scale[1]), name, "adds to log odds", 380, 240)
+    plot.band(curves["low"], curves["high"])
+    plot.line([(start, 0), (end, 0)], INK, 0.8)
+    if not shape["alone"]:
+        plot.line(curves["own"], INK, 1.1, "" if curves["whole"] else DASH)
+    plot.line(curves["whole"], ACCENT, 2.6)
+    if box and None not in box:
+        plot.body.append(box_svg([plot.across(q) for q in box], plot.height - BOTTOM - 5, 3))
+    step = max(1, math.ceil(len(points) / 6))
+    said = [f"{y:+.2f} at {x:.4g}" for x, y in [*points[:-1:step], points[-1]]]
+    return plot.drawing(f"{effect_title(shape)}: {', '.join(said)}")
+
+
+def level_chart(shape: Mapping[str, Any], largest: float) -> Drawing:
+    """Return what each level of a variable (or special code, or missing) adds, as bars.
+
+    Below a bar a thin line for the variable's own terms, across it one for the spread over rows.
+    """
+    rows = drawn_levels(shape)
+    names = ["missing" if row["level"] is None else str(row["level"]) for row in rows]
+    room = min(max((len(name) for name in names), default=4), 28) * CHARACTER + 16
+    height, numbers = (30, 0) if shape["alone"] else (34, 60)
+    body = []
+    for place, (name, row) in enumerate(zip(names, rows, strict=True)):
+        y, value = height * (place + 0.5) + 4, _height(row)
+        look = "f" if row["level"] is None else ""
+        body.append(text_svg(room - 8, y + 4, shortened(name, 28), look, "end"))
+        body.append(signed_bar(room, y, 180, value, largest or 1.0, not numbers))
+        if numbers:
+            body.append(_beside_bar(row, room + 90, y, 88 / (largest or 1.0)))
+            body.append(text_svg(room + 180 + numbers, y + 4, f"{value:+.3g}", look, "end"))
+    said = ", ".join(f"{n} {_height(row):+.3g}" for n, row in zip(names, rows, strict=True))
+    label = f"{effect_title(shape)}: {said}"
+    return int(room + 190 + numbers), height * len(rows) + 8, label, "".join(body)
+
+
+def _beside_bar(row: Mapping[str, Any], middle: float, y: float, unit: float) -> str:
+    """Return the spread over rows as a line across a bar, and own terms as one below it."""
+    drawn = ""
+    if row["low"] is not None:
+        low, high = (middle + row[end] * unit for end in ("low", "high"))
+        drawn += path_svg(f"M{low:.1f} {y - 3:.1f}v6m0 -3H{high:.1f}m0 -3v6", INK, 0.9)
+    if row["own"] is not None and row["whole"] is not None:
+        drawn += path_svg(f"M{middle:.1f} {y + 11:.1f}H{middle + row['own'] * unit:.1f}", INK, 1.8)
+    return drawn
+
+
+def surface_chart(surface: Mapping[str, Any]) -> Drawing:
+    """Return the picture of one of `curves.surfaces`: red where both raise the log odds, or green.
+
+    The stronger the colour, the more; the scale is written beside it.
+    """
+    cells = [value for row in surface["values"] for value in row]
+    body = list(_shades(surface["values"], max(map(abs, cells), default=0.0) or 1.0))
+    left, foot, end = GRID_LEFT, GRID_TOP + GRID_HEIGHT, GRID_LEFT + GRID_WIDTH
+    body.append(path_svg(f"M{left} {GRID_TOP}H{end}V{foot}H{left}Z", LINE))
+    marks = _marks(surface["x"])
+    fitting = max(min(9, int(GRID_WIDTH / CHARACTER / max(len(marks), 1))), 1)
+    for share, name in marks:
+        x, said = left + share * GRID_WIDTH, shortened(name, fitting)
+        body.append(text_svg(x, foot + 16, said, "n", "middle"))
+    for share, name in _marks(surface["y"]):
+        y, said = foot - share * GRID_HEIGHT + 4, shortened(name, 10)
+        body.append(text_svg(left - 6, y, said, "n", "end"))
+    x_name, y_name = (shortened(name, 34) for name in surface["sources"])
+    body.append(text_svg(left + GRID_WIDTH / 2, foot + 36, x_name, "n f", "middle"))
+    body.append(upright_svg(12, GRID_TOP + GRID_HEIGHT / 2, y_name))
+    said = f"{signed(min(cells), 3)} to {signed(max(cells), 3)}"
+    body.append(text_svg(end, foot + 54, f"adds {said}", "n", "end"))
+    label = f"What {' and '.join(surface['sources'])} add together: {said} on the log odds"
+    return end + 16, foot + GRID_BOTTOM, label, "".join(body)
+
+
+def _shades(values: Sequence[Sequence[float]], largest: float) -> Iterator[str]:
+    """Yield one path per shade; neighbours of one shade in a row are one rectangle."""
+    ways: dict[int, list[str]] = {}
+    height = GRID_HEIGHT / len(values)
+    for up, row in enumerate(values):
+        width, start = GRID_WIDTH / len(row), 0
+        for shade, run in groupby(round(v / largest * SHADES) for v in row):
+            length = len(list(run))
+            x, y = GRID_LEFT + start * width, GRID_TOP + GRID_HEIGHT - (up + 1) * height
+            across = f"{length * width + 0.3:.1f}"
+            way = f"M{x:.1f} {y:.1f}h{across}v{height + 0.3:.1f}h-{across}z"
+            ways.setdefault(shade, []).append(way)
+            start += length
+    for shade, drawn in sorted(ways.items()):
+        if shade:
+            colour, share = RAISES if shade > 0 else LOWERS, abs(shade) / SHADES
+            yield f'<path d="{"".join(drawn)}" fill="{colour}" fill-opacity="{share:.2f}"/>'
+
+
+def _marks(axis: Mapping[str, Any]) -> list[tuple[float, str]]:
+    """Return what is written along an axis, and at which share of it."""
+    if "levels" in axis:
+        levels = axis["levels"]
+        return [((k + 0.5) / len(levels), name) for k, name in enumerate(levels)]
+    low, high = axis["range"]
+    return [(share_between(low, high, at), name) for at, name in named_ticks(low, high, 4)]
