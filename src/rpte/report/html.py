@@ -1,8 +1,9 @@
-"""From the contents of a report to one self-contained page."""
+"""From plain values to HTML: the contents of a report become one self-contained page."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -37,40 +38,35 @@ DRAWINGS: dict[str, Callable[..., Drawing | None]] = {
 def render(contents: Mapping[str, Any]) -> str:
     """Return the report as HTML: no script, nothing loaded from elsewhere.
 
-    Parameters
-    ----------
-    contents : dict from `report_contents`, or the same read back from JSON
+    `contents` is the dict of `report_contents`, or the same read back from JSON.
     """
-    environment = Environment(
+    scale, largest = effect_scale([s for card in contents["components"] for s in card["shapes"]])
+    given = {"sections": SECTIONS, "theme": THEME, "scale": scale, "largest": largest}
+    return fill("report.html.j2", report=contents, **given)
+
+
+def fill(template: str, **given: Any) -> str:
+    """Return one of the templates, filled in; what is not marked up is escaped."""
+    page = _environment().get_template(template).render(**given)
+    # A name may hold half a surrogate pair, which no file can.
+    return page.encode("utf-8", "replace").decode("utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    found = Environment(
         loader=PackageLoader("rpte.report"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(FILTERS)
-    environment.globals["draw"] = drawn
-    environment.globals |= {f.__name__: f for f in (effect_title, effect_note, joint_note)}
-    scale, largest = effect_scale([s for card in contents["components"] for s in card["shapes"]])
-    page = environment.get_template("report.html.j2").render(
-        report=contents, sections=SECTIONS, theme=THEME, scale=scale, largest=largest
-    )
-    # A name may hold half a surrogate pair, which no file can.
-    return page.encode("utf-8", "replace").decode("utf-8")
+    found.filters |= {f.__name__: f for f in (fixed, signed, short, known, count, percent, exact)}
+    found.globals |= {f.__name__: f for f in (draw, effect_title, effect_note, joint_note)}
+    return found
 
 
-def drawn(kind: str, *given: Any) -> Markup:
+def draw(kind: str, *given: Any) -> Markup:
     """Return one of the pictures for the page, or nothing where there is nothing to draw."""
     drawing = DRAWINGS[kind](*given)
     return Markup("") if drawing is None else Markup(svg_inline(*drawing))
-
-
-FILTERS: dict[str, Callable[..., str]] = {
-    "fixed": fixed,
-    "signed": signed,
-    "short": short,
-    "known": known,
-    "count": count,
-    "percent": percent,
-    "exact": exact,
-}

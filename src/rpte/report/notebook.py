@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
 
 from rpte.errors import InputError, did_you_mean
 from rpte.model.effect import background, own_parts, shared_parts
@@ -22,6 +23,7 @@ from rpte.report.draw import draw_model
 from rpte.report.effect_charts import effect_drawing
 from rpte.report.evidence import checked_weights
 from rpte.report.frontier import frontier_drawing, read_frontier
+from rpte.report.html import fill
 from rpte.report.numbers import signed
 from rpte.report.svg import shortened, svg_document
 from rpte.report.tree_svg import Drawing, tree_drawing
@@ -33,11 +35,6 @@ if TYPE_CHECKING:
     from rpte.model.explain import Explanation
 
 MOST_PARTS = 12
-FRAME = (
-    "font-family:sans-serif;font-size:13px;line-height:1.45;max-width:760px;padding:8px 14px;"
-    "border:1px solid #9aa0a6;border-radius:4px"
-)
-CELL = "font-size:12px;text-align:left;padding:2px 14px 2px 0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,17 +92,7 @@ def plot_tree(model: Model, tree: int | str = 1) -> Picture:
 
 
 def plot_effect(model: Model, source: str, X: Any = None, sample_weight: Any = None) -> Picture:
-    """Return the picture of what a variable does to the score.
-
-    Parameters
-    ----------
-    model : Model
-    source : str
-        The variable.
-    X : table, optional
-        Rows over which the terms that the variable shares with others are averaged, best the
-        training table. Without rows the picture shows the variable's own terms, and says so.
-    sample_weight : (n_rows,), optional
+    """Return the picture of what a variable does to the score, averaged over the rows of `X`.
 
     Raises
     ------
@@ -115,7 +102,8 @@ def plot_effect(model: Model, source: str, X: Any = None, sample_weight: Any = N
     home = next((c for c in model.components if source in c.sources), None)
     if home is None:
         hint = did_you_mean(source, model.sources)
-        raise InputError(f"the model does not read {source!r}{hint}; it reads {_listed(model)}")
+        reads = ", ".join(model.sources) or "nothing"
+        raise InputError(f"the model does not read {source!r}{hint}; it reads {reads}")
     rows = None
     if X is not None:
         inputs = model.read(X)
@@ -131,10 +119,6 @@ def plot_effect(model: Model, source: str, X: Any = None, sample_weight: Any = N
     return _picture(effect_drawing(shape(model, home, source, rows), box))
 
 
-def _listed(model: Model) -> str:
-    return ", ".join(model.sources) or "nothing"
-
-
 def plot_frontier(model: Model) -> Picture:
     """Return the picture of what fewer conditions cost, as found in training."""
     return _picture(frontier_drawing(read_frontier(model)))
@@ -142,63 +126,36 @@ def plot_frontier(model: Model) -> Picture:
 
 def model_html(model: Model) -> str:
     """Return a model as a compact card; the whole of it opens below."""
-    load = model.audit()
-    positive, other = (str(model.classes[k]) for k in (model.positive, 1 - model.positive))
-    rows = [
-        (c.name, ", ".join(c.sources), str(len(c.trees)), str(len(c.direct)))
-        for c in model.components[:MOST_PARTS]
-    ]
-    more = len(model.components) - len(rows)
-    whole = Picture(draw_model(model), "the whole model")._repr_html_()
-    return (
-        f'<div style="{FRAME}"><b>RPTE model</b>: log odds of <b>{escape(positive)}</b> against '
-        f"{escape(other)} = {model.intercept:+.4g} + {len(model.components)} components<br>"
-        f"{counted(load.mu, 'term')}, {counted(load.miu, 'condition')} to read (bound before "
-        f"training {model.bound}); ownership {escape(model.ownership)}; "
-        f"{model.training['rows']:,.6g} training cases"
-        f"{_figures(model)}"
-        f"{_table(('component', 'reads', 'trees', 'direct terms'), rows)}"
-        f"{f'and {more} more components' if more > 0 else ''}"
-        f"<details><summary>Every term</summary>{whole}{_whole_effects(model)}</details></div>"
-    )
-
-
-def _figures(model: Model) -> str:
-    record = figures(model)
-    return "" if record is None else f"<br>{escape(figures_text(record))}"
-
-
-def _whole_effects(model: Model) -> str:
-    """Say where a bar is not all that a variable does."""
-    several = [source for c in model.components for source in c.sources if shared_parts(c, source)]
-    if not several:
-        return ""
-    return (
-        f"<br>A bar is one term. {escape(', '.join(several))} act through several terms together: "
-        "<code>plot_effect(name, X)</code> draws the whole effect of one, averaged over rows."
+    load, components, record = model.audit(), model.components, figures(model)
+    return fill(
+        "notebook.html.j2",
+        model=model,
+        positive=model.classes[model.positive],
+        other=model.classes[1 - model.positive],
+        size=f"{counted(load.mu, 'term')}, {counted(load.miu, 'condition')}",
+        cases=f"{model.training['rows']:,.6g}",
+        figures=None if record is None else figures_text(record),
+        components=[
+            (c.name, ", ".join(c.sources), len(c.trees), len(c.direct))
+            for c in components[:MOST_PARTS]
+        ],
+        more=len(components) - MOST_PARTS,
+        picture=Markup(Picture(draw_model(model), "the whole model")._repr_html_()),
+        shared=[source for c in components for source in c.sources if shared_parts(c, source)],
     )
 
 
 def explanation_html(explanation: Explanation) -> str:
     """Return one prediction as a chart of contributions, with what they rest on."""
-    chart = _picture(explanation_chart(explanation_contents(explanation)))._repr_html_()
-    rows = [
-        (contribution.term, contribution.text, signed(contribution.value))
-        for component in explanation.components
-        for contribution in component.contributions
-    ]
-    notes = "".join(f"<br><b>Note:</b> {escape(flag)}" for flag in explanation.flags)
-    terms = _table(("term", "because", "adds"), rows)
-    return f'<div style="{FRAME}">{chart}{terms}{notes}</div>'
-
-
-def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Return a table; cells are escaped."""
-    top = "".join(f'<th style="{CELL}">{escape(name)}</th>' for name in head)
-    body = "".join(
-        "<tr>" + "".join(f'<td style="{CELL}">{escape(cell)}</td>' for cell in row) + "</tr>"
-        for row in rows
+    return fill(
+        "notebook.html.j2",
+        picture=Markup(
+            _picture(explanation_chart(explanation_contents(explanation)))._repr_html_()
+        ),
+        contributions=[
+            (contribution.term, contribution.text, signed(contribution.value))
+            for component in explanation.components
+            for contribution in component.contributions
+        ],
+        flags=explanation.flags,
     )
-    if not body:
-        return ""
-    return f'<table style="margin:6px 0"><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>'
