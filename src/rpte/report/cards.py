@@ -20,12 +20,7 @@ def cards(
 ) -> list[dict[str, Any]]:
     """Return every component, in the order in which they are summed.
 
-    Parameters
-    ----------
-    model : Model
-    inputs : Inputs, optional
-        Rows over which curves and ranges are shown and shared terms are averaged.
-    weight : (n_rows,), optional
+    `inputs` are rows over which curves and ranges are shown and shared terms are averaged.
     """
     rows = None if inputs is None else background(inputs, model.sources, weight)
     return [_card(model, component, inputs, rows) for component in model.components]
@@ -55,27 +50,25 @@ def _card(
 def tree_card(model: Model, tree: TreeTerms) -> dict[str, Any]:
     """Return a tree as nested nodes, and its leaves as rows."""
     leaves = [
-        {**_leaf(tree, number, leaf), "conditions": path_text(path, model.schema)}
-        for number, path, leaf in tree.rules()
+        {"name": tree.leaf_name(n), **_counts(leaf), "conditions": path_text(path, model.schema)}
+        for n, path, leaf in tree.rules()
     ]
-    total = sum(leaf.support for leaf in tree.leaves)
     return {
         "name": tree.name,
         "sources": list(tree.sources),
-        "support": total,
+        "support": sum(leaf.support for leaf in tree.leaves),
         "leaves": leaves,
         "root": _node(model, tree, tree.tree.root),
     }
 
 
-def _leaf(tree: TreeTerms, number: int, leaf: Leaf) -> dict[str, Any]:
+def _counts(term: Leaf | DirectTerm) -> dict[str, Any]:
     return {
-        "name": tree.leaf_name(number),
-        "support": leaf.support,
-        "events": leaf.events,
-        "rate": rate(leaf.events, leaf.support),
-        "coefficient": leaf.coefficient,
-        "odds_ratio": finite(odds_ratio(leaf.coefficient)),
+        "support": term.support,
+        "events": term.events,
+        "rate": term.events / term.support if term.support else None,
+        "coefficient": term.coefficient,
+        "odds_ratio": finite(odds_ratio(term.coefficient)),
     }
 
 
@@ -97,20 +90,11 @@ def _term(term: DirectTerm) -> dict[str, Any]:
         "kind": term.column.kind,
         "binary": term.column.binary,
         "sources": list(term.sources),
-        "support": term.support,
-        "events": term.events,
-        "rate": rate(term.events, term.support),
-        "coefficient": term.coefficient,
-        "odds_ratio": finite(odds_ratio(term.coefficient)),
+        **_counts(term),
         "unit": term.scale,
         "per_unit": finite(odds_ratio(term.coefficient * term.scale)),
         "centre": term.centre,
     }
-
-
-def rate(events: float, support: float) -> float | None:
-    """Return the observed event rate, None where nothing was observed."""
-    return events / support if support else None
 
 
 def finite(value: float) -> float | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -30,20 +30,17 @@ class Evidence:
     name : str
         What the table is called.
     inputs : Inputs
-    labels : array of shape (n,), optional
-        Outcomes as the model's classes; None where the table has none.
-    y : (n,), optional
-        1.0 for the positive class.
     weight : (n,)
     places : (n,)
         The number of each row in the user's table, counted from 0.
+    profile : list of column records
+    labels, y : (n,), optional
+        Outcomes as the model's classes, and 1.0 for the positive one; None where there are none.
     unlabelled : int
         Rows that were left out because they have no outcome.
     sha256 : str, optional
-        The fingerprint of rows, outcomes and weights; as `Model.data` has it for training.
-    profile : list of column records
-    training : bool
-        Whether these are the training rows, by their fingerprint.
+        The fingerprint of rows, outcomes and weights; `training` tells whether it is that of
+        the training rows.
     groups : mapping from name to array of shape (n,)
         Columns by which performance is split.
     """
@@ -78,18 +75,8 @@ def gather(
 ) -> Evidence:
     """Read a table for a report; rows without an outcome are left out and counted.
 
-    Parameters
-    ----------
-    model : Model
-    X : table
-    y : outcomes, optional
-    weight : weights, optional
-    name : str
-        What the table is called in the report.
-    groups : mapping from name to values, optional
-        Columns by which performance is split; the model need not know them.
-    profile : {"safe", "full"}
-        "safe" hides counts under 5 and exact extremes.
+    `groups` are columns by which performance is split; the model need not know them. The profile
+    "safe" hides counts under 5 and exact extremes.
     """
     inputs = model.read(X)
     if inputs.n_rows == 0:
@@ -97,23 +84,26 @@ def gather(
     own = checked_weights(weight, inputs.n_rows)
     columns = {key: np.asarray(values, object) for key, values in (groups or {}).items()}
     if y is None:
-        nobody, rows = np.zeros(len(own)), np.arange(len(own))
-        profiled = fingerprint(inputs, nobody, own, model.classes, profile)["profile"]
-        return Evidence(name, inputs, own, rows, profiled, groups=columns)
+        profiled = fingerprint(inputs, np.zeros(len(own)), own, model.classes, profile)["profile"]
+        return Evidence(name, inputs, own, np.arange(len(own)), profiled, groups=columns)
     kept, labels = _labelled(model, y, inputs.n_rows)
-    return _measured(
-        model,
-        Evidence(
-            name=name,
-            inputs=inputs.take(kept),
-            weight=own[kept],
-            places=kept,
-            profile=[],
-            labels=labels,
-            unlabelled=inputs.n_rows - len(kept),
-            groups={key: values[kept] for key, values in columns.items()},
-        ),
-        profile,
+    inside, weights = inputs.take(kept), own[kept]
+    rows = labelled(model, inside, labels, weights)
+    names = model.classes[1 - model.positive], model.classes[model.positive]
+    held = np.flatnonzero(rows.weight > 0)
+    _, digest = table_hash(inside.take(held), rows.y[held], rows.weight[held], names)
+    return Evidence(
+        name=name,
+        inputs=inside,
+        weight=weights,
+        places=kept,
+        profile=fingerprint(inside, rows.y, weights, names, profile)["profile"],
+        labels=labels,
+        y=rows.y,
+        unlabelled=inputs.n_rows - len(kept),
+        sha256=digest,
+        training=digest == model.data.get("sha256"),
+        groups={key: values[kept] for key, values in columns.items()},
     )
 
 
@@ -126,21 +116,6 @@ def _labelled(model: Model, y: Any, n_rows: int) -> tuple[NDArray[np.intp], NDAr
     if not len(kept):
         raise InputError("no row has an outcome; name another column, or none")
     return kept, as_classes(labels[kept], model.classes)
-
-
-def _measured(model: Model, found: Evidence, profile: Profile) -> Evidence:
-    """Add 0/1 outcomes, the fingerprint and the profile."""
-    rows = labelled(model, found.inputs, found.labels, found.weight)
-    names = model.classes[1 - model.positive], model.classes[model.positive]
-    held = np.flatnonzero(rows.weight > 0)
-    _, digest = table_hash(found.inputs.take(held), rows.y[held], rows.weight[held], names)
-    return replace(
-        found,
-        y=rows.y,
-        sha256=digest,
-        training=digest == model.data.get("sha256"),
-        profile=fingerprint(found.inputs, rows.y, found.weight, names, profile)["profile"],
-    )
 
 
 def checked_weights(weight: Any, n_rows: int) -> Floats:

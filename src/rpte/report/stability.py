@@ -28,14 +28,8 @@ def stability(
 ) -> dict[str, Any]:
     """Fit the model again on bootstrap resamples, with the settings of its file.
 
-    Parameters
-    ----------
-    model : Model
-    evidence : Evidence
-        Rows with outcomes: the training table says how stable this very model is.
-    refits : int
-    tick : callable
-        Called with the number of each refit that is done.
+    Rows of the training table say how stable this very model is. `tick` is called with the number
+    of each refit that is done.
 
     Returns
     -------
@@ -73,8 +67,7 @@ def _refit(model: Model, evidence: Evidence, weight: Floats) -> Model:
 
     estimator = RPTEClassifier(**parameters(model))
     estimator.fit(_frame(model, evidence), evidence.labels, sample_weight=weight)
-    fitted: Model = estimator.model_
-    return fitted
+    return estimator.model_
 
 
 def parameters(model: Model) -> dict[str, Any]:
@@ -87,16 +80,14 @@ def parameters(model: Model) -> dict[str, Any]:
     limits = dict(model.settings["limits"])
     if model.schema.named:  # what was excluded is not in the table any more
         limits["exclude"] = []
-    names = {v.name: list(v.levels) for v in model.schema.variables}
+    special = [v for v in model.schema.variables if v.kind == "number" and v.levels]
     return {
         **{key: value for key, value in model.settings.items() if key != "limits"},
         "profile": "none",
         "limits": Limits(**limits),
         "positive": model.classes[model.positive],
         "class_weight": dict(zip(model.classes, model.training["class_factors"], strict=True)),
-        "special_values": {
-            v.name: names[v.name] for v in model.schema.variables if v.kind == "number" and v.levels
-        },
+        "special_values": {v.name: list(v.levels) for v in special},
     }
 
 
@@ -132,22 +123,25 @@ def _optimism(fitted: Model, evidence: Evidence, weight: Floats) -> float:
 
 def _variables(model: Model, fitted: list[Model]) -> list[dict[str, Any]]:
     """Return the variables that the model or a tenth of the refits use, most used first."""
-    own = set(model.sources)
     counts = Counter(source for other in fitted for source in other.sources)
-    shown = {s for s, count in counts.items() if count >= RARELY * len(fitted)} | own
-    order = sorted(shown, key=lambda s: (-counts[s], s))
-    return [{"name": s, "in_model": s in own, "share": counts[s] / len(fitted)} for s in order]
+    used = _most_used(counts, set(model.sources), RARELY, len(fitted))
+    return [{"name": name, **record} for name, record in used]
 
 
 def _together(model: Model, fitted: list[Model]) -> list[dict[str, Any]]:
     """Return the pairs of variables that share a component, most often first."""
-    own = _pairs(model)
     counts = Counter(pair for other in fitted for pair in _pairs(other))
-    shown = {p for p, count in counts.items() if count >= OFTEN * len(fitted)} | own
-    order = sorted(shown, key=lambda p: (-counts[p], p))[:MOST_PAIRS]
-    return [
-        {"names": list(p), "in_model": p in own, "share": counts[p] / len(fitted)} for p in order
-    ]
+    used = _most_used(counts, _pairs(model), OFTEN, len(fitted))
+    return [{"names": list(pair), **record} for pair, record in used[:MOST_PAIRS]]
+
+
+def _most_used(
+    counts: Counter[Any], own: set[Any], least: float, refits: int
+) -> list[tuple[Any, dict[str, Any]]]:
+    """Return what the model or at least a share of the refits hold, with the share of each."""
+    shown = {key for key, count in counts.items() if count >= least * refits} | own
+    order = sorted(shown, key=lambda key: (-counts[key], key))
+    return [(key, {"in_model": key in own, "share": counts[key] / refits}) for key in order]
 
 
 def _pairs(model: Model) -> set[tuple[str, str]]:
@@ -163,10 +157,8 @@ def _spread(model: Model, fitted: list[Model], evidence: Evidence) -> dict[str, 
     table = np.array([probability(other.score(rows)) for other in fitted])
     low, high = np.quantile(table, [0.05, 0.95], axis=0)
     groups = np.array_split(np.arange(len(kept)), min(20, len(kept)))
-    own = probability(score[kept])
+    curves = {"p": probability(score[kept]), "low": low, "high": high}
     return {
         "mean_sd": float(table.std(axis=0).mean()),
-        "p": [round(float(own[g].mean()), 4) for g in groups],
-        "low": [round(float(low[g].mean()), 4) for g in groups],
-        "high": [round(float(high[g].mean()), 4) for g in groups],
+        **{key: [round(float(y[g].mean()), 4) for g in groups] for key, y in curves.items()},
     }
