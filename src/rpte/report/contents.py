@@ -144,9 +144,9 @@ def _audit(model: Model, inputs: Inputs | None, peers: list[dict[str, Any]]) -> 
         "mu": load.mu,
         "miu": load.miu,
         "iiu": load.iiu,
+        "iiu_range": None if rows is None else [int(rows.min()), int(rows.max())],
         "bound": model.bound,
         "peers": peers,
-        "iiu_range": None if rows is None else [int(rows.min()), int(rows.max())],
     }
 
 

@@ -37,14 +37,9 @@ KEYS = ("whole", "own", "low", "high")
 def shapes(model: Model, component: Component, rows: Background | None) -> list[dict[str, Any]]:
     """Return the shape of each variable of a component.
 
-    Parameters
-    ----------
-    model : Model
-    component : Component
-    rows : Background, optional
-        Rows that shared terms are averaged over, and whose range the curves cover. Without them
-        that is the training profile's range, a variable's own terms are all that can be shown,
-        and a variable without any is left out.
+    Shared terms are averaged over `rows`, whose range the curves cover. Without rows that is the
+    training profile's range, a variable's own terms are all that can be shown, and a variable
+    without any is left out.
     """
     drawn = [s for s in component.sources if rows is not None or own_parts(component, s)]
     return [shape(model, component, source, rows) for source in drawn]
@@ -179,14 +174,8 @@ def _simplified(x: Floats, y: Floats | None) -> list[list[float]] | None:
 def surfaces(model: Model, component: Component, rows: Background | None) -> list[dict[str, Any]]:
     """Return a grid for each pair of variables that direct terms read together, strongest first.
 
-    Parameters
-    ----------
-    model : Model
-    component : Component
-    rows : Background, optional
-        Rows whose range (without the outer twentieths) the grids cover, and that terms shared with
-        further variables are averaged over; without them such terms are left out, and `averaged`
-        is None.
+    The grids cover the range of `rows` without its outer twentieths, and terms shared with further
+    variables are averaged over them; without rows such terms are left out: `averaged` is None.
     """
     groups: dict[tuple[str, ...], list[DirectTerm]] = {}
     for term in component.direct:

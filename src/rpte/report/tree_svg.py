@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from rpte.report.numbers import percent, short
 from rpte.report.svg import (
     CHARACTER,
     FAINT,
@@ -41,19 +42,16 @@ def tree_drawing(tree: Mapping[str, Any]) -> Drawing:
     """Return the picture of a tree card of `cards`: width, height, label, body."""
     ways: list[Way] = []
     root = _place(tree["root"], 0, iter(range(10**6)), tree["support"] or 1.0, ways)
-    columns = _columns(ways)
-    leaves = tree["leaves"]
+    columns, leaves = _columns(ways), tree["leaves"]
     right = int(columns[-1]) + 8
-    height = TOP + ROW * len(leaves)
     largest = max((abs(leaf["coefficient"]) for leaf in leaves), default=0.0) or 1.0
-    body = [_head(right)]
-    body += [_way(way, columns, right) for way in ways]
+    body = [_head(right), *(_way(way, columns, right) for way in ways)]
     body.append(f'<circle cx="{LEFT}" cy="{root:.1f}" r="4" fill="{INK}"/>')
     body += [_leaf(leaf, TOP + ROW * (i + 0.5), right, largest) for i, leaf in enumerate(leaves)]
     label = f"Tree {tree['name']} over {', '.join(tree['sources'])}: " + "; ".join(
         f"{leaf['name']} if {leaf['conditions']}: {leaf['coefficient']:+.3g}" for leaf in leaves
     )
-    return right + NAME + BAR + NUMBERS, height, label, "".join(body)
+    return right + NAME + BAR + NUMBERS, TOP + ROW * len(leaves), label, "".join(body)
 
 
 def _place(
@@ -101,29 +99,22 @@ def _way(way: Way, columns: list[float], right: int) -> str:
 
 
 def _head(right: int) -> str:
-    bar = right + NAME
-    return "".join(
-        [
-            text_svg(right, 16, "leaf", "f n"),
-            text_svg(bar + BAR / 2, 16, "adds to log odds", "f n", "middle"),
-            text_svg(bar + BAR + 74, 16, "odds ratio", "f n", "end"),
-            text_svg(bar + BAR + 136, 16, "n", "f n", "end"),
-            text_svg(bar + BAR + 190, 16, "rate", "f n", "end"),
-        ]
-    )
+    title = text_svg(right + NAME + BAR / 2, 16, "adds to log odds", "f n", "middle")
+    columns = _columns_svg(right, 16, ("odds ratio", "n", "rate"), "f n")
+    return text_svg(right, 16, "leaf", "f n") + title + columns
 
 
 def _leaf(leaf: Mapping[str, Any], y: float, right: int, largest: float) -> str:
-    bar, value = right + NAME, leaf["coefficient"]
-    look = "" if value else "f"
-    odds = "-" if leaf["odds_ratio"] is None else f"{leaf['odds_ratio']:.3g}"
-    rate = "-" if leaf["rate"] is None else f"{leaf['rate']:.0%}"
-    return "".join(
-        [
-            text_svg(right, y + 4, leaf["name"].split(".")[-1], "h" if value else "f"),
-            signed_bar(bar, y, BAR, value, largest),
-            text_svg(bar + BAR + 74, y + 4, odds if value else "1", look, "end"),
-            text_svg(bar + BAR + 136, y + 4, f"{leaf['support']:,.6g}", look, "end"),
-            text_svg(bar + BAR + 190, y + 4, rate, look, "end"),
-        ]
-    )
+    value = leaf["coefficient"]
+    odds = "1" if not value else short(leaf["odds_ratio"], 3)
+    numbers = (odds, f"{leaf['support']:,.6g}", percent(leaf["rate"], 0))
+    name = text_svg(right, y + 4, leaf["name"].split(".")[-1], "h" if value else "f")
+    bar = signed_bar(right + NAME, y, BAR, value, largest)
+    return name + bar + _columns_svg(right, y + 4, numbers, "" if value else "f")
+
+
+def _columns_svg(right: int, y: float, texts: Sequence[str], look: str) -> str:
+    """Return the three texts beside a bar."""
+    start = right + NAME + BAR
+    places = zip((74, 136, 190), texts, strict=True)
+    return "".join(text_svg(start + x, y, text, look, "end") for x, text in places)
