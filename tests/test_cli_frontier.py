@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from model_files import sealed, stored, write
 from rpte.cli import app
-from rpte.cli.frontier import frontier_view
+from rpte.cli.audit import frontier_view
 from rpte.report.frontier import Frontier, FrontierPoint, draw_frontier, plot_frontier
 from rpte.report.plot import ticks
 

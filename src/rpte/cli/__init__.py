@@ -1,9 +1,9 @@
 """The command line: `app` is what the `rpte` command runs.
 
-A command has a file of its name, but for those of one case (`explanations`) and those of the record
-(`decisions`). `options` holds what commands share, `tables` reads rows for a model, `show` draws
-models and explanations, `terminal` prints them, `failures` says what went wrong. Only this folder
-prints, and nobody imports it.
+A command has a file of its name, but for those in `explanations` (of one case), `audit` (what an
+auditor asks of a model file) and `decisions` (decisions and changes on the record). `options` holds
+what commands share, `tables` reads rows for a model, `show` draws models and explanations,
+`terminal` prints them and says what went wrong. Only this folder prints, and nobody imports it.
 """
 
 from __future__ import annotations
@@ -13,19 +13,17 @@ from typing import Annotated
 import typer
 
 from rpte import __version__
-from rpte.cli.audit import audit
+from rpte.cli.audit import audit, frontier, verify
 from rpte.cli.compare import compare
 from rpte.cli.decisions import decide, edit, reasons, replay
 from rpte.cli.demo import demo
 from rpte.cli.explanations import counterfactual, explain, uncertainty, whatif
 from rpte.cli.export import export
-from rpte.cli.failures import told_in_one_line
 from rpte.cli.fit import fit
-from rpte.cli.frontier import frontier
 from rpte.cli.report import report
 from rpte.cli.score import score
 from rpte.cli.show import schema, show
-from rpte.cli.verify import verify
+from rpte.cli.terminal import told_in_one_line
 
 app = typer.Typer(
     add_completion=False,

@@ -1,17 +1,37 @@
-"""`rpte audit`: how much there is to read, in a model and in its predictions."""
+"""`rpte audit`, `frontier` and `verify`: what there is to read, its price, and what is proved."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
 
 import numpy as np
+import typer
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
 
-from rpte.cli.options import AsJson, MaybeTable, Missing, ModelFile
-from rpte.cli.tables import rows_for
-from rpte.cli.terminal import console, print_json, table_of
-from rpte.model.file import load
+from rpte.cli.options import AsJson, MaybePath, MaybeTable, Missing, ModelFile, WeightColumn, option
+from rpte.cli.show import checks_view
+from rpte.cli.tables import Rows, rows_for
+from rpte.cli.terminal import FAILED, console, print_json, say, table_of
+from rpte.errors import InputError
+from rpte.model.file import build, load, read_document
 from rpte.model.model import Model
+from rpte.model.verify import verify_file
+from rpte.output import check_output, write_text
+from rpte.report.frontier import (
+    ASCII,
+    CHOSEN,
+    Frontier,
+    draw_frontier,
+    plot_frontier,
+    read_frontier,
+)
+
+WIDEST = 100  # columns of the frontier's plot
 
 
 def audit(
@@ -27,7 +47,7 @@ def audit(
     rows = None
     if table is not None:
         rows = rows_for(loaded, table, missing, allow_unknown=True).inputs
-    found = _record(loaded, rows)
+    found = _load_record(loaded, rows)
     if as_json:
         print_json(found)
         return
@@ -42,27 +62,21 @@ def audit(
     )
 
 
-def _record(model: Model, X: Any = None) -> dict[str, Any]:
+def _load_record(model: Model, X: Any = None) -> dict[str, Any]:
     """Return the audit load of a model, and of each component, as plain values."""
     load = model.audit(X)
-    rules = {c.name: [r for r in model.rules() if r.component == c.name] for c in model.components}
-    components = [
-        {
-            "component": component.name,
-            "sources": list(component.sources),
-            "terms": len(rules[component.name]),
-            "conditions": sum(rule.inspection_units for rule in rules[component.name]),
-        }
-        for component in model.components
+    components: list[dict[str, Any]] = [
+        {"component": c.name, "sources": list(c.sources), "terms": 0, "conditions": 0}
+        for c in model.components
     ]
-    units = None
-    if load.per_row is not None:
-        units = {
-            "mean": load.iiu,
-            "median": float(np.median(load.per_row)),
-            "most": int(load.per_row.max()),
-            "rows": len(load.per_row),
-        }
+    by_name = {component["component"]: component for component in components}
+    for rule in model.rules():
+        by_name[rule.component]["terms"] += 1
+        by_name[rule.component]["conditions"] += rule.inspection_units
+    units, rows = None, load.per_row
+    if rows is not None:
+        units = {"mean": load.iiu, "median": float(np.median(rows)), "most": int(rows.max())}
+        units["rows"] = len(rows)
     return {
         "mu": load.mu,
         "miu": load.miu,
@@ -83,3 +97,121 @@ def _loads(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield str(found["bound"]), "bound on the conditions, known before training"
     if found["allowed"] is not None:
         yield str(found["allowed"]), "conditions allowed by the user"
+
+
+def frontier(
+    model: ModelFile,
+    svg: Annotated[MaybePath, option("Write the plot to this SVG file too.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the trade-off between conditions and validated deviance that a model file holds.
+
+    Example: rpte frontier model.json --svg frontier.svg
+    """
+    check_output(svg, reads=[model])
+    found = read_frontier(load(model))
+    if svg is not None:
+        write_text(draw_frontier(found), svg)
+    if as_json:
+        print_json(asdict(found))
+        return
+    out = console()
+    out.print(frontier_view(found, min(out.width, WIDEST), out.options.ascii_only))
+    if svg is not None:
+        out.print(f"Wrote {svg}", soft_wrap=True)
+
+
+def frontier_view(found: Frontier, width: int, ascii_only: bool = False) -> Group:
+    """Return the table, the plot and how to read them."""
+    plot = plot_frontier(found, width)
+    chosen = f"{CHOSEN} chosen"
+    if ascii_only:
+        plot, chosen = plot.translate(ASCII), chosen.translate(ASCII)
+    return Group(_points(found, chosen), "", Text(plot, no_wrap=True), "", *_frontier_notes(found))
+
+
+def _points(found: Frontier, chosen: str) -> Table:
+    names = (">conditions", ">components", ">validated deviance", ">error", ">explained", "")
+    table = table_of(names)
+    for p in found.points:
+        numbers = (f"{p.deviance:.4f}", f"{p.error:.4f}", f"{found.share(p.deviance):.1%}")
+        mark, style = (chosen, "bold") if p.chosen else ("", "")
+        table.add_row(str(p.miu), str(p.components), *numbers, mark, style=style)
+    return table
+
+
+def _frontier_notes(found: Frontier) -> list[str]:
+    best = found.null_deviance - found.explainable
+    notes = [
+        f"Explained: share of the deviance between the base rate ({found.null_deviance:.4f}) and "
+        f"the best model found ({best:.4f}).",
+        f"Price: one more condition had to explain {100 * found.price:.2g}% of it, a deviance of "
+        f"{found.price * found.explainable:.4f}.",
+        "The deviance was used to choose, so that of the chosen model is a little optimistic.",
+    ]
+    if not any(p.chosen for p in found.points):
+        notes.append(
+            "The model of this file is not listed: one with no more conditions validated better."
+        )
+    return notes
+
+
+def verify(
+    model: ModelFile,
+    table: MaybeTable = None,
+    target: Annotated[
+        str | None, option("The outcome: the table is the one that the model was fitted on.")
+    ] = None,
+    weight_column: WeightColumn = None,
+    missing: Missing = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check every claim of a model file and show the evidence; exit code 1 if one fails.
+
+    The file alone proves its structure, limits and bound; any table, that contributions add up; the
+    training table with its outcome, supports, event rates and the optimality of the coefficients.
+
+    Example: rpte verify model.json loans.csv --target bad
+    """
+    if table is None and (target or weight_column):
+        raise InputError("--target and --weight-column name columns of a table; give the table")
+    if weight_column and not target:
+        raise InputError("--weight-column needs --target, the outcome of the training table")
+    given = () if table is None else _given(model, table, target, weight_column, missing)
+    checks = verify_file(model, *given)
+    failed = [check.name for check in checks if not check.holds]
+    if as_json:
+        print_json({"holds": not failed, "failed": failed, "checks": list(map(asdict, checks))})
+    else:
+        console().print(checks_view(checks))
+    if failed:
+        say(f"error: {len(failed)} of {len(checks)} fail: {'; '.join(failed)}")
+        raise typer.Exit(FAILED)
+
+
+def _given(
+    path: Path, table: Path, target: str | None, weight_column: str | None, missing: str | None
+) -> tuple[Any, ...]:
+    """Return rows, labels and weights; the model's own hash may be wrong, which is a check."""
+    from rpte.table.target import has_label, labels_as
+
+    model = build(read_document(path))
+    rows = rows_for(model, table, missing, allow_unknown=True, target=target, weight=weight_column)
+    if target is None:
+        return (rows.inputs,)
+    _say_absent(model, rows.frame)
+    kept = has_label(rows.frame, target)
+    if not kept.all():
+        say(f"note: {int((~kept).sum())} rows without an outcome are left out")
+        rows = Rows(rows.frame[kept], rows.inputs.take(kept))
+    return rows.inputs, labels_as(rows.frame, target, model.classes), rows.weight(weight_column)
+
+
+def _say_absent(model: Model, frame: Any) -> None:
+    """Say which columns of the training table are absent, since its hash cannot fit then."""
+    names = model.schema.names if model.schema.named else ()
+    absent = [name for name in names if name not in frame]
+    if absent:
+        more = ", ..." if len(absent) > 5 else ""
+        what = f"{len(absent)} columns of the training table: {', '.join(absent[:5])}{more}"
+        say(f"note: the table lacks {what}")

@@ -26,7 +26,6 @@ from rpte.audit.reasons import (
 )
 from rpte.audit.replay import Replay
 from rpte.audit.replay import replay as computed_again
-from rpte.cli.failures import FAILED
 from rpte.cli.options import (
     AllowUnknown,
     AsJson,
@@ -42,7 +41,7 @@ from rpte.cli.options import (
     output_option,
 )
 from rpte.cli.tables import Rows, rows_for
-from rpte.cli.terminal import console, plain, print_json, table_of
+from rpte.cli.terminal import FAILED, console, plain, print_json, table_of
 from rpte.errors import InputError
 from rpte.model.file import load
 from rpte.model.model import Model

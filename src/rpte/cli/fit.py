@@ -8,9 +8,8 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rpte.cli.failures import say, told_in_one_line
 from rpte.cli.fit_request import CHECKER, FitRequest, Training
-from rpte.cli.terminal import console, print_json, progress
+from rpte.cli.terminal import console, print_json, progress, say, told_in_one_line
 from rpte.errors import InputError
 from rpte.utils.interrupts import telling
 from rpte.utils.output import write_bytes

@@ -29,6 +29,14 @@ of_table, of_limits, of_method = (
     partial(option, rich_help_panel=panel)
     for panel in ("The table", "What the model may do", "The method")
 )
+AS_GIVEN = (  # parameters of the estimator that have the name of their option
+    "max_inspection_units",
+    "max_fit_seconds",
+    "audit_price",
+    "ownership",
+    "max_component_sources",
+    "profile",
+)
 FEWEST = 20  # rows from which on a column of nothing but different texts is no accident
 
 
@@ -141,10 +149,9 @@ class FitRequest:
         frame = read_table(
             self.table, as_text=kept, special=self.specials(), missing=listed(self.missing)
         )
-        roles = {"id": self.id_column, "group": self.group_column}
-        for role, name in roles.items():
-            if name is not None:
-                check_column(frame, name, role)
+        for role, column in (("id", self.id_column), ("group", self.group_column)):
+            if column is not None:
+                check_column(frame, column, role)
         if self.drop_unlabelled:
             frame = frame[has_label(frame, self.target)].reset_index(drop=True)
         labels = binary_labels(frame, self.target)
@@ -167,15 +174,10 @@ class FitRequest:
 
         classes = np.unique(labels).tolist()
         asked: dict[str, Any] = {
+            **{name: getattr(self, name) for name in AS_GIVEN},
             "positive": None if self.positive is None else matching_label(self.positive, classes),
-            "max_inspection_units": self.max_inspection_units,
-            "max_fit_seconds": self.max_fit_seconds,
-            "audit_price": self.audit_price,
-            "ownership": self.ownership,
-            "max_component_sources": self.max_component_sources,
             "l1": self.l1 if self.l1 in (None, "cv", "4/n") else _number("--l1", str(self.l1)),
             "class_weight": "balanced" if self.balanced else None,
-            "profile": self.profile,
             "n_jobs": self.jobs,
             "special_values": self.specials() or None,
             "limits": self.limits(),
@@ -209,15 +211,9 @@ class Training:
         """Cross-validate the whole fit."""
         from rpte.validation.cross_validate import estimate
 
-        return estimate(
-            self.estimator,
-            self.X,
-            self.y,
-            weight=self.weight,
-            groups=self.groups,
-            folds=self.request.folds,
-            on_fold=on_fold,
-        )
+        rows = {"weight": self.weight, "groups": self.groups}
+        folds = self.request.folds
+        return estimate(self.estimator, self.X, self.y, folds=folds, on_fold=on_fold, **rows)
 
 
 def _say_ids(X: pd.DataFrame) -> None:

@@ -9,10 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from rpte.cli.failures import FAILED, say
 from rpte.cli.options import MaybePath, Missing, Names, WeightColumn, option, output_option
 from rpte.cli.tables import rows_for
-from rpte.cli.terminal import progress
+from rpte.cli.terminal import FAILED, progress, say
 from rpte.errors import InputError
 from rpte.model.file import load, read_document
 from rpte.model.model import Model

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import typer
 
-from rpte.cli.failures import say
 from rpte.cli.options import (
     AllowUnknown,
     IdColumn,
@@ -20,6 +19,7 @@ from rpte.cli.options import (
     output_option,
 )
 from rpte.cli.tables import Rows, rows_for
+from rpte.cli.terminal import say
 from rpte.errors import InputError
 from rpte.model.file import load
 from rpte.model.model import Model

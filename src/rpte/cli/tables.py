@@ -25,19 +25,13 @@ Array = NDArray[Any]
 class Case:
     """One row of a table, and what names it: its number, or its id."""
 
-    name: str
-    id: Any
+    record: dict[str, Any]  # such as {"row": 17}
     cells: Inputs
-
-    @property
-    def record(self) -> dict[str, Any]:
-        """What names the case, such as ``{"row": 17}``."""
-        return {self.name: self.id}
 
     @property
     def title(self) -> str:
         """What names the case, such as ``row 17``."""
-        return f"{self.name} {self.id}"
+        return ", ".join(f"{name} {value}" for name, value in self.record.items())
 
 
 @dataclass(frozen=True)
@@ -53,14 +47,18 @@ class Rows:
             return "row", list(range(1, len(self.frame) + 1))
         return id_column, self.frame[id_column].tolist()
 
-    def find(self, row: int | None, case: str | None, id_column: str | None) -> int:
-        """Return the place of the row that a user names by its number or by its id."""
+    def case(self, row: int | None, case: str | None, id_column: str | None) -> Case:
+        """Return the one case that a user names by its number or by its id."""
         if (row is None) == (case is None):
             raise InputError("name one case: --row NUMBER, or --id TEXT with --id-column NAME")
-        if row is not None:
-            if not 1 <= row <= len(self.frame):
-                raise InputError(f"--row {row}: the table has the rows 1 to {len(self.frame)}")
-            return row - 1
+        name, ids = self.ids(id_column)
+        place = self._place(case, id_column) if row is None else row - 1
+        if not 0 <= place < len(ids):
+            raise InputError(f"--row {row}: the table has the rows 1 to {len(ids)}")
+        return Case({name: ids[place]}, self.inputs.take(slice(place, place + 1)))
+
+    def _place(self, case: str | None, id_column: str | None) -> int:
+        """Return the place of the row with an id."""
         if id_column is None:
             raise InputError(f"--id {case}: say which column holds it with --id-column NAME")
         texts = [str(value).strip() for value in self.ids(id_column)[1]]
@@ -70,12 +68,6 @@ class Rows:
             remedy = "; name one with --row" if places else ""
             raise InputError(f"'{case}' stands {what} of the column '{id_column}'{remedy}")
         return places[0]
-
-    def case(self, row: int | None, case: str | None, id_column: str | None) -> Case:
-        """Return the one case that a user names by its number or by its id."""
-        place = self.find(row, case, id_column)
-        name, ids = self.ids(id_column)
-        return Case(name, ids[place], self.inputs.take(slice(place, place + 1)))
 
     def weight(self, column: str | None) -> Array | None:
         """Return the weights of the rows."""

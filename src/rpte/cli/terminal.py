@@ -1,9 +1,10 @@
-"""Where commands print to: text as it is, JSON for machines, progress beside them."""
+"""What commands print: tables, JSON for machines, progress, and what went wrong in one line."""
 
 from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
@@ -14,6 +15,11 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.segment import Segment
 from rich.table import Table
 
+from rpte.errors import InputError, ModelFileError, RPTEWarning
+from rpte.interrupts import INTERRUPTED, state
+from rpte.output import forget_written
+
+FAILED = 1  # exit code
 WIDE = 200  # columns where there is no terminal to ask
 # What could move the cursor or turn the direction of writing, and so forge what is seen.
 UNSEEN = [*range(32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
@@ -79,3 +85,51 @@ def progress(doing: str) -> Iterator[Callable[..., None]]:
             shown.update(task, description=doing, completed=done, total=of)
 
         yield tell
+
+
+@contextmanager
+def told_in_one_line() -> Iterator[None]:
+    """End the command with one line on standard error where the user can do something about it.
+
+    Warnings are shown there too, one line each. A Ctrl-C is met by `rpte.interrupts`; a
+    `KeyboardInterrupt` comes here only where a Python program runs the command.
+    """
+    forget_written()
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", RPTEWarning)
+        warnings.showwarning = _shown_by(warnings.showwarning)
+        try:
+            yield
+        except BrokenPipeError:  # the reader of a pipe has gone
+            raise
+        except (InputError, ModelFileError, OSError) as error:
+            say(f"error: {_text(error)}")
+            raise typer.Exit(FAILED) from error
+        except KeyboardInterrupt as error:
+            say(f"interrupted: {state()}")
+            raise typer.Exit(INTERRUPTED) from error
+
+
+def say(text: str) -> None:
+    """Print one line to standard error."""
+    typer.echo(plain(" ".join(text.splitlines())), err=True)
+
+
+def _text(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
+
+
+def _shown_by(others: Callable[..., None]) -> Callable[..., None]:
+    """Return a `warnings.showwarning` that says our warnings in one line, each once."""
+    said: set[str] = set()
+
+    def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
+        if not issubclass(category, RPTEWarning):
+            others(message, category, *where)
+        elif str(message) not in said:
+            said.add(str(message))
+            say(f"note: {message}")
+
+    return show

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.model.explain import Explanation
+from rpte.model.explain import Explanation, value_text
 from rpte.model.model import Model
 from rpte.report.evidence import Evidence
-from rpte.table.decimals import number_text
 
 Floats = NDArray[np.float64]
 
@@ -73,8 +72,5 @@ def explanation_contents(explanation: Explanation) -> dict[str, Any]:
     record = asdict(explanation)
     for component, plain in zip(explanation.components, record["components"], strict=True):
         plain["given"] = explanation.given(component.sources)
-    inputs = {
-        name: "missing" if v is None else v if isinstance(v, str) else number_text(v)
-        for name, v in explanation.inputs.items()
-    }
+    inputs = {name: value_text(value) for name, value in explanation.inputs.items()}
     return {**record, "inputs": inputs, "positive": str(explanation.positive)}

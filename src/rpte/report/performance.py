@@ -41,6 +41,7 @@ def performance(
         return None
     rows = metrics.rank(evidence.y, model.score(evidence.inputs), evidence.weight)
     events = float((rows.weight * rows.y).sum())
+    groups = metrics.calibration_groups(rows)
     found: dict[str, Any] = {
         "rows": len(rows.y),
         "weight": float(rows.weight.sum()),
@@ -48,22 +49,21 @@ def performance(
         "training": evidence.training,
         "resamples": resamples,
         "histogram": _histogram(rows),
-        "calibration": [_rounded(group) for group in metrics.calibration_groups(rows)],
+        "calibration": [{key: round(value, 6) for key, value in g.items()} for g in groups],
     }
     if not 0.0 < events < found["weight"]:
         return {**found, "one_class": True, "measures": _measures(rows, None)}
-    ends = metrics.bootstrap(rows, _everything, resamples)
-    parts = _parts(np.stack([_everything(rows), *ends]))
+    table = np.stack([_everything(rows), *metrics.bootstrap(rows, _everything, resamples)])
+    sizes = [len(MEASURES), len(GRID), len(GRID) - 1, len(DECISIONS)]  # as in `_everything`
+    single, roc, precision, benefit = np.split(table, np.cumsum(sizes)[:-1], axis=1)
+    everybody = _list(metrics.treat_all(rows, DECISIONS))
     return {
         **found,
         "one_class": False,
-        "measures": _measures(rows, parts["measures"]),
-        "roc": _curve(GRID, parts["roc"]),
-        "precision_recall": _curve(GRID[1:], parts["precision"]),
-        "decision": {
-            **_curve(DECISIONS, parts["decision"]),
-            "all": _list(metrics.treat_all(rows, DECISIONS)),
-        },
+        "measures": _measures(rows, single),
+        "roc": _curve(GRID, roc),
+        "precision_recall": _curve(GRID[1:], precision),
+        "decision": {**_curve(DECISIONS, benefit), "all": everybody},
         "thresholds": _threshold_rows(rows, threshold),
     }
 
@@ -75,39 +75,22 @@ def _everything(rows: Ranked) -> Floats:
     return np.concatenate([single, roc, precision, metrics.net_benefit(rows, DECISIONS)])
 
 
-def _parts(table: Floats) -> dict[str, Floats]:
-    """Take the numbers of `_everything` apart again: (value, low, high) rows each."""
-    sizes = [len(MEASURES), len(GRID), len(GRID) - 1, len(DECISIONS)]
-    pieces = np.split(table, np.cumsum(sizes)[:-1], axis=1)
-    return dict(zip(("measures", "roc", "precision", "decision"), pieces, strict=True))
-
-
 def _measures(rows: Ranked, ends: Floats | None) -> list[dict[str, Any]]:
     found = metrics.measures(rows)
-    return [
-        {
-            "key": key,
-            "name": name,
-            "meaning": meaning,
-            "value": found[key],
-            "low": None if ends is None else finite(ends[1, place]),
-            "high": None if ends is None else finite(ends[2, place]),
-        }
-        for place, (key, (name, meaning)) in enumerate(MEASURES.items())
-    ]
+    records = []
+    for place, (key, (name, meaning)) in enumerate(MEASURES.items()):
+        low, high = (None, None) if ends is None else map(finite, ends[1:, place])
+        record = {"key": key, "name": name, "meaning": meaning, "value": found[key]}
+        records.append({**record, "low": low, "high": high})
+    return records
 
 
 def _curve(x: Floats, table: Floats) -> dict[str, list[float | None]]:
-    y, low, high = (_list(row) for row in table)
-    return {"x": _list(x), "y": y, "low": low, "high": high}
+    return dict(zip(("x", "y", "low", "high"), map(_list, (x, *table)), strict=True))
 
 
 def _list(values: Floats) -> list[float | None]:
     return [None if np.isnan(v) else round(float(v), 4) for v in values]
-
-
-def _rounded(record: dict[str, float]) -> dict[str, float]:
-    return {key: round(value, 6) for key, value in record.items()}
 
 
 def _threshold_rows(rows: Ranked, chosen: float) -> list[dict[str, Any]]:
