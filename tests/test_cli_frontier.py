@@ -11,7 +11,7 @@ from model_files import sealed, stored, write
 from rpte.cli import app
 from rpte.cli.audit import frontier_view
 from rpte.report.frontier import Frontier, FrontierPoint, draw_frontier, plot_frontier
-from rpte.report.plot import ticks
+from rpte.report.svg import ticks
 
 SVG = "{http://www.w3.org/2000/svg}"
 

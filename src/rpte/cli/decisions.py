@@ -113,7 +113,8 @@ def reasons(
     if table is None:
         raise InputError("give a table of cases, or --template to write a catalogue")
     rows = rows_for(loaded, table, missing, id_column=id_column, allow_unknown=allow_unknown)
-    rule = _rule(loaded, rows, reference, adverse, most, threshold, least)
+    asked = {"adverse": adverse, "most": most, "threshold": threshold, "least": least}
+    rule = _rule(loaded, rows, reference, **asked)
     said = Catalogue() if catalogue is None else read_catalogue(catalogue, loaded)
     ids = rows.ids(id_column)[1]
     places = _places(ids, row)
@@ -129,27 +130,12 @@ def reasons(
         screen.print(f"The first {FIRST} of {len(ids)} cases; --row shows others.")
 
 
-def _rule(
-    model: Model,
-    rows: Rows,
-    reference: str,
-    adverse: str | None,
-    most: int,
-    threshold: float | None,
-    least: float,
-) -> ReasonRule:
+def _rule(model: Model, rows: Rows, reference: str, **asked: Any) -> ReasonRule:
     """Return the rule that the options ask for."""
     if reference not in REFERENCES:
         raise InputError(f"--reference {reference}: it is one of {', '.join(REFERENCES)}")
-    return reason_rule(
-        model,
-        reference,  # type: ignore[arg-type]
-        adverse=adverse,
-        most=most,
-        threshold=threshold,
-        cases=rows.inputs if reference == "threshold" else None,
-        least=least,
-    )
+    cases = rows.inputs if reference == "threshold" else None
+    return reason_rule(model, reference, cases=cases, **asked)  # type: ignore[arg-type]
 
 
 def _write_template(model: Path, output: Path | None) -> None:
@@ -219,7 +205,8 @@ def decide(
     loaded = load(model)
     check_log(output, loaded, replace)
     rows = rows_for(loaded, table, missing, id_column=id_column)
-    rule = _rule(loaded, rows, reference, adverse, most, threshold, least)
+    asked = {"adverse": adverse, "most": most, "threshold": threshold, "least": least}
+    rule = _rule(loaded, rows, reference, **asked)
     said = Catalogue() if catalogue is None else read_catalogue(catalogue, loaded)
     ids = None if id_column is None else rows.ids(id_column)[1]
     given = _columns(loaded, rows, id_column)

@@ -6,61 +6,47 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rpte.report import svg
 from rpte.report.frontier import Frontier, FrontierPoint, frontier_drawing
-from rpte.report.plot import DASH, Plot, Points, share_between, widened
-from rpte.report.svg import (
-    ACCENT,
-    FAINT,
-    INK,
-    LINE,
-    LOWERS,
-    RAISES,
-    Drawing,
-    box_svg,
-    path_svg,
-    rect_svg,
-    shortened,
-    text_svg,
-)
 
 UNIT = (0.0, 1.0)
 DIAGONAL = ((0.0, 0.0), (1.0, 1.0))
 
 
-def _points(curve: Mapping[str, Any], key: str, x: str = "x") -> Points:
+def _points(curve: Mapping[str, Any], key: str, x: str = "x") -> svg.Points:
     return [(x, y) for x, y in zip(curve[x], curve[key], strict=True) if y is not None]
 
 
-def _curve(plot: Plot, curve: Mapping[str, Any], *start: tuple[float, float]) -> None:
+def _curve(plot: svg.Plot, curve: Mapping[str, Any], *start: tuple[float, float]) -> None:
     """Draw a curve with its band."""
     plot.band(_points(curve, "low"), _points(curve, "high"))
     plot.line([*start, *_points(curve, "y")])
 
 
-def roc_chart(performance: Mapping[str, Any]) -> Drawing:
+def roc_chart(performance: Mapping[str, Any]) -> svg.Drawing:
     """Return the ROC curve with its band."""
-    plot = Plot(UNIT, UNIT, "1 - specificity (false alarms)", "sensitivity (events found)")
-    plot.line(DIAGONAL, FAINT, 1, DASH)
+    plot = svg.Plot(UNIT, UNIT, "1 - specificity (false alarms)", "sensitivity (events found)")
+    plot.line(DIAGONAL, svg.FAINT, 1, svg.DASH)
     _curve(plot, performance["roc"], (0.0, 0.0))
     return plot.drawing(f"ROC curve; area {_measure(performance, 'auc')}")
 
 
-def precision_chart(performance: Mapping[str, Any]) -> Drawing:
+def precision_chart(performance: Mapping[str, Any]) -> svg.Drawing:
     """Return precision against recall with its band."""
-    plot = Plot(UNIT, UNIT, "recall (events found)", "precision (flagged that are events)")
+    plot = svg.Plot(UNIT, UNIT, "recall (events found)", "precision (flagged that are events)")
     rate = performance["events"] / performance["weight"]
-    plot.line([(0, rate), (1, rate)], FAINT, 1, DASH)
+    plot.line([(0, rate), (1, rate)], svg.FAINT, 1, svg.DASH)
     _curve(plot, performance["precision_recall"])
     average = _measure(performance, "average_precision")
     return plot.drawing(f"Precision-recall curve; average precision {average}")
 
 
-def calibration_chart(performance: Mapping[str, Any]) -> Drawing:
+def calibration_chart(performance: Mapping[str, Any]) -> svg.Drawing:
     """Return observed against predicted rates in groups, with 95% intervals."""
-    plot = Plot(UNIT, UNIT, "mean predicted probability", "observed rate")
-    plot.line(DIAGONAL, FAINT, 1, DASH)
+    plot = svg.Plot(UNIT, UNIT, "mean predicted probability", "observed rate")
+    plot.line(DIAGONAL, svg.FAINT, 1, svg.DASH)
     groups = performance["calibration"]
-    plot.line([(g["expected"], g["observed"]) for g in groups], ACCENT, 1)
+    plot.line([(g["expected"], g["observed"]) for g in groups], svg.ACCENT, 1)
     for group in groups:
         plot.bar(group["expected"], group["low"], group["high"])
         plot.dot(group["expected"], group["observed"])
@@ -68,45 +54,47 @@ def calibration_chart(performance: Mapping[str, Any]) -> Drawing:
     return plot.drawing(f"Calibration by tenths: {said}")
 
 
-def decision_chart(performance: Mapping[str, Any]) -> Drawing:
+def decision_chart(performance: Mapping[str, Any]) -> svg.Drawing:
     """Return the net benefit of the model, of flagging everybody and nobody."""
     curve = performance["decision"]
     rate = performance["events"] / performance["weight"]
     top, foot = max(rate, *(y for _, y in _points(curve, "high"))), -0.25 * rate
-    plot = Plot(UNIT, (foot, 1.05 * top), "threshold probability", "net benefit")
+    plot = svg.Plot(UNIT, (foot, 1.05 * top), "threshold probability", "net benefit")
     everybody = [(x, y) for x, y in _points(curve, "all") if y >= foot]
-    plot.line([(0.0, rate), *everybody], FAINT, 1.5, DASH)
-    plot.line([(0, 0), (1, 0)], INK, 1)
+    plot.line([(0.0, rate), *everybody], svg.FAINT, 1.5, svg.DASH)
+    plot.line([(0, 0), (1, 0)], svg.INK, 1)
     _curve(plot, curve)
     return plot.drawing(
         "Decision curve: net benefit of the model, of flagging all (dashed) and none (zero)"
     )
 
 
-def probability_chart(performance: Mapping[str, Any]) -> Drawing:
+def probability_chart(performance: Mapping[str, Any]) -> svg.Drawing:
     """Return how the predicted probabilities of both classes lie: events up, others down."""
     shares = performance["histogram"]
     top = max(*shares["events"], *shares["others"], 0.01)
-    plot = Plot(UNIT, (-top, top), "predicted probability", "share of the class", 380, 220, True)
+    plot = svg.Plot(
+        UNIT, (-top, top), "predicted probability", "share of the class", 380, 220, True
+    )
     for place, (up, down) in enumerate(zip(shares["events"], shares["others"], strict=True)):
         x, width = plot.across(place / 20) + 1, plot.across(0.05) - plot.across(0.0) - 2
         middle = plot.down(0.0)
-        plot.body.append(rect_svg(x, plot.down(up), width, middle - plot.down(up), RAISES))
-        plot.body.append(rect_svg(x, middle, width, plot.down(-down) - middle, LOWERS))
+        plot.body.append(svg.rect(x, plot.down(up), width, middle - plot.down(up), svg.RAISES))
+        plot.body.append(svg.rect(x, middle, width, plot.down(-down) - middle, svg.LOWERS))
     return plot.drawing(
         "Predicted probabilities in twentieths: events above the line, others below"
     )
 
 
-def spread_chart(stability: Mapping[str, Any]) -> Drawing:
+def spread_chart(stability: Mapping[str, Any]) -> svg.Drawing:
     """Return the range of the refits' probabilities against the model's own."""
     spread = stability["spread"]
-    plot = Plot(UNIT, UNIT, "probability of this model", "probability of refits (5% to 95%)")
-    plot.line(DIAGONAL, FAINT, 1, DASH)
+    plot = svg.Plot(UNIT, UNIT, "probability of this model", "probability of refits (5% to 95%)")
+    plot.line(DIAGONAL, svg.FAINT, 1, svg.DASH)
     low, high = _points(spread, "low", "p"), _points(spread, "high", "p")
     plot.band(low, high)
-    plot.line(low, ACCENT, 1)
-    plot.line(high, ACCENT, 1)
+    plot.line(low, svg.ACCENT, 1)
+    plot.line(high, svg.ACCENT, 1)
     said = f"mean standard deviation {spread['mean_sd']:.3f}"
     return plot.drawing(f"Spread of probabilities over refits; {said}")
 
@@ -118,27 +106,29 @@ def _measure(performance: Mapping[str, Any], key: str) -> str:
     return f"{found['value']:.3f} (95% interval {found['low']:.3f} to {found['high']:.3f})"
 
 
-def explanation_chart(case: Mapping[str, Any]) -> Drawing:
+def explanation_chart(case: Mapping[str, Any]) -> svg.Drawing:
     """Return a score as a sum: bars that begin where the one before ended."""
     rows = _steps(case)
     ends = [0.0, *(end for _, start, end, _ in rows for end in (start, end))]
-    low, high = widened(min(ends), max(ends), 0.12)
+    low, high = svg.widened(min(ends), max(ends), 0.12)
     room, plot_width, row = 250, 330, 30
     height = row * (len(rows) + 1) + 14
 
     def across(value: float) -> float:
         return room + (value - low) / (high - low) * plot_width
 
-    body = [path_svg(f"M{across(0.0):.1f} 6V{height - 8}", LINE)]
+    body = [svg.path(f"M{across(0.0):.1f} 6V{height - 8}", svg.LINE)]
     for place, (name, start, end, total) in enumerate(rows):
         y = row * (place + 0.5) + 8
-        body.append(text_svg(room - 10, y + 4, shortened(name, 30), "h" if total else "", "end"))
+        body.append(
+            svg.text(room - 10, y + 4, svg.shortened(name, 30), "h" if total else "", "end")
+        )
         body.append(_step(across(start), across(end), y, end - start, total))
         if place + 1 < len(rows):
-            body.append(path_svg(f"M{across(end):.1f} {y + 9:.1f}v{row - 18}", FAINT))
+            body.append(svg.path(f"M{across(end):.1f} {y + 9:.1f}v{row - 18}", svg.FAINT))
     y = row * (len(rows) + 0.5) + 8
     said = f"probability of {case['positive']}: {case['probability']:.1%}"
-    body.append(text_svg(room + plot_width + 60, y + 2, shortened(said, 60), "h", "end"))
+    body.append(svg.text(room + plot_width + 60, y + 2, svg.shortened(said, 60), "h", "end"))
     label = "Score as a sum: " + ", ".join(f"{n} {e - s:+.3g}" for n, s, e, _ in rows)
     return room + plot_width + 70, height, f"{label}; {said}", "".join(body)
 
@@ -157,48 +147,50 @@ def _steps(case: Mapping[str, Any]) -> list[tuple[str, float, float, bool]]:
 
 def _step(start: float, end: float, y: float, value: float, total: bool) -> str:
     left, right = min(start, end), max(start, end)
-    colour = ACCENT if total else RAISES if value > 0 else LOWERS if value < 0 else FAINT
-    bar = rect_svg(left, y - 9, max(right - left, 1.0), 18, colour)
-    return bar + text_svg(right + 5, y + 4, f"{value:+.3g}")
+    colour = (
+        svg.ACCENT if total else svg.RAISES if value > 0 else svg.LOWERS if value < 0 else svg.FAINT
+    )
+    bar = svg.rect(left, y - 9, max(right - left, 1.0), 18, colour)
+    return bar + svg.text(right + 5, y + 4, f"{value:+.3g}")
 
 
-def load_chart(audit: Mapping[str, Any], name: str) -> Drawing:
+def load_chart(audit: Mapping[str, Any], name: str) -> svg.Drawing:
     """Return conditions in the whole model on a logarithmic scale: this one, peers, the bound."""
-    rows = [(name, float(audit["miu"]), ACCENT)]
-    rows += [(p["name"], float(p["miu"]), FAINT) for p in audit["peers"]]
-    rows = [*sorted(rows, key=lambda r: r[1]), ("bound before training", audit["bound"], LINE)]
+    rows = [(name, float(audit["miu"]), svg.ACCENT)]
+    rows += [(p["name"], float(p["miu"]), svg.FAINT) for p in audit["peers"]]
+    rows = [*sorted(rows, key=lambda r: r[1]), ("bound before training", audit["bound"], svg.LINE)]
     top = math.log10(1.0 + max(value for _, value, _ in rows)) or 1.0
     room, width, row = 230, 330, 28
     body = []
     for place, (label, value, colour) in enumerate(rows):
         y = row * (place + 0.5) + 6
         length = math.log10(1.0 + value) / top * width
-        look = "h" if colour == ACCENT else ""
-        body.append(text_svg(room - 8, y + 4, shortened(label, 30), look, "end"))
-        body.append(rect_svg(room, y - 8, max(length, 1.0), 16, colour))
-        body.append(text_svg(room + length + 6, y + 4, f"{value:,.6g}", look))
+        look = "h" if colour == svg.ACCENT else ""
+        body.append(svg.text(room - 8, y + 4, svg.shortened(label, 30), look, "end"))
+        body.append(svg.rect(room, y - 8, max(length, 1.0), 16, colour))
+        body.append(svg.text(room + length + 6, y + 4, f"{value:,.6g}", look))
     said = ", ".join(f"{label} {value:,.6g}" for label, value, _ in rows)
     label = f"Conditions in the whole model, logarithmic scale: {said}"
     return room + width + 90, row * len(rows) + 12, label, "".join(body)
 
 
-def share_bar(share: float, width: int = 120) -> Drawing:
+def share_bar(share: float, width: int = 120) -> svg.Drawing:
     """Return a share as a small bar."""
-    body = rect_svg(0, 3, width, 10, LINE) + rect_svg(0, 3, width * share, 10, ACCENT)
+    body = svg.rect(0, 3, width, 10, svg.LINE) + svg.rect(0, 3, width * share, 10, svg.ACCENT)
     return width, 16, f"{share:.0%}", body
 
 
-def quantile_box(column: Mapping[str, Any], ends: Sequence[float]) -> Drawing | None:
+def quantile_box(column: Mapping[str, Any], ends: Sequence[float]) -> svg.Drawing | None:
     """Return a small box plot of a number's quantiles between two ends; None without them."""
     known = [q for q in column.get("quantiles") or [] if q is not None]
     if len(known) < 5 or not ends[0] < ends[1]:
         return None
-    places = [120 * share_between(ends[0], ends[1], q) for q in known]
+    places = [120 * svg.share_between(ends[0], ends[1], q) for q in known]
     said = ", ".join(f"{q:.4g}" for q in known)
-    return 120, 16, f"5%, 25%, 50%, 75% and 95% points: {said}", box_svg(places, 8, 4)
+    return 120, 16, f"5%, 25%, 50%, 75% and 95% points: {said}", svg.box(places, 8, 4)
 
 
-def frontier_chart(drawn: Mapping[str, Any]) -> Drawing:
+def frontier_chart(drawn: Mapping[str, Any]) -> svg.Drawing:
     """Return the frontier from the contents of a report."""
     points = tuple(FrontierPoint(**point) for point in drawn["points"])
     return frontier_drawing(Frontier(**{**drawn, "points": points}))

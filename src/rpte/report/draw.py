@@ -1,17 +1,34 @@
-"""A model as an outline, and as one SVG picture of it with a bar for every coefficient."""
+"""The structure of a model as an outline, and as pictures with a bar for every coefficient.
+
+`draw_model` shows the whole model, `tree_drawing` one tree from left to right.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
+from typing import Any
 
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, TreeTerms
-from rpte.report.svg import LINE, LOWERS, RAISES, path_svg, rect_svg, svg_document, text_svg
+from rpte.report import svg
+from rpte.report.numbers import percent, short
 from rpte.structure.tree import Branch, Condition
 
 ROW, INDENT, LEFT, BAR, COUNTS = 22, 22, 16, 150, 120
-CHARACTER = 7.0  # mean advance of the font at its size, in pixels
+MEAN_CHARACTER = 7.0  # mean advance of the font at its size, in pixels
+TREE_ROW, TREE_TOP, TREE_LEFT, TREE_GAP, TREE_NAME, TREE_BAR, TREE_NUMBERS = (
+    46,
+    30,
+    8,
+    10,
+    36,
+    120,
+    196,
+)
+LINE_LENGTH, MOST_LINES = 26, 2  # a condition is broken after so many characters, and cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +79,14 @@ def draw_model(model: Model) -> str:
     the score of the positive class.
     """
     lines = list(_lines(model))
-    widest = max(line.depth * INDENT + len(_text(line)) * CHARACTER for line in lines)
+    widest = max(line.depth * INDENT + len(_text(line)) * MEAN_CHARACTER for line in lines)
     bars = LEFT + int(widest) + 20
     width, height = bars + BAR + COUNTS + LEFT, ROW * (len(lines) + 1)
     largest = max((abs(line.spread) for line in lines), default=0.0) or 1.0
     body = [_line_svg(line, ROW * number, bars, largest) for number, line in enumerate(lines, 1)]
-    axis = path_svg(f"M{bars + BAR / 2} 8V{height - 8}", LINE)
+    axis = svg.path(f"M{bars + BAR / 2} 8V{height - 8}", svg.LINE)
     label = f"The model: {len(lines)} lines, every coefficient with a bar"
-    return svg_document(width, height, label, axis + "".join(body))
+    return svg.document(width, height, label, axis + "".join(body))
 
 
 def _lines(model: Model) -> Iterator[Line]:
@@ -91,16 +108,122 @@ def _text(line: Line) -> str:
 
 def _line_svg(line: Line, y: int, bars: int, largest: float) -> str:
     look = "h" if line.heading else "f" if line.coefficient == 0 else ""
-    parts = [text_svg(LEFT + line.depth * INDENT, y, _text(line), look)]
+    parts = [svg.text(LEFT + line.depth * INDENT, y, _text(line), look)]
     if line.coefficient:
         raises, middle = line.spread > 0, bars + BAR / 2
         length = abs(line.spread) / largest * (BAR / 2 - 4)
-        start, colour = (middle, RAISES) if raises else (middle - length, LOWERS)
+        start, colour = (middle, svg.RAISES) if raises else (middle - length, svg.LOWERS)
         beside, anchor = (middle - 4, "end") if raises else (middle + 4, "start")
-        parts.append(rect_svg(start, y - 12, length, 15, colour))
-        parts.append(text_svg(beside, y, f"{line.coefficient:+.3g}", "n", anchor))
+        parts.append(svg.rect(start, y - 12, length, 15, colour))
+        parts.append(svg.text(beside, y, f"{line.coefficient:+.3g}", "n", anchor))
     if line.counts and line.counts[0]:
         support, events = line.counts
         counts = f"n={support:g}, {events / support:.0%}"
-        parts.append(text_svg(bars + BAR + 10, y, counts, "f n"))
+        parts.append(svg.text(bars + BAR + 10, y, counts, "f n"))
     return "".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class BranchLine:
+    """One branch: from its node at (depth, start) to its own end, with the condition on it."""
+
+    depth: int
+    start: float
+    end: float
+    lines: tuple[str, ...]
+    condition: str
+    share: float
+    leaf: int | None
+
+
+def tree_drawing(tree: Mapping[str, Any]) -> svg.Drawing:
+    """Return the picture of a tree card of `cards`: width, height, label, body."""
+    ways: list[BranchLine] = []
+    root = _place(tree["root"], 0, iter(range(10**6)), tree["support"] or 1.0, ways)
+    columns, leaves = _depths(ways), tree["leaves"]
+    right = int(columns[-1]) + 8
+    largest = max((abs(leaf["coefficient"]) for leaf in leaves), default=0.0) or 1.0
+    body = [_head_svg(right), *(_branch_svg(way, columns, right) for way in ways)]
+    body.append(f'<circle cx="{TREE_LEFT}" cy="{root:.1f}" r="4" fill="{svg.INK}"/>')
+    body += [
+        _leaf_svg(leaf, TREE_TOP + TREE_ROW * (i + 0.5), right, largest)
+        for i, leaf in enumerate(leaves)
+    ]
+    label = f"Tree {tree['name']} over {', '.join(tree['sources'])}: " + "; ".join(
+        f"{leaf['name']} if {leaf['conditions']}: {leaf['coefficient']:+.3g}" for leaf in leaves
+    )
+    return (
+        right + TREE_NAME + TREE_BAR + TREE_NUMBERS,
+        TREE_TOP + TREE_ROW * len(leaves),
+        label,
+        "".join(body),
+    )
+
+
+def _place(
+    node: Mapping[str, Any], depth: int, rows: Iterator[int], total: float, ways: list[BranchLine]
+) -> float:
+    """Lay out a node and all below it; return its height on the picture."""
+    if "leaf" in node:
+        return TREE_TOP + TREE_ROW * (next(rows) + 0.5)
+    ends = [_place(way, depth + 1, rows, total, ways) for way in node["ways"]]
+    middle = (ends[0] + ends[1]) / 2
+    for way, end in zip(node["ways"], ends, strict=True):
+        lines = _broken(way["condition"])
+        share = way["support"] / total
+        ways.append(BranchLine(depth, middle, end, lines, way["condition"], share, way.get("leaf")))
+    return middle
+
+
+def _broken(text: str) -> tuple[str, ...]:
+    lines = textwrap.wrap(text, LINE_LENGTH) or [text]
+    if len(lines) > MOST_LINES:
+        lines = [
+            *lines[: MOST_LINES - 1],
+            svg.shortened(" ".join(lines[MOST_LINES - 1 :]), LINE_LENGTH),
+        ]
+    return tuple(lines)
+
+
+def _depths(ways: list[BranchLine]) -> list[float]:
+    """Return where each depth of nodes stands, wide enough for the texts between."""
+    deepest = max(way.depth for way in ways)
+    places = [float(TREE_LEFT)]
+    for depth in range(deepest + 1):
+        longest = max(len(line) for way in ways if way.depth == depth for line in way.lines)
+        places.append(places[-1] + TREE_GAP * 2 + longest * svg.CHARACTER)
+    return places
+
+
+def _branch_svg(way: BranchLine, columns: list[float], right: int) -> str:
+    x, text = columns[way.depth], columns[way.depth] + TREE_GAP
+    stop = columns[way.depth + 1] if way.leaf is None else right - 4
+    d = f"M{x:.1f} {way.start:.1f}V{way.end:.1f}H{stop:.1f}"
+    parts = [svg.path(d, svg.FAINT, 1.0 + 4.0 * min(way.share, 1.0), ' stroke-linejoin="round"')]
+    above = way.end - 6 if len(way.lines) == 1 else way.end - 7
+    parts.append(svg.text(text, above, way.lines[0]))
+    if len(way.lines) > 1:
+        parts.append(svg.text(text, way.end + 15, way.lines[1]))
+    return f"<g><title>{escape(way.condition)}</title>{''.join(parts)}</g>"
+
+
+def _head_svg(right: int) -> str:
+    title = svg.text(right + TREE_NAME + TREE_BAR / 2, 16, "adds to log odds", "f n", "middle")
+    columns = _columns_svg(right, 16, ("odds ratio", "n", "rate"), "f n")
+    return svg.text(right, 16, "leaf", "f n") + title + columns
+
+
+def _leaf_svg(leaf: Mapping[str, Any], y: float, right: int, largest: float) -> str:
+    value = leaf["coefficient"]
+    odds = "1" if not value else short(leaf["odds_ratio"], 3)
+    numbers = (odds, f"{leaf['support']:,.6g}", percent(leaf["rate"], 0))
+    name = svg.text(right, y + 4, leaf["name"].split(".")[-1], "h" if value else "f")
+    bar = svg.signed_bar(right + TREE_NAME, y, TREE_BAR, value, largest)
+    return name + bar + _columns_svg(right, y + 4, numbers, "" if value else "f")
+
+
+def _columns_svg(right: int, y: float, texts: Sequence[str], look: str) -> str:
+    """Return the three texts beside a bar."""
+    start = right + TREE_NAME + TREE_BAR
+    places = zip((74, 136, 190), texts, strict=True)
+    return "".join(svg.text(start + x, y, text, look, "end") for x, text in places)

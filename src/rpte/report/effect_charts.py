@@ -11,24 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
+from rpte.report import svg
 from rpte.report.curves import KEYS
 from rpte.report.numbers import count, signed
-from rpte.report.plot import BOTTOM, DASH, Plot, named_ticks, share_between, widened
-from rpte.report.svg import (
-    ACCENT,
-    CHARACTER,
-    INK,
-    LINE,
-    LOWERS,
-    RAISES,
-    Drawing,
-    box_svg,
-    path_svg,
-    shortened,
-    signed_bar,
-    text_svg,
-    upright_svg,
-)
 
 BAND = "nine tenths of the rows lie in the band, or on the line across a bar"
 MOST_LEVELS = 30  # of one variable that are drawn
@@ -111,10 +96,10 @@ def effect_scale(shapes: Sequence[Mapping[str, Any]]) -> tuple[tuple[float, floa
     heights = [0.0, *(y for line in lines for _, y in line)]
     levels = [row[key] for shape in shapes for row in shape["levels"] for key in KEYS]
     largest = max([0.0, *(abs(v) for v in levels if v is not None)])
-    return widened(min(heights), max(heights), 0.08), largest
+    return svg.widened(min(heights), max(heights), 0.08), largest
 
 
-def effect_drawing(shape: Mapping[str, Any], box: Any = None) -> Drawing:
+def effect_drawing(shape: Mapping[str, Any], box: Any = None) -> svg.Drawing:
     """Return one of `curves.shapes` with its title and caption, as a picture that stands alone.
 
     `box` are five quantiles: where the cases lie.
@@ -123,19 +108,19 @@ def effect_drawing(shape: Mapping[str, Any], box: Any = None) -> Drawing:
     charts = [shape_chart(shape, scale, box)] if shape["kind"] == "number" else []
     if shape["kind"] != "number" or any(row["level"] is not None for row in shape["levels"]):
         charts.append(level_chart(shape, largest))
-    body, y = [text_svg(8, 20, shortened(effect_title(shape), 60), "h")], CAPTION_TOP
+    body, y = [svg.text(8, 20, svg.shortened(effect_title(shape), 60), "h")], CAPTION_TOP
     for _, height, _, drawn in charts:
         body.append(f'<g transform="translate(0 {y})">{drawn}</g>')
         y += height + 6
     note = effect_note(shape) + (f"; {BAND}" if shape["averaged"] else "")
     lines = textwrap.wrap(note[:1].upper() + note[1:], CAPTION_CHARACTERS)
-    body += [text_svg(8, y + CAPTION_LINE * n, line, "f n") for n, line in enumerate(lines, 1)]
+    body += [svg.text(8, y + CAPTION_LINE * n, line, "f n") for n, line in enumerate(lines, 1)]
     label = "; ".join([*(label for _, _, label, _ in charts), note])
     width = max(NARROWEST, *(width for width, _, _, _ in charts))
     return width, y + CAPTION_LINE * (len(lines) + 1), label, "".join(body)
 
 
-def shape_chart(shape: Mapping[str, Any], scale: Sequence[float], box: Any = None) -> Drawing:
+def shape_chart(shape: Mapping[str, Any], scale: Sequence[float], box: Any = None) -> svg.Drawing:
     """Return what a variable adds over its range: a thick line, and its own terms as a thin one.
 
     Parameters
@@ -148,39 +133,39 @@ def shape_chart(shape: Mapping[str, Any], scale: Sequence[float], box: Any = Non
     curves = {key: [(x, y) for x, y in line or []] for key, line in shape["curves"].items()}
     points = curves["whole"] or curves["own"]
     start, end = points[0][0], points[-1][0]
-    across = (start, end) if start < end else widened(start, end)
-    name = shortened(shape["source"], 50)
-    plot = Plot(across, (scale[0], scale[1]), name, "adds to log odds", 380, 240)
+    across = (start, end) if start < end else svg.widened(start, end)
+    name = svg.shortened(shape["source"], 50)
+    plot = svg.Plot(across, (scale[0], scale[1]), name, "adds to log odds", 380, 240)
     plot.band(curves["low"], curves["high"])
-    plot.line([(start, 0), (end, 0)], INK, 0.8)
+    plot.line([(start, 0), (end, 0)], svg.INK, 0.8)
     if not shape["alone"]:
-        plot.line(curves["own"], INK, 1.1, "" if curves["whole"] else DASH)
-    plot.line(curves["whole"], ACCENT, 2.6)
+        plot.line(curves["own"], svg.INK, 1.1, "" if curves["whole"] else svg.DASH)
+    plot.line(curves["whole"], svg.ACCENT, 2.6)
     if box and None not in box:
-        plot.body.append(box_svg([plot.across(q) for q in box], plot.height - BOTTOM - 5, 3))
+        plot.body.append(svg.box([plot.across(q) for q in box], plot.height - svg.BOTTOM - 5, 3))
     step = max(1, math.ceil(len(points) / 6))
     said = [f"{y:+.2f} at {x:.4g}" for x, y in [*points[:-1:step], points[-1]]]
     return plot.drawing(f"{effect_title(shape)}: {', '.join(said)}")
 
 
-def level_chart(shape: Mapping[str, Any], largest: float) -> Drawing:
+def level_chart(shape: Mapping[str, Any], largest: float) -> svg.Drawing:
     """Return what each level of a variable (or special code, or missing) adds, as bars.
 
     Below a bar a thin line for the variable's own terms, across it one for the spread over rows.
     """
     rows = drawn_levels(shape)
     names = ["missing" if row["level"] is None else str(row["level"]) for row in rows]
-    room = min(max((len(name) for name in names), default=4), 28) * CHARACTER + 16
+    room = min(max((len(name) for name in names), default=4), 28) * svg.CHARACTER + 16
     height, numbers = (30, 0) if shape["alone"] else (34, 60)
     body = []
     for place, (name, row) in enumerate(zip(names, rows, strict=True)):
         y, value = height * (place + 0.5) + 4, _height(row)
         look = "f" if row["level"] is None else ""
-        body.append(text_svg(room - 8, y + 4, shortened(name, 28), look, "end"))
-        body.append(signed_bar(room, y, 180, value, largest or 1.0, not numbers))
+        body.append(svg.text(room - 8, y + 4, svg.shortened(name, 28), look, "end"))
+        body.append(svg.signed_bar(room, y, 180, value, largest or 1.0, not numbers))
         if numbers:
             body.append(_beside_bar(row, room + 90, y, 88 / (largest or 1.0)))
-            body.append(text_svg(room + 180 + numbers, y + 4, f"{value:+.3g}", look, "end"))
+            body.append(svg.text(room + 180 + numbers, y + 4, f"{value:+.3g}", look, "end"))
     said = ", ".join(f"{n} {_height(row):+.3g}" for n, row in zip(names, rows, strict=True))
     label = f"{effect_title(shape)}: {said}"
     return int(room + 190 + numbers), height * len(rows) + 8, label, "".join(body)
@@ -191,13 +176,15 @@ def _beside_bar(row: Mapping[str, Any], middle: float, y: float, unit: float) ->
     drawn = ""
     if row["low"] is not None:
         low, high = (middle + row[end] * unit for end in ("low", "high"))
-        drawn += path_svg(f"M{low:.1f} {y - 3:.1f}v6m0 -3H{high:.1f}m0 -3v6", INK, 0.9)
+        drawn += svg.path(f"M{low:.1f} {y - 3:.1f}v6m0 -3H{high:.1f}m0 -3v6", svg.INK, 0.9)
     if row["own"] is not None and row["whole"] is not None:
-        drawn += path_svg(f"M{middle:.1f} {y + 11:.1f}H{middle + row['own'] * unit:.1f}", INK, 1.8)
+        drawn += svg.path(
+            f"M{middle:.1f} {y + 11:.1f}H{middle + row['own'] * unit:.1f}", svg.INK, 1.8
+        )
     return drawn
 
 
-def surface_chart(surface: Mapping[str, Any]) -> Drawing:
+def surface_chart(surface: Mapping[str, Any]) -> svg.Drawing:
     """Return the picture of one of `curves.surfaces`: red where both raise the log odds, or green.
 
     The stronger the colour, the more; the scale is written beside it.
@@ -205,20 +192,20 @@ def surface_chart(surface: Mapping[str, Any]) -> Drawing:
     cells = [value for row in surface["values"] for value in row]
     body = list(_shades(surface["values"], max(map(abs, cells), default=0.0) or 1.0))
     left, foot, end = GRID_LEFT, GRID_TOP + GRID_HEIGHT, GRID_LEFT + GRID_WIDTH
-    body.append(path_svg(f"M{left} {GRID_TOP}H{end}V{foot}H{left}Z", LINE))
+    body.append(svg.path(f"M{left} {GRID_TOP}H{end}V{foot}H{left}Z", svg.LINE))
     marks = _marks(surface["x"])
-    fitting = max(min(9, int(GRID_WIDTH / CHARACTER / max(len(marks), 1))), 1)
+    fitting = max(min(9, int(GRID_WIDTH / svg.CHARACTER / max(len(marks), 1))), 1)
     for share, name in marks:
-        x, said = left + share * GRID_WIDTH, shortened(name, fitting)
-        body.append(text_svg(x, foot + 16, said, "n", "middle"))
+        x, said = left + share * GRID_WIDTH, svg.shortened(name, fitting)
+        body.append(svg.text(x, foot + 16, said, "n", "middle"))
     for share, name in _marks(surface["y"]):
-        y, said = foot - share * GRID_HEIGHT + 4, shortened(name, 10)
-        body.append(text_svg(left - 6, y, said, "n", "end"))
-    x_name, y_name = (shortened(name, 34) for name in surface["sources"])
-    body.append(text_svg(left + GRID_WIDTH / 2, foot + 36, x_name, "n f", "middle"))
-    body.append(upright_svg(12, GRID_TOP + GRID_HEIGHT / 2, y_name))
+        y, said = foot - share * GRID_HEIGHT + 4, svg.shortened(name, 10)
+        body.append(svg.text(left - 6, y, said, "n", "end"))
+    x_name, y_name = (svg.shortened(name, 34) for name in surface["sources"])
+    body.append(svg.text(left + GRID_WIDTH / 2, foot + 36, x_name, "n f", "middle"))
+    body.append(svg.upright(12, GRID_TOP + GRID_HEIGHT / 2, y_name))
     said = f"{signed(min(cells), 3)} to {signed(max(cells), 3)}"
-    body.append(text_svg(end, foot + 54, f"adds {said}", "n", "end"))
+    body.append(svg.text(end, foot + 54, f"adds {said}", "n", "end"))
     label = f"What {' and '.join(surface['sources'])} add together: {said} on the log odds"
     return end + 16, foot + GRID_BOTTOM, label, "".join(body)
 
@@ -238,7 +225,7 @@ def _shades(values: Sequence[Sequence[float]], largest: float) -> Iterator[str]:
             start += length
     for shade, drawn in sorted(ways.items()):
         if shade:
-            colour, share = RAISES if shade > 0 else LOWERS, abs(shade) / SHADES
+            colour, share = svg.RAISES if shade > 0 else svg.LOWERS, abs(shade) / SHADES
             yield f'<path d="{"".join(drawn)}" fill="{colour}" fill-opacity="{share:.2f}"/>'
 
 
@@ -248,4 +235,4 @@ def _marks(axis: Mapping[str, Any]) -> list[tuple[float, str]]:
         levels = axis["levels"]
         return [((k + 0.5) / len(levels), name) for k, name in enumerate(levels)]
     low, high = axis["range"]
-    return [(share_between(low, high, at), name) for at, name in named_ticks(low, high, 4)]
+    return [(svg.share_between(low, high, at), name) for at, name in svg.named_ticks(low, high, 4)]

@@ -11,8 +11,7 @@ from typing import Any
 
 from rpte.errors import InputError
 from rpte.model.model import Model
-from rpte.report.plot import decimals, ticks
-from rpte.report.svg import ACCENT, INK, LINE, Drawing, path_svg, svg_document, text_svg
+from rpte.report import svg
 
 WORTH_A_LOOK = 0.75  # share explained from which on a model sets the scale
 SQUEEZED = 2.0  # times the scale that all models would need
@@ -71,7 +70,7 @@ class Frontier:
     def condition_ticks(self, most: int) -> tuple[list[int], int]:
         """Return round numbers of conditions, and the number at which the axis ends."""
         last = max(1, *(p.miu for p in self.points))
-        return sorted({round(at) for at in ticks(0, last, most)}), last
+        return sorted({round(at) for at in svg.ticks(0, last, most)}), last
 
 
 def _range(points: Sequence[FrontierPoint]) -> tuple[float, float]:
@@ -115,10 +114,10 @@ def _why_none(model: Model) -> str:
 
 def draw_frontier(frontier: Frontier) -> str:
     """Return the frontier as an SVG document."""
-    return svg_document(*frontier_drawing(frontier))
+    return svg.document(*frontier_drawing(frontier))
 
 
-def frontier_drawing(frontier: Frontier) -> Drawing:
+def frontier_drawing(frontier: Frontier) -> svg.Drawing:
     """Return the picture of the frontier.
 
     Points with bars of one standard error either way; the line is the best within each number of
@@ -126,7 +125,7 @@ def frontier_drawing(frontier: Frontier) -> Drawing:
     """
     low, high = frontier.scale()
     marks, last = frontier.condition_ticks(8)
-    heights, foot, points = ticks(low, high, 6), TOP + PLOT_HEIGHT, frontier.points
+    heights, foot, points = svg.ticks(low, high, 6), TOP + PLOT_HEIGHT, frontier.points
 
     def across(miu: float) -> float:
         return LEFT + 12 + miu / last * (PLOT_WIDTH - 24)
@@ -135,19 +134,19 @@ def frontier_drawing(frontier: Frontier) -> Drawing:
         return TOP + 10 + (high - deviance) / (high - low) * (PLOT_HEIGHT - 20)
 
     body = [_frame(points, high)]
-    names = {at: f"{at:.{decimals(heights)}f}" for at in heights}
+    names = {at: f"{at:.{svg.decimals(heights)}f}" for at in heights}
     body += [_level(down(at), name, frontier.share(at)) for at, name in names.items()]
     for miu in marks:
-        body.append(path_svg(f"M{across(miu):.1f} {foot}v5", INK))
-        body.append(text_svg(across(miu), foot + 20, str(miu), "n", "middle"))
+        body.append(svg.path(f"M{across(miu):.1f} {foot}v5", svg.INK))
+        body.append(svg.text(across(miu), foot + 20, str(miu), "n", "middle"))
     places = [(across(p.miu), max(down(p.deviance), TOP)) for p in points]
     steps = "".join(f"H{x:.1f}V{y:.1f}" for x, y in places[1:])
-    body.append(path_svg(f"M{places[0][0]:.1f} {places[0][1]:.1f}{steps}", LINE, 1.5))
+    body.append(svg.path(f"M{places[0][0]:.1f} {places[0][1]:.1f}{steps}", svg.LINE, 1.5))
     for point, (x, y) in zip(points, places, strict=True):
         above = point.deviance > high
         if not above:
             ends = min(down(point.ends[0]), foot), max(down(point.ends[1]), TOP)
-            body.append(path_svg(f"M{x:.1f} {ends[1]:.1f}V{ends[0]:.1f}", INK))
+            body.append(svg.path(f"M{x:.1f} {ends[1]:.1f}V{ends[0]:.1f}", svg.INK))
         body.append(_sign(point, x, y, above))
     label = f"Validated deviance against conditions for {len(points)} models"
     return LEFT + PLOT_WIDTH + RIGHT, foot + BOTTOM, label, "".join(body)
@@ -160,25 +159,25 @@ def _frame(points: Sequence[FrontierPoint], top: float) -> str:
     end, foot, right = LEFT + PLOT_WIDTH, TOP + PLOT_HEIGHT, LEFT + PLOT_WIDTH + RIGHT - 8
     return "".join(
         [
-            text_svg(LEFT, 24, "What fewer conditions cost", "h"),
-            text_svg(right, 24, "; ".join(signs), "", "end"),
-            text_svg(LEFT, TOP - 10, "validated deviance; bars: one standard error", "f n"),
-            text_svg(right, TOP - 10, "share explained", "f n", "end"),
-            text_svg((LEFT + end) / 2, foot + 46, "conditions in the model (MIU)", "", "middle"),
-            path_svg(f"M{LEFT} {TOP}H{end}V{foot}H{LEFT}z", LINE),
+            svg.text(LEFT, 24, "What fewer conditions cost", "h"),
+            svg.text(right, 24, "; ".join(signs), "", "end"),
+            svg.text(LEFT, TOP - 10, "validated deviance; bars: one standard error", "f n"),
+            svg.text(right, TOP - 10, "share explained", "f n", "end"),
+            svg.text((LEFT + end) / 2, foot + 46, "conditions in the model (MIU)", "", "middle"),
+            svg.path(f"M{LEFT} {TOP}H{end}V{foot}H{LEFT}z", svg.LINE),
         ]
     )
 
 
 def _level(y: float, deviance: str, share: float) -> str:
-    line = path_svg(f"M{LEFT} {y:.1f}h{PLOT_WIDTH}", LINE, 1, ' stroke-dasharray="1 3"')
+    line = svg.path(f"M{LEFT} {y:.1f}h{PLOT_WIDTH}", svg.LINE, 1, ' stroke-dasharray="1 3"')
     explained = f"{share:.1%}" if 0 < share <= 1 else ""
-    right = text_svg(LEFT + PLOT_WIDTH + 8, y + 4, explained, "f n")
-    return line + text_svg(LEFT - 8, y + 4, deviance, "n", "end") + right
+    right = svg.text(LEFT + PLOT_WIDTH + 8, y + 4, explained, "f n")
+    return line + svg.text(LEFT - 8, y + 4, deviance, "n", "end") + right
 
 
 def _sign(point: FrontierPoint, x: float, y: float, above: bool) -> str:
-    colour = ACCENT if point.chosen else INK
+    colour = svg.ACCENT if point.chosen else svg.INK
     if above:
         return f'<path d="M{x - 5:.1f} {y + 9:.1f}h10l-5 -8z" fill="{colour}"/>'
     if point.chosen:
@@ -193,8 +192,8 @@ def plot_frontier(frontier: Frontier, width: int) -> str:
     as long as a line.
     """
     low, high = frontier.scale()
-    heights = ticks(low, high, 6)
-    names = {_line(at, low, high): f"{at:.{decimals(heights)}f}" for at in heights}
+    heights = svg.ticks(low, high, 6)
+    names = {_line(at, low, high): f"{at:.{svg.decimals(heights)}f}" for at in heights}
     margin = max(len(name) for name in [*names.values(), ""]) + 1
     marks, last = frontier.condition_ticks(max(2, (width - margin) // 10))
     room = max(20, width - margin - 2 - len(str(marks[-1])))

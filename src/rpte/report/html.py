@@ -11,10 +11,10 @@ from markupsafe import Markup
 
 from rpte.report import charts, effect_charts
 from rpte.report.contents import SECTIONS
+from rpte.report.draw import tree_drawing
 from rpte.report.effect_charts import effect_note, effect_scale, effect_title, joint_note
 from rpte.report.numbers import count, exact, fixed, known, percent, short, signed
-from rpte.report.svg import THEME, Drawing, svg_inline
-from rpte.report.tree_svg import tree_drawing
+from rpte.report.svg import THEME, Drawing, inline
 
 DRAWINGS: dict[str, Callable[..., Drawing | None]] = {
     "tree": tree_drawing,
@@ -69,4 +69,4 @@ def _environment() -> Environment:
 def draw(kind: str, *given: Any) -> Markup:
     """Return one of the pictures for the page, or nothing where there is nothing to draw."""
     drawing = DRAWINGS[kind](*given)
-    return Markup("") if drawing is None else Markup(svg_inline(*drawing))
+    return Markup("") if drawing is None else Markup(inline(*drawing))

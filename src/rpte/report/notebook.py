@@ -19,7 +19,7 @@ from rpte.report.cards import tree_card
 from rpte.report.cases import explanation_contents
 from rpte.report.charts import explanation_chart
 from rpte.report.curves import shape
-from rpte.report.draw import draw_model
+from rpte.report.draw import draw_model, tree_drawing
 from rpte.report.effect_charts import effect_drawing
 from rpte.report.evidence import checked_weights
 from rpte.report.frontier import frontier_drawing, read_frontier
@@ -30,6 +30,7 @@ from rpte.report.tree_svg import Drawing, tree_drawing
 from rpte.utils.output import write_text
 from rpte.report.svg import Drawing, shortened, svg_document
 from rpte.report.tree_svg import tree_drawing
+from rpte.report.svg import Drawing, document, shortened
 
 if TYPE_CHECKING:
     from rpte.model.explain import Explanation
@@ -78,7 +79,7 @@ class Picture:
 
 
 def _picture(drawing: Drawing) -> Picture:
-    return Picture(svg_document(*drawing), drawing[2])
+    return Picture(document(*drawing), drawing[2])
 
 
 def plot_tree(model: Model, tree: int | str = 1) -> Picture:

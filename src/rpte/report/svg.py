@@ -1,4 +1,4 @@
-"""What all pictures share: colours, type and the document around the shapes.
+"""What all pictures share: colours, type, shapes, the document around them, and a small chart.
 
 A picture has its colours as attributes, so that it looks right alone and on white. Inside the
 report they are replaced by those of the reader's colour scheme: `THEME` names them there.
@@ -6,10 +6,14 @@ report they are replaced by those of the reader's colour scheme: `THEME` names t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from html import escape
+from itertools import groupby, pairwise
 
 Drawing = tuple[int, int, str, str]  # width, height, label, body
+Points = Sequence[tuple[float, float]]
 
 RAISES, LOWERS, INK, FAINT, LINE = "#b3261e", "#1b6e4f", "#1c1b1f", "#6b6b6b", "#c9c9c9"
 ACCENT, PAPER = "#1f5fa8", "#ffffff"
@@ -22,6 +26,8 @@ THEME = {
     ACCENT: "accent",
     PAPER: "paper",
 }
+LEFT, TOP, RIGHT, BOTTOM = 56, 14, 16, 46  # margins of a chart
+DASH = "5 4"
 CHARACTER = 7.3  # advance of the font at its size, in pixels
 STYLE = (
     "text{font:13px 'DejaVu Sans','Segoe UI',Helvetica,Arial,sans-serif;fill:" + INK + "}"
@@ -29,7 +35,7 @@ STYLE = (
 )
 
 
-def svg_document(width: int, height: int, label: str, body: str) -> str:
+def document(width: int, height: int, label: str, body: str) -> str:
     """Return a standalone SVG document on white; `label` is what a screen reader says."""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
@@ -39,7 +45,7 @@ def svg_document(width: int, height: int, label: str, body: str) -> str:
     )
 
 
-def svg_inline(width: int, height: int, label: str, body: str) -> str:
+def inline(width: int, height: int, label: str, body: str) -> str:
     """Return an SVG element for a page whose style sheet has the type and the colours."""
     return (
         f'<svg class="pic" viewBox="0 0 {width} {height}" style="--w:{width}px" role="img" '
@@ -47,25 +53,25 @@ def svg_inline(width: int, height: int, label: str, body: str) -> str:
     )
 
 
-def text_svg(x: float, y: float, text: str, look: str = "", anchor: str = "start") -> str:
+def text(x: float, y: float, words: str, look: str = "", anchor: str = "start") -> str:
     """Return a line of text; `look` are the classes of `STYLE`."""
     kind = f' class="{look}"' if look else ""
     place = "" if anchor == "start" else f' text-anchor="{anchor}"'
-    return f'<text{kind} x="{x:.1f}" y="{y:.1f}"{place}>{escape(text)}</text>'
+    return f'<text{kind} x="{x:.1f}" y="{y:.1f}"{place}>{escape(words)}</text>'
 
 
-def upright_svg(x: float, y: float, text: str) -> str:
+def upright(x: float, y: float, words: str) -> str:
     """Return the name of an axis, from below upwards."""
     turned = f'<g transform="translate({x:g} {y:.0f}) rotate(-90)">'
-    return turned + text_svg(0, 0, text, "n f", "middle") + "</g>"
+    return turned + text(0, 0, words, "n f", "middle") + "</g>"
 
 
-def path_svg(d: str, colour: str, width: float = 1.0, more: str = "") -> str:
+def path(d: str, colour: str, width: float = 1.0, more: str = "") -> str:
     """Return an unfilled path."""
     return f'<path d="{d}" fill="none" stroke="{colour}" stroke-width="{width:g}"{more}/>'
 
 
-def rect_svg(x: float, y: float, width: float, height: float, colour: str, more: str = "") -> str:
+def rect(x: float, y: float, width: float, height: float, colour: str, more: str = "") -> str:
     """Return a filled rectangle."""
     return (
         f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" '
@@ -73,11 +79,11 @@ def rect_svg(x: float, y: float, width: float, height: float, colour: str, more:
     )
 
 
-def box_svg(x: Sequence[float], y: float, half: float) -> str:
+def box(x: Sequence[float], y: float, half: float) -> str:
     """Return five quantiles as a small box plot: nine tenths, the middle half, the median."""
-    whisker = path_svg(f"M{x[0]:.1f} {y:g}H{x[4]:.1f}", FAINT, 1.5)
-    middle = rect_svg(x[1], y - half, max(x[3] - x[1], 1.0), 2 * half, FAINT)
-    return whisker + middle + rect_svg(x[2] - 1, y - half - 2, 2, 2 * half + 4, INK)
+    whisker = path(f"M{x[0]:.1f} {y:g}H{x[4]:.1f}", FAINT, 1.5)
+    middle = rect(x[1], y - half, max(x[3] - x[1], 1.0), 2 * half, FAINT)
+    return whisker + middle + rect(x[2] - 1, y - half - 2, 2, 2 * half + 4, INK)
 
 
 def shortened(text: str, most: int) -> str:
@@ -90,11 +96,131 @@ def signed_bar(
 ) -> str:
     """Return a bar to the right (raises) or left (lowers) of its middle, with its number."""
     middle = x + width / 2
-    axis = path_svg(f"M{middle:.1f} {y - 14:.1f}v28", LINE)
+    axis = path(f"M{middle:.1f} {y - 14:.1f}v28", LINE)
     if not value:
-        return axis + (text_svg(middle + 4, y + 4, "0", "f") if number else "")
+        return axis + (text(middle + 4, y + 4, "0", "f") if number else "")
     length = max(abs(value) / largest * (width / 2 - 2), 1.0)
     colour, start = (RAISES, middle) if value > 0 else (LOWERS, middle - length)
     anchor, beside = ("end", middle - 4) if value > 0 else ("start", middle + 4)
-    bar = axis + rect_svg(start, y - 8, length, 16, colour)
-    return bar + text_svg(beside, y + 4, f"{value:+.3g}", "", anchor) if number else bar
+    bar = axis + rect(start, y - 8, length, 16, colour)
+    return bar + text(beside, y + 4, f"{value:+.3g}", "", anchor) if number else bar
+
+
+@dataclass(slots=True)
+class Plot:
+    """A chart in the making; coordinates are those of the data.
+
+    `x` and `y` are the ranges of the axes (what lies outside is drawn at the border), `width` and
+    `height` the size of the whole picture in pixels. With `absolute`, heights below zero are read
+    without their sign.
+    """
+
+    x: tuple[float, float]
+    y: tuple[float, float]
+    x_label: str
+    y_label: str
+    width: int = 380
+    height: int = 300
+    absolute: bool = False
+    body: list[str] = field(default_factory=list)
+
+    def across(self, x: float) -> float:
+        """Return the place of a value on the picture."""
+        return LEFT + share_between(*self.x, x) * (self.width - LEFT - RIGHT)
+
+    def down(self, y: float) -> float:
+        """Return the place of a value on the picture."""
+        return self.height - BOTTOM - share_between(*self.y, y) * (self.height - TOP - BOTTOM)
+
+    def line(
+        self, points: Points, colour: str = ACCENT, width: float = 2.0, dash: str = ""
+    ) -> None:
+        """Draw a line through points."""
+        if points:
+            more = f' stroke-dasharray="{dash}"' if dash else ""
+            self.body.append(path(self._way(points), colour, width, more))
+
+    def band(self, low: Points, high: Points, colour: str = ACCENT) -> None:
+        """Fill between two lines."""
+        if low and high:
+            way = self._way([*low, *reversed(high)])
+            self.body.append(f'<path d="{way}Z" fill="{colour}" fill-opacity="0.18"/>')
+
+    def dot(self, x: float, y: float, colour: str = ACCENT, size: float = 3.5) -> None:
+        """Draw a dot."""
+        place = f'cx="{self.across(x):.1f}" cy="{self.down(y):.1f}"'
+        self.body.append(f'<circle {place} r="{size:g}" fill="{colour}"/>')
+
+    def bar(self, x: float, low: float, high: float, colour: str = ACCENT) -> None:
+        """Draw an upright error bar."""
+        way = f"M{self.across(x):.1f} {self.down(low):.1f}V{self.down(high):.1f}"
+        self.body.append(path(way, colour, 1.5))
+
+    def _way(self, points: Points) -> str:
+        places = (f"{self.across(x):.1f} {self.down(y):.1f}" for x, y in points)
+        return "M" + "L".join(place for place, _ in groupby(places))
+
+    def drawing(self, label: str) -> Drawing:
+        """Return axes, everything drawn and the frame; `label` says it in words."""
+        frame = path(f"M{LEFT} {TOP}V{self.height - BOTTOM}H{self.width - RIGHT}", INK)
+        return self.width, self.height, label, "".join([*self._axes(), *self.body, frame])
+
+    def _axes(self) -> list[str]:
+        foot, middle = self.height - BOTTOM, (LEFT + self.width - RIGHT) / 2
+        found = []
+        for at, name in named_ticks(*self.x, max(2, (self.width - LEFT) // 58)):
+            x = self.across(at)
+            last = x > self.width - RIGHT - 12 and len(name) > 3
+            place, anchor = (x + RIGHT, "end") if last else (x, "middle")
+            found.append(path(f"M{x:.1f} {foot}v4", INK))
+            found.append(text(place, foot + 18, name, "n", anchor))
+        for at, name in named_ticks(*self.y, max(3, self.height // 45)):
+            y, said = self.down(at), name.lstrip("-") if self.absolute else name
+            found.append(path(f"M{LEFT} {y:.1f}H{self.width - RIGHT}", LINE, 0.7))
+            found.append(text(LEFT - 6, y + 4, said, "n", "end"))
+        found.append(text(middle, self.height - 8, self.x_label, "n f", "middle"))
+        return [*found, upright(13, (TOP + foot) / 2, self.y_label)]
+
+
+def share_between(low: float, high: float, value: float) -> float:
+    """Return where a value lies between two ends, from 0 to 1."""
+    return min(max((value - low) / ((high - low) or 1.0), 0.0), 1.0)
+
+
+def ticks(low: float, high: float, most: int) -> list[float]:
+    """Return at most about so many round numbers from `low` to `high`.
+
+    Examples
+    --------
+    >>> ticks(0.0, 35.0, 4)
+    [0.0, 10.0, 20.0, 30.0]
+    """
+    rough = (high - low) / most
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * m for m in (1, 2, 5, 10) if power * m >= rough * (1 - 1e-9))
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [k * step for k in range(first, last + 1)]
+
+
+def decimals(marks: Sequence[float]) -> int:
+    """Return the decimals that tell round numbers apart."""
+    step = min((b - a for a, b in pairwise(marks)), default=0.01)
+    return max(0, -math.floor(math.log10(step) + 1e-9))
+
+
+def named_ticks(low: float, high: float, most: int) -> list[tuple[float, str]]:
+    """Return round numbers between two ends with their texts."""
+    if not high > low:
+        return [(low, f"{low:g}")]
+    marks = ticks(low, high, most)
+    if max(abs(low), abs(high)) >= 1e7 or decimals(marks) > 6:
+        return [(at, f"{at:.4g}") for at in marks]
+    return [(at, f"{at:,.{decimals(marks)}f}") for at in marks]
+
+
+def widened(low: float, high: float, share: float = 0.06) -> tuple[float, float]:
+    """Return a range with some air at both ends; never empty."""
+    room = (high - low) * share
+    if not room > 0 or not math.isfinite(room):
+        room = abs(low) * 0.05 or 0.5
+    return low - room, high + room
