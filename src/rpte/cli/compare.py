@@ -89,10 +89,9 @@ def _terms(found: dict[str, Any]) -> Iterator[RenderableType]:
     for term in terms["added"]:
         table.add_row("added", "", coefficient(term["coefficient"]), term["text"])
     for pair in terms["changed"]:
-        old, new = pair["a"], pair["b"]
-        text = old["text"] if old["text"] == new["text"] else f"{old['text']} -> {new['text']}"
-        values = coefficient(old["coefficient"]), coefficient(new["coefficient"])
-        table.add_row("changed", *values, text)
+        texts = dict.fromkeys(pair[side]["text"] for side in "ab")  # one where they are the same
+        values = (coefficient(pair[side]["coefficient"]) for side in "ab")
+        table.add_row("changed", *values, " -> ".join(texts))
     yield from _titled(title, table)
 
 

@@ -7,7 +7,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
+from numpy.typing import NDArray
 from rich.table import Table
 from rich.text import Text
 
@@ -41,7 +43,7 @@ from rpte.cli.options import (
     output_option,
 )
 from rpte.cli.tables import Rows, rows_for
-from rpte.cli.terminal import FAILED, console, plain, print_json, table_of
+from rpte.cli.terminal import FAILED, console, plain, print_json, say, table_of
 from rpte.errors import InputError
 from rpte.model.file import load
 from rpte.model.model import Model
@@ -150,9 +152,7 @@ def _write_template(model: Path, output: Path | None) -> None:
     typer.echo(f"Wrote {output}", err=True)
 
 
-def _places(ids: Sequence[Any], asked: Names) -> Any:
-    import numpy as np
-
+def _places(ids: Sequence[Any], asked: Names) -> NDArray[np.intp]:
     if not asked:
         return np.arange(min(FIRST, len(ids)))
     known = {str(name): place for place, name in enumerate(ids)}
@@ -212,10 +212,9 @@ def decide(
     given = _columns(loaded, rows, id_column)
     done = append_decisions(output, loaded, given, rule, said, ids=ids, when=when, replace=replace)
     if done.unexplained:
-        typer.echo(
+        say(
             f"note: {done.unexplained} adverse cases have no reason, since no part of their score "
-            f"is worse than the reference '{reference}'; --reference best always gives one",
-            err=True,
+            f"is worse than the reference '{reference}'; --reference best always gives one"
         )
     if as_json:
         record = {"cases": done.cases, "total": done.total, "head": done.head}
@@ -325,10 +324,9 @@ def edit(
         print_json(entry)
         return
     console().print(_entry_view(entry))
-    for name in entry["withdrawn"]:
-        typer.echo(plain(f"no longer claimed: {name}"))
-    for name in entry["restored"]:
-        typer.echo(plain(f"claimed again: {name}"))
+    for key, word in (("withdrawn", "no longer claimed"), ("restored", "claimed again")):
+        for name in entry[key]:
+            typer.echo(plain(f"{word}: {name}"))
     typer.echo(f"ledger entry {entry['number']}, head {entry['hash']}")
     typer.echo(f"Wrote {output}", err=True)
 
@@ -359,10 +357,9 @@ def _labelled(
 
 def _entry_view(entry: Any) -> Table:
     before, after = entry["before"], entry["after"]
-    view = table_of(("", ">before", ">after"))
-    for name in ("terms", "conditions"):
-        view.add_row(name, str(before[name]), str(after[name]))
-    for name, label in (("log_loss", "log-loss"), ("brier", "Brier score"), ("auc", "AUC")):
-        if before["metrics"] is not None:
-            view.add_row(label, *(f"{state['metrics'][name]:.4f}" for state in (before, after)))
-    return view
+    rows = [(name, str(before[name]), str(after[name])) for name in ("terms", "conditions")]
+    metrics = {"log_loss": "log-loss", "brier": "Brier score", "auc": "AUC"}
+    for name, label in metrics.items() if before["metrics"] is not None else ():
+        old, new = before["metrics"][name], after["metrics"][name]
+        rows.append((label, f"{old:.4f}", f"{new:.4f}"))
+    return table_of(("", ">before", ">after"), rows)

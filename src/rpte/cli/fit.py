@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import shlex
+from importlib.resources import files
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,13 +35,13 @@ def fit(**given: Any) -> None:
     state = f"{request.output} is written and complete, only the estimate is missing"
     with telling(request.output, state), told_in_one_line():
         request.check()
-        checker = None if request.checker is None else _checker()
+        checker = (files("rpte") / "check" / CHECKER).read_bytes()
         with progress(f"reading {request.table}") as tell:
             training = request.read()
             tell(f"fitting {training.said()}")
             fitted = training.fit(lambda now: tell(_said(now), now.share, 1.0))
         _say_noticed(fitted)
-        if request.checker is not None and checker is not None:
+        if request.checker is not None:
             write_bytes(checker, request.checker)
         fitted.save(request.output)
         _finish(training, fitted, request)
@@ -63,13 +64,6 @@ def _said(now: Progress) -> str:
     if now.deviance is None:
         return now.stage
     return f"{now.stage}; deviance {now.deviance:.4f}, {now.conditions} conditions"
-
-
-def _checker() -> bytes:
-    """Return the checker that is shipped with the package."""
-    from importlib.resources import files
-
-    return (files("rpte") / "check" / CHECKER).read_bytes()
 
 
 def _finish(training: Training, fitted: Any, request: FitRequest) -> None:

@@ -30,21 +30,19 @@ def _card(
     model: Model, component: Component, inputs: Inputs | None, rows: Background | None
 ) -> dict[str, Any]:
     rules = [rule for rule in model.rules() if rule.component == component.name]
-    card: dict[str, Any] = {
+    total = None if inputs is None or not inputs.n_rows else component.subtotal(inputs)
+    ends = None if total is None else [float(f(total)) for f in (np.min, np.median, np.max)]
+    return {
         "name": component.name,
         "sources": list(component.sources),
         "mu": len(rules),
         "miu": sum(rule.inspection_units for rule in rules),
-        "range": None,
+        "range": ends,
         "trees": [tree_card(model, tree) for tree in component.trees],
         "direct": [_term(term) for term in component.direct],
         "shapes": shapes(model, component, rows),
         "surfaces": surfaces(model, component, rows),
     }
-    if inputs is not None and inputs.n_rows:
-        total = component.subtotal(inputs)
-        card["range"] = [float(total.min()), float(np.median(total)), float(total.max())]
-    return card
 
 
 def tree_card(model: Model, tree: TreeTerms) -> dict[str, Any]:

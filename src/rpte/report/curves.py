@@ -16,7 +16,6 @@ from rpte.columns.kinds import Column, Hinge, Interval, Pair, Pattern, Scale, St
 from rpte.model.effect import (
     Background,
     Cells,
-    Effect,
     effect,
     joint_effect,
     own_parts,
@@ -49,22 +48,15 @@ def shape(
     model: Model, component: Component, source: str, rows: Background | None
 ) -> dict[str, Any]:
     """Return one variable's effect as plain values: a curve of a number, levels, missing."""
-    variable, shared = model.schema[source], shared_parts(component, source)
-    others = {name for part in shared for name in part.sources} - {source}
-    found: dict[str, Any] = {
-        "source": source,
-        "kind": variable.kind,
-        "terms": [part.name for part in own_parts(component, source)],
-        "shared": [part.name for part in shared],
-        "others": sorted(others),
-        "alone": not shared,
-        "averaged": averaged(rows) if shared else None,
-    }
+    variable = model.schema[source]
+    found = {"source": source, "kind": variable.kind, **_reading(component, (source,), rows)}
+    found["alone"] = not found["shared"]
     names = [*variable.levels, *([None] if variable.has_missing else [])]  # None: missing
     codes = [MISSING if name is None else place for place, name in enumerate(names)]
     values = effect(component, model.schema, source, Cells.of_codes(codes), rows)
+    columns = {key: getattr(values, key) for key in KEYS}
     found["levels"] = [
-        {"level": name, **{key: _at(values, key, place) for key in KEYS}}
+        {"level": name, **{k: None if v is None else float(v[place]) for k, v in columns.items()}}
         for place, name in enumerate(names)
     ]
     if variable.kind == "number":
@@ -74,16 +66,19 @@ def shape(
     return found
 
 
-def averaged(rows: Background | None) -> dict[str, Any] | None:
-    """Return what shared terms are averaged over; None if over nothing."""
-    if rows is None:
-        return None
-    return {"rows": rows.n_rows, "table_rows": rows.table_rows, "sampled": rows.sampled}
-
-
-def _at(values: Effect, key: str, place: int) -> float | None:
-    found = getattr(values, key)
-    return None if found is None else float(found[place])
+def _reading(
+    component: Component, names: tuple[str, ...], rows: Background | None
+) -> dict[str, Any]:
+    """Return what reads some variables: own terms, terms shared with others, averaged over what."""
+    shared, over = shared_parts(component, *names), None
+    if rows is not None and shared:
+        over = {"rows": rows.n_rows, "table_rows": rows.table_rows, "sampled": rows.sampled}
+    return {
+        "terms": [part.name for part in own_parts(component, *names)],
+        "shared": [part.name for part in shared],
+        "others": sorted({source for part in shared for source in part.sources} - set(names)),
+        "averaged": over,
+    }
 
 
 def _grid(model: Model, component: Component, source: str, rows: Background | None) -> Floats:
@@ -102,12 +97,9 @@ def covered(
 
     Not at the very extremes, which squeeze the rest and belong to single cases.
     """
-    known = [*corners, *_profile_numbers(model, source)]
-    floor = -np.inf
     ends = [] if rows is None else rows.quantiles(source, 0.0, 0.05, 0.95)
-    if ends:
-        known = [*corners, *ends[1:]]
-        floor = 0.0 if ends[0] >= 0 else floor
+    known = [*corners, *(ends[1:] or _profile_numbers(model, source))]
+    floor = 0.0 if ends and ends[0] >= 0 else -np.inf
     low, high = (min(known), max(known)) if known else (0.0, 0.0)
     room = (high - low) * ROOM or 1.0
     return max(low - room, min(floor, low)), high + room
@@ -123,16 +115,15 @@ def _profile_numbers(model: Model, source: str) -> list[float]:
 
 def _corners(part: TreeTerms | DirectTerm, source: str) -> Iterator[float]:
     """Yield the numbers of a variable at which a part may jump or bend."""
+    tests: list[tuple[Column, float | None]]
     if isinstance(part, DirectTerm):
-        yield from column_corners(part.column, source)
-        if isinstance(part.column, Value) and part.column.source == source:
-            yield part.centre
-        return
-    for split in part.tree.splits:
-        yield from column_corners(split.column, source)
-        reads = isinstance(split.column, Value) and split.column.source == source
-        if split.threshold is not None and reads:
-            yield split.threshold
+        tests = [(part.column, part.centre)]
+    else:
+        tests = [(split.column, split.threshold) for split in part.tree.splits]
+    for column, at in tests:
+        yield from column_corners(column, source)
+        if at is not None and isinstance(column, Value) and column.source == source:
+            yield at
 
 
 def column_corners(column: Column, source: str) -> Iterator[float]:
@@ -179,18 +170,11 @@ def surfaces(model: Model, component: Component, rows: Background | None) -> lis
     """
     groups: dict[tuple[str, ...], list[DirectTerm]] = {}
     for term in component.direct:
-        if len(set(term.sources)) == 2:
-            groups.setdefault(_placed(model, term.sources), []).append(term)
-    found = [
-        (_reach(terms, rows), _surface(model, component, names, rows))
-        for names, terms in groups.items()
-    ]
-    return [surface for _, surface in sorted(found, key=lambda pair: -pair[0])]
-
-
-def _placed(model: Model, sources: tuple[str, ...]) -> tuple[str, ...]:
-    """Return two variables, the one with more levels last: names need room, which is upwards."""
-    return tuple(sorted(sources, key=lambda name: (len(model.schema[name].levels), name)))
+        if len(set(term.sources)) == 2:  # the one with more levels last: names need room upwards
+            placed = sorted(term.sources, key=lambda name: (len(model.schema[name].levels), name))
+            groups.setdefault(tuple(placed), []).append(term)
+    found = sorted(groups, key=lambda names: -_reach(groups[names], rows))
+    return [_surface(model, component, names, rows) for names in found]
 
 
 def _reach(terms: list[DirectTerm], rows: Background | None) -> float:
@@ -206,14 +190,10 @@ def _surface(
 ) -> dict[str, Any]:
     axes = {name: _axis(model, name, rows) for name in names}
     cells = {name: axis[0] for name, axis in axes.items()}
-    shared = shared_parts(component, *names)
     values = joint_effect(component, model.schema, cells, rows)
     return {
         "sources": list(names),
-        "terms": [part.name for part in own_parts(component, *names)],
-        "shared": [part.name for part in shared],
-        "others": sorted({s for part in shared for s in part.sources} - set(names)),
-        "averaged": averaged(rows) if shared else None,
+        **_reading(component, names, rows),
         "x": axes[names[0]][1],
         "y": axes[names[1]][1],
         "values": [[round(float(v), 6) for v in row] for row in values],

@@ -50,11 +50,14 @@ def stability(
             fitted.append(_refit(model, evidence, weight))
             optimism.append(_optimism(fitted[-1], evidence, weight))
             tick(len(fitted))
+    variables = _most_used(set(model.sources), [set(m.sources) for m in fitted], RARELY)
+    pairs = _most_used(_pairs(model), [_pairs(m) for m in fitted], OFTEN)
+    together = [{"names": list(pair), **record} for pair, record in pairs.items()]
     return {
         "refits": refits,
         "training": evidence.training,
-        "variables": _variables(model, fitted),
-        "together": _together(model, fitted),
+        "variables": [{"name": name, **record} for name, record in variables.items()],
+        "together": together[:MOST_PAIRS],
         "miu": sorted(other.audit().miu for other in fitted),
         "trees": sorted(sum(len(c.trees) for c in other.components) for other in fitted),
         "spread": _spread(model, fitted, evidence),
@@ -121,30 +124,16 @@ def _optimism(fitted: Model, evidence: Evidence, weight: Floats) -> float:
     return float("nan") if own is None or all_rows is None else own - all_rows
 
 
-def _variables(model: Model, fitted: list[Model]) -> list[dict[str, Any]]:
-    """Return the variables that the model or a tenth of the refits use, most used first."""
-    counts = Counter(source for other in fitted for source in other.sources)
-    used = _most_used(counts, set(model.sources), RARELY, len(fitted))
-    return [{"name": name, **record} for name, record in used]
-
-
-def _together(model: Model, fitted: list[Model]) -> list[dict[str, Any]]:
-    """Return the pairs of variables that share a component, most often first."""
-    counts = Counter(pair for other in fitted for pair in _pairs(other))
-    used = _most_used(counts, _pairs(model), OFTEN, len(fitted))
-    return [{"names": list(pair), **record} for pair, record in used[:MOST_PAIRS]]
-
-
-def _most_used(
-    counts: Counter[Any], own: set[Any], least: float, refits: int
-) -> list[tuple[Any, dict[str, Any]]]:
-    """Return what the model or at least a share of the refits hold, with the share of each."""
+def _most_used(own: set[Any], others: list[set[Any]], least: float) -> dict[Any, dict[str, Any]]:
+    """Return what the model or at least a share of the refits hold, most often first."""
+    counts, refits = Counter(key for held in others for key in held), len(others)
     shown = {key for key, count in counts.items() if count >= least * refits} | own
     order = sorted(shown, key=lambda key: (-counts[key], key))
-    return [(key, {"in_model": key in own, "share": counts[key] / refits}) for key in order]
+    return {key: {"in_model": key in own, "share": counts[key] / refits} for key in order}
 
 
 def _pairs(model: Model) -> set[tuple[str, str]]:
+    """Return the pairs of variables that share a component."""
     return {pair for component in model.components for pair in combinations(component.sources, 2)}
 
 
