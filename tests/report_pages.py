@@ -14,12 +14,12 @@ from rpte import RPTEClassifier
 from rpte.columns.kinds import Level, Pair, Value
 from rpte.model.file import from_dict
 from rpte.model.parts import Component, DirectTerm
-from rpte.report.contents import Wishes, report_contents
+from rpte.report.contents import ReportOptions, report_contents
 from rpte.report.evidence import gather
 from rpte.report.html import render
 
 HOSTILE = ["<script>alert(1)</script>", 'a"b&c', "x' onload='y", "{{ 7 * 7 }}", "]]>-->", "ä\u202e"]
-QUICK = Wishes(resamples=20)
+QUICK = ReportOptions(resamples=20)
 VOID = {"meta", "link", "br", "img", "path", "rect", "circle"}
 
 

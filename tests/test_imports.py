@@ -132,13 +132,13 @@ def test_a_report_needs_numpy_and_jinja_alone(stored):
     folder, _, _ = stored
     done = run(f"""
 import json, rpte
-from rpte.report.contents import Wishes, report_contents
+from rpte.report.contents import ReportOptions, report_contents
 from rpte.report.evidence import gather
 from rpte.report.html import render
 X, y, weight = json.load(open({str(folder / "rows.json")!r}))
 model = rpte.load({str(folder / "model.json")!r})
 evidence = gather(model, X, y, weight)
-page = render(report_contents(model, evidence, Wishes(resamples=20)))
+page = render(report_contents(model, evidence, ReportOptions(resamples=20)))
 card = model._repr_html_() + model.explain(X)[0]._repr_html_()
 print(evidence.training, len(page) > 10_000, len(card) > 1000)
 """)

@@ -19,7 +19,7 @@ from rpte import InputError, Labelled, Model, RPTEClassifier, RPTEWarning, edit
 from rpte.errors import ModelFileError
 from rpte.model.effect import Cells, background, effect
 from rpte.model.file import from_dict, to_dict
-from rpte.report.contents import Wishes, report_contents
+from rpte.report.contents import ReportOptions, report_contents
 from rpte.report.curves import shapes
 from rpte.report.evidence import gather
 from rpte.report.html import render
@@ -27,7 +27,7 @@ from rpte.report.notebook import plot_effect
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
-QUICK = Wishes(resamples=20, show_cases=False)
+QUICK = ReportOptions(resamples=20, show_cases=False)
 
 
 def made(seed: int, n: int = 300) -> tuple[pd.DataFrame, np.ndarray[Any, Any]]:

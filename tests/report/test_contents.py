@@ -11,7 +11,7 @@ from report_pages import QUICK, contents_of, evidence_of, model_of
 from rpte import InputError, RPTEClassifier
 from rpte.model.ledger import DERIVED
 from rpte.report.about import EXPECTED, PLACES, read_about, template
-from rpte.report.contents import SECTIONS, Wishes, report_contents
+from rpte.report.contents import SECTIONS, ReportOptions, report_contents
 from rpte.report.crosswalk import NOTES, read_items
 from rpte.report.evidence import gather
 from rpte.report.html import render
@@ -203,7 +203,9 @@ def test_crosswalk_marks_what_people_must_still_supply(tmp_path):
     file = tmp_path / "about.toml"
     file.write_text(template().replace('= ""', '= "said"'))
     about = read_about(file)
-    filled = report_contents(model_of("mixed"), evidence_of("mixed"), Wishes(about, resamples=20))
+    filled = report_contents(
+        model_of("mixed"), evidence_of("mixed"), ReportOptions(about, resamples=20)
+    )
     for before, after in zip(empty, filled["crosswalk"], strict=True):
         assert before["closed"] < after["closed"]
         for row in after["rows"]:
@@ -225,7 +227,7 @@ def test_about_template_is_read_back_and_gaps_are_counted(tmp_path):
     about = read_about(file)
     assert about.texts == {"purpose.use": "two\nlines"}
     assert about.expected == {"line\nbreak": "rises"}
-    contents = report_contents(model_of("mixed"), None, Wishes(about))
+    contents = report_contents(model_of("mixed"), None, ReportOptions(about))
     assert contents["about"]["open"] == len(PLACES) - 1
 
 

@@ -51,13 +51,9 @@ def export(
 
     Check again on a table: rpte export model.json -o model.sql --check table.csv
     """
-    from rpte.export.exporting import (
-        check_export,
-        export_model,
-        files_named,
-        record_path,
-        written_paths,
-    )
+    from rpte.export.exporting import (check_export, export_model, files_named, record_path, written_paths, )
+    from rpte.export import exporting
+    from rpte.utils.output import check_output
     from rpte.table.files import read_table
     from rpte.utils.output import check_output
 
@@ -70,21 +66,23 @@ def export(
     given: dict[str, Any] = {k: value for k, value in named.items() if value is not None}
     given |= {k.replace("-", "_"): value for k, value in pairs("--option", other).items()}
     if to is None:
-        check_output(record_path(output), reads=[model, check, output])
+        check_output(exporting.record_path(output), reads=[model, check, output])
     elif not output.is_dir():
-        check_output(*written_paths(output), reads=[model, check, *files_named(given)])
+        check_output(
+            *exporting.written_paths(output), reads=[model, check, *exporting.files_named(given)]
+        )
     found = load(model)
     rows = None
     if check is not None:
         rows = read_table(check, schema=found.schema, missing=listed(missing))
     source = "" if check is None else check.name
     if to is not None:
-        record = export_model(found, to, output, rows, rows_from=source, **given)
+        record = exporting.export_model(found, to, output, rows, rows_from=source, **given)
         typer.echo(f"Wrote {output}")
     elif given:
         raise InputError(f"options {list(given)} without a target; name one with --to")
     else:
-        record = check_export(found, output, rows, rows_from=source)
+        record = exporting.check_export(found, output, rows, rows_from=source)
     typer.echo("\n".join([str(record), *record.notes]))
     if to is None and not record.rows:
         raise InputError(f"{output} could not be compared")

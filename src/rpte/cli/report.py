@@ -17,7 +17,7 @@ from rpte.model.file import load, read_document
 from rpte.model.model import Model
 from rpte.report.about import NOTHING, read_about
 from rpte.report.about import template as template_text
-from rpte.report.contents import Wishes, report_contents
+from rpte.report.contents import ReportOptions, report_contents
 from rpte.report.evidence import Evidence, gather
 from rpte.report.peers import read_peers
 from rpte.utils.output import check_output, write_text
@@ -74,7 +74,7 @@ def report(
     evidence = _evidence(known, table, missing, target, weight_column, by or [], full=full_profile)
     files = {"model": model, "table": table, "about": about, "peers": peers}
     with progress("measuring") as tell:
-        wishes = Wishes(
+        options = ReportOptions(
             about=said,
             peers=others,
             threshold=threshold,
@@ -82,9 +82,9 @@ def report(
             refits=stability,
             show_cases=cases,
             files={role: _named(path) for role, path in files.items() if path is not None},
-            tick=lambda done: tell("fitting again", done, stability),
+            on_refit=lambda done: tell("fitting again", done, stability),
         )
-        contents = report_contents(known, evidence, wishes, read_document(model))
+        contents = report_contents(known, evidence, options, read_document(model))
     _write(contents, output, as_json)
 
 

@@ -64,8 +64,11 @@ def score(
     loaded = load(model)
     rows = rows_for(loaded, table, missing, id_column=id_column, allow_unknown=allow_unknown)
     scores = score_table(loaded, rows, id_column, contributions)
-    if with_class or threshold is not None:
-        scores["class"] = classes_of(loaded, rows, scores["probability"].to_numpy(), threshold)
+    if threshold is not None:
+        positive, other = loaded.classes[loaded.positive], loaded.classes[1 - loaded.positive]
+        scores["class"] = np.where(scores["probability"] >= threshold, positive, other)
+    elif with_class:
+        scores["class"] = loaded.predict(rows.inputs)
     _say_flags(loaded, rows)
     if output is None:
         typer.echo(scores.to_csv(index=False, lineterminator="\n"), nl=False)
@@ -92,16 +95,6 @@ def score_table(
     if name in (*columns, "class"):
         raise InputError(f"the id column '{name}' has the name of a result; rename it")
     return pd.DataFrame({name: ids, **columns})
-
-
-def classes_of(
-    model: Model, rows: Rows, probability: np.ndarray, threshold: float | None
-) -> np.ndarray:
-    """Return each row's class: the more probable one, or the positive one from a threshold on."""
-    if threshold is None:
-        return model.predict(rows.inputs)
-    positive, other = model.classes[model.positive], model.classes[1 - model.positive]
-    return np.where(probability >= threshold, positive, other)
 
 
 def _say_flags(model: Model, rows: Rows) -> None:

@@ -3,6 +3,7 @@
 A report is made in three steps: `contents` gathers everything as one plain dict (`evidence` is the
 table that it is measured on; `about`, `cards`, `performance`, `cases`, ... are its sections),
 `html` fills the templates, and the command line writes the file. Pictures are functions from pieces
-of that dict to SVG text (`charts`, `tree_svg`, `surface_svg`, on `plot` and `svg`). Only
-`stability`, which fits models again, imports the stages, and only when it is asked to.
+of that dict to SVG text (`charts`, `effect_charts`, `draw`, `frontier`, all on `svg`). Only
+`stability`, which fits models again, imports the stages, and only when it is asked to. The command
+line, the estimators and the notebook methods of a model import this folder.
 """

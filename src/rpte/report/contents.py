@@ -49,23 +49,13 @@ SECTIONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class ReportOptions:
     """What a report is asked to hold beside the model.
 
-    Parameters
-    ----------
-    about : About
-    peers : list of records from `read_peers`
-    threshold : float
-        The probability from which on a case counts as flagged.
-    resamples, refits : int
-        Bootstrap resamples for intervals; refits for the stability of structure, 0 for none.
-    show_cases : bool
-        Cases show single rows of the table.
-    files : mapping from role to (name, sha256)
-        The files that went in.
-    tick : callable
-        Called with the number of each refit that is done.
+    From the probability `threshold` on a case counts as flagged. `resamples` of the bootstrap give
+    intervals, `refits` the stability of structure (0: none), `on_refit` is called with the number
+    of each that is done. Cases show single rows of the table. `files` are those that went in: role
+    to name and sha256; `peers` are records from `read_peers`.
     """
 
     about: About = NOTHING
@@ -75,65 +65,59 @@ class Wishes:
     refits: int = 0
     show_cases: bool = True
     files: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    tick: Callable[[int], None] = lambda _: None
+    on_refit: Callable[[int], None] = lambda _: None
 
 
 def report_contents(
     model: Model,
     evidence: Evidence | None = None,
-    wishes: Wishes | None = None,
+    options: ReportOptions | None = None,
     document: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return all contents of a report as plain JSON values.
 
-    Parameters
-    ----------
-    model : Model
-    evidence : Evidence, optional
-        Rows to report on; without them the sections that need rows are None.
-    wishes : Wishes, optional
-    document : the document of the model file, optional
-        For what a file may hold beside the model, such as its ledger.
+    Without `evidence`, the rows to report on, the sections that need rows are None. The `document`
+    of the model file may hold more than the model, such as its ledger.
     """
-    wishes = wishes or Wishes()
+    options = options or ReportOptions()
     inputs = None if evidence is None else evidence.inputs
     record = document if document is not None else to_dict(model)
     found: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
         "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "title": wishes.about.text("model", "name") or wishes.files.get("model", UNNAMED)[0],
-        "threshold": wishes.threshold,
-        "about": about_contents(wishes.about),
+        "title": options.about.text("model", "name") or options.files.get("model", UNNAMED)[0],
+        "threshold": options.threshold,
+        "about": about_contents(options.about),
         "identity": _identity(model),
         "cross_validation": figures(model),
         "data": _data(model, evidence),
         "components": cards(model, inputs, None if evidence is None else evidence.weight),
         "guarantees": _guarantees(model, evidence),
-        "audit": _audit(model, inputs, wishes.peers),
+        "audit": _audit(model, inputs, options.peers),
         "history": _history(model),
         "ledger": _ledger(record),
-        "provenance": _provenance(model, evidence, record, wishes),
-        **_measured(model, evidence, wishes),
+        "provenance": _provenance(model, evidence, record, options),
+        **_measured(model, evidence, options),
     }
     present = {name: bool(found.get(name)) for name in ("performance", "subgroups", "stability")}
     present |= {"cases": bool(found["cases"]), "ledger": True}
-    found["crosswalk"] = crosswalk(wishes.about.texts, present)
+    found["crosswalk"] = crosswalk(options.about.texts, present)
     # Through text and back: what the page shows is what `--json` writes, and no NaN is in either.
     plain: dict[str, Any] = json.loads(json.dumps(found, allow_nan=False))
     return plain
 
 
-def _measured(model: Model, evidence: Evidence | None, wishes: Wishes) -> dict[str, Any]:
+def _measured(model: Model, evidence: Evidence | None, options: ReportOptions) -> dict[str, Any]:
     """Return the sections that need rows, None where they cannot be had."""
     if evidence is None:
         return dict.fromkeys(("performance", "subgroups", "stability", "cases"))
-    at, refits = (wishes.threshold, wishes.resamples), wishes.refits
+    at, refits = (options.threshold, options.resamples), options.refits
     return {
         "performance": performance(model, evidence, *at),
         "subgroups": by_group(model, evidence, *at) or None,
-        "stability": stability(model, evidence, refits, wishes.tick) if refits else None,
-        "cases": cases(model, evidence) if wishes.show_cases else None,
+        "stability": stability(model, evidence, refits, options.on_refit) if refits else None,
+        "cases": cases(model, evidence) if options.show_cases else None,
     }
 
 
@@ -213,13 +197,13 @@ def _guarantees(model: Model, evidence: Evidence | None) -> list[dict[str, Any]]
 
 
 def _provenance(
-    model: Model, evidence: Evidence | None, document: Mapping[str, Any], wishes: Wishes
+    model: Model, evidence: Evidence | None, document: Mapping[str, Any], options: ReportOptions
 ) -> dict[str, Any]:
     return {
         "content_hash": document["hash"],
         "training_table": model.data.get("sha256"),
         "table": None if evidence is None else evidence.sha256,
-        "files": {role: list(named) for role, named in wishes.files.items()},
+        "files": {role: list(named) for role, named in options.files.items()},
         "fitted_with": model.library_version,
         "reported_with": __version__,
         "python": platform.python_version(),

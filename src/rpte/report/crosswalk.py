@@ -33,10 +33,7 @@ def read_items() -> list[dict[str, Any]]:
 def crosswalk(filled: Mapping[str, str], present: Mapping[str, bool]) -> list[dict[str, Any]]:
     """Return every item with the sections that answer it and what is still open.
 
-    Parameters
-    ----------
-    filled : mapping from field of the about file to text
-    present : mapping from section to whether it has contents
+    `filled` are the texts of the about file, `present` says which sections have contents.
     """
     items, found = read_items(), []
     for name, note in NOTES.items():

@@ -123,12 +123,8 @@ def effect_drawing(shape: Mapping[str, Any], box: Any = None) -> svg.Drawing:
 def shape_chart(shape: Mapping[str, Any], scale: Sequence[float], box: Any = None) -> svg.Drawing:
     """Return what a variable adds over its range: a thick line, and its own terms as a thin one.
 
-    Parameters
-    ----------
-    shape : one of `curves.shapes`, of a number
-    scale : (low, high) of the added log odds, the same for all curves of a model
-    box : five quantiles, optional
-        Where the cases lie: drawn along the axis.
+    `scale` are the ends of the added log odds, the same for all curves of a model; `box` are five
+    quantiles, drawn along the axis: where the cases lie.
     """
     curves = {key: [(x, y) for x, y in line or []] for key, line in shape["curves"].items()}
     points = curves["whole"] or curves["own"]

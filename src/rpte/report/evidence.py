@@ -23,26 +23,13 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Rows to report on.
+    """Rows to report on; arrays have one entry per row.
 
-    Parameters
-    ----------
-    name : str
-        What the table is called.
-    inputs : Inputs
-    weight : (n,)
-    places : (n,)
-        The number of each row in the user's table, counted from 0.
-    profile : list of column records
-    labels, y : (n,), optional
-        Outcomes as the model's classes, and 1.0 for the positive one; None where there are none.
-    unlabelled : int
-        Rows that were left out because they have no outcome.
-    sha256 : str, optional
-        The fingerprint of rows, outcomes and weights; `training` tells whether it is that of
-        the training rows.
-    groups : mapping from name to array of shape (n,)
-        Columns by which performance is split.
+    `places` are the numbers of the rows in the user's table, counted from 0. `labels` are outcomes
+    as the model's classes and `y` is 1.0 for the positive one, None where the table has none;
+    `unlabelled` rows were left out because they have no outcome. `sha256` is the fingerprint of
+    rows, outcomes and weights; `training` tells whether it is that of the training rows. `groups`
+    are columns by which performance is split.
     """
 
     name: str

@@ -78,13 +78,7 @@ def _range(points: Sequence[FrontierPoint]) -> tuple[float, float]:
 
 
 def read_frontier(model: Model) -> Frontier:
-    """Return the frontier that a model tells of.
-
-    Raises
-    ------
-    InputError
-        If it has none, with the reason and what to do.
-    """
+    """Return the frontier that a model tells of; if it has none, say why and what to do."""
     selection = model.training["selection"]
     if selection is None or not selection["frontier"] or not selection["null_deviance"]:
         raise InputError(f"this model has no frontier: {_why_none(model)}")

@@ -14,7 +14,7 @@ from rpte.report.contents import SECTIONS
 from rpte.report.draw import tree_drawing
 from rpte.report.effect_charts import effect_note, effect_scale, effect_title, joint_note
 from rpte.report.numbers import count, exact, fixed, known, percent, short, signed
-from rpte.report.svg import THEME, Drawing, inline
+from rpte.report.svg import COLOURS, Drawing, inline
 
 DRAWINGS: dict[str, Callable[..., Drawing | None]] = {
     "tree": tree_drawing,
@@ -41,7 +41,7 @@ def render(contents: Mapping[str, Any]) -> str:
     `contents` is the dict of `report_contents`, or the same read back from JSON.
     """
     scale, largest = effect_scale([s for card in contents["components"] for s in card["shapes"]])
-    given = {"sections": SECTIONS, "theme": THEME, "scale": scale, "largest": largest}
+    given = {"sections": SECTIONS, "colours": COLOURS, "scale": scale, "largest": largest}
     return fill("report.html.j2", report=contents, **given)
 
 

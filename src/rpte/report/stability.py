@@ -24,18 +24,13 @@ MOST_PAIRS, MOST_ROWS = 12, 2000
 
 
 def stability(
-    model: Model, evidence: Evidence, refits: int, tick: Callable[[int], None] = lambda _: None
+    model: Model, evidence: Evidence, refits: int, on_refit: Callable[[int], None] = lambda _: None
 ) -> dict[str, Any]:
     """Fit the model again on bootstrap resamples, with the settings of its file.
 
-    Rows of the training table say how stable this very model is. `tick` is called with the number
-    of each refit that is done.
-
-    Returns
-    -------
-    dict
-        Variables with the share of refits that use them, pairs that share a component, audit loads,
-        the spread of each row's probability, and the optimism of the AUC (Harrell).
+    The training table says how stable this very model is. Returned are variables with the share of
+    refits that use them, pairs that share a component, audit loads, the spread of each row's
+    probability, and the optimism of the AUC (Harrell).
     """
     if evidence.y is None or evidence.labels is None:
         raise InputError("--stability refits the model, which needs outcomes; name them: --target")
@@ -49,7 +44,7 @@ def stability(
         if 0.0 < events < float(weight.sum()):
             fitted.append(_refit(model, evidence, weight))
             optimism.append(_optimism(fitted[-1], evidence, weight))
-            tick(len(fitted))
+            on_refit(len(fitted))
     variables = _most_used(set(model.sources), [set(m.sources) for m in fitted], RARELY)
     pairs = _most_used(_pairs(model), [_pairs(m) for m in fitted], OFTEN)
     together = [{"names": list(pair), **record} for pair, record in pairs.items()]

@@ -1,7 +1,7 @@
 """What all pictures share: colours, type, shapes, the document around them, and a small chart.
 
 A picture has its colours as attributes, so that it looks right alone and on white. Inside the
-report they are replaced by those of the reader's colour scheme: `THEME` names them there.
+report they are replaced by those of the reader's colour scheme: `COLOURS` has their names there.
 """
 
 from __future__ import annotations
@@ -15,17 +15,16 @@ from itertools import groupby, pairwise
 Drawing = tuple[int, int, str, str]  # width, height, label, body
 Points = Sequence[tuple[float, float]]
 
-RAISES, LOWERS, INK, FAINT, LINE = "#b3261e", "#1b6e4f", "#1c1b1f", "#6b6b6b", "#c9c9c9"
-ACCENT, PAPER = "#1f5fa8", "#ffffff"
-THEME = {
-    RAISES: "raises",
-    LOWERS: "lowers",
-    INK: "ink",
-    FAINT: "faint",
-    LINE: "line",
-    ACCENT: "accent",
-    PAPER: "paper",
+COLOURS = {
+    "raises": "#b3261e",
+    "lowers": "#1b6e4f",
+    "ink": "#1c1b1f",
+    "faint": "#6b6b6b",
+    "line": "#c9c9c9",
+    "accent": "#1f5fa8",
+    "paper": "#ffffff",
 }
+RAISES, LOWERS, INK, FAINT, LINE, ACCENT, PAPER = COLOURS.values()
 LEFT, TOP, RIGHT, BOTTOM = 56, 14, 16, 46  # margins of a chart
 DASH = "5 4"
 CHARACTER = 7.3  # advance of the font at its size, in pixels
