@@ -12,6 +12,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from rpte.cli.options import option
 from rpte.cli.show import check_mark, coefficient, model_view
 from rpte.cli.terminal import console, progress, table_of
 from rpte.model.explain import Explanation, value_text
@@ -39,7 +40,7 @@ NEXT = {
 
 def demo(
     published: Annotated[
-        bool, typer.Option("--published", help="The published configuration, with its trees.")
+        bool, option("The published configuration, with its trees.", "--published")
     ] = False,
 ) -> None:
     """Fit breast cancer (569 x 30), take a prediction apart, verify the guarantees.
@@ -95,7 +96,7 @@ def _said(model: Model, test: tuple[Any, Any]) -> str:
 
 
 def _rounded(text: str) -> str:
-    """Return a text with numbers of at most six digits; the rest is noise of binary fractions."""
+    """Return a text with numbers of at most six digits; `rpte show` prints them in full."""
     return re.sub(r"\d+\.\d{6,}", lambda number: f"{float(number[0]):.6g}", text)
 
 
@@ -126,7 +127,7 @@ def _operand(term: DirectTerm) -> str:
 
 
 def _guarantee_lines(checks: list[Check]) -> Iterator[Text]:
-    """Yield a line for each guarantee and for each check that fails, and one for all others."""
+    """Yield a line for each guarantee and for each check that fails."""
     shown = [check for check in checks if check.name.startswith(GUARANTEES) or not check.holds]
     others = len(checks) - len(shown)
     more = f", with {others} further checks that rpte verify lists" if others else ""

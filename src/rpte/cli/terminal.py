@@ -103,7 +103,10 @@ def told_in_one_line() -> Iterator[None]:
         except BrokenPipeError:  # the reader of a pipe has gone
             raise
         except (InputError, ModelFileError, OSError) as error:
-            say(f"error: {_text(error)}")
+            text = str(error)
+            if isinstance(error, OSError) and error.filename is not None:
+                text = f"{error.filename}: {error.strerror}"
+            say(f"error: {text}")
             raise typer.Exit(FAILED) from error
         except KeyboardInterrupt as error:
             say(f"interrupted: {state()}")
@@ -113,12 +116,6 @@ def told_in_one_line() -> Iterator[None]:
 def say(text: str) -> None:
     """Print one line to standard error."""
     typer.echo(plain(" ".join(text.splitlines())), err=True)
-
-
-def _text(error: Exception) -> str:
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
-    return str(error)
 
 
 def _shown_by(others: Callable[..., None]) -> Callable[..., None]:

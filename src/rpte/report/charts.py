@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 from rpte.report import svg
@@ -109,7 +110,7 @@ def _measure(performance: Mapping[str, Any], key: str) -> str:
 def explanation_chart(case: Mapping[str, Any]) -> svg.Drawing:
     """Return a score as a sum: bars that begin where the one before ended."""
     rows = _steps(case)
-    ends = [0.0, *(end for _, start, end, _ in rows for end in (start, end))]
+    ends = [0.0, *(end for _, *both in rows for end in both)]
     low, high = svg.widened(min(ends), max(ends), 0.12)
     room, plot_width, row = 250, 330, 30
     height = row * (len(rows) + 1) + 14
@@ -118,40 +119,31 @@ def explanation_chart(case: Mapping[str, Any]) -> svg.Drawing:
         return room + (value - low) / (high - low) * plot_width
 
     body = [svg.path(f"M{across(0.0):.1f} 6V{height - 8}", svg.LINE)]
-    for place, (name, start, end, total) in enumerate(rows):
-        y = row * (place + 0.5) + 8
-        body.append(
-            svg.text(room - 10, y + 4, svg.shortened(name, 30), "h" if total else "", "end")
-        )
-        body.append(_step(across(start), across(end), y, end - start, total))
-        if place + 1 < len(rows):
+    for place, (name, start, end) in enumerate(rows, 1):
+        y, value, total = row * (place - 0.5) + 8, end - start, place == len(rows)
+        sign = svg.RAISES if value > 0 else svg.LOWERS if value < 0 else svg.FAINT
+        left, right = across(min(start, end)), across(max(start, end))
+        look, colour = ("h", svg.ACCENT) if total else ("", sign)
+        body.append(svg.text(room - 10, y + 4, svg.shortened(name, 30), look, "end"))
+        body.append(svg.rect(left, y - 9, max(right - left, 1.0), 18, colour))
+        body.append(svg.text(right + 5, y + 4, f"{value:+.3g}"))
+        if not total:
             body.append(svg.path(f"M{across(end):.1f} {y + 9:.1f}v{row - 18}", svg.FAINT))
-    y = row * (len(rows) + 0.5) + 8
     said = f"probability of {case['positive']}: {case['probability']:.1%}"
-    body.append(svg.text(room + plot_width + 60, y + 2, svg.shortened(said, 60), "h", "end"))
-    label = "Score as a sum: " + ", ".join(f"{n} {e - s:+.3g}" for n, s, e, _ in rows)
+    y = row * (len(rows) + 0.5) + 10
+    body.append(svg.text(room + plot_width + 60, y, svg.shortened(said, 60), "h", "end"))
+    label = "Score as a sum: " + ", ".join(f"{n} {e - s:+.3g}" for n, s, e in rows)
     return room + plot_width + 70, height, f"{label}; {said}", "".join(body)
 
 
-def _steps(case: Mapping[str, Any]) -> list[tuple[str, float, float, bool]]:
-    """Return name, start and end of each bar, and whether it is the whole score."""
-    start = "intercept" if case.get("reference") is None else "mean in training"
-    rows = [(start, 0.0, float(case["intercept"]), False)]
-    at = float(case["intercept"])
-    for component in case["components"]:
-        name = f"{component['component']} {', '.join(component['sources'])}"
-        rows.append((name, at, at + component["value"], False))
-        at = rows[-1][2]
-    return [*rows, ("score (log odds)", 0.0, float(case["score"]), True)]
-
-
-def _step(start: float, end: float, y: float, value: float, total: bool) -> str:
-    left, right = min(start, end), max(start, end)
-    colour = (
-        svg.ACCENT if total else svg.RAISES if value > 0 else svg.LOWERS if value < 0 else svg.FAINT
-    )
-    bar = svg.rect(left, y - 9, max(right - left, 1.0), 18, colour)
-    return bar + svg.text(right + 5, y + 4, f"{value:+.3g}")
+def _steps(case: Mapping[str, Any]) -> list[tuple[str, float, float]]:
+    """Return name, start and end of each bar; the last is the whole score."""
+    components = case["components"]
+    first = "intercept" if case.get("reference") is None else "mean in training"
+    names = [first, *(f"{c['component']} {', '.join(c['sources'])}" for c in components)]
+    ends = list(accumulate([float(case["intercept"]), *(c["value"] for c in components)]))
+    bars = zip(names, [0.0, *ends], ends, strict=False)
+    return [*bars, ("score (log odds)", 0.0, float(case["score"]))]
 
 
 def load_chart(audit: Mapping[str, Any], name: str) -> svg.Drawing:

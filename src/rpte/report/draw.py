@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import count
 from typing import Any
 
 from rpte.model.model import Model
@@ -28,7 +29,7 @@ TREE_ROW, TREE_TOP, TREE_LEFT, TREE_GAP, TREE_NAME, TREE_BAR, TREE_NUMBERS = (
     120,
     196,
 )
-LINE_LENGTH, MOST_LINES = 26, 2  # a condition is broken after so many characters, and cut
+LINE_LENGTH = 26  # characters of a condition on a branch, which has at most two lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,27 +124,14 @@ def _line_svg(line: Line, y: int, bars: int, largest: float) -> str:
     return "".join(parts)
 
 
-@dataclass(frozen=True, slots=True)
-class BranchLine:
-    """One branch: from its node at (depth, start) to its own end, with the condition on it."""
-
-    depth: int
-    start: float
-    end: float
-    lines: tuple[str, ...]
-    condition: str
-    share: float
-    leaf: int | None
-
-
 def tree_drawing(tree: Mapping[str, Any]) -> svg.Drawing:
-    """Return the picture of a tree card of `cards`: width, height, label, body."""
-    ways: list[BranchLine] = []
-    root = _place(tree["root"], 0, iter(range(10**6)), tree["support"] or 1.0, ways)
-    columns, leaves = _depths(ways), tree["leaves"]
+    """Return the picture of a tree card of `cards`: from left to right, a bar for every leaf."""
+    branches: list[dict[str, Any]] = []
+    root, total = _place(tree["root"], 0, count(), branches), tree["support"] or 1.0
+    columns, leaves = _depths(branches), tree["leaves"]
     right = int(columns[-1]) + 8
     largest = max((abs(leaf["coefficient"]) for leaf in leaves), default=0.0) or 1.0
-    body = [_head_svg(right), *(_branch_svg(way, columns, right) for way in ways)]
+    body = [_head_svg(right), *(_branch_svg(b, columns, right, total) for b in branches)]
     body.append(f'<circle cx="{TREE_LEFT}" cy="{root:.1f}" r="4" fill="{svg.INK}"/>')
     body += [
         _leaf_svg(leaf, TREE_TOP + TREE_ROW * (i + 0.5), right, largest)
@@ -161,50 +149,40 @@ def tree_drawing(tree: Mapping[str, Any]) -> svg.Drawing:
 
 
 def _place(
-    node: Mapping[str, Any], depth: int, rows: Iterator[int], total: float, ways: list[BranchLine]
+    node: Mapping[str, Any], depth: int, rows: Iterator[int], branches: list[dict[str, Any]]
 ) -> float:
-    """Lay out a node and all below it; return its height on the picture."""
+    """Lay out a node and all branches below it; return its height on the picture."""
     if "leaf" in node:
         return TREE_TOP + TREE_ROW * (next(rows) + 0.5)
-    ends = [_place(way, depth + 1, rows, total, ways) for way in node["ways"]]
+    ends = [_place(way, depth + 1, rows, branches) for way in node["ways"]]
     middle = (ends[0] + ends[1]) / 2
     for way, end in zip(node["ways"], ends, strict=True):
-        lines = _broken(way["condition"])
-        share = way["support"] / total
-        ways.append(BranchLine(depth, middle, end, lines, way["condition"], share, way.get("leaf")))
+        lines = textwrap.wrap(way["condition"], LINE_LENGTH) or [way["condition"]]
+        rest = [svg.shortened(" ".join(lines[1:]), LINE_LENGTH)] if lines[1:] else []
+        place = {"depth": depth, "start": middle, "end": end, "lines": [lines[0], *rest]}
+        branches.append({**way, **place})
     return middle
 
 
-def _broken(text: str) -> tuple[str, ...]:
-    lines = textwrap.wrap(text, LINE_LENGTH) or [text]
-    if len(lines) > MOST_LINES:
-        lines = [
-            *lines[: MOST_LINES - 1],
-            svg.shortened(" ".join(lines[MOST_LINES - 1 :]), LINE_LENGTH),
-        ]
-    return tuple(lines)
-
-
-def _depths(ways: list[BranchLine]) -> list[float]:
+def _depths(branches: list[dict[str, Any]]) -> list[float]:
     """Return where each depth of nodes stands, wide enough for the texts between."""
-    deepest = max(way.depth for way in ways)
     places = [float(TREE_LEFT)]
-    for depth in range(deepest + 1):
-        longest = max(len(line) for way in ways if way.depth == depth for line in way.lines)
-        places.append(places[-1] + TREE_GAP * 2 + longest * svg.CHARACTER)
+    for depth in range(max(branch["depth"] for branch in branches) + 1):
+        lines = [line for b in branches if b["depth"] == depth for line in b["lines"]]
+        places.append(places[-1] + TREE_GAP * 2 + max(map(len, lines)) * svg.CHARACTER)
     return places
 
 
-def _branch_svg(way: BranchLine, columns: list[float], right: int) -> str:
-    x, text = columns[way.depth], columns[way.depth] + TREE_GAP
-    stop = columns[way.depth + 1] if way.leaf is None else right - 4
-    d = f"M{x:.1f} {way.start:.1f}V{way.end:.1f}H{stop:.1f}"
-    parts = [svg.path(d, svg.FAINT, 1.0 + 4.0 * min(way.share, 1.0), ' stroke-linejoin="round"')]
-    above = way.end - 6 if len(way.lines) == 1 else way.end - 7
-    parts.append(svg.text(text, above, way.lines[0]))
-    if len(way.lines) > 1:
-        parts.append(svg.text(text, way.end + 15, way.lines[1]))
-    return f"<g><title>{escape(way.condition)}</title>{''.join(parts)}</g>"
+def _branch_svg(branch: Mapping[str, Any], columns: list[float], right: int, total: float) -> str:
+    """Return a branch from its node to its own end, the condition on it, as wide as its share."""
+    depth, end, lines = branch["depth"], branch["end"], branch["lines"]
+    x, stop = columns[depth], right - 4 if "leaf" in branch else columns[depth + 1]
+    width = 1.0 + 4.0 * min(branch["support"] / total, 1.0)
+    way = f"M{x:.1f} {branch['start']:.1f}V{end:.1f}H{stop:.1f}"
+    parts = [svg.path(way, svg.FAINT, width, ' stroke-linejoin="round"')]
+    places = [end - 6] if len(lines) == 1 else [end - 7, end + 15]
+    parts += [svg.text(x + TREE_GAP, y, line) for y, line in zip(places, lines, strict=True)]
+    return f"<g><title>{escape(branch['condition'])}</title>{''.join(parts)}</g>"
 
 
 def _head_svg(right: int) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -205,12 +204,8 @@ def _bands(values: NDArray[Any], gone: NDArray[np.bool_]) -> list[tuple[str, NDA
     numbers = np.where(gone, np.nan, values).astype(np.float64)
     inner = np.linspace(0, 1, BANDS + 1)[1:-1]
     edges = np.unique(np.quantile(numbers[~gone], inner, method="inverted_cdf"))
-    names = _band_names(edges.tolist())
+    inner_names = [f"above {a:g} to {b:g}" for a, b in pairwise(edges)]
+    names = [f"up to {edges[0]:g}", *inner_names, f"above {edges[-1]:g}"]
     place = np.searchsorted(edges, numbers, side="left")
     found = [(name, np.flatnonzero((place == i) & ~gone)) for i, name in enumerate(names)]
     return [(name, rows) for name, rows in found if len(rows)]
-
-
-def _band_names(edges: Sequence[float]) -> list[str]:
-    inner = [f"above {a:g} to {b:g}" for a, b in pairwise(edges)]
-    return [f"up to {edges[0]:g}", *inner, f"above {edges[-1]:g}"]
