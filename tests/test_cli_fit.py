@@ -366,10 +366,10 @@ def test_other_tasks_are_named(tmp_path):
 
 
 def test_progress_is_said_with_the_best_model_so_far():
-    from rpte.cli.fit import _said
+    from rpte.cli.fit import _progress_text
 
-    assert _said(Progress("mining the vocabulary", 0.1, 2.0)) == "mining the vocabulary"
-    told = _said(Progress("comparing trees", 0.6, 9.5, 0.43214, 12))
+    assert _progress_text(Progress("mining the vocabulary", 0.1, 2.0)) == "mining the vocabulary"
+    told = _progress_text(Progress("comparing trees", 0.6, 9.5, 0.43214, 12))
     assert told == "comparing trees; deviance 0.4321, 12 conditions"
 
 

@@ -64,7 +64,7 @@ def _views(found: dict[str, Any], names: tuple[str, str], label: str) -> Iterato
         yield f"The models speak of different classes; both are shown for {found['positive']}."
     yield from _terms(found)
     for title in ("guarantees", "settings"):
-        rows = [(at["name"], _said(at["a"]), _said(at["b"])) for at in found[title]]
+        rows = [(at["name"], _value_text(at["a"]), _value_text(at["b"])) for at in found[title]]
         if rows:
             table = table_of(("", "first", "second"), rows)
             yield from _titled(f"{title.capitalize()} that differ", table)
@@ -95,7 +95,7 @@ def _terms(found: dict[str, Any]) -> Iterator[RenderableType]:
     yield from _titled(title, table)
 
 
-def _said(value: Any) -> str:
+def _value_text(value: Any) -> str:
     return "-" if value is None else "yes" if value is True else str(value)
 
 

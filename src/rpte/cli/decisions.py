@@ -49,14 +49,14 @@ from rpte.model.file import load
 from rpte.model.model import Model
 from rpte.output import check_output, write_text
 
-FIRST = 5  # rows that are shown where none is asked for
-MOST_SHOWN = 20  # findings of a replay
+ROWS_SHOWN = 5  # rows that are shown where none is asked for
+FINDINGS_SHOWN = 20  # findings of a replay
 COMPARED = {
     "mean": "the training mean",
     "best": "the best that anybody can have",
     "threshold": "the cases that pass next to the threshold",
 }
-UNTOLD = (
+NO_HEAD_NOTE = (
     "Without the head hash that rpte decide printed (--head), a file that was made anew from its "
     "first to its last record cannot be told from the original."
 )
@@ -128,8 +128,8 @@ def reasons(
     screen = console()
     screen.print(f"What counts for {rule.adverse}, in log odds against {COMPARED[rule.reference]}")
     screen.print(_reasons_view(shown))
-    if not row and len(ids) > FIRST:
-        screen.print(f"The first {FIRST} of {len(ids)} cases; --row shows others.")
+    if not row and len(ids) > ROWS_SHOWN:
+        screen.print(f"The first {ROWS_SHOWN} of {len(ids)} cases; --row shows others.")
 
 
 def _rule(model: Model, rows: Rows, reference: str, **asked: Any) -> ReasonRule:
@@ -154,7 +154,7 @@ def _write_template(model: Path, output: Path | None) -> None:
 
 def _places(ids: Sequence[Any], asked: Names) -> NDArray[np.intp]:
     if not asked:
-        return np.arange(min(FIRST, len(ids)))
+        return np.arange(min(ROWS_SHOWN, len(ids)))
     known = {str(name): place for place, name in enumerate(ids)}
     unknown = [name for name in asked if name not in known]
     if unknown:
@@ -254,10 +254,10 @@ def replay(
 
 
 def _say_replay(found: Replay) -> None:
-    for finding in found.findings[:MOST_SHOWN]:
+    for finding in found.findings[:FINDINGS_SHOWN]:
         typer.echo(plain(str(finding)))
-    if len(found.findings) > MOST_SHOWN:
-        typer.echo(f"... and {len(found.findings) - MOST_SHOWN} more")
+    if len(found.findings) > FINDINGS_SHOWN:
+        typer.echo(f"... and {len(found.findings) - FINDINGS_SHOWN} more")
     if not found.findings:
         later, kept = found.cases - found.proved, " and the head is the one given"
         if later:
@@ -270,7 +270,7 @@ def _say_replay(found: Replay) -> None:
         )
     typer.echo(f"head {found.head}")
     if not found.head_given:
-        typer.echo(UNTOLD)
+        typer.echo(NO_HEAD_NOTE)
 
 
 def edit(

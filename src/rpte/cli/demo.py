@@ -62,7 +62,7 @@ def demo(
     out = console()
     load = f"{counted(len(model.rules()), 'term')}, {counted(model.audit().miu, 'condition')}"
     out.print(Text(f"The {name} of the breast cancer table: {load} to read", "bold"))
-    out.print(_said(model, test))
+    out.print(_quality_line(model, test))
     if any(component.trees for component in model.components):
         out.print(model_view(model, _rounded))
     out.print("", _sum_view(model, model.explain(test[0].iloc[[0]])[0], test[1].iloc[0]))
@@ -84,7 +84,7 @@ def _breast_cancer() -> tuple[tuple[Any, Any], tuple[Any, Any]]:
     return (X_train, y_train), (X_test, y_test)
 
 
-def _said(model: Model, test: tuple[Any, Any]) -> str:
+def _quality_line(model: Model, test: tuple[Any, Any]) -> str:
     """Say among what the model was chosen, and how good it is."""
     from sklearn.metrics import roc_auc_score
 

@@ -38,8 +38,8 @@ def fit(**given: Any) -> None:
         checker = (files("rpte") / "check" / CHECKER).read_bytes()
         with progress(f"reading {request.table}") as tell:
             training = request.read()
-            tell(f"fitting {training.said()}")
-            fitted = training.fit(lambda now: tell(_said(now), now.share, 1.0))
+            tell(f"fitting {training.description()}")
+            fitted = training.fit(lambda now: tell(_progress_text(now), now.share, 1.0))
         _say_noticed(fitted)
         if request.checker is not None:
             write_bytes(checker, request.checker)
@@ -59,7 +59,7 @@ def _say_noticed(fitted: Any) -> None:
         say(f"hint: {hint}")
 
 
-def _said(now: Progress) -> str:
+def _progress_text(now: Progress) -> str:
     """Say how far the fit is, and the validated deviance of the best model so far."""
     if now.deviance is None:
         return now.stage
@@ -74,7 +74,7 @@ def _finish(training: Training, fitted: Any, request: FitRequest) -> None:
     model, out = fitted.model_, console()
     load = model.audit()
     if not request.as_json:
-        out.print(f"Read {request.table}: {training.said()}.", soft_wrap=True)
+        out.print(f"Read {request.table}: {training.description()}.", soft_wrap=True)
         size = f"{counted(load.mu, 'term')}, {counted(load.miu, 'condition')} to read"
         bound = f"(bound before training: {load.bound})"
         out.print(f"Wrote {request.output}: {size} {bound}.", soft_wrap=True)

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 CHECKER = "rpte_check.py"
-of_table, of_limits, of_method = (
+table_option, limit_option, method_option = (
     partial(option, rich_help_panel=panel)
     for panel in ("The table", "What the model may do", "The method")
 )
-AS_GIVEN = (  # parameters of the estimator that have the name of their option
+SAME_NAME = (  # parameters of the estimator that have the name of their option
     "max_inspection_units",
     "max_fit_seconds",
     "audit_price",
@@ -37,7 +37,7 @@ AS_GIVEN = (  # parameters of the estimator that have the name of their option
     "max_component_sources",
     "profile",
 )
-FEWEST = 20  # rows from which on a column of nothing but different texts is no accident
+MIN_ROWS = 20  # rows from which on a column of nothing but different texts is no accident
 
 
 @dataclass(frozen=True)
@@ -50,52 +50,54 @@ class FitRequest:
     positive: Annotated[
         str | None, option("The outcome that the model speaks of; the later one by default.")
     ] = None
-    id_column: Annotated[str | None, of_table("Names each case; no feature.")] = None
-    weight_column: Annotated[str | None, of_table("Weights (repetitions) of rows.")] = None
+    id_column: Annotated[str | None, table_option("Names each case; no feature.")] = None
+    weight_column: Annotated[str | None, table_option("Weights (repetitions) of rows.")] = None
     group_column: Annotated[
         str | None,
-        of_table("Rows with equal values here (a patient) are never split by validation."),
+        table_option("Rows with equal values here (a patient) are never split by validation."),
     ] = None
     special: Annotated[
-        Names, of_table("Codes that are no measurements, NAME=-9,-8; repeatable.")
+        Names, table_option("Codes that are no measurements, NAME=-9,-8; repeatable.")
     ] = None
     missing: Missing = None
     drop_unlabelled: Annotated[
-        bool, of_table("Leave out rows without outcome.", "--drop-unlabelled")
+        bool, table_option("Leave out rows without outcome.", "--drop-unlabelled")
     ] = False
     max_inspection_units: Annotated[
-        int | None, of_limits("The most conditions to read, 300 if not given.")
+        int | None, limit_option("The most conditions to read, 300 if not given.")
     ] = None
-    monotone: Annotated[Names, of_limits("NAME=increasing or NAME=decreasing; repeatable.")] = None
-    exclude: Annotated[Names, of_limits("A variable not to use; repeatable.")] = None
-    linear_only: Annotated[Names, of_limits("A number that has a slope at most; repeatable.")] = (
+    monotone: Annotated[Names, limit_option("NAME=increasing or NAME=decreasing; repeatable.")] = (
         None
     )
+    exclude: Annotated[Names, limit_option("A variable not to use; repeatable.")] = None
+    linear_only: Annotated[
+        Names, limit_option("A number that has a slope at most; repeatable.")
+    ] = None
     together: Annotated[
         Names,
-        of_limits("Variables that may interact, A,B,...; repeatable; all others stand alone."),
+        limit_option("Variables that may interact, A,B,...; repeatable; all others stand alone."),
     ] = None
     penalty: Annotated[
-        Names, of_limits("NAME=FACTOR on the penalty of a variable; repeatable.")
+        Names, limit_option("NAME=FACTOR on the penalty of a variable; repeatable.")
     ] = None
     ownership: Annotated[
-        str | None, of_limits("component (the default), strict, separate or paper.")
+        str | None, limit_option("component (the default), strict, separate or paper.")
     ] = None
-    max_component_sources: Annotated[int | None, of_limits("Most variables in one component.")] = (
-        None
-    )
+    max_component_sources: Annotated[
+        int | None, limit_option("Most variables in one component.")
+    ] = None
     audit_price: Annotated[
         float | None,
-        of_method("Share of the explainable deviance that one more condition must explain."),
+        method_option("Share of the explainable deviance that one more condition must explain."),
     ] = None
-    l1: Annotated[str | None, of_method("cv (the default), 4/n or a number.")] = None
-    balanced: Annotated[bool, of_method("Weight both classes alike.", "--balanced")] = False
-    paper: Annotated[bool, of_method("The published configuration.", "--paper")] = False
+    l1: Annotated[str | None, method_option("cv (the default), 4/n or a number.")] = None
+    balanced: Annotated[bool, method_option("Weight both classes alike.", "--balanced")] = False
+    paper: Annotated[bool, method_option("The published configuration.", "--paper")] = False
     max_fit_seconds: Annotated[
         float | None,
-        of_method("End the search after so many seconds, with the best model until then."),
+        method_option("End the search after so many seconds, with the best model until then."),
     ] = None
-    jobs: Annotated[int | None, of_method("Threads; -1 for every core.")] = None
+    jobs: Annotated[int | None, method_option("Threads; -1 for every core.")] = None
     profile: Annotated[
         str | None, option("What the file tells of each column: safe, full or none.")
     ] = None
@@ -174,7 +176,7 @@ class FitRequest:
 
         classes = np.unique(labels).tolist()
         asked: dict[str, Any] = {
-            **{name: getattr(self, name) for name in AS_GIVEN},
+            **{name: getattr(self, name) for name in SAME_NAME},
             "positive": None if self.positive is None else matching_label(self.positive, classes),
             "l1": self.l1 if self.l1 in (None, "cv", "4/n") else _number("--l1", str(self.l1)),
             "class_weight": "balanced" if self.balanced else None,
@@ -197,7 +199,7 @@ class Training:
     estimator: Any
     request: FitRequest
 
-    def said(self) -> str:
+    def description(self) -> str:
         """Say what is there to learn from."""
         values, counts = np.unique(self.y, return_counts=True)
         held = " and ".join(f"{v} in {n}" for v, n in zip(values, counts, strict=True))
@@ -218,7 +220,7 @@ class Training:
 
 def _say_ids(X: pd.DataFrame) -> None:
     """Say which columns name the cases, as it seems, rather than describe them."""
-    for name in X.columns if len(X) >= FEWEST else []:
+    for name in X.columns if len(X) >= MIN_ROWS else []:
         column = X[name]
         texts = column.dtype.kind == "O" and column.nunique() == len(X)
         counted = column.dtype.kind == "i" and set(column.diff().dropna()) == {1}

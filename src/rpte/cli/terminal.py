@@ -20,15 +20,15 @@ from rpte.interrupts import INTERRUPTED, state
 from rpte.output import forget_written
 
 FAILED = 1  # exit code
-WIDE = 200  # columns where there is no terminal to ask
+WIDTH = 200  # columns where there is no terminal to ask
 # What could move the cursor or turn the direction of writing, and so forge what is seen.
-UNSEEN = [*range(32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
-HIDDEN = dict.fromkeys(UNSEEN, "?") | {ord("\n"): "\n", ord("\t"): "\t"}
+CONTROL_CODES = [*range(32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
+SHOWN_AS = dict.fromkeys(CONTROL_CODES, "?") | {ord("\n"): "\n", ord("\t"): "\t"}
 
 
 def plain(text: str) -> str:
     """Return a text without control characters, which names in a file may hold."""
-    return text.translate(HIDDEN)
+    return text.translate(SHOWN_AS)
 
 
 class PlainConsole(Console):
@@ -46,7 +46,7 @@ def console() -> Console:
     """Return the console of standard output; names such as ``bmi [kg/m2]`` are no markup there."""
     out = PlainConsole(highlight=False, markup=False, emoji=False)
     if not out.is_terminal and "COLUMNS" not in os.environ:
-        out.width = WIDE
+        out.width = WIDTH
     return out
 
 
