@@ -57,12 +57,8 @@ def export(
     from rpte.table.files import read_table
     from rpte.utils.output import check_output
 
-    named = {
-        "dialect": dialect,
-        "table_name": table_name,
-        "contributions": contributions or None,
-        "reasons": reasons,
-    }
+    sql = {"dialect": dialect, "table_name": table_name, "reasons": reasons}
+    named = {**sql, "contributions": contributions or None}
     given: dict[str, Any] = {k: value for k, value in named.items() if value is not None}
     given |= {k.replace("-", "_"): value for k, value in pairs("--option", other).items()}
     if to is None:
@@ -71,11 +67,10 @@ def export(
         check_output(
             *exporting.written_paths(output), reads=[model, check, *exporting.files_named(given)]
         )
-    found = load(model)
-    rows = None
+    found, rows, source = load(model), None, ""
     if check is not None:
         rows = read_table(check, schema=found.schema, missing=listed(missing))
-    source = "" if check is None else check.name
+        source = check.name
     if to is not None:
         record = exporting.export_model(found, to, output, rows, rows_from=source, **given)
         typer.echo(f"Wrote {output}")

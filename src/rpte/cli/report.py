@@ -63,16 +63,13 @@ def report(
         return
     if model is None or (output is None and not as_json):
         raise typer.BadParameter("name a model file, and the page to write: -o report.html")
-    check_output(output, reads=[model, table, about, peers])
-    if table is None and (target or weight_column or by):
-        raise InputError("--target, --weight-column and --by name columns of a table; give it too")
-    if target is None and (by or stability):
-        raise InputError("--by and --stability need outcomes; name their column: --target")
+    _check_columns(table, target, weight_column, by, stability)
+    files = {"model": model, "table": table, "about": about, "peers": peers}
+    check_output(output, reads=list(files.values()))
     said = NOTHING if about is None else read_about(about)
     others = [] if peers is None else read_peers(peers)
     known = load(model)
     evidence = _evidence(known, table, missing, target, weight_column, by or [], full=full_profile)
-    files = {"model": model, "table": table, "about": about, "peers": peers}
     with progress("measuring") as tell:
         options = ReportOptions(
             about=said,
@@ -86,6 +83,16 @@ def report(
         )
         contents = report_contents(known, evidence, options, read_document(model))
     _write(contents, output, as_json)
+
+
+def _check_columns(
+    table: Path | None, target: str | None, weight: str | None, by: Names, refits: int
+) -> None:
+    """Refuse what cannot end well before any work is done."""
+    if table is None and (target or weight or by):
+        raise InputError("--target, --weight-column and --by name columns of a table; give it too")
+    if target is None and (by or refits):
+        raise InputError("--by and --stability need outcomes; name their column: --target")
 
 
 def _write_template(model: Path | None, path: Path) -> None:
