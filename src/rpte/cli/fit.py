@@ -47,6 +47,7 @@ def fit(**given: Any) -> None:
         _finish(training, fitted, request)
 
 
+# The command line reads the options of a command from its signature.
 fit.__signature__ = signature(FitRequest, eval_str=True)  # type: ignore[attr-defined]
 
 
