@@ -21,7 +21,6 @@ from rpte.errors import InputError
 from rpte.model.file import build, load, read_document
 from rpte.model.model import Model
 from rpte.model.verify import verify_file
-from rpte.output import check_output, write_text
 from rpte.report.frontier import (
     ASCII,
     CHOSEN,
@@ -30,6 +29,7 @@ from rpte.report.frontier import (
     plot_frontier,
     read_frontier,
 )
+from rpte.utils.output import check_output, write_text
 
 WIDEST = 100  # columns of the frontier's plot
 

@@ -13,21 +13,23 @@ from numpy.typing import NDArray
 from rich.table import Table
 from rich.text import Text
 
-from rpte.audit.catalogue import Catalogue, catalogue_template, read_catalogue
-from rpte.audit.edits import Labelled
-from rpte.audit.edits import edit as edited_by
-from rpte.audit.log import append_decisions, check_log
-from rpte.audit.reasons import (
+from rpte.audit.decisions.decide import append_decisions, check_log
+from rpte.audit.decisions.reasons import (
     LEAST,
     MOST,
     REFERENCES,
+    Catalogue,
     Reason,
     ReasonRule,
+    catalogue_template,
+    read_catalogue,
     reason_codes,
     reason_rule,
 )
-from rpte.audit.replay import Replay
-from rpte.audit.replay import replay as computed_again
+from rpte.audit.decisions.replay import Replay
+from rpte.audit.decisions.replay import replay as computed_again
+from rpte.audit.edits import Labelled
+from rpte.audit.edits import edit as edited_by
 from rpte.cli.options import (
     AllowUnknown,
     AsJson,
@@ -47,7 +49,7 @@ from rpte.cli.terminal import FAILED, console, plain, print_json, say, table_of
 from rpte.errors import InputError
 from rpte.model.file import load
 from rpte.model.model import Model
-from rpte.output import check_output, write_text
+from rpte.utils.output import check_output, write_text
 
 ROWS_SHOWN = 5  # rows that are shown where none is asked for
 FINDINGS_SHOWN = 20  # findings of a replay

@@ -37,7 +37,7 @@ from rpte.table.column import parse_number
 from rpte.table.decimals import number_text
 
 if TYPE_CHECKING:
-    from rpte.uncertainty import Bootstrap, CaseIntervals, Interval
+    from rpte.validation.uncertainty import Bootstrap, CaseIntervals, Interval
 
 
 def explain(
@@ -285,7 +285,7 @@ def uncertainty(
     Example: rpte uncertainty model.json loans.csv --target bad --row 17
     """
     from rpte.table.target import labels_as
-    from rpte.uncertainty import bootstrap, check_level
+    from rpte.validation.uncertainty import bootstrap, check_level
 
     check_level(level)
     loaded = load(model)

@@ -51,9 +51,7 @@ def export(
 
     Check again on a table: rpte export model.json -o model.sql --check table.csv
     """
-    from rpte.export.exporting import (check_export, export_model, files_named, record_path, written_paths, )
     from rpte.export import exporting
-    from rpte.utils.output import check_output
     from rpte.table.files import read_table
     from rpte.utils.output import check_output
 

@@ -23,10 +23,8 @@ from rpte.model.model import Model
 from rpte.model.parts import Component
 from rpte.model.summary import head_lines
 from rpte.model.verify import NOT_CHECKED, Check
-from rpte.report.draw import draw_model
-from rpte.structure.tree import Branch, Condition
-from rpte.utils.output import check_output, write_text
 from rpte.report.draw import Line, draw_model, outline
+from rpte.utils.output import check_output, write_text
 
 RAISES, LOWERS, QUIET = "bold red", "bold green", "dim"
 

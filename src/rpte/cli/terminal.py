@@ -16,8 +16,8 @@ from rich.segment import Segment
 from rich.table import Table
 
 from rpte.errors import InputError, ModelFileError, RPTEWarning
-from rpte.interrupts import INTERRUPTED, state
-from rpte.output import forget_written
+from rpte.utils.interrupts import INTERRUPTED, state
+from rpte.utils.output import forget_written
 
 FAILED = 1  # exit code
 WIDTH = 200  # columns where there is no terminal to ask
@@ -91,7 +91,7 @@ def progress(doing: str) -> Iterator[Callable[..., None]]:
 def told_in_one_line() -> Iterator[None]:
     """End the command with one line on standard error where the user can do something about it.
 
-    Warnings are shown there too, one line each. A Ctrl-C is met by `rpte.interrupts`; a
+    Warnings are shown there too, one line each. A Ctrl-C is met by `rpte.utils.interrupts`; a
     `KeyboardInterrupt` comes here only where a Python program runs the command.
     """
     forget_written()

@@ -18,7 +18,6 @@ from rpte.kernels.growth import BIN, GAIN, N_FOUND, NEXT_BIN, SCALE
 from rpte.kernels.published import HALF, LOW, SLACK, UNKNOWN, count_blocks, scan_blocks, settle_best
 from rpte.losses import Residuals
 from rpte.structure.boosting import Stage2Settings
-from rpte.kernels.published import HALF, LOW, SLACK, UNKNOWN, count_blocks, scan_blocks, settle_best
 from rpte.structure.coded import CodedColumns, CodeTree
 from rpte.structure.grower import (
     GrowthLimits,

@@ -25,12 +25,8 @@ from rpte.report.evidence import checked_weights
 from rpte.report.frontier import frontier_drawing, read_frontier
 from rpte.report.html import fill
 from rpte.report.numbers import signed
-from rpte.report.svg import shortened, svg_document
-from rpte.report.tree_svg import Drawing, tree_drawing
-from rpte.utils.output import write_text
-from rpte.report.svg import Drawing, shortened, svg_document
-from rpte.report.tree_svg import tree_drawing
 from rpte.report.svg import Drawing, document, shortened
+from rpte.utils.output import write_text
 
 if TYPE_CHECKING:
     from rpte.model.explain import Explanation
