@@ -17,11 +17,11 @@ from rpte.audit import metrics
 from rpte.errors import InputError, did_you_mean
 from rpte.model import ledger
 from rpte.model.certificate import monotone_certificate
+from rpte.model.certificate import limit_checks, monotone_certificate
 from rpte.model.check import Check
 from rpte.model.figures import without_figures
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms
-from rpte.model.verify_limits import limit_checks
 from rpte.model.verify_structure import component_size, load_within_bound, ownership, partition
 from rpte.model.verify_table import labelled
 from rpte.table.fingerprint import table_hash

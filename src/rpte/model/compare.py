@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from rpte.errors import InputError
 from rpte.model.file import to_dict
-from rpte.model.model import Model, probability
-from rpte.model.parts import DirectTerm, TreeTerms, path_text
+from rpte.model.model import Model, Rule, probability
+from rpte.model.parts import DirectTerm, TreeTerms
 from rpte.model.verify import verify
 from rpte.table.inputs import Inputs
 
@@ -33,9 +33,7 @@ BANDS = 5
 class Term:
     """An active term, with what it tests to the last digit, and up to its thresholds."""
 
-    name: str
-    text: str
-    sources: tuple[str, ...]
+    rule: Rule
     coefficient: float
     centre: float
     exact: str
@@ -43,8 +41,8 @@ class Term:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what people read of the term."""
-        sources, value = list(self.sources), self.coefficient
-        return {"term": self.name, "text": self.text, "sources": sources, "coefficient": value}
+        said = {"term": self.rule.term, "text": self.rule.conditions}
+        return {**said, "sources": list(self.rule.sources), "coefficient": self.coefficient}
 
 
 def compare(a: Model, b: Model, X_a: Any = None, X_b: Any = None) -> dict[str, Any]:
@@ -86,7 +84,7 @@ def compare(a: Model, b: Model, X_a: Any = None, X_b: Any = None) -> dict[str, A
         "turned_round": sign < 0,
         "models": [_facts(a), _facts(b)],
         "intercept": [a.intercept, sign * b.intercept],
-        "terms": _terms(list(_active(a)), list(_active(b, sign))),
+        "terms": _terms(_active(a), _active(b, sign)),
         "variables": {"added": sorted(read_b - read_a), "removed": sorted(read_a - read_b)},
         "guarantees": _different(_claims(a), _claims(b)),
         "settings": _different(_settings(a), _settings(b)),
@@ -109,30 +107,22 @@ def _facts(model: Model) -> dict[str, Any]:
     }
 
 
-def _active(model: Model, sign: float = 1.0) -> Iterator[Term]:
-    for _, part in model.parts():
-        if isinstance(part, DirectTerm):
-            yield _direct(part, sign)
-        else:
-            yield from _leaves(model, part, sign)
+def _active(model: Model, sign: float = 1.0) -> list[Term]:
+    tests = dict(test for _, part in model.parts() for test in _tests(part))
+    return [Term(rule, sign * rule.coefficient, *tests[rule.term]) for rule in model.rules()]
 
 
-def _direct(term: DirectTerm, sign: float) -> Term:
-    record = term.column.to_dict()
-    shape = [record["kind"], record.get("operation"), record.get("formula"), record.get("side")]
-    weight, tests = sign * term.coefficient, (_key(record), _key([*shape, *term.sources]))
-    return Term(term.name, term.text, term.sources, weight, term.centre, *tests)
-
-
-def _leaves(model: Model, tree: TreeTerms, sign: float) -> Iterator[Term]:
-    for number, path, leaf in tree.rules():
-        if leaf.coefficient != 0:
-            tests = [(condition.split.to_dict(), condition.holds) for condition in path]
-            alike = [(test["column"], holds) for test, holds in tests]
-            sources = tuple(sorted({s for condition in path for s in condition.sources}))
-            text, name = path_text(path, model.schema), tree.leaf_name(number)
-            weight = sign * leaf.coefficient
-            yield Term(name, text, sources, weight, 0.0, _key(tests), _key(alike))
+def _tests(part: DirectTerm | TreeTerms) -> Iterator[tuple[str, tuple[float, str, str]]]:
+    """Yield the name of each term with its centre, what it tests, and that up to thresholds."""
+    if isinstance(part, DirectTerm):
+        record = part.column.to_dict()
+        shape = [record["kind"], *(record.get(key) for key in ("operation", "formula", "side"))]
+        yield part.name, (part.centre, _key(record), _key([*shape, *part.sources]))
+        return
+    for number, path, _ in part.rules():
+        tests = [(condition.split.to_dict(), condition.holds) for condition in path]
+        alike = [(test["column"], holds) for test, holds in tests]
+        yield part.leaf_name(number), (0.0, _key(tests), _key(alike))
 
 
 def _key(value: Any) -> str:
@@ -190,35 +180,27 @@ def _settings(model: Model) -> dict[str, Any]:
 
 
 def _different(a: dict[str, Any], b: dict[str, Any]) -> list[dict[str, Any]]:
-    names = [*a, *(name for name in b if name not in a)]
-    return [
-        {"name": name, "a": a.get(name), "b": b.get(name)}
-        for name in names
-        if a.get(name) != b.get(name)
-    ]
+    found = [{"name": name, "a": a.get(name), "b": b.get(name)} for name in {**a, **b}]
+    return [pair for pair in found if pair["a"] != pair["b"]]
 
 
 def _predictions(a: Model, b: Model, rows_a: Inputs, rows_b: Inputs, sign: float) -> dict[str, Any]:
     score_a, score_b = a.score(rows_a), sign * b.score(rows_b)
     p, q = probability(score_a), probability(score_b)
     moves = _moves(a, b, rows_a, rows_b, sign)
+    furthest = np.argsort(-np.abs(q - p), kind="stable")[:MOVED_MOST]
+    by_variables: list[dict[str, Any]] = [
+        {"variables": sorted(group), **_spread(move)} for group, move in moves.items() if move.any()
+    ]
     return {
         "rows": rows_a.n_rows,
         "score": _spread(score_b - score_a),
         "probability": _spread(q - p),
         "classes_changed": int(((score_a > 0) != (score_b > 0)).sum()),
-        "by_variables": [
-            {"variables": sorted(group), **_spread(move)}
-            for group, move in sorted(moves.items(), key=lambda m: (-_mean(m[1]), sorted(m[0])))
-            if move.any()
-        ],
+        "by_variables": sorted(by_variables, key=lambda m: (-m["mean_size"], m["variables"])),
         "by_band": _bands(p, q),
-        "moved_most": [_moved(row, p, q, moves) for row in _furthest(q - p)],
+        "moved_most": [_moved(int(row), p, q, moves) for row in furthest if p[row] != q[row]],
     }
-
-
-def _mean(move: Floats) -> float:
-    return float(np.abs(move).mean())
 
 
 def _spread(difference: Floats) -> dict[str, float]:
@@ -229,11 +211,6 @@ def _spread(difference: Floats) -> dict[str, float]:
         "size_9_of_10": float(np.quantile(size, 0.9)),
         "largest": float(size.max()),
     }
-
-
-def _furthest(difference: Floats) -> list[int]:
-    order = np.argsort(-np.abs(difference), kind="stable")[:MOVED_MOST]
-    return [int(row) for row in order if difference[row] != 0]
 
 
 def _moved(row: int, p: Floats, q: Floats, moves: dict[Group, Floats]) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 A fit learns which columns and tests to use from labels; the numbers in them (knots, edges, bins,
 centres) follow from the cells and weights. This module finds these numbers again, so that `verify`
-need not believe them.
+need not believe them. Which rows a long table is searched on follows from their content and
+weights too, unless groups had to stay together, which no model file keeps.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,12 +30,16 @@ from rpte.columns.kinds import (
     Value,
 )
 from rpte.published.items import inner_edges
+from rpte.rows.folds import Validation
 from rpte.structure.gaps import separable
 from rpte.structure.tree import EXACT_BINS, MAX_BINS
 from rpte.table.decimals import edge_between, short_centre, thresholds_between
 from rpte.table.table import Table
 from rpte.vocabulary.gain import SortedColumn, median
 from rpte.vocabulary.shapes import shapes_of
+
+if TYPE_CHECKING:
+    from rpte.model.model import Model
 
 Floats = NDArray[np.float64]
 
@@ -54,17 +59,10 @@ class Bins:
 
 @dataclass(frozen=True, slots=True)
 class Grounds:
-    """A training table as the fit saw it, with the parameters of the fit.
+    """A training table as the fit saw it (equal rows merged), and the parameters of the fit.
 
-    Parameters
-    ----------
-    table : Table
-        Equal rows merged, in the order of their content.
-    settings : mapping
-        As the model file has them.
-    sample : Grounds or None
-        Of the sample that the table trains on a part of, where shapes and the centres of single
-        variables come from all of the sample.
+    `sample` is of the sample that the table trains on a part of, where shapes and the centres of
+    single variables come from all of the sample.
     """
 
     table: Table
@@ -126,14 +124,9 @@ class Grounds:
     def bins(self, column: Column, filled: bool, joined: bool = True) -> Bins:
         """Return the bins of a number that trees split on.
 
-        Parameters
-        ----------
-        column : Column
-        filled : bool
-            As in the published configuration: missing cells have the centre, rows count once.
-        joined : bool
-            Whether values of a pair that copies of the rows confuse are one; earlier versions kept
-            them apart.
+        `filled` as in the published configuration: missing cells have the centre, rows count once.
+        `joined` if values of a pair that copies of the rows confuse are one; earlier versions kept
+        them apart.
         """
         key = column, filled, joined
         if key not in self._bins:
@@ -195,18 +188,17 @@ class Grounds:
     def _made_of(self, name: str) -> list[Column]:
         """Return the derived columns of one number."""
         if name not in self._offered:
-            self._offered[name] = self._shapes(name)
+            self._offered[name] = self._shapes(name, self.settings["vocabulary"])
         return self._offered[name]
 
-    def _shapes(self, name: str) -> list[Column]:
-        vocabulary = self.settings["vocabulary"]
+    def _shapes(self, name: str, vocabulary: str) -> list[Column]:
         if vocabulary == "original":
             return []
-        if vocabulary != "shapes":
-            column = SortedColumn(self.table.inputs[name], self.table.y, self.table.weight)
-            ends = [-math.inf, *inner_edges(column, not self.paper).tolist(), math.inf]
-            return [Interval(name, a, b) for a, b in pairwise(ends)]
-        return shapes_of(self.table, name, self.settings["min_samples_leaf"])
+        if vocabulary == "shapes":
+            return shapes_of(self.table, name, self.settings["min_samples_leaf"])
+        column = SortedColumn(self.table.inputs[name], self.table.y, self.table.weight)
+        ends = [-math.inf, *inner_edges(column, not self.paper).tolist(), math.inf]
+        return [Interval(name, a, b) for a, b in pairwise(ends)]
 
     def _same(self, column: Column, other: Column) -> bool:
         """Tell whether a column is another, its numbers being chosen as some version does."""
@@ -276,3 +268,39 @@ def _binned(x: Floats, weight: Floats, first: NDArray[np.intp], most: int) -> Bi
     number = np.floor(before / float(counts.sum()) * most)
     starts = np.flatnonzero(np.diff(number, prepend=-1.0) > 0)
     return Bins(low[starts], high[np.append(starts[1:], len(first)) - 1])
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedFrom:
+    """What the terms of a model follow from.
+
+    `whole` is of all training rows, `terms` of those that terms were found on; None where these
+    cannot be drawn again.
+    """
+
+    whole: Grounds
+    terms: Grounds | None
+
+    @property
+    def rows(self) -> int | None:
+        """How many distinct rows a sample has, as the file says it; None for all."""
+        if self.terms is None or self.terms is self.whole:
+            return None
+        return self.terms.table.n_rows
+
+
+def learned_from(model: Model, table: Table) -> LearnedFrom:
+    """Find the rows that the terms of a model were learned from, in its merged training table."""
+    settings, told = model.settings, model.training["validation"]
+    whole = Grounds(table, settings)
+    if told["by"] == "groups" and "learned_from_rows" in told:
+        return LearnedFrom(whole, None)
+    if told["by"] != "content" or settings["l1"] != "cv" or not settings["reassign"]:
+        return LearnedFrom(whole, whole)
+    validation = Validation(min(told["folds"], table.n_cases + 1))  # more folds change nothing
+    sample = validation.sample(table)
+    folds = [] if sample is table else validation.folds(sample, sampled=True)
+    if not folds:  # of a sample that cannot be split nothing is learned
+        return LearnedFrom(whole, whole)
+    shared = Grounds(sample, settings) if settings["vocabulary"] == "shapes" else None
+    return LearnedFrom(whole, Grounds(folds[0].train.on(sample), settings, shared))

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.errors import InputError
-from rpte.model.parts import Component, DirectTerm, TreeTerms
+from rpte.model.parts import Component, DirectTerm, TreeTerms, sum_of
 from rpte.table.column import MISSING
 from rpte.table.inputs import Inputs
 from rpte.table.schema import Schema
@@ -59,17 +59,9 @@ class Cells:
 
 @dataclass(frozen=True, slots=True)
 class Background:
-    """Rows to average over.
+    """Rows to average over: those of a table that differ in what the model reads, or a sample.
 
-    Parameters
-    ----------
-    inputs : Inputs
-        Rows that differ in what the model reads.
-    weight : (n_rows,)
-    table_rows : int
-        Rows of the table that they were taken from.
-    sampled : bool
-        Whether they are a sample of its rows, rather than all.
+    `table_rows` is how many rows the table has, `weight` (n_rows,) how often each counts.
     """
 
     inputs: Inputs
@@ -124,14 +116,8 @@ def background(inputs: Inputs, sources: Sequence[str], weight: Floats | None = N
     """Return the rows to average over: all that differ, or a sample where they are many.
 
     The sample depends on what the rows hold and weigh, not on their order; a row is drawn in
-    proportion to its weight.
-
-    Parameters
-    ----------
-    inputs : Inputs
-    sources : names
-        The variables that the model reads; rows that differ in others only are one.
-    weight : (n_rows,), optional
+    proportion to its weight. Rows that differ in nothing but variables that the model does not
+    read (`sources` are those that it reads) are one.
     """
     read = inputs.only(sources)
     given = np.ones(inputs.n_rows) if weight is None else weight
@@ -164,16 +150,7 @@ def effect(
 ) -> Effect:
     """Return what a variable adds where it has these values.
 
-    Parameters
-    ----------
-    component : Component
-        The one that reads the variable.
-    schema : Schema
-    source : str
-    cells : Cells
-        The values.
-    rows : Background, optional
-        What shared terms are averaged over.
+    `component` is the one that reads it, `rows` what its shared terms are averaged over.
     """
     alone, shared = own_parts(component, source), shared_parts(component, source)
     own = added(alone, schema, {source: cells}) if alone else None
@@ -225,16 +202,7 @@ def joint_effect(
 
 def added(parts: Sequence[Part], schema: Schema, cells: Mapping[str, Cells]) -> Floats:
     """Return what parts add that read nothing but the variables of these cells."""
-    inputs = _rows_of(schema, cells)
-    return sum_of(parts, inputs)
-
-
-def sum_of(parts: Sequence[Part], inputs: Inputs) -> Floats:
-    """Return what some parts add together."""
-    total = np.zeros(inputs.n_rows)
-    for part in parts:
-        total = total + part.contribution(inputs)
-    return total
+    return sum_of(parts, _rows_of(schema, cells))
 
 
 def reference(rows: Background, source: str) -> Cells:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rpte.errors import InputError
-from rpte.model.parts import DirectTerm, TreeTerms, path_text
+from rpte.model.parts import Component, DirectTerm, TreeTerms, path_text
 from rpte.table.column import MISSING, UNSEEN
 from rpte.table.decimals import number_text
 from rpte.table.inputs import Inputs
@@ -24,16 +26,9 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """What one term adds to the score of one row.
+    """What one term (such as ``T1.L2`` or ``D3``) adds to the score of one row.
 
-    Parameters
-    ----------
-    term : str
-        Such as ``T1.L2`` or ``D3``.
-    text : str
-        The leaf's conditions, or the direct term.
-    value : float
-        Added to the score; under ``reference="mean"`` the difference from the training mean.
+    Under ``reference="mean"`` the value is the difference from the training mean.
     """
 
     term: str
@@ -76,10 +71,8 @@ class Explanation:
             lines.append(f"{component.value:+10.4f}  {component.component}")
             lines += [f"  {c.value:+10.4f}  {c.term}: {c.text}" for c in component.contributions]
             lines.append(f"{'':14}with {self.given(component.sources)}")
-        lines.append(
-            f"{self.score:+10.4f}  score: probability of {self.positive!r} is "
-            f"{self.probability:.4f}"
-        )
+        said = f"probability of {self.positive!r} is {self.probability:.4f}"
+        lines.append(f"{self.score:+10.4f}  score: {said}")
         lines += [f"{'':12}note: {flag}" for flag in self.flags]
         return "\n".join(lines)
 
@@ -121,8 +114,8 @@ def explain(model: Model, X: Any, reference: str | None = None) -> list[Explanat
     inputs = model.read(X)
     score = model.score(inputs)
     probability = model.predict_proba(inputs)[:, model.positive]
-    shift = _means(model) if reference == "mean" else {}
-    tables = [_component_table(model, inputs, c, shift) for c in range(len(model.components))]
+    shift = dict(model.training["mean_contributions"]) if reference == "mean" else {}
+    tables = [_component_table(model, inputs, c, shift) for c in model.components]
     values = {name: cell_values(inputs, name) for name in model.sources}
     warned = [row_flags(inputs, name) for name in model.sources]
     start = model.intercept
@@ -144,34 +137,27 @@ def explain(model: Model, X: Any, reference: str | None = None) -> list[Explanat
 
 
 def _component_table(
-    model: Model, inputs: Inputs, number: int, shift: dict[str, float]
+    model: Model, inputs: Inputs, component: Component, shift: dict[str, float]
 ) -> list[ComponentContribution]:
-    component = model.components[number]
     columns = [_contributions(model, part, inputs, shift) for part in component.parts]
-    rows = []
-    for i in range(inputs.n_rows):
-        contributions = tuple(column[i] for column in columns)
-        value = 0.0
-        for contribution in contributions:
-            value = value + contribution.value
-        rows.append(ComponentContribution(component.name, component.sources, value, contributions))
-    return rows
+    name, sources = component.name, component.sources
+    return [
+        ComponentContribution(name, sources, reduce(add, (c.value for c in row), 0.0), row)
+        for row in zip(*columns, strict=True)
+    ]
 
 
 def _contributions(
     model: Model, part: TreeTerms | DirectTerm, inputs: Inputs, shift: dict[str, float]
 ) -> list[Contribution]:
-    values = part.contribution(inputs)
-    if part.name in shift:
-        values = values - shift[part.name]
+    values = part.contribution(inputs) - shift.get(part.name, 0.0)
     if isinstance(part, DirectTerm):
         text = _weighed_text(part)
         return [Contribution(part.name, text, float(value) + 0.0) for value in values]
-    paths = list(part.tree.paths())
-    leaves = part.tree.apply(inputs)
+    texts = [path_text(path, model.schema) for path in part.tree.paths()]
     return [
-        Contribution(part.leaf_name(int(leaf)), path_text(paths[leaf], model.schema), float(value))
-        for leaf, value in zip(leaves, values, strict=True)
+        Contribution(part.leaf_name(int(leaf)), texts[leaf], float(value))
+        for leaf, value in zip(part.tree.apply(inputs), values, strict=True)
     ]
 
 
@@ -199,27 +185,17 @@ def cell_values(inputs: Inputs, name: str) -> list[float | str | None]:
 def row_flags(inputs: Inputs, name: str) -> list[tuple[str, ...]]:
     """Return, for each row, what a variable holds that training did not prepare the model for."""
     variable = inputs.schema[name]
-    flags: list[tuple[str, ...]] = [()] * inputs.n_rows
+    rules: list[tuple[NDArray[np.bool_], str]] = []
     if not variable.has_missing:
-        text = (f"{name} is missing, which it never was in training",)
-        flags = [
-            text if gone else flag
-            for gone, flag in zip(inputs.is_missing(name), flags, strict=True)
-        ]
+        text = f"{name} is missing, which it never was in training"
+        rules.append((inputs.is_missing(name), text))
     if variable.kind == "category":
         unknown = len(variable.levels) - 1 if variable.pooled else UNSEEN
-        text = (level_flag(variable),)
-        codes = inputs.codes(name)
-        flags = [text if code == unknown else flag for code, flag in zip(codes, flags, strict=True)]
-    return flags
+        rules.append((inputs.codes(name) == unknown, level_flag(variable)))
+    return [tuple(text for held, text in rules if held[row]) for row in range(inputs.n_rows)]
 
 
 def level_flag(variable: Variable) -> str:
     """Say that a category holds a level that training did not know by name."""
     how = "was rare or not seen" if variable.pooled else "was not seen"
     return f"{variable.name} holds a level that {how} in training"
-
-
-def _means(model: Model) -> dict[str, float]:
-    """Return each part's mean contribution over the training rows, as stored in the model."""
-    return {name: float(value) for name, value in model.training["mean_contributions"].items()}

@@ -27,17 +27,13 @@ def without_figures(training: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in training.items() if key != RECORD}
 
 
-def protocol_text(record: Mapping[str, Any]) -> str:
-    """Say how the figures were found."""
-    kept = ", groups together" if record["by"] == "groups" else ""
-    return f"{record['folds']}-fold cross-validation of {record['rows']:,} rows{kept}"
-
-
 def figures_text(record: Mapping[str, Any]) -> str:
-    """Say protocol, AUC, log-loss and Brier score on one line."""
+    """Say how the figures were found, AUC, log-loss and Brier score on one line."""
+    kept = ", groups together" if record["by"] == "groups" else ""
+    how = f"{record['folds']}-fold cross-validation of {record['rows']:,} rows{kept}"
     known = [name for name in ("auc", "log_loss", "brier") if record[name] is not None]
     said = ", ".join(f"{NAMES[name]} {measure_text(record[name], 4)}" for name in known)
-    return f"on rows not seen ({protocol_text(record)}): {said}"
+    return f"on rows not seen ({how}): {said}"
 
 
 def measure_text(measure: Mapping[str, Any] | None, digits: int) -> str:

@@ -67,7 +67,7 @@ def sealed_hash(content: Any) -> str:
 def from_dict(document: Any) -> Model:
     """Rebuild a model from `to_dict`, refusing what is not one."""
     check_kind(document)
-    if not hash_fits(document):
+    if document.get("hash") != content_hash(document):
         raise ModelFileError("the content does not match its hash: the file was changed or damaged")
     return build(document)
 
@@ -85,18 +85,16 @@ def check_kind(document: Any) -> None:
         )
 
 
-def hash_fits(document: dict[str, Any]) -> bool:
-    """Tell whether the stored content hash is that of the content."""
-    return bool(document.get("hash") == content_hash(document))
-
-
 def build(document: dict[str, Any]) -> Model:
     """Validate every field and build the model, whatever its hash."""
     try:
         validate(document, SCHEMA)
         check_semantics(document)
         model = _rebuild(document)
-        _check_bound(model)
+        load = model.audit().miu
+        if model.bound < load:
+            text = f"bound is {model.bound}, below the audit load of {load} conditions"
+            raise ModelFileError(text)
     except ModelFileError as error:
         raise ModelFileError(f"the model file is malformed: {error}") from error
     return model
@@ -104,26 +102,15 @@ def build(document: dict[str, Any]) -> Model:
 
 def _rebuild(document: dict[str, Any]) -> Model:
     first, second = document["classes"]
+    same = ("positive", "ownership", "settings", "bound", "training", "data", "library_version")
     return Model(
         schema=Schema.from_dict(document["schema"]),
         classes=(first, second),
-        positive=document["positive"],
         intercept=float(document["intercept"]),
         components=tuple(Component.from_dict(c) for c in document["components"]),
-        ownership=document["ownership"],
-        settings=document["settings"],
-        bound=document["bound"],
-        training=document["training"],
-        data=document["data"],
-        library_version=document["library_version"],
         ledger=tuple(document.get("ledger", ())),
+        **{name: document[name] for name in same},
     )
-
-
-def _check_bound(model: Model) -> None:
-    load = model.audit().miu
-    if model.bound < load:
-        raise ModelFileError(f"bound is {model.bound}, below the audit load of {load} conditions")
 
 
 def save(model: Model, path: str | Path) -> None:

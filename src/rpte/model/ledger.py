@@ -62,10 +62,8 @@ def ledger_checks(model: Model) -> list[Check]:
         return []
     faults = [*_chain_faults(model), *_claim_faults(model)]
     count = "1 entry" if len(model.ledger) == 1 else f"{len(model.ledger)} entries"
-    evidence = (
-        f"{count}, each sealing the one before and the models on both sides; "
-        f"head {model.ledger[-1]['hash']}"
-    )
+    sealing = "each sealing the one before and the models on both sides"
+    evidence = f"{count}, {sealing}; head {model.ledger[-1]['hash']}"
     checks = [checked("ledger", faults, evidence)]
     said = [
         f"{name} (withdrawn by entry {entry['number']}, {entry['by']}, {entry['when']})"
@@ -97,8 +95,7 @@ def _claim_faults(model: Model) -> Iterator[str]:
     unsolved = model.settings["reassign"] and model.training["objective"] is None
     if unsolved != (OPTIMALITY in gone):
         yield f"'{OPTIMALITY}' is {'gone but not withdrawn' if unsolved else 'withdrawn but there'}"
-    directions = model.settings["limits"]["monotone"]
-    for name, word in directions.items():
+    for name, word in model.settings["limits"]["monotone"].items():
         if monotone_claim(name, word) in gone:
             yield f"'{monotone_claim(name, word)}' is withdrawn but there"
 

@@ -11,7 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte import __version__
-from rpte.model.parts import Component, DirectTerm, TreeTerms, path_text
+from rpte.model.parts import (
+    Component,
+    DirectTerm,
+    Leaf,
+    TreeTerms,
+    event_rate,
+    path_sources,
+    path_text,
+)
 from rpte.model.scoring import Plan
 from rpte.model.unknown import checked_inputs
 from rpte.structure.tree import path_conditions
@@ -155,45 +163,30 @@ class Model:
             for part in component.parts:
                 yield component, part
 
+    @property
+    def trees(self) -> list[TreeTerms]:
+        """The trees, in order."""
+        return [tree for component in self.components for tree in component.trees]
+
+    @property
+    def direct(self) -> list[DirectTerm]:
+        """The direct terms, in order."""
+        return [term for component in self.components for term in component.direct]
+
     def rules(self) -> tuple[Rule, ...]:
         """Return every active term, in the order of the file."""
-        rules: list[Rule] = []
+        rules, schema = [], self.schema
         for component, part in self.parts():
             if isinstance(part, DirectTerm):
-                rules.append(self._direct_rule(component, part))
-            else:
-                rules.extend(self._leaf_rules(component, part))
+                read = part.name, part.text, part.sources, part.column.conditions(schema)
+                rules.append(Rule(component.name, "", *read, *_estimated(part)))
+                continue
+            for number, path, leaf in part.rules():
+                if leaf.coefficient != 0:
+                    name, units = part.leaf_name(number), path_conditions(path, schema)
+                    read = name, path_text(path, schema), path_sources(path), units
+                    rules.append(Rule(component.name, part.name, *read, *_estimated(leaf)))
         return tuple(rules)
-
-    def _direct_rule(self, component: Component, term: DirectTerm) -> Rule:
-        return Rule(
-            component.name,
-            "",
-            term.name,
-            term.text,
-            term.sources,
-            term.column.conditions(self.schema),
-            term.support,
-            term.events / term.support if term.support else float("nan"),
-            term.coefficient,
-            odds_ratio(term.coefficient),
-        )
-
-    def _leaf_rules(self, component: Component, tree: TreeTerms) -> Iterator[Rule]:
-        for number, path, leaf in tree.rules():
-            if leaf.coefficient != 0:
-                yield Rule(
-                    component.name,
-                    tree.name,
-                    tree.leaf_name(number),
-                    path_text(path, self.schema),
-                    tuple(sorted({s for condition in path for s in condition.sources})),
-                    path_conditions(path, self.schema),
-                    leaf.support,
-                    leaf.events / leaf.support if leaf.support else float("nan"),
-                    leaf.coefficient,
-                    odds_ratio(leaf.coefficient),
-                )
 
     def explain(
         self, X: Any, reference: str | None = None, *, allow_unknown: bool = False
@@ -270,6 +263,11 @@ class Model:
         from rpte.export.exporting import export_model
 
         return export_model(self, target, path, X, **options)
+
+
+def _estimated(term: Leaf | DirectTerm) -> tuple[float, float, float, float]:
+    size = term.coefficient
+    return term.support, event_rate(term), size, odds_ratio(size)
 
 
 def probability(score: Floats) -> Floats:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -67,24 +67,13 @@ class TreeTerms:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the tree as plain JSON values."""
-        leaves = [
-            {
-                "coefficient": v.coefficient,
-                "support": v.support,
-                "events": v.events,
-                "penalty": v.penalty,
-            }
-            for v in self.leaves
-        ]
+        leaves = [asdict(leaf) for leaf in self.leaves]
         return {"name": self.name, **self.tree.to_dict(), "leaves": leaves}
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> TreeTerms:
         """Rebuild a tree from `to_dict`."""
-        leaves = tuple(
-            Leaf(*(float(v[key]) for key in ("coefficient", "support", "events", "penalty")))
-            for v in record["leaves"]
-        )
+        leaves = tuple(Leaf(**{k: float(v) for k, v in leaf.items()}) for leaf in record["leaves"])
         tree = Tree.from_dict(record)
         if tree.n_leaves != len(leaves):
             raise ValueError(f"{tree.n_leaves} leaves drawn but {len(leaves)} described")
@@ -152,23 +141,13 @@ class DirectTerm:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the term as plain JSON values."""
-        return {
-            "name": self.name,
-            "column": self.column.to_dict(),
-            "coefficient": self.coefficient,
-            "centre": self.centre,
-            "scale": self.scale,
-            "support": self.support,
-            "events": self.events,
-            "penalty": self.penalty,
-        }
+        return {**asdict(self), "column": self.column.to_dict()}
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> DirectTerm:
         """Rebuild a term from `to_dict`."""
-        numbers = ("coefficient", "centre", "scale", "support", "events", "penalty")
-        values = [float(record[key]) for key in numbers]
-        return cls(record["name"], column_from_dict(record["column"]), *values)
+        numbers = {k: float(v) for k, v in record.items() if k not in ("name", "column")}
+        return cls(name=record["name"], column=column_from_dict(record["column"]), **numbers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,10 +173,7 @@ class Component:
 
     def subtotal(self, inputs: Inputs) -> Floats:
         """Return the left-to-right sum of the parts' contributions."""
-        total = np.zeros(inputs.n_rows)
-        for part in self.parts:
-            total = total + part.contribution(inputs)
-        return total
+        return sum_of(self.parts, inputs)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the component as plain JSON values."""
@@ -222,3 +198,21 @@ class Component:
 def path_text(path: tuple[Condition, ...], schema: Schema) -> str:
     """Say the conditions on the way to a leaf."""
     return " and ".join(condition.text(schema) for condition in path)
+
+
+def path_sources(path: tuple[Condition, ...]) -> tuple[str, ...]:
+    """Return the variables that the conditions on the way to a leaf read, sorted."""
+    return tuple(sorted({source for condition in path for source in condition.sources}))
+
+
+def sum_of(parts: Iterable[TreeTerms | DirectTerm], inputs: Inputs) -> Floats:
+    """Return the left-to-right sum of what some parts add to each row."""
+    total = np.zeros(inputs.n_rows)
+    for part in parts:
+        total = total + part.contribution(inputs)
+    return total
+
+
+def event_rate(counted: Leaf | DirectTerm) -> float:
+    """Return the share of a term's support that is positive, NaN where it has none."""
+    return counted.events / counted.support if counted.support else float("nan")

@@ -24,13 +24,7 @@ Floats = NDArray[np.float64]
 
 
 def impossible_leaves(tree: Tree, schema: Schema) -> list[int]:
-    """Return the numbers of the leaves that no case can reach.
-
-    Parameters
-    ----------
-    tree : Tree
-    schema : Schema
-    """
+    """Return the numbers of the leaves that no case can reach."""
     return [number for number, path in enumerate(tree.paths()) if not _possible(path, schema)]
 
 
@@ -42,14 +36,16 @@ def _possible(path: Iterable[Condition], schema: Schema) -> bool:
         key: str | Column = column if alone else column.sources[0]
         groups.setdefault(key, []).append(condition)
     return all(
-        _one_variable(schema[key], group) if isinstance(key, str) else _one_column(group)
+        _one_column(group)
+        if not isinstance(key, str)
+        else _meets(group, _cases(schema[key], _numbers(group)))
         for key, group in groups.items()
     )
 
 
-def _one_variable(variable: Variable, conditions: list[Condition]) -> bool:
-    cases = _cases(variable, _numbers(conditions))
-    return _any([c.split.holds(cases) == c.holds for c in conditions])
+def _meets(conditions: list[Condition], cases: Inputs) -> bool:
+    """Tell whether one of some cases meets all conditions."""
+    return bool(np.all([c.split.holds(cases) == c.holds for c in conditions], axis=0).any())
 
 
 def _one_column(conditions: list[Condition]) -> bool:
@@ -62,10 +58,6 @@ def _one_column(conditions: list[Condition]) -> bool:
         == c.holds
         for c in conditions
     ]
-    return _any(sides)
-
-
-def _any(sides: list[NDArray[np.bool_]]) -> bool:
     return bool(np.all(sides, axis=0).any())
 
 

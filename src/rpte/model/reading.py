@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+import re
+from collections import Counter
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -12,6 +13,7 @@ from rpte.errors import ModelFileError
 from rpte.model.validator import Path, place, shown
 
 MOST_BYTES = 256 * 2**20
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # not Unicode text
 DEEPEST = 200  # levels of nesting; a tree of depth d needs about d + 10
 
 
@@ -60,9 +62,8 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) == len(pairs):
         return found
-    seen: set[str] = set()
     doubled = _Doubled(found)
-    doubled.key = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+    doubled.key = Counter(key for key, _ in pairs).most_common(1)[0][0]
     return doubled
 
 
@@ -80,7 +81,9 @@ def check_plain(document: Any) -> None:
         fault = _fault(value)
         if fault is not None:
             raise ModelFileError(f"{place(path)} {fault}")
-        stack.extend(reversed([(item, (*path, step)) for step, item in _items(value)]))
+        items = value if isinstance(value, list) else ()
+        inside = value.items() if isinstance(value, dict) else enumerate(items)
+        stack.extend(reversed([(item, (*path, step)) for step, item in inside]))
 
 
 def _fault(value: Any) -> str | None:
@@ -88,28 +91,11 @@ def _fault(value: Any) -> str | None:
         return f"holds the key {shown(value.key)} twice"
     if isinstance(value, float) and not math.isfinite(value):
         return f"is {value}; numbers must be finite"
-    if isinstance(value, str) and not _is_unicode(value):
+    if isinstance(value, str) and LONE_SURROGATE.search(value):
         return f"is {shown(value)}, which is not Unicode text"
     if isinstance(value, dict):
-        odd = [key for key in value if not isinstance(key, str) or not _is_unicode(key)]
+        odd = [key for key in value if not isinstance(key, str) or LONE_SURROGATE.search(key)]
         return f"has the key {shown(odd[0])}, which is not Unicode text" if odd else None
     if value is None or isinstance(value, (str, int, float, list)):
         return None
     return f"is a {type(value).__name__}, which JSON has no word for"
-
-
-def _items(value: Any) -> Iterator[tuple[str | int, Any]]:
-    if isinstance(value, dict):
-        yield from value.items()
-    elif isinstance(value, list):
-        yield from enumerate(value)
-
-
-def _is_unicode(text: str) -> bool:
-    if text.isascii():
-        return True
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.columns.kinds import Column, Level, Pair, Pattern, combine
-from rpte.model.parts import Component
 from rpte.model.unknown import checked_inputs
 from rpte.structure.tree import Branch, Split
 from rpte.table.inputs import Inputs, plain_matrix, read_part
@@ -103,26 +102,24 @@ class _Columns:
 
     def stages(self) -> list[_Stage]:
         """Return how all columns are computed: single ones by kind, then those of two."""
-        kinds: dict[tuple[Any, ...], list[Column]] = {}
-        for column in self.places:
+        kinds: dict[tuple[Any, ...], list[Any]] = {}
+        for column in sorted(self.places, key=lambda c: isinstance(c, (Pair, Pattern))):
             kinds.setdefault(_kind(column), []).append(column)
-        single = [columns for kind, columns in kinds.items() if kind[0] not in ("pair", "pattern")]
-        double = [columns for kind, columns in kinds.items() if kind[0] in ("pair", "pattern")]
-        return [self._single(columns) for columns in single] + [self._double(c) for c in double]
+        return [self._stage(columns) for columns in kinds.values()]
 
     def _at(self, columns: Iterable[Column]) -> Places:
         return np.array([self.places[column] for column in columns], np.intp)
 
-    def _single(self, columns: Sequence[Any]) -> _Stage:
+    def _stage(self, columns: Sequence[Any]) -> _Stage:
+        first, places = columns[0], self._at(columns)
+        if isinstance(first, (Pair, Pattern)):
+            operation = first.operation if isinstance(first, Pair) else None
+            left, right = self._at(c.left for c in columns), self._at(c.right for c in columns)
+            return _Stage(places, operation, left, right)
         source = np.array([self.schema.position(c.source) for c in columns], np.intp)
-        if isinstance(columns[0], Level):
-            return _Stage(self._at(columns), _Levels(source, _wanted(columns, self.schema)))
-        return _Stage(self._at(columns), replace(columns[0], source=source, **_stacked(columns)))
-
-    def _double(self, columns: Sequence[Any]) -> _Stage:
-        left, right = self._at(c.left for c in columns), self._at(c.right for c in columns)
-        operation = columns[0].operation if isinstance(columns[0], Pair) else None
-        return _Stage(self._at(columns), operation, left, right)
+        if isinstance(first, Level):
+            return _Stage(places, _Levels(source, _wanted(columns, self.schema)))
+        return _Stage(places, replace(first, source=source, **_stacked(columns)))
 
 
 def _kind(column: Any) -> tuple[Any, ...]:
@@ -172,7 +169,10 @@ class Plan:
         self._terms = [term for component in model.components for term in component.direct]
         self._direct = np.array([columns.place(t.column) for t in self._terms], np.intp)
         self._splits: list[Split] = []
-        self._components = [self._compiled(component) for component in model.components]
+        self._components = [
+            ([(self._node(t.tree.root), [v.coefficient for v in t.leaves]) for t in c.trees], c)
+            for c in model.components
+        ]
         self._tested = np.array([columns.place(s.column) for s in self._splits], np.intp)
         self._stages = columns.stages()
         self._n_columns = len(columns.places)
@@ -182,13 +182,6 @@ class Plan:
         self._threshold = _vector(s.threshold or 0.0 for s in self._splits)
         self._binary = _flags(s.threshold is None for s in self._splits)
         self._missing_holds = _flags(s.missing_holds for s in self._splits)
-
-    def _compiled(self, component: Component) -> tuple[list[tuple[Any, list[float]]], int]:
-        trees = [
-            (self._node(t.tree.root), [leaf.coefficient for leaf in t.leaves])
-            for t in component.trees
-        ]
-        return trees, len(component.direct)
 
     def _node(self, node: Branch | int) -> Any:
         """Return a tree as (number of the split, yes, no), leaves as their numbers."""
@@ -211,7 +204,10 @@ class Plan:
                 checked_inputs(self._model, inputs, allow_unknown)
         if 0 < inputs.n_rows <= FEW_ROWS:
             return self._score_cells(self._cells(inputs))
-        return self._score_rows(inputs)
+        total = np.full(inputs.n_rows, self._intercept)
+        for component in self._parts:
+            total = total + component.subtotal(inputs)
+        return total
 
     def _numbers(self, matrix: NDArray[Any]) -> Floats:
         """Return the columns that count, (variables, rows), -0.0 as 0.0.
@@ -237,13 +233,6 @@ class Plan:
         rows = zip(terms.T.tolist(), holds.T.tolist(), strict=True)
         return np.array([self._total(*row) for row in rows], np.float64)
 
-    def _score_rows(self, inputs: Inputs) -> Floats:
-        """Return the score of many rows, one term after the other."""
-        total = np.full(inputs.n_rows, self._intercept)
-        for component in self._parts:
-            total = total + component.subtotal(inputs)
-        return total
-
     def _cells(self, inputs: Inputs) -> _Cells:
         """Lay the variables out as matrices; cells that a kind does not have are never read."""
         shape = len(self.schema), inputs.n_rows
@@ -260,15 +249,16 @@ class Plan:
     def _total(self, terms: list[float], holds: list[bool]) -> float:
         """Add intercept and subtotals, each the sum of its parts, from left to right."""
         score, at = self._intercept, 0
-        for trees, n_direct in self._components:
+        for trees, component in self._components:
             subtotal = 0.0
             for node, coefficients in trees:
                 while isinstance(node, tuple):
                     node = node[1] if holds[node[0]] else node[2]
                 subtotal = subtotal + coefficients[node]
-            for term in terms[at : at + n_direct]:
+            end = at + len(component.direct)
+            for term in terms[at:end]:
                 subtotal = subtotal + term
-            at += n_direct
+            at = end
             score = score + subtotal
         return score
 

@@ -64,29 +64,29 @@ def _twice(names: list[str], path: Path) -> Faults:
 
 def _labels(document: Record) -> Faults:
     first, second = document["classes"]
-    if type(first) is not type(second):
-        yield ("classes",), f"are {shown(first)} and {shown(second)}; they must be of one type"
-    elif not first < second:
-        yield ("classes",), f"are {shown(first)} and {shown(second)}; they must differ, in order"
+    alike = type(first) is type(second)
+    if not alike or not first < second:
+        rule = "differ, in order" if alike else "be of one type"
+        yield ("classes",), f"are {shown(first)} and {shown(second)}; they must {rule}"
 
 
 def _components(document: Record, variables: Record) -> Faults:
     names: set[str] = set()
     for number, component in enumerate(document["components"]):
         path: Path = ("components", number)
-        parts = [(kind, i) for kind in ("trees", "direct") for i in range(len(component[kind]))]
-        read: set[str] = set()
-        for name, where in [
-            (component["name"], path),
-            *((component[kind][i]["name"], (*path, kind, i)) for kind, i in parts),
-        ]:
-            if name in names:
-                yield (*where, "name"), f"is '{name}', as another part's"
-            names.add(name)
-        for kind, i in parts:
-            rule = _tree if kind == "trees" else _direct
-            yield from rule(component[kind][i], (*path, kind, i), document, variables)
-            read |= _sources(component[kind][i])
+        parts: list[tuple[Record, Path]] = [
+            (part, (*path, kind, i))
+            for kind in ("trees", "direct")
+            for i, part in enumerate(component[kind])
+        ]
+        for part, where in [(component, path), *parts]:
+            if part["name"] in names:
+                yield (*where, "name"), f"is '{part['name']}', as another part's"
+            names.add(part["name"])
+        for part, where in parts:
+            rule = _tree if "root" in part else _direct
+            yield from rule(part, where, document, variables)
+        read = {source for part, _ in parts for source in _sources(part)}
         if component["sources"] != sorted(read):
             yield (*path, "sources"), f"must be what the component reads, {_names(read)}"
 
@@ -96,46 +96,31 @@ def _names(names: set[str]) -> str:
 
 
 def _sources(part: Record) -> set[str]:
-    if "column" in part:
-        return _read(part["column"])
-    return {s for split, _ in _splits(part["root"], ()) for s in _read(split["column"])}
+    nodes = [node for node, _ in _nodes(part["root"], ())] if "root" in part else [{"if": part}]
+    tests = [node["if"] for node in nodes if "if" in node]
+    return {source for test in tests for source in column_from_dict(test["column"]).sources}
 
 
-def _read(column: Record) -> set[str]:
-    if "source" in column:
-        return {column["source"]}
-    return {column["left"]["source"], column["right"]["source"]}
-
-
-def _splits(root: Record, path: Path) -> Iterator[tuple[Record, Path]]:
+def _nodes(root: Record, path: Path) -> Iterator[tuple[Record, Path]]:
+    """Yield each node of a tree with its place, the `yes` side first."""
     stack = [(root, path)]
     while stack:
         node, at = stack.pop()
+        yield node, at
         if "if" in node:
-            yield node["if"], (*at, "if")
-            stack += [(node["no"], (*at, "no")), (node["yes"], (*at, "yes"))]
-
-
-def _leaf_paths(root: Record, path: Path) -> Iterator[tuple[int, Path]]:
-    """Yield the number and the place of each leaf, the `yes` side first."""
-    stack = [(root, path)]
-    while stack:
-        node, at = stack.pop()
-        if "leaf" in node:
-            yield node["leaf"], at
-        else:
-            stack += [(node["no"], (*at, "no")), (node["yes"], (*at, "yes"))]
+            stack += [(node[side], (*at, side)) for side in ("no", "yes")]
 
 
 def _tree(tree: Record, path: Path, document: Record, variables: Record) -> Faults:
     root, leaves, settings = (*path, "root"), tree["leaves"], document["settings"]
-    for split, at in _splits(tree["root"], root):
+    nodes = list(_nodes(tree["root"], root))
+    for split, at in [(node["if"], (*at, "if")) for node, at in nodes if "if" in node]:
         yield from _column(split["column"], (*at, "column"), variables)
         numeric = not column_from_dict(split["column"]).binary
         if numeric != ("at_most" in split):
             word = "lacks its threshold 'at_most'" if numeric else "has a threshold on a 0/1 column"
             yield at, word
-    found = list(_leaf_paths(tree["root"], root))
+    found = [(node["leaf"], at) for node, at in nodes if "leaf" in node]
     for expected, (number, at) in enumerate(found):
         if number != expected:
             yield (*at, "leaf"), f"is {shown(number)}; leaves count up in order, here {expected}"
@@ -201,10 +186,8 @@ def _parts(pair: Record, path: Path) -> Faults:
         yield path, "is a pair of two 0/1 columns; those make a pattern"
     elif binary and pair["operation"] != "product":
         found, needs = shown(pair[binary[0]]["kind"]), f"'{pair['operation']}' needs numbers"
-        yield (
-            (*path, binary[0], "kind"),
-            f"is {found}; {needs}, a 0/1 column can be multiplied only",
-        )
+        fault = f"is {found}; {needs}, a 0/1 column can be multiplied only"
+        yield (*path, binary[0], "kind"), fault
 
 
 def _formula(column: Record, path: Path) -> Faults:
@@ -246,9 +229,8 @@ def _training(document: Record) -> Faults:
             yield ("training", field), f"does not go with settings.reassign {reassign}"
     if "cross_validation" in training and "ledger" in document:
         yield ("training", "cross_validation"), "is of the fit, which the ledger says was edited"
-    parts = [p["name"] for c in document["components"] for p in (*c["trees"], *c["direct"])]
-    if set(training["mean_contributions"]) != set(parts):
-        strange = set(training["mean_contributions"]) ^ set(parts)
+    parts = {p["name"] for c in document["components"] for p in (*c["trees"], *c["direct"])}
+    if strange := parts ^ set(training["mean_contributions"]):
         path = ("training", "mean_contributions")
         yield path, f"must name every tree and direct term once; see {_names(strange)}"
     yield from _ties(document)

@@ -63,7 +63,7 @@ def sign(path: str | Path, key: bytes) -> Path:
     from_dict(document)
     found = content_hash(document)
     record = {"algorithm": ALGORITHM, "hash": found, "signature": _signature(found, key)}
-    target = _signature_path(path)
+    target = Path(f"{path}.sig")
     write_text(json.dumps(record, indent=1), target)
     return target
 
@@ -95,7 +95,7 @@ def check_signature(path: str | Path, key: bytes) -> bool:
     """
     _check_key(key)
     found = content_hash(read_document(path))
-    target = _signature_path(path)
+    target = Path(f"{path}.sig")
     stored = read_json(target)
     try:
         check_plain(stored)
@@ -108,11 +108,6 @@ def check_signature(path: str | Path, key: bytes) -> bool:
 
 def _signature(content: str, key: bytes) -> str:
     return hmac.new(key, f"{FORMAT}\n{content}".encode(), "sha256").hexdigest()
-
-
-def _signature_path(path: str | Path) -> Path:
-    path = Path(path)
-    return path.with_name(path.name + ".sig")
 
 
 def _check_key(key: bytes) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rpte.model.figures import figures, figures_text
-from rpte.model.parts import Component, DirectTerm, TreeTerms
+from rpte.model.parts import DirectTerm, Leaf, TreeTerms, event_rate
 from rpte.structure.tree import Branch, Condition
 
 if TYPE_CHECKING:
@@ -16,7 +17,8 @@ def summary(model: Model) -> str:
     """Return the model as readable text: every tree, every direct term, nothing left out."""
     lines = [*head_lines(model), f"{model.intercept:+9.4f}  intercept"]
     for component in model.components:
-        lines += ["", *component_lines(model, component)]
+        lines += ["", f"{component.name}: {', '.join(component.sources)}"]
+        lines += [line for part in component.parts for line in _part_lines(model, part)]
     return "\n".join(lines)
 
 
@@ -49,10 +51,10 @@ def _notes(model: Model) -> list[str]:
         pairs = zip(model.classes, factors, strict=True)
         said = ", ".join(f"{label!r} {factor:.4g}" for label, factor in pairs)
         notes.append(f"rows are weighted by class ({said}): n and rate count these weights")
-    record = figures(model)
-    notes += [] if record is None else [figures_text(record)]
-    stopped = stopped_note(model)
-    notes += [] if stopped is None else [stopped]
+    if (record := figures(model)) is not None:
+        notes.append(figures_text(record))
+    if (stopped := stopped_note(model)) is not None:
+        notes.append(stopped)
     notes += [
         f"edit {e['number']}, {e['when']}, {e['by']}: {e['reason']}"
         + (f"; no longer claimed: {', '.join(e['withdrawn'])}" if e["withdrawn"] else "")
@@ -72,46 +74,28 @@ def stopped_note(model: Model) -> str | None:
     )
 
 
-def component_lines(model: Model, component: Component) -> list[str]:
-    """Return one component as lines of text."""
-    lines = [f"{component.name}: {', '.join(component.sources)}"]
-    for part in component.parts:
-        if isinstance(part, DirectTerm):
-            counts = _counts(part.support, part.events) if part.column.binary else ""
-            lines.append(f"{part.coefficient:+9.4g}  {part.name}  {part.text}{counts}")
-        else:
-            lines += tree_lines(model, part)
-    return lines
+def _part_lines(model: Model, part: TreeTerms | DirectTerm) -> Iterator[str]:
+    """Yield a direct term, or a tree as indented lines with the coefficients of its leaves."""
+    if isinstance(part, DirectTerm):
+        counts = _counts(part) if part.column.binary else ""
+        yield f"{part.coefficient:+9.4g}  {part.name}  {part.text}{counts}"
+    else:
+        yield f"{'':9}  {part.name}"
+        yield from _node_lines(model, part, part.tree.root, "    ")
 
 
-def tree_lines(model: Model, tree: TreeTerms) -> list[str]:
-    """Return a tree as indented lines, its active leaves with their coefficients in front."""
-    lines = [f"{'':9}  {tree.name}"]
-    _node_lines(model, tree, tree.tree.root, 1, lines)
-    return lines
-
-
-def _node_lines(
-    model: Model, tree: TreeTerms, node: Branch | int, depth: int, lines: list[str]
-) -> None:
-    if not isinstance(node, Branch):
-        return
+def _node_lines(model: Model, tree: TreeTerms, node: Branch, indent: str) -> Iterator[str]:
     for holds, child in ((True, node.yes), (False, node.no)):
-        text = "    " * depth + ("if " if holds else "else ") + _side(model, node, holds)
+        condition = Condition(node.split, holds).text(model.schema)
+        text = f"{indent}{'if' if holds else 'else'} {condition}"
         if isinstance(child, Branch):
-            lines.append(f"{'':9}  {text}")
-            _node_lines(model, tree, child, depth + 1, lines)
+            yield f"{'':9}  {text}"
+            yield from _node_lines(model, tree, child, indent + "    ")
             continue
         leaf = tree.leaves[child]
         coefficient = f"{leaf.coefficient:+9.4f}" if leaf.coefficient else f"{'0':>9}"
-        name = tree.leaf_name(child)
-        lines.append(f"{coefficient}  {text}: {name}{_counts(leaf.support, leaf.events)}")
+        yield f"{coefficient}  {text}: {tree.leaf_name(child)}{_counts(leaf)}"
 
 
-def _side(model: Model, node: Branch, holds: bool) -> str:
-    return Condition(node.split, holds).text(model.schema)
-
-
-def _counts(support: float, events: float) -> str:
-    rate = events / support if support else float("nan")
-    return f"  (n={support:g}, rate {rate:.3f})"
+def _counts(term: Leaf | DirectTerm) -> str:
+    return f"  (n={term.support:g}, rate {event_rate(term):.3f})"

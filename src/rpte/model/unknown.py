@@ -24,32 +24,23 @@ def checked_inputs(model: Model, inputs: Inputs, allow_unknown: bool = False) ->
     it is for. Such a column is refused only if more than half of its cells are read so, and more
     than twice the share of training.
 
-    Parameters
-    ----------
-    model : Model
-    inputs : Inputs
-        As they were read; `Inputs.unknown` says what was unknown.
-    allow_unknown : bool
-        Whether a column may be unknown for the most part; it is then warned of as any other.
+    `allow_unknown` takes a column that is unknown for the most part; it is then warned of as any
+    other.
     """
     read = set(model.sources) if inputs.unknown else set()
     said = []
     for name in (name for name in inputs.unknown if name in read):
-        pooled = model.schema[name].pooled
         if _mostly(model, inputs, name) and not allow_unknown:
             raise InputError(
                 f"{_said(inputs, name)}, most of the column: it is not what it was in training, "
                 "such as for other spellings or another coding; correct it, or score it "
                 "nevertheless with allow_unknown=True (--allow-unknown)"
             )
-        if not pooled:
+        if not model.schema[name].pooled:
             said.append(_said(inputs, name))
     if said:
-        warnings.warn(
-            f"{'; '.join(said)}; they count as none of the known levels",
-            RPTEWarning,
-            stacklevel=3,
-        )
+        text = f"{'; '.join(said)}; they count as none of the known levels"
+        warnings.warn(text, RPTEWarning, stacklevel=3)
     return inputs
 
 
@@ -83,12 +74,10 @@ def _mostly(model: Model, inputs: Inputs, name: str) -> bool:
 def _pooled_share(model: Model, name: str) -> float | None:
     """Return the share of training cells that were pooled; None if the file does not tell."""
     profile = model.data.get("profile") or ()
-    column = next((column for column in profile if column["name"] == name), None)
-    if column is None:
-        return None
-    counts = column["levels"]
+    counts: dict[str, float | str]
+    counts = next((column["levels"] for column in profile if column["name"] == name), {})
     weights = {level: count for level, count in counts.items() if not isinstance(count, str)}
-    pooled = counts.get(model.schema[name].levels[-1])
-    if pooled is None or not weights:
+    pooled = model.schema[name].levels[-1]
+    if pooled not in counts or not weights:
         return None
-    return float(weights.get(model.schema[name].levels[-1], 0.0)) / float(sum(weights.values()))
+    return float(weights.get(pooled, 0.0)) / float(sum(weights.values()))

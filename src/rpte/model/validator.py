@@ -8,6 +8,7 @@ written without a decimal point, and every number is a finite 64-bit float.
 from __future__ import annotations
 
 import math
+import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -18,23 +19,21 @@ Path = tuple[str | int, ...]
 Fault = str | None
 LONGEST = 60
 
-TYPES: dict[str, tuple[type, ...]] = {
-    "object": (dict,),
-    "array": (list,),
-    "string": (str,),
-    "boolean": (bool,),
-    "number": (int, float),
-    "integer": (int,),
-    "null": (type(None),),
+TYPES: dict[str, tuple[tuple[type, ...], str]] = {
+    "object": ((dict,), "an object"),
+    "array": ((list,), "an array"),
+    "string": ((str,), "text"),
+    "boolean": ((bool,), "true or false"),
+    "number": ((int, float), "a finite number"),
+    "integer": ((int,), "a whole number"),
+    "null": ((type(None),), "null"),
 }
-WORDS = {
-    "object": "an object",
-    "array": "an array",
-    "string": "text",
-    "boolean": "true or false",
-    "number": "a finite number",
-    "integer": "a whole number",
-    "null": "null",
+LIMITS: dict[str, tuple[Callable[[Any, Any], bool], str]] = {
+    "minimum": (operator.lt, "be at least"),
+    "exclusiveMinimum": (operator.le, "be above"),
+    "maximum": (operator.gt, "be at most"),
+    "minItems": (operator.lt, "have at least"),
+    "maxItems": (operator.gt, "have at most"),
 }
 
 
@@ -60,7 +59,7 @@ def validate(document: Any, schema: Mapping[str, Any]) -> None:
     while stack:
         value, rule, path = stack.pop()
         rule = _resolved(value, rule, definitions, path)
-        for check in _CHECKS:
+        for check in (_type, _enum, _limit, _pattern, _keys):
             fault = check(value, rule)
             if fault is not None:
                 raise ModelFileError(f"{place(path)} {fault}")
@@ -95,14 +94,11 @@ def _resolved(
     value: Any, rule: Mapping[str, Any], definitions: Mapping[str, Any], path: Path
 ) -> Mapping[str, Any]:
     """Follow references, and choose the branch that the value means to be."""
-    while True:
-        if "$ref" in rule:
-            rule = definitions[rule["$ref"].rsplit("/", 1)[-1]]
-        elif "oneOf" in rule:
-            options = [_followed(option, definitions) for option in rule["oneOf"]]
-            rule = _branch(value, options, definitions, path)
-        else:
-            return rule
+    rule = _followed(rule, definitions)
+    while "oneOf" in rule:
+        options = [_followed(option, definitions) for option in rule["oneOf"]]
+        rule = _branch(value, options, path)
+    return rule
 
 
 def _followed(rule: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -111,15 +107,13 @@ def _followed(rule: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mappin
     return rule
 
 
-def _branch(
-    value: Any, options: list[Mapping[str, Any]], definitions: Mapping[str, Any], path: Path
-) -> Mapping[str, Any]:
+def _branch(value: Any, options: list[Mapping[str, Any]], path: Path) -> Mapping[str, Any]:
     """Choose by 'kind', else by the keys that are there, else by type."""
     objects = [option for option in options if option.get("type") == "object"]
     if not isinstance(value, dict) or not objects:
-        fitting = [option for option in options if _may_be(value, option)]
-        if fitting:
-            return fitting[0]
+        for option in options:
+            if _type(value, option) is None and _enum(value, option) is None:
+                return option
         wanted = " or ".join(_wanted(option) for option in options)
         raise ModelFileError(f"{place(path)} is {shown(value)}; it must be {wanted}")
     kinds = {o["properties"]["kind"]["const"]: o for o in objects if "kind" in o["properties"]}
@@ -132,33 +126,26 @@ def _branch(
     return next((o for o in objects if any(key in value for key in o["required"])), objects[0])
 
 
-def _may_be(value: Any, option: Mapping[str, Any]) -> bool:
-    return _type(value, option) is None and _enum(value, option) is None
-
-
 def _wanted(option: Mapping[str, Any]) -> str:
-    if "enum" in option:
-        return f"one of {option['enum']}"
-    return _words(option["type"])
+    return f"one of {option['enum']}" if "enum" in option else _words(option["type"])
 
 
 def _words(types: str | list[str]) -> str:
-    return " or ".join(WORDS[t] for t in ([types] if isinstance(types, str) else types))
+    return " or ".join(TYPES[name][1] for name in ([types] if isinstance(types, str) else types))
 
 
 def _type(value: Any, rule: Mapping[str, Any]) -> Fault:
-    if "type" not in rule:
+    types = rule.get("type", [])
+    if not types or any(_is(value, t) for t in ([types] if isinstance(types, str) else types)):
         return None
-    types = [rule["type"]] if isinstance(rule["type"], str) else rule["type"]
-    if any(_is(value, name) for name in types):
-        return None
-    return f"is {shown(value)}; it must be {_words(rule['type'])}"
+    return f"is {shown(value)}; it must be {_words(types)}"
 
 
 def _is(value: Any, name: str) -> bool:
     if isinstance(value, bool):
         return name == "boolean"
-    return isinstance(value, TYPES[name]) and (name not in ("number", "integer") or _finite(value))
+    known = isinstance(value, TYPES[name][0])
+    return known and (name not in ("number", "integer") or _finite(value))
 
 
 def _finite(value: Any) -> bool:
@@ -168,28 +155,25 @@ def _finite(value: Any) -> bool:
         return False
 
 
-def _same(a: Any, b: Any) -> bool:
-    """Tell equality as JSON has it: true is not 1."""
-    return type(a) is type(b) and bool(a == b)
-
-
 def _enum(value: Any, rule: Mapping[str, Any]) -> Fault:
     allowed = [rule["const"]] if "const" in rule else rule.get("enum")
-    if allowed is None or any(_same(value, item) for item in allowed):
+    # As JSON has it: true is not 1.
+    if allowed is None or any(type(value) is type(item) and value == item for item in allowed):
         return None
     wanted = f"{allowed[0]!r}" if "const" in rule else f"one of {allowed}"
     return f"is {shown(value)}; it must be {wanted}"
 
 
-def _range(value: Any, rule: Mapping[str, Any]) -> Fault:
-    if not isinstance(value, (int, float)) or isinstance(value, bool):
+def _limit(value: Any, rule: Mapping[str, Any]) -> Fault:
+    array = isinstance(value, list)
+    if not array and (isinstance(value, bool) or not isinstance(value, (int, float))):
         return None
-    if "minimum" in rule and value < rule["minimum"]:
-        return f"is {shown(value)}; it must be at least {rule['minimum']}"
-    if "exclusiveMinimum" in rule and value <= rule["exclusiveMinimum"]:
-        return f"is {shown(value)}; it must be above {rule['exclusiveMinimum']}"
-    if "maximum" in rule and value > rule["maximum"]:
-        return f"is {shown(value)}; it must be at most {rule['maximum']}"
+    size, found = (
+        (len(value), f"has {len(value)} items") if array else (value, f"is {shown(value)}")
+    )
+    for name, (beyond, words) in LIMITS.items():
+        if name in rule and name.endswith("Items") == array and beyond(size, rule[name]):
+            return f"{found}; it must {words} {rule[name]}"
     return None
 
 
@@ -200,16 +184,6 @@ def _pattern(value: Any, rule: Mapping[str, Any]) -> Fault:
     if re.search(rule["pattern"].removesuffix("$") + r"\Z", value):
         return None
     return f"is {shown(value)}; it must match {rule['pattern']}"
-
-
-def _length(value: Any, rule: Mapping[str, Any]) -> Fault:
-    if not isinstance(value, list):
-        return None
-    if len(value) < rule.get("minItems", 0):
-        return f"has {len(value)} items; it must have at least {rule['minItems']}"
-    if len(value) > rule.get("maxItems", len(value)):
-        return f"has {len(value)} items; it must have at most {rule['maxItems']}"
-    return None
 
 
 def _keys(value: Any, rule: Mapping[str, Any]) -> Fault:
@@ -227,16 +201,6 @@ def _keys(value: Any, rule: Mapping[str, Any]) -> Fault:
         if lacking:
             return f"has '{key}' but lacks '{lacking[0]}'"
     return None
-
-
-_CHECKS: tuple[Callable[[Any, Mapping[str, Any]], Fault], ...] = (
-    _type,
-    _enum,
-    _range,
-    _pattern,
-    _length,
-    _keys,
-)
 
 
 def _inside(

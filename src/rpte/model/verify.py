@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rpte.errors import ModelFileError
+from rpte.model.certificate import limit_checks
 from rpte.model.check import Check
 from rpte.model.file import build, content_hash, read_document
 from rpte.model.ledger import OPTIMALITY, ledger_checks, withdrawn
-from rpte.model.verify_counts import count_checks
-from rpte.model.verify_limits import limit_checks
 from rpte.model.verify_structure import structure_checks
 from rpte.model.verify_table import labelled, row_checks, training_checks
 
@@ -53,7 +52,7 @@ def verify(model: Model, X: Any = None, y: Any = None, sample_weight: Any = None
     list of Check
         The last one, "not checked", says what more the training table would prove.
     """
-    checks = [*structure_checks(model), *count_checks(model), *limit_checks(model)]
+    checks = [*structure_checks(model), *limit_checks(model)]
     checks += ledger_checks(model)
     if X is None:
         return [*checks, _not_checked(*NEEDS_ROWS, *_needs_training(model))]

@@ -16,12 +16,9 @@ from numpy.typing import NDArray
 
 from rpte.columns.kinds import Column, Interval, Level, Missing, Pair
 from rpte.model.check import Check, checked
-from rpte.model.derivation import Grounds
-from rpte.model.learned_from import LearnedFrom, learned_from
+from rpte.model.derivation import Grounds, LearnedFrom, learned_from
 from rpte.model.ledger import DERIVED, UNMET_MISSING, withdrawn
 from rpte.model.parts import DirectTerm, TreeTerms
-from rpte.model.verify_stage2 import stage2_checks
-from rpte.model.verify_structure import direct_of, trees_of
 from rpte.structure.gaps import largest_copy, pair_gap
 from rpte.structure.tree import Branch, Split
 from rpte.table.decimals import thresholds_between
@@ -36,14 +33,7 @@ ROUNDING = 1e-9
 
 
 def derived_checks(model: Model, table: Table) -> list[Check]:
-    """Return the checks of this file.
-
-    Parameters
-    ----------
-    model : Model
-    table : Table
-        The training rows under the model's schema, equal ones merged.
-    """
+    """Return these checks on the training rows under the model's schema, equal ones merged."""
     gone = withdrawn(model)
     if UNMET_MISSING in gone or DERIVED in gone:  # estimated again on another table
         return []
@@ -57,7 +47,6 @@ def derived_checks(model: Model, table: Table) -> list[Check]:
         variables(model, table),
         unmet_missing(found.whole.paper, list(zip(tests, learned, strict=True))),
         derived_numbers(model, found, learned),
-        *stage2_checks(model, table),
     ]
 
 
@@ -113,7 +102,7 @@ class Test:
 
 
 def _tests_of(model: Model, grounds: Grounds) -> list[Test]:
-    return [test for tree in trees_of(model) for test in _tests(tree, grounds)]
+    return [test for tree in model.trees for test in _tests(tree, grounds)]
 
 
 def _tests(tree: TreeTerms, grounds: Grounds) -> Iterator[Test]:
@@ -138,25 +127,16 @@ def _holds(split: Split, grounds: Grounds) -> NDArray[np.bool_]:
 def unmet_missing(paper: bool, tests: Sequence[tuple[Test, Test | None]]) -> Check:
     """A test that met no missing value sends missing (and a level never seen) to the heavier side.
 
-    The published configuration fills in the centre of the column instead.
-
-    Parameters
-    ----------
-    paper : bool
-    tests : sequence of pairs
-        Each with all training rows, and with the rows that terms were found on, if these are known.
+    The published configuration fills in the centre of the column instead. Each test comes with all
+    training rows, and with the rows that terms were found on, if these are known.
     """
-    faults: list[str] = []
-    looked = 0
-    for test, learned in tests:
-        wanted = _missing_side(test, learned)
-        if wanted is None:
-            continue
-        looked += 1
-        if wanted != test.split.missing_holds:
-            faults.append(
-                f"{test.tree.name} sends missing {test.split.column.text} to the wrong side"
-            )
+    sides = [(test, _missing_side(test, learned)) for test, learned in tests]
+    faults = [
+        f"{test.tree.name} sends missing {test.split.column.text} to the wrong side"
+        for test, wanted in sides
+        if wanted not in (None, test.split.missing_holds)
+    ]
+    looked = sum(wanted is not None for _, wanted in sides)
     rule = "that of the column's centre" if paper else "the heavier side"
     return checked(UNMET_MISSING, faults, f"{looked} tests met none and send it to {rule}")
 
@@ -217,13 +197,13 @@ def derived_numbers(model: Model, found: LearnedFrom, tests: list[Test]) -> Chec
         for test in tests
         for fault in _test_faults(test)
     ]
-    for term in direct_of(model):
+    for term in model.direct:
         wrong = _term_faults(found.terms, term)
         faults += [f"{term.name}, {term.text}: {fault}" for fault in wrong]
     where = "" if stored is None else f" on the {stored} distinct rows that terms were found on"
     evidence = (
         f"{len(tests)} tests, each between neighbouring training values, and "
-        f"{len(direct_of(model))} direct terms{where}"
+        f"{len(model.direct)} direct terms{where}"
     )
     return checked(DERIVED, faults, evidence)
 

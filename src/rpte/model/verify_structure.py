@@ -1,4 +1,4 @@
-"""Checks that need no table: the partition, ownership, the audit load, the recorded objective."""
+"""Checks that need no table: partition, ownership, audit load, objective, counts that add up."""
 
 from __future__ import annotations
 
@@ -11,36 +11,26 @@ import numpy as np
 
 from rpte.columns.kinds import RAW
 from rpte.columns.units import bound_under
+from rpte.columns.bound import MOST_CONDITIONS, bound_under
+from rpte.columns.kinds import RAW, Column, Interval
 from rpte.model.certificate import monotone_directions, stage3_tolerance
 from rpte.model.check import Check, checked
-from rpte.model.ledger import OPTIMALITY, withdrawn
-from rpte.model.parts import Component, DirectTerm, TreeTerms
+from rpte.model.ledger import OPTIMALITY, UNMET_MISSING, withdrawn
+from rpte.model.parts import Component
 from rpte.model.reachable import impossible_leaves
 from rpte.structure.tree import Branch
 
 if TYPE_CHECKING:
     from rpte.model.model import Model
 
+ROUNDING = 1e-9  # sums of weights are rounded
+
 
 def structure_checks(model: Model) -> list[Check]:
     """Return the checks of this file."""
-    return [
-        partition(model),
-        ownership(model),
-        component_size(model),
-        load_within_bound(model),
-        *recorded_objective(model),
-    ]
-
-
-def trees_of(model: Model) -> list[TreeTerms]:
-    """Return the trees, in order."""
-    return [part for _, part in model.parts() if isinstance(part, TreeTerms)]
-
-
-def direct_of(model: Model) -> list[DirectTerm]:
-    """Return the direct terms, in order."""
-    return [part for _, part in model.parts() if isinstance(part, DirectTerm)]
+    one_each = (partition, ownership, component_size, load_within_bound)
+    checks = [check(model) for check in one_each] + recorded_objective(model)
+    return [*checks, adds_up(model), as_asked_for(model)]
 
 
 def partition(model: Model) -> Check:
@@ -50,8 +40,8 @@ def partition(model: Model) -> Check:
     together, which is tried on every case that they can tell apart, not on a sample.
     """
     faults = []
-    for tree in trees_of(model):
-        reached = list(_reachable(tree.tree.root))
+    for tree in model.trees:
+        reached = list(_leaves_below(tree.tree.root))
         if reached != list(range(len(tree.leaves))):
             faults.append(f"{tree.name} reaches leaves {reached}")
         for split in tree.tree.splits:
@@ -61,18 +51,18 @@ def partition(model: Model) -> Check:
                 faults.append(f"{tree.name} has the threshold {split.threshold}")
         empty = impossible_leaves(tree.tree, model.schema)
         faults += [f"no case can reach {tree.leaf_name(number)}" for number in empty]
-    leaves = sum(len(tree.leaves) for tree in trees_of(model))
+    leaves = sum(len(tree.leaves) for tree in model.trees)
     evidence = (
-        f"{leaves} leaves in {len(trees_of(model))} trees; each split has two sides that exclude "
+        f"{leaves} leaves in {len(model.trees)} trees; each split has two sides that exclude "
         "each other and cover all values, missing included; each leaf can be reached"
     )
     return checked("leaves partition the inputs", faults, evidence)
 
 
-def _reachable(node: Branch | int) -> Iterator[int]:
+def _leaves_below(node: Branch | int) -> Iterator[int]:
     if isinstance(node, Branch):
-        yield from _reachable(node.yes)
-        yield from _reachable(node.no)
+        yield from _leaves_below(node.yes)
+        yield from _leaves_below(node.no)
     else:
         yield node
 
@@ -83,7 +73,7 @@ def ownership(model: Model) -> Check:
     if rule is None:
         return Check("ownership", False, f"unknown policy '{model.ownership}'")
     faults = [
-        *_shared([(t.name, t.sources) for t in trees_of(model)]),
+        *_shared([(t.name, t.sources) for t in model.trees]),
         *_shared([(c.name, c.sources) for c in model.components]),
         *(f"{c.name} falls apart" for c in model.components if not _connected(c)),
         *rule(model),
@@ -121,24 +111,19 @@ def _one_tree_each(model: Model) -> list[str]:
 
 
 def _separate(model: Model) -> list[str]:
-    owned = [(t.name, t.sources) for t in trees_of(model)]
-    direct = [(d.name, d.sources) for d in direct_of(model)]
+    owned = [(t.name, t.sources) for t in model.trees]
+    direct = [(d.name, d.sources) for d in model.direct]
     return [fault for d in direct for t in owned for fault in _shared([t, d])]
 
 
 def _strict(model: Model) -> list[str]:
     faults = [
         fault
-        for a, b in combinations(direct_of(model), 2)
-        if not (is_raw(a) and is_raw(b) and a.sources == b.sources)
+        for a, b in combinations(model.direct, 2)
+        if not (a.sources == b.sources and all(isinstance(d.column, RAW) for d in (a, b)))
         for fault in _shared([(a.name, a.sources), (b.name, b.sources)])
     ]
     return [*_separate(model), *faults]
-
-
-def is_raw(term: DirectTerm) -> bool:
-    """Tell whether a term is a variable's value, level or missing flag."""
-    return isinstance(term.column, RAW)
 
 
 _POLICIES: dict[str, Callable[[Any], list[str]]] = {
@@ -210,7 +195,7 @@ def _penalty_faults(model: Model, objective: Mapping[str, Any]) -> Iterator[str]
 def _factor_faults(model: Model) -> Iterator[str]:
     """Compare the penalty factors of direct terms with the user's; leaves may be several in one."""
     factors = model.settings.get("limits", {}).get("penalty", {})
-    for term in direct_of(model):
+    for term in model.direct:
         wanted = max(factors.get(source, 1.0) for source in term.sources)
         if term.penalty != wanted:
             yield f"{term.name} has the penalty factor {term.penalty:g}, not {wanted:g}"
@@ -219,7 +204,74 @@ def _factor_faults(model: Model) -> Iterator[str]:
 def _tie_faults(model: Model) -> Iterator[str]:
     """Only leaves of a tree that reads a monotone variable may have been tied."""
     ordered = set(monotone_directions(model))
-    free = {tree.name for tree in trees_of(model) if not ordered & set(tree.sources)}
+    free = {tree.name for tree in model.trees if not ordered & set(tree.sources)}
     for names in model.training["ties"]:
         if names[0].split(".")[0] in free:
             yield f"{' and '.join(names)} are tied without a monotone variable"
+
+
+def adds_up(model: Model) -> Check:
+    """Each tree holds every training case once, and stored means follow from the supports."""
+    rows, events = model.training["rows"], model.training["events"]
+    stored, faults = model.training["mean_contributions"], []
+    means = {part.name: stored.get(part.name, math.inf) for _, part in model.parts()}
+    for tree in model.trees:
+        sums = math.fsum(v.support for v in tree.leaves), math.fsum(v.events for v in tree.leaves)
+        if not (_near(sums[0], rows, rows) and _near(sums[1], events, rows)):
+            faults.append(f"the leaves of {tree.name} hold {sums[0]:g} cases, {sums[1]:g} events")
+        mean = math.fsum(v.coefficient * v.support for v in tree.leaves) / rows
+        size = max(abs(v.coefficient) for v in tree.leaves)
+        if not _near(mean, means[tree.name], 1.0 + size):
+            faults.append(f"the mean of {tree.name} is {mean:g}, not {means[tree.name]:g}")
+    for term in model.direct:
+        mean = term.coefficient * term.support / rows
+        if term.column.binary and not _near(mean, means[term.name], 1.0 + abs(term.coefficient)):
+            faults.append(f"the mean of {term.name} is {mean:g}, not {means[term.name]:g}")
+    return checked("supports and means add up", faults, f"{rows:g} cases, {events:g} events")
+
+
+def _near(a: float, b: float, size: float) -> bool:
+    return abs(a - b) <= ROUNDING * size
+
+
+def as_asked_for(model: Model) -> Check:
+    """The model is no larger than its parameters allow."""
+    limit, load = conditions_allowed(model), model.audit().miu
+    allowed = "any number" if limit is None else f"at most {limit}"
+    evidence = f"{load} conditions, {allowed} asked for; trees, columns and leaves within theirs"
+    return checked("size as asked for", list(_excess(model, limit, load)), evidence)
+
+
+def conditions_allowed(model: Model) -> int | None:
+    """Return how many conditions the parameters allow; None for any number."""
+    settings = model.settings
+    limit: int | None = settings["max_inspection_units"]
+    chosen = settings["l1"] == "cv" and settings["reassign"]
+    return MOST_CONDITIONS if limit is None and chosen else limit
+
+
+def _excess(model: Model, limit: int | None, load: int) -> Iterator[str]:
+    settings, trees = model.settings, model.trees
+    if limit is not None and load > limit:
+        yield f"{load} conditions, at most {limit} were asked for"
+    if len(trees) > settings["max_trees"]:
+        yield f"{len(trees)} trees, at most {settings['max_trees']} were asked for"
+    budget = 0 if settings["vocabulary"] == "original" else 2 * settings["budget"]
+    made = len(set(_derived(model)))
+    if made > budget:
+        yield f"{made} derived columns, at most {budget} were asked for"
+    if UNMET_MISSING in withdrawn(model):  # estimated again on another table
+        return
+    least = settings["min_samples_leaf"] * (1 - ROUNDING)
+    for tree in trees:
+        for number, leaf in enumerate(tree.leaves):
+            if leaf.support < least:
+                yield f"{tree.leaf_name(number)} holds {leaf.support:g} cases, {least:g} asked for"
+
+
+def _derived(model: Model) -> Iterator[Column]:
+    """Yield the columns that are neither a variable nor the presence of one."""
+    tested = [split.column for tree in model.trees for split in tree.tree.splits]
+    for column in [*tested, *(term.column for term in model.direct)]:
+        if not isinstance(column, RAW) and not (isinstance(column, Interval) and column.unbounded):
+            yield column

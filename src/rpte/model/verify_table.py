@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +17,6 @@ from rpte.model.ledger import OPTIMALITY
 from rpte.model.model import as_labels, probability
 from rpte.model.parts import DirectTerm, TreeTerms
 from rpte.model.verify_derived import derived_checks
-from rpte.model.verify_structure import trees_of
 from rpte.table.fingerprint import fingerprint
 from rpte.table.inputs import Inputs, as_array
 from rpte.table.table import Table, check_weight, merge_rows, read_weights, repetitions
@@ -31,6 +32,9 @@ TOLERANCE = 1e-9
 VALUE_TOLERANCE = 1e-6
 EXPLAINED_ROWS = 200
 LEAST_SHARE = 1e-3  # of L1 in lambda_max
+LEAST_MEAN = LEAST_HESSIAN = 1e-6
+CLIP = 35.0
+TRIALS = 6  # steps of the line search of Stage 2
 ROUNDED_VARIANCE = 1.1  # a rounded centre in the place of missing cells moves it a little
 
 
@@ -83,6 +87,7 @@ def training_checks(model: Model, rows: Rows) -> list[Check]:
         *same_table(model, table),
         supports(model, rows),
         *derived_checks(model, table),
+        *stage2_checks(model, table),
         mean_contributions(model, rows),
         *optimal(model, rows),
     ]
@@ -99,7 +104,7 @@ def merged(rows: Rows) -> Table:
 def one_leaf_per_tree(model: Model, inputs: Inputs) -> Check:
     """Each row satisfies the conditions of exactly one leaf per tree."""
     faults = []
-    for tree in trees_of(model):
+    for tree in model.trees:
         hits = np.zeros(inputs.n_rows, np.int64)
         for path in tree.tree.paths():
             inside = [c.split.holds(inputs) == c.holds for c in path]
@@ -107,7 +112,7 @@ def one_leaf_per_tree(model: Model, inputs: Inputs) -> Check:
         if (hits != 1).any():
             row = int(np.flatnonzero(hits != 1)[0])
             faults.append(f"row {row} is in {hits[row]} leaves of {tree.name}")
-    evidence = f"{inputs.n_rows} rows, {len(trees_of(model))} trees"
+    evidence = f"{inputs.n_rows} rows, {len(model.trees)} trees"
     return checked("each row in one leaf per tree", faults, evidence)
 
 
@@ -119,10 +124,7 @@ def contributions_sum(model: Model, inputs: Inputs) -> Check:
     score = model.score(inputs)
     total = np.full(inputs.n_rows, model.intercept)
     for component in model.components:
-        subtotal = np.zeros(inputs.n_rows)
-        for part in component.parts:
-            subtotal = subtotal + part.contribution(inputs)
-        total = total + subtotal
+        total = total + component.subtotal(inputs)
     total[:EXPLAINED_ROWS] = [_added(e) for e in model.explain(inputs.take(slice(EXPLAINED_ROWS)))]
     faults = [
         f"row {row}: contributions add to {total[row]!r}, the score is {score[row]!r}"
@@ -133,13 +135,11 @@ def contributions_sum(model: Model, inputs: Inputs) -> Check:
 
 
 def _added(explanation: Explanation) -> float:
-    total = explanation.intercept
-    for component in explanation.components:
-        subtotal = 0.0
-        for contribution in component.contributions:
-            subtotal = subtotal + contribution.value
-        total = total + subtotal
-    return total
+    subtotals = (
+        reduce(add, (contribution.value for contribution in component.contributions), 0.0)
+        for component in explanation.components
+    )
+    return reduce(add, subtotals, explanation.intercept)
 
 
 def same_table(model: Model, table: Table) -> list[Check]:
@@ -232,7 +232,7 @@ def optimal(model: Model, rows: Rows) -> list[Check]:
         violation = abs(float((residual * column).sum()) + pull) / factor
         if not violation <= worst:
             worst, where = violation, name
-    limit, value = objective["tolerance"], _deviance(rows, score) + cost
+    limit, value = objective["tolerance"], _deviance(rows.y, rows.weight, score) + cost
     evidence = (
         f"largest residual {worst:.2e} at {where}, at most {limit:.2e} allowed (lambda "
         f"{objective['l1']:g}); objective {value:.6g}, stored {objective['value']:.6g}; terms that "
@@ -260,9 +260,9 @@ def _largest_lambda(model: Model, rows: Rows) -> float:
     return ROUNDED_VARIANCE * 2.0 * float(np.sqrt(rate * (1.0 - rate))) / (share * factor)
 
 
-def _deviance(rows: Rows, score: Floats) -> float:
-    loss = np.logaddexp(0.0, score) - rows.y * score
-    return 2.0 * float((rows.weight * loss).sum() / rows.weight.sum())
+def _deviance(y: Floats, weight: Floats, score: Floats) -> float:
+    loss = np.logaddexp(0.0, score) - y * score
+    return 2.0 * float((weight * loss).sum() / weight.sum())
 
 
 def _penalised(model: Model, inputs: Inputs) -> Iterator[tuple[str, Floats, float, float]]:
@@ -290,3 +290,45 @@ def _tied(model: Model, tree: TreeTerms) -> list[list[int]]:
             name = tree.leaf_name(number)
             groups.setdefault(group.get(name, name), []).append(number)
     return list(groups.values())
+
+
+def stage2_checks(model: Model, table: Table) -> list[Check]:
+    """Return the check that the intercept and the leaves are those of Stage 2, unless edited.
+
+    Trees are not in the order in which they were grown: after each step the one comes next whose
+    values are the Newton step from there.
+    """
+    if model.settings["reassign"] or model.ledger:
+        return []
+    mean = float((table.weight * table.y).sum() / table.total_weight)
+    mean = min(max(mean, LEAST_MEAN), 1 - LEAST_MEAN)
+    base = float(np.log(mean / (1 - mean)))
+    faults = [] if abs(model.intercept - base) <= TOLERANCE else [f"the intercept is {base!r}"]
+    score, left = np.full(table.n_rows, base), model.trees
+    while left:
+        follows = [tree for tree in left if _is_step(tree, table, score, model.settings)]
+        if not follows:
+            faults += [f"{tree.name} has other values" for tree in left]
+            break
+        score = score + follows[0].contribution(table.inputs)
+        left = [tree for tree in left if tree is not follows[0]]
+    return [
+        checked(
+            "leaf values of Stage 2", faults, f"{len(model.trees)} trees, from the base rate on"
+        )
+    ]
+
+
+def _is_step(tree: TreeTerms, table: Table, score: Floats, settings: Mapping[str, Any]) -> bool:
+    """Tell whether a tree's coefficients are the step from a score: equation (4) and its search."""
+    leaf, stored = tree.tree.apply(table.inputs), np.array([v.coefficient for v in tree.leaves])
+    p = probability(np.clip(score, -CLIP, CLIP))
+    curvature = table.weight * np.maximum(p * (1 - p), LEAST_HESSIAN)
+    gradient = np.bincount(leaf, table.weight * (table.y - p), len(stored))
+    values = gradient / (np.bincount(leaf, curvature, len(stored)) + settings["leaf_ridge"])
+    step, before = float(settings["learning_rate"]), _deviance(table.y, table.weight, score)
+    for _ in range(TRIALS):
+        if _deviance(table.y, table.weight, score + step * values[leaf]) < before:
+            break
+        step /= 2
+    return bool(np.allclose(stored, step * values, rtol=TOLERANCE, atol=TOLERANCE))

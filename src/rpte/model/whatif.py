@@ -10,6 +10,7 @@ import numpy as np
 
 from rpte.errors import InputError, did_you_mean
 from rpte.model.explain import ComponentContribution, Explanation, cell_values, value_text
+from rpte.model.summary import counted
 from rpte.table.column import as_number, as_number_or_special
 from rpte.table.inputs import Inputs
 from rpte.table.spelling import read_levels
@@ -35,17 +36,9 @@ class Moved:
 class WhatIf:
     """One row before and after a change of some values.
 
-    Parameters
-    ----------
-    changes : mapping from name to (old, new)
-        None stands for missing. Variables that the model does not read are in `unread` instead.
-    before, after : Explanation
-    moved : tuple of Moved
-        The components that read a changed variable.
-    still : tuple of str
-        The other components; each contribution in them is the same to the last bit.
-    unread : tuple of str
-        Changed variables that the model does not read.
+    `changes` maps names to (old, new), None for missing; changed variables that the model does not
+    read are in `unread` instead. `moved` are the components that read a changed variable, `still`
+    the others, each contribution in them the same to the last bit.
     """
 
     changes: Mapping[str, tuple[float | str | None, float | str | None]]
@@ -81,7 +74,7 @@ class WhatIf:
         """What was checked, in words."""
         if not self.still:
             return "every component reads a changed variable"
-        names = f"{len(self.still)} other component" + ("s" if len(self.still) > 1 else "")
+        names = counted(len(self.still), "other component")
         return f"checked: nothing moved in the {names}, to the last bit"
 
     def to_dict(self) -> dict[str, Any]:
@@ -109,17 +102,8 @@ class WhatIf:
 def what_if(model: Model, X: Any, changes: Mapping[str, Any]) -> WhatIf:
     """Change values of one row and see which contributions move.
 
-    Parameters
-    ----------
-    model : Model
-    X : table of one row
-    changes : mapping from name to the new value
-        As the cell would stand in a table; None for missing.
-
-    Raises
-    ------
-    ArithmeticError
-        If a component that reads no changed variable moved, which no model can.
+    `changes` gives the new values by name, as the cells would stand in a table; None for missing. A
+    component that moves without reading a changed variable, which no model can, is an error.
     """
     row = one_row(model, X)
     fresh = with_cells(model, row, changes)
