@@ -15,7 +15,7 @@ import rpte
 from rpte import InputError, RPTEClassifier, RPTEWarning
 from rpte.estimators.labels import read_labels
 from rpte.model.file import from_dict, to_dict
-from rpte.model.model import as_labels
+from rpte.model.target import Target
 
 
 class Grade(enum.IntEnum):
@@ -74,7 +74,7 @@ def test_labels_come_back_the_same_or_are_refused(first, second, form):
     document = to_dict(fitted.model_)
     loaded = from_dict(document)
     wanted = sorted(set(labels))
-    for found in (fitted.classes_.tolist(), list(loaded.classes), document["classes"]):
+    for found in (fitted.classes_.tolist(), list(loaded.classes), document["target"]["classes"]):
         assert all(map(same, found, wanted))
         assert len(found) == 2
     assert fitted.predict(X).tolist() == loaded.predict(X).tolist() == labels
@@ -152,9 +152,9 @@ def test_labels_of_numpys_own_text_type():
 
 
 def test_classes_that_numpy_would_change_are_kept_as_objects():
-    assert as_labels(("a", "a\0")).tolist() == ["a", "a\0"]
-    assert as_labels((-1, 2**63)).tolist() == [-1, 2**63]
-    assert as_labels((0, 1)).dtype.kind == "i"
+    assert Target(("a", "a\0"), 1, 0.0).labels.tolist() == ["a", "a\0"]
+    assert Target((-1, 2**63), 1, 0.0).labels.tolist() == [-1, 2**63]
+    assert Target((0, 1), 1, 0.0).labels.dtype.kind == "i"
 
 
 class TestOtherTasks:

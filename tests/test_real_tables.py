@@ -486,10 +486,11 @@ class TestWeights:
 
     def test_balanced_gives_both_classes_the_same_weight(self):
         y = np.where(np.arange(len(CASE.y)) % 5 == 0, "sick", "healthy")
-        balanced = fit(CASE.X, y, class_weight="balanced").model_.training
+        model = fit(CASE.X, y, class_weight="balanced").model_
+        balanced = model.training
         expected = compute_class_weight("balanced", classes=np.unique(y), y=y)
         assert balanced["class_factors"] == pytest.approx(expected.tolist())
-        assert balanced["events"] == pytest.approx(balanced["rows"] / 2)
+        assert model.target.total == pytest.approx(balanced["rows"] / 2)
         assert balanced["rows"] == pytest.approx(len(y))
 
     def test_a_class_that_is_not_named_keeps_its_weight(self):

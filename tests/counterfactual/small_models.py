@@ -21,6 +21,7 @@ from rpte.columns.kinds import (
 from rpte.counterfactual.choices import choices_of
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms
+from rpte.model.target import Target
 from rpte.structure.tree import Branch, Split, Tree
 from rpte.table.inputs import Inputs
 from rpte.table.schema import Schema, Variable
@@ -147,8 +148,7 @@ def models(draw, curved=False):
 def make(components, intercept=0.0, profile=PROFILE, schema=SCHEMA):
     return Model(
         schema=schema,
-        classes=("no", "yes"),
-        positive=1,
+        target=Target(("no", "yes"), 1, 0.0),
         intercept=intercept,
         components=components,
         ownership="component",

@@ -1,11 +1,12 @@
-"""Write the golden model files of this library version.
+"""Write the golden model files of the newest version of the format.
 
-Run after a deliberate change of the format, before a release; never for a version that is out:
+Run after a deliberate change of the format, before a release; never for a version that is out (the
+files of version 1, of the first release, are in ``0.1.0``):
 
     python tests/golden/make_golden.py
 
-Each model of `model_files` gives ``<version>/<name>.json``, and ``<name>.rows.json`` with some rows
-and the scores that every later version must give, bit for bit (floats in hexadecimal).
+Each model of `model_files` gives ``models_<version>/<name>.json``, and ``<name>.rows.json`` with
+some rows and the scores that every later version must give, bit for bit (floats in hexadecimal).
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ import numpy as np
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
-import rpte  # noqa: E402
 from model_files import NAMES, stored  # noqa: E402
 from rpte.model.file import from_dict  # noqa: E402
+from rpte.model.versions import NEWEST  # noqa: E402
 
 ROWS = 40
 
@@ -47,7 +48,7 @@ def table(X):
 
 
 def main() -> None:
-    folder = HERE / rpte.__version__
+    folder = HERE / f"models_{NEWEST}"
     folder.mkdir(exist_ok=True)
     for old in folder.glob("*.json"):
         old.unlink()

@@ -60,7 +60,8 @@ def test_a_model_is_the_same_as_itself(name):
 @pytest.mark.parametrize("name", KINDS)
 def test_a_model_turned_round_says_the_same(name):
     model = model_of(name)
-    other = replace(mapped(model, scaled(-1.0)), positive=1 - model.positive)
+    turned = replace(model.target, positive=1 - model.positive)
+    other = replace(mapped(model, scaled(-1.0)), target=turned)
     other = replace(other, intercept=-model.intercept)
     found = compare(model, other, stored(name).X)
     assert found["turned_round"]

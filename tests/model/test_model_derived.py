@@ -125,7 +125,7 @@ def test_a_test_that_no_training_row_fails(name):
     tree = trees(document)[0]
     test = {"column": {"kind": "value", "source": "dense"}, "at_most": 1e6, "missing_holds": True}
     tree["root"] = {"if": test, "yes": tree["root"], "no": {"leaf": len(tree["leaves"])}}
-    empty = {"coefficient": 0.0, "support": 0.0, "events": 0.0, "penalty": 1.0}
+    empty = {"coefficient": 0.0, "support": 0.0, "target_total": 0.0, "penalty": 1.0}
     tree["leaves"].append(empty)
     document["settings"]["max_leaves"] += 1
     document["settings"]["max_depth"] += 1

@@ -149,12 +149,15 @@ BAD = [
     (put(["intercept"], 10**400), r"intercept is a whole number of 1329 bits; it must be a finite"),
     (put(["bound"], 3.0), r"bound is 3\.0; it must be a whole number"),
     (put(["bound"], -1), r"bound is -1; it must be at least 0"),
-    (put(["positive"], 2), r"positive is 2; it must be one of \[0, 1\]"),
-    (put(["positive"], True), r"positive is True; it must be one of \[0, 1\]"),
-    (put(["version"], True), r"version is True; it must be 1"),
-    (put(["classes"], ["a", "b", "c"]), r"classes has 3 items; it must have at most 2"),
-    (put(["classes"], ["a"]), r"classes has 1 items; it must have at least 2"),
-    (put(["classes", 1], None), r"classes\[1\] is None; it must be text or a finite number or"),
+    (put(["target", "positive"], 2), r"positive is 2; it must be one of \[0, 1\]"),
+    (put(["target", "positive"], True), r"positive is True; it must be one of \[0, 1\]"),
+    (put(["task"], 1), r"task is 1; it must be one of \['binary'\]"),
+    (put(["loss", "link"], "log"), r"loss.link is 'log'; it must be 'logit'"),
+    (put(["scores"], 2), r"scores is 2; it must be 1"),
+    (put(["baseline"], []), r"baseline is an array of 0; it must be null"),
+    (put(["target", "classes"], ["a", "b", "c"]), r"classes has 3 items; it must have at most 2"),
+    (put(["target", "classes"], ["a"]), r"classes has 1 items; it must have at least 2"),
+    (put(["target", "classes", 1], None), r"classes\[1\] is None; it must be text or a finite"),
     (put(["ownership"], "mine"), r"ownership is 'mine'; it must be one of \['component'"),
     (put(["components", 0, "name"], "C0"), r"components\[0\]\.name is 'C0'; it must match"),
     (put(["components", 0, "name"], "C1\n"), r"components\[0\]\.name is 'C1\\n'; it must match"),
@@ -227,7 +230,8 @@ def test_a_document_that_obeys_is_a_model():
 def test_the_page_on_the_file_names_the_fields_of_the_selection():
     page = (Path(__file__).parents[2] / "docs" / "model_file.md").read_text()
     aim, selection = SCHEMA["$defs"]["aim"], SCHEMA["$defs"]["selection"]
-    inside = selection["properties"]["frontier"]["items"]
-    names = {n for part in (aim, selection, inside) for n in part["properties"]}
-    assert {"menu", "frontier", "miu"} <= names
+    inside = SCHEMA["$defs"]["evaluation"]
+    records = [selection, *aim["oneOf"], *inside["oneOf"]]
+    names = {n for part in records for n in part["properties"]}
+    assert {"menu", "shape_family", "frontier", "miu"} <= names
     assert [name for name in sorted(names) if f"`{name}`" not in page] == []

@@ -86,7 +86,7 @@ def test_deep_nesting_is_refused(text, depth, tmp_path):
 
 def test_text_that_is_not_unicode_is_refused(text, tmp_path):
     assert message(text.replace('"healthy"', '"\\ud800"', 1), tmp_path) == (
-        ": classes[0] is '\\ud800', which is not Unicode text"
+        ": target.classes[0] is '\\ud800', which is not Unicode text"
     )
     assert "key '\\udfff', which is not Unicode" in message(
         text.replace('"intercept"', '"\\udfff"', 1), tmp_path
@@ -111,7 +111,7 @@ def test_a_tree_as_deep_as_the_limit_is_read():
     _number(node)
     tree["root"], tree["leaves"] = node, [tree["leaves"][0]] * (depth + 1)
     for leaf in tree["leaves"]:
-        leaf["support"] = leaf["events"] = 0
+        leaf["support"] = leaf["target_total"] = 0
     document["settings"].update(max_depth=depth, max_leaves=depth + 1)
     document["bound"] = 10**6
     assert from_dict(sealed(document)).summary()

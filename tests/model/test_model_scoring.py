@@ -46,7 +46,7 @@ def test_swapping_positive_turns_the_score_around(about_sick, about_healthy):
     assert np.corrcoef(*ranks)[0, 1] < -0.95
     assert about_healthy.explain(CASE.X.head(1))[0].positive == "healthy"
     assert about_healthy.summary().startswith("RPTE model: log odds of 'healthy' against 'sick'")
-    events = [c.model_.training["events"] for c in (about_sick, about_healthy)]
+    events = [c.model_.target.total for c in (about_sick, about_healthy)]
     assert sum(events) == CASE.weight.sum()
     assert events[0] == CASE.weight[CASE.y == "sick"].sum()
 

@@ -32,11 +32,11 @@ def pooled_number(d):
 
 
 def classes_of_two_types(d):
-    d["classes"] = [0, "sick"]
+    d["target"]["classes"] = [0, "sick"]
 
 
 def one_class_twice(d):
-    d["classes"] = ["sick", "sick"]
+    d["target"]["classes"] = ["sick", "sick"]
 
 
 def threshold_on_a_level(d):
@@ -61,7 +61,7 @@ def a_leaf_too_many(d):
 
 
 def more_events_than_cases(d):
-    direct(d)[0]["events"] = direct(d)[0]["support"] + 1
+    direct(d)[0]["target_total"] = direct(d)[0]["support"] + 1
 
 
 def centre_of_a_flag(d):
@@ -110,7 +110,7 @@ def monotone_category(d):
 
 
 def too_many_events(d):
-    d["training"]["events"] = d["training"]["rows"] + 1
+    d["target"]["total"] = d["training"]["rows"] + 1
 
 
 def objective_lost(d):
@@ -170,7 +170,7 @@ CASES = [
     (number_without_threshold, r"\.if lacks its threshold 'at_most'"),
     (leaves_out_of_order, r"root\.yes.*\.leaf is 1; leaves count up in order, here 0"),
     (a_leaf_too_many, r"trees\[0\]\.leaves describes \d+ leaves, the tree has \d+"),
-    (more_events_than_cases, r"direct\[0\]\.events is \d.*, the support only"),
+    (more_events_than_cases, r"direct\[0\]\.target_total is \d.*, the support only"),
     (centre_of_a_flag, r"\.centre is 1\.0; that of a 0/1 column, a hinge"),
     (unknown_level, r"column\.levels\[0\] is 'moon', no level of '\w+'"),
     (level_listed_twice, r"column\.levels holds '\w+' twice"),
@@ -181,7 +181,7 @@ CASES = [
     (limit_on_nothing, r"settings\.limits\.penalty names 'salary', no variable"),
     (interaction_of_nothing, r"settings\.limits\.interactions names 'salary', no variable"),
     (monotone_category, r"settings\.limits\.monotone names 'region', a category"),
-    (too_many_events, r"training\.events is more than training\.rows"),
+    (too_many_events, r"target\.total is more than training\.rows"),
     (objective_lost, r"training\.objective does not go with settings\.reassign True"),
     (mean_lost, r"training\.mean_contributions must name every tree.*'D1'"),
     (mean_of_nothing, r"training\.mean_contributions must name every tree.*'D99'"),

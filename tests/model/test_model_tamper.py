@@ -288,7 +288,7 @@ def a_support(d):
 
 
 def some_events(d):
-    direct(d)[0]["events"] -= 0.5
+    direct(d)[0]["target_total"] -= 0.5
 
 
 def a_leaf_support(d):
@@ -296,11 +296,11 @@ def a_leaf_support(d):
 
 
 def leaf_events(d):
-    trees(d)[0]["leaves"][-1]["events"] += 0.25
+    trees(d)[0]["leaves"][-1]["target_total"] += 0.25
 
 
 def the_positive_class(d):
-    d["positive"] = 1 - d["positive"]
+    d["target"]["positive"] = 1 - d["target"]["positive"]
 
 
 def counted_rows(d):
@@ -313,7 +313,7 @@ def distinct_rows(d):
 
 
 def counted_events(d):
-    d["training"]["events"] -= 1
+    d["target"]["total"] -= 1
 
 
 def the_table_hash(d):
@@ -440,7 +440,7 @@ def low_bound(d):
 
 
 def reordered_classes(d):
-    d["classes"].reverse()
+    d["target"]["classes"].reverse()
 
 
 def deep_tree(d):

@@ -122,7 +122,9 @@ def test_a_changed_support_is_found(model):
     term = binary_term(model)
     changed = with_part(model, term, replace(term, support=term.support + 1))
     assert failing(changed) == {SUPPORT, SUMS}
-    assert failing(with_part(model, term, replace(term, events=term.events - 0.5))) == {SUPPORT}
+    assert failing(with_part(model, term, replace(term, target_total=term.events - 0.5))) == {
+        SUPPORT
+    }
     tree = first(model, TreeTerms)
     leaves = (*tree.leaves[:-1], replace(tree.leaves[-1], support=tree.leaves[-1].support - 0.5))
     assert failing(with_part(model, tree, replace(tree, leaves=leaves))) == {SUPPORT, SUMS}

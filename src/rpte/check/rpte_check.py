@@ -89,8 +89,11 @@ def read_model(path: str) -> Json:
         raise Problem(f"{path} is not a JSON document: {error}") from error
     if not isinstance(document, dict) or document.get("format") != "rpte-model":
         raise Problem(f"{path} is not a model file")
-    if document.get("version") != 1:
-        raise Problem(f"{path} has format version {document.get('version')!r}, not 1")
+    version, task = document.get("version"), document.get("task")
+    if type(version) is not int or version not in (1, 2):
+        raise Problem(f"{path} has format version {version!r}, not 1 or 2")
+    if version == 2 and task != "binary":
+        raise Problem(f"{path} is of the task {task!a:.40}; this checker knows two classes only")
     fault = next(unkept(document), None)
     if fault is not None:
         raise Problem(f"{path}: {fault}")
@@ -235,27 +238,34 @@ KINDS: dict[str, Callable[[Any], bool]] = {
     "from 1": lambda v: type(v) is int and is_number(v) and v >= 1,
     "from 2": lambda v: type(v) is int and is_number(v) and v >= 2,
 }
+
+
+def fields(text: str) -> Json:
+    """Return fields from a text of their names and words."""
+    return dict(field.split(": ") for field in text.split(", "))
+
+
+def option(more: str = "") -> Either:
+    """Return the rule of what Stage 3 was offered; the first release said menu."""
+    own = fields("n_trees: whole, max_conditions?: from 1, l1_ratio: share, l1: positive" + more)
+    own |= {"n_pairs": Either("null", "whole")}
+    family = ("values", "levels", "curves", "steps", "all")
+    return Either({"shape_family": family, **own}, {"menu": family, **own})
+
+
 SHA256 = "^[0-9a-f]{64}$"
 SAID = "^.*[^ ].*$"
-OPTION = {
-    "menu": ("values", "levels", "curves", "steps", "all"),
-    "n_trees": "whole",
-    "n_pairs": Either("null", "whole"),
-    "max_conditions?": "from 1",
-    "l1_ratio": "share",
-    "l1": "positive",
-}
 POLICY = ("component", "strict", "separate", "paper")
 WAYS = ("increasing", "decreasing")
-COUNTED = {"support": "amount", "events": "amount", "penalty": "positive"}
+COUNTED = fields("coefficient: number, support: amount, target_total: amount, penalty: positive")
+EVENTS = {"events": "amount"}
+CLASSES = {"classes": [Either("text", "number", "flag"), 2, 2], "positive": (0, 1)}
+ONE_SCORE: Json = {"scores": (1,), "offset": "null", "baseline": "null"}
+METRICS = fields("rows: positive, log_loss: amount, brier: share, auc: share")
 STATE = {
+    **fields("terms: whole, conditions: whole, intercept: number"),
     "model": SHA256,
-    "terms": "whole",
-    "conditions": "whole",
-    "intercept": "number",
-    "metrics": Either(
-        "null", {"rows": "positive", "log_loss": "amount", "brier": "share", "auc": "share"}
-    ),
+    "metrics": Either("null", METRICS),
 }
 FORM: dict[str, Any] = {
     "value": {"kind": ("value",), "source": "text"},
@@ -286,17 +296,10 @@ FORM: dict[str, Any] = {
         {"column": "column", "at_most": "number", "missing_holds": "flag"},
     ),
     "node": Either({"leaf": "whole"}, {"if": "test", "yes": "node", "no": "node"}),
-    "tree": {
-        "name": "^T[1-9][0-9]*$",
-        "root": "node",
-        "leaves": [{"coefficient": "number", **COUNTED}, 2],
-    },
+    "tree": {"name": "^T[1-9][0-9]*$", "root": "node", "leaves": [COUNTED, 2]},
     "direct": {
         "name": "^D[1-9][0-9]*$",
-        "column": "column",
-        "coefficient": "number",
-        "centre": "number",
-        "scale": "positive",
+        **fields("column: column, centre: number, scale: positive"),
         **COUNTED,
     },
     "component": {
@@ -306,11 +309,9 @@ FORM: dict[str, Any] = {
         "direct": ["direct"],
     },
     "variable": {
-        "name": "text",
+        **fields("name: text, has_missing: flag, pooled: flag"),
         "kind": ("number", "category"),
         "levels": ["text"],
-        "has_missing": "flag",
-        "pooled": "flag",
     },
     "limits": {
         "monotone": Each(WAYS),
@@ -320,95 +321,56 @@ FORM: dict[str, Any] = {
         "penalty": Each("positive"),
     },
     "settings": {
+        **fields("max_component_sources: from 1, budget: whole, min_gain: amount, limits: limits"),
+        **fields("max_trees: whole, max_leaves: from 2, max_depth: from 1, leaf_ridge: amount"),
+        **fields("min_samples_leaf: positive, learning_rate: positive, audit_price: amount"),
+        **fields("lookahead: flag, reassign: flag"),
         "ownership": POLICY,
-        "max_component_sources": "from 1",
         "vocabulary": ("shapes", "hug", "frequent", "original"),
         "pattern_order": (1, 2),
-        "budget": "whole",
-        "min_gain": "amount",
         "criterion": ("newton", "label"),
-        "max_trees": "whole",
-        "max_leaves": "from 2",
-        "max_depth": "from 1",
-        "min_samples_leaf": "positive",
-        "leaf_ridge": "amount",
-        "learning_rate": "positive",
-        "lookahead": "flag",
-        "reassign": "flag",
         "l1": Either(("cv", "4/n"), "positive"),
         "l1_ratio": Either("null", "part of one"),
-        "audit_price": "amount",
         "max_inspection_units": Either("null", "whole"),
         "conventions": ("ours", "paper"),
         "profile": ("safe", "full", "none"),
-        "limits": "limits",
     },
     "selection": {
-        "chosen": OPTION,
-        "price": "amount",
-        "many?": "positive",
-        "compared": "whole",
+        **fields("price: amount, many?: positive, compared: whole"),
+        "chosen": option(),
         "null_deviance": Either("null", "amount"),
-        "frontier": [
-            {
-                **OPTION,
-                "miu": "whole",
-                "deviance": "amount",
-                "error": "amount",
-                "components": "whole",
-            }
-        ],
+        "frontier": [option(", miu: whole, deviance: amount, error: amount, components: whole")],
     },
     "objective": {
-        "l1": "positive",
-        "l1_ratio": "share",
-        "value": "number",
-        "kkt_residual": "amount",
-        "tolerance": "positive",
-        "lambda_max": "amount",
-        "terms_offered": "whole",
-        "converged": "flag",
+        **fields("l1: positive, l1_ratio: share, value: number, kkt_residual: amount"),
+        **fields("tolerance: positive, lambda_max: amount, terms_offered: whole, converged: flag"),
     },
     "round": {
-        "accepted": "flag",
-        "leaves": "whole",
-        "step": "amount",
-        "deviance_before": "amount",
-        "deviance_after": "amount",
-        "reason": "text",
+        **fields("accepted: flag, leaves: whole, step: amount, reason: text"),
+        **fields("deviance_before: amount, deviance_after: amount"),
     },
     "certificate": {
-        "variable": "text",
+        **fields("variable: text, leaf_pairs: whole"),
         "direction": WAYS,
         "component": Either("null", "text"),
-        "leaf_pairs": "whole",
         "direct": [{"term": "text", "sign": (-1, 0, 1)}],
     },
+    "stopped": {**fields("max_fit_seconds: amount, stage: text"), "reproducible": (False,)},
     "validation": {
-        "folds": "from 1",
+        **fields("folds: from 1, learned_from_rows?: from 1, stopped?: stopped"),
         "by": ("content", "groups", "splits"),
-        "learned_from_rows?": "from 1",
-        "stopped?": {"max_fit_seconds": "amount", "stage": "text", "reproducible": (False,)},
     },
     "measure": {"mean": "amount", "error": Either("null", "amount")},
-    "share of one": {"mean": "share", "error": Either("null", "amount")},
+    "mean share": {"mean": "share", "error": Either("null", "amount")},
     "cross_validation": {
-        "folds": "from 1",
+        **fields("folds: from 1, rows: from 1, log_loss: measure, brier: mean share, miu: measure"),
         "by": ("content", "groups"),
-        "rows": "from 1",
-        "auc": Either("null", "share of one"),
-        "log_loss": "measure",
-        "brier": "share of one",
-        "miu": "measure",
+        "auc": Either("null", "mean share"),
     },
     "training": {
-        "cross_validation?": "cross_validation",
-        "rows": "positive",
-        "distinct_rows": "from 1",
-        "events": "amount",
+        **fields("rows: positive, distinct_rows: from 1, validation: validation"),
+        **fields("vocabulary_size: whole, cross_validation?: cross_validation"),
         "class_factors": ["positive", 2, 2],
-        "validation": "validation",
-        "vocabulary_size": "whole",
         "rounds": ["round"],
         "selection": Either("null", "selection"),
         "objective": Either("null", "objective"),
@@ -417,16 +379,15 @@ FORM: dict[str, Any] = {
         "mean_contributions": Each("number"),
     },
     "profiled": {
-        "name": "text",
+        **fields("name: text, distinct: whole"),
         "kind": ("number", "category"),
         "missing": Either("share", ("<5", "hidden")),
-        "distinct": "whole",
         "quantiles": Either("null", ["end", 5, 5]),
         "extremes": Either("null", ["number", 2, 2]),
         "levels": Each(Either("amount", ("<5", "hidden"))),
     },
     "entry": {
-        "number": "from 1",
+        **fields("number: from 1, forced: flag"),
         "by": SAID,
         "when": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z$",
         "reason": SAID,
@@ -434,7 +395,6 @@ FORM: dict[str, Any] = {
             {"operation": ("drop-term", "drop-source", "merge", "refit"), "names": ["text"]},
             1,
         ],
-        "forced": "flag",
         "withdrawn": ["text"],
         "restored": ["text"],
         "table": Either("null", SHA256),
@@ -445,20 +405,18 @@ FORM: dict[str, Any] = {
     },
     "file": {
         "format": ("rpte-model",),
-        "version": (1,),
+        "version": (2,),
         "library_version": "^[0-9A-Za-z.+!-]{1,64}$",
         "schema": {"named": "flag", "variables": ["variable", 1]},
-        "classes": [Either("text", "number", "flag"), 2, 2],
-        "positive": (0, 1),
+        "task": ("binary",),
+        "loss": {"name": ("binomial",), "link": ("logit",)},
+        "target": {**CLASSES, "total": "amount"},
+        **ONE_SCORE,
+        **fields("bound: whole, intercept: number, settings: settings, training: training"),
         "ownership": POLICY,
-        "bound": "whole",
-        "intercept": "number",
         "components": ["component"],
-        "settings": "settings",
-        "training": "training",
         "data": {
-            "rows": "positive",
-            "distinct_rows": "from 1",
+            **fields("rows: positive, distinct_rows: from 1"),
             "sha256": SHA256,
             "profile": Either("null", ["profiled"]),
         },
@@ -466,11 +424,62 @@ FORM: dict[str, Any] = {
         "hash": SHA256,
     },
 }
+NEW = ("task", "loss", "target", *ONE_SCORE)
+FORM |= {  # version 1, of the first release
+    "tree 1": {**FORM["tree"], "leaves": [{**without(COUNTED, "target_total"), **EVENTS}, 2]},
+    "direct 1": {**without(FORM["direct"], "target_total"), **EVENTS},
+    "component 1": {**FORM["component"], "trees": ["tree 1"], "direct": ["direct 1"]},
+    "training 1": {**FORM["training"], **EVENTS},
+}
+FORM["file 1"] = {
+    **without(FORM["file"], *NEW),
+    **CLASSES,
+    "version": (1,),
+    "components": ["component 1"],
+    "training": "training 1",
+}
+
+
+def as_version_2(document: Json) -> Json:
+    """Return the document of a file of version 1 with the fields of version 2."""
+    target = {key: document[key] for key in CLASSES}
+    return {
+        **without(document, *CLASSES),
+        "version": 2,
+        "task": "binary",
+        "loss": {"name": "binomial", "link": "logit"},
+        "target": {**target, "total": document["training"]["events"]},
+        "scores": 1,
+        "offset": None,
+        "baseline": None,
+        "components": renamed(document["components"], "events", "target_total"),
+        "training": without(document["training"], "events"),
+    }
+
+
+def as_version_1(document: Json) -> Json:
+    """Return the document of a file of version 2 with the fields of version 1."""
+    target = document["target"]
+    return {
+        **without(document, *NEW),
+        **without(target, "total"),
+        "version": 1,
+        "components": renamed(document["components"], "target_total", "events"),
+        "training": {**document["training"], "events": target["total"]},
+    }
+
+
+def renamed(value: Any, old: str, new: str) -> Any:
+    """Return components in which a field has another name."""
+    if isinstance(value, dict):
+        return {new if key == old else key: renamed(v, old, new) for key, v in value.items()}
+    return [renamed(item, old, new) for item in value] if isinstance(value, list) else value
 
 
 def misfits(document: Any) -> Fault:
     """Yield the fields that are absent, unknown, or not what they may be."""
-    stack: list[tuple[Any, Any, str]] = [(document, "file", "")]
+    first = "file 1" if document["version"] == 1 else "file"
+    stack: list[tuple[Any, Any, str]] = [(document, first, "")]
     while stack:
         value, rule, place = stack.pop()
         rule = meant(value, rule)
@@ -542,7 +551,7 @@ def sense_of_schema(model: Json) -> Fault:
             yield f"a level of {name!a} is there twice"
         if variable["pooled"] and not is_pooled(variable):
             yield f"{name!a} cannot be pooled"
-    first, second = model["classes"]
+    first, second = model["target"]["classes"]
     if type(first) is not type(second) or not first < second:
         yield f"the classes {first!a} and {second!a} are not two of one type, in order"
 
@@ -598,8 +607,8 @@ def sense_of_counts(part: Json, model: Json) -> Fault:
     rows = model["training"]["rows"]
     if part["support"] > rows * (1 + ROUNDING):
         yield f"a support of {part['support']:g} in {rows:g} cases"
-    if part["events"] > part["support"] + rows * ROUNDING:
-        yield f"{part['events']:g} events in a support of {part['support']:g}"
+    if part["target_total"] > part["support"] + rows * ROUNDING:
+        yield f"{part['target_total']:g} events in a support of {part['support']:g}"
 
 
 def is_centred(column: Json) -> bool:
@@ -662,7 +671,7 @@ def sense_of_settings(model: Json) -> Fault:
 def sense_of_training(model: Json) -> Fault:
     """The record of the fit goes with the settings, and names the parts that there are."""
     training, solved = model["training"], model["settings"]["reassign"]
-    if training["events"] > training["rows"] * (1 + ROUNDING):
+    if model["target"]["total"] > training["rows"] * (1 + ROUNDING):
         yield "there are more events than cases"
     edited = solved and "ledger" in model
     if (training["objective"] is not None) != solved and not edited:
@@ -1170,10 +1179,10 @@ def connected(groups: list[set[str]]) -> list[set[str]]:
 
 def fault_sums(model: Json) -> Fault:
     """Leaves hold each training row once, and stored means follow from their supports."""
-    rows, events = model["training"]["rows"], model["training"]["events"]
+    rows, events = model["training"]["rows"], model["target"]["total"]
     means = model["training"]["mean_contributions"]
     for tree in trees(model):
-        for field, total in (("support", rows), ("events", events)):
+        for field, total in (("support", rows), ("target_total", events)):
             if not near(sum(leaf[field] for leaf in tree["leaves"]), total, rows):
                 yield f"the {field} of {tree['name']} does not add up to {total:g}"
         products = [leaf["coefficient"] * leaf["support"] for leaf in tree["leaves"]]
@@ -1508,12 +1517,13 @@ def fault_ledger(model: Json) -> Fault:
         if left is not None and entry["before"]["model"] != left:
             yield f"entry {number} edits another model than was left"
         previous, left = entry["hash"], entry["after"]["model"]
-    if left != digest(without(model, "hash", "ledger")):
+    now = without(model, "hash", "ledger")
+    if left not in (digest(now), digest(as_version_1(now))):  # an edit may be older than the file
         yield "the model is not the one that the last entry left"
     terms, load = audit_load(model)
     after = model["ledger"][-1]["after"]
-    now = terms, load, model["intercept"]
-    if (after["terms"], after["conditions"], after["intercept"]) != now:
+    stated = [after[field] for field in ("terms", "conditions", "intercept")]
+    if stated != [terms, load, model["intercept"]]:
         yield f"the last entry tells of {after['conditions']} conditions, not {load}"
     gone = model["settings"]["reassign"] and model["training"]["objective"] is None
     if gone != (OPTIMALITY in claims_withdrawn(model)):
@@ -1533,6 +1543,8 @@ def file_checks(document: Json) -> Iterator[tuple[str, list[str], str]]:
     """
     yield "content hash", list(fault_hash(document)), f"sha256 {document.get('hash')}"
     faults = list(islice(misfits(document), MOST_FAULTS))
+    if not faults and document["version"] == 1:
+        document = as_version_2(document)
     faults = faults or list(islice(fault_sense(document), MOST_FAULTS))
     yield "fields", faults, "each is there, of its kind, and fits the others"
     if not faults:

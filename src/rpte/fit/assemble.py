@@ -42,8 +42,7 @@ def assemble(training: Training, trained: TrainedTerms, record: dict[str, Any]) 
     names = [part.name for component in named for part in component.parts]
     model = Model(
         schema=table.schema,
-        classes=training.classes,
-        positive=training.positive,
+        target=training.target,
         intercept=float(trained.intercept),
         components=named,
         ownership=settings.ownership,
@@ -52,7 +51,6 @@ def assemble(training: Training, trained: TrainedTerms, record: dict[str, Any]) 
         training={
             "rows": table.total_weight,
             "distinct_rows": table.n_rows,
-            "events": float((table.weight * table.y).sum()),
             "class_factors": [1.0, 1.0],
             "ties": _ties(named, tied),
             "mean_contributions": dict(zip(names, means, strict=True)),
@@ -167,7 +165,7 @@ def _measure(table: Table, parts: list[Part]) -> _Measured:
     mean = (total * weight).sum() / mass
     spread = np.sqrt((((total - mean) ** 2) * weight).sum() / mass)
     counted = [
-        replace(part, support=float(s[0]), events=float(s[1]))
+        replace(part, support=float(s[0]), target_total=float(s[1]))
         if isinstance(part, DirectTerm)
         else part
         for part, s in zip(parts, sums, strict=True)

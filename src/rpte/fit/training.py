@@ -17,7 +17,7 @@ from rpte.estimation.terms import TermSet, choose_terms, design_on, make_design
 from rpte.fit.coefficients import Estimate, TrainedTerms
 from rpte.fit.settings import Settings
 from rpte.fit.structure_learner import Discovery, WarmStart
-from rpte.model.model import Label
+from rpte.model.target import Label, Target
 from rpte.rows import scale
 from rpte.structure.structure import Structure
 from rpte.table.fingerprint import fingerprint
@@ -74,6 +74,12 @@ class Training:
         inputs, y, profile = table.inputs, table.y, settings.profile
         data = fingerprint(inputs, y, table.weight, named, profile, table.hashes)
         return cls(table, settings, classes, positive, validation, data, ColumnCache(inputs))
+
+    @property
+    def target(self) -> Target:
+        """What the model is of."""
+        events = float((self.table.weight * self.table.y).sum())
+        return Target(self.classes, self.positive, events)
 
     @property
     def fixed_l1(self) -> float:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from rpte.errors import InputError
 from rpte.model.file import to_dict
-from rpte.model.model import Model, Rule, probability
+from rpte.model.model import Model, Rule
 from rpte.model.parts import DirectTerm, TreeTerms
 from rpte.model.verify import verify
 from rpte.table.inputs import Inputs
@@ -76,11 +76,11 @@ def compare(a: Model, b: Model, X_a: Any = None, X_b: Any = None) -> dict[str, A
             f"the models have the classes {list(a.classes)} and {list(b.classes)}; only models of "
             "the same outcome can be compared"
         )
-    sign = 1.0 if a.classes[a.positive] == b.classes[b.positive] else -1.0
+    sign = 1.0 if a.target.outcome == b.target.outcome else -1.0
     read_a, read_b = set(a.sources), set(b.sources)
     return {
         "same": to_dict(a)["hash"] == to_dict(b)["hash"],
-        "positive": a.classes[a.positive],
+        "positive": a.target.outcome,
         "turned_round": sign < 0,
         "models": [_facts(a), _facts(b)],
         "intercept": [a.intercept, sign * b.intercept],
@@ -186,7 +186,7 @@ def _different(a: dict[str, Any], b: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _predictions(a: Model, b: Model, rows_a: Inputs, rows_b: Inputs, sign: float) -> dict[str, Any]:
     score_a, score_b = a.score(rows_a), sign * b.score(rows_b)
-    p, q = probability(score_a), probability(score_b)
+    p, q = a.loss.response(score_a), a.loss.response(score_b)
     moves = _moves(a, b, rows_a, rows_b, sign)
     furthest = np.argsort(-np.abs(q - p), kind="stable")[:MOVED_MOST]
     by_variables: list[dict[str, Any]] = [

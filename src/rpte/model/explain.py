@@ -113,7 +113,7 @@ def explain(model: Model, X: Any, reference: str | None = None) -> list[Explanat
         raise InputError(f"reference={reference!r}; it must be None or 'mean'")
     inputs = model.read(X)
     score = model.score(inputs)
-    probability = model.predict_proba(inputs)[:, model.positive]
+    probability = model.loss.response(score)
     shift = dict(model.training["mean_contributions"]) if reference == "mean" else {}
     tables = [_component_table(model, inputs, c, shift) for c in model.components]
     values = {name: cell_values(inputs, name) for name in model.sources}
@@ -127,7 +127,7 @@ def explain(model: Model, X: Any, reference: str | None = None) -> list[Explanat
             tuple(rows[i] for rows in tables),
             float(score[i]),
             float(probability[i]),
-            model.classes[model.positive],
+            model.target.outcome,
             {name: column[i] for name, column in values.items()},
             tuple(flag for flags in warned for flag in flags[i]),
             reference,

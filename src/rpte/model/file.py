@@ -8,29 +8,40 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from rpte import __version__
 from rpte.errors import ModelFileError
-from rpte.model.format import FORMAT, SCHEMA, VERSION
+from rpte.model.format import FORMAT, SCHEMAS
 from rpte.model.model import Model
 from rpte.model.parts import Component
 from rpte.model.reading import check_plain, read_json
 from rpte.model.semantics import check_semantics
+from rpte.model.target import TASKS
 from rpte.model.validator import shown, validate
+from rpte.model.versions import NEWEST, ONE_SCORE, VERSIONS, to_version_1, to_version_2, without
+from rpte.utils.output import write_text
 from rpte.table.schema import Schema
 from rpte.utils.output import write_text
 
 
-def to_dict(model: Model) -> dict[str, Any]:
-    """Return the model as plain JSON values, content hash included."""
+def to_dict(model: Model, version: int | None = None) -> dict[str, Any]:
+    """Return the model as plain JSON values, content hash included.
+
+    It has the layout of the version that the model was read from, if none is given.
+    """
     document: dict[str, Any] = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": NEWEST,
         "library_version": model.library_version,
+        "task": model.task,
+        "loss": model.loss.to_dict(),
+        "target": model.target.to_dict(),
+        **ONE_SCORE,
         "schema": model.schema.to_dict(),
-        "classes": list(model.classes),
-        "positive": model.positive,
         "ownership": model.ownership,
         "bound": model.bound,
         "intercept": model.intercept,
@@ -40,22 +51,25 @@ def to_dict(model: Model) -> dict[str, Any]:
         "data": dict(model.data),
         **({"ledger": [dict(entry) for entry in model.ledger]} if model.ledger else {}),
     }
+    if (version or model.file_version) == 1:
+        document = to_version_1(document)
     check_plain(document)
     document["hash"] = content_hash(document)
     return document
 
 
-def content_hash(document: dict[str, Any]) -> str:
+def content_hash(document: Mapping[str, Any]) -> str:
     """Return the SHA-256 of everything but the hash itself, whatever the layout of the file."""
-    return sealed_hash({key: value for key, value in document.items() if key != "hash"})
+    return sealed_hash(without(document, "hash"))
 
 
-def core_hash(document: dict[str, Any]) -> str:
-    """Return the content hash without the ledger: what an entry of the ledger speaks of.
+def core_hashes(model: Model) -> list[str]:
+    """Return the model's content hash without its ledger, in every version of the file.
 
-    That of a file without a ledger is its content hash.
+    The first is that of a file without a ledger that the model was read from, or is to be saved as.
     """
-    return content_hash({key: value for key, value in document.items() if key != "ledger"})
+    versions = sorted(VERSIONS, key=lambda version: version != model.file_version)
+    return [to_dict(replace(model, ledger=()), version)["hash"] for version in versions]
 
 
 def sealed_hash(content: Any) -> str:
@@ -77,20 +91,27 @@ def check_kind(document: Any) -> None:
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ModelFileError(f"not a model file: the field 'format' is not '{FORMAT}'")
     check_plain(document)
-    version = document.get("version")
-    if version != VERSION:
+    version, task = document.get("version"), document.get("task")
+    writer = f"{shown(document.get('library_version'))}, which wrote it"
+    if type(version) is not int or version not in VERSIONS:
         raise ModelFileError(
-            f"the file has format version {shown(version)}, this library {VERSION}; install the "
-            "library version that wrote it"
+            f"the file has format version {shown(version)}, this library reads {list(VERSIONS)}; "
+            f"install the library version {writer}"
+        )
+    if version > 1 and isinstance(task, str) and task not in TASKS:
+        raise ModelFileError(
+            f"the model is of the task {shown(task)}, this library ({__version__}) reads "
+            f"{list(TASKS)}; install the library version {writer}, or a newer one"
         )
 
 
 def build(document: dict[str, Any]) -> Model:
     """Validate every field and build the model, whatever its hash."""
     try:
-        validate(document, SCHEMA)
-        check_semantics(document)
-        model = _rebuild(document)
+        validate(document, SCHEMAS[document["version"]])
+        newest = document if document["version"] == NEWEST else to_version_2(document)
+        check_semantics(newest)
+        model = _rebuild(newest, document["version"])
         load = model.audit().miu
         if model.bound < load:
             text = f"bound is {model.bound}, below the audit load of {load} conditions"
@@ -100,22 +121,22 @@ def build(document: dict[str, Any]) -> Model:
     return model
 
 
-def _rebuild(document: dict[str, Any]) -> Model:
-    first, second = document["classes"]
-    same = ("positive", "ownership", "settings", "bound", "training", "data", "library_version")
+def _rebuild(document: dict[str, Any], version: int) -> Model:
+    same = ("ownership", "settings", "bound", "training", "data", "library_version")
     return Model(
         schema=Schema.from_dict(document["schema"]),
-        classes=(first, second),
+        target=TASKS[document["task"]].from_dict(document["target"]),
         intercept=float(document["intercept"]),
         components=tuple(Component.from_dict(c) for c in document["components"]),
         ledger=tuple(document.get("ledger", ())),
+        file_version=version,
         **{name: document[name] for name in same},
     )
 
 
 def save(model: Model, path: str | Path) -> None:
-    """Write a model file that `load` will read: to a temporary name first, then renamed."""
-    write_text(to_text(model), Path(path))
+    """Write a file of the newest version: to a temporary name first, then renamed."""
+    write_text(to_text(replace(model, file_version=NEWEST)), Path(path))
 
 
 def to_text(model: Model) -> str:

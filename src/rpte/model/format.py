@@ -7,18 +7,22 @@ is in `rpte.model.semantics`.
 
 from __future__ import annotations
 
+import json
 from typing import Any
+
+from rpte.model.target import TASKS
+from rpte.model.versions import NEWEST
 
 Schema = dict[str, Any]
 
 FORMAT = "rpte-model"
-VERSION = 1
 HIDDEN = ("<5", "hidden")
 
 TEXT: Schema = {"type": "string"}
 FLAG: Schema = {"type": "boolean"}
 NUMBER: Schema = {"type": "number"}
 WHOLE: Schema = {"type": "integer", "minimum": 0}
+FROM_1: Schema = {"type": "integer", "minimum": 1}
 AMOUNT: Schema = {"type": "number", "minimum": 0}
 POSITIVE: Schema = {"type": "number", "exclusiveMinimum": 0}
 SHARE: Schema = {"type": "number", "minimum": 0, "maximum": 1}
@@ -26,6 +30,18 @@ SHA256: Schema = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
 NUMBER_OR_NULL: Schema = {"type": ["number", "null"]}
 LABEL: Schema = {"type": ["string", "number", "boolean"]}
 NAMES: Schema = {"type": "array", "items": TEXT}
+WORDS = {
+    "text": TEXT,
+    "flag": FLAG,
+    "number": NUMBER,
+    "whole": WHOLE,
+    "from 1": FROM_1,
+    "amount": AMOUNT,
+    "positive": POSITIVE,
+    "share": SHARE,
+    "hash": SHA256,
+    "names": NAMES,
+}
 
 
 def ref(name: str) -> Schema:
@@ -41,6 +57,12 @@ def record(optional: Schema | None = None, /, **fields: Schema) -> Schema:
         "properties": {**fields, **(optional or {})},
         "additionalProperties": False,
     }
+
+
+def fields(text: str) -> Schema:
+    """Return fields that a text names with their types: words of `WORDS`, or definitions."""
+    pairs = [field.split(": ") for field in text.split(", ")]
+    return {name: WORDS.get(word) or ref(word) for name, word in pairs}
 
 
 def listed(item: Schema, least: int = 0, most: int | None = None) -> Schema:
@@ -67,6 +89,11 @@ def or_null(schema: Schema) -> Schema:
 def kind(name: str, **fields: Schema) -> Schema:
     """Return the schema of a column of one kind."""
     return record(kind={"const": name}, **fields)
+
+
+def name_from(letter: str) -> Schema:
+    """Return the schema of a name such as ``T1``."""
+    return {"type": "string", "pattern": f"^{letter}[1-9][0-9]*$"}
 
 
 KINDS = ("value", "missing", "level", "interval", "step", "hinge", "scale", "pattern", "pair")
@@ -97,6 +124,7 @@ COLUMNS: Schema = {
     "column": {"oneOf": [ref(name) for name in KINDS]},
 }
 
+COUNTS = "support: amount, target_total: amount, penalty: positive"
 PARTS: Schema = {
     "split": {
         **record({"at_most": NUMBER, "missing_holds": FLAG}, column=ref("column")),
@@ -108,61 +136,44 @@ PARTS: Schema = {
             record(**{"if": ref("split"), "yes": ref("node"), "no": ref("node")}),
         ]
     },
-    "leaf": record(coefficient=NUMBER, support=AMOUNT, events=AMOUNT, penalty=POSITIVE),
-    "tree": record(
-        name={"type": "string", "pattern": "^T[1-9][0-9]*$"},
-        root=ref("node"),
-        leaves=listed(ref("leaf"), 2),
-    ),
+    "leaf": record(coefficient=NUMBER, **fields(COUNTS)),
+    "tree": record(name=name_from("T"), root=ref("node"), leaves=listed(ref("leaf"), 2)),
     "direct": record(
-        name={"type": "string", "pattern": "^D[1-9][0-9]*$"},
-        column=ref("column"),
-        coefficient=NUMBER,
-        centre=NUMBER,
-        scale=POSITIVE,
-        support=AMOUNT,
-        events=AMOUNT,
-        penalty=POSITIVE,
+        name=name_from("D"),
+        **fields(f"column: column, coefficient: number, centre: number, scale: positive, {COUNTS}"),
     ),
     "component": record(
-        name={"type": "string", "pattern": "^C[1-9][0-9]*$"},
+        name=name_from("C"),
         sources=listed(TEXT, 1),
         trees=listed(ref("tree")),
         direct=listed(ref("direct")),
     ),
     "variable": record(
-        name=TEXT, kind=one_of("number", "category"), levels=NAMES, has_missing=FLAG, pooled=FLAG
+        **fields("name: text, levels: names, has_missing: flag, pooled: flag"),
+        kind=one_of("number", "category"),
     ),
 }
 
 DIRECTION = one_of("increasing", "decreasing")
+OWNERSHIP = one_of("component", "strict", "separate", "paper")
 SETTINGS: Schema = {
     "limits": record(
+        **fields("exclude: names, linear_only: names"),
         monotone=mapping(DIRECTION),
-        exclude=NAMES,
-        linear_only=NAMES,
         interactions=or_null(listed(listed(TEXT, 2))),
         penalty=mapping(POSITIVE),
     ),
     "settings": record(
-        ownership=one_of("component", "strict", "separate", "paper"),
-        max_component_sources={"type": "integer", "minimum": 1},
+        **fields("max_component_sources: from 1, budget: whole, min_gain: amount, lookahead: flag"),
+        **fields("max_trees: whole, max_depth: from 1, min_samples_leaf: positive, reassign: flag"),
+        **fields("leaf_ridge: amount, learning_rate: positive, audit_price: amount"),
+        ownership=OWNERSHIP,
         vocabulary=one_of("shapes", "hug", "frequent", "original"),
         pattern_order=one_of(1, 2),
-        budget=WHOLE,
-        min_gain=AMOUNT,
         criterion=one_of("newton", "label"),
-        max_trees=WHOLE,
         max_leaves={"type": "integer", "minimum": 2},
-        max_depth={"type": "integer", "minimum": 1},
-        min_samples_leaf=POSITIVE,
-        leaf_ridge=AMOUNT,
-        learning_rate=POSITIVE,
-        lookahead=FLAG,
-        reassign=FLAG,
         l1={"oneOf": [one_of("cv", "4/n"), POSITIVE]},
         l1_ratio=or_null({"type": "number", "exclusiveMinimum": 0, "maximum": 1}),
-        audit_price=AMOUNT,
         max_inspection_units=or_null(WHOLE),
         conventions=one_of("ours", "paper"),
         profile=one_of("safe", "full", "none"),
@@ -170,78 +181,59 @@ SETTINGS: Schema = {
     ),
 }
 
-FORWARD: Schema = {"max_conditions": {"type": "integer", "minimum": 1}}
-AIM: Schema = {
-    "menu": one_of("values", "levels", "curves", "steps", "all"),
-    "n_trees": WHOLE,
-    "n_pairs": or_null(WHOLE),
-    "l1_ratio": SHARE,
-    "l1": POSITIVE,
-}
+
+def option(**more: Schema) -> Schema:
+    """Return the schema of what Stage 3 was offered; the first release said `menu`."""
+    family = one_of("values", "levels", "curves", "steps", "all")
+    own = {**fields("n_trees: whole, l1_ratio: share, l1: positive"), "n_pairs": or_null(WHOLE)}
+    names, optional = ("shape_family", "menu"), {"max_conditions": FROM_1}
+    return {"oneOf": [record(optional, **{name: family}, **own, **more) for name in names]}
+
+
 TRAINING: Schema = {
     "objective": record(
-        l1=POSITIVE,
-        l1_ratio=SHARE,
-        value=NUMBER,
-        kkt_residual=AMOUNT,
-        tolerance=POSITIVE,
-        lambda_max=AMOUNT,
-        terms_offered=WHOLE,
-        converged=FLAG,
+        **fields("l1: positive, l1_ratio: share, value: number, kkt_residual: amount"),
+        **fields("tolerance: positive, lambda_max: amount, terms_offered: whole, converged: flag"),
     ),
-    "aim": record(FORWARD, **AIM),
+    "aim": option(),
+    "evaluation": option(
+        **fields("miu: whole, deviance: amount, error: amount, components: whole")
+    ),
     "selection": record(
         {"many": POSITIVE},
-        chosen=ref("aim"),
-        price=AMOUNT,
-        compared=WHOLE,
+        **fields("chosen: aim, price: amount, compared: whole"),
         null_deviance=or_null(AMOUNT),
-        frontier=listed(
-            record(FORWARD, **AIM, miu=WHOLE, deviance=AMOUNT, error=AMOUNT, components=WHOLE),
-        ),
+        frontier=listed(ref("evaluation")),
     ),
     "round": record(
-        accepted=FLAG,
-        leaves=WHOLE,
-        step=AMOUNT,
-        deviance_before=AMOUNT,
-        deviance_after=AMOUNT,
-        reason=TEXT,
+        **fields("accepted: flag, leaves: whole, step: amount, reason: text"),
+        **fields("deviance_before: amount, deviance_after: amount"),
     ),
     "certificate": record(
-        variable=TEXT,
+        **fields("variable: text, leaf_pairs: whole"),
         direction=DIRECTION,
         component={"type": ["string", "null"]},
-        leaf_pairs=WHOLE,
         direct=listed(record(term=TEXT, sign=one_of(-1, 0, 1))),
     ),
     "measure": record(mean=AMOUNT, error=or_null(AMOUNT)),
-    "share": record(mean=SHARE, error=or_null(AMOUNT)),
+    "mean_share": record(mean=SHARE, error=or_null(AMOUNT)),
     "cross_validation": record(
-        folds={"type": "integer", "minimum": 1},
+        **fields("folds: from 1, rows: from 1, log_loss: measure, brier: mean_share, miu: measure"),
         by=one_of("content", "groups"),
-        rows={"type": "integer", "minimum": 1},
-        auc=or_null(ref("share")),
-        log_loss=ref("measure"),
-        brier=ref("share"),
-        miu=ref("measure"),
+        auc=or_null(ref("mean_share")),
+    ),
+    "stopped": record(
+        **fields("max_fit_seconds: amount, stage: text"), reproducible={"const": False}
+    ),
+    "validation": record(
+        fields("learned_from_rows: from 1, stopped: stopped"),
+        folds=FROM_1,
+        by=one_of("content", "groups", "splits"),
     ),
     "training": record(
         {"cross_validation": ref("cross_validation")},
-        rows=POSITIVE,
-        distinct_rows={"type": "integer", "minimum": 1},
-        events=AMOUNT,
+        **fields("rows: positive, distinct_rows: from 1, validation: validation"),
         class_factors=listed(POSITIVE, 2, 2),
-        validation=record(
-            {
-                "learned_from_rows": {"type": "integer", "minimum": 1},
-                "stopped": record(
-                    max_fit_seconds=AMOUNT, stage=TEXT, reproducible={"const": False}
-                ),
-            },
-            folds={"type": "integer", "minimum": 1},
-            by=one_of("content", "groups", "splits"),
-        ),
         vocabulary_size=WHOLE,
         rounds=listed(ref("round")),
         selection=or_null(ref("selection")),
@@ -252,76 +244,87 @@ TRAINING: Schema = {
     ),
 }
 
-COUNT: Schema = {"oneOf": [AMOUNT, one_of(*HIDDEN)]}
 DATA: Schema = {
     "profiled": record(
-        name=TEXT,
+        **fields("name: text, distinct: whole"),
         kind=one_of("number", "category"),
         missing={"oneOf": [SHARE, one_of(*HIDDEN)]},
-        distinct=WHOLE,
         quantiles=or_null(listed(NUMBER_OR_NULL, 5, 5)),
         extremes=or_null(listed(NUMBER, 2, 2)),
-        levels=mapping(COUNT),
+        levels=mapping({"oneOf": [AMOUNT, one_of(*HIDDEN)]}),
     ),
     "data": record(
-        rows=POSITIVE,
-        distinct_rows={"type": "integer", "minimum": 1},
-        sha256=SHA256,
+        **fields("rows: positive, distinct_rows: from 1, sha256: hash"),
         profile=or_null(listed(ref("profiled"))),
     ),
 }
 
-STATE: Schema = record(
-    model=SHA256,
-    terms=WHOLE,
-    conditions=WHOLE,
-    intercept=NUMBER,
-    metrics=or_null(record(rows=POSITIVE, log_loss=AMOUNT, brier=SHARE, auc=SHARE)),
-)
+SAID: Schema = {"type": "string", "pattern": "^.*[^ ].*$"}
+OPERATIONS = one_of("drop-term", "drop-source", "merge", "refit")
 LEDGER: Schema = {
+    "metrics": record(**fields("rows: positive, log_loss: amount, brier: share, auc: share")),
+    "state": record(
+        **fields("model: hash, terms: whole, conditions: whole, intercept: number"),
+        metrics=or_null(ref("metrics")),
+    ),
     "entry": record(
-        number={"type": "integer", "minimum": 1},
-        by={"type": "string", "pattern": "^.*[^ ].*$"},
+        **fields("number: from 1, forced: flag, withdrawn: names, restored: names"),
+        **fields("before: state, after: state, hash: hash"),
+        by=SAID,
         when={"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z$"},
-        reason={"type": "string", "pattern": "^.*[^ ].*$"},
-        operations=listed(
-            record(operation=one_of("drop-term", "drop-source", "merge", "refit"), names=NAMES), 1
-        ),
-        forced=FLAG,
-        withdrawn=NAMES,
-        restored=NAMES,
+        reason=SAID,
+        operations=listed(record(operation=OPERATIONS, names=NAMES), 1),
         table=or_null(SHA256),
-        before=STATE,
-        after=STATE,
         previous=or_null(SHA256),
-        hash=SHA256,
     ),
 }
 
-SCHEMA: Schema = {
-    "$schema": "https://json-schema.org/draft/2020-12/schema",
-    "title": "RPTE model file, format version 1",
-    "description": (
-        "A classifier for two classes: the score is the left-to-right sum of the intercept and the "
-        "component subtotals, each the sum of its trees' leaves and direct terms. Numbers are "
-        "finite 64-bit floats."
-    ),
-    **record(
-        {"ledger": listed(ref("entry"), 1)},
-        format={"const": FORMAT},
-        version={"const": VERSION},
-        library_version={"type": "string", "pattern": "^[0-9A-Za-z.+!-]{1,64}$"},
-        schema=record(named=FLAG, variables=listed(ref("variable"), 1)),
-        classes=listed(LABEL, 2, 2),
-        positive=one_of(0, 1),
-        ownership=one_of("component", "strict", "separate", "paper"),
-        bound=WHOLE,
-        intercept=NUMBER,
-        components=listed(ref("component")),
-        settings=ref("settings"),
-        training=ref("training"),
-        data=ref("data"),
-        hash=SHA256,
-    ),
-    "$defs": {**COLUMNS, **PARTS, **SETTINGS, **TRAINING, **DATA, **LEDGER},
-}
+DEFINITIONS: Schema = {**COLUMNS, **PARTS, **SETTINGS, **TRAINING, **DATA, **LEDGER}
+
+
+def _file(version: int, definitions: Schema, **target: Schema) -> Schema:
+    """Return the schema of a file in which `target` are the fields that say what is predicted."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"RPTE model file, format version {version}",
+        "description": (
+            "A classifier for two classes: the score is the left-to-right sum of the intercept and "
+            "the component subtotals, each the sum of its trees' leaves and direct terms. Numbers "
+            "are finite 64-bit floats."
+        ),
+        **record(
+            {"ledger": listed(ref("entry"), 1)},
+            format={"const": FORMAT},
+            version={"const": version},
+            library_version={"type": "string", "pattern": "^[0-9A-Za-z.+!-]{1,64}$"},
+            **target,
+            schema=record(named=FLAG, variables=listed(ref("variable"), 1)),
+            ownership=OWNERSHIP,
+            components=listed(ref("component")),
+            **fields("bound: whole, intercept: number, settings: settings, training: training"),
+            **fields("data: data, hash: hash"),
+        ),
+        "$defs": definitions,
+    }
+
+
+def _first() -> Schema:
+    """Return the schema of version 1, where the weight of the positive class is `events`."""
+    definitions = json.loads(json.dumps(DEFINITIONS).replace("target_total", "events"))
+    definitions["training"]["properties"]["events"] = AMOUNT
+    definitions["training"]["required"].append("events")
+    return _file(1, definitions, **CLASSES)
+
+
+CLASSES: Schema = {"classes": listed(LABEL, 2, 2), "positive": one_of(0, 1)}
+SCHEMA = _file(
+    NEWEST,
+    DEFINITIONS,
+    task=one_of(*TASKS),
+    loss=record(name={"const": "binomial"}, link={"const": "logit"}),
+    target=record(**CLASSES, total=AMOUNT),
+    scores={"const": 1},
+    offset={"type": "null"},
+    baseline={"type": "null"},
+)
+SCHEMAS = {1: _first(), NEWEST: SCHEMA}

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from rpte.model.check import Check, checked
-from rpte.model.file import core_hash, sealed_hash, to_dict
+from rpte.model.file import content_hash, core_hashes
 
 if TYPE_CHECKING:
     from rpte.model.model import Model
@@ -27,18 +27,19 @@ DERIVED = "thresholds, levels, knots and centres"
 def sealed(content: Entry, previous: Entry | None) -> dict[str, Any]:
     """Return an entry with the hash of the one before it and its own."""
     linked = {**content, "previous": None if previous is None else previous["hash"]}
-    return {**linked, "hash": _own_hash(linked)}
-
-
-def _own_hash(entry: Entry) -> str:
-    return sealed_hash({key: value for key, value in entry.items() if key != "hash"})
+    return {**linked, "hash": content_hash(linked)}
 
 
 def state(model: Model, metrics: Mapping[str, float] | None = None) -> dict[str, Any]:
-    """Return what an entry says of a model before or after an edit."""
+    """Return what an entry says of a model before or after an edit.
+
+    A model keeps the hash that the last entry knows it by, if that was taken in an earlier version
+    of the file.
+    """
+    hashes, last = core_hashes(model), model.ledger[-1]["after"]["model"] if model.ledger else None
     load = model.audit()
     return {
-        "model": core_hash(to_dict(model)),
+        "model": last if last in hashes else hashes[0],
         "terms": load.mu,
         "conditions": load.miu,
         "intercept": model.intercept,
@@ -77,7 +78,7 @@ def _chain_faults(model: Model) -> Iterator[str]:
     for number, entry in enumerate(model.ledger, 1):
         if entry["number"] != number:
             yield f"entry {number} is numbered {entry['number']}"
-        if entry["hash"] != _own_hash(entry):
+        if entry["hash"] != content_hash(entry):
             yield f"entry {number} was changed: its content does not match its hash"
         if entry["previous"] != (None if before is None else before["hash"]):
             yield f"entry {number} does not follow the entry before it"

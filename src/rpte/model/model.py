@@ -21,7 +21,9 @@ from rpte.model.parts import (
     path_text,
 )
 from rpte.model.scoring import Plan
+from rpte.model.target import Label, Loss, Target, probability
 from rpte.model.unknown import checked_inputs
+from rpte.model.versions import NEWEST
 from rpte.structure.tree import path_conditions
 from rpte.table.inputs import Inputs, read_inputs
 from rpte.table.schema import Schema
@@ -35,14 +37,9 @@ if TYPE_CHECKING:
     from rpte.model.whatif import WhatIf
     from rpte.scorecard import Scorecard
 
+__all__ = ["Label", "Model", "Rule", "odds_ratio", "probability"]
+
 Floats = NDArray[np.float64]
-Label = str | int | float | bool
-
-
-def as_labels(classes: tuple[Label, Label]) -> NDArray[Any]:
-    """Return the classes as an array; of objects where numpy's own types would lose something."""
-    labels = np.array(classes)
-    return labels if labels.tolist() == list(classes) else np.array(classes, object)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +68,8 @@ class Model:
     Parameters
     ----------
     schema : Schema
-    classes : tuple of two labels
-    positive : int
-        Which class the score, the rules and the explanations speak of.
+    target : Target
+        What is predicted: the classes, and which of them the score speaks of.
     intercept : float
     components : tuple of Component
     ownership : str
@@ -90,11 +86,13 @@ class Model:
         The version of the library that fitted the model.
     ledger : tuple of mappings
         Who edited the model since, when and why; see `rpte.model.ledger`.
+    file_version : int
+        The version of the file that the model was read from, in which its hash is taken. `save`
+        writes the newest.
     """
 
     schema: Schema
-    classes: tuple[Label, Label]
-    positive: int
+    target: Target
     intercept: float
     components: tuple[Component, ...]
     ownership: str
@@ -104,6 +102,7 @@ class Model:
     data: Mapping[str, Any] = field(default_factory=dict)
     library_version: str = __version__
     ledger: tuple[Mapping[str, Any], ...] = ()
+    file_version: int = field(default=NEWEST, repr=False, compare=False)
     _plans: list[Plan] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def read(self, X: Any, *, allow_unknown: bool = False) -> Inputs:
@@ -117,6 +116,26 @@ class Model:
             return X
         inputs = read_inputs(X, self.schema, self.ignored, self.sources)
         return checked_inputs(self, inputs, allow_unknown)
+
+    @property
+    def task(self) -> str:
+        """The kind of target: ``"binary"``."""
+        return self.target.task
+
+    @property
+    def loss(self) -> Loss:
+        """The loss that the model was fitted to, with the response that a score stands for."""
+        return self.target.loss
+
+    @property
+    def classes(self) -> tuple[Label, Label]:
+        """The two classes, in order."""
+        return self.target.classes
+
+    @property
+    def positive(self) -> int:
+        """Which class the score, the rules and the explanations speak of."""
+        return self.target.positive
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -146,16 +165,18 @@ class Model:
         score = self.score(X, allow_unknown=allow_unknown)
         return score if self.positive == 1 else -score
 
+    def response(self, X: Any, *, allow_unknown: bool = False) -> Floats:
+        """Return what the scores stand for: the probability of the positive class, (n_rows,)."""
+        return self.loss.response(self.score(X, allow_unknown=allow_unknown))
+
     def predict_proba(self, X: Any, *, allow_unknown: bool = False) -> Floats:
         """Return the probabilities of the two classes, in their order, shape (n_rows, 2)."""
-        p = probability(self.score(X, allow_unknown=allow_unknown))
-        columns = [1.0 - p, p] if self.positive == 1 else [p, 1.0 - p]
-        return np.stack(columns, axis=1)
+        return np.stack(self.target.in_order(self.response(X, allow_unknown=allow_unknown)), axis=1)
 
     def predict(self, X: Any, *, allow_unknown: bool = False) -> NDArray[Any]:
         """Return the class whose log odds are positive (``classes[0]`` at exactly zero)."""
         chosen = (self.decision_function(X, allow_unknown=allow_unknown) > 0).astype(np.intp)
-        return as_labels(self.classes)[chosen]
+        return self.target.labels[chosen]
 
     def parts(self) -> Iterator[tuple[Component, TreeTerms | DirectTerm]]:
         """Yield trees and direct terms in the order in which they are summed."""
@@ -268,12 +289,6 @@ class Model:
 def _estimated(term: Leaf | DirectTerm) -> tuple[float, float, float, float]:
     size = term.coefficient
     return term.support, event_rate(term), size, odds_ratio(size)
-
-
-def probability(score: Floats) -> Floats:
-    """Return 1 / (1 + exp(-score)) without overflow."""
-    small = np.exp(-np.abs(score))
-    return np.where(score >= 0, 1.0 / (1.0 + small), small / (1.0 + small))
 
 
 def odds_ratio(coefficient: float) -> float:

@@ -26,16 +26,21 @@ class Leaf:
     ----------
     coefficient : float
         Zero for a leaf that says nothing.
-    support, events : float
-        Training weight in the leaf, and its positive part.
+    support, target_total : float
+        Training weight in the leaf, and the sum of weight times target there.
     penalty : float
         Factor on the penalty of this coefficient in Stage 3.
     """
 
     coefficient: float
     support: float
-    events: float
+    target_total: float
     penalty: float = 1.0
+
+    @property
+    def events(self) -> float:
+        """Training weight of the positive class in the leaf."""
+        return self.target_total
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +101,9 @@ class DirectTerm:
         missing: the centre is the value that stands for missing. 0 unless `column.centred`.
     scale : float
         Units of the penalty: Stage 3 saw (value - centre) / scale.
-    support, events : float
-        Training weight where the column is true (binary) or present (numeric), and its positive
-        part.
+    support, target_total : float
+        Training weight where the column is true (binary) or present (numeric), and the sum of
+        weight times target there.
     penalty : float
         Factor on the penalty of this coefficient in Stage 3.
     """
@@ -109,8 +114,13 @@ class DirectTerm:
     centre: float
     scale: float
     support: float
-    events: float
+    target_total: float
     penalty: float = 1.0
+
+    @property
+    def events(self) -> float:
+        """Training weight of the positive class where the term says something."""
+        return self.target_total
 
     @property
     def sources(self) -> tuple[str, ...]:

@@ -63,11 +63,11 @@ def _twice(names: list[str], path: Path) -> Faults:
 
 
 def _labels(document: Record) -> Faults:
-    first, second = document["classes"]
+    first, second = document["target"]["classes"]
     alike = type(first) is type(second)
     if not alike or not first < second:
         rule = "differ, in order" if alike else "be of one type"
-        yield ("classes",), f"are {shown(first)} and {shown(second)}; they must {rule}"
+        yield ("target", "classes"), f"are {shown(first)} and {shown(second)}; they must {rule}"
 
 
 def _components(document: Record, variables: Record) -> Faults:
@@ -146,8 +146,9 @@ def _counts(part: Record, path: Path, document: Record) -> Faults:
     rows = document["training"]["rows"]
     if part["support"] > rows * (1 + TOLERANCE):
         yield (*path, "support"), f"is {part['support']:g}, training.rows only {rows:g}"
-    if part["events"] > part["support"] + rows * TOLERANCE:
-        yield (*path, "events"), f"is {part['events']:g}, the support only {part['support']:g}"
+    total, support = part["target_total"], part["support"]
+    if total > support + rows * TOLERANCE:
+        yield (*path, "target_total"), f"is {total:g}, the support only {support:g}"
 
 
 def _column(column: Record, path: Path, variables: Record) -> Faults:
@@ -221,8 +222,8 @@ def _settings(document: Record, variables: Record) -> Faults:
 
 def _training(document: Record) -> Faults:
     training, reassign = document["training"], document["settings"]["reassign"]
-    if training["events"] > training["rows"] * (1 + TOLERANCE):
-        yield ("training", "events"), "is more than training.rows"
+    if document["target"]["total"] > training["rows"] * (1 + TOLERANCE):
+        yield ("target", "total"), "is more than training.rows"
     for field in ("objective", "selection"):
         withdrawn = field == "objective" and reassign and "ledger" in document
         if (training[field] is not None) != reassign and not withdrawn:

@@ -26,8 +26,7 @@ def head_lines(model: Model) -> list[str]:
     """Return what the score is, how much there is to read, and what a reader must know beside."""
     load = model.audit()
     return [
-        f"RPTE model: log odds of {model.classes[model.positive]!r} against "
-        f"{model.classes[1 - model.positive]!r}",
+        f"RPTE model: {model.target.score_text}",
         f"{counted(load.mu, 'term')}, {counted(load.miu, 'condition')} to read (bound before "
         f"training: {model.bound}); {counted(len(model.components), 'component')}, ownership "
         f"'{model.ownership}'",

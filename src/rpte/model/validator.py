@@ -123,7 +123,9 @@ def _branch(value: Any, options: list[Mapping[str, Any]], path: Path) -> Mapping
             where = place((*path, "kind"))
             raise ModelFileError(f"{where} is {shown(found)}; it must be one of {list(kinds)}")
         return kinds[found]
-    return next((o for o in objects if any(key in value for key in o["required"])), objects[0])
+    whole = [option for option in objects if all(key in value for key in option["required"])]
+    some = [option for option in objects if any(key in value for key in option["required"])]
+    return [*whole, *some, *objects][0]
 
 
 def _wanted(option: Mapping[str, Any]) -> str:

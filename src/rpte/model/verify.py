@@ -1,7 +1,7 @@
 """Every claim of a model as a check with evidence; some need the training table.
 
-The checks themselves: `verify_structure`, `verify_counts`, `verify_limits` (from the file alone),
-`verify_table` (with rows), `verify_derived` and `verify_stage2` (with the training table).
+The checks themselves: `verify_structure` and `certificate` (from the file alone), `verify_table`
+(with rows or the training table) and `verify_derived` (what follows from the training table).
 """
 
 from __future__ import annotations

@@ -212,7 +212,7 @@ def _tie_faults(model: Model) -> Iterator[str]:
 
 def adds_up(model: Model) -> Check:
     """Each tree holds every training case once, and stored means follow from the supports."""
-    rows, events = model.training["rows"], model.training["events"]
+    rows, events = model.training["rows"], model.target.total
     stored, faults = model.training["mean_contributions"], []
     means = {part.name: stored.get(part.name, math.inf) for _, part in model.parts()}
     for tree in model.trees:

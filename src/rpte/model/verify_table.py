@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from rpte.errors import InputError
 from rpte.model.check import Check, checked
 from rpte.model.ledger import OPTIMALITY
-from rpte.model.model import as_labels, probability
 from rpte.model.parts import DirectTerm, TreeTerms
+from rpte.model.target import probability
 from rpte.model.verify_derived import derived_checks
 from rpte.table.fingerprint import fingerprint
 from rpte.table.inputs import Inputs, as_array
@@ -64,12 +64,12 @@ def _labels(model: Model, y: Any, n_rows: int) -> Floats:
     labels = as_array(y)
     if labels.shape != (n_rows,):
         raise InputError(f"y has shape {labels.shape}, X has {n_rows} rows; give one label per row")
-    strange = ~np.isin(labels, as_labels(model.classes))
+    strange = ~np.isin(labels, model.target.labels)
     if strange.any():
         raise InputError(
             f"y holds {labels[strange].tolist()[0]!r}; the model's classes are {model.classes}"
         )
-    return np.asarray(labels == model.classes[model.positive], np.float64)
+    return np.asarray(labels == model.target.outcome, np.float64)
 
 
 def row_checks(model: Model, inputs: Inputs) -> list[Check]:
@@ -144,7 +144,7 @@ def _added(explanation: Explanation) -> float:
 
 def same_table(model: Model, table: Table) -> list[Check]:
     """The table is the one that the model was fitted on: counts, hash, and profile."""
-    labels = model.classes[1 - model.positive], model.classes[model.positive]
+    labels = model.target.other, model.target.outcome
     asked = model.settings["profile"]
     found = fingerprint(table.inputs, table.y, table.weight, labels, asked, table.hashes)
     training, stored = model.training, model.data
@@ -153,7 +153,7 @@ def same_table(model: Model, table: Table) -> list[Check]:
         "rows": (stored["rows"], found["rows"]),
         "distinct rows": (stored["distinct_rows"], found["distinct_rows"]),
         "rows in training": (training["rows"], found["rows"]),
-        "events": (training["events"], events),
+        "events": (model.target.total, events),
         "sha256": (stored["sha256"], found["sha256"]),
     }
     if training["validation"]["by"] == "content":  # else equal rows of two groups stay apart
@@ -222,7 +222,7 @@ def optimal(model: Model, rows: Rows) -> list[Check]:
     if objective is None:
         return []
     score = model.score(rows.inputs)
-    residual = 2.0 * rows.weight * (probability(score) - rows.y) / rows.weight.sum()
+    residual = 2.0 * rows.weight * (model.loss.response(score) - rows.y) / rows.weight.sum()
     worst, where = abs(float(residual.sum())), "intercept"
     cost = 0.0
     for name, column, coefficient, factor in _penalised(model, rows.inputs):

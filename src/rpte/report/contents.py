@@ -147,7 +147,7 @@ def _identity(model: Model) -> dict[str, Any]:
         "largest_component": max((len(c.sources) for c in model.components), default=0),
         "trees": sum(len(c.trees) for c in model.components),
         "rows": training["rows"],
-        "events": training["events"],
+        "events": model.target.total,
         "class_factors": list(training["class_factors"]),
         "limits": dict(model.settings["limits"]),
         "library_version": model.library_version,

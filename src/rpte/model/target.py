@@ -1,0 +1,97 @@
+"""What a model predicts: the kind of target, and the loss that links a score to it (numpy only).
+
+Everything in this room that depends on the task asks `Model.target` or `Model.loss`. A later task
+is one more record like `Target`, with an entry in `TASKS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Label = str | int | float | bool
+
+
+def probability(score: Floats) -> Floats:
+    """Return 1 / (1 + exp(-score)) without overflow."""
+    small = np.exp(-np.abs(score))
+    return np.where(score >= 0, 1.0 / (1.0 + small), small / (1.0 + small))
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """What a model was fitted to: its name, its link, and the response that a score stands for."""
+
+    name: str
+    link: str
+    response: Callable[[Floats], Floats] = field(compare=False, repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the loss as plain JSON values."""
+        return {"name": self.name, "link": self.link}
+
+
+BINOMIAL = Loss("binomial", "logit", probability)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Two classes, one of which the score speaks of.
+
+    Parameters
+    ----------
+    classes : tuple of two labels, in order
+    positive : int
+        Which of them the score, the rules and the explanations speak of.
+    total : float
+        Sum of weight times target over the training rows: the weight of the positive class.
+    """
+
+    task: ClassVar[str] = "binary"
+    loss: ClassVar[Loss] = BINOMIAL
+    classes: tuple[Label, Label]
+    positive: int
+    total: float
+
+    @property
+    def outcome(self) -> Label:
+        """The positive class."""
+        return self.classes[self.positive]
+
+    @property
+    def other(self) -> Label:
+        """The class that is not positive."""
+        return self.classes[1 - self.positive]
+
+    @property
+    def score_text(self) -> str:
+        """What a score is, in words."""
+        return f"log odds of {self.outcome!r} against {self.other!r}"
+
+    @property
+    def labels(self) -> NDArray[Any]:
+        """The classes as an array; of objects where numpy's own types would lose something."""
+        labels = np.array(self.classes)
+        return labels if labels.tolist() == list(self.classes) else np.array(self.classes, object)
+
+    def in_order(self, positive: Floats) -> tuple[Floats, Floats]:
+        """Return probabilities of the positive class as those of the two classes."""
+        return (1.0 - positive, positive) if self.positive == 1 else (positive, 1.0 - positive)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the target as plain JSON values."""
+        return {"classes": list(self.classes), "positive": self.positive, "total": self.total}
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Target:
+        """Rebuild a target from `to_dict`."""
+        first, second = record["classes"]
+        return cls((first, second), record["positive"], record["total"])
+
+
+TASKS = {"binary": Target}  # what a model file may hold

@@ -1,0 +1,166 @@
+"""Files of version 1 are read, scored, verified and checked; what is saved is version 2."""
+
+import copy
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rpte
+from model_files import direct, sealed, stored, trees, write
+from rpte.check import rpte_check
+from rpte.errors import ModelFileError
+from rpte.model.file import core_hashes, from_dict, to_dict
+from rpte.model.target import TASKS, Target, probability
+from rpte.model.versions import NEWEST, to_version_1, to_version_2, without
+
+FIRST = Path(__file__).parents[1] / "golden" / "0.1.0"
+FILES = sorted(p for p in FIRST.glob("*.json") if not p.name.endswith(".rows.json"))
+NEW = {"task", "loss", "target", "scores", "offset", "baseline"}
+
+each_file = pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
+unknown_levels = pytest.mark.filterwarnings("ignore:column .* training did not have")
+
+
+def rows_of(path):
+    return json.loads(path.with_suffix(".rows.json").read_text())["rows"]
+
+
+def holds(path):
+    """Tell whether library and checker pass a file."""
+    return (
+        all(check.holds for check in rpte.verify_file(path)) and rpte_check.main([str(path)]) == 0
+    )
+
+
+@each_file
+@unknown_levels
+def test_a_file_of_version_1_is_saved_as_version_2(path, tmp_path):
+    model, rows = rpte.load(path), rows_of(path)
+    model.save(tmp_path / "model.json")
+    saved = json.loads((tmp_path / "model.json").read_text())
+    assert saved["version"] == NEWEST == 2
+    assert set(saved) >= NEW
+    assert "classes" not in saved
+    again = rpte.load(tmp_path / "model.json")
+    assert again == model
+    np.testing.assert_array_equal(again.score(rows), model.score(rows), strict=True)
+    assert holds(path)
+    assert holds(tmp_path / "model.json")
+
+
+@each_file
+def test_no_field_is_lost_on_the_way_and_back(path):
+    document = json.loads(path.read_text())
+    assert to_version_1(to_version_2(document)) == without(document, "hash")
+
+
+@each_file
+def test_a_model_of_version_1_has_the_hash_of_its_file(path):
+    document = json.loads(path.read_text())
+    model = rpte.load(path)
+    assert to_dict(model) == document
+    assert to_dict(model, NEWEST)["hash"] != document["hash"]
+    assert to_dict(replace(model, file_version=NEWEST)) == to_dict(model, NEWEST)
+
+
+def test_a_model_that_was_edited_in_version_1_is_edited_again(tmp_path):
+    who = {"by": "A. Smith", "reason": "a test", "when": "2026-02-01T12:00:00Z"}
+    old = rpte.load(FIRST / "edited.json")
+    old.save(tmp_path / "saved.json")
+    saved = rpte.load(tmp_path / "saved.json")
+    for number, model in enumerate((old, saved)):
+        edited = rpte.edit(model, drop_terms=[model.rules()[-1].term], **who)
+        first, last = edited.ledger[-2:]
+        assert last["before"]["model"] == first["after"]["model"] == core_hashes(old)[0]
+        edited.save(tmp_path / f"{number}.json")
+        assert holds(tmp_path / f"{number}.json")
+
+
+def test_a_ledger_of_another_model_is_found_in_both_versions(tmp_path, capsys):
+    for document in (json.loads((FIRST / "edited.json").read_text()), stored("edited").copy()):
+        document["intercept"] += 0.5
+        path = write(sealed(document), tmp_path)
+        assert not all(check.holds for check in rpte.verify_file(path))
+        assert rpte_check.main([str(path)]) == 1
+        assert "not the one that the last entry left" in capsys.readouterr().out
+
+
+def first_version():
+    return json.loads((FIRST / "mixed.json").read_text())
+
+
+def rename(part, old, new):
+    part[new] = part.pop(old)
+
+
+@pytest.mark.parametrize("name", sorted(NEW))
+def test_a_field_of_version_2_is_strange_to_version_1(name, tmp_path):
+    document = sealed({**first_version(), name: stored("mixed").document[name]})
+    with pytest.raises(ModelFileError, match=f"unknown field '{name}'"):
+        from_dict(document)
+    assert rpte_check.main([str(write(document, tmp_path))]) == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda d, old, new: rename(direct(d)[0], old, new),
+        lambda d, old, new: rename(trees(d)[0]["leaves"][0], old, new),
+    ],
+    ids=["direct", "leaf"],
+)
+def test_each_version_has_its_own_word_for_events(change, tmp_path):
+    words = ("events", "target_total")
+    for document, (old, new) in ((first_version(), words), (stored("mixed").copy(), words[::-1])):
+        change(document, old, new)
+        with pytest.raises(ModelFileError, match=f"lacks the field '{old}'"):
+            from_dict(sealed(document))
+        assert rpte_check.main([str(write(sealed(document), tmp_path))]) == 1
+
+
+@pytest.mark.parametrize("task", ["count", "multiclass", "survival"])
+def test_a_task_that_is_not_known_says_what_to_install(task, tmp_path, capsys):
+    document = {**stored("mixed").copy(), "task": task, "library_version": "0.7.0"}
+    path = write(sealed({**document, "baseline": {"times": [1.0]}}), tmp_path)
+    words = rf"of the task '{task}', this library .* reads \['binary'\]; install .* '0\.7\.0'"
+    with pytest.raises(ModelFileError, match=words):
+        rpte.load(path)
+    assert rpte_check.main([str(path)]) == 1
+    assert f"of the task '{task}'" in capsys.readouterr().err
+
+
+def test_the_family_of_shapes_may_have_its_new_name_or_its_old_one(tmp_path):
+    document = stored("chosen").copy()
+    selection = document["training"]["selection"]
+    names = ("menu", "shape_family")
+    for old, new in (names, names[::-1]):
+        for option in [selection["chosen"], *selection["frontier"]]:
+            if old in option:
+                rename(option, old, new)
+        path = write(sealed(document), tmp_path)
+        assert holds(path)
+        assert new in rpte.load(path).training["selection"]["chosen"]
+    selection["chosen"] |= dict.fromkeys(names, "all")
+    with pytest.raises(ModelFileError, match="unknown field 'menu'"):
+        from_dict(sealed(document))
+    assert rpte_check.main([str(write(sealed(document), tmp_path))]) == 1
+
+
+@pytest.mark.parametrize("name", ["mixed", "published", "array"])
+def test_the_response_is_the_probability_of_the_positive_class(name):
+    model, X = from_dict(copy.deepcopy(stored(name).document)), stored(name).X
+    found = model.response(X)
+    assert found.shape == (len(X),)
+    np.testing.assert_array_equal(found, model.predict_proba(X)[:, model.positive])
+    np.testing.assert_array_equal(found, probability(model.score(X)))
+
+
+def test_a_target_says_what_its_score_is():
+    target = Target(("no", "yes"), 0, 3.0)
+    assert (target.outcome, target.other) == ("no", "yes")
+    assert target.score_text == "log odds of 'no' against 'yes'"
+    assert (target.task, target.loss.name, target.loss.link) == ("binary", "binomial", "logit")
+    assert TASKS[target.task].from_dict(target.to_dict()) == target
