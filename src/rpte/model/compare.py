@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rpte.errors import InputError
 from rpte.model.file import to_dict
 from rpte.model.model import Model, Rule
-from rpte.model.parts import DirectTerm, TreeTerms
+from rpte.model.parts import DirectTerm, TreeTerms, joined
 from rpte.model.verify import verify
 from rpte.table.inputs import Inputs
 
@@ -231,11 +231,7 @@ def _bands(p: Floats, q: Floats) -> list[dict[str, Any]]:
 
 def _moves(a: Model, b: Model, rows_a: Inputs, rows_b: Inputs, sign: float) -> dict[Group, Floats]:
     """Return, by group of variables, how far the second model's sum over it exceeds the first's."""
-    groups: list[Group] = []
-    for sources in [frozenset(c.sources) for model in (a, b) for c in model.components]:
-        joined = [group for group in groups if group & sources]
-        groups = [group for group in groups if not group & sources]
-        groups.append(sources.union(*joined))
+    groups = joined(c.sources for model in (a, b) for c in model.components)
     moves = {group: np.zeros(rows_a.n_rows) for group in groups}
     for model, rows, factor in ((a, rows_a, -1.0), (b, rows_b, sign)):
         for component in model.components:

@@ -79,10 +79,7 @@ class TreeTerms:
     def from_dict(cls, record: Mapping[str, Any]) -> TreeTerms:
         """Rebuild a tree from `to_dict`."""
         leaves = tuple(Leaf(**{k: float(v) for k, v in leaf.items()}) for leaf in record["leaves"])
-        tree = Tree.from_dict(record)
-        if tree.n_leaves != len(leaves):
-            raise ValueError(f"{tree.n_leaves} leaves drawn but {len(leaves)} described")
-        return cls(record["name"], tree, leaves)
+        return cls(record["name"], Tree.from_dict(record), leaves)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,10 +196,7 @@ class Component:
         """Rebuild a component from `to_dict`."""
         trees = tuple(TreeTerms.from_dict(tree) for tree in record["trees"])
         direct = tuple(DirectTerm.from_dict(term) for term in record["direct"])
-        component = cls(record["name"], trees, direct)
-        if list(component.sources) != record["sources"]:
-            raise ValueError(f"component {component.name} does not read {record['sources']}")
-        return component
+        return cls(record["name"], trees, direct)
 
 
 def path_text(path: tuple[Condition, ...], schema: Schema) -> str:
@@ -213,6 +207,15 @@ def path_text(path: tuple[Condition, ...], schema: Schema) -> str:
 def path_sources(path: tuple[Condition, ...]) -> tuple[str, ...]:
     """Return the variables that the conditions on the way to a leaf read, sorted."""
     return tuple(sorted({source for condition in path for source in condition.sources}))
+
+
+def joined(sources: Iterable[Iterable[str]]) -> list[frozenset[str]]:
+    """Return the connected parts of some sets of variables."""
+    found: list[frozenset[str]] = []
+    for group in map(frozenset, sources):
+        touched = [other for other in found if other & group]
+        found = [other for other in found if not other & group] + [group.union(*touched)]
+    return found
 
 
 def sum_of(parts: Iterable[TreeTerms | DirectTerm], inputs: Inputs) -> Floats:

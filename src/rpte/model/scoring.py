@@ -149,24 +149,18 @@ def _wanted(columns: Sequence[Level], schema: Schema) -> Floats:
 
 
 class Plan:
-    """What the score of a few rows needs of a model, made once.
-
-    Attributes
-    ----------
-    schema : Schema
-        The variables that the model reads, in the order of its schema.
-    """
+    """What the score of a few rows needs of a model, made once; `schema` is of what it reads."""
 
     def __init__(self, model: Model) -> None:
         read = set(model.sources)
         variables = tuple(v for v in model.schema.variables if v.name in read)
         self.schema = Schema(variables, model.schema.named)
         self._model, self._whole, self._ignored = model, model.schema, model.ignored
-        self._intercept, self._parts = model.intercept, model.components
+        self._intercept = model.intercept
         self._positions = np.array([model.schema.position(v.name) for v in variables], np.intp)
         self._plain = not any(v.kind == "category" or v.levels for v in variables)
         columns = _Columns(self.schema)
-        self._terms = [term for component in model.components for term in component.direct]
+        self._terms = model.direct
         self._direct = np.array([columns.place(t.column) for t in self._terms], np.intp)
         self._splits: list[Split] = []
         self._components = [
@@ -176,12 +170,12 @@ class Plan:
         self._tested = np.array([columns.place(s.column) for s in self._splits], np.intp)
         self._stages = columns.stages()
         self._n_columns = len(columns.places)
-        self._coefficient = _vector(term.coefficient for term in self._terms)
-        self._centre = _vector(0.0 if t.column.binary else t.centre for t in self._terms)
+        self._coefficient = _upright((term.coefficient for term in self._terms), float)
+        self._centre = _upright((0.0 if t.column.binary else t.centre for t in self._terms), float)
         # A 0/1 column holds where it is not at most 0.
-        self._threshold = _vector(s.threshold or 0.0 for s in self._splits)
-        self._binary = _flags(s.threshold is None for s in self._splits)
-        self._missing_holds = _flags(s.missing_holds for s in self._splits)
+        self._threshold = _upright((s.threshold or 0.0 for s in self._splits), float)
+        self._binary = _upright((s.threshold is None for s in self._splits), bool)
+        self._missing_holds = _upright((s.missing_holds for s in self._splits), bool)
 
     def _node(self, node: Branch | int) -> Any:
         """Return a tree as (number of the split, yes, no), leaves as their numbers."""
@@ -205,7 +199,7 @@ class Plan:
         if 0 < inputs.n_rows <= FEW_ROWS:
             return self._score_cells(self._cells(inputs))
         total = np.full(inputs.n_rows, self._intercept)
-        for component in self._parts:
+        for component in self._model.components:
             total = total + component.subtotal(inputs)
         return total
 
@@ -263,9 +257,5 @@ class Plan:
         return score
 
 
-def _vector(numbers: Iterable[float]) -> Floats:
-    return np.array([*numbers], np.float64)[:, None]
-
-
-def _flags(truths: Iterable[bool]) -> NDArray[np.bool_]:
-    return np.array([*truths], bool)[:, None]
+def _upright(values: Iterable[Any], dtype: type) -> NDArray[Any]:
+    return np.array([*values], dtype)[:, None]

@@ -13,6 +13,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte.errors import InputError
+from rpte.table.inputs import as_array
+
 Floats = NDArray[np.float64]
 Label = str | int | float | bool
 
@@ -78,6 +81,17 @@ class Target:
         """The classes as an array; of objects where numpy's own types would lose something."""
         labels = np.array(self.classes)
         return labels if labels.tolist() == list(self.classes) else np.array(self.classes, object)
+
+    def read(self, y: Any, n_rows: int) -> Floats:
+        """Return labels as 1.0 for the positive class and 0.0 for the other, (n_rows,)."""
+        labels = as_array(y)
+        if labels.shape != (n_rows,):
+            text = f"y has shape {labels.shape}, X has {n_rows} rows; give one label per row"
+            raise InputError(text)
+        strange = labels[~np.isin(labels, self.labels)].tolist()
+        if strange:
+            raise InputError(f"y holds {strange[0]!r}; the model's classes are {self.classes}")
+        return np.asarray(labels == self.outcome, np.float64)
 
     def in_order(self, positive: Floats) -> tuple[Floats, Floats]:
         """Return probabilities of the positive class as those of the two classes."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +16,14 @@ from rpte.columns.kinds import RAW, Column, Interval
 from rpte.model.certificate import monotone_directions, stage3_tolerance
 from rpte.model.check import Check, checked
 from rpte.model.ledger import OPTIMALITY, UNMET_MISSING, withdrawn
-from rpte.model.parts import Component
+from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms, joined
 from rpte.model.reachable import impossible_leaves
 from rpte.structure.tree import Branch
 
 if TYPE_CHECKING:
     from rpte.model.model import Model
 
+Owner = Component | TreeTerms | DirectTerm
 ROUNDING = 1e-9  # sums of weights are rounded
 
 
@@ -69,41 +70,22 @@ def _leaves_below(node: Branch | int) -> Iterator[int]:
 
 def ownership(model: Model) -> Check:
     """Sources are disjoint as the stated policy demands."""
-    rule = _POLICIES.get(model.ownership)
-    if rule is None:
+    if model.ownership not in _POLICIES:
         return Check("ownership", False, f"unknown policy '{model.ownership}'")
+    rule, text = _POLICIES[model.ownership]
+    apart = [c.name for c in model.components if len(joined(p.sources for p in c.parts)) > 1]
     faults = [
-        *_shared([(t.name, t.sources) for t in model.trees]),
-        *_shared([(c.name, c.sources) for c in model.components]),
-        *(f"{c.name} falls apart" for c in model.components if not _connected(c)),
+        *_shared(combinations(model.trees, 2)),
+        *_shared(combinations(model.components, 2)),
+        *(f"{name} falls apart" for name in apart),
         *rule(model),
     ]
-    text = {
-        "paper": "trees share no source",
-        "separate": "trees share no source with each other or with a direct term",
-        "strict": "no source appears in two trees, in a tree and a direct term, or in two direct "
-        "terms other than the raw columns of one variable",
-        "component": "components share no source and hold at most one tree each",
-    }[model.ownership]
     return checked(f"ownership '{model.ownership}'", faults, text)
 
 
-def _shared(parts: list[tuple[str, tuple[str, ...]]]) -> list[str]:
-    return [
-        f"{a} and {b} share {sorted(set(s) & set(t))}"
-        for (a, s), (b, t) in combinations(parts, 2)
-        if set(s) & set(t)
-    ]
-
-
-def _connected(component: Component) -> bool:
-    """Tell whether the parts of a component hang together by shared sources."""
-    left = list(component.parts)
-    reached = {source for part in left[:1] for source in part.sources}
-    while linked := [part for part in left if reached & set(part.sources)]:
-        reached = reached.union(*(part.sources for part in linked))
-        left = [part for part in left if not set(part.sources) <= reached]
-    return not left
+def _shared(pairs: Iterable[tuple[Owner, Owner]]) -> list[str]:
+    both = [(a.name, b.name, sorted(set(a.sources) & set(b.sources))) for a, b in pairs]
+    return [f"{a} and {b} share {sources}" for a, b, sources in both if sources]
 
 
 def _one_tree_each(model: Model) -> list[str]:
@@ -111,26 +93,27 @@ def _one_tree_each(model: Model) -> list[str]:
 
 
 def _separate(model: Model) -> list[str]:
-    owned = [(t.name, t.sources) for t in model.trees]
-    direct = [(d.name, d.sources) for d in model.direct]
-    return [fault for d in direct for t in owned for fault in _shared([t, d])]
+    return _shared((tree, term) for term in model.direct for tree in model.trees)
 
 
 def _strict(model: Model) -> list[str]:
-    faults = [
-        fault
+    pairs = [
+        (a, b)
         for a, b in combinations(model.direct, 2)
         if not (a.sources == b.sources and all(isinstance(d.column, RAW) for d in (a, b)))
-        for fault in _shared([(a.name, a.sources), (b.name, b.sources)])
     ]
-    return [*_separate(model), *faults]
+    return [*_separate(model), *_shared(pairs)]
 
 
-_POLICIES: dict[str, Callable[[Any], list[str]]] = {
-    "paper": lambda model: [],
-    "separate": _separate,
-    "strict": _strict,
-    "component": _one_tree_each,
+_POLICIES: dict[str, tuple[Callable[[Any], list[str]], str]] = {
+    "paper": (lambda model: [], "trees share no source"),
+    "separate": (_separate, "trees share no source with each other or with a direct term"),
+    "strict": (
+        _strict,
+        "no source appears in two trees, in a tree and a direct term, or in two direct terms other "
+        "than the raw columns of one variable",
+    ),
+    "component": (_one_tree_each, "components share no source and hold at most one tree each"),
 }
 
 
@@ -139,10 +122,9 @@ def component_size(model: Model) -> Check:
     sizes = [len(component.sources) for component in model.components]
     largest = max(sizes, default=0)
     limit = model.settings["max_component_sources"] if model.ownership == "component" else None
-    evidence = f"the largest of {len(sizes)} components reads {largest} variables"
-    if limit is None:
-        return Check("component size", True, f"{evidence}; the policy sets no limit")
-    return Check("component size", largest <= limit, f"{evidence}, at most {limit} allowed")
+    allowed = "; the policy sets no limit" if limit is None else f", at most {limit} allowed"
+    evidence = f"the largest of {len(sizes)} components reads {largest} variables{allowed}"
+    return Check("component size", limit is None or largest <= limit, evidence)
 
 
 def load_within_bound(model: Model) -> Check:
@@ -151,9 +133,8 @@ def load_within_bound(model: Model) -> Check:
     evidence = f"{load.miu} conditions in {load.mu} terms; bound before training {bound}"
     if bound != model.bound:
         evidence += f", not {model.bound} as the model says"
-    return Check(
-        "audit load within its bound", load.miu <= model.bound and bound == model.bound, evidence
-    )
+    holds = load.miu <= model.bound == bound
+    return Check("audit load within its bound", holds, evidence)
 
 
 def recorded_objective(model: Model) -> list[Check]:
@@ -167,7 +148,7 @@ def recorded_objective(model: Model) -> list[Check]:
     if objective is None:
         stage2 = not model.settings["reassign"]
         return [Check(name, stage2, "none: leaf values are those of Stage 2")]
-    faults = [*_penalty_faults(model, objective), *_factor_faults(model), *_tie_faults(model)]
+    faults = [*_penalty_faults(model, objective), *_limit_faults(model)]
     if objective["tolerance"] != stage3_tolerance(objective["lambda_max"], objective["l1"]):
         faults.append(f"tolerance {objective['tolerance']:g} does not follow from the penalty")
     if objective["converged"] and objective["kkt_residual"] > objective["tolerance"]:
@@ -192,17 +173,13 @@ def _penalty_faults(model: Model, objective: Mapping[str, Any]) -> Iterator[str]
         yield f"L1 share {objective['l1_ratio']:g} solved, {wanted:g} chosen or asked for"
 
 
-def _factor_faults(model: Model) -> Iterator[str]:
-    """Compare the penalty factors of direct terms with the user's; leaves may be several in one."""
+def _limit_faults(model: Model) -> Iterator[str]:
+    """Penalty factors of direct terms are the user's; only monotone variables tie leaves."""
     factors = model.settings.get("limits", {}).get("penalty", {})
     for term in model.direct:
         wanted = max(factors.get(source, 1.0) for source in term.sources)
         if term.penalty != wanted:
             yield f"{term.name} has the penalty factor {term.penalty:g}, not {wanted:g}"
-
-
-def _tie_faults(model: Model) -> Iterator[str]:
-    """Only leaves of a tree that reads a monotone variable may have been tied."""
     ordered = set(monotone_directions(model))
     free = {tree.name for tree in model.trees if not ordered & set(tree.sources)}
     for names in model.training["ties"]:
@@ -214,19 +191,17 @@ def adds_up(model: Model) -> Check:
     """Each tree holds every training case once, and stored means follow from the supports."""
     rows, events = model.training["rows"], model.target.total
     stored, faults = model.training["mean_contributions"], []
-    means = {part.name: stored.get(part.name, math.inf) for _, part in model.parts()}
     for tree in model.trees:
         sums = math.fsum(v.support for v in tree.leaves), math.fsum(v.events for v in tree.leaves)
         if not (_near(sums[0], rows, rows) and _near(sums[1], events, rows)):
             faults.append(f"the leaves of {tree.name} hold {sums[0]:g} cases, {sums[1]:g} events")
-        mean = math.fsum(v.coefficient * v.support for v in tree.leaves) / rows
-        size = max(abs(v.coefficient) for v in tree.leaves)
-        if not _near(mean, means[tree.name], 1.0 + size):
-            faults.append(f"the mean of {tree.name} is {mean:g}, not {means[tree.name]:g}")
-    for term in model.direct:
-        mean = term.coefficient * term.support / rows
-        if term.column.binary and not _near(mean, means[term.name], 1.0 + abs(term.coefficient)):
-            faults.append(f"the mean of {term.name} is {mean:g}, not {means[term.name]:g}")
+    terms: list[tuple[str, Sequence[Leaf | DirectTerm]]] = [(t.name, t.leaves) for t in model.trees]
+    terms += [(term.name, [term]) for term in model.direct if term.column.binary]
+    for name, counted in terms:
+        mean = math.fsum(v.coefficient * v.support for v in counted) / rows
+        size = max(abs(v.coefficient) for v in counted)
+        if not _near(mean, stored.get(name, math.inf), 1.0 + size):
+            faults.append(f"the mean of {name} is {mean:g}, not {stored.get(name, math.inf):g}")
     return checked("supports and means add up", faults, f"{rows:g} cases, {events:g} events")
 
 

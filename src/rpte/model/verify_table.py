@@ -20,6 +20,9 @@ from rpte.model.verify_derived import derived_checks
 from rpte.table.fingerprint import fingerprint
 from rpte.table.inputs import Inputs, as_array
 from rpte.table.table import Table, check_weight, merge_rows, read_weights, repetitions
+from rpte.table.inputs import Inputs
+from rpte.table.table import Table, check_weight, merge_rows, repetitions
+from rpte.table.weights import read_weights
 
 if TYPE_CHECKING:
     from rpte.model.explain import Explanation
@@ -53,23 +56,11 @@ class Rows:
 
 def labelled(model: Model, inputs: Inputs, y: Any, sample_weight: Any) -> Rows:
     """Return the training rows as Stage 3 saw them."""
-    positive = _labels(model, y, inputs.n_rows)
+    positive = model.target.read(y, inputs.n_rows)
     factors = model.training["class_factors"]
     own = np.where(positive == 1.0, factors[model.positive], factors[1 - model.positive])
     weight = read_weights(sample_weight, inputs.n_rows)
     return Rows(inputs, positive, weight * own, repetitions(weight))
-
-
-def _labels(model: Model, y: Any, n_rows: int) -> Floats:
-    labels = as_array(y)
-    if labels.shape != (n_rows,):
-        raise InputError(f"y has shape {labels.shape}, X has {n_rows} rows; give one label per row")
-    strange = ~np.isin(labels, model.target.labels)
-    if strange.any():
-        raise InputError(
-            f"y holds {labels[strange].tolist()[0]!r}; the model's classes are {model.classes}"
-        )
-    return np.asarray(labels == model.target.outcome, np.float64)
 
 
 def row_checks(model: Model, inputs: Inputs) -> list[Check]:
