@@ -123,25 +123,26 @@ def build(document: dict[str, Any]) -> Model:
 
 def _rebuild(document: dict[str, Any], version: int) -> Model:
     same = ("ownership", "settings", "bound", "training", "data", "library_version")
-    return Model(
+    model = Model(
         schema=Schema.from_dict(document["schema"]),
         target=TASKS[document["task"]].from_dict(document["target"]),
         intercept=float(document["intercept"]),
         components=tuple(Component.from_dict(c) for c in document["components"]),
         ledger=tuple(document.get("ledger", ())),
-        file_version=version,
         **{name: document[name] for name in same},
     )
+    object.__setattr__(model, "file_version", version)  # nobody else may say where it comes from
+    return model
 
 
 def save(model: Model, path: str | Path) -> None:
     """Write a file of the newest version: to a temporary name first, then renamed."""
-    write_text(to_text(replace(model, file_version=NEWEST)), Path(path))
+    write_text(to_text(model, NEWEST), Path(path))
 
 
-def to_text(model: Model) -> str:
+def to_text(model: Model, version: int | None = None) -> str:
     """Return the text of a model's file, refusing one that could not be read back."""
-    document = to_dict(model)
+    document = to_dict(model, version)
     build(document)
     return json.dumps(document, indent=1, allow_nan=False)
 

@@ -86,9 +86,12 @@ class Model:
         The version of the library that fitted the model.
     ledger : tuple of mappings
         Who edited the model since, when and why; see `rpte.model.ledger`.
+
+    Attributes
+    ----------
     file_version : int
-        The version of the file that the model was read from, in which its hash is taken. `save`
-        writes the newest.
+        The version of the file that the model was read from, in which its hash is taken; the newest
+        for a model that is new or was changed. `save` writes the newest.
     """
 
     schema: Schema
@@ -102,7 +105,7 @@ class Model:
     data: Mapping[str, Any] = field(default_factory=dict)
     library_version: str = __version__
     ledger: tuple[Mapping[str, Any], ...] = ()
-    file_version: int = field(default=NEWEST, repr=False, compare=False)
+    file_version: int = field(default=NEWEST, init=False, repr=False, compare=False)
     _plans: list[Plan] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def read(self, X: Any, *, allow_unknown: bool = False) -> Inputs:
