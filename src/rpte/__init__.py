@@ -26,9 +26,8 @@ if TYPE_CHECKING:
     from rpte.counterfactual import Actions
     from rpte.estimators.classifier import RPTEClassifier
     from rpte.model.compare import compare
-    from rpte.model.file import load
+    from rpte.model.file import check_signature, load, sign
     from rpte.model.model import Model
-    from rpte.model.signature import check_signature, sign
     from rpte.model.verify import verify_file
     from rpte.table.files import read_table
     from rpte.utils.progress import Progress
@@ -51,7 +50,7 @@ _HOMES = {
     "append_decisions": "rpte.audit.decisions.decide",
     "audit_load": "rpte.audit.load",
     "bootstrap": "rpte.validation.uncertainty",
-    "check_signature": "rpte.model.signature",
+    "check_signature": "rpte.model.file",
     "compare": "rpte.model.compare",
     "decide": "rpte.audit.decisions.decide",
     "edit": "rpte.audit.edits",
@@ -62,7 +61,7 @@ _HOMES = {
     "reason_codes": "rpte.audit.decisions.reasons",
     "reason_rule": "rpte.audit.decisions.reasons",
     "replay": "rpte.audit.decisions.replay",
-    "sign": "rpte.model.signature",
+    "sign": "rpte.model.file",
     "verify_file": "rpte.model.verify",
 }
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from model_files import NAMES, sealed, stored, write
 from rpte.check import rpte_check
 from rpte.errors import ModelFileError
-from rpte.model.figures import figures, figures_text, without_figures
 from rpte.model.file import from_dict
+from rpte.model.summary import figures, figures_text, without_figures
 
 ODD = st.one_of(
     st.none(),

@@ -229,9 +229,9 @@ def test_a_document_that_obeys_is_a_model():
 
 def test_the_page_on_the_file_names_the_fields_of_the_selection():
     page = (Path(__file__).parents[2] / "docs" / "model_file.md").read_text()
-    aim, selection = SCHEMA["$defs"]["aim"], SCHEMA["$defs"]["selection"]
+    offered, selection = SCHEMA["$defs"]["candidate"], SCHEMA["$defs"]["selection"]
     inside = SCHEMA["$defs"]["evaluation"]
-    records = [selection, *aim["oneOf"], *inside["oneOf"]]
+    records = [selection, *offered["oneOf"], *inside["oneOf"]]
     names = {n for part in records for n in part["properties"]}
     assert {"menu", "shape_family", "frontier", "miu"} <= names
     assert [name for name in sorted(names) if f"`{name}`" not in page] == []

@@ -15,7 +15,7 @@ from rpte.columns.kinds import (
     Step,
     Value,
 )
-from rpte.model.reachable import impossible_leaves
+from rpte.model.verify_structure import impossible_leaves
 from rpte.structure.tree import Branch, Split, Tree
 from rpte.table.schema import Schema, Variable
 

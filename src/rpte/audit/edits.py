@@ -20,8 +20,10 @@ from rpte.model.certificate import monotone_certificate
 from rpte.model.certificate import limit_checks, monotone_certificate
 from rpte.model.check import Check
 from rpte.model.figures import without_figures
+from rpte.model.ledger import (DERIVED, OPTIMALITY, UNMET_MISSING, monotone_claim, sealed, state, withdrawn, )
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms
+from rpte.model.summary import without_figures
 from rpte.model.verify_structure import component_size, load_within_bound, ownership, partition
 from rpte.model.verify_table import labelled
 from rpte.table.fingerprint import table_hash

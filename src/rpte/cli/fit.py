@@ -138,7 +138,7 @@ def _estimated(training: Training, request: FitRequest) -> Estimate | None:
 
 
 def _estimate_text(found: Estimate) -> str:
-    from rpte.model.figures import NAMES, measure_text
+    from rpte.model.summary import NAMES, measure_text
 
     record = found.record()
     head = (

@@ -17,11 +17,12 @@ from rich.tree import Tree
 from rpte.cli.options import AsJson, MaybePath, ModelFile, option
 from rpte.cli.terminal import console, print_json, table_of
 from rpte.model.explain import Explanation
-from rpte.model.figures import figures
 from rpte.model.file import load
 from rpte.model.model import Model
 from rpte.model.parts import Component
 from rpte.model.summary import head_lines
+from rpte.model.parts import Component, DirectTerm, TreeTerms
+from rpte.model.summary import figures, head_lines
 from rpte.model.verify import NOT_CHECKED, Check
 from rpte.report.draw import Line, draw_model, outline
 from rpte.utils.output import check_output, write_text

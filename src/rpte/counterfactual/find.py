@@ -16,9 +16,8 @@ from rpte.counterfactual.boxes import Grid, Positions
 from rpte.counterfactual.choices import choices_of
 from rpte.counterfactual.solve import Solution, solve
 from rpte.errors import InputError
-from rpte.model.explain import cell_values
+from rpte.model.explain import cell_values, one_row, with_cells
 from rpte.model.model import Model
-from rpte.model.whatif import one_row, with_cells
 from rpte.table.inputs import Inputs
 
 MARGIN = 1e-9  # log odds beyond the target, so that rounding cannot undo an answer

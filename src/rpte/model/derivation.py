@@ -58,7 +58,7 @@ class Bins:
 
 
 @dataclass(frozen=True, slots=True)
-class Grounds:
+class TrainingTable:
     """A training table as the fit saw it (equal rows merged), and the parameters of the fit.
 
     `sample` is of the sample that the table trains on a part of, where shapes and the centres of
@@ -67,7 +67,7 @@ class Grounds:
 
     table: Table
     settings: Mapping[str, Any]
-    sample: Grounds | None = None
+    sample: TrainingTable | None = None
     _cells: dict[Column, Floats] = field(default_factory=dict)
     _locations: dict[Column, tuple[float, float]] = field(default_factory=dict)
     _bins: dict[tuple[Column, bool, bool], Bins] = field(default_factory=dict)
@@ -278,8 +278,8 @@ class LearnedFrom:
     cannot be drawn again.
     """
 
-    whole: Grounds
-    terms: Grounds | None
+    whole: TrainingTable
+    terms: TrainingTable | None
 
     @property
     def rows(self) -> int | None:
@@ -292,7 +292,7 @@ class LearnedFrom:
 def learned_from(model: Model, table: Table) -> LearnedFrom:
     """Find the rows that the terms of a model were learned from, in its merged training table."""
     settings, told = model.settings, model.training["validation"]
-    whole = Grounds(table, settings)
+    whole = TrainingTable(table, settings)
     if told["by"] == "groups" and "learned_from_rows" in told:
         return LearnedFrom(whole, None)
     if told["by"] != "content" or settings["l1"] != "cv" or not settings["reassign"]:
@@ -302,5 +302,5 @@ def learned_from(model: Model, table: Table) -> LearnedFrom:
     folds = [] if sample is table else validation.folds(sample, sampled=True)
     if not folds:  # of a sample that cannot be split nothing is learned
         return LearnedFrom(whole, whole)
-    shared = Grounds(sample, settings) if settings["vocabulary"] == "shapes" else None
-    return LearnedFrom(whole, Grounds(folds[0].train.on(sample), settings, shared))
+    shared = TrainingTable(sample, settings) if settings["vocabulary"] == "shapes" else None
+    return LearnedFrom(whole, TrainingTable(folds[0].train.on(sample), settings, shared))

@@ -195,13 +195,13 @@ TRAINING: Schema = {
         **fields("l1: positive, l1_ratio: share, value: number, kkt_residual: amount"),
         **fields("tolerance: positive, lambda_max: amount, terms_offered: whole, converged: flag"),
     ),
-    "aim": option(),
+    "candidate": option(),
     "evaluation": option(
         **fields("miu: whole, deviance: amount, error: amount, components: whole")
     ),
     "selection": record(
         {"many": POSITIVE},
-        **fields("chosen: aim, price: amount, compared: whole"),
+        **fields("chosen: candidate, price: amount, compared: whole"),
         null_deviance=or_null(AMOUNT),
         frontier=listed(ref("evaluation")),
     ),

@@ -16,7 +16,6 @@ from rpte.model.parts import (
     DirectTerm,
     Leaf,
     TreeTerms,
-    event_rate,
     path_sources,
     path_text,
 )
@@ -32,9 +31,8 @@ if TYPE_CHECKING:
     from rpte.audit.load import AuditLoad
     from rpte.counterfactual import Actions, Counterfactuals
     from rpte.export.parity import Parity
-    from rpte.model.explain import Explanation
+    from rpte.model.explain import Explanation, WhatIf
     from rpte.model.verify import Check
-    from rpte.model.whatif import WhatIf
     from rpte.scorecard import Scorecard
 
 __all__ = ["Label", "Model", "Rule", "odds_ratio", "probability"]
@@ -221,8 +219,8 @@ class Model:
         return explain(self, self.read(X, allow_unknown=allow_unknown), reference)
 
     def what_if(self, X: Any, changes: Mapping[str, Any]) -> WhatIf:
-        """Change values of one row and see which contributions move; see `rpte.model.whatif`."""
-        from rpte.model.whatif import what_if
+        """Change values of one row and see which contributions move; see `rpte.model.explain`."""
+        from rpte.model.explain import what_if
 
         return what_if(self, X, changes)
 
@@ -291,7 +289,7 @@ class Model:
 
 def _estimated(term: Leaf | DirectTerm) -> tuple[float, float, float, float]:
     size = term.coefficient
-    return term.support, event_rate(term), size, odds_ratio(size)
+    return term.support, term.rate, size, odds_ratio(size)
 
 
 def odds_ratio(coefficient: float) -> float:

@@ -18,8 +18,26 @@ from rpte.table.schema import Schema
 Floats = NDArray[np.float64]
 
 
+class Counted:
+    """What leaves and direct terms say of the training rows that they speak of."""
+
+    __slots__ = ()
+    support: float
+    target_total: float
+
+    @property
+    def events(self) -> float:
+        """Training weight of the positive class."""
+        return self.target_total
+
+    @property
+    def rate(self) -> float:
+        """The share of the support that is positive, NaN where there is none."""
+        return self.target_total / self.support if self.support else float("nan")
+
+
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class Leaf(Counted):
     """One cell of a tree with its coefficient.
 
     Parameters
@@ -36,11 +54,6 @@ class Leaf:
     support: float
     target_total: float
     penalty: float = 1.0
-
-    @property
-    def events(self) -> float:
-        """Training weight of the positive class in the leaf."""
-        return self.target_total
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +96,7 @@ class TreeTerms:
 
 
 @dataclass(frozen=True, slots=True)
-class DirectTerm:
+class DirectTerm(Counted):
     """A column with its own coefficient.
 
     Parameters
@@ -113,11 +126,6 @@ class DirectTerm:
     support: float
     target_total: float
     penalty: float = 1.0
-
-    @property
-    def events(self) -> float:
-        """Training weight of the positive class where the term says something."""
-        return self.target_total
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -224,8 +232,3 @@ def sum_of(parts: Iterable[TreeTerms | DirectTerm], inputs: Inputs) -> Floats:
     for part in parts:
         total = total + part.contribution(inputs)
     return total
-
-
-def event_rate(counted: Leaf | DirectTerm) -> float:
-    """Return the share of a term's support that is positive, NaN where it has none."""
-    return counted.events / counted.support if counted.support else float("nan")

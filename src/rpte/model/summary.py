@@ -1,16 +1,21 @@
-"""The whole model as text."""
+"""The whole model as text, with the cross-validated figures that its file may keep.
+
+Figures are of the fit, repeated in folds of the training table: an edit of the model drops them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
-from rpte.model.figures import figures, figures_text
-from rpte.model.parts import DirectTerm, Leaf, TreeTerms, event_rate
+from rpte.model.parts import DirectTerm, Leaf, TreeTerms
 from rpte.structure.tree import Branch, Condition
 
 if TYPE_CHECKING:
     from rpte.model.model import Model
+
+RECORD = "cross_validation"  # the field of the training record
+NAMES = {"auc": "AUC", "log_loss": "log-loss", "brier": "Brier score", "miu": "conditions"}
 
 
 def summary(model: Model) -> str:
@@ -97,4 +102,32 @@ def _node_lines(model: Model, tree: TreeTerms, node: Branch, indent: str) -> Ite
 
 
 def _counts(term: Leaf | DirectTerm) -> str:
-    return f"  (n={term.support:g}, rate {event_rate(term):.3f})"
+    return f"  (n={term.support:g}, rate {term.rate:.3f})"
+
+
+def figures(model: Model) -> Mapping[str, Any] | None:
+    """Return the figures that a model keeps, None if it has none."""
+    found: Mapping[str, Any] | None = model.training.get(RECORD)
+    return found
+
+
+def without_figures(training: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a training record without figures."""
+    return {key: value for key, value in training.items() if key != RECORD}
+
+
+def figures_text(record: Mapping[str, Any]) -> str:
+    """Say how the figures were found, AUC, log-loss and Brier score on one line."""
+    kept = ", groups together" if record["by"] == "groups" else ""
+    how = f"{record['folds']}-fold cross-validation of {record['rows']:,} rows{kept}"
+    known = [name for name in ("auc", "log_loss", "brier") if record[name] is not None]
+    said = ", ".join(f"{NAMES[name]} {measure_text(record[name], 4)}" for name in known)
+    return f"on rows not seen ({how}): {said}"
+
+
+def measure_text(measure: Mapping[str, Any] | None, digits: int) -> str:
+    """Return a mean and its standard error over folds."""
+    if measure is None or measure["mean"] is None:
+        return "not known"
+    error = measure["error"]
+    return f"{measure['mean']:.{digits}f}" + ("" if error is None else f" ± {error:.{digits}f}")

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rpte.columns.kinds import Column, Interval, Level, Missing, Pair
 from rpte.model.check import Check, checked
-from rpte.model.derivation import Grounds, LearnedFrom, learned_from
+from rpte.model.derivation import LearnedFrom, TrainingTable, learned_from
 from rpte.model.ledger import DERIVED, UNMET_MISSING, withdrawn
 from rpte.model.parts import DirectTerm, TreeTerms
 from rpte.structure.gaps import largest_copy, pair_gap
@@ -81,7 +81,7 @@ class Test:
 
     tree: TreeTerms
     split: Split
-    grounds: Grounds
+    data: TrainingTable
     yes: Places
     no: Places
 
@@ -89,36 +89,36 @@ class Test:
         """Tell whether no row that reaches the test has a missing value for it."""
         rows, column = np.concatenate([self.yes, self.no]), self.split.column
         if self.split.threshold is None:
-            return not self.grounds.table.inputs.is_missing(column.sources[0])[rows].any()
-        return not np.isnan(self.grounds.cells(column)[rows]).any()
+            return not self.data.table.inputs.is_missing(column.sources[0])[rows].any()
+        return not np.isnan(self.data.cells(column)[rows]).any()
 
     def heavier(self) -> bool | None:
         """Tell whether the yes side is heavier; None where both weigh the same."""
-        weight = self.grounds.table.weight
+        weight = self.data.table.weight
         sides = float(weight[self.yes].sum()), float(weight[self.no].sum())
         if abs(sides[0] - sides[1]) <= ROUNDING * (1.0 + sum(sides)):
             return None
         return sides[0] > sides[1]
 
 
-def _tests_of(model: Model, grounds: Grounds) -> list[Test]:
-    return [test for tree in model.trees for test in _tests(tree, grounds)]
+def _tests_of(model: Model, data: TrainingTable) -> list[Test]:
+    return [test for tree in model.trees for test in _tests(tree, data)]
 
 
-def _tests(tree: TreeTerms, grounds: Grounds) -> Iterator[Test]:
+def _tests(tree: TreeTerms, data: TrainingTable) -> Iterator[Test]:
     """Yield every test of a tree with the rows on both sides of it."""
-    stack: list[tuple[Branch | int, Places]] = [(tree.tree.root, np.arange(grounds.table.n_rows))]
+    stack: list[tuple[Branch | int, Places]] = [(tree.tree.root, np.arange(data.table.n_rows))]
     while stack:
         node, inside = stack.pop()
         if isinstance(node, Branch):
-            holds = _holds(node.split, grounds)[inside]
+            holds = _holds(node.split, data)[inside]
             yes, no = inside[holds], inside[~holds]
             stack += [(node.no, no), (node.yes, yes)]
-            yield Test(tree, node.split, grounds, yes, no)
+            yield Test(tree, node.split, data, yes, no)
 
 
-def _holds(split: Split, grounds: Grounds) -> NDArray[np.bool_]:
-    cells = grounds.cells(split.column)
+def _holds(split: Split, data: TrainingTable) -> NDArray[np.bool_]:
+    cells = data.cells(split.column)
     if split.threshold is None:
         return cells > 0.0
     return ~(cells > split.threshold) if split.missing_holds else cells <= split.threshold
@@ -147,7 +147,7 @@ def _missing_side(test: Test, learned: Test | None) -> bool | None:
     All rows decide for a threshold; centres and sets of levels are those of the rows that terms
     were found on.
     """
-    split, paper = test.split, test.grounds.paper
+    split, paper = test.split, test.data.paper
     if split.threshold is None or paper:
         return None if learned is None else _learned_side(learned)
     if not test.lacks_missing():
@@ -162,27 +162,27 @@ def _missing_side(test: Test, learned: Test | None) -> bool | None:
 
 def _learned_side(test: Test) -> bool | None:
     """Return the side of missing of a set of levels, or in the published configuration."""
-    split, grounds = test.split, test.grounds
-    if split.threshold is None and not _is_level_set(split.column, grounds):
+    split, data = test.split, test.data
+    if split.threshold is None and not _is_level_set(split.column, data):
         return None
-    if grounds.paper:
-        if grounds.is_root(split.column):
+    if data.paper:
+        if data.is_root(split.column):
             return None
-        return grounds.centre(split.column) <= (split.threshold or 0.0)
+        return data.centre(split.column) <= (split.threshold or 0.0)
     return test.heavier() if test.lacks_missing() else None
 
 
 def _has_whole_weights(test: Test) -> bool:
-    weight = test.grounds.table.weight
+    weight = test.data.table.weight
     return bool((weight == np.rint(weight)).all())
 
 
-def _is_level_set(column: Column, grounds: Grounds) -> bool:
+def _is_level_set(column: Column, data: TrainingTable) -> bool:
     """Tell whether a test is on a category as a whole; then levels not listed go with missing."""
     return (
         isinstance(column, Level)
-        and not grounds.paper
-        and grounds.table.schema[column.source].kind == "category"
+        and not data.paper
+        and data.table.schema[column.source].kind == "category"
     )
 
 
@@ -217,82 +217,82 @@ def _other_sample(stored: int | None, rows: int | None) -> str:
 
 
 def _test_faults(test: Test) -> Iterator[str]:
-    grounds, split, yes, no = test.grounds, test.split, test.yes, test.no
+    data, split, yes, no = test.data, test.split, test.yes, test.no
     if not len(yes) or not len(no):
         yield ", which no training row passes" if len(no) else ", which every training row passes"
         return
     if split.threshold is None:
-        if not _is_test(grounds, split.column, yes, no):
+        if not _is_test(data, split.column, yes, no):
             yield ", which is no test that the table offers"
         return
-    if not grounds.offers(split.column) and not grounds.is_root(split.column):
+    if not data.offers(split.column) and not data.is_root(split.column):
         yield ", which is no column that the table offers"
-    codings = _codings(grounds, split)
-    allowed = [t for filled in codings for t in _thresholds(grounds, split, filled, yes, no)]
+    codings = _codings(data, split)
+    allowed = [t for filled in codings for t in _thresholds(data, split, filled, yes, no)]
     if split.threshold not in allowed:
         yield f" against {split.threshold!r}; between the training values stands {allowed[:1]}"
 
 
-def _is_test(grounds: Grounds, column: Column, yes: Places, no: Places) -> bool:
+def _is_test(data: TrainingTable, column: Column, yes: Places, no: Places) -> bool:
     """Tell whether a tree may test a 0/1 column in a node."""
-    special = bool(grounds.table.schema[column.sources[0]].levels)
-    number = grounds.table.schema[column.sources[0]].kind == "number"
+    special = bool(data.table.schema[column.sources[0]].levels)
+    number = data.table.schema[column.sources[0]].kind == "number"
     if isinstance(column, Interval) and column.unbounded:
-        return special and not grounds.paper
+        return special and not data.paper
     if isinstance(column, Missing):
-        return not (number and (special or grounds.paper))
-    if not _is_level_set(column, grounds):
-        return grounds.offers(column)
+        return not (number and (special or data.paper))
+    if not _is_level_set(column, data):
+        return data.offers(column)
     # Levels that the node never met go with missing, so none of them is listed.
     assert isinstance(column, Level)
-    codes = grounds.table.inputs.codes(column.source)
+    codes = data.table.inputs.codes(column.source)
     listed = np.unique(codes[yes])
     return len(listed) == len(column.levels) and bool((codes[no] >= 0).any())
 
 
-def _codings(grounds: Grounds, split: Split) -> list[bool]:
+def _codings(data: TrainingTable, split: Split) -> list[bool]:
     """Return how a column may have been coded; pairs of lookahead are never filled."""
-    if not grounds.paper:
+    if not data.paper:
         return [False]
-    return [True, False] if grounds.is_root(split.column) else [True]
+    return [True, False] if data.is_root(split.column) else [True]
 
 
 def _thresholds(
-    grounds: Grounds, split: Split, filled: bool, yes: Places, no: Places
+    data: TrainingTable, split: Split, filled: bool, yes: Places, no: Places
 ) -> tuple[float, ...]:
     """Return what a threshold that parts these rows has to be."""
-    x = grounds.filled(split.column) if filled else grounds.cells(split.column)
+    x = data.filled(split.column) if filled else data.cells(split.column)
     inside = np.concatenate([x[yes], x[no]])
     below, above = inside[inside <= split.threshold], inside[inside > split.threshold]
     if not len(below):
         return ()
     if not len(above):
-        return _all_values(grounds, split) if not filled else ()
+        return _all_values(data, split) if not filled else ()
     near = float(below.max()), float(above.min())
-    ends = grounds.bins(split.column, filled).around(*near)
+    ends = data.bins(split.column, filled).around(*near)
     if not isinstance(split.column, Pair):
-        return thresholds_between(*ends, grounds.paper)
-    gap = pair_gap(split.column, grounds.table.inputs, (x <= ends[0], x >= ends[1]), ends)
-    earlier = grounds.bins(split.column, filled, joined=False).around(*near)
+        return thresholds_between(*ends, data.paper)
+    gap = pair_gap(split.column, data.table.inputs, (x <= ends[0], x >= ends[1]), ends)
+    earlier = data.bins(split.column, filled, joined=False).around(*near)
     return (
-        thresholds_between(*ends, grounds.paper, gap)[0],
-        thresholds_between(*earlier, grounds.paper)[-1],
+        thresholds_between(*ends, data.paper, gap)[0],
+        thresholds_between(*earlier, data.paper)[-1],
     )
 
 
-def _all_values(grounds: Grounds, split: Split) -> tuple[float, ...]:
+def _all_values(data: TrainingTable, split: Split) -> tuple[float, ...]:
     """Return what parts all values of a pair from the rows that have none."""
     if not isinstance(split.column, Pair) or split.missing_holds:
         return ()
-    most = float(grounds.bins(split.column, False).high[-1])
-    return largest_copy(split.column, grounds.table.inputs, most), most
+    most = float(data.bins(split.column, False).high[-1])
+    return largest_copy(split.column, data.table.inputs, most), most
 
 
-def _term_faults(grounds: Grounds, term: DirectTerm) -> Iterator[str]:
-    if not grounds.offers(term.column):
+def _term_faults(data: TrainingTable, term: DirectTerm) -> Iterator[str]:
+    if not data.offers(term.column):
         yield "no column that the table offers"
     elif not term.column.binary:
-        centre, scale = grounds.location(term.column)
+        centre, scale = data.location(term.column)
         if not np.isclose(term.centre, centre, rtol=ROUNDING, atol=ROUNDING * scale):
             yield f"the centre is {centre!r}, not {term.centre!r}"
         if not np.isclose(term.scale, scale, rtol=ROUNDING, atol=0.0):
