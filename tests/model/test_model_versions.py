@@ -14,7 +14,7 @@ from rpte.check import rpte_check
 from rpte.errors import ModelFileError
 from rpte.model.file import core_hashes, from_dict, to_dict
 from rpte.model.target import TASKS, Target, probability
-from rpte.model.versions import NEWEST, to_version_1, to_version_2, without
+from rpte.model.versions import NEWEST, shape_family, to_version_1, to_version_2, without
 
 FIRST = Path(__file__).parents[1] / "golden" / "0.1.0"
 FILES = sorted(p for p in FIRST.glob("*.json") if not p.name.endswith(".rows.json"))
@@ -46,6 +46,7 @@ def test_a_file_of_version_1_is_saved_as_version_2(path, tmp_path):
     assert "classes" not in saved
     again = rpte.load(tmp_path / "model.json")
     assert again == model
+    assert rpte.compare(again, model)["same"]
     np.testing.assert_array_equal(again.score(rows), model.score(rows), strict=True)
     assert holds(path)
     assert holds(tmp_path / "model.json")
@@ -143,7 +144,13 @@ def test_the_family_of_shapes_may_have_its_new_name_or_its_old_one(tmp_path):
                 rename(option, old, new)
         path = write(sealed(document), tmp_path)
         assert holds(path)
-        assert new in rpte.load(path).training["selection"]["chosen"]
+        model = rpte.load(path)
+        assert new in model.training["selection"]["chosen"]
+        assert shape_family(model.training["selection"]["chosen"]) == "values"
+        who = {"by": "A. Smith", "reason": "a test"}
+        table = rpte.Labelled(*stored("chosen").given)
+        last = model.rules()[-1].term
+        assert rpte.edit(model, drop_terms=[last], table=table, refit=True, **who).rules()
     selection["chosen"] |= dict.fromkeys(names, "all")
     with pytest.raises(ModelFileError, match="unknown field 'menu'"):
         from_dict(sealed(document))

@@ -16,11 +16,8 @@ from typing import Any
 from rpte.audit import metrics
 from rpte.errors import InputError, did_you_mean
 from rpte.model import ledger
-from rpte.model.certificate import monotone_certificate
 from rpte.model.certificate import limit_checks, monotone_certificate
 from rpte.model.check import Check
-from rpte.model.figures import without_figures
-from rpte.model.ledger import (DERIVED, OPTIMALITY, UNMET_MISSING, monotone_claim, sealed, state, withdrawn, )
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms
 from rpte.model.summary import without_figures

@@ -29,10 +29,9 @@ from rpte.cli.terminal import console, print_json, progress, table_of
 from rpte.counterfactual import Actions, Answer, Counterfactuals
 from rpte.counterfactual.actions import read_actions
 from rpte.errors import InputError
-from rpte.model.explain import value_text
+from rpte.model.explain import WhatIf, value_text
 from rpte.model.file import load
 from rpte.model.model import Model
-from rpte.model.whatif import WhatIf
 from rpte.table.column import parse_number
 from rpte.table.decimals import number_text
 

@@ -20,8 +20,6 @@ from rpte.model.explain import Explanation
 from rpte.model.file import load
 from rpte.model.model import Model
 from rpte.model.parts import Component
-from rpte.model.summary import head_lines
-from rpte.model.parts import Component, DirectTerm, TreeTerms
 from rpte.model.summary import figures, head_lines
 from rpte.model.verify import NOT_CHECKED, Check
 from rpte.report.draw import Line, draw_model, outline

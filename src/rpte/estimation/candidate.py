@@ -40,7 +40,7 @@ class Candidate:
     def to_dict(self) -> dict[str, Any]:
         """Return the candidate as plain JSON values; `max_conditions` where there are any."""
         given: dict[str, Any] = {
-            "menu": self.shape_family,
+            "shape_family": self.shape_family,
             "n_trees": self.n_trees,
             "n_pairs": self.n_pairs,
         }

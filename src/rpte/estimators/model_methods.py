@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rpte.errors import InputError
 from rpte.model.unknown import checked_inputs
+from rpte.model.versions import shape_family
 from rpte.table.inputs import Inputs, read_inputs
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ FRONTIER_COLUMNS = [
     "deviance",
     "error",
     "components",
-    "menu",
+    "shape_family",
     "n_trees",
     "n_pairs",
     "max_conditions",
@@ -156,8 +157,10 @@ class ModelMethodsMixin:
 
         check_is_fitted(self, "model_")
         selection = self.model_.training["selection"]
+        frontier = [] if selection is None else selection["frontier"]
         return pd.DataFrame(
-            [] if selection is None else selection["frontier"], columns=FRONTIER_COLUMNS
+            [{**row, "shape_family": shape_family(row)} for row in frontier],
+            columns=FRONTIER_COLUMNS,
         )
 
     def at(self, miu: int) -> Self:

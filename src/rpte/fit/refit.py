@@ -25,6 +25,7 @@ from rpte.model.certificate import monotone_directions
 from rpte.model.model import Model
 from rpte.model.parts import DirectTerm, TreeTerms
 from rpte.model.verify_table import labelled
+from rpte.model.versions import shape_family
 from rpte.table.table import Table, row_hashes
 from rpte.vocabulary.vocabulary import ORIGINAL, PAIR, Vocabulary
 
@@ -116,7 +117,7 @@ def _terms(model: Model) -> TermSet:
 
 def _penalty(model: Model) -> CandidatePenalty:
     chosen = model.training["selection"]["chosen"]
-    candidate = Candidate(chosen["menu"], chosen["n_trees"], chosen["n_pairs"])
+    candidate = Candidate(shape_family(chosen), chosen["n_trees"], chosen["n_pairs"])
     return CandidatePenalty(candidate, float(chosen["l1_ratio"]), float(chosen["l1"]))
 
 

@@ -21,6 +21,7 @@ from rpte.model.file import to_dict
 from rpte.model.model import Model, Rule
 from rpte.model.parts import DirectTerm, TreeTerms, joined
 from rpte.model.verify import verify
+from rpte.model.versions import NEWEST
 from rpte.table.inputs import Inputs
 
 Floats = NDArray[np.float64]
@@ -79,7 +80,7 @@ def compare(a: Model, b: Model, X_a: Any = None, X_b: Any = None) -> dict[str, A
     sign = 1.0 if a.target.outcome == b.target.outcome else -1.0
     read_a, read_b = set(a.sources), set(b.sources)
     return {
-        "same": to_dict(a)["hash"] == to_dict(b)["hash"],
+        "same": to_dict(a, NEWEST)["hash"] == to_dict(b, NEWEST)["hash"],
         "positive": a.target.outcome,
         "turned_round": sign < 0,
         "models": [_facts(a), _facts(b)],

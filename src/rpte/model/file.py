@@ -29,7 +29,6 @@ from rpte.model.semantics import check_semantics
 from rpte.model.target import TASKS
 from rpte.model.validator import shown, validate
 from rpte.model.versions import NEWEST, ONE_SCORE, VERSIONS, to_version_1, to_version_2, without
-from rpte.utils.output import write_text
 from rpte.table.schema import Schema
 from rpte.utils.output import write_text
 

@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.columns.kinds import RAW
-from rpte.columns.units import bound_under
-from rpte.columns.bound import MOST_CONDITIONS, bound_under
 from rpte.columns.kinds import RAW, Column, Hinge, Interval, Scale, Step
+from rpte.columns.units import MOST_CONDITIONS, bound_under
 from rpte.model.certificate import monotone_directions, stage3_tolerance
 from rpte.model.check import Check, checked
 from rpte.model.ledger import OPTIMALITY, UNMET_MISSING, withdrawn

@@ -18,11 +18,8 @@ from rpte.model.parts import DirectTerm, TreeTerms
 from rpte.model.target import probability
 from rpte.model.verify_derived import derived_checks
 from rpte.table.fingerprint import fingerprint
-from rpte.table.inputs import Inputs, as_array
-from rpte.table.table import Table, check_weight, merge_rows, read_weights, repetitions
 from rpte.table.inputs import Inputs
-from rpte.table.table import Table, check_weight, merge_rows, repetitions
-from rpte.table.weights import read_weights
+from rpte.table.table import Table, check_weight, merge_rows, read_weights, repetitions
 
 if TYPE_CHECKING:
     from rpte.model.explain import Explanation

@@ -50,6 +50,11 @@ def to_version_1(document: Document) -> Document:
     }
 
 
+def shape_family(option: Mapping[str, Any]) -> Any:
+    """Return which shapes a record of the selection was offered; the first release said `menu`."""
+    return option.get("shape_family", option.get("menu"))
+
+
 def without(document: Mapping[str, Any], *names: str) -> Document:
     """Return a document without some of its fields."""
     return {key: value for key, value in document.items() if key not in names}

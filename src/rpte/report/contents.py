@@ -13,11 +13,9 @@ import numpy as np
 
 from rpte import __version__
 from rpte.errors import InputError
-from rpte.model.figures import figures
 from rpte.model.file import to_dict
 from rpte.model.model import Model, probability
-from rpte.model.summary import stopped_note
-from rpte.model.summary import figures
+from rpte.model.summary import figures, stopped_note
 from rpte.report.about import NOTHING, About, about_contents
 from rpte.report.cards import cards
 from rpte.report.cases import cases

@@ -20,10 +20,9 @@ from rpte.model.effect import (
     joint_effect,
     own_parts,
     shared_parts,
-    sum_of,
 )
 from rpte.model.model import Model
-from rpte.model.parts import Component, DirectTerm, TreeTerms
+from rpte.model.parts import Component, DirectTerm, TreeTerms, sum_of
 from rpte.table.column import MISSING
 
 Floats = NDArray[np.float64]

@@ -13,9 +13,7 @@ from markupsafe import Markup
 from rpte.errors import InputError, did_you_mean
 from rpte.model.effect import background, own_parts, shared_parts
 from rpte.model.model import Model
-from rpte.model.summary import counted
 from rpte.model.summary import counted, figures, figures_text
-from rpte.utils.output import write_text
 from rpte.report.cards import tree_card
 from rpte.report.cases import explanation_contents
 from rpte.report.charts import explanation_chart

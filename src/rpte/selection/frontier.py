@@ -12,7 +12,7 @@ from rpte.fit.learned import Learned
 from rpte.fit.structure_learner import Discovery
 from rpte.fit.training import Training
 from rpte.model.model import Model
-from rpte.model.verify_counts import conditions_allowed
+from rpte.model.verify_structure import conditions_allowed
 from rpte.rows import scale
 from rpte.rows.folds import Validation
 from rpte.selection.comparison import Comparison, Evaluation

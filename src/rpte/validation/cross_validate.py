@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from rpte.errors import InputError, RPTEWarning
 from rpte.estimators.parameters import checked_parameters, settings_for
-from rpte.model.figures import RECORD
-from rpte.rows.folds import deal
 from rpte.model.summary import RECORD
 from rpte.model.verify_table import labelled, merged, same_table
 from rpte.rows.folds import deal
