@@ -70,7 +70,7 @@ PATCHES: dict[str, tuple[str, str, str, object]] = {
         ("values",),
     ),
     "one_menu": (
-        "slopes, or all shapes in one menu",
+        "slopes, or all shapes in one family",
         "selection.select",
         "SHAPE_FAMILIES",
         ("values", "all"),

@@ -21,7 +21,7 @@ from rpte.model.file import from_dict, to_dict
 RECORD = re.compile(
     r"hash|library_version|components\.\d+\.name|training\.(rounds|vocabulary_size|validation)\b.*"
     r"|training\.selection\.(price|many|compared|null_deviance|frontier.*)"
-    r"|training\.selection\.chosen\.(menu|n_trees|n_pairs)"
+    r"|training\.selection\.chosen\.(shape_family|n_trees|n_pairs)"
     r"|training\.objective\.(terms_offered|kkt_residual|converged)"
     r"|settings\.(audit_price|leaf_ridge|learning_rate|lookahead|min_gain|criterion)"
     r"|settings\.(max_trees|max_component_sources|min_samples_leaf|pattern_order)"

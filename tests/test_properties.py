@@ -373,7 +373,7 @@ def one_hot(classifier, table):
     else:
         found = discovery_of(table, chosen)
     structure = found.structure
-    candidate = Candidate(penalty["menu"], penalty["n_trees"], penalty["n_pairs"])
+    candidate = Candidate(penalty["shape_family"], penalty["n_trees"], penalty["n_pairs"])
     terms = choose_terms(table, structure, candidate, chosen.admission())
     design = make_design(table, structure, terms)
     blocks = [

@@ -20,7 +20,7 @@ from rpte.fit.algorithm import learn
 from rpte.fit.learned import Learned
 from rpte.fit.training import Training
 from rpte.kernels.blas import one_blas_thread
-from rpte.report.in_notebooks import InNotebooks
+from rpte.report.in_notebooks import NotebookMixin
 from rpte.rows import scale
 from rpte.rows.folds import make_validation
 from rpte.rows.threads import worker_threads
@@ -42,7 +42,7 @@ Floats = NDArray[np.float64]
 
 class RPTEClassifier(
     ModelMethodsMixin,
-    InNotebooks,
+    NotebookMixin,
     JSONStateMixin,
     ClassifierMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from rpte.report.notebook import Picture
 
 
-class InNotebooks:
+class NotebookMixin:
     """What makes a fitted classifier show itself in a notebook."""
 
     model_: Model
