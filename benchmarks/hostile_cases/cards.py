@@ -16,7 +16,7 @@ from sklearn.metrics import roc_auc_score
 
 from hostile_cases.case import Case, Result, Skipped
 from rpte import Actions, InputError, RPTEClassifier, RPTEWarning
-from rpte.export.scorecard import card_csv
+from rpte.export.scorecard.card import card_csv
 from rpte.model.model import Model
 from rpte.scorecard.build import MOST_BINS
 from rpte.scorecard.card import Grid

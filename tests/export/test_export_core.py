@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 import rpte
-import rpte.export.python as python_target
+import rpte.export.code.python as python_target
 from export_models import every_kind, golden
 from rpte import InputError, RPTEClassifier
 from rpte.cli import app

@@ -32,7 +32,7 @@ from rpte.cli import app
 from rpte.columns.kinds import Level, Value
 from rpte.export.cells import probe_table, read_cells, to_the_letter
 from rpte.export.lower import make_form
-from rpte.export.onnx import column_of
+from rpte.export.onnx.graph import column_of
 from rpte.model.parts import DirectTerm
 from rpte.table.schema import Schema, Variable
 

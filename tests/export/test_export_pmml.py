@@ -27,11 +27,11 @@ from export_models import (
 )
 from rpte import InputError, RPTEClassifier
 from rpte.columns.kinds import Level, Value
-from rpte.export import pmml_run
 from rpte.export.cells import Cells, probe_table, read_cells
 from rpte.export.lower import make_form
 from rpte.export.parity import compare, expected
-from rpte.export.pmml_run import lines_of, run_documents
+from rpte.export.pmml import run as pmml_run
+from rpte.export.pmml.run import lines_of, run_documents
 from rpte.export.target import Answers, CannotRunError, find_target, settle_options
 from rpte.model.parts import DirectTerm
 from rpte.table.schema import Schema, Variable

@@ -24,14 +24,14 @@ from rpte import Catalogue, InputError, read_catalogue
 from rpte.audit.grid import changed, grid
 from rpte.cli import app
 from rpte.columns.kinds import Level
-from rpte.export import sql_run
 from rpte.export.cells import probe_table, read_cells
 from rpte.export.evaluate import evaluate
 from rpte.export.exporting import read_record
-from rpte.export.fold import Fixed
+from rpte.export.fixed import Fixed
 from rpte.export.form import Definition
 from rpte.export.lower import make_form
 from rpte.export.reasons import candidates, same_reasons
+from rpte.export.sql import run as sql_run
 from rpte.export.target import find_target, settle_options
 from rpte.model.parts import Component, DirectTerm
 from rpte.table.schema import Schema, Variable

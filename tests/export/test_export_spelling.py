@@ -11,11 +11,14 @@ import pytest
 from export_models import check, model_with
 from rpte import InputError
 from rpte.columns.kinds import Level, Value
-from rpte.export import c, onnx, pmml_run, xlsx_run
 from rpte.export.cells import Cells, probe_table
+from rpte.export.code import c
+from rpte.export.excel import run as xlsx_run
+from rpte.export.language import run_rows
 from rpte.export.lower import make_form
-from rpte.export.source import run_rows
-from rpte.export.sql_run import ENGINES
+from rpte.export.onnx import graph as onnx
+from rpte.export.pmml import run as pmml_run
+from rpte.export.sql.run import ENGINES
 from rpte.export.target import HOMES, find_target, settle_options
 from rpte.model.parts import DirectTerm
 from rpte.table.schema import Schema, Variable
@@ -116,7 +119,7 @@ def score_of(target, model, folder, **cells):
         exec(path.read_text(), space)
         return space["predict"](row)["score"]
     if target == "javascript":
-        from rpte.export.javascript import RUNNER
+        from rpte.export.code.javascript import RUNNER
 
         return run_rows([shutil.which("node"), "-e", RUNNER, str(path)], rows)["score"][0]
     if target == "c":

@@ -23,10 +23,10 @@ from export_models import (
 )
 from rpte import InputError, RPTEClassifier
 from rpte.columns.kinds import Level, Scale, Value
-from rpte.export import sql_run
 from rpte.export.cells import probe_table, read_cells
 from rpte.export.lower import make_form
 from rpte.export.parity import compare, expected
+from rpte.export.sql import run as sql_run
 from rpte.export.target import Answers, find_target, settle_options
 from rpte.model.parts import DirectTerm
 from rpte.table.schema import Schema, Variable
@@ -239,7 +239,7 @@ def test_a_name_of_a_table_is_a_name():
 
 
 def test_every_dialect_is_written_and_can_be_parsed():
-    from rpte.export.sql_dialects import DIALECTS, dialect_names
+    from rpte.export.sql.dialects import DIALECTS, dialect_names
 
     assert len(dialect_names()) >= 28
     assert set(DIALECTS) <= set(dialect_names())
@@ -270,7 +270,7 @@ def test_what_dialects_need_beyond_syntax():
 def test_long_decimals_are_the_same_number_in_sqlite():
     rng = np.random.default_rng(5)
     numbers = (rng.normal(size=4000) * 10.0 ** rng.integers(-12, 12, 4000)).tolist()
-    from rpte.export.sql_expressions import Expressions
+    from rpte.export.sql.expressions import Expressions
 
     ways = Expressions(make_form(golden("mixed")[0]), "sqlite", "rpte_", True)
     connection = sqlite3.connect(":memory:")

@@ -26,9 +26,9 @@ from fit_tables import KINDS, make_case
 from rpte import InputError, RPTEClassifier
 from rpte.cli import app
 from rpte.columns.kinds import Level, Missing, Value
-from rpte.export import xlsx_run
 from rpte.export.cells import Cells, probe_table, read_cells
 from rpte.export.evaluate import magnitudes
+from rpte.export.excel import run as xlsx_run
 from rpte.export.lower import make_form
 from rpte.export.parity import compare, expected
 from rpte.export.target import ROUNDING, Answers, find_target, settle_options

@@ -18,7 +18,7 @@ from counterfactual.small_models import rows as one_row
 from export_models import DATA, needs_data
 from rpte import InputError, RPTEClassifier, RPTEWarning
 from rpte.columns.kinds import Interval, Level, Missing, Pair, Step, Value
-from rpte.export.scorecard import card_csv
+from rpte.export.scorecard.card import card_csv
 from rpte.model.parts import Component, DirectTerm, TreeTerms
 from rpte.scorecard import Scorecard
 from rpte.scorecard.build import CERTAIN, MOST_BINS

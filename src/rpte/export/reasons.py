@@ -24,7 +24,7 @@ from rpte.audit.decisions.reasons import (
 )
 from rpte.audit.grid import grid
 from rpte.errors import InputError
-from rpte.export.fold import Fixed
+from rpte.export.fixed import Fixed
 from rpte.export.form import Form, Line, Number, Total
 from rpte.export.parity import read_silently
 from rpte.export.target import Options

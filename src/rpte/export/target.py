@@ -23,14 +23,14 @@ Content = str | bytes | Mapping[str, bytes]  # a text, a file, or a folder of fi
 
 # Where each target lives; the module has a `TARGET`. A new target is one file and one line here.
 HOMES = {
-    "sql": "rpte.export.sql",
-    "python": "rpte.export.python",
-    "javascript": "rpte.export.javascript",
-    "c": "rpte.export.c",
-    "scorecard": "rpte.export.scorecard",
-    "xlsx": "rpte.export.xlsx",
-    "onnx": "rpte.export.onnx",
-    "pmml": "rpte.export.pmml",
+    "sql": "rpte.export.sql.query",
+    "python": "rpte.export.code.python",
+    "javascript": "rpte.export.code.javascript",
+    "c": "rpte.export.code.c",
+    "scorecard": "rpte.export.scorecard.card",
+    "xlsx": "rpte.export.excel.workbook",
+    "onnx": "rpte.export.onnx.graph",
+    "pmml": "rpte.export.pmml.document",
 }
 ROUNDING = 1e-12
 SIMPLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

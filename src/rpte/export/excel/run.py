@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from rpte.export.cells import Cells, refuse_texts, to_the_letter
 from rpte.export.evaluate import magnitudes
+from rpte.export.excel.cases import fill
+from rpte.export.excel.layout import CASES, FIRST, Layout, put
 from rpte.export.form import Form
-from rpte.export.source import failure, find_program
+from rpte.export.language import failure, find_program
 from rpte.export.target import Answers, Options
-from rpte.export.xlsx_cases import fill
-from rpte.export.xlsx_layout import CASES, FIRST, Layout, put
 
 Floats = NDArray[np.float64]
 SECONDS = 1800

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rpte.export.cells import Cells
 from rpte.export.form import CategoryInput, Code, Form, Input, NumberInput, OneOf, plain
-from rpte.export.source import Language, called, codes_text, find_program, read_levels, run_rows
+from rpte.export.language import Language, called, codes_text, find_program, read_levels, run_rows
 from rpte.export.target import Answers, Options, Target
 
 HEAD = r"""// {title}

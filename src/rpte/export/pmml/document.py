@@ -47,8 +47,8 @@ from rpte.export.form import (
     Value,
     plain,
 )
-from rpte.export.pmml_cases import verification
-from rpte.export.pmml_run import run
+from rpte.export.pmml.cases import verification
+from rpte.export.pmml.run import run
 from rpte.export.target import Options, Target, check_levels, check_prefix
 from rpte.table.column import LARGEST
 from rpte.table.spelling import TRUTHS

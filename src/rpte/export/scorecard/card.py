@@ -21,7 +21,7 @@ from rpte.errors import InputError
 from rpte.export.cells import Cells
 from rpte.export.form import Form
 from rpte.export.parity import expected, read_silently
-from rpte.export.scorecard_difference import bound_note, differences
+from rpte.export.scorecard.difference import bound_note, differences
 from rpte.export.target import Answers, MadeRows, Options, Target
 from rpte.model.model import probability
 from rpte.scorecard import Scorecard, make_card

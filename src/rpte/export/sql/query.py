@@ -9,15 +9,15 @@ from rpte.errors import InputError
 from rpte.export import reasons
 from rpte.export.form import Form, plain
 from rpte.export.reasons import same_reasons
-from rpte.export.sql_dialects import Dialect, find_dialect
-from rpte.export.sql_run import run
+from rpte.export.sql.dialects import Dialect, find_dialect
+from rpte.export.sql.run import run
 from rpte.export.target import SIMPLE, Answers, Options, Target, check_levels, check_prefix
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
-    from rpte.export.sql_expressions import Expressions
-    from rpte.export.sql_reasons import Reasons
+    from rpte.export.sql.expressions import Expressions
+    from rpte.export.sql.reasons import Reasons
 
 OPTIONS = {
     "dialect": "postgres",
@@ -114,8 +114,8 @@ def _query(form: Form, options: Options) -> exp.Select:
     """Return the query: read the inputs, then terms, components, score, and what is shown."""
     from sqlglot import exp
 
-    from rpte.export.sql_expressions import Expressions
-    from rpte.export.sql_reasons import Reasons
+    from rpte.export.sql.expressions import Expressions
+    from rpte.export.sql.reasons import Reasons
 
     wanted = reasons.candidates(form, options) if options["reasons"] else []
     more = [number for candidate in wanted for number in candidate.alternatives]

@@ -48,7 +48,7 @@ from rpte.export.form import (
     Total,
     Value,
 )
-from rpte.export.onnx_texts import gaps_of, spellings, strange_pattern
+from rpte.export.onnx.texts import gaps_of, spellings, strange_pattern
 from rpte.export.target import Answers, CannotRunError, Options, Target
 from rpte.table.column import LARGEST
 from rpte.table.decimals import number_text

@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element, SubElement
 from rpte.export.cells import probe_table, read_cells
 from rpte.export.evaluate import evaluate
 from rpte.export.form import Form
-from rpte.export.source import identifiers
+from rpte.export.language import identifiers
 
 CASES = 30
 PROBES = 40  # of which the last quarter holds the largest and smallest numbers

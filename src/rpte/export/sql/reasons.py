@@ -12,7 +12,7 @@ from rpte.export.form import Missing
 from rpte.export.reasons import Candidate
 
 if TYPE_CHECKING:
-    from rpte.export.sql_expressions import Expressions
+    from rpte.export.sql.expressions import Expressions
 
 MOST_ARGUMENTS = 50  # of LEAST; SQLite takes no more than some hundred
 Columns = list[tuple[str, exp.Expr]]

@@ -9,7 +9,7 @@ from typing import Any
 
 from rpte.export.cells import Cells
 from rpte.export.form import CategoryInput, Form, Input, NumberInput, OneOf, plain
-from rpte.export.source import Language, called, codes_text, read_levels, run_rows
+from rpte.export.language import Language, called, codes_text, read_levels, run_rows
 from rpte.export.target import Answers, Options, Target
 
 HEAD = r'''"""{title}

@@ -26,7 +26,7 @@ from rpte.export.form import (
     all_nodes,
     plain,
 )
-from rpte.export.source import Language, called, codes_text, failure, find_program
+from rpte.export.language import Language, called, codes_text, failure, find_program
 from rpte.export.target import Answers, Options, Target
 from rpte.table.spelling import DECIMAL, plain_form
 

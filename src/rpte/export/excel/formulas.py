@@ -31,7 +31,7 @@ from rpte.export.form import (
     Value,
     nodes,
 )
-from rpte.export.source import Language, bare
+from rpte.export.language import Language, bare
 from rpte.table.column import level_text, parse_number
 from rpte.table.decimals import number_text
 from rpte.table.spelling import TRUTHS, plain_form

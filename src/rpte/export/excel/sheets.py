@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from rpte.export.form import CategoryInput, Choice, Form, Number
-from rpte.export.xlsx_formulas import FIRST_LISTED, Formulas, Lists
-from rpte.export.xlsx_layout import (
+from rpte.export.excel.formulas import FIRST_LISTED, Formulas, Lists
+from rpte.export.excel.layout import (
     CASES,
     CONTRIBUTION,
     ENTRY,
@@ -32,6 +31,7 @@ from rpte.export.xlsx_layout import (
     shortened,
     sides_of,
 )
+from rpte.export.form import CategoryInput, Choice, Form, Number
 from rpte.model.parts import DirectTerm, TreeTerms, path_text
 from rpte.structure.tree import Branch
 

@@ -32,8 +32,8 @@ from rpte.export.form import (
     all_nodes,
     nodes,
 )
-from rpte.export.sql_dialects import find_dialect
-from rpte.export.sql_numbers import is_given, is_number, misread
+from rpte.export.sql.dialects import find_dialect
+from rpte.export.sql.numbers import is_given, is_number, misread
 from rpte.export.target import is_product
 from rpte.table.column import LARGEST
 from rpte.table.decimals import number_text

@@ -12,13 +12,13 @@ import numpy as np
 
 from rpte.export.cells import Cell, Cells
 from rpte.export.form import CategoryInput, Form, Input
-from rpte.export.source import failure
+from rpte.export.language import failure
 from rpte.export.target import Answers, CannotRunError, Options
 
 
 def run(path: Path, form: Form, options: Options, cells: Cells) -> Answers:
     """Run the query at `path`; another dialect's in the words of DuckDB or SQLite."""
-    from rpte.export.sql import write
+    from rpte.export.sql.query import write
 
     dialect, text = options["dialect"], path.read_bytes().decode("utf-8")
     engine = dialect if dialect in ENGINES else "duckdb" if find_spec("duckdb") else "sqlite"
@@ -44,7 +44,7 @@ Columns = list[tuple[str, str, list[Any]]]  # name, type (number, text or truth)
 
 def table_columns(form: Form, options: Options, cells: Cells) -> Columns:
     """Return the columns of a table that holds some rows: the inputs, and keys that count them."""
-    from rpte.export.sql import keys_of
+    from rpte.export.sql.query import keys_of
 
     columns = [(g.name, *_typed(g, cells.columns[g.name])) for g in form.inputs]
     known = {given.name for given in form.inputs}

@@ -6,19 +6,8 @@ from typing import Any
 
 from rpte.errors import InputError
 from rpte.export.cells import Cells, texts_of
-from rpte.export.form import (
-    Arithmetic,
-    CategoryInput,
-    Choice,
-    Constant,
-    Definition,
-    Input,
-    Number,
-    Total,
-)
-from rpte.export.source import bare
-from rpte.export.xlsx_formulas import ROW, Formulas, Lists, any_of
-from rpte.export.xlsx_layout import (
+from rpte.export.excel.formulas import ROW, Formulas, Lists, any_of
+from rpte.export.excel.layout import (
     AMBER,
     CENTRED,
     CODED,
@@ -46,6 +35,17 @@ from rpte.export.xlsx_layout import (
     put_formula,
     sides_of,
 )
+from rpte.export.form import (
+    Arithmetic,
+    CategoryInput,
+    Choice,
+    Constant,
+    Definition,
+    Input,
+    Number,
+    Total,
+)
+from rpte.export.language import bare
 from rpte.model.parts import DirectTerm, TreeTerms
 from rpte.structure.tree import Branch
 

@@ -9,8 +9,8 @@ from typing import Any
 from zlib import crc32
 
 from rpte.export.cells import Cell, texts_of
+from rpte.export.excel.formulas import checked
 from rpte.export.form import CategoryInput, Form, Input
-from rpte.export.xlsx_formulas import checked
 from rpte.model.parts import DirectTerm, TreeTerms
 from rpte.structure.tree import Branch
 from rpte.table.decimals import number_text

@@ -9,11 +9,8 @@ from typing import Any
 
 from rpte.errors import InputError
 from rpte.export.cells import Cells, read_cells, texts_of, to_the_letter
-from rpte.export.form import Form
-from rpte.export.parity import known_columns
-from rpte.export.target import Options, Target
-from rpte.export.xlsx_formulas import Lists, width
-from rpte.export.xlsx_layout import (
+from rpte.export.excel.formulas import Lists, width
+from rpte.export.excel.layout import (
     ABOUT,
     CASES,
     EXPLAIN,
@@ -22,7 +19,10 @@ from rpte.export.xlsx_layout import (
     RULES,
     Layout,
 )
-from rpte.export.xlsx_run import run
+from rpte.export.excel.run import run
+from rpte.export.form import Form
+from rpte.export.parity import known_columns
+from rpte.export.target import Options, Target
 
 OPTIONS = {"rows": 200, "cases": None}
 MOST_ROWS = 1048576 - FIRST
@@ -67,8 +67,8 @@ def write(form: Form, options: Options) -> bytes:
     cells = _cases(form, options["cases"])
     if cells is not None and cells.n_rows > layout.rows:
         layout = Layout(form, cells.n_rows)
-    from rpte.export import xlsx_sheets as sheets
-    from rpte.export.xlsx_cases import cases_sheet
+    from rpte.export.excel import sheets
+    from rpte.export.excel.cases import cases_sheet
 
     sheets.about_sheet(workbook.active, form)
     workbook.active.title = ABOUT
