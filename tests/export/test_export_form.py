@@ -1,5 +1,7 @@
 """The intermediate form says what the model says."""
 
+from typing import get_args
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,10 +11,9 @@ from export_models import NAMES, every_kind, golden, hostile_rows, model_with, v
 from fit_tables import KINDS, make_case
 from rpte import InputError, RPTEClassifier
 from rpte.columns.kinds import Hinge, Value
-from rpte.export import form as nodes_module
 from rpte.export.cells import probe_table, read_cells
-from rpte.export.evaluate import evaluate
-from rpte.export.form import CONDITIONS, NUMBERS, Choice, Constant, Finite, nodes
+from rpte.export.evaluate import OPERATIONS, evaluate
+from rpte.export.form import Constant, Node, Operation, all_nodes, nodes
 from rpte.export.lower import make_form
 from rpte.export.parity import expected
 from rpte.export.target import features
@@ -45,8 +46,9 @@ def test_every_kind_of_column_on_hostile_cells():
     score = expected(model, rows)["score"]
     assert len(set(score)) > 500
     assert_same(model, rows)
-    found = {type(node) for line in make_form(model).lines for node in nodes(line.value)}
-    assert found == {*NUMBERS, *CONDITIONS}
+    found = list(all_nodes(make_form(model)))
+    assert {type(node) for node in found} == set(get_args(Node))
+    assert {node.name for node in found if isinstance(node, Operation)} == set(OPERATIONS)
 
 
 @settings(max_examples=25, deadline=None)
@@ -82,7 +84,9 @@ def test_lines_stand_in_the_order_of_the_file():
 def test_only_products_that_may_overflow_are_watched():
     form = make_form(every_kind())
     watched = {
-        line.name for line in form.lines if any(isinstance(n, Finite) for n in nodes(line.value))
+        line.name
+        for line in form.lines
+        if any(isinstance(n, Operation) and n.name == "finite" for n in nodes(line.value))
     }
     assert watched == {"T1", "D22"}
     assert set(features(form)) == {"log", "sqrt", "product", "text code"}
@@ -92,9 +96,9 @@ def test_a_hinge_is_one_choice():
     term = DirectTerm("D1", Hinge("a", 2.0, "above"), 0.5, 0.0, 1.0, 1.0, 1.0)
     model = model_with([term], variables(("a", "b", "c"), "k", "f"))
     line = make_form(model).lines[0]
-    assert isinstance(line.value, Choice)
-    assert line.value.no == Constant(0.0)
-    assert isinstance(line.value.condition, nodes_module.Compare)
+    condition, _, otherwise = line.value.parts
+    assert (line.value.name, condition.name) == ("if", ">")
+    assert otherwise == Constant(0.0)
 
 
 def test_numbers_that_could_overflow_are_refused():

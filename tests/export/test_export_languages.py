@@ -25,8 +25,9 @@ from fit_tables import KINDS, make_case
 from rpte import InputError, RPTEClassifier
 from rpte.columns.kinds import Level, Value
 from rpte.export.cells import probe_table, read_cells
-from rpte.export.language import bare, identifiers, run_rows
+from rpte.export.language import bare, identifiers
 from rpte.export.lower import make_form
+from rpte.export.programs import run_rows
 from rpte.export.target import find_target
 from rpte.model.parts import DirectTerm
 from rpte.table.schema import Schema, Variable

@@ -14,10 +14,10 @@ from rpte.columns.kinds import Level, Value
 from rpte.export.cells import Cells, probe_table
 from rpte.export.code import c
 from rpte.export.excel import run as xlsx_run
-from rpte.export.language import run_rows
 from rpte.export.lower import make_form
 from rpte.export.onnx import graph as onnx
 from rpte.export.pmml import run as pmml_run
+from rpte.export.programs import run_rows
 from rpte.export.sql.run import ENGINES
 from rpte.export.target import HOMES, find_target, settle_options
 from rpte.model.parts import DirectTerm

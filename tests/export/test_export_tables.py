@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from export_models import DIRTY, TABLES, check, needs_data, table_model
-from rpte.export.form import Function, OneOf, all_nodes
+from rpte.export.form import OneOf, Operation, all_nodes
 from rpte.export.lower import make_form
 from rpte.export.target import features
 from rpte.model.parts import DirectTerm
@@ -50,7 +50,7 @@ def test_the_tables_have_what_exports_must_handle():
             found |= {"tree" for _ in trees}
             found |= {split.column.kind for tree in trees for split in tree.tree.splits}
             found |= {"pooled" for v in model.schema.variables if v.pooled}
-            found |= {n.name for n in all_nodes(form) if isinstance(n, Function)}
+            found |= {n.name for n in all_nodes(form) if isinstance(n, Operation)}
             found |= {"special" for n in all_nodes(form) if isinstance(n, OneOf)
                       and model.schema[n.input].kind == "number"}  # fmt: skip
     wanted = {"category", "number", "missing", "special", "hinge", "pair", "pattern", "tree",

@@ -3,7 +3,7 @@
 Everything is generated from one small intermediate form, so that a new target is one short file:
 
 1. `lower.make_form(model)` gives a `form.Form`: typed inputs, and named lines that compute each
-   term, each component's subtotal, the score and the probability from thirteen kinds of node.
+   term, each component's subtotal, the score and the probability from seven kinds of node.
    `form` says what the nodes mean; `evaluate` is the reference, on numpy arrays.
 2. A target is a module with a `TARGET = Target(...)` (`target.Target`), named in `target.HOMES`.
    It has `write(form, options)`, which returns a text, bytes, or a folder as a mapping from name to

@@ -19,6 +19,7 @@ from rpte.export.form import (
     Form,
     Input,
     NumberInput,
+    Operation,
     Value,
     all_nodes,
 )
@@ -110,15 +111,9 @@ def _spelled(form: Form, given: CategoryInput, cells: list[Cell]) -> list[Cell]:
     return [known[cell] for cell in cells]
 
 
-def texts_of(given: Input) -> tuple[str, ...]:
-    """Return the texts that an input knows: levels of a category, codes of a number in words."""
-    known = given.levels if isinstance(given, CategoryInput) else given.codes
-    return tuple(text for text in known if isinstance(text, str))
-
-
 def has_words(given: Input) -> bool:
     """Tell whether a number has special codes that are texts."""
-    return isinstance(given, NumberInput) and bool(texts_of(given))
+    return isinstance(given, NumberInput) and bool(given.words)
 
 
 def refuse_texts(texts: Mapping[str, Collection[str]], cells: Cells, why: str) -> None:
@@ -182,9 +177,9 @@ def _compared(form: Form, given: NumberInput) -> set[float]:
     """Return the constants that stand beside an input in some comparison or difference."""
     found = set()
     for node in all_nodes(form):
-        sides = {getattr(node, "left", None), getattr(node, "right", None)}
-        if Value(given.name) in sides:
-            found |= {side.value for side in sides if isinstance(side, Constant)}
+        parts = node.parts if isinstance(node, Operation) and len(node.parts) == 2 else ()
+        if Value(given.name) in parts:
+            found |= {part.value for part in parts if isinstance(part, Constant)}
     return found
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -11,29 +13,19 @@ from numpy.typing import NDArray
 from rpte.columns.logarithm import logarithm
 from rpte.export.cells import Cells, to_the_letter
 from rpte.export.form import (
-    All,
-    Arithmetic,
-    Choice,
-    Compare,
-    Condition,
-    Constant,
-    Finite,
+    MAX_FLOAT,
+    Floats,
     Form,
-    Function,
     Line,
-    Missing,
-    Number,
+    Node,
     NumberInput,
     OneOf,
-    Present,
-    Total,
-    Value,
+    Operation,
+    Translation,
 )
 
-Floats = NDArray[np.float64]
-Truths = NDArray[np.bool_]
-
-SIGNS: dict[str, Any] = {
+# What every operation is, on arrays of numbers or truths.
+OPERATIONS: dict[str, Callable[..., Any]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
@@ -42,9 +34,14 @@ SIGNS: dict[str, Any] = {
     "<=": operator.le,
     ">": operator.gt,
     ">=": operator.ge,
+    "log": logarithm,
+    "sqrt": np.sqrt,
+    "exp": np.exp,
+    "sum": lambda *parts: reduce(operator.add, parts),
+    "if": np.where,
+    "finite": np.isfinite,
+    "and": lambda *parts: reduce(np.logical_and, parts),
 }
-LARGEST = float(np.finfo(np.float64).max)
-FUNCTIONS: dict[str, Any] = {"log": logarithm, "sqrt": np.sqrt, "exp": np.exp}
 
 
 def evaluate(form: Form, cells: Cells) -> dict[str, Floats]:
@@ -52,7 +49,7 @@ def evaluate(form: Form, cells: Cells) -> dict[str, Floats]:
     rows = _Rows(form, cells)
     with np.errstate(all="ignore"):
         for line in form.lines:
-            rows.lines[line.name] = np.broadcast_to(rows.number(line.value), rows.n_rows)
+            rows.lines[line.name] = np.broadcast_to(rows.node(line.value), cells.n_rows)
     return rows.lines
 
 
@@ -61,17 +58,16 @@ def magnitudes(form: Form, cells: Cells) -> dict[str, Floats]:
     sizes = _Sizes(form, cells)
     with np.errstate(all="ignore"):
         for line in form.lines:
-            sizes.exact.lines[line.name] = sizes.exact.number(line.value)
-            sizes.lines[line.name] = np.minimum(np.abs(sizes.number(line.value)), LARGEST)
+            sizes.exact.lines[line.name] = sizes.exact.node(line.value)
+            sizes.lines[line.name] = np.minimum(np.abs(sizes.node(line.value)), MAX_FLOAT)
     return sizes.lines
 
 
-class _Rows:
+class _Rows(Translation[NDArray[Any]]):
     """Typed columns, and the lines computed so far."""
 
     def __init__(self, form: Form, cells: Cells) -> None:
-        self.cells = to_the_letter(form, cells).columns
-        self.n_rows = cells.n_rows
+        self.cells, self.n_rows = to_the_letter(form, cells).columns, cells.n_rows
         self.lines: dict[str, Floats] = {}
         self.numbers = {
             given.name: np.array(
@@ -84,46 +80,28 @@ class _Rows:
             if isinstance(given, NumberInput)
         }
 
-    def number(self, node: Number) -> Floats:
-        """Return the value of a number node."""
-        match node:
-            case Constant(value):
-                return np.full(self.n_rows, value)
-            case Value(name):
-                return self.numbers[name]
-            case Line(name):
-                return self.lines[name]
-            case Arithmetic(sign, left, right):
-                return np.asarray(SIGNS[sign](self.number(left), self.number(right)))
-            case Function(name, of):
-                return np.asarray(FUNCTIONS[name](self.number(of)))
-            case Choice(condition, yes, no):
-                return np.where(self.condition(condition), self.number(yes), self.number(no))
-            case Total(parts):
-                total = self.number(parts[0])
-                for part in parts[1:]:
-                    total = total + self.number(part)
-                return total
+    def _operation(self, name: str, *parts: NDArray[Any]) -> NDArray[Any]:
+        return np.asarray(OPERATIONS[name](*parts))
 
-    def condition(self, node: Condition) -> Truths:
-        """Return where a condition holds."""
-        match node:
-            case Present(name):
-                return np.asarray(~np.isnan(self.numbers[name]))
-            case Missing(name):
-                return np.array([cell is None for cell in self.cells[name]], bool)
-            case OneOf(name, levels, inside):
-                known = set(levels)
-                return np.array(
-                    [cell is not None and (cell in known) == inside for cell in self.cells[name]],
-                    bool,
-                )
-            case Compare(sign, left, right):
-                return np.asarray(SIGNS[sign](self.number(left), self.number(right)))
-            case Finite(product):
-                return np.isfinite(self.number(product))
-            case All(conditions):
-                return np.asarray(np.all([self.condition(part) for part in conditions], axis=0))
+    def _constant(self, value: float) -> Floats:
+        return np.full(self.n_rows, value)
+
+    def _value(self, name: str) -> Floats:
+        return self.numbers[name]
+
+    def _line(self, name: str) -> Floats:
+        return self.lines[name]
+
+    def _present(self, name: str) -> NDArray[Any]:
+        return np.asarray(~np.isnan(self.numbers[name]))
+
+    def _missing(self, name: str) -> NDArray[Any]:
+        return np.array([cell is None for cell in self.cells[name]], bool)
+
+    def _one_of(self, node: OneOf) -> NDArray[Any]:
+        known, cells = set(node.levels), self.cells[node.input]
+        found = [cell is not None and (cell in known) == node.inside for cell in cells]
+        return np.array(found, bool)
 
 
 class _Sizes(_Rows):
@@ -133,17 +111,10 @@ class _Sizes(_Rows):
         super().__init__(form, cells)
         self.exact = _Rows(form, cells)
 
-    def number(self, node: Number) -> Floats:
-        """Return the size of a number node."""
+    def node(self, node: Node) -> NDArray[Any]:
         match node:
-            case Arithmetic("+" | "-", left, right):
-                return np.abs(self.number(left)) + np.abs(self.number(right))
-            case Total(parts):
-                return np.asarray(np.sum([np.abs(self.number(part)) for part in parts], axis=0))
-            case Function():
-                return self.exact.number(node)
-        return super().number(node)
-
-    def condition(self, node: Condition) -> Truths:
-        """Return where a condition holds."""
-        return self.exact.condition(node)
+            case Operation("+" | "-" | "sum", parts):
+                return np.asarray(sum(np.abs(self.node(part)) for part in parts))
+            case Operation("*" | "/" | "if") | Line():
+                return super().node(node)
+        return self.exact.node(node)

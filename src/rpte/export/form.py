@@ -1,32 +1,47 @@
 """The intermediate form: what a model computes, in the fewest words that every target has.
 
 A `Form` is a list of named lines, each a number computed from the inputs and from lines above it:
-terms, component subtotals, the score, the probability. Numbers are float64. The rules:
+terms, component subtotals, the score, the probability. Numbers are float64. A line is a tree whose
+leaves are constants, inputs, other lines and tests of inputs, and whose inner nodes are operations:
+
+* ``+ - * /`` of two numbers; ``sum`` of numbers, at least one, added from left to right;
+* ``log sqrt exp`` of a number; the natural logarithm is of a positive one;
+* ``if`` of a condition, the number where it holds, and the number where it does not;
+* conditions: ``<= < > >=`` of two numbers, false where one is not there; ``finite`` of a product
+  that has not overflowed, false where a factor is missing; ``and`` of conditions, at least one.
+
+The rules:
 
 * A number input is a number, one of its special codes, or missing; a category is a text or missing.
   `Value` is asked for only where the input holds a number, except inside a comparison.
 * A comparison with a number that is not there (missing or special) is false, and so is `OneOf` of a
   missing cell. Nothing is ever negated, so "unknown" (NULL in SQL) may stand for false.
-* `Choice` evaluates the side it takes; the other one need not have a value.
-* `Total` adds from left to right.
+* ``if`` evaluates the side it takes; the other one need not have a value.
+
+A `Translation` walks these trees for a target.
 """
 
 from __future__ import annotations
 
+import sys
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from rpte.table.spelling import DECIMAL, forms_of, is_boolean, plain_form, truth_form
 
 if TYPE_CHECKING:
     from rpte.model.model import Model
 
+Floats = NDArray[np.float64]
+MAX_FLOAT = sys.float_info.max
 Code = float | str  # a special code of a number: a number or a text
-Sign = Literal["+", "-", "*", "/"]
-Comparison = Literal["<=", "<", ">", ">="]
-Name = Literal["log", "sqrt", "exp"]
 Role = Literal["term", "component", "score", "probability"]
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +50,16 @@ class NumberInput:
 
     name: str
     codes: tuple[Code, ...] = ()
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The special codes that are texts."""
+        return tuple(code for code in self.codes if isinstance(code, str))
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """The special codes that are numbers."""
+        return tuple(code for code in self.codes if not isinstance(code, str))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +78,11 @@ class CategoryInput:
     name: str
     levels: tuple[str, ...]
     pooled: bool = False
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The texts that the input knows: its levels."""
+        return self.levels
 
     @property
     def boolean(self) -> bool:
@@ -75,6 +105,10 @@ class CategoryInput:
         if level in self.doubtful:
             return level
         return (truth_form(level) if self.boolean else None) or plain_form(level)
+
+    def forms(self, levels: tuple[Code, ...]) -> tuple[str, ...]:
+        """Return what cells of some levels become when they are read, each once."""
+        return tuple(dict.fromkeys(self.form(str(level)) for level in levels))
 
     def numeric(self) -> tuple[str, ...]:
         """Return the forms of levels that are numbers and not doubtful."""
@@ -107,58 +141,22 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Arithmetic:
-    """Two numbers added, subtracted, multiplied or divided."""
-
-    sign: Sign
-    left: Number
-    right: Number
-
-
-@dataclass(frozen=True, slots=True)
-class Function:
-    """Natural logarithm (of a positive number), square root, exponential."""
-
-    name: Name
-    of: Number
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """One number where a condition holds, another where it does not."""
-
-    condition: Condition
-    yes: Number
-    no: Number
-
-
-@dataclass(frozen=True, slots=True)
-class Total:
-    """Numbers added from left to right, at least one."""
-
-    parts: tuple[Number, ...]
-
-
-Number = Constant | Value | Line | Arithmetic | Function | Choice | Total
-
-
-@dataclass(frozen=True, slots=True)
 class Present:
-    """A number input holds a number: neither missing nor a special code."""
+    """A condition: a number input holds a number, neither missing nor a special code."""
 
     input: str
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """An input of either kind has no value, not even a special code."""
+    """A condition: an input of either kind has no value, not even a special code."""
 
     input: str
 
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """A category is one of some texts (`inside`), or has a text that is none of them.
+    """A condition: a category is one of some texts (`inside`), or a text that is none of them.
 
     Of a number, the texts and numbers are special codes, and `inside` is true.
     """
@@ -169,30 +167,65 @@ class OneOf:
 
 
 @dataclass(frozen=True, slots=True)
-class Compare:
-    """One number compared with another; false where one is not there."""
+class Operation:
+    """What is computed from other nodes; the module lists the names and their parts."""
 
-    sign: Comparison
-    left: Number
-    right: Number
-
-
-@dataclass(frozen=True, slots=True)
-class Finite:
-    """A product has not overflowed; false also where a factor is missing."""
-
-    product: Arithmetic
+    name: str
+    parts: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class All:
-    """Every one of some conditions holds; at least one."""
-
-    conditions: tuple[Condition, ...]
+Node = Constant | Value | Line | Present | Missing | OneOf | Operation
 
 
-Condition = Present | Missing | OneOf | Compare | Finite | All
-Node = Number | Condition
+def apply(name: str, *parts: Node) -> Operation:
+    """Return an operation on some parts."""
+    return Operation(name, parts)
+
+
+class Translation(ABC, Generic[Made]):
+    """One walk over the nodes of a form; a target says what it makes of each.
+
+    Leaves are made from their fields, an operation from its name and what was made of its parts.
+    """
+
+    def node(self, node: Node) -> Made:
+        """Return what a node becomes."""
+        match node:
+            case Operation(name, parts):
+                return self._operation(name, *map(self.node, parts))
+            case Constant(value):
+                return self._constant(value)
+            case Value(name):
+                return self._value(name)
+            case Line(name):
+                return self._line(name)
+            case Present(name):
+                return self._present(name)
+            case Missing(name):
+                return self._missing(name)
+            case OneOf():
+                return self._one_of(node)
+
+    @abstractmethod
+    def _operation(self, name: str, *parts: Made) -> Made: ...
+
+    @abstractmethod
+    def _constant(self, value: float) -> Made: ...
+
+    @abstractmethod
+    def _value(self, name: str) -> Made: ...
+
+    @abstractmethod
+    def _line(self, name: str) -> Made: ...
+
+    @abstractmethod
+    def _present(self, name: str) -> Made: ...
+
+    @abstractmethod
+    def _missing(self, name: str) -> Made: ...
+
+    @abstractmethod
+    def _one_of(self, node: OneOf) -> Made: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +234,7 @@ class Definition:
 
     name: str
     role: Role
-    value: Number
+    value: Node
     sources: tuple[str, ...]
     text: str
 
@@ -224,9 +257,9 @@ class Form:
     inputs: tuple[Input, ...]
     lines: tuple[Definition, ...]
 
-    def role(self, role: Role) -> tuple[Definition, ...]:
-        """Return the lines of one kind."""
-        return tuple(line for line in self.lines if line.role == role)
+    def role(self, *roles: Role) -> tuple[Definition, ...]:
+        """Return the lines of some kinds, in their order."""
+        return tuple(line for line in self.lines if line.role in roles)
 
     def titles(self) -> dict[str, str]:
         """Return what the head of an export says of the model."""
@@ -251,21 +284,14 @@ def plain(text: str) -> str:
     return "".join(c if c.isalnum() or c in " _-.,<>=()+*{}|:'%" else " " for c in text)
 
 
-def nodes(node: Any) -> Iterator[Any]:
+def nodes(node: Node) -> Iterator[Node]:
     """Yield a node and every node below it, parents first."""
     yield node
-    for field in fields(node):
-        below = getattr(node, field.name)
-        for part in below if isinstance(below, tuple) else (below,):
-            if isinstance(part, (*NUMBERS, *CONDITIONS)):
-                yield from nodes(part)
+    for part in node.parts if isinstance(node, Operation) else ():
+        yield from nodes(part)
 
 
-def all_nodes(form: Form) -> Iterator[Any]:
+def all_nodes(form: Form) -> Iterator[Node]:
     """Yield every node of every line."""
     for line in form.lines:
         yield from nodes(line.value)
-
-
-NUMBERS = (Constant, Value, Line, Arithmetic, Function, Choice, Total)
-CONDITIONS = (Present, Missing, OneOf, Compare, Finite, All)

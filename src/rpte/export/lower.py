@@ -8,28 +8,20 @@ from collections.abc import Iterator, Sequence
 from rpte.columns import kinds
 from rpte.errors import InputError
 from rpte.export.form import (
-    All,
-    Arithmetic,
     CategoryInput,
-    Choice,
     Code,
-    Compare,
-    Comparison,
-    Condition,
     Constant,
     Definition,
-    Finite,
     Form,
-    Function,
     Input,
     Line,
     Missing,
-    Number,
+    Node,
     NumberInput,
     OneOf,
     Present,
-    Total,
     Value,
+    apply,
     nodes,
 )
 from rpte.model.model import Model
@@ -54,7 +46,7 @@ def make_form(model: Model) -> Form:
     inputs = tuple(_input(v) for v in model.schema.variables if v.name in read)
     lines = [line for component in model.components for line in _component(model, component)]
     subtotals = (Line(component.name) for component in model.components)
-    score = Total((Constant(model.intercept), *subtotals))
+    score = apply("sum", Constant(model.intercept), *subtotals)
     sources = tuple(given.name for given in inputs)
     positive = str(model.classes[model.positive])
     lines.append(Definition("score", "score", score, sources, f"log odds of {positive}"))
@@ -76,13 +68,9 @@ def codes_of(levels: Sequence[str], variable: Variable) -> tuple[Code, ...]:
     """Return special codes as cells hold them, then what single precision makes of them."""
     copies = special_copies(variable.levels).items()
     own = [copy for copy, place in copies if variable.levels[place] in levels]
-    return (*map(code_of, levels), *own)
-
-
-def code_of(level: str) -> Code:
-    """Return a special code as its cells hold it: a number if its text spells one."""
-    number = parse_number(level)
-    return level if number is None else number
+    numbers = map(parse_number, levels)
+    cells = (n if n is not None else level for n, level in zip(numbers, levels, strict=True))
+    return (*cells, *own)
 
 
 def _check_numbers(line: Definition) -> None:
@@ -95,15 +83,14 @@ def _check_numbers(line: Definition) -> None:
         )
 
 
-def _probability(score: Line) -> Number:
+def _probability(score: Line) -> Node:
     """Return 1 / (1 + exp(-score)) without overflow."""
-    falling = Function("exp", Arithmetic("-", ZERO, score))
-    rising = Function("exp", score)
-    high = Arithmetic("/", ONE, Arithmetic("+", ONE, falling))
-    low = Arithmetic("/", rising, Arithmetic("+", ONE, rising))
-    curve = Choice(Compare(">=", score, ZERO), high, low)
-    at_least = Choice(Compare("<", score, Constant(-STEEPEST)), ZERO, curve)
-    return Choice(Compare(">", score, Constant(STEEPEST)), ONE, at_least)
+    falling, rising = apply("exp", apply("-", ZERO, score)), apply("exp", score)
+    high = apply("/", ONE, apply("+", ONE, falling))
+    low = apply("/", rising, apply("+", ONE, rising))
+    curve = apply("if", apply(">=", score, ZERO), high, low)
+    at_least = apply("if", apply("<", score, Constant(-STEEPEST)), ZERO, curve)
+    return apply("if", apply(">", score, Constant(STEEPEST)), ONE, at_least)
 
 
 def _component(model: Model, component: Component) -> Iterator[Definition]:
@@ -114,71 +101,65 @@ def _component(model: Model, component: Component) -> Iterator[Definition]:
             value = _tree(part, part.tree.root, model.schema)
             text = f"tree of {', '.join(part.sources)}"
         yield Definition(part.name, "term", value, part.sources, text)
-    total = Total(tuple(Line(part.name) for part in component.parts))
+    total = apply("sum", *(Line(part.name) for part in component.parts))
     sources = component.sources
     yield Definition(component.name, "component", total, sources, ", ".join(sources))
 
 
-def _tree(tree: TreeTerms, node: Branch | int, schema: Schema) -> Number:
+def _tree(tree: TreeTerms, node: Branch | int, schema: Schema) -> Node:
     if not isinstance(node, Branch):
         return Constant(tree.leaves[node].coefficient)
     yes, no = _tree(tree, node.yes, schema), _tree(tree, node.no, schema)
     if node.split.missing_holds:
-        return Choice(_test(node.split, ">", schema), no, yes)
-    return Choice(_test(node.split, "<=", schema), yes, no)
+        return apply("if", _test(node.split, ">", schema), no, yes)
+    return apply("if", _test(node.split, "<=", schema), yes, no)
 
 
-def _test(split: Split, sign: Comparison, schema: Schema) -> Condition:
+def _test(split: Split, sign: str, schema: Schema) -> Node:
     """Return when a split's column is there and on one side of its threshold, or is true."""
     column = split.column
     if split.threshold is None:
         return _holds(column, schema)
-    compared = Compare(sign, _number(column, schema), Constant(split.threshold))
+    compared = apply(sign, _number(column, schema), Constant(split.threshold))
     if isinstance(column, kinds.Value):
         return compared
-    return All((*_there(column, schema), compared))
+    return apply("and", *_there(column, schema), compared)
 
 
-def _direct(term: DirectTerm, schema: Schema) -> Number:
+def _direct(term: DirectTerm, schema: Schema) -> Node:
     """Return coefficient times (value - centre), 0 where the column is false or missing."""
     column, weight = term.column, Constant(term.coefficient)
     if column.binary:
-        return Choice(_holds(column, schema), weight, ZERO)
-    where: tuple[Condition, ...]
+        return apply("if", _holds(column, schema), weight, ZERO)
+    also: tuple[Node, ...] = ()
     if isinstance(column, kinds.Pair) and column.conditional:
-        condition, number = _conditional(column)
-        counted, value = _counted(number, schema)
-        where = (_holds(condition, schema), *counted)
-    else:
-        where, value = _counted(column, schema)
+        condition, column = _conditional(column)
+        also = (_holds(condition, schema),)
+    where, value = _there(column, schema), _number(column, schema)
+    if isinstance(column, kinds.Hinge):  # it adds nothing where it is zero
+        where, value = _hinge(column)
     if term.centre != 0:
-        value = Arithmetic("-", value, Constant(term.centre))
-    return Choice(_all(where), Arithmetic("*", weight, value), ZERO)
+        value = apply("-", value, Constant(term.centre))
+    return apply("if", _all(*also, *where), apply("*", weight, value), ZERO)
 
 
-def _counted(column: kinds.Column, schema: Schema) -> tuple[tuple[Condition, ...], Number]:
-    """Return on which rows a numeric column adds something, and its value there."""
-    if isinstance(column, kinds.Hinge):
-        return _hinge(column)
-    return _there(column, schema), _number(column, schema)
+def _all(*conditions: Node) -> Node:
+    return conditions[0] if len(conditions) == 1 else apply("and", *conditions)
 
 
-def _all(conditions: tuple[Condition, ...]) -> Condition:
-    return conditions[0] if len(conditions) == 1 else All(conditions)
-
-
-def _holds(column: kinds.Column, schema: Schema) -> Condition:
+def _holds(column: kinds.Column, schema: Schema) -> Node:
     """Return when a 0/1 column is true."""
-    if isinstance(column, kinds.Level):
-        return _level(column, schema[column.source])
-    if isinstance(column, kinds.Missing):
-        return Missing(column.source)
-    if isinstance(column, kinds.Step):
-        return Compare(">", Value(column.source), Constant(column.threshold))
-    if isinstance(column, kinds.Interval):
-        return _interval(column)
-    if isinstance(column, kinds.Pattern):
-        return All((_holds(column.left, schema), _holds(column.right, schema)))
+    match column:
+        case kinds.Level():
+            return _level(column, schema[column.source])
+        case kinds.Missing():
+            return Missing(column.source)
+        case kinds.Step():
+            return apply(">", Value(column.source), Constant(column.threshold))
+        case kinds.Interval():
+            return _interval(column)
+        case kinds.Pattern():
+            return apply("and", _holds(column.left, schema), _holds(column.right, schema))
     raise TypeError(f"no form for a 0/1 column of kind {column.kind!r}")
 
 
@@ -191,51 +172,49 @@ def _level(column: kinds.Level, variable: Variable) -> OneOf:
     return OneOf(column.source, column.levels)
 
 
-def _interval(column: kinds.Interval) -> Condition:
+def _interval(column: kinds.Interval) -> Node:
+    ends = ((">=", column.low), ("<", column.high))
     x = Value(column.source)
-    ends: list[Condition] = []
-    if math.isfinite(column.low):
-        ends.append(Compare(">=", x, Constant(column.low)))
-    if math.isfinite(column.high):
-        ends.append(Compare("<", x, Constant(column.high)))
-    return _all(tuple(ends) or (Present(column.source),))
+    tests = [apply(sign, x, Constant(end)) for sign, end in ends if math.isfinite(end)]
+    return _all(*tests) if tests else Present(column.source)
 
 
-def _number(column: kinds.Column, schema: Schema) -> Number:
+def _number(column: kinds.Column, schema: Schema) -> Node:
     """Return the value of a numeric column, for where it is there."""
-    if isinstance(column, kinds.Value):
-        return Value(column.source)
-    if isinstance(column, kinds.Hinge):
-        (condition,), gap = _hinge(column)
-        return Choice(condition, gap, ZERO)
-    if isinstance(column, kinds.Scale):
-        return _scale(column)
-    if isinstance(column, kinds.Pair):
-        return _pair(column, schema)
+    match column:
+        case kinds.Value():
+            return Value(column.source)
+        case kinds.Hinge():
+            (condition,), gap = _hinge(column)
+            return apply("if", condition, gap, ZERO)
+        case kinds.Scale():
+            return _scale(column)
+        case kinds.Pair():
+            return _pair(column, schema)
     raise TypeError(f"no form for a numeric column of kind {column.kind!r}")
 
 
-def _hinge(column: kinds.Hinge) -> tuple[tuple[Condition], Number]:
+def _hinge(column: kinds.Hinge) -> tuple[tuple[Node, ...], Node]:
     """Return on which rows a hinge is not zero, and its value there."""
     x, knot = Value(column.source), Constant(column.knot)
     if column.side == "above":
-        return (Compare(">", x, knot),), Arithmetic("-", x, knot)
-    return (Compare("<", x, knot),), Arithmetic("-", knot, x)
+        return (apply(">", x, knot),), apply("-", x, knot)
+    return (apply("<", x, knot),), apply("-", knot, x)
 
 
-def _scale(column: kinds.Scale) -> Number:
+def _scale(column: kinds.Scale) -> Node:
     x, first, last = Value(column.source), *map(Constant, (column.numbers[0], column.numbers[-1]))
     if column.formula == "distance":
         return _distance(x, first)
-    floored = Choice(Compare("<", x, first), first, x)
+    floored = apply("if", apply("<", x, first), first, x)
     if column.formula == "clip":
-        return Choice(Compare(">", x, last), last, floored)
-    return Function(column.formula, floored)
+        return apply("if", apply(">", x, last), last, floored)
+    return apply(column.formula, floored)
 
 
-def _distance(a: Number, b: Number) -> Number:
+def _distance(a: Node, b: Node) -> Node:
     """Return |a - b|: the larger minus the smaller, which is exact where a - b is."""
-    return Choice(Compare(">", a, b), Arithmetic("-", a, b), Arithmetic("-", b, a))
+    return apply("if", apply(">", a, b), apply("-", a, b), apply("-", b, a))
 
 
 def _conditional(pair: kinds.Pair) -> tuple[kinds.Column, kinds.Column]:
@@ -243,30 +222,27 @@ def _conditional(pair: kinds.Pair) -> tuple[kinds.Column, kinds.Column]:
     return (pair.left, pair.right) if pair.left.binary else (pair.right, pair.left)
 
 
-def _pair(pair: kinds.Pair, schema: Schema) -> Number:
+def _pair(pair: kinds.Pair, schema: Schema) -> Node:
     if pair.conditional:
         condition, number = _conditional(pair)
-        return Choice(_holds(condition, schema), _number(number, schema), ZERO)
-    left, right = _number(pair.left, schema), _number(pair.right, schema)
-    if pair.operation == "product":
-        return Arithmetic("*", left, right)
+        return apply("if", _holds(condition, schema), _number(number, schema), ZERO)
+    sides = _number(pair.left, schema), _number(pair.right, schema)
     if pair.operation == "absolute difference":
-        return _distance(left, right)
-    return Arithmetic("+" if pair.operation == "sum" else "-", left, right)
+        return _distance(*sides)
+    return apply({"product": "*", "sum": "+", "difference": "-"}[pair.operation], *sides)
 
 
-def _there(column: kinds.Column, schema: Schema) -> tuple[Condition, ...]:
+def _there(column: kinds.Column, schema: Schema) -> tuple[Node, ...]:
     """Return when a numeric column is not missing: numbers there, no overflow."""
     if not isinstance(column, kinds.Pair):
         return (Present(column.sources[0]),)
     if column.conditional:
         return _there(_conditional(column)[1], schema)
     there = *_there(column.left, schema), *_there(column.right, schema)
-    product = _pair(column, schema)
-    if column.operation != "product" or not isinstance(product, Arithmetic):
+    most = _most(column.left) * _most(column.right)
+    if column.operation != "product" or math.isfinite(most):
         return there
-    finite = math.isfinite(_most(column.left) * _most(column.right))
-    return there if finite else (*there, Finite(product))
+    return (*there, apply("finite", _pair(column, schema)))
 
 
 def _most(column: kinds.Column) -> float:

@@ -10,16 +10,12 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte import __version__
-from rpte.export.form import Form
+from rpte.export.form import MAX_FLOAT, Floats, Form
 from rpte.export.target import Answers
 from rpte.model.model import Model, probability
 from rpte.table.inputs import Inputs, column_names, read_inputs
-
-Floats = NDArray[np.float64]
-LARGEST = float(np.finfo(np.float64).max)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +156,8 @@ def compare(
 def _difference(truth: Floats, found: Floats, size: Floats, tolerance: float) -> Difference:
     with np.errstate(all="ignore"):
         gap = np.where(truth == found, 0.0, np.abs(truth - found))
-        gap = np.where(np.isnan(gap), LARGEST, np.minimum(gap, LARGEST))
-        relative = np.minimum(gap / np.maximum(1.0, size), LARGEST)
+        gap = np.where(np.isnan(gap), MAX_FLOAT, np.minimum(gap, MAX_FLOAT))
+        relative = np.minimum(gap / np.maximum(1.0, size), MAX_FLOAT)
         beyond = np.flatnonzero(~(relative <= tolerance))
     first = int(beyond[0]) if len(beyond) else None
     largest, most = float(gap.max(initial=0.0)), float(relative.max(initial=0.0))

@@ -25,7 +25,7 @@ from rpte.audit.decisions.reasons import (
 from rpte.audit.grid import grid
 from rpte.errors import InputError
 from rpte.export.fixed import Fixed
-from rpte.export.form import Form, Line, Number, Total
+from rpte.export.form import Form, Line, Node, apply
 from rpte.export.parity import read_silently
 from rpte.export.target import Options
 from rpte.model.parts import Component
@@ -49,7 +49,7 @@ class Candidate:
     Parameters
     ----------
     source, component : str
-    alternatives : tuple of Number
+    alternatives : tuple of Node
         Other subtotals of the component; empty if it reads one variable alone.
     code, sentence, missing : str
         What is said of it; `missing` where the case has no value for it.
@@ -57,7 +57,7 @@ class Candidate:
 
     source: str
     component: str
-    alternatives: tuple[Number, ...]
+    alternatives: tuple[Node, ...]
     code: str
     sentence: str
     missing: str
@@ -125,12 +125,12 @@ def _candidate(form: Form, component: Component, source: str, catalogue: Catalog
     return Candidate(source, component.name, others, there.code, there.sentence, gone.sentence)
 
 
-def _alternatives(form: Form, component: Component, source: str) -> tuple[Number, ...]:
+def _alternatives(form: Form, component: Component, source: str) -> tuple[Node, ...]:
     """Return the subtotals at other values of a variable, each expression once."""
     variable = form.model.schema[source]
     terms = {line.name: line for line in form.role("term")}
     parts = [terms[part.name] for part in component.parts]
-    found: dict[Number, None] = {}
+    found: dict[Node, None] = {}
     for value in grid(form.model, component, source):
         cell = float(value) if variable.kind == "number" else variable.levels[int(value)]
         fixed = Fixed(source, cell)
@@ -138,7 +138,7 @@ def _alternatives(form: Form, component: Component, source: str) -> tuple[Number
             fixed.number(line.value) if source in line.sources else Line(line.name)
             for line in parts
         )
-        found[fixed.number(Total(tuple(changed)))] = None
+        found[fixed.number(apply("sum", *changed))] = None
     return tuple(found)
 
 

@@ -10,14 +10,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from rpte.errors import InputError, did_you_mean
-from rpte.export.cells import Cells
-from rpte.export.form import Arithmetic, CategoryInput, Constant, Form, Function, NumberInput, nodes
+from rpte.export.cells import Cells, has_words
+from rpte.export.form import CategoryInput, Constant, Floats, Form, Node, Operation, nodes
 
-Floats = NDArray[np.float64]
 Options = Mapping[str, Any]
 Content = str | bytes | Mapping[str, bytes]  # a text, a file, or a folder of files by name
 
@@ -211,20 +207,18 @@ def check_levels(target: str, form: Form) -> None:
 def features(form: Form) -> dict[str, str]:
     """Return which of `FEATURES` a form has, each with the first place that has it."""
     found: dict[str, str] = {}
-    for given in form.inputs:
-        if isinstance(given, NumberInput) and any(isinstance(c, str) for c in given.codes):
-            found.setdefault("text code", f"'{given.name}'")
+    for given in filter(has_words, form.inputs):
+        found.setdefault("text code", f"'{given.name}'")
     for line in form.role("term"):
         for node in nodes(line.value):
-            if isinstance(node, Function):
-                found.setdefault(node.name, f"{line.name} ({line.text})")
-            elif is_product(node):
-                found.setdefault("product", f"{line.name} ({line.text})")
+            feature = "product" if is_product(node) else getattr(node, "name", "")
+            if feature in FEATURES:
+                found.setdefault(feature, f"{line.name} ({line.text})")
     return found
 
 
-def is_product(node: Any) -> bool:
+def is_product(node: Node) -> bool:
     """Tell whether two numbers that vary are multiplied."""
-    if not isinstance(node, Arithmetic) or node.sign != "*":
+    if not isinstance(node, Operation) or node.name != "*":
         return False
-    return not any(isinstance(side, Constant) for side in (node.left, node.right))
+    return not any(isinstance(part, Constant) for part in node.parts)

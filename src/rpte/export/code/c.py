@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import ctypes
 import re
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from rpte.errors import InputError
-from rpte.export.cells import Cell, Cells, has_words, texts_of
+from rpte.export.cells import Cell, Cells, has_words
 from rpte.export.form import (
     CategoryInput,
     Form,
@@ -26,7 +26,8 @@ from rpte.export.form import (
     all_nodes,
     plain,
 )
-from rpte.export.language import Language, called, codes_text, failure, find_program
+from rpte.export.language import BRACES, Language, called, codes_text
+from rpte.export.programs import find_program, run_program
 from rpte.export.target import Answers, Options, Target
 from rpte.table.spelling import DECIMAL, plain_form
 
@@ -94,19 +95,26 @@ COMPILE = ["-std=c99", "-O1", "-ffp-contract=off", "-shared", "-fPIC"]
 class C(Language):
     """How C writes a form; `row` and `out` are pointers to the structs."""
 
-    functions = {"log": "log", "sqrt": "sqrt", "exp": "exp"}  # noqa: RUF012
+    spelled = MappingProxyType(
+        {
+            **BRACES,
+            "log": "log({0})",
+            "sqrt": "sqrt({0})",
+            "exp": "exp({0})",
+            "finite": "isfinite({0})",
+            "present": "!isnan({0})",
+        }
+    )
 
-    def line(self, name: str) -> str:
-        """Return the field of a line."""
+    def _line(self, name: str) -> str:
         return f"out->{name}"
 
-    def one_of(self, node: OneOf) -> str:
-        """Return tests joined by or."""
+    def _one_of(self, node: OneOf) -> str:
         given, name = self.form.input(node.input), self.names[node.input]
         if isinstance(given, NumberInput):
-            words = [c for c in node.levels if isinstance(c, str)]
-            tests = [f"row->{name} == {c!r}" for c in node.levels if not isinstance(c, str)]
-            tests += [f"rpte_is(row->{name}_code, {literal(word)})" for word in words]
+            asked = NumberInput(given.name, node.levels)
+            tests = [f"row->{name} == {code!r}" for code in asked.numbers]
+            tests += [f"rpte_is(row->{name}_code, {literal(word)})" for word in asked.words]
             return f"({' || '.join(tests)})"
         tests = [self._is_level(given, str(level)) for level in node.levels]
         if node.inside:
@@ -124,9 +132,10 @@ class C(Language):
 
     def unreadable(self, given: Input) -> list[str]:
         """Return tests for texts that may be several levels, or none, or are no special code."""
-        if not isinstance(given, CategoryInput):
-            return [self._no_code(given)] if has_words(given) else []
         cell = f"row->{self.names[given.name]}"
+        if isinstance(given, NumberInput):
+            words = [f"{cell}_code != NULL", *self._not_words(given)]
+            return [" && ".join(words)] if given.words else []
         if given.closed:
             return [f"rpte_truth({cell}) == -1"]
         exact = [f"!rpte_is({cell}, {literal(level)})" for level in given.doubtful]
@@ -138,28 +147,21 @@ class C(Language):
             for f in forms
         ]
 
-    def _no_code(self, given: NumberInput) -> str:
+    def _not_words(self, given: NumberInput) -> list[str]:
+        """Return tests that a number is none of its special codes that are texts."""
         cell = f"row->{self.names[given.name]}_code"
-        others = [f"!rpte_is({cell}, {literal(word)})" for word in texts_of(given)]
-        return " && ".join([f"{cell} != NULL", *others])
+        return [f"!rpte_is({cell}, {literal(word)})" for word in given.words]
 
-    def missing(self, name: str) -> str:
-        """Return the test for an input without a value."""
+    def _no_code(self, given: NumberInput) -> list[str]:
+        """Return tests that a number is none of its special codes."""
+        numbers = [f"row->{self.names[given.name]} != {code!r}" for code in given.numbers]
+        return numbers + self._not_words(given)
+
+    def _missing(self, name: str) -> str:
         given, known = self.form.input(name), self.names[name]
         if isinstance(given, CategoryInput):
             return f"row->{known} == NULL"
-        codes = [f"row->{known} != {c!r}" for c in given.codes if not isinstance(c, str)]
-        words = [c for c in given.codes if isinstance(c, str)]
-        codes += [f"!rpte_is(row->{known}_code, {literal(word)})" for word in words]
-        return " && ".join([f"isnan({known})", *codes])
-
-    def present(self, name: str) -> str:
-        """Return the test for a number."""
-        return f"!isnan({self.names[name]})"
-
-    def finite(self, product: str) -> str:
-        """Return the test for no overflow."""
-        return f"isfinite({product})"
+        return " && ".join([f"isnan({known})", *self._no_code(given)])
 
     def fields(self, given: Input) -> Iterator[str]:
         """Yield the fields of the row that hold an input."""
@@ -169,16 +171,13 @@ class C(Language):
             return
         codes = f"; special codes: {codes_text(given.codes)}" if given.codes else ""
         yield f"double {name}; /* {said}{codes} */"
-        if has_words(given):
+        if given.words:
             yield f"const char *{name}_code; /* the special code that is a text, or NULL */"
 
     def read(self, given: NumberInput) -> str:
         """Return the line that reads a number; NAN where it is missing or special."""
         name = self.names[given.name]
-        codes = [f"row->{name} != {c!r}" for c in given.codes if not isinstance(c, str)]
-        words = [c for c in given.codes if isinstance(c, str)]
-        codes += [f"!rpte_is(row->{name}_code, {literal(word)})" for word in words]
-        usual = " && ".join([f"fabs(row->{name}) <= 1e300", *codes])
+        usual = " && ".join([f"fabs(row->{name}) <= 1e300", *self._no_code(given)])
         return f"const double {name} = {usual} ? row->{name} : NAN;"
 
 
@@ -192,8 +191,7 @@ def literal(text: str) -> str:
 def check(form: Form, options: Options) -> None:
     """Refuse texts that a C string cannot hold."""
     for given in form.inputs:
-        levels = given.levels if isinstance(given, CategoryInput) else given.codes
-        if any(isinstance(level, str) and "\0" in level for level in levels):
+        if any("\0" in level for level in given.words):
             raise InputError(
                 f"'{given.name}' has a level with a NUL character, which no C string can hold; "
                 "clean the column and fit again"
@@ -210,16 +208,17 @@ def write(form: Form, options: Options) -> str:
     body = ["void rpte_predict(const rpte_row *row, rpte_result *out) {"]
     body += [] if form.inputs else ["    (void)row;"]
     read = {node.input for node in all_nodes(form) if isinstance(node, (Value, Present, Missing))}
-    for given in form.inputs:
-        if isinstance(given, NumberInput) and given.name in read:
-            body.append(f"    {language.read(given)}")
+    numbers = [given for given in form.inputs if isinstance(given, NumberInput)]
+    body += [f"    {language.read(given)}" for given in numbers if given.name in read]
     body.append("")
     for line in form.lines:
         body += language.statements(line.name, line.value)
     tests = [f"({test})" for given in form.inputs for test in language.unreadable(given)]
     if tests:
         body += [f"    if ({' || '.join(tests)}) {{"]
-        body += [f"        {language.assign(line.name, 'NAN')}" for line in form.lines]
+        body += [
+            f"        {language.say('assign', f'out->{line.name}', 'NAN')}" for line in form.lines
+        ]
         body += ["    }"]
     program = "\n".join([*body, "}", ""])
     structs = "\n".join([*row, *out])
@@ -231,13 +230,9 @@ def run(path: Path, form: Form, options: Options, cells: Cells) -> Answers:
     compiler = find_program("cc", "gcc", "clang")
     with tempfile.TemporaryDirectory() as folder:
         library = Path(folder) / "model.so"
-        command = [compiler, *COMPILE, "-x", "c", str(path), "-o", str(library), "-lm"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise failure(compiler, done.stderr)
+        run_program([compiler, *COMPILE, "-x", "c", str(path), "-o", str(library), "-lm"])
         lines = _call(ctypes.CDLL(str(library)).rpte_predict, form, cells)
-    version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True)
-    return Answers(lines, version.stdout.splitlines()[0])
+    return Answers(lines, run_program([compiler, "--version"]).splitlines()[0])
 
 
 def _call(predict: Any, form: Form, cells: Cells) -> dict[str, np.ndarray[Any, Any]]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from rpte.export.cells import Cells
-from rpte.export.form import CategoryInput, Code, Form, Input, NumberInput, OneOf, plain
-from rpte.export.language import Language, called, codes_text, find_program, read_levels, run_rows
+from rpte.export.code.script import Script
+from rpte.export.form import Form
+from rpte.export.language import BRACES
+from rpte.export.programs import find_program, run_program, run_rows
 from rpte.export.target import Answers, Options, Target
 
 HEAD = r"""// {title}
@@ -97,77 +100,43 @@ if (typeof module !== "undefined") module.exports = { predict };
 """
 
 
-class JavaScript(Language):
+class JavaScript(Script):
     """How JavaScript writes a form."""
 
-    tab = "  "
-    functions = {"log": "Math.log", "sqrt": "Math.sqrt", "exp": "Math.exp"}  # noqa: RUF012
+    head, helpers, gap, tail, tab = HEAD, HELPERS, "\n", TAIL, "  "
+    spelled = MappingProxyType(
+        {
+            **BRACES,
+            "log": "Math.log({0})",
+            "sqrt": "Math.sqrt({0})",
+            "exp": "Math.exp({0})",
+            "finite": "Number.isFinite({0})",
+            "present": "!Number.isNaN({0})",
+            "nan": "Number.isNaN({0})",
+            "empty": "{0} === null",
+            "in": "{1}.includes({0})",
+            "not in": "{0} !== null && !{1}.includes({0})",
+            "without code": "{0} === null ? {1} : NaN",
+            "cell": "cell({0})",
+            "set": "const {0} = {1};",
+            "declare": "let {0};",
+            "comment": "// {0}",
+        }
+    )
 
-    def one_of(self, node: OneOf) -> str:
-        """Return a test of membership."""
-        number = isinstance(self.form.input(node.input), NumberInput)
-        name = ("code_" if number else "") + self.names[node.input]
-        found = f"{_list(read_levels(self.form, node))}.includes({name})"
-        return found if node.inside else f"{name} !== null && !{found}"
+    def literal(self, value: Any) -> str:
+        """Return a number, a text, a truth or some of them; JSON's are JavaScript's."""
+        return json.dumps(value)
 
-    def missing(self, name: str) -> str:
-        """Return the test for an input without a value."""
-        given, known = self.form.input(name), self.names[name]
-        if isinstance(given, CategoryInput):
-            return f"{known} === null"
-        return f"Number.isNaN({known})" + (f" && code_{known} === null" if given.codes else "")
-
-    def present(self, name: str) -> str:
-        """Return the test for a number."""
-        return f"!Number.isNaN({self.names[name]})"
-
-    def finite(self, product: str) -> str:
-        """Return the test for no overflow."""
-        return f"Number.isFinite({product})"
-
-    def read(self, given: Input) -> list[str]:
-        """Return the lines that read an input."""
-        name, cell = self.names[given.name], f"cell({_text(given.name)})"
-        if isinstance(given, CategoryInput):
-            said = _text(given.name)
-            if given.boolean:
-                closed = "true" if given.closed else "false"
-                return [f"const {name} = truth({said}, {cell}, {closed});"]
-            doubtful = f", {_list(given.doubtful)}" if given.doubtful else ""
-            return [f"const {name} = level({said}, {cell}{doubtful});"]
-        if not given.codes:
-            return [f"const {name} = number({cell});"]
-        return [
-            f"// special codes: {codes_text(given.codes)}",
-            f"const code_{name} = code({cell}, {_list(given.codes)});",
-            f"const {name} = code_{name} === null ? number({cell}) : NaN;",
-        ]
-
-
-def _list(values: tuple[Code, ...]) -> str:
-    return f"[{', '.join(_text(v) if isinstance(v, str) else repr(v) for v in values)}]"
-
-
-def _text(text: str) -> str:
-    """Return a literal; JSON's are JavaScript's."""
-    return json.dumps(text)
+    def returned(self, parts: list[str]) -> list[str]:
+        """Return the lines that end the function."""
+        shown = ", ".join(parts)
+        return [f"  return {{ score, probability, contributions: {{ {shown} }} }};", "}"]
 
 
 def write(form: Form, options: Options) -> str:
     """Return the file's text."""
-    language = JavaScript(form)
-    body = [f"  {line}" for given in form.inputs for line in language.read(given)]
-    for line in form.lines:
-        body += ["", f"  // {line.name}: {plain(line.text)}", f"  let {line.name};"]
-        body += language.statements(line.name, line.value)
-    parts = [line.name for line in form.lines if line.role in ("term", "component")]
-    body += [
-        "",
-        f"  return {{ score, probability, contributions: {{ {', '.join(parts)} }} }};",
-        "}",
-    ]
-    program = "\n".join(body) + "\n"
-    return HEAD.format(**form.titles()) + called(HELPERS, program) + "\n" + program + TAIL
+    return JavaScript(form).program()
 
 
 RUNNER = """
@@ -183,10 +152,8 @@ for (const line of lines) {
 def run(path: Path, form: Form, options: Options, cells: Cells) -> Answers:
     """Run the file in Node."""
     node = find_program("node")
-    version = subprocess.run([node, "--version"], capture_output=True, text=True, check=True)
-    return Answers(
-        run_rows([node, "-e", RUNNER, str(path)], cells), f"Node {version.stdout.strip()}"
-    )
+    lines = run_rows([node, "-e", RUNNER, str(path)], cells)
+    return Answers(lines, f"Node {run_program([node, '--version']).strip()}")
 
 
 TARGET = Target("javascript", ".js", write, run)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import platform
 import sys
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from rpte.export.cells import Cells
-from rpte.export.form import CategoryInput, Form, Input, NumberInput, OneOf, plain
-from rpte.export.language import Language, called, codes_text, read_levels, run_rows
+from rpte.export.code.script import Script
+from rpte.export.form import Form
+from rpte.export.programs import run_rows
 from rpte.export.target import Answers, Options, Target
 
 HEAD = r'''"""{title}
@@ -86,93 +88,49 @@ HELPERS = {
 }
 
 
-class Python(Language):
+class Python(Script):
     """How Python writes a form."""
 
-    also = " and "
-    functions = {"log": "math.log", "sqrt": "math.sqrt", "exp": "math.exp"}  # noqa: RUF012
+    head, helpers = HEAD, HELPERS
+    spelled = MappingProxyType(
+        {
+            "if": "({1} if {0} else {2})",
+            "and": " and ",
+            "log": "math.log({0})",
+            "sqrt": "math.sqrt({0})",
+            "exp": "math.exp({0})",
+            "finite": "math.isfinite({0})",
+            "present": "not math.isnan({0})",
+            "nan": "math.isnan({0})",
+            "empty": "{0} is None",
+            "in": "{0} in {1}",
+            "not in": "{0} is not None and {0} not in {1}",
+            "without code": "math.nan if {0} is not None else {1}",
+            "cell": "row[{0}]",
+            "set": "{0} = {1}",
+            "assign": "{0} = {1}",
+            "comment": "# {0}",
+            "first branch": "if {0}:",
+            "next branch": "elif {0}:",
+            "last branch": "else:",
+            "end": "",
+        }
+    )
 
-    def one_of(self, node: OneOf) -> str:
-        """Return a test of membership."""
-        name, levels = self._levelled(node.input), _tuple(read_levels(self.form, node))
-        if node.inside:
-            return f"{name} in {levels}"
-        return f"{name} is not None and {name} not in {levels}"
+    def literal(self, value: Any) -> str:
+        """Return a number, a text, a truth or some of them."""
+        return repr(value)
 
-    def _levelled(self, name: str) -> str:
-        number = isinstance(self.form.input(name), NumberInput)
-        return f"code_{self.names[name]}" if number else self.names[name]
-
-    def missing(self, name: str) -> str:
-        """Return the test for an input without a value."""
-        given, known = self.form.input(name), self.names[name]
-        if isinstance(given, CategoryInput):
-            return f"{known} is None"
-        return f"math.isnan({known})" + (f" and code_{known} is None" if given.codes else "")
-
-    def present(self, name: str) -> str:
-        """Return the test for a number."""
-        return f"not math.isnan({self.names[name]})"
-
-    def finite(self, product: str) -> str:
-        """Return the test for no overflow."""
-        return f"math.isfinite({product})"
-
-    def choice(self, condition: str, yes: str, no: str) -> str:
-        """Return a conditional expression."""
-        return f"({yes} if {condition} else {no})"
-
-    def branch(self, condition: str, deep: str, following: bool) -> str:
-        """Return the head of a branch."""
-        return f"{deep}{'elif' if following else 'if'} {condition}:"
-
-    def otherwise(self, deep: str) -> str:
-        """Return the head of the last branch."""
-        return f"{deep}else:"
-
-    def end(self, deep: str) -> list[str]:
-        """Nothing closes a branch."""
-        return []
-
-    def assign(self, name: str, value: str) -> str:
-        """Return an assignment."""
-        return f"{name} = {value}"
-
-    def read(self, given: Input) -> list[str]:
-        """Return the lines that read an input."""
-        name, cell = self.names[given.name], f"row[{given.name!r}]"
-        if isinstance(given, CategoryInput):
-            said = repr(given.name)
-            if given.boolean:
-                return [f"{name} = truth({said}, {cell}, {given.closed})"]
-            doubtful = f", {_tuple(given.doubtful)}" if given.doubtful else ""
-            return [f"{name} = level({said}, {cell}{doubtful})"]
-        if not given.codes:
-            return [f"{name} = number({cell})"]
-        return [
-            f"# special codes: {codes_text(given.codes)}",
-            f"code_{name} = code({cell}, {_tuple(given.codes)})",
-            f"{name} = math.nan if code_{name} is not None else number({cell})",
-        ]
-
-
-def _tuple(values: tuple[Any, ...]) -> str:
-    return f"({', '.join(map(repr, values))}{',' if len(values) == 1 else ''})"
+    def returned(self, parts: list[str]) -> list[str]:
+        """Return the lines that end the function."""
+        shown = ", ".join(f'"{name}": {name}' for name in parts)
+        answer = ('"score": score', '"probability": probability', f'"contributions": {{{shown}}}')
+        return ["    return {", *(f"        {part}," for part in answer), "    }"]
 
 
 def write(form: Form, options: Options) -> str:
     """Return the module's text."""
-    language = Python(form)
-    body = [f"    {line}" for given in form.inputs for line in language.read(given)]
-    for line in form.lines:
-        body += ["", f"    # {line.name}: {plain(line.text)}"]
-        body += language.statements(line.name, line.value)
-    parts = [line.name for line in form.lines if line.role in ("term", "component")]
-    shown = ", ".join(f'"{name}": {name}' for name in parts)
-    body += ["", "    return {", '        "score": score,', '        "probability": probability,']
-    body += [f'        "contributions": {{{shown}}},', "    }"]
-    program = "\n".join(body) + "\n"
-    return HEAD.format(**form.titles()) + called(HELPERS, program) + program
+    return Python(form).program()
 
 
 RUNNER = """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rpte.errors import InputError
-from rpte.export.cells import Cells, texts_of
+from rpte.export.cells import Cells
 from rpte.export.excel.formulas import ROW, Formulas, Lists, any_of
 from rpte.export.excel.layout import (
     AMBER,
@@ -35,16 +35,7 @@ from rpte.export.excel.layout import (
     put_formula,
     sides_of,
 )
-from rpte.export.form import (
-    Arithmetic,
-    CategoryInput,
-    Choice,
-    Constant,
-    Definition,
-    Input,
-    Number,
-    Total,
-)
+from rpte.export.form import CategoryInput, Constant, Definition, Input, Node, Operation
 from rpte.export.language import bare
 from rpte.model.parts import DirectTerm, TreeTerms
 from rpte.structure.tree import Branch
@@ -96,29 +87,29 @@ class Columns:
         if isinstance(part, DirectTerm):
             return self._direct(part, line.value)
         if line.role == "score":
-            assert isinstance(line.value, Total)
+            assert isinstance(line.value, Operation)
             return self.writer.total(line.value.parts[1:], f"{RULES}!$E${FIRST_RULE}")
-        return bare(self.writer.number(line.value))
+        return bare(self.writer.node(line.value))
 
-    def _tree(self, part: TreeTerms, value: Number, node: Branch | int, writer: Formulas) -> str:
+    def _tree(self, part: TreeTerms, value: Node, node: Branch | int, writer: Formulas) -> str:
         """Return the coefficient of the leaf that a case reaches, from the cells of the rules."""
         if not isinstance(node, Branch):
             return self.layout.coefficient(part.name, node)
-        assert isinstance(value, Choice)
-        tests, sides = writer.tests(value.condition), sides_of(node)
-        yes = self._tree(part, value.yes, sides[0], writer.within(tests))
-        return writer.chosen(tests, yes, self._tree(part, value.no, sides[1], writer))
+        assert isinstance(value, Operation)
+        tests, sides = writer.tests(value.parts[0]), sides_of(node)
+        yes = self._tree(part, value.parts[1], sides[0], writer.within(tests))
+        return writer.chosen(tests, yes, self._tree(part, value.parts[2], sides[1], writer))
 
-    def _direct(self, part: DirectTerm, value: Number) -> str:
-        assert isinstance(value, Choice)
+    def _direct(self, part: DirectTerm, value: Node) -> str:
+        assert isinstance(value, Operation)
         weight, rule = self.layout.coefficient(part.name), self.layout.rules[part.name, None]
-        tests = self.writer.tests(value.condition)
+        tests = self.writer.tests(value.parts[0])
         inside = self.writer.within(tests)
-        match value.yes:
-            case Arithmetic("*", _, Arithmetic("-", number, Constant())) if part.centre != 0:
-                weight = f"{weight}*({inside.number(number)}-{RULES}!$F${rule.row})"
-            case Arithmetic("*", _, number):
-                weight = f"{weight}*{inside.number(number)}"
+        match value.parts[1]:
+            case Operation("*", (_, Operation("-", (number, Constant())))) if part.centre != 0:
+                weight = f"{weight}*({inside.node(number)}-{RULES}!$F${rule.row})"
+            case Operation("*", (_, number)):
+                weight = f"{weight}*{inside.node(number)}"
         return self.writer.chosen(tests, weight, "0")
 
     def _status(self) -> str:
@@ -149,7 +140,7 @@ class Columns:
     def unreadable(self, given: Input) -> str:
         """Return the test for a cell that is neither empty, a number, nor a special code."""
         cell = self.writer.names[given.name]
-        codes = [self.writer.is_code(cell, code) for code in texts_of(given)]
+        codes = [self.writer.is_code(cell, code) for code in given.words]
         good = any_of([f"LEN({cell})=0", f"ISNUMBER({cell})", *codes])
         return f"NOT({good})"
 

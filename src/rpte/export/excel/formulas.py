@@ -11,23 +11,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from rpte.errors import InputError
 from rpte.export.form import (
-    All,
     CategoryInput,
-    Choice,
     Code,
-    Compare,
-    Condition,
-    Constant,
-    Finite,
     Form,
-    Number,
+    Node,
     NumberInput,
     OneOf,
+    Operation,
     Present,
-    Total,
     Value,
     nodes,
 )
@@ -106,7 +101,7 @@ class Formulas(Language):
         Puts a long part of a formula elsewhere and returns its cell.
     """
 
-    functions = {"log": "LN", "sqrt": "SQRT", "exp": "EXP"}  # noqa: RUF012
+    spelled = MappingProxyType({"log": "LN({0})", "sqrt": "SQRT({0})", "exp": "EXP({0})"})
 
     def __init__(
         self,
@@ -126,21 +121,23 @@ class Formulas(Language):
         other.known = self.known | frozenset(known)
         return other
 
-    def line(self, name: str) -> str:
-        """Return the cell of a line."""
+    def _line(self, name: str) -> str:
         return self.lines[name]
 
-    def number(self, node: Number) -> str:
-        """Return an expression for a number."""
+    def _constant(self, value: float) -> str:
+        return self.lists.number(value)
+
+    def node(self, node: Node) -> str:
+        """Return an expression for a number, or for a condition that is never an error."""
         match node:
-            case Constant(value):
-                return self.lists.number(value)
-            case Choice(condition, yes, no):
+            case Operation("if", (condition, yes, no)):
                 tests = self.tests(condition)
-                return self.chosen(tests, self.within(tests).number(yes), self.number(no))
-            case Total(parts):
+                return self.chosen(tests, self.within(tests).node(yes), self.node(no))
+            case Operation("sum", parts):
                 return f"({self.total(parts)})"
-        return super().number(node)
+            case Operation("and" | "finite" | "<=" | "<" | ">" | ">=") | Present():
+                return self.both(self.tests(node))
+        return super().node(node)
 
     def chosen(self, tests: Iterable[str], yes: str, no: str) -> str:
         """Return one of two numbers, in a cell of its own if the text is long."""
@@ -150,35 +147,33 @@ class Formulas(Language):
         text = f"IF({condition},{bare(yes)},{bare(no)})"
         return self.spill(text) if len(text) > LONG else text
 
-    def total(self, parts: Iterable[Number], text: str = "") -> str:
+    def total(self, parts: Iterable[Node], text: str = "") -> str:
         """Return a sum from left to right, after what stands there already."""
         for part in parts:
-            text = f"{text}+{self.number(part)}" if text else self.number(part)
+            text = f"{text}+{self.node(part)}" if text else self.node(part)
             text = self.spill(text) if len(text) > LONG else text
         return text
 
-    def condition(self, node: Condition) -> str:
-        """Return an expression for a condition; it is never an error."""
-        return self.both(self.tests(node))
-
-    def tests(self, node: Condition) -> tuple[str, ...]:
+    def tests(self, node: Node) -> tuple[str, ...]:
         """Return the tests that a condition consists of, each safe where those before hold."""
         match node:
-            case All(conditions):
+            case Operation("and", conditions):
                 found: list[str] = []
                 for part in conditions:
                     found += [t for t in self.within(found).tests(part) if t not in found]
                 return tuple(found)
             case Present(name):
                 return self._there([name])
-            case Compare(sign, left, right):
-                there = self._there(_read(left, right))
-                sides = map(self.within(there).number, (left, right))
-                return (*there, COMPARED[sign].format(*map(bare, sides)))
-            case Finite(product):
+            case Operation("finite", (product,)):  # an overflow is an error
                 there = self._there(_read(product))
-                return (*there, self.finite(bare(self.within(there).number(product))))
-        return (self.one_of(node) if isinstance(node, OneOf) else self.missing(node.input),)
+                return (*there, f"ISNUMBER({bare(self.within(there).node(product))})")
+            case Operation(sign, sides):
+                there = self._there(_read(*sides))
+                return (
+                    *there,
+                    COMPARED[sign].format(*map(bare, map(self.within(there).node, sides))),
+                )
+        return (super().node(node),)
 
     def both(self, tests: Iterable[str]) -> str:
         """Join tests; one that may fail is not evaluated unless those before hold."""
@@ -194,12 +189,10 @@ class Formulas(Language):
             given, cell = self.form.input(name), self.names[name]
             assert isinstance(given, NumberInput)
             found.append(f"ISNUMBER({cell})")
-            codes = (code for code in given.codes if not isinstance(code, str))
-            found += [f"DELTA({cell},{self.lists.number(code)})=0" for code in codes]
+            found += [f"DELTA({cell},{self.lists.number(code)})=0" for code in given.numbers]
         return tuple(found)
 
-    def one_of(self, node: OneOf) -> str:
-        """Return the test of a category's levels or a number's special codes."""
+    def _one_of(self, node: OneOf) -> str:
         given, cell = self.form.input(node.input), self.names[node.input]
         if isinstance(given, NumberInput):
             return any_of([self.is_code(cell, code) for code in node.levels])
@@ -207,7 +200,7 @@ class Formulas(Language):
         found = self._listed(node.input, levels)
         if found is None:
             found = any_of([self._is_level(cell, level, given) for level in levels])
-        return found if node.inside else f"IF({self.missing(node.input)},FALSE,NOT({found}))"
+        return found if node.inside else f"IF({self._missing(node.input)},FALSE,NOT({found}))"
 
     def _listed(self, name: str, levels: tuple[str, ...]) -> str | None:
         """Return the test of levels that stand on their sheet; None if the formula lists them."""
@@ -269,17 +262,9 @@ class Formulas(Language):
         same = [f"{cell}={self.lists.number(number)}" for number in sorted(shared)]  # type: ignore[type-var, arg-type]
         return f"IF(ISNUMBER({cell}),{any_of(same)},{strange})"
 
-    def missing(self, name: str) -> str:
+    def _missing(self, name: str) -> str:
         """Return the test for an input without a value; an empty text is none."""
         return f"LEN({self.names[name]})=0"
-
-    def present(self, name: str) -> str:
-        """Return the test for a number input that holds a number."""
-        return self.both(self._there([name]))
-
-    def finite(self, product: str) -> str:
-        """Return the test for a product that has not overflowed, which is an error."""
-        return f"ISNUMBER({product})"
 
 
 def is_odd(level: str) -> bool:
@@ -287,7 +272,7 @@ def is_odd(level: str) -> bool:
     return plain_form(level) != level
 
 
-def _read(*sides: Number) -> list[str]:
+def _read(*sides: Node) -> list[str]:
     """Return the inputs whose numbers some expressions read."""
     found = (node for side in sides for node in nodes(side))
     return list(dict.fromkeys(node.input for node in found if isinstance(node, Value)))

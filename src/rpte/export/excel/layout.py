@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
-from rpte.export.cells import Cell, texts_of
+from rpte.export.cells import Cell
 from rpte.export.excel.formulas import checked
 from rpte.export.form import CategoryInput, Form, Input
 from rpte.model.parts import DirectTerm, TreeTerms
@@ -123,7 +123,7 @@ def kind_of(given: Input) -> str:
     """Say what an input's cells hold."""
     if isinstance(given, CategoryInput):
         return "true or false" if given.boolean else "text or number" if is_coded(given) else "text"
-    return CODED if texts_of(given) else "number"
+    return CODED if given.words else "number"
 
 
 def is_coded(given: CategoryInput) -> bool:

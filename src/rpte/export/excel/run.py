@@ -16,7 +16,7 @@ from rpte.export.evaluate import magnitudes
 from rpte.export.excel.cases import fill
 from rpte.export.excel.layout import CASES, FIRST, Layout, put
 from rpte.export.form import Form
-from rpte.export.language import failure, find_program
+from rpte.export.programs import failure, find_program
 from rpte.export.target import Answers, Options
 
 Floats = NDArray[np.float64]

@@ -31,7 +31,7 @@ from rpte.export.excel.layout import (
     shortened,
     sides_of,
 )
-from rpte.export.form import CategoryInput, Choice, Form, Number
+from rpte.export.form import CategoryInput, Form, Node, Operation
 from rpte.model.parts import DirectTerm, TreeTerms, path_text
 from rpte.structure.tree import Branch
 
@@ -230,21 +230,21 @@ def _conditions(layout: Layout, writer: Formulas) -> dict[tuple[str, int | None]
         if isinstance(part, TreeTerms):
             found |= _paths(writer, part.name, value, part.tree.root, [])
         else:
-            assert isinstance(value, Choice)
-            found[part.name, None] = writer.condition(value.condition)
+            assert isinstance(value, Operation)
+            found[part.name, None] = writer.node(value.parts[0])
     return found
 
 
 def _paths(
-    writer: Formulas, name: str, value: Number, node: Branch | int, path: list[str]
+    writer: Formulas, name: str, value: Node, node: Branch | int, path: list[str]
 ) -> dict[tuple[str, int | None], str]:
     if not isinstance(node, Branch):
         return {(name, node): path[0] if len(path) == 1 else f"AND({','.join(path) or 'TRUE'})"}
-    assert isinstance(value, Choice)
-    test = writer.condition(value.condition)
-    yes, no = sides_of(node)
-    found = _paths(writer, name, value.yes, yes, [*path, test])
-    return found | _paths(writer, name, value.no, no, [*path, f"NOT({test})"])
+    assert isinstance(value, Operation)
+    condition, held, failed = value.parts
+    test, (yes, no) = writer.node(condition), sides_of(node)
+    found = _paths(writer, name, held, yes, [*path, test])
+    return found | _paths(writer, name, failed, no, [*path, f"NOT({test})"])
 
 
 def _explained(sheet: Any, row: int, cells: list[str]) -> None:

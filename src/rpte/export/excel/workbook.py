@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rpte.errors import InputError
-from rpte.export.cells import Cells, read_cells, texts_of, to_the_letter
+from rpte.export.cells import Cells, read_cells, to_the_letter
 from rpte.export.excel.formulas import Lists, width
 from rpte.export.excel.layout import (
     ABOUT,
@@ -57,7 +57,7 @@ def _texts(form: Form) -> Iterator[tuple[str, str]]:
     """Yield every text that the workbook holds as it is, with what it is."""
     for given in form.inputs:
         yield f"the name {given.name[:40]!r}", given.name or " "
-        for level in texts_of(given):
+        for level in given.words:
             yield f"a level of '{given.name[:40]}'", level
 
 

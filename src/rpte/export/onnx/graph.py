@@ -11,7 +11,9 @@ is neither a number nor one of its codes.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+import sys
+from collections.abc import Sequence
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
@@ -19,34 +21,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.errors import InputError
-from rpte.export.cells import (
-    NUMBER_TEXT,
-    Cell,
-    Cells,
-    has_words,
-    refuse_texts,
-    texts_of,
-    to_the_letter,
-)
+from rpte.export.cells import NUMBER_TEXT, Cell, Cells, has_words, refuse_texts, to_the_letter
 from rpte.export.form import (
-    All,
-    Arithmetic,
+    MAX_FLOAT,
     CategoryInput,
-    Choice,
-    Compare,
-    Constant,
-    Finite,
     Form,
-    Function,
     Input,
-    Line,
-    Missing,
-    Node,
     NumberInput,
     OneOf,
-    Present,
-    Total,
-    Value,
+    Translation,
 )
 from rpte.export.onnx.texts import gaps_of, spellings, strange_pattern
 from rpte.export.target import Answers, CannotRunError, Options, Target
@@ -69,12 +52,15 @@ OPERATORS = {
     "log": "Log",
     "sqrt": "Sqrt",
     "exp": "Exp",
+    "if": "Where",
+    "sum": "Add",
+    "and": "And",
 }
-MOST, SMALLEST = float(np.finfo(np.float64).max), float(np.finfo(np.float64).tiny)
+SMALLEST = sys.float_info.min
 WORDS = "a text that is a number or one of the codes"
 
 
-class Graph:
+class Graph(Translation[str]):
     """The nodes and constants of a graph; equal parts of the form become one node.
 
     Parameters
@@ -114,57 +100,33 @@ class Graph:
             self.constants[self.made[key]] = numpy_helper.from_array(array, self.made[key])
         return self.made[key]
 
-    def number(self, node: Node) -> str:
-        """Return the tensor of a number."""
-        match node:
-            case Constant(value):
-                return self.constant(value)
-            case Value(name):
-                return self.value(name)
-            case Line(name):
-                return self.prefix + name
-            case Arithmetic(sign, left, right):
-                return self.add(OPERATORS[sign], self.number(left), self.number(right))
-            case Function(name, of):
-                return self.add(OPERATORS[name], self.number(of))
-            case Choice(condition, yes, no):
-                chosen = self.condition(condition), self.number(yes), self.number(no)
-                return self.add("Where", *chosen)
-            case Total(parts):
-                total, *others = map(self.number, parts)
-                for other in others:
-                    total = self.add("Add", total, other)
-                return total
-        raise TypeError(f"no number: {node!r}")
+    def _operation(self, name: str, *parts: str) -> str:
+        if name == "finite":
+            size = self.add("Abs", *parts)
+            return self.add("LessOrEqual", size, self.constant(MAX_FLOAT))
+        if name in ("sum", "and"):
+            return self.joined(OPERATORS[name], parts)
+        return self.add(OPERATORS[name], *parts)
 
-    def condition(self, node: Node) -> str:
-        """Return the tensor of a condition; a comparison with NaN is false."""
-        match node:
-            case Present(name):
-                return self.add("Not", self.add("IsNaN", self.value(name)))
-            case Missing(name):
-                return self.missing(self.form.input(name))
-            case OneOf(name, levels, inside):
-                given = self.form.input(name)
-                if isinstance(given, NumberInput):
-                    return self.joined("Or", (self.is_code(given, code) for code in levels))
-                return self.truth(given, [(known in levels) == inside for known in given.levels],
-                                  unseen=not inside)  # fmt: skip
-            case Compare(sign, left, right):
-                return self.add(OPERATORS[sign], self.number(left), self.number(right))
-            case Finite(product):
-                size = self.add("Abs", self.number(product))
-                return self.add("LessOrEqual", size, self.constant(MOST))
-            case All(conditions):
-                return self.joined("And", map(self.condition, conditions))
-        raise TypeError(f"no condition: {node!r}")
+    def _constant(self, value: float) -> str:
+        return self.constant(value)
 
-    def joined(self, operator: str, parts: Iterable[str]) -> str:
-        """Return conditions joined by And or Or."""
-        found, *others = parts
-        for other in others:
-            found = self.add(operator, found, other)
-        return found
+    def _line(self, name: str) -> str:
+        return self.prefix + name
+
+    def _present(self, name: str) -> str:
+        return self.add("Not", self.add("IsNaN", self._value(name)))
+
+    def _one_of(self, node: OneOf) -> str:
+        given = self.form.input(node.input)
+        if isinstance(given, NumberInput):
+            return self.joined("Or", [self.is_code(given, code) for code in node.levels])
+        known = [(level in node.levels) == node.inside for level in given.levels]
+        return self.truth(given, known, unseen=not node.inside)
+
+    def joined(self, operator: str, parts: Sequence[str]) -> str:
+        """Return what is joined, two by two from the left, by And, Or or Add."""
+        return reduce(partial(self.add, operator), parts)
 
     def read(self, given: NumberInput) -> str:
         """Return the number in a cell, special codes included; NaN beyond 1e300."""
@@ -179,13 +141,12 @@ class Graph:
         """Return where a text is a number as a whole; a cast reads how it begins."""
         return self.add("RegexFullMatch", given.name, pattern=f"{NUMBER_TEXT}|{TINY_TEXT}")
 
-    def value(self, name: str) -> str:
+    def _value(self, name: str) -> str:
         """Return the number that an input holds, NaN where it is missing or a special code."""
         given = self.form.input(name)
         assert isinstance(given, NumberInput)
         number = self.read(given)
-        codes = [code for code in given.codes if not isinstance(code, str)]
-        for code in codes:
+        for code in given.numbers:
             special = self.add("Equal", number, self.constant(code))
             number = self.add("Where", special, self.constant(math.nan), number)
         return number
@@ -196,7 +157,7 @@ class Graph:
         What stands for missing comes after the known ones, any other text after that; for a number
         with codes in words, any other text is -1.
         """
-        texts = list(texts_of(given))
+        texts = given.words
         other = -1 if isinstance(given, NumberInput) else len(texts) + 1
         places = dict.fromkeys(gaps_of(given), len(texts))
         if isinstance(given, CategoryInput):
@@ -227,15 +188,15 @@ class Graph:
         """Return where a number's cell holds one special code."""
         if not isinstance(code, str):
             return self.add("Equal", self.read(given), self.constant(code))
-        place = self.constant(texts_of(given).index(code), np.int64)
+        place = self.constant(given.words.index(code), np.int64)
         return self.add("Equal", self.place(given), place)
 
-    def missing(self, given: Input) -> str:
-        """Return where an input has no value."""
+    def _missing(self, name: str) -> str:
+        given = self.form.input(name)
         if isinstance(given, CategoryInput):
             return self.truth(given, [False] * len(given.levels), empty=True)
         absent = self.add("IsNaN", self.read(given))
-        words = [self.is_code(given, code) for code in texts_of(given)]
+        words = [self.is_code(given, code) for code in given.words]
         if not words:
             return absent
         return self.add("And", absent, self.add("Not", self.joined("Or", words)))
@@ -251,7 +212,7 @@ class Graph:
         """Add every line as an output of one number per row; NaN where a cell cannot be read."""
         readable = self.readable()
         for line in self.form.lines:
-            number = self.number(line.value)
+            number = self.node(line.value)
             if readable:
                 number = self.add("Where", readable, number, self.constant(math.nan))
             if number in self.constants and self.form.inputs:
@@ -274,7 +235,7 @@ def check(form: Form, options: Options) -> None:
                 f"the column '{given.name}' has the name of an output; choose a prefix for the "
                 "outputs, such as --option prefix=rpte_"
             )
-        for text in texts_of(given):
+        for text in given.words:
             if not text or "\0" in text or any("\ud800" <= c <= "\udfff" for c in text):
                 raise InputError(
                     f"'{given.name}' has the level {text!r}, which ONNX cannot hold (an empty text "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from rpte.export.cells import texts_of
 from rpte.export.form import CategoryInput, Input
 from rpte.table.spelling import DECIMAL, TRUTHS, plain_form
 
@@ -14,7 +13,7 @@ GAPS = ("", "None", "nan", "<NA>")
 
 def gaps_of(given: Input) -> tuple[str, ...]:
     """Return the texts that stand for missing: none of them a level."""
-    return tuple(text for text in GAPS if text not in texts_of(given))
+    return tuple(text for text in GAPS if text not in given.words)
 
 
 def spellings(given: CategoryInput) -> dict[str, str]:

@@ -24,27 +24,15 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from rpte.errors import InputError
 from rpte.export.form import (
-    All,
-    Arithmetic,
+    MAX_FLOAT,
     CategoryInput,
-    Choice,
     Code,
-    Compare,
-    Condition,
-    Constant,
     Definition,
-    Finite,
     Form,
-    Function,
     Input,
-    Line,
-    Missing,
-    Number,
     NumberInput,
     OneOf,
-    Present,
-    Total,
-    Value,
+    Translation,
     plain,
 )
 from rpte.export.pmml.cases import verification
@@ -57,8 +45,8 @@ OPTIONS = {"prefix": "rpte_"}
 NUMBER = {"optype": "continuous", "dataType": "double"}
 NAMESPACE = "http://www.dmg.org/PMML-4_4"
 HEAD = "<?xml version='1.0' encoding='UTF-8'?>\n"
-COMPARISONS = {"<=": "lessOrEqual", "<": "lessThan", ">": "greaterThan", ">=": "greaterOrEqual"}
-FUNCTIONS = {"log": "ln", "sqrt": "sqrt", "exp": "exp"}
+FUNCTIONS = {"<=": "lessOrEqual", "<": "lessThan", ">": "greaterThan", ">=": "greaterOrEqual",
+             "log": "ln"}  # fmt: skip
 # What is taken out of a text, and what of it stays; then zeros that a number does not need. PMML4S
 # reads no pattern with brackets, and no empty text.
 BLANKS = (r"(?s)^\x20*(.*?)\x20*$", "$1")
@@ -68,7 +56,6 @@ ZEROS = (
     ("^-0$", "0"),
 )
 NUMBER_BEGINS = r"(?s)^(\d|\+|-|\.).*$"
-OVERFLOW = 1.7976931348623157e308
 # What an XML 1.0 document cannot hold.
 FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -94,7 +81,7 @@ def _check_text(where: str, text: str) -> None:
         )
 
 
-class Document:
+class Document(Translation[Element]):
     """The fields and expressions of one document.
 
     Parameters
@@ -123,7 +110,7 @@ class Document:
 
     def cell_field(self, given: NumberInput) -> str:
         """Return the field that holds a number or a special code that is one."""
-        return self.own(given, "cell") if words(given) else given.name
+        return self.own(given, "cell") if given.words else given.name
 
     def read(self, given: Input) -> Iterator[Element]:
         """Yield the derived fields that an input is read into."""
@@ -133,12 +120,12 @@ class Document:
         if not given.codes:
             return
         cell = self.cell_field(given)
-        if words(given):
+        if given.words:
             said = f"{plain(given.name)}, where it is no text"
-            number = _if(_among(given.name, words(given), False), _field(given.name))
+            number = _if(_among(given.name, given.words, False), _field(given.name))
             yield _derived(cell, said, number)
-        inside = [_among(cell, numbers(given), False)] if numbers(given) else []
-        if words(given):
+        inside = [_among(cell, given.numbers, False)] if given.numbers else []
+        if given.words:
             inside += _between(_field(cell), LARGEST)
         said = f"{plain(given.name)} without special codes"
         yield _derived(self.number_field(given), said, _if(_and(inside), _field(cell)))
@@ -169,7 +156,7 @@ class Document:
         """Return a line; missing where it reads a boolean that cannot be read."""
         read = (self.form.input(name) for name in line.sources)
         closed = [given for given in read if isinstance(given, CategoryInput) and given.closed]
-        value = self.number(line.value)
+        value = self.node(line.value)
         if not closed:
             return value
         odd = [
@@ -178,45 +165,34 @@ class Document:
         ]
         return _if(_apply("not", odd[0] if len(odd) == 1 else _apply("or", *odd)), value)
 
-    def number(self, node: Number) -> Element:
-        """Return an expression for a number."""
-        match node:
-            case Constant(value):
-                return _constant(value)
-            case Value(name):
-                given = self.form.input(name)
-                assert isinstance(given, NumberInput)
-                return _field(self.number_field(given))
-            case Line(name):
-                return _field(self.line(name))
-            case Arithmetic(sign, left, right):
-                return _apply(sign, self.number(left), self.number(right))
-            case Function(name, of):
-                return _apply(FUNCTIONS[name], self.number(of))
-            case Choice(condition, yes, no):
-                return _if(self.condition(condition), self.number(yes), self.number(no))
-            case Total(parts):
-                return _apply("sum", *map(self.number, parts))
+    def _operation(self, name: str, *parts: Element) -> Element:
+        match name:
+            case "finite":
+                return _and(_between(parts[0], MAX_FLOAT))
+            case "and":
+                return _and(list(parts))
+            case "<=" | "<" | ">" | ">=":  # false where something is missing, never missing
+                return _test(FUNCTIONS[name], *parts)
+        return _apply(FUNCTIONS.get(name, name), *parts)
 
-    def condition(self, node: Condition) -> Element:
-        """Return an expression for a condition: true or false, never missing."""
-        match node:
-            case Present(name):
-                return _apply("isNotMissing", self.number(Value(name)))
-            case Missing(name):
-                return self._missing(self.form.input(name))
-            case OneOf():
-                return self._one_of(node)
-            case Compare(sign, left, right):
-                return _test(COMPARISONS[sign], self.number(left), self.number(right))
-            case Finite(product):
-                return _and(_between(self.number(product), OVERFLOW))
-            case All(conditions):
-                return _and(list(map(self.condition, conditions)))
+    def _constant(self, value: float) -> Element:
+        return _constant(value)
 
-    def _missing(self, given: Input) -> Element:
+    def _value(self, name: str) -> Element:
+        given = self.form.input(name)
+        assert isinstance(given, NumberInput)
+        return _field(self.number_field(given))
+
+    def _line(self, name: str) -> Element:
+        return _field(self.line(name))
+
+    def _present(self, name: str) -> Element:
+        return _apply("isNotMissing", self._value(name))
+
+    def _missing(self, name: str) -> Element:
+        given = self.form.input(name)
         gone = _apply("isMissing", _field(given.name))
-        if isinstance(given, CategoryInput) or not words(given):
+        if isinstance(given, CategoryInput) or not given.words:
             return gone
         gone = _apply("isMissing", _field(self.number_field(given)))
         code = self._one_of(OneOf(given.name, given.codes))
@@ -226,23 +202,12 @@ class Document:
         given = self.form.input(node.input)
         if isinstance(given, NumberInput):
             asked = NumberInput(given.name, node.levels)
-            tests = [_among(self.cell_field(given), numbers(asked))] if numbers(asked) else []
-            tests += [_among(given.name, words(asked))] if words(asked) else []
+            tests = [_among(self.cell_field(given), asked.numbers)] if asked.numbers else []
+            tests += [_among(given.name, asked.words)] if asked.words else []
             return tests[0] if len(tests) == 1 else _apply("or", *tests)
         if not node.levels:
             return _apply("isNotMissing", _field(given.name))
-        levels = dict.fromkeys(given.form(str(level)) for level in node.levels)
-        return _among(self.level_field(given), levels, node.inside)
-
-
-def words(given: NumberInput) -> list[Code]:
-    """Return the special codes that are texts."""
-    return [code for code in given.codes if isinstance(code, str)]
-
-
-def numbers(given: NumberInput) -> list[Code]:
-    """Return the special codes that are numbers."""
-    return [code for code in given.codes if not isinstance(code, str)]
+        return _among(self.level_field(given), given.forms(node.levels), node.inside)
 
 
 def _apply(function: str, *parts: Element) -> Element:
@@ -334,7 +299,7 @@ def _data(document: Document) -> Element:
     for given in document.form.inputs:
         if isinstance(given, CategoryInput):
             _values(fields, given.name, given.levels)
-        elif words(given):
+        elif given.words:
             _values(fields, given.name, ())
         else:
             field = SubElement(fields, "DataField", {"name": given.name, **NUMBER})
@@ -360,7 +325,7 @@ def _model(document: Document) -> Element:
     schema = SubElement(model, "MiningSchema")
     SubElement(schema, "MiningField", name=document.target, usageType="target")
     for given in form.inputs:
-        number = isinstance(given, NumberInput) and not words(given)
+        number = isinstance(given, NumberInput) and not given.words
         treatment = "asMissing" if number else "asIs"
         SubElement(schema, "MiningField", name=given.name, invalidValueTreatment=treatment)
     model.append(_output(document, positive))

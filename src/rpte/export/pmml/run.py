@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rpte.export.cells import Cells
 from rpte.export.form import Form
-from rpte.export.language import failure, find_program
+from rpte.export.programs import failure, find_program
 from rpte.export.target import Answers, CannotRunError, Options
 
 Floats = NDArray[np.float64]

@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import reduce
 
 from sqlglot import exp
 
-from rpte.export.cells import has_words, texts_of
+from rpte.export.cells import has_words
 from rpte.export.form import (
-    All,
-    Arithmetic,
+    MAX_FLOAT,
     CategoryInput,
-    Choice,
     Code,
-    Compare,
-    Condition,
     Constant,
     Definition,
-    Finite,
     Form,
-    Function,
     Input,
     Line,
-    Missing,
-    Number,
+    Node,
     NumberInput,
     OneOf,
-    Present,
-    Total,
+    Operation,
+    Translation,
     Value,
     all_nodes,
     nodes,
@@ -39,16 +33,23 @@ from rpte.table.column import LARGEST
 from rpte.table.decimals import number_text
 from rpte.table.spelling import NUMBER_BEGINS, TRUTHS
 
-SIGNS = {"+": exp.Add, "-": exp.Sub, "*": exp.Mul, "/": exp.Div}
-COMPARISONS = {"<=": exp.LTE, "<": exp.LT, ">": exp.GT, ">=": exp.GTE}
+SIGNS: dict[str, type[exp.Expr]] = {
+    "+": exp.Add,
+    "-": exp.Sub,
+    "*": exp.Mul,
+    "/": exp.Div,
+    "<=": exp.LTE,
+    "<": exp.LT,
+    ">": exp.GT,
+    ">=": exp.GTE,
+}
 FUNCTIONS = {"log": exp.Ln, "sqrt": exp.Sqrt, "exp": exp.Exp}
-OVERFLOW = 1.7976931348623157e308
 # Logarithms between which a product is an ordinary number.
 LEAST_LOG, MOST_LOG = -600.0, 709.782712893384
 TINY = 1e-200
 
 
-class Expressions:
+class Expressions(Translation[exp.Expr]):
     """How one dialect writes the nodes of a form.
 
     Parameters
@@ -59,18 +60,19 @@ class Expressions:
         Of the names of lines.
     quoted : bool
         Whether names are quoted.
-    more : iterable of Number
+    more : iterable of Node
         What the query computes beside the lines of the form.
     """
 
     def __init__(
-        self, form: Form, dialect: str, prefix: str, quoted: bool, more: Iterable[Number] = ()
+        self, form: Form, dialect: str, prefix: str, quoted: bool, more: Iterable[Node] = ()
     ) -> None:
         self.form, self.prefix, self.quoted = form, prefix, quoted
         self.dialect, self.ways = dialect, find_dialect(dialect)
         below = [*all_nodes(form), *(node for number in more for node in nodes(number))]
-        self.watched = {node.product for node in below if isinstance(node, Finite)}
-        products = (node for node in below if is_product(node) or node in self.watched)
+        operations = [node for node in below if isinstance(node, Operation)]
+        self.watched = {node.parts[0] for node in operations if node.name == "finite"}
+        products = (node for node in operations if is_product(node) or node in self.watched)
         self.products = list(dict.fromkeys(products))
 
     def column(self, name: str, table: str | None = None) -> exp.Column:
@@ -124,8 +126,7 @@ class Expressions:
         raw = self.raw(given.name)
         if isinstance(given, CategoryInput):
             return [(given.name, self._category(given, raw))]
-        words = texts_of(given)
-        numbers = tuple(code for code in given.codes if not isinstance(code, str))
+        words, numbers = given.words, given.numbers
         if words:
             known = self._in(self._exact(self._as_text(raw)), words)
             cell: exp.Expr = _joined(exp.Case().when(known, exp.null()), self._as_number(raw))
@@ -205,7 +206,7 @@ class Expressions:
 
     def defined(self, line: Definition) -> exp.Expr:
         """Return a line of the form; NULL where it reads a cell that cannot be read."""
-        value = self.number(line.value)
+        value = self.node(line.value)
         read = [self.form.input(name) for name in line.sources] if line.role == "term" else []
         doubtful = [g for g in read if (g.closed if isinstance(g, CategoryInput) else self.quiet)]
         if not doubtful:
@@ -236,63 +237,69 @@ class Expressions:
             return exp.NEQ(this=found.this, expression=found.expression)
         return exp.not_(found)
 
-    def number(self, node: Number) -> exp.Expr:
-        """Return an expression for a number."""
-        match node:
-            case Constant(value):
-                return self.literal(value)
-            case Value(name):
-                return self.column(name)
-            case Line(name):
-                return self.line(name)
-            case Arithmetic():
-                return self._arithmetic(node)
-            case Function(name, of):
-                return FUNCTIONS[name](this=self.number(of))
-            case Choice(condition, yes, no):
-                holds = self.condition(condition)
-                case = exp.Case().when(holds, self.number(yes), copy=False)
-                return _joined(case, self.number(no))
-            case Total(parts):
-                total = self.number(parts[0])
-                for part in parts[1:]:
-                    total = exp.Add(this=total, expression=self.number(part))
-                return total
-
-    def _arithmetic(self, node: Arithmetic) -> exp.Expr:
+    def node(self, node: Node) -> exp.Expr:
+        """Return an expression; a product of two variables has a column of its own."""
         if node in self.products:
             return self.column(self.product_name(node))
-        left, right = self.number(node.left), self.number(node.right)
-        result = SIGNS[node.sign](this=_wrap(left), expression=_wrap(right))
-        if node.sign == "*" and not self.ways.underflows and _may_be_tiny(node.right):
-            small = exp.LT(this=exp.Abs(this=right.copy()), expression=self.literal(TINY))
-            return exp.Case().when(small, self.literal(0.0)).else_(result)
-        return result
+        found = super().node(node)
+        match node:
+            case Operation("*", (_, right)) if not self.ways.underflows and _may_be_tiny(right):
+                size = exp.Abs(this=self.node(right))
+                small = exp.LT(this=size, expression=self.literal(TINY))
+                return exp.Case().when(small, self.literal(0.0)).else_(found)
+        return found
 
-    def product_name(self, node: Arithmetic) -> str:
+    def _operation(self, name: str, *parts: exp.Expr) -> exp.Expr:
+        match name:
+            case "if":
+                holds, yes, no = parts
+                return _joined(exp.Case().when(holds, yes, copy=False), no)
+            case "sum":
+                return reduce(lambda left, right: exp.Add(this=left, expression=right), parts)
+            case "and":  # NULL stands for false
+                return exp.and_(*parts, copy=False)
+            case "finite":
+                return _there(parts[0])
+        if name in FUNCTIONS:
+            return FUNCTIONS[name](this=parts[0])
+        return SIGNS[name](this=_wrap(parts[0]), expression=_wrap(parts[1]))
+
+    def _constant(self, value: float) -> exp.Expr:
+        return self.literal(value)
+
+    def _value(self, name: str) -> exp.Expr:
+        return self.column(name)
+
+    def _line(self, name: str) -> exp.Expr:
+        return self.line(name)
+
+    def _present(self, name: str) -> exp.Expr:
+        return _there(self.column(name))
+
+    def product_name(self, node: Operation) -> str:
         """Return the column of a product of two variables."""
         return f"{self.prefix}product_{self.products.index(node) + 1}"
 
     def factors(self) -> list[tuple[str, exp.Expr]]:
         """Return the columns of factors that are more than an input, by name."""
         return [
-            (f"{self.product_name(node)}_{side}", self.number(factor))
+            (f"{self.product_name(node)}_{side}", self.node(factor))
             for node in self.products
-            for side, factor in (("a", node.left), ("b", node.right))
+            for side, factor in zip("ab", node.parts, strict=True)
             if not isinstance(factor, Value)
         ]
 
-    def product(self, node: Arithmetic) -> exp.Expr:
+    def product(self, node: Operation) -> exp.Expr:
         """Return a product of two variables: NULL where it overflows."""
         left, right = (
-            self.number(factor)
+            self.node(factor)
             if isinstance(factor, Value)
             else self.column(f"{self.product_name(node)}_{side}")
-            for side, factor in (("a", node.left), ("b", node.right))
+            for side, factor in zip("ab", node.parts, strict=True)
         )
         product = exp.Mul(this=left, expression=right)
         if node in self.watched and self.ways.infinities:
-            most = self.literal(OVERFLOW)
+            most = self.literal(MAX_FLOAT)
             return exp.Case().when(
                 exp.LTE(this=exp.Abs(this=product.copy()), expression=most), product
             )
@@ -311,25 +318,9 @@ class Expressions:
         small = exp.LT(this=size.copy(), expression=least.copy())
         return exp.Case().when(none, zero.copy()).when(usual, product).when(small, zero.copy())
 
-    def condition(self, node: Condition) -> exp.Expr:
-        """Return an expression for a condition; NULL stands for false."""
-        match node:
-            case Present(name):
-                return _there(self.column(name))
-            case Missing(name):
-                return self._missing(self.form.input(name))
-            case OneOf():
-                return self._one_of(node)
-            case Compare(sign, left, right):
-                sides = _wrap(self.number(left)), _wrap(self.number(right))
-                return COMPARISONS[sign](this=sides[0], expression=sides[1])
-            case Finite(product):
-                return _there(self.number(product))
-            case All(conditions):
-                return exp.and_(*map(self.condition, conditions), copy=False)
-
-    def _missing(self, given: Input) -> exp.Expr:
-        gone: exp.Expr = self.column(given.name).is_(exp.null())
+    def _missing(self, name: str) -> exp.Expr:
+        given = self.form.input(name)
+        gone: exp.Expr = self.column(name).is_(exp.null())
         if isinstance(given, NumberInput) and given.codes:
             return exp.and_(gone, self.column(self.code_name(given)).is_(exp.null()))
         return gone
@@ -342,7 +333,7 @@ class Expressions:
             return self._in(code, map(code_text, node.levels))
         if not node.levels:
             return _there(self.column(given.name))
-        levels = list(dict.fromkeys(given.form(str(level)) for level in node.levels))
+        levels = list(given.forms(node.levels))
         levels += ["-0"] if "0" in given.numeric() and "0" in levels else []
         cell = self._exact(self.column(given.name))
         return self._in(cell, levels) if node.inside else self._not_in(cell, levels)
@@ -385,16 +376,14 @@ def _joined(case: exp.Case, no: exp.Expr) -> exp.Case:
     return case if default is None else case.else_(default, copy=False)
 
 
-def _may_be_tiny(node: Number) -> bool:
+def _may_be_tiny(node: Node) -> bool:
     """Tell whether a number other than 0 may be near the smallest float."""
     match node:
-        case Constant() | Function() | Line():
-            return False
-        case Arithmetic("*"):
+        case Constant() | Line() | Operation("log" | "sqrt" | "exp" | "*"):
             return False  # a careful product is not
-        case Arithmetic("-", left, right):
-            ends = [side.value for side in (left, right) if isinstance(side, Constant)]
+        case Operation("-", parts):
+            ends = [part.value for part in parts if isinstance(part, Constant)]
             return not ends or abs(ends[0]) < TINY
-        case Choice(_, yes, no):
-            return _may_be_tiny(yes) or _may_be_tiny(no)
+        case Operation("if", (_, *sides)):
+            return any(map(_may_be_tiny, sides))
     return True

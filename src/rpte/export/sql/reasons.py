@@ -66,7 +66,7 @@ class Reasons:
     def _gain(self, candidate: Candidate) -> exp.Expr:
         """Return how much a component could improve by one variable alone."""
         now = self.ways.line(candidate.component)
-        best = self._best([now.copy(), *map(self.ways.number, candidate.alternatives)])
+        best = self._best([now.copy(), *map(self.ways.node, candidate.alternatives)])
         left, right = (now, best) if self.against else (best, now)
         return exp.Sub(this=left, expression=right)
 
@@ -170,5 +170,5 @@ class Reasons:
         said = self.ways.text(candidate.sentence)
         if candidate.missing == candidate.sentence:
             return said
-        gone = self.ways.condition(Missing(candidate.source))
+        gone = self.ways.node(Missing(candidate.source))
         return exp.Case().when(gone, self.ways.text(candidate.missing)).else_(said)

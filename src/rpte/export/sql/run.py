@@ -12,7 +12,7 @@ import numpy as np
 
 from rpte.export.cells import Cell, Cells
 from rpte.export.form import CategoryInput, Form, Input
-from rpte.export.language import failure
+from rpte.export.programs import failure
 from rpte.export.target import Answers, CannotRunError, Options
 
 
