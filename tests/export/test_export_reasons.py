@@ -145,7 +145,7 @@ def told(model, dialect, X, **options):
     target.check(form, settled)
     columns = sql_run.table_columns(form, settled, read_cells(form, X))
     names, rows, _ = sql_run.ENGINES[dialect](target.write(form, settled), "cases", columns)
-    found = sql_run.others_of(settled, names, rows)
+    _, found = sql_run.read_result(form, settled, names, rows)
     return [dict(zip(found, row, strict=True)) for row in zip(*found.values(), strict=True)]
 
 

@@ -102,8 +102,8 @@ class TestPostgres:
         cursor.execute(query(model, **options))
         names = [column.name for column in cursor.description]
         found = sorted(cursor.fetchall(), key=lambda row: row[0])
-        lines = sql_run.lines_of(form, settled, names, found)
-        answers = Answers(lines, "PostgreSQL", others=sql_run.others_of(settled, names, found))
+        lines, others = sql_run.read_result(form, settled, names, found)
+        answers = Answers(lines, "PostgreSQL", others=others)
         assert len(find_target("sql").notes(form, settled, X, answers)) == bool(more)
         return compare(form, expected(model, X), answers, 1e-12)
 

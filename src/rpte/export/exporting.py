@@ -16,7 +16,6 @@ from rpte.export.lower import make_form
 from rpte.export.parity import Parity, compare, expected, known_columns, versions
 from rpte.export.target import (
     CannotRunError,
-    Content,
     MadeRows,
     Options,
     Target,
@@ -75,6 +74,7 @@ def export_model(
     chosen.check(form, settled)
     settled = dict(chosen.learn(form, settled, X))
     content = chosen.write(form, settled)
+    content = content.encode() if isinstance(content, str) else content
     with tempfile.TemporaryDirectory() as folder:
         staged = Path(folder) / path.name
         _write(content, staged)
@@ -103,14 +103,12 @@ def files_named(options: Options) -> list[Path]:
     return [Path(value) for value in options.values() if isinstance(value, (str, Path))]
 
 
-def _write(content: Content, path: Path) -> None:
+def _write(content: bytes | Mapping[str, bytes], path: Path) -> None:
     """Write a file or a folder whole or not at all."""
-    if isinstance(content, str):
-        content = content.encode()
     if isinstance(content, bytes):
         write_bytes(content, path)
-        return
-    write_folder(content, path)
+    else:
+        write_folder(content, path)
 
 
 def check_file(
@@ -126,14 +124,12 @@ def check_file(
     truth = target.truth(form, options, known) if target.truth else expected(form.model, known)
     if not len(truth["score"]):
         raise InputError("the table to compare on has no rows; give at least one")
-    slack = target.tolerance
-    tolerance = slack if isinstance(slack, float) else slack(form, options)
     rows, differences = len(truth["score"]), {}
     notes: tuple[str, ...] = ()
     try:
         answers = target.run(path, form, options, read_cells(form, known))
         engine, notes = answers.engine, target.notes(form, options, X, answers)
-        differences = compare(form, truth, answers, tolerance)
+        differences = compare(form, truth, answers, target.tolerance)
     except CannotRunError as reason:
         rows, engine = 0, str(reason)
     return Parity(
@@ -145,7 +141,7 @@ def check_file(
         rows=rows,
         rows_from=rows_from or "a table",
         engine=engine,
-        tolerance=tolerance,
+        tolerance=target.tolerance,
         differences=differences,
         versions=versions(target.packages),
         notes=notes,

@@ -24,10 +24,9 @@ A `Translation` walks these trees for a target.
 from __future__ import annotations
 
 import sys
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -182,7 +181,7 @@ def apply(name: str, *parts: Node) -> Operation:
     return Operation(name, parts)
 
 
-class Translation(ABC, Generic[Made]):
+class Translation(Protocol[Made]):
     """One walk over the nodes of a form; a target says what it makes of each.
 
     Leaves are made from their fields, an operation from its name and what was made of its parts.
@@ -206,25 +205,12 @@ class Translation(ABC, Generic[Made]):
             case OneOf():
                 return self._one_of(node)
 
-    @abstractmethod
     def _operation(self, name: str, *parts: Made) -> Made: ...
-
-    @abstractmethod
     def _constant(self, value: float) -> Made: ...
-
-    @abstractmethod
     def _value(self, name: str) -> Made: ...
-
-    @abstractmethod
     def _line(self, name: str) -> Made: ...
-
-    @abstractmethod
     def _present(self, name: str) -> Made: ...
-
-    @abstractmethod
     def _missing(self, name: str) -> Made: ...
-
-    @abstractmethod
     def _one_of(self, node: OneOf) -> Made: ...
 
 

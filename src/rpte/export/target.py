@@ -19,7 +19,7 @@ Content = str | bytes | Mapping[str, bytes]  # a text, a file, or a folder of fi
 
 # Where each target lives; the module has a `TARGET`. A new target is one file and one line here.
 HOMES = {
-    "sql": "rpte.export.sql.query",
+    "sql": "rpte.export.sql.target",
     "python": "rpte.export.code.python",
     "javascript": "rpte.export.code.javascript",
     "c": "rpte.export.code.c",
@@ -64,27 +64,8 @@ class Answers:
     others: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
 
-def _no_check(form: Form, options: Options) -> None:
-    """Refuse nothing."""
-
-
-def _as_given(form: Form, options: Options) -> Options:
-    """Leave the options as they are."""
-    return options
-
-
-def _without_rows(form: Form, options: Options, X: Any) -> Options:
-    """Take nothing from the rows."""
-    return options
-
-
 class MadeRows(dict[str, Any]):
     """Rows made from the model, not a user's table."""
-
-
-def _no_notes(form: Form, options: Options, X: Any, answers: Answers) -> tuple[str, ...]:
-    """Say nothing more."""
-    return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +88,7 @@ class Target:
     check : function of form and options
         Raises `InputError` for a model that the target cannot hold, such as for a name.
     lacks : set of keys of `FEATURES`
-    tolerance : float or function of form and options
+    tolerance : float
         Largest difference from the model that is rounding, relative to the size of the numbers
         that were added.
     notes : function of form, options, the user's table and answers
@@ -125,13 +106,13 @@ class Target:
     write: Callable[[Form, Options], Content]
     run: Callable[[Path, Form, Options, Cells], Answers]
     options: Options = field(default_factory=lambda: MappingProxyType({}))
-    check: Callable[[Form, Options], None] = _no_check
+    check: Callable[[Form, Options], None] = lambda form, options: None
     lacks: frozenset[str] = frozenset()
-    tolerance: float | Callable[[Form, Options], float] = ROUNDING
-    notes: Callable[[Form, Options, Any, Answers], tuple[str, ...]] = _no_notes
+    tolerance: float = ROUNDING
+    notes: Callable[[Form, Options, Any, Answers], tuple[str, ...]] = lambda *given: ()
     packages: tuple[str, ...] = ()
-    settle: Callable[[Form, Options], Options] = _as_given
-    learn: Callable[[Form, Options, Any], Options] = _without_rows
+    settle: Callable[[Form, Options], Options] = lambda form, options: options
+    learn: Callable[[Form, Options, Any], Options] = lambda form, options, X: options
     truth: Callable[[Form, Options, Any], Mapping[str, Floats]] | None = None
 
 
@@ -159,16 +140,16 @@ def _as_default(name: str, value: Any, default: Any) -> Any:
     """Read a number or a truth that came as text, such as from the command line."""
     if not isinstance(value, str) or not isinstance(default, (bool, int, float)):
         return value
-    truths = {"true": True, "false": False}
-    if isinstance(default, bool):
-        if value.lower() not in truths:
-            raise InputError(f"{name}={value!r}; it must be true or false")
-        return truths[value.lower()]
+    kinds: dict[type, tuple[Callable[[str], Any], str]] = {
+        bool: (lambda text: {"true": True, "false": False}[text.lower()], "true or false"),
+        int: (int, "a whole number"),
+        float: (float, "a number"),
+    }
+    read, what = kinds[type(default)]
     try:
-        return type(default)(value)
-    except ValueError:
-        kind = "a whole number" if isinstance(default, int) else "a number"
-        raise InputError(f"{name}={value!r}; it must be {kind}") from None
+        return read(value)
+    except (KeyError, ValueError):
+        raise InputError(f"{name}={value!r}; it must be {what}") from None
 
 
 def check_prefix(prefix: str, names: Iterable[str]) -> None:

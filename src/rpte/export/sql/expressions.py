@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import reduce
 
 from sqlglot import exp
@@ -33,6 +33,7 @@ from rpte.table.column import LARGEST
 from rpte.table.decimals import number_text
 from rpte.table.spelling import NUMBER_BEGINS, TRUTHS
 
+Columns = list[tuple[str, exp.Expr]]  # by name
 SIGNS: dict[str, type[exp.Expr]] = {
     "+": exp.Add,
     "-": exp.Sub,
@@ -52,23 +53,17 @@ TINY = 1e-200
 class Expressions(Translation[exp.Expr]):
     """How one dialect writes the nodes of a form.
 
-    Parameters
-    ----------
-    form : Form
-    dialect : str
-    prefix : str
-        Of the names of lines.
-    quoted : bool
-        Whether names are quoted.
-    more : iterable of Node
-        What the query computes beside the lines of the form.
+    `prefix` begins the names of lines; `more` is what the query computes beside them.
     """
 
     def __init__(
         self, form: Form, dialect: str, prefix: str, quoted: bool, more: Iterable[Node] = ()
     ) -> None:
         self.form, self.prefix, self.quoted = form, prefix, quoted
-        self.dialect, self.ways = dialect, find_dialect(dialect)
+        self.source = f"{prefix}table"  # what the query calls the user's table
+        self.dialect, self.traits = dialect, find_dialect(dialect)
+        # Whether the database casts texts that are no numbers without an error.
+        self.quiet = self.traits.text_numbers != "error"
         below = [*all_nodes(form), *(node for number in more for node in nodes(number))]
         operations = [node for node in below if isinstance(node, Operation)]
         self.watched = {node.parts[0] for node in operations if node.name == "finite"}
@@ -86,17 +81,12 @@ class Expressions(Translation[exp.Expr]):
         """
         return self.column(name, table=self.source)
 
-    @property
-    def source(self) -> str:
-        """What the query calls the user's table."""
-        return f"{self.prefix}table"
-
     def identifier(self, name: str) -> exp.Identifier:
         """Return a name as the dialect quotes it."""
         return exp.to_identifier(name, quoted=self.quoted)
 
     def line(self, name: str) -> exp.Column:
-        """Return the column of a line."""
+        """Return the column of a line, or another one of the query's own."""
         return self.column(self.prefix + name)
 
     def literal(self, value: float) -> exp.Expr:
@@ -104,7 +94,7 @@ class Expressions(Translation[exp.Expr]):
         if value < 0:
             return exp.Neg(this=self.literal(-value))
         text = number_text(value).upper()
-        if self.ways.to_number:
+        if self.traits.to_number:
             wide = value != 0 and not 1e-120 < value < 1e120
             return self._made(exp.Literal.string(text)) if wide else exp.Literal.number(text)
         text = text if "E" in text else f"{text}E0"
@@ -115,10 +105,10 @@ class Expressions(Translation[exp.Expr]):
 
     def text(self, value: str) -> exp.Expr:
         """Return a text."""
-        return exp.National(this=value) if self.ways.national else exp.Literal.string(value)
+        return exp.National(this=value) if self.traits.national else exp.Literal.string(value)
 
-    def read(self, given: Input) -> list[tuple[str, exp.Expr]]:
-        """Return the columns that an input is read into, by name.
+    def read(self, given: Input) -> Columns:
+        """Return the columns that an input is read into.
 
         A number beyond 1e300, infinite or NaN is NULL; special codes have a column of their own,
         and so has whether there was anything to read, where a cast alone does not refuse texts.
@@ -126,47 +116,34 @@ class Expressions(Translation[exp.Expr]):
         raw = self.raw(given.name)
         if isinstance(given, CategoryInput):
             return [(given.name, self._category(given, raw))]
-        words, numbers = given.words, given.numbers
-        if words:
-            known = self._in(self._exact(self._as_text(raw)), words)
-            cell: exp.Expr = _joined(exp.Case().when(known, exp.null()), self._as_number(raw))
-        else:
-            cell = self._as_number(raw)
+        cell = self._as_number(raw)
+        if given.words:
+            known = self._in(self._exact(self._as_text(raw)), given.words)
+            cell = _joined(exp.Case().when(known, exp.null()), cell)
         most = self.literal(LARGEST)
         inside: exp.Expr = exp.Between(this=cell.copy(), low=exp.Neg(this=most), high=most)
-        if numbers:
-            inside = exp.and_(inside, self._not_in(cell.copy(), numbers))
-        columns: list[tuple[str, exp.Expr]] = [(given.name, exp.Case().when(inside, cell))]
+        if given.numbers:
+            inside = exp.and_(inside, self._in(cell.copy(), given.numbers, inside=False))
+        columns: Columns = [(given.name, exp.Case().when(inside, cell))]
         if given.codes:
-            columns.append((self.code_name(given), self._code(raw, cell, words, numbers)))
+            columns.append((self._own(given, "code"), self._code(given, cell)))
         if self.quiet:
-            there = is_given(raw, self._as_text(raw), self.ways.text_numbers)
-            columns.append((self.given_name(given), exp.Case().when(there, self.literal(1.0))))
+            there = is_given(raw, self._as_text(raw), self.traits.text_numbers)
+            columns.append((self._own(given, "given"), exp.Case().when(there, self.literal(1.0))))
         return columns
 
-    @property
-    def quiet(self) -> bool:
-        """Whether the database casts texts that are no numbers without an error."""
-        return self.ways.text_numbers != "error"
+    def _own(self, given: Input, what: str) -> str:
+        """Return the column of a number's special code (code), or whether it was given (given)."""
+        return f"{self.prefix}{what}_{self.form.inputs.index(given) + 1}"
 
-    def given_name(self, given: Input) -> str:
-        """Return the column that is NULL where a number is missing from the user's table."""
-        return f"{self.prefix}given_{self.form.inputs.index(given) + 1}"
-
-    def code_name(self, given: Input) -> str:
-        """Return the column that holds a number's special code."""
-        return f"{self.prefix}code_{self.form.inputs.index(given) + 1}"
-
-    def _code(
-        self, raw: exp.Column, cell: exp.Expr, words: Iterable[Code], numbers: Iterable[Code]
-    ) -> exp.Expr:
+    def _code(self, given: NumberInput, cell: exp.Expr) -> exp.Expr:
         """Return which special code a cell holds, as a text."""
         case = exp.Case()
-        for word in words:
-            cell_text = self._exact(self._as_text(raw))
-            case = case.when(self._in(cell_text, [word]), self.text(str(word)))
-        for number in numbers:
-            case = case.when(self._in(cell.copy(), [number]), self.text(code_text(number)))
+        for word in given.words:
+            text = self._exact(self._as_text(self.raw(given.name)))
+            case = case.when(self._in(text, [word]), self.text(word))
+        for number in given.numbers:
+            case = case.when(self._in(cell.copy(), [number]), self.text(number_text(number)))
         return case
 
     def _category(self, given: CategoryInput, raw: exp.Column) -> exp.Expr:
@@ -177,32 +154,28 @@ class Expressions(Translation[exp.Expr]):
             return text
         bare = _without_last(_without_last(text.copy(), "0"), ".")
         point = exp.Like(this=text.copy(), expression=exp.Literal.string("%.%"))
-        if given.boolean:
-            case = exp.Case()
-            for level, digits in (("True", ["1"]), ("False", ["0", "-0"])):
-                words = [word for word, truth in TRUTHS.items() if truth == level]
-                said = self._in(exp.Lower(this=text.copy()), dict.fromkeys([*words, *digits]))
-                digit = exp.and_(point.copy(), self._in(bare.copy(), digits), copy=False)
-                case = case.when(exp.or_(said, digit, copy=False), self.text(level))
-            return case.else_(text)
-        known = [*numbers, "-0"] if "0" in numbers else numbers
-        spelled = exp.and_(point, self._in(bare, known), copy=False)
-        return exp.Case().when(spelled, bare.copy()).else_(text)
+        case = exp.Case()
+        if not given.boolean:
+            known = [*numbers, "-0"] if "0" in numbers else numbers
+            spelled = exp.and_(point, self._in(bare, known), copy=False)
+            return case.when(spelled, bare.copy()).else_(text)
+        for level, digits in (("True", ["1"]), ("False", ["0", "-0"])):
+            words = [word for word, truth in TRUTHS.items() if truth == level]
+            said = self._in(exp.Lower(this=text.copy()), dict.fromkeys([*words, *digits]))
+            digit = exp.and_(point.copy(), self._in(bare.copy(), digits), copy=False)
+            case = case.when(exp.or_(said, digit, copy=False), self.text(level))
+        return case.else_(text)
 
-    def readable(self, given: Input) -> exp.Expr:
+    def _readable(self, given: Input) -> exp.Expr:
         """Return whether a cell was read: a boolean is no number, a number or a code was found."""
         if isinstance(given, NumberInput):
-            found = [self.column(given.name)]
-            found += [self.column(self.code_name(given))] if given.codes else []
-            absent = self.column(self.given_name(given)).is_(exp.null())
-            return exp.or_(absent, *map(_there, found), copy=False)
-        first = exp.Substring(
-            this=self.column(given.name),
-            start=exp.Literal.number(1),
-            length=exp.Literal.number(1),
-        )
-        gone: exp.Expr = self.column(given.name).is_(exp.null())
-        return exp.or_(gone, self._not_in(first, sorted(NUMBER_BEGINS)), copy=False)
+            names = [given.name, *([self._own(given, "code")] if given.codes else [])]
+            absent = self.column(self._own(given, "given")).is_(exp.null())
+            return exp.or_(absent, *(_there(self.column(name)) for name in names), copy=False)
+        cell, one = self.column(given.name), exp.Literal.number(1)
+        first = exp.Substring(this=cell, start=one, length=one.copy())
+        begins = self._in(first, sorted(NUMBER_BEGINS), inside=False)
+        return exp.or_(cell.copy().is_(exp.null()), begins, copy=False)
 
     def defined(self, line: Definition) -> exp.Expr:
         """Return a line of the form; NULL where it reads a cell that cannot be read."""
@@ -211,41 +184,35 @@ class Expressions(Translation[exp.Expr]):
         doubtful = [g for g in read if (g.closed if isinstance(g, CategoryInput) else self.quiet)]
         if not doubtful:
             return value
-        return exp.Case().when(exp.and_(*map(self.readable, doubtful), copy=False), value)
+        return exp.Case().when(exp.and_(*map(self._readable, doubtful), copy=False), value)
 
     def _as_text(self, raw: exp.Column) -> exp.Expr:
-        return exp.cast(raw.copy(), exp.DataType.build(self.ways.text_type, dialect=self.dialect))
+        return exp.cast(raw.copy(), exp.DataType.build(self.traits.text_type, dialect=self.dialect))
 
     def _as_number(self, raw: exp.Column) -> exp.Expr:
-        number = self._made(raw.copy()) if self.ways.to_number else exp.cast(raw.copy(), "double")
+        number = self._made(raw.copy()) if self.traits.to_number else exp.cast(raw.copy(), "double")
         most = self.literal(LARGEST)
-        test = is_number(raw, self._as_text(raw), most, self.ways.text_numbers)
+        test = is_number(raw, self._as_text(raw), most, self.traits.text_numbers)
         return number if test is None else exp.Case().when(test, number)
 
     def _made(self, value: exp.Expr) -> exp.Expr:
-        return exp.Anonymous(this=self.ways.to_number, expressions=[value])
+        return exp.Anonymous(this=self.traits.to_number, expressions=[value])
 
-    def _in(self, cell: exp.Expr, values: Iterable[Code]) -> exp.Expr:
+    def _in(self, cell: exp.Expr, values: Iterable[Code], inside: bool = True) -> exp.Expr:
         cells = [self.text(v) if isinstance(v, str) else self.literal(v) for v in values]
         if len(cells) == 1:
-            return exp.EQ(this=cell, expression=cells[0])
-        return exp.In(this=cell, expressions=cells)
-
-    def _not_in(self, cell: exp.Expr, values: Iterable[Code]) -> exp.Expr:
-        found = self._in(cell, values)
-        if isinstance(found, exp.EQ):
-            return exp.NEQ(this=found.this, expression=found.expression)
-        return exp.not_(found)
+            return (exp.EQ if inside else exp.NEQ)(this=cell, expression=cells[0])
+        found = exp.In(this=cell, expressions=cells)
+        return found if inside else exp.not_(found)
 
     def node(self, node: Node) -> exp.Expr:
         """Return an expression; a product of two variables has a column of its own."""
-        if node in self.products:
+        if isinstance(node, Operation) and node in self.products:
             return self.column(self.product_name(node))
         found = super().node(node)
         match node:
-            case Operation("*", (_, right)) if not self.ways.underflows and _may_be_tiny(right):
-                size = exp.Abs(this=self.node(right))
-                small = exp.LT(this=size, expression=self.literal(TINY))
+            case Operation("*", (_, right)) if not self.traits.underflows and _may_be_tiny(right):
+                small = exp.Abs(this=self.node(right)) < self.literal(TINY)
                 return exp.Case().when(small, self.literal(0.0)).else_(found)
         return found
 
@@ -264,92 +231,64 @@ class Expressions(Translation[exp.Expr]):
             return FUNCTIONS[name](this=parts[0])
         return SIGNS[name](this=_wrap(parts[0]), expression=_wrap(parts[1]))
 
-    def _constant(self, value: float) -> exp.Expr:
-        return self.literal(value)
-
-    def _value(self, name: str) -> exp.Expr:
-        return self.column(name)
-
-    def _line(self, name: str) -> exp.Expr:
-        return self.line(name)
+    _constant, _value, _line = literal, column, line
 
     def _present(self, name: str) -> exp.Expr:
         return _there(self.column(name))
-
-    def product_name(self, node: Operation) -> str:
-        """Return the column of a product of two variables."""
-        return f"{self.prefix}product_{self.products.index(node) + 1}"
-
-    def factors(self) -> list[tuple[str, exp.Expr]]:
-        """Return the columns of factors that are more than an input, by name."""
-        return [
-            (f"{self.product_name(node)}_{side}", self.node(factor))
-            for node in self.products
-            for side, factor in zip("ab", node.parts, strict=True)
-            if not isinstance(factor, Value)
-        ]
-
-    def product(self, node: Operation) -> exp.Expr:
-        """Return a product of two variables: NULL where it overflows."""
-        left, right = (
-            self.node(factor)
-            if isinstance(factor, Value)
-            else self.column(f"{self.product_name(node)}_{side}")
-            for side, factor in zip("ab", node.parts, strict=True)
-        )
-        product = exp.Mul(this=left, expression=right)
-        if node in self.watched and self.ways.infinities:
-            most = self.literal(MAX_FLOAT)
-            return exp.Case().when(
-                exp.LTE(this=exp.Abs(this=product.copy()), expression=most), product
-            )
-        if self.ways.infinities or (node not in self.watched and self.ways.underflows):
-            return product
-        return self._careful(left, right, product)
-
-    def _careful(self, left: exp.Expr, right: exp.Expr, product: exp.Expr) -> exp.Expr:
-        """Return a product that is NULL where it would overflow, and 0 where it is too small."""
-        zero = self.literal(0.0)
-        none = exp.or_(*(exp.EQ(this=side.copy(), expression=zero) for side in (left, right)))
-        sizes = [exp.Ln(this=exp.Abs(this=side.copy())) for side in (left, right)]
-        size = exp.Add(this=sizes[0], expression=sizes[1])
-        least = self.literal(LEAST_LOG)
-        usual = exp.Between(this=size, low=least, high=self.literal(MOST_LOG))
-        small = exp.LT(this=size.copy(), expression=least.copy())
-        return exp.Case().when(none, zero.copy()).when(usual, product).when(small, zero.copy())
 
     def _missing(self, name: str) -> exp.Expr:
         given = self.form.input(name)
         gone: exp.Expr = self.column(name).is_(exp.null())
         if isinstance(given, NumberInput) and given.codes:
-            return exp.and_(gone, self.column(self.code_name(given)).is_(exp.null()))
+            return exp.and_(gone, self.column(self._own(given, "code")).is_(exp.null()))
         return gone
 
     def _one_of(self, node: OneOf) -> exp.Expr:
         given = self.form.input(node.input)
         if isinstance(given, NumberInput):
-            code: exp.Expr = self.column(self.code_name(given))
+            code: exp.Expr = self.column(self._own(given, "code"))
             code = self._exact(code) if has_words(given) else code
-            return self._in(code, map(code_text, node.levels))
+            names = (c if isinstance(c, str) else number_text(c) for c in node.levels)
+            return self._in(code, names)
         if not node.levels:
             return _there(self.column(given.name))
         levels = list(given.forms(node.levels))
         levels += ["-0"] if "0" in given.numeric() and "0" in levels else []
-        cell = self._exact(self.column(given.name))
-        return self._in(cell, levels) if node.inside else self._not_in(cell, levels)
+        return self._in(self._exact(self.column(given.name)), levels, node.inside)
 
     def _exact(self, text: exp.Expr) -> exp.Expr:
         """Return a text that is compared byte by byte."""
-        if not self.ways.collation:
+        if not self.traits.collation:
             return text
-        if self.ways.collation == "binary":
+        if self.traits.collation == "binary":
             return exp.cast(text, "binary")
-        return exp.Collate(this=text, expression=exp.to_identifier(self.ways.collation))
+        return exp.Collate(this=text, expression=exp.to_identifier(self.traits.collation))
 
+    def product_name(self, node: Operation) -> str:
+        """Return the column of a product of two variables."""
+        return f"{self.prefix}product_{self.products.index(node) + 1}"
 
-def code_text(code: Code) -> str:
-    """Return the name of a special code."""
-    return code if isinstance(code, str) else number_text(code)
+    def factors(self, node: Operation) -> Iterator[tuple[str, Node]]:
+        """Yield the column and the node of each factor of a product."""
+        for side, factor in zip("ab", node.parts, strict=True):
+            own = f"{self.product_name(node)}_{side}"
+            yield factor.input if isinstance(factor, Value) else own, factor
+
+    def product(self, node: Operation) -> exp.Expr:
+        """Return a product of two variables: NULL where it overflows."""
+        left, right = (self.column(name) for name, _ in self.factors(node))
+        product = exp.Mul(this=left, expression=right)
+        if node in self.watched and self.traits.infinities:
+            return exp.Case().when(exp.Abs(this=product.copy()) <= self.literal(MAX_FLOAT), product)
+        if self.traits.infinities or (node not in self.watched and self.traits.underflows):
+            return product
+        # NULL where it would overflow, and 0 where it is too small.
+        zero, least = self.literal(0.0), self.literal(LEAST_LOG)
+        none = exp.or_(left.eq(zero), right.eq(zero))
+        size = exp.Ln(this=exp.Abs(this=left.copy())) + exp.Ln(this=exp.Abs(this=right.copy()))
+        usual = exp.Between(this=size, low=least, high=self.literal(MOST_LOG))
+        small = exp.LT(this=size.copy(), expression=least.copy())
+        return exp.Case().when(none, zero).when(usual, product).when(small, zero)
 
 
 def _without_last(text: exp.Expr, character: str) -> exp.Expr:

@@ -15,44 +15,24 @@ LEADING_ZERO = "*[^-+.0-9eE]0[0-9]*"
 def is_number(raw: exp.Expr, text: exp.Expr, most: exp.Expr, text_numbers: str) -> exp.Expr | None:
     """Return the test for a cell that a cast reads as the model does; None if it always does.
 
-    Parameters
-    ----------
-    raw, text : expression
-        A cell of the user's table, as it is and as a text.
-    most : expression
-        The largest number.
-    text_numbers : str
-        Of the `Dialect`.
+    `raw` and `text` are a cell of the user's table as it is and as a text, `most` is the largest
+    number, and `text_numbers` is that of the `Dialect`.
     """
     match text_numbers:
         case "affinity":
-            return exp.and_(_compares(raw, most), exp.not_(_has_leading_zero(raw)), copy=False)
-        case "pattern":
-            return _matches(text)
+            # Beside a cast to REAL, SQLite compares a text that is a number to its last character
+            # as that number, and any other text, or a blob, is larger than every number.
+            number = exp.LTE(this=raw.copy(), expression=exp.cast(most, "double"))
+            padded = exp.DPipe(this=exp.Literal.string(" "), expression=raw.copy(), safe=True)
+            zero = exp.Glob(this=padded, expression=exp.Literal.string(LEADING_ZERO))
+            return exp.and_(number, exp.not_(zero), copy=False)
+        case "pattern":  # by a function that MySQL and MariaDB share
+            parts = [text, exp.Literal.string(NUMBER_TEXT)]
+            place = exp.Anonymous(this="REGEXP_INSTR", expressions=parts)
+            return exp.EQ(this=place, expression=exp.Literal.number(1))
         case "blank":
             return exp.NEQ(this=text, expression=exp.Literal.string(""))
     return None
-
-
-def _matches(text: exp.Expr) -> exp.Expr:
-    """Return whether a text is a decimal, by a function that MySQL and MariaDB share."""
-    parts = [text, exp.Literal.string(NUMBER_TEXT)]
-    place = exp.Anonymous(this="REGEXP_INSTR", expressions=parts)
-    return exp.EQ(this=place, expression=exp.Literal.number(1))
-
-
-def _compares(raw: exp.Expr, most: exp.Expr) -> exp.Expr:
-    """Return whether SQLite compares a cell as a number.
-
-    Beside a cast to REAL, a text that is a number to its last character is compared as that number,
-    and any other text, or a blob, is larger than every number.
-    """
-    return exp.LTE(this=raw.copy(), expression=exp.cast(most, "double"))
-
-
-def _has_leading_zero(raw: exp.Expr) -> exp.Expr:
-    after_blank = exp.DPipe(this=exp.Literal.string(" "), expression=raw.copy(), safe=True)
-    return exp.Glob(this=after_blank, expression=exp.Literal.string(LEADING_ZERO))
 
 
 def is_given(raw: exp.Expr, text: exp.Expr, text_numbers: str) -> exp.Expr:

@@ -3,76 +3,61 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from functools import reduce
 
 from sqlglot import exp
 
 from rpte.audit.decisions.reasons import ReasonRule
 from rpte.export.form import Missing
 from rpte.export.reasons import Candidate
-
-if TYPE_CHECKING:
-    from rpte.export.sql.expressions import Expressions
+from rpte.export.sql.expressions import Columns, Expressions
 
 MOST_ARGUMENTS = 50  # of LEAST; SQLite takes no more than some hundred
-Columns = list[tuple[str, exp.Expr]]
 
 
 class Reasons:
-    """How one query finds and tells the reasons of a row.
+    """How one query finds and tells the reasons of a row, by a rule among candidates."""
 
-    Parameters
-    ----------
-    ways : Expressions
-    rule : ReasonRule
-    candidates : sequence of Candidate
-    """
-
-    def __init__(
-        self, ways: Expressions, rule: ReasonRule, candidates: Sequence[Candidate]
-    ) -> None:
-        self.ways, self.rule, self.candidates = ways, rule, candidates
-        self.against = rule.sign(ways.form.model) > 0
-
-    def own(self, name: str) -> exp.Column:
-        """Return a column of the query's own."""
-        return self.ways.column(self.ways.prefix + name)
+    def __init__(self, sql: Expressions, rule: ReasonRule, candidates: Sequence[Candidate]) -> None:
+        self.sql, self.rule, self.candidates = sql, rule, candidates
+        self.numbered = list(enumerate(candidates, 1))
+        self.against = rule.sign(sql.form.model) > 0
 
     def layers(self) -> Iterator[tuple[str, Columns]]:
         """Yield what each layer of the query adds: name, and columns by name."""
         components = dict.fromkeys(candidate.component for candidate in self.candidates)
-        gaps = [(f"gap_{name}", self._gap(name)) for name in components]
-        gains = [
-            (f"gain_{i}", self._gain(candidate))
-            for i, candidate in enumerate(self.candidates, 1)
-            if candidate.alternatives
-        ]
-        yield "gaps", gaps + gains
-        totals = [(f"gains_{name}", self._total(name)) for name in components]
-        shared = [(name, total) for name, total in totals if total is not None]
-        if shared:
-            yield "gains", shared
-        numbered = list(enumerate(self.candidates, 1))
-        yield "weights", [(f"weight_{i}", self._weight(i, c)) for i, c in numbered]
-        yield "ranks", [(f"rank_{i}", self._rank(i)) for i, _ in numbered]
-        yield "firsts", [("first", self._at(1, [self.own(f"weight_{i}") for i, _ in numbered]))]
+        gaps: Columns = [(f"gap_{name}", self._gap(name)) for name in components]
+        shared = [(i, c) for i, c in self.numbered if c.alternatives]
+        yield "gaps", gaps + [(f"gain_{i}", self._gain(c)) for i, c in shared]
+        gains: dict[str, list[exp.Expr]] = {}
+        for i, candidate in shared:
+            gains.setdefault(candidate.component, []).append(self.sql.line(f"gain_{i}"))
+        if gains:
+            yield "gains", [(f"gains_{name}", _added(gains[name])) for name in gains]
+        yield "weights", [(f"weight_{i}", self._weight(i, c)) for i, c in self.numbered]
+        yield "ranks", [(f"rank_{i}", self._rank(i)) for i, _ in self.numbered]
+        yield "firsts", [("first", self._at(1, self._weights(), enough=False))]
+
+    def _weights(self) -> list[exp.Expr]:
+        return [self.sql.line(f"weight_{i}") for i, _ in self.numbered]
+
+    def _worse(self, value: exp.Expr, than: exp.Expr) -> exp.Expr:
+        """Return by how much one number is worse for the case than another."""
+        return value - than if self.against else than - value
 
     def _gap(self, component: str) -> exp.Expr:
         """Return what a component adds against the case, compared with the reference."""
-        sides = self.ways.line(component), self.ways.literal(self.rule.values[component])
-        left, right = sides if self.against else sides[::-1]
-        return exp.Sub(this=left, expression=right)
+        reference = self.sql.literal(self.rule.values[component])
+        return self._worse(self.sql.line(component), reference)
 
     def _gain(self, candidate: Candidate) -> exp.Expr:
         """Return how much a component could improve by one variable alone."""
-        now = self.ways.line(candidate.component)
-        best = self._best([now.copy(), *map(self.ways.node, candidate.alternatives)])
-        left, right = (now, best) if self.against else (best, now)
-        return exp.Sub(this=left, expression=right)
+        now = self.sql.line(candidate.component)
+        return self._worse(now, self._best([now, *map(self.sql.node, candidate.alternatives)]))
 
     def _best(self, values: list[exp.Expr]) -> exp.Expr:
         """Return the least of some numbers, the largest where the score counts for the case."""
-        names = ("MIN", "MAX") if self.ways.dialect == "sqlite" else ("LEAST", "GREATEST")
+        names = ("MIN", "MAX") if self.sql.dialect == "sqlite" else ("LEAST", "GREATEST")
         name = names[0] if self.against else names[1]
         while len(values) > 1:
             parts = [values[i : i + MOST_ARGUMENTS] for i in range(0, len(values), MOST_ARGUMENTS)]
@@ -82,93 +67,72 @@ class Reasons:
             ]
         return values[0]
 
-    def _total(self, component: str) -> exp.Expr | None:
-        """Return the sum of a component's gains, None if it reads one variable."""
-        gains: list[exp.Expr] = [
-            self.own(f"gain_{i}")
-            for i, candidate in enumerate(self.candidates, 1)
-            if candidate.component == component and candidate.alternatives
-        ]
-        if not gains:
-            return None
-        total = gains[0]
-        for gain in gains[1:]:
-            total = exp.Add(this=total, expression=gain)
-        return total
-
     def _weight(self, place: int, candidate: Candidate) -> exp.Expr:
         """Return a variable's share of the gap, NULL where it is no reason."""
-        zero, gap = self.ways.literal(0.0), self.own(f"gap_{candidate.component}")
-        scored = exp.not_(self.ways.line("score").is_(exp.null()))
-        counts = exp.and_(exp.GT(this=gap, expression=zero), scored, copy=False)
+        zero, gap = self.sql.literal(0.0), self.sql.line(f"gap_{candidate.component}")
+        counts = exp.and_(gap > zero, exp.not_(self.sql.line("score").is_(exp.null())))
         if self.rule.threshold is not None:
-            counts = exp.and_(counts, self._is_adverse(self.rule.threshold), copy=False)
-        share: exp.Expr = gap.copy()
+            counts = exp.and_(counts, self._is_adverse(self.rule.threshold))
+        share: exp.Expr = gap
         if candidate.alternatives:
-            gain, total = self.own(f"gain_{place}"), self.own(f"gains_{candidate.component}")
+            gain = self.sql.line(f"gain_{place}")
+            total = self.sql.line(f"gains_{candidate.component}")
             members = sum(c.component == candidate.component for c in self.candidates)
-            ratio = exp.Div(this=gain.copy(), expression=total.copy())
-            part = exp.Mul(this=gap.copy(), expression=exp.Paren(this=ratio))
-            shared = exp.Case().when(exp.GT(this=gain, expression=zero.copy()), part)
-            even = exp.Mul(this=gap.copy(), expression=self.ways.literal(1.0 / members))
-            share = exp.Case().when(exp.GT(this=total, expression=zero.copy()), shared).else_(even)
+            part = exp.Mul(this=gap.copy(), expression=exp.Paren(this=gain / total))
+            shared = exp.Case().when(gain > zero, part)
+            even = gap * self.sql.literal(1.0 / members)
+            share = exp.Case().when(total > zero, shared).else_(even)
         return exp.Case().when(counts, share)
 
     def _is_adverse(self, threshold: float) -> exp.Expr:
-        against: exp.Expr = self.ways.line("probability")
+        against: exp.Expr = self.sql.line("probability")
         if not self.against:
-            against = exp.Sub(this=self.ways.literal(1.0), expression=against)
-        return exp.GTE(this=against, expression=self.ways.literal(threshold))
+            against = exp.Sub(this=self.sql.literal(1.0), expression=against)
+        return exp.GTE(this=against, expression=self.sql.literal(threshold))
 
     def _rank(self, place: int) -> exp.Expr:
         """Return the place of a reason: by weight, equal ones in their order."""
-        mine = self.own(f"weight_{place}")
-        rank: exp.Expr = exp.Literal.number(1)
-        for other in range(1, len(self.candidates) + 1):
-            if other == place:
-                continue
-            above = exp.GTE if other < place else exp.GT
-            larger = above(this=self.own(f"weight_{other}"), expression=mine.copy())
-            one, none = exp.Literal.number(1), exp.Literal.number(0)
-            rank = exp.Add(this=rank, expression=exp.Case().when(larger, one).else_(none))
-        return exp.Case().when(exp.not_(mine.is_(exp.null())), rank)
-
-    def _at(self, place: int, values: Sequence[exp.Expr]) -> exp.Expr:
-        """Return the value of the reason at one place, NULL if there are fewer."""
-        case = exp.Case()
-        for i, value in enumerate(values, 1):
-            here = exp.EQ(this=self.own(f"rank_{i}"), expression=exp.Literal.number(place))
-            case = case.when(here, value, copy=False)
-        return case
+        mine, one = self.sql.line(f"weight_{place}"), exp.Literal.number(1)
+        ranks: list[exp.Expr] = [one]
+        for other, weight in enumerate(self._weights(), 1):
+            if other != place:
+                larger = weight >= mine if other < place else weight > mine
+                ranks.append(exp.Case().when(larger, one).else_(exp.Literal.number(0)))
+        return exp.Case().when(exp.not_(mine.is_(exp.null())), _added(ranks))
 
     def told(self) -> Iterator[tuple[str, exp.Expr]]:
         """Yield the columns of the result: for each place the reason, its code and its weight."""
-        numbered = list(enumerate(self.candidates, 1))
         codes = any(candidate.code for candidate in self.candidates)
         for place in range(1, self.rule.most + 1):
-            texts = [self._sentence(candidate) for candidate in self.candidates]
-            yield f"reason_{place}", self._if_told(place, texts)
+            yield f"reason_{place}", self._at(place, list(map(self._sentence, self.candidates)))
             if codes:
-                said = [self.ways.text(candidate.code) for candidate in self.candidates]
-                yield f"reason_{place}_code", self._if_told(place, said)
-            weights = [self.own(f"weight_{i}") for i, _ in numbered]
-            yield f"reason_{place}_weight", self._if_told(place, weights)
+                said = [self.sql.text(candidate.code) for candidate in self.candidates]
+                yield f"reason_{place}_code", self._at(place, said)
+            yield f"reason_{place}_weight", self._at(place, self._weights())
 
-    def _if_told(self, place: int, values: Sequence[exp.Expr]) -> exp.Expr:
-        """Return a value of the reason at one place, NULL if it weighs too little to be told."""
-        if not self.candidates:
+    def _at(self, place: int, values: Sequence[exp.Expr], enough: bool = True) -> exp.Expr:
+        """Return a value of the reason at one place, NULL if there are fewer reasons.
+
+        If `enough`, it is NULL too where the reason weighs too little to be told.
+        """
+        if not values:
             return exp.null()
-        case = exp.Case()
-        least = exp.Mul(this=self.ways.literal(self.rule.least), expression=self.own("first"))
+        case, least = exp.Case(), self.sql.literal(self.rule.least) * self.sql.line("first")
         for i, value in enumerate(values, 1):
-            here = exp.EQ(this=self.own(f"rank_{i}"), expression=exp.Literal.number(place))
-            enough = exp.GTE(this=self.own(f"weight_{i}"), expression=least.copy())
-            case = case.when(exp.and_(here, enough, copy=False), value, copy=False)
+            here: exp.Expr = self.sql.line(f"rank_{i}").eq(exp.Literal.number(place))
+            if enough:
+                weighs = exp.GTE(this=self.sql.line(f"weight_{i}"), expression=least.copy())
+                here = exp.and_(here, weighs, copy=False)
+            case = case.when(here, value, copy=False)
         return case
 
     def _sentence(self, candidate: Candidate) -> exp.Expr:
-        said = self.ways.text(candidate.sentence)
+        said = self.sql.text(candidate.sentence)
         if candidate.missing == candidate.sentence:
             return said
-        gone = self.ways.node(Missing(candidate.source))
-        return exp.Case().when(gone, self.ways.text(candidate.missing)).else_(said)
+        gone = self.sql.node(Missing(candidate.source))
+        return exp.Case().when(gone, self.sql.text(candidate.missing)).else_(said)
+
+
+def _added(numbers: Sequence[exp.Expr]) -> exp.Expr:
+    return reduce(lambda left, right: exp.Add(this=left, expression=right), numbers)

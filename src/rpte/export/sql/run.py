@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -11,41 +10,55 @@ from typing import Any
 import numpy as np
 
 from rpte.export.cells import Cell, Cells
-from rpte.export.form import CategoryInput, Form, Input
+from rpte.export.form import CategoryInput, Floats, Form, Input
 from rpte.export.programs import failure
 from rpte.export.target import Answers, CannotRunError, Options
+
+Columns = list[tuple[str, str, list[Any]]]  # name, type (number, text or truth), cells
+
+
+def keys_of(options: Options) -> tuple[str, ...]:
+    """Return the columns that identify a row in the result."""
+    keys = options["keys"]
+    return tuple(keys.split(",")) if isinstance(keys, str) else tuple(keys)
 
 
 def run(path: Path, form: Form, options: Options, cells: Cells) -> Answers:
     """Run the query at `path`; another dialect's in the words of DuckDB or SQLite."""
-    from rpte.export.sql.query import write
+    from rpte.export.sql.query import query_text
 
     dialect, text = options["dialect"], path.read_bytes().decode("utf-8")
     engine = dialect if dialect in ENGINES else "duckdb" if find_spec("duckdb") else "sqlite"
     if engine == "duckdb" and not find_spec("duckdb"):
         raise CannotRunError("duckdb is not installed; install it with pip install 'rpte[sql]'")
-    words = {**options, "dialect": engine}
-    said = ""
+    words, said = {**options, "dialect": engine}, ""
     if engine != dialect:
-        text = write(form, words)
+        text = query_text(form, words)
         said = f" (the same query in its words; {dialect} itself was not run)"
-    columns = table_columns(form, options, cells)
-    names, rows, version = ENGINES[engine](text, options["table_name"], columns)
-    lines, others = lines_of(form, options, names, rows), others_of(options, names, rows)
+    table, columns = options["table_name"], table_columns(form, options, cells)
+    *found, version = ENGINES[engine](text, table, columns)
+    lines, others = read_result(form, options, *found)
     if not options["contributions"]:  # the query computes them too: show them for once
-        shown = write(form, {**words, "contributions": True, "reasons": 0})
-        names, rows, _ = ENGINES[engine](shown, options["table_name"], columns)
-        lines = {**lines_of(form, options, names, rows), **lines}
+        text = query_text(form, {**words, "contributions": True, "reasons": 0})
+        *found, _ = ENGINES[engine](text, table, columns)
+        lines = {**read_result(form, options, *found)[0], **lines}
     return Answers(lines, version + said, others=others)
 
 
-Columns = list[tuple[str, str, list[Any]]]  # name, type (number, text or truth), cells
+def read_result(
+    form: Form, options: Options, names: list[str], rows: list[Any]
+) -> tuple[dict[str, Floats], dict[str, tuple[Any, ...]]]:
+    """Return the lines that a query's result holds, and the columns that tell reasons, by name."""
+    prefix = options["prefix"]
+    columns = dict(zip(names, zip(*rows, strict=True), strict=True))
+    lines = {line.name: columns.get(prefix + line.name) for line in form.lines}
+    numbers = {n: np.array(c, np.float64) for n, c in lines.items() if c is not None}
+    told = {n: c for n, c in columns.items() if n.startswith(f"{prefix}reason_")}
+    return numbers, {name.removeprefix(prefix): column for name, column in told.items()}
 
 
 def table_columns(form: Form, options: Options, cells: Cells) -> Columns:
     """Return the columns of a table that holds some rows: the inputs, and keys that count them."""
-    from rpte.export.sql.query import keys_of
-
     columns = [(g.name, *_typed(g, cells.columns[g.name])) for g in form.inputs]
     known = {given.name for given in form.inputs}
     places = list(range(cells.n_rows))
@@ -59,31 +72,9 @@ def _typed(given: Input, cells: list[Cell]) -> tuple[str, list[Any]]:
         if given.boolean and set(cells) <= set(truths):
             return "truth", [truths[cell] for cell in cells]  # type: ignore[index]
         return "text", cells
-    if any(isinstance(code, str) for code in given.codes):
+    if given.words:
         return "text", [repr(cell) if isinstance(cell, float) else cell for cell in cells]
     return "number", cells
-
-
-def lines_of(
-    form: Form, options: Options, names: list[str], rows: Iterable[tuple[Any, ...]]
-) -> dict[str, np.ndarray[Any, Any]]:
-    """Return the lines that a query's result holds, by name."""
-    columns = dict(zip(names, zip(*rows, strict=True), strict=True))
-    lines = {line.name: options["prefix"] + line.name for line in form.lines}
-    return {
-        name: np.array(columns[column], np.float64)
-        for name, column in lines.items()
-        if column in columns
-    }
-
-
-def others_of(
-    options: Options, names: list[str], rows: Iterable[tuple[Any, ...]]
-) -> dict[str, tuple[Any, ...]]:
-    """Return the columns of a query's result that tell reasons, by name."""
-    start = f"{options['prefix']}reason_"
-    columns = zip(names, zip(*rows, strict=True), strict=True)
-    return {n.removeprefix(options["prefix"]): c for n, c in columns if n.startswith(start)}
 
 
 def _in_sqlite(query: str, table: str, columns: Columns) -> tuple[list[str], list[Any], str]:
