@@ -6,35 +6,22 @@ from typing import Any
 
 from rpte.errors import InputError
 from rpte.export.cells import Cells
+from rpte.export.excel import looks
 from rpte.export.excel.formulas import ROW, Formulas, Lists, any_of
 from rpte.export.excel.layout import (
-    AMBER,
-    CENTRED,
     CODED,
-    CONTRIBUTION,
-    ENTRY,
     FIRST,
     FIRST_RULE,
     HEAD,
-    HEADER,
-    INPUT_HEADER,
     KINDS,
-    RED,
-    RESULT,
     RULES,
-    SHARE,
     Layout,
-    Look,
     as_typed,
-    coloured,
-    head,
     kind_of,
     letter,
-    printed,
-    put,
-    put_formula,
     sides_of,
 )
+from rpte.export.excel.looks import put, put_formula
 from rpte.export.form import CategoryInput, Constant, Definition, Input, Node, Operation
 from rpte.export.language import bare
 from rpte.model.parts import DirectTerm, TreeTerms
@@ -152,31 +139,29 @@ def _open(given: CategoryInput) -> bool:
 
 def cases_sheet(sheet: Any, layout: Layout, lists: Lists, cells: Cells | None) -> None:
     """Write the sheet."""
-    head(sheet, "Cases", NOTES)
+    looks.head(sheet, "Cases", NOTES)
     columns = Columns(layout, lists)
     formulas = columns.formulas()
     _names(sheet, layout, {c: name for c, (name, _) in formulas.items()})
-    looks = {layout.lines["score"]: RESULT, layout.lines["probability"]: SHARE}
-    looks[layout.status] = CENTRED
+    styles = {layout.lines["score"]: looks.RESULT, layout.lines["probability"]: looks.SHARE}
+    styles[layout.status] = looks.CENTRED
     for i in range(layout.rows):
         row = FIRST + i
-        put(sheet.cell(row, 1), i + 1)
-        CENTRED.on(sheet.cell(row, 1))
+        put(sheet.cell(row, 1), i + 1, looks.CENTRED)
         for column in range(2, layout.status):
-            ENTRY.on(sheet.cell(row, column))
+            looks.ENTRY.on(sheet.cell(row, column))
         for column, (name, text) in formulas.items():
-            cell = sheet.cell(row, column)
-            put_formula(cell, text.replace(ROW, str(row)), name)
-            looks.get(column, CONTRIBUTION).on(cell)
+            formula, look = text.replace(ROW, str(row)), styles.get(column, looks.CONTRIBUTION)
+            put_formula(sheet.cell(row, column), formula, name, look)
     if cells is not None:
         fill(sheet, layout, cells)
     _mark(sheet, layout, columns, lists)
     if layout.rules:
         first, last = letter(layout.lines["probability"] + 1), letter(max(formulas))
-        coloured(sheet, f"{first}{FIRST}:{last}{layout.last}")
+        looks.coloured(sheet, f"{first}{FIRST}:{last}{layout.last}")
     sheet.freeze_panes = sheet.cell(FIRST, 3)
     sheet.print_area = f"A1:{letter(layout.terms - 1)}{layout.last}"
-    printed(sheet, HEAD)
+    looks.printed(sheet, HEAD)
 
 
 def fill(sheet: Any, layout: Layout, cells: Cells) -> None:
@@ -200,10 +185,8 @@ def _names(sheet: Any, layout: Layout, computed: dict[int, str]) -> None:
         kinds[layout.inputs[given.name]] = kind_of(given)
     for column, name in said.items():
         inputs = 1 < column < layout.status
-        put(sheet.cell(HEAD, column), name)
-        (INPUT_HEADER if inputs else HEADER).on(sheet.cell(HEAD, column))
-        put(sheet.cell(KINDS, column), kinds.get(column, "")[:60] or None)
-        Look(size=9, colour="7A7A7A", wrap=True, centre=True).on(sheet.cell(KINDS, column))
+        put(sheet.cell(HEAD, column), name, looks.INPUT_HEADER if inputs else looks.HEADER)
+        put(sheet.cell(KINDS, column), kinds.get(column, "")[:60] or None, looks.KIND)
         wide = 7 if column == 1 else min(26, max(12, len(name) + 2))
         sheet.column_dimensions[letter(column)].width = wide
     sheet.row_dimensions[HEAD].height = 32
@@ -221,13 +204,13 @@ def _mark(sheet: Any, layout: Layout, columns: Columns, lists: Lists) -> None:
     for given in layout.form.inputs:
         column = letter(layout.inputs[given.name])
         where = f"{column}{FIRST}:{column}{layout.last}"
-        cell, colour = columns.writer.names[given.name], RED
+        cell, colour = columns.writer.names[given.name], looks.RED
         test = columns.unreadable(given)
         if isinstance(given, CategoryInput):
             if not given.levels:
                 continue
             levels, _ = lists.texts(given.name, given.levels)
-            test, colour = f"AND(LEN({cell})>0,SUMPRODUCT(--EXACT({cell},{levels}))=0)", AMBER
+            test, colour = f"AND(LEN({cell})>0,SUMPRODUCT(--EXACT({cell},{levels}))=0)", looks.AMBER
             if given.boolean:
                 truths = [columns.writer.is_truth(cell, truth) for truth in ("True", "False")]
                 test = f"AND(LEN({cell})>0,NOT({any_of(truths)}))"

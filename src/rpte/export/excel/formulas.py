@@ -13,7 +13,6 @@ from copy import copy
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from rpte.errors import InputError
 from rpte.export.form import (
     CategoryInput,
     Code,
@@ -31,7 +30,6 @@ from rpte.table.column import level_text, parse_number
 from rpte.table.decimals import number_text
 from rpte.table.spelling import TRUTHS, plain_form
 
-LONGEST_FORMULA = 8192
 LONGEST_LITERAL = 255
 LONG = 2000  # characters from which a part of a formula gets a cell of its own
 FEW = 8  # levels that a formula lists itself
@@ -289,13 +287,3 @@ def literal(text: str) -> str:
     # Excel reads _x0041_ in a file as the letter A.
     plain = text.isprintable() and "_x" not in text.lower()
     return f'"{doubled}"' if plain and width(doubled) <= LONGEST_LITERAL else ""
-
-
-def checked(formula: str, what: str) -> str:
-    """Return a formula with its sign, or refuse one that a cell cannot hold."""
-    if len(formula) >= LONGEST_FORMULA:
-        raise InputError(
-            f"the formula of {what} has {len(formula)} characters; a cell holds "
-            f"{LONGEST_FORMULA}: choose another target, or fit a smaller model"
-        )
-    return f"={formula}"

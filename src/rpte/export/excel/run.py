@@ -9,17 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.export.cells import Cells, refuse_texts, to_the_letter
 from rpte.export.evaluate import magnitudes
 from rpte.export.excel.cases import fill
-from rpte.export.excel.layout import CASES, FIRST, Layout, put
-from rpte.export.form import Form
+from rpte.export.excel.layout import CASES, FIRST, Layout
+from rpte.export.excel.looks import put
+from rpte.export.form import Floats, Form
 from rpte.export.programs import failure, find_program
 from rpte.export.target import Answers, Options
 
-Floats = NDArray[np.float64]
 SECONDS = 1800
 DIGITS = "Digits"
 # What is left of a number beyond the 15 digits that LibreOffice writes. SLN is (a - b) / c; a plain

@@ -4,33 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from rpte.export.excel import looks
 from rpte.export.excel.formulas import FIRST_LISTED, Formulas, Lists
-from rpte.export.excel.layout import (
-    CASES,
-    CONTRIBUTION,
-    ENTRY,
-    EXPLAIN,
-    FIRST_RULE,
-    GREY,
-    LABEL,
-    NOTE,
-    PLAIN,
-    POINTS,
-    RESULT,
-    RULES,
-    SHARE,
-    Layout,
-    Look,
-    Rule,
-    coloured,
-    head,
-    headers,
-    printed,
-    put,
-    put_formula,
-    shortened,
-    sides_of,
-)
+from rpte.export.excel.layout import CASES, EXPLAIN, FIRST_RULE, RULES, Layout, Rule, sides_of
+from rpte.export.excel.looks import Look, put, put_formula, shortened
 from rpte.export.form import CategoryInput, Form, Node, Operation
 from rpte.model.parts import DirectTerm, TreeTerms, path_text
 from rpte.structure.tree import Branch
@@ -43,7 +20,7 @@ SMALL, SCIENTIFIC = 1e-3, "+0.000E+00;-0.000E+00"
 def about_sheet(sheet: Any, form: Form) -> None:
     """Say what the workbook is and how it is used."""
     titles, model = form.titles(), form.model
-    head(sheet, titles["title"], [])
+    looks.head(sheet, titles["title"], [])
     told = [
         ("How it is used", ""),
         (CASES, "One row per case. Fill in the yellow columns; score, probability and every "
@@ -71,13 +48,11 @@ def about_sheet(sheet: Any, form: Form) -> None:
          "which rows it was compared with the model"),
     ]  # fmt: skip
     for row, (name, text) in enumerate(told, 3):
-        put(sheet.cell(row, 1), name)
-        put(sheet.cell(row, 2), text or None)
-        LABEL.on(sheet.cell(row, 1)) if text else Look(bold=True, size=13).on(sheet.cell(row, 1))
-        PLAIN.on(sheet.cell(row, 2))
+        put(sheet.cell(row, 1), name, looks.LABEL if text else Look(bold=True, size=13))
+        put(sheet.cell(row, 2), text or None, looks.PLAIN)
         sheet.row_dimensions[row].height = 16 * (1 + len(text) // 95) + (0 if text else 8)
     sheet.column_dimensions["A"].width, sheet.column_dimensions["B"].width = 22, 100
-    printed(sheet, 1)
+    looks.printed(sheet, 1)
 
 
 def rules_sheet(sheet: Any, layout: Layout) -> None:
@@ -87,16 +62,16 @@ def rules_sheet(sheet: Any, layout: Layout) -> None:
         f"Points are log odds of {form.titles()['positive']}: red raises them, green lowers them. "
         "Of a tree (T1.L1, T1.L2, ...) exactly one line applies."
     ]
-    head(sheet, RULES, notes)
+    looks.head(sheet, RULES, notes)
     names = ["component", "rule", "variables", "when", "points", "times (value minus)",
              "training weight", "share positive"]  # fmt: skip
-    headers(sheet, FIRST_RULE - 1, names, [12, 10, 26, 70, 14, 14, 14, 12])
+    looks.headers(sheet, FIRST_RULE - 1, names, [12, 10, 26, 70, 14, 14, 14, 12])
     _rule_row(sheet, FIRST_RULE, ["", "intercept", "", "every case", form.model.intercept])
     for rule in layout.rules.values():
         _rule_row(sheet, rule.row, _described(rule, form))
-    coloured(sheet, f"E{FIRST_RULE}:E{FIRST_RULE + len(layout.rules)}")
+    looks.coloured(sheet, f"E{FIRST_RULE}:E{FIRST_RULE + len(layout.rules)}")
     sheet.freeze_panes = sheet.cell(FIRST_RULE, 1)
-    printed(sheet, FIRST_RULE - 1)
+    looks.printed(sheet, FIRST_RULE - 1)
 
 
 def _described(rule: Rule, form: Form) -> list[Any]:
@@ -118,11 +93,11 @@ def _share(events: float, support: float) -> float | None:
 
 
 def _rule_row(sheet: Any, row: int, cells: list[Any]) -> None:
-    looks = [PLAIN, LABEL, PLAIN, PLAIN, CONTRIBUTION, Look(format="General"), Look(format="#,##0"),
-             Look(format="0.0%")]  # fmt: skip
-    for column, (value, look) in enumerate(zip(cells, looks, strict=False), 1):
-        put(sheet.cell(row, column), value)
-        look.on(sheet.cell(row, column))
+    formats = (Look(format=name) for name in ("General", "#,##0", "0.0%"))
+    plain = looks.PLAIN
+    styles = [plain, looks.LABEL, plain, plain, looks.CONTRIBUTION, *formats]
+    for column, (value, look) in enumerate(zip(cells, styles, strict=False), 1):
+        put(sheet.cell(row, column), value, look)
     if 0 < abs(cells[4]) < SMALL:
         Look(format=SCIENTIFIC).on(sheet.cell(row, 5))
     tall = max(len(str(cells[3])) // 65, len(str(cells[2])) // 26)
@@ -131,23 +106,23 @@ def _rule_row(sheet: Any, row: int, cells: list[Any]) -> None:
 
 def lists_sheet(sheet: Any, lists: Lists) -> None:
     """Write the levels and the long numbers that formulas refer to."""
-    head(sheet, "Lists", ["Formulas refer to these cells."])
-    headers(sheet, FIRST_LISTED - 1, ["for", "text", "number"], [34, 50, 26])
+    looks.head(sheet, "Lists", ["Formulas refer to these cells."])
+    looks.headers(sheet, FIRST_LISTED - 1, ["for", "text", "number"], [34, 50, 26])
     for row, (use, text, number) in enumerate(lists.rows, FIRST_LISTED):
         # An empty cell would be equal to 0.
         for column, value in enumerate((use, text, "no number" if number is None else number), 1):
             put(sheet.cell(row, column), value)
     sheet.freeze_panes = sheet.cell(FIRST_LISTED, 1)
-    printed(sheet, FIRST_LISTED - 1)
+    looks.printed(sheet, FIRST_LISTED - 1)
 
 
 def explain_sheet(sheet: Any, layout: Layout, lists: Lists) -> None:
     """Write the sheet that takes one case apart."""
-    head(sheet, "One case, rule by rule", ["Type the number of a case from the sheet Cases."])
+    looks.head(sheet, "One case, rule by rule", ["Type the number of a case from the sheet Cases."])
     _choose(sheet, layout)
     row = _values(sheet, layout) + 2
     names = ["component", "rule", "when", "holds", "points", "component adds"]
-    headers(sheet, row, names, [26, 18, 70, 10, 14, 14])
+    looks.headers(sheet, row, names, [26, 18, 70, 10, 14, 14])
     writer = Formulas(layout.form, _value_cells(layout), {}, lists)
     holds = _conditions(layout, writer)
     first = row + 1
@@ -161,10 +136,10 @@ def explain_sheet(sheet: Any, layout: Layout, lists: Lists) -> None:
             points = _of_case(layout, layout.lines[rule.part.name])
         _explained(sheet, row, [rule.component, rule.name, told[3], truth, points])
     _subtotals(sheet, layout, first)
-    coloured(sheet, f"E{first}:F{first + len(layout.rules)}")
+    looks.coloured(sheet, f"E{first}:F{first + len(layout.rules)}")
     _sum_up(sheet, first, first + len(layout.rules))
     sheet.freeze_panes = sheet.cell(FIRST_VALUE - 1, 1)
-    printed(sheet, 3)
+    looks.printed(sheet, 3)
 
 
 def _of_case(layout: Layout, column: int) -> str:
@@ -178,26 +153,20 @@ def _choose(sheet: Any, layout: Layout) -> None:
     """Write the cell to type in, and what the case comes to."""
     from openpyxl.worksheet.datavalidation import DataValidation
 
-    columns = {"status": layout.status, "score": layout.lines["score"],
-               "probability": layout.lines["probability"]}  # fmt: skip
-    put(sheet["A3"], "case number")
-    put(sheet["B3"], 1.0)
-    Look(bold=True, size=14, fill=ENTRY.fill, format="0", centre=True).on(sheet["B3"])
+    chosen = Look(bold=True, size=14, fill=looks.YELLOW, format="0", centre=True)
+    put(sheet["A3"], "case number", looks.LABEL)
+    put(sheet["B3"], 1.0, chosen)
     rule = DataValidation("whole", formula1="1", formula2=str(layout.rows))
     rule.error = f"a whole number from 1 to {layout.rows}"
     sheet.add_data_validation(rule)
     rule.add("B3")
-    put_formula(sheet["C3"], _of_case(layout, 2), "the name")
-    NOTE.on(sheet["C3"])
-    looks = {"status": Look(centre=True), "score": RESULT, "probability": SHARE}
-    for row, (name, column) in enumerate(columns.items(), 4):
-        put(sheet.cell(row, 1), name)
-        found = _of_case(layout, column)
-        text = f'IF(LEN({found})=0,"no such case",{found})'
-        put_formula(sheet.cell(row, 2), text, name)
-        looks[name].on(sheet.cell(row, 2))
-    for row in (3, 4, 5, 6):
-        LABEL.on(sheet.cell(row, 1))
+    put_formula(sheet["C3"], _of_case(layout, 2), "the name", looks.NOTE)
+    columns = {"status": layout.status, **layout.lines}
+    styles = {"status": Look(centre=True), "score": looks.RESULT, "probability": looks.SHARE}
+    for row, (name, look) in enumerate(styles.items(), 4):
+        put(sheet.cell(row, 1), name, looks.LABEL)
+        found = _of_case(layout, columns[name])
+        put_formula(sheet.cell(row, 2), f'IF(LEN({found})=0,"no such case",{found})', name, look)
 
 
 def _value_cells(layout: Layout) -> dict[str, str]:
@@ -206,7 +175,7 @@ def _value_cells(layout: Layout) -> dict[str, str]:
 
 def _values(sheet: Any, layout: Layout) -> int:
     """Write the case's inputs, an empty text where missing; return the last row."""
-    headers(sheet, FIRST_VALUE - 1, ["variable", "value"], [26, 18])
+    looks.headers(sheet, FIRST_VALUE - 1, ["variable", "value"], [26, 18])
     for given, cell in zip(layout.form.inputs, _value_cells(layout).values(), strict=True):
         place = sheet[cell.replace("$", "")]
         found = _of_case(layout, layout.inputs[given.name])
@@ -214,10 +183,9 @@ def _values(sheet: Any, layout: Layout) -> int:
         if isinstance(given, CategoryInput) and given.boolean:
             value = f'IF(ISLOGICAL({found}),IF({found},"True","False"),{found})'
         put(sheet.cell(place.row, 1), shortened(given.name))
-        put_formula(place, f'IF(LEN({found})=0,"",{value})', given.name)
-        put_formula(sheet.cell(place.row, 3), f'IF(LEN({cell})=0,"missing","")', given.name)
-        Look(centre=True).on(place)
-        NOTE.on(sheet.cell(place.row, 3))
+        put_formula(place, f'IF(LEN({found})=0,"",{value})', given.name, Look(centre=True))
+        missing = f'IF(LEN({cell})=0,"missing","")'
+        put_formula(sheet.cell(place.row, 3), missing, given.name, looks.NOTE)
     return FIRST_VALUE + len(layout.inputs) - 1
 
 
@@ -229,8 +197,7 @@ def _conditions(layout: Layout, writer: Formulas) -> dict[tuple[str, int | None]
         value = lines[part.name]
         if isinstance(part, TreeTerms):
             found |= _paths(writer, part.name, value, part.tree.root, [])
-        else:
-            assert isinstance(value, Operation)
+        elif isinstance(value, Operation):
             found[part.name, None] = writer.node(value.parts[0])
     return found
 
@@ -247,19 +214,21 @@ def _paths(
     return found | _paths(writer, name, failed, no, [*path, f"NOT({test})"])
 
 
+def _put_if_ready(cell: Any, formula: str, what: str, look: Look) -> None:
+    put_formula(cell, f'IF({READY},{formula},"")', what, look)
+
+
 def _explained(sheet: Any, row: int, cells: list[str]) -> None:
     from openpyxl.formatting.rule import FormulaRule
     from openpyxl.styles import Font
 
     for column, text in enumerate(cells[:3], 1):
-        put(sheet.cell(row, column), text or None)
-        PLAIN.on(sheet.cell(row, column))
-    put_formula(sheet.cell(row, 4), f'IF({READY},{cells[3]},"")', cells[1])
-    put_formula(sheet.cell(row, 5), f'IF({READY},{cells[4]},"")', cells[1])
-    Look(centre=True).on(sheet.cell(row, 4))
-    Look(bold=True, format=POINTS).on(sheet.cell(row, 5))
+        put(sheet.cell(row, column), text or None, looks.PLAIN)
+    styles = (Look(centre=True), Look(bold=True, format=looks.POINTS))
+    for column, (text, look) in enumerate(zip(cells[3:], styles, strict=True), 4):
+        _put_if_ready(sheet.cell(row, column), text, cells[1], look)
     sheet.row_dimensions[row].height = 16 * (1 + len(cells[2]) // 65)
-    quiet = FormulaRule([f'$D{row}="no"'], font=Font(color=GREY))
+    quiet = FormulaRule([f'$D{row}="no"'], font=Font(color=looks.GREY))
     sheet.conditional_formatting.add(f"A{row}:E{row}", quiet)
 
 
@@ -270,17 +239,13 @@ def _subtotals(sheet: Any, layout: Layout, first: int) -> None:
         rows.setdefault(rule.component, first + rule.row - FIRST_RULE)
     for name, row in rows.items():
         found = _of_case(layout, layout.lines[name])
-        put_formula(sheet.cell(row, 6), f'IF({READY},{found},"")', name)
-        CONTRIBUTION.on(sheet.cell(row, 6))
+        _put_if_ready(sheet.cell(row, 6), found, name, looks.CONTRIBUTION)
 
 
 def _sum_up(sheet: Any, first: int, last: int) -> None:
     """Write the sum of the points below them: the score again."""
     row, points = last + 1, f"$E${first}:$E${last}"
-    put(sheet.cell(row, 3), "the sum of the points: the score")
-    put_formula(sheet.cell(row, 5), f'IF({READY},SUM({points}),"")', "the sum")
-    LABEL.on(sheet.cell(row, 3))
-    RESULT.on(sheet.cell(row, 5))
+    put(sheet.cell(row, 3), "the sum of the points: the score", looks.LABEL)
+    _put_if_ready(sheet.cell(row, 5), f"SUM({points})", "the sum", looks.RESULT)
     agrees = f'IF(ABS($E{row}-$B$5)<=1E-9*(1+ABS($B$5)),"agrees","differs")'
-    put_formula(sheet.cell(row, 4), f'IF({READY},{agrees},"")', "the sum")
-    Look(centre=True, colour=GREY).on(sheet.cell(row, 4))
+    _put_if_ready(sheet.cell(row, 4), agrees, "the sum", looks.CENTRED)

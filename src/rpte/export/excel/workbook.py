@@ -10,15 +10,8 @@ from typing import Any
 from rpte.errors import InputError
 from rpte.export.cells import Cells, read_cells, to_the_letter
 from rpte.export.excel.formulas import Lists, width
-from rpte.export.excel.layout import (
-    ABOUT,
-    CASES,
-    EXPLAIN,
-    FIRST,
-    LONGEST_TEXT,
-    RULES,
-    Layout,
-)
+from rpte.export.excel.layout import ABOUT, CASES, EXPLAIN, FIRST, RULES, Layout
+from rpte.export.excel.looks import LONGEST_TEXT
 from rpte.export.excel.run import run
 from rpte.export.form import Form
 from rpte.export.parity import known_columns
