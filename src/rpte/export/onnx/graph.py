@@ -36,8 +36,7 @@ from rpte.export.target import Answers, CannotRunError, Options, Target
 from rpte.table.column import LARGEST
 from rpte.table.decimals import number_text
 
-OPSET, ML_OPSET, IR = 15, 2, 8
-TEXT_OPSET, TEXT_IR = 20, 9  # the first with regular expressions
+PROPERTIES = {"model_hash": "hash", "positive": "positive"}
 OPTIONS = {"prefix": ""}
 TINY_TEXT = "-?0x0[.][0-9a-f]{13}p-1022"  # how `_text` writes subnormal numbers
 OPERATORS = {
@@ -63,11 +62,7 @@ WORDS = "a text that is a number or one of the codes"
 class Graph(Translation[str]):
     """The nodes and constants of a graph; equal parts of the form become one node.
 
-    Parameters
-    ----------
-    form : Form
-    prefix : str
-        How the outputs' names begin.
+    `prefix` begins the outputs' names.
     """
 
     def __init__(self, form: Form, prefix: str) -> None:
@@ -100,16 +95,15 @@ class Graph(Translation[str]):
             self.constants[self.made[key]] = numpy_helper.from_array(array, self.made[key])
         return self.made[key]
 
+    _constant = constant
+
     def _operation(self, name: str, *parts: str) -> str:
         if name == "finite":
             size = self.add("Abs", *parts)
             return self.add("LessOrEqual", size, self.constant(MAX_FLOAT))
         if name in ("sum", "and"):
-            return self.joined(OPERATORS[name], parts)
+            return self._joined(OPERATORS[name], parts)
         return self.add(OPERATORS[name], *parts)
-
-    def _constant(self, value: float) -> str:
-        return self.constant(value)
 
     def _line(self, name: str) -> str:
         return self.prefix + name
@@ -120,24 +114,23 @@ class Graph(Translation[str]):
     def _one_of(self, node: OneOf) -> str:
         given = self.form.input(node.input)
         if isinstance(given, NumberInput):
-            return self.joined("Or", [self.is_code(given, code) for code in node.levels])
+            return self._joined("Or", [self._is_code(given, code) for code in node.levels])
         known = [(level in node.levels) == node.inside for level in given.levels]
-        return self.truth(given, known, unseen=not node.inside)
+        return self._truth(given, known, unseen=not node.inside)
 
-    def joined(self, operator: str, parts: Sequence[str]) -> str:
-        """Return what is joined, two by two from the left, by And, Or or Add."""
+    def _joined(self, operator: str, parts: Sequence[str]) -> str:
         return reduce(partial(self.add, operator), parts)
 
-    def read(self, given: NumberInput) -> str:
+    def _read(self, given: NumberInput) -> str:
         """Return the number in a cell, special codes included; NaN beyond 1e300."""
         raw = given.name
         if has_words(given):
-            digits = self.add("Where", self.spelled(given), raw, self.constant("nan", object))
+            digits = self.add("Where", self._spelled(given), raw, self.constant("nan", object))
             raw = self.add("Cast", digits, to=11)  # float64
         known = self.add("LessOrEqual", self.add("Abs", raw), self.constant(LARGEST))
         return self.add("Where", known, raw, self.constant(math.nan))
 
-    def spelled(self, given: Input) -> str:
+    def _spelled(self, given: Input) -> str:
         """Return where a text is a number as a whole; a cast reads how it begins."""
         return self.add("RegexFullMatch", given.name, pattern=f"{NUMBER_TEXT}|{TINY_TEXT}")
 
@@ -145,13 +138,13 @@ class Graph(Translation[str]):
         """Return the number that an input holds, NaN where it is missing or a special code."""
         given = self.form.input(name)
         assert isinstance(given, NumberInput)
-        number = self.read(given)
+        number = self._read(given)
         for code in given.numbers:
             special = self.add("Equal", number, self.constant(code))
             number = self.add("Where", special, self.constant(math.nan), number)
         return number
 
-    def place(self, given: Input) -> str:
+    def _place(self, given: Input) -> str:
         """Return where a text stands in the list of known texts.
 
         What stands for missing comes after the known ones, any other text after that; for a number
@@ -163,54 +156,50 @@ class Graph(Translation[str]):
         if isinstance(given, CategoryInput):
             places |= {text: texts.index(level) for text, level in spellings(given).items()}
         places |= {text: place for place, text in enumerate(texts)}
-        return self.add(
-            "LabelEncoder",
-            given.name,
-            keys_strings=list(places),
-            values_int64s=list(places.values()),
-            default_int64=other,
-        )
+        keys, values = list(places), list(places.values())
+        known: dict[str, Any] = {"keys_strings": keys, "values_int64s": values}
+        return self.add("LabelEncoder", given.name, default_int64=other, **known)
 
-    def readable(self) -> str:
+    def _readable(self) -> str:
         """Return where every text is one that the graph can tell; empty if all are."""
         found = []
         for given in (given for given in self.form.inputs if isinstance(given, CategoryInput)):
             unseen = self.constant(len(given.levels) + 1, np.int64)
-            strange = self.add("Equal", self.place(given), unseen)
+            strange = self.add("Equal", self._place(given), unseen)
             odd = self.add("RegexFullMatch", given.name, pattern=strange_pattern(given))
             found.append(self.add("Not", self.add("And", strange, odd)))
         for number in (given for given in self.form.inputs if has_words(given)):
-            known = self.add("GreaterOrEqual", self.place(number), self.constant(0, np.int64))
-            found.append(self.add("Or", known, self.spelled(number)))
-        return self.joined("And", found) if found else ""
+            known = self.add("GreaterOrEqual", self._place(number), self.constant(0, np.int64))
+            found.append(self.add("Or", known, self._spelled(number)))
+        return self._joined("And", found) if found else ""
 
-    def is_code(self, given: NumberInput, code: Any) -> str:
+    def _is_code(self, given: NumberInput, code: Any) -> str:
         """Return where a number's cell holds one special code."""
         if not isinstance(code, str):
-            return self.add("Equal", self.read(given), self.constant(code))
+            return self.add("Equal", self._read(given), self.constant(code))
         place = self.constant(given.words.index(code), np.int64)
-        return self.add("Equal", self.place(given), place)
+        return self.add("Equal", self._place(given), place)
 
     def _missing(self, name: str) -> str:
         given = self.form.input(name)
         if isinstance(given, CategoryInput):
-            return self.truth(given, [False] * len(given.levels), empty=True)
-        absent = self.add("IsNaN", self.read(given))
-        words = [self.is_code(given, code) for code in given.words]
+            return self._truth(given, [False] * len(given.levels), empty=True)
+        absent = self.add("IsNaN", self._read(given))
+        words = [self._is_code(given, code) for code in given.words]
         if not words:
             return absent
-        return self.add("And", absent, self.add("Not", self.joined("Or", words)))
+        return self.add("And", absent, self.add("Not", self._joined("Or", words)))
 
-    def truth(
+    def _truth(
         self, given: Input, levels: list[bool], empty: bool = False, unseen: bool = False
     ) -> str:
         """Return a truth for each level of a category, for the empty text, and for any other."""
         table = self.constant([*levels, empty, unseen], np.bool_)
-        return self.add("Gather", table, self.place(given))
+        return self.add("Gather", table, self._place(given))
 
     def lines(self) -> None:
         """Add every line as an output of one number per row; NaN where a cell cannot be read."""
-        readable = self.readable()
+        readable = self._readable()
         for line in self.form.lines:
             number = self.node(line.value)
             if readable:
@@ -254,20 +243,14 @@ def write(form: Form, options: Options) -> bytes:
     graph.lines()
     values = [_value(given.name, _is_text(given), _told(given)) for given in form.inputs]
     results = [_value(graph.prefix + v.name, False, v.text, bool(form.inputs)) for v in form.lines]
-    drawn = helper.make_graph(
-        graph.nodes, "rpte", values, results, list(graph.constants.values()), titles["title"]
-    )
-    texts = any(map(_is_text, form.inputs))
-    opsets = [
-        helper.make_opsetid("", TEXT_OPSET if texts else OPSET),
-        helper.make_opsetid("ai.onnx.ml", ML_OPSET),
-    ]
-    made = helper.make_model(
-        drawn, producer_name="rpte", producer_version=titles["version"], opset_imports=opsets
-    )
-    made.ir_version = TEXT_IR if texts else IR
-    facts = {"model_hash": titles["hash"], "positive": titles["positive"]}
-    helper.set_model_props(made, facts)
+    constants = list(graph.constants.values())
+    drawn = helper.make_graph(graph.nodes, "rpte", values, results, constants, titles["title"])
+    # The second has no regular expressions, and is read by older engines.
+    opset, version = (20, 9) if any(map(_is_text, form.inputs)) else (15, 8)
+    opsets = [helper.make_opsetid("", opset), helper.make_opsetid("ai.onnx.ml", 2)]
+    producer = {"producer_name": "rpte", "producer_version": titles["version"]}
+    made = helper.make_model(drawn, **producer, opset_imports=opsets, ir_version=version)
+    helper.set_model_props(made, {name: titles[key] for name, key in PROPERTIES.items()})
     checker.check_model(made, full_check=True)
     return bytes(made.SerializeToString(deterministic=True))
 

@@ -1,4 +1,4 @@
-"""PMML: the document, the cases that it carries, and the evaluator to run it in.
+"""PMML: the document, and the evaluator to run it in.
 
 `rpte.export.target` finds it; nothing else imports from here.
 """

@@ -19,10 +19,12 @@ holds the number without them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from rpte.errors import InputError
+from rpte.export.cells import probe_table, read_cells
+from rpte.export.evaluate import evaluate
 from rpte.export.form import (
     MAX_FLOAT,
     CategoryInput,
@@ -35,14 +37,18 @@ from rpte.export.form import (
     Translation,
     plain,
 )
-from rpte.export.pmml.cases import verification
+from rpte.export.language import identifiers
 from rpte.export.pmml.run import run
 from rpte.export.target import Options, Target, check_levels, check_prefix
 from rpte.table.column import LARGEST
 from rpte.table.spelling import TRUTHS
 
 OPTIONS = {"prefix": "rpte_"}
+CASES = 30  # that the document carries
+PROBES = 40  # of which the last quarter holds the largest and smallest numbers
+PRECISION = "1E-12"
 NUMBER = {"optype": "continuous", "dataType": "double"}
+TEXT = {"optype": "categorical", "dataType": "string"}
 NAMESPACE = "http://www.dmg.org/PMML-4_4"
 HEAD = "<?xml version='1.0' encoding='UTF-8'?>\n"
 FUNCTIONS = {"<=": "lessOrEqual", "<": "lessThan", ">": "greaterThan", ">=": "greaterOrEqual",
@@ -81,97 +87,73 @@ def _check_text(where: str, text: str) -> None:
         )
 
 
-class Document(Translation[Element]):
-    """The fields and expressions of one document.
-
-    Parameters
-    ----------
-    form : Form
-    prefix : str
-        Of the names that are not the user's.
-    """
+class Expressions(Translation[Element]):
+    """How a document writes the nodes of a form; `prefix` begins the names of its own fields."""
 
     def __init__(self, form: Form, prefix: str) -> None:
         self.form, self.prefix = form, prefix
-        self.target = f"{prefix}target"
 
     def line(self, name: str) -> str:
         """Return the derived field of a line."""
         line = next(line for line in self.form.lines if line.name == name)
         return f"{self.prefix}{line.role}_{name}" if name != "score" else f"{self.prefix}log_odds"
 
-    def own(self, given: Input, what: str) -> str:
+    def _own(self, given: Input, what: str) -> str:
         """Return a derived field that holds an input in another way."""
         return f"{self.prefix}{what}_{self.form.inputs.index(given) + 1}"
 
-    def number_field(self, given: NumberInput) -> str:
-        """Return the field that holds a number and no special code."""
-        return self.own(given, "number") if given.codes else given.name
-
-    def cell_field(self, given: NumberInput) -> str:
+    def _cell_field(self, given: NumberInput) -> str:
         """Return the field that holds a number or a special code that is one."""
-        return self.own(given, "cell") if given.words else given.name
+        return self._own(given, "cell") if given.words else given.name
 
     def read(self, given: Input) -> Iterator[Element]:
         """Yield the derived fields that an input is read into."""
         if isinstance(given, CategoryInput):
             yield self._level(given)
-            return
-        if not given.codes:
-            return
-        cell = self.cell_field(given)
-        if given.words:
-            said = f"{plain(given.name)}, where it is no text"
-            number = _if(_among(given.name, given.words, False), _field(given.name))
-            yield _derived(cell, said, number)
-        inside = [_among(cell, given.numbers, False)] if given.numbers else []
-        if given.words:
-            inside += _between(_field(cell), LARGEST)
-        said = f"{plain(given.name)} without special codes"
-        yield _derived(self.number_field(given), said, _if(_and(inside), _field(cell)))
-
-    def level_field(self, given: CategoryInput) -> str:
-        """Return the field that holds the form of a level."""
-        return self.own(given, "level")
+        elif given.codes:
+            cell = self._cell_field(given)
+            inside = [_among(cell, given.numbers, False)] if given.numbers else []
+            if given.words:
+                number = _apply("if", _among(given.name, given.words, False), _field(given.name))
+                yield _derived(cell, f"{plain(given.name)}, where it is no text", number)
+                inside += _between(_field(cell), LARGEST)
+            number = _apply("if", _joined("and", inside), _field(cell))
+            said = f"{plain(given.name)} without special codes"
+            yield _derived(self._own(given, "number"), said, number)
 
     def _level(self, given: CategoryInput) -> Element:
         """Return the derived field of a category: texts as `rpte.table.spelling` reads them."""
-        text = _replaced(_field(given.name), BLANKS)
-        if given.boolean or given.numeric():
-            text = _replaced(text, *ZEROS)
+        text = _field(given.name)
+        for rule in (BLANKS, *ZEROS) if given.boolean or given.numeric() else (BLANKS,):
+            text = _apply("replace", text, *map(_constant, rule))
         if given.boolean:
             small = _apply("lowercase", text)
             for level in ("False", "True"):
                 words = [word for word, truth in TRUTHS.items() if truth == level]
-                text = _if(_test("isIn", small, *map(_constant, words)), _constant(level), text)
-        kind = {"optype": "categorical", "dataType": "string"}
+                known = _test("isIn", small, *map(_constant, words))
+                text = _apply("if", known, _constant(level), text)
+        value = _apply("if", _apply("isNotMissing", _field(given.name)), text)
         said = f"{plain(given.name)}, as its levels are called"
-        field = Element(
-            "DerivedField", {"name": self.level_field(given), "displayName": said, **kind}
-        )
-        field.append(_if(_apply("isNotMissing", _field(given.name)), text))
-        return field
+        return _derived(self._own(given, "level"), said, value, TEXT)
 
     def defined(self, line: Definition) -> Element:
-        """Return a line; missing where it reads a boolean that cannot be read."""
+        """Return the derived field of a line; missing where a boolean of it cannot be read."""
+        value = self.node(line.value)
         read = (self.form.input(name) for name in line.sources)
         closed = [given for given in read if isinstance(given, CategoryInput) and given.closed]
-        value = self.node(line.value)
-        if not closed:
-            return value
-        odd = [
-            _test("matches", _field(self.level_field(given)), _constant(NUMBER_BEGINS))
-            for given in closed
-        ]
-        return _if(_apply("not", odd[0] if len(odd) == 1 else _apply("or", *odd)), value)
+        if closed:
+            fields = (_field(self._own(given, "level")) for given in closed)
+            odd = [_test("matches", field, _constant(NUMBER_BEGINS)) for field in fields]
+            value = _apply("if", _apply("not", _joined("or", odd)), value)
+        return _derived(self.line(line.name), plain(line.text), value)
 
     def _operation(self, name: str, *parts: Element) -> Element:
         match name:
             case "finite":
-                return _and(_between(parts[0], MAX_FLOAT))
+                return _joined("and", _between(parts[0], MAX_FLOAT))
             case "and":
-                return _and(list(parts))
-            case "<=" | "<" | ">" | ">=":  # false where something is missing, never missing
+                return _joined("and", parts)
+            case "<=" | "<" | ">" | ">=":
                 return _test(FUNCTIONS[name], *parts)
         return _apply(FUNCTIONS.get(name, name), *parts)
 
@@ -180,8 +162,8 @@ class Document(Translation[Element]):
 
     def _value(self, name: str) -> Element:
         given = self.form.input(name)
-        assert isinstance(given, NumberInput)
-        return _field(self.number_field(given))
+        coded = isinstance(given, NumberInput) and given.codes
+        return _field(self._own(given, "number") if coded else name)
 
     def _line(self, name: str) -> Element:
         return _field(self.line(name))
@@ -191,51 +173,41 @@ class Document(Translation[Element]):
 
     def _missing(self, name: str) -> Element:
         given = self.form.input(name)
-        gone = _apply("isMissing", _field(given.name))
         if isinstance(given, CategoryInput) or not given.words:
-            return gone
-        gone = _apply("isMissing", _field(self.number_field(given)))
-        code = self._one_of(OneOf(given.name, given.codes))
-        return _and([gone, _apply("not", code)])
+            return _apply("isMissing", _field(name))
+        code = self._one_of(OneOf(name, given.codes))
+        return _apply("and", _apply("isMissing", self._value(name)), _apply("not", code))
 
     def _one_of(self, node: OneOf) -> Element:
         given = self.form.input(node.input)
         if isinstance(given, NumberInput):
             asked = NumberInput(given.name, node.levels)
-            tests = [_among(self.cell_field(given), asked.numbers)] if asked.numbers else []
+            tests = [_among(self._cell_field(given), asked.numbers)] if asked.numbers else []
             tests += [_among(given.name, asked.words)] if asked.words else []
-            return tests[0] if len(tests) == 1 else _apply("or", *tests)
+            return _joined("or", tests)
         if not node.levels:
             return _apply("isNotMissing", _field(given.name))
-        return _among(self.level_field(given), given.forms(node.levels), node.inside)
+        return _among(self._own(given, "level"), given.forms(node.levels), node.inside)
+
+
+def _element(tag: str, /, *children: Element, **attributes: str) -> Element:
+    element = Element(tag, attributes)
+    element.extend(children)
+    return element
 
 
 def _apply(function: str, *parts: Element) -> Element:
-    element = Element("Apply", function=function)
-    element.extend(parts)
-    return element
+    """Return a function of some parts; an ``if`` without its last part is missing there."""
+    return _element("Apply", *parts, function=function)
 
 
 def _test(function: str, *parts: Element) -> Element:
     """Return a test that is false where something is missing."""
-    element = Element("Apply", function=function, mapMissingTo="false")
-    element.extend(parts)
-    return element
+    return _element("Apply", *parts, function=function, mapMissingTo="false")
 
 
-def _replaced(text: Element, *rules: tuple[str, str]) -> Element:
-    for pattern, kept in rules:
-        text = _apply("replace", text, _constant(pattern), _constant(kept))
-    return text
-
-
-def _and(conditions: list[Element]) -> Element:
-    return conditions[0] if len(conditions) == 1 else _apply("and", *conditions)
-
-
-def _if(condition: Element, *sides: Element) -> Element:
-    """Return one of two numbers, missing where the second is not given."""
-    return _apply("if", condition, *sides)
+def _joined(function: str, conditions: Sequence[Element]) -> Element:
+    return conditions[0] if len(conditions) == 1 else _apply(function, *conditions)
 
 
 def _among(field: str, values: Iterable[Code], inside: bool = True) -> Element:
@@ -248,109 +220,129 @@ def _between(number: Element, most: float) -> list[Element]:
 
 
 def _field(name: str) -> Element:
-    return Element("FieldRef", field=name)
+    return _element("FieldRef", field=name)
 
 
 def _constant(value: Code) -> Element:
-    element = Element("Constant", dataType="string" if isinstance(value, str) else "double")
+    element = _element("Constant", dataType="string" if isinstance(value, str) else "double")
     element.text = value if isinstance(value, str) else repr(float(value))
     return element
 
 
-def _derived(name: str, said: str, value: Element) -> Element:
-    element = Element("DerivedField", {"name": name, "displayName": said, **NUMBER})
-    element.append(value)
-    return element
+def _derived(name: str, said: str, value: Element, kind: Mapping[str, str] = NUMBER) -> Element:
+    return _element("DerivedField", value, name=name, displayName=said, **kind)
 
 
 def write(form: Form, options: Options) -> str:
     """Return the document's text."""
-    document = Document(form, options["prefix"])
-    root = Element("PMML", xmlns=NAMESPACE, version="4.4")
-    root.append(_header(form))
-    root.append(_data(document))
-    transformations = SubElement(root, "TransformationDictionary")
-    for given in form.inputs:
-        transformations.extend(document.read(given))
-    for line in _computed(form):
-        name, said = document.line(line.name), plain(line.text)
-        transformations.append(_derived(name, said, document.defined(line)))
-    root.append(_model(document))
+    fields = Expressions(form, options["prefix"])
+    read = [field for given in form.inputs for field in fields.read(given)]
+    # The probability is the regression's.
+    lines = [fields.defined(line) for line in form.lines if line.role != "probability"]
+    root = _element(
+        "PMML",
+        _header(form),
+        _data(fields),
+        _element("TransformationDictionary", *read, *lines),
+        _model(fields),
+        xmlns=NAMESPACE,
+        version="4.4",
+    )
     indent(root)
     # A parser reads a bare carriage return as a line feed.
     return HEAD + tostring(root, encoding="unicode").replace("\r", "&#13;") + "\n"
 
 
-def _computed(form: Form) -> list[Definition]:
-    """Return the lines that are derived fields; the probability is the regression's."""
-    return [line for line in form.lines if line.role != "probability"]
-
-
 def _header(form: Form) -> Element:
     titles = form.titles()
-    header = Element("Header", description=titles["title"])
-    SubElement(header, "Application", name="rpte", version=titles["version"])
-    SubElement(header, "Annotation").text = f"Generated from the model {titles['hash']}."
-    return header
+    made = _element("Application", name="rpte", version=titles["version"])
+    note = _element("Annotation")
+    note.text = f"Generated from the model {titles['hash']}."
+    return _element("Header", made, note, description=titles["title"])
 
 
-def _data(document: Document) -> Element:
-    fields = Element("DataDictionary", numberOfFields=str(len(document.form.inputs) + 1))
-    for given in document.form.inputs:
-        if isinstance(given, CategoryInput):
-            _values(fields, given.name, given.levels)
-        elif given.words:
-            _values(fields, given.name, ())
+def _data(fields: Expressions) -> Element:
+    """Return the columns of the table, and the label."""
+    found = []
+    for given in fields.form.inputs:
+        if isinstance(given, CategoryInput) or given.words:
+            levels = given.levels if isinstance(given, CategoryInput) else ()
+            found.append(_column(given.name, levels))
         else:
-            field = SubElement(fields, "DataField", {"name": given.name, **NUMBER})
             ends = {"leftMargin": repr(-LARGEST), "rightMargin": repr(LARGEST)}
-            SubElement(field, "Interval", {"closure": "closedClosed", **ends})
-    _values(fields, document.target, map(str, document.form.model.classes))
-    return fields
+            interval = _element("Interval", closure="closedClosed", **ends)
+            found.append(_element("DataField", interval, name=given.name, **NUMBER))
+    found.append(_column(f"{fields.prefix}target", map(str, fields.form.model.classes)))
+    return _element("DataDictionary", *found, numberOfFields=str(len(found)))
 
 
-def _values(fields: Element, name: str, levels: Iterable[str]) -> None:
-    field = SubElement(fields, "DataField", name=name, optype="categorical", dataType="string")
-    for level in levels:
-        SubElement(field, "Value", value=level)
+def _column(name: str, levels: Iterable[str]) -> Element:
+    values = (_element("Value", value=level) for level in levels)
+    return _element("DataField", *values, name=name, **TEXT)
 
 
-def _model(document: Document) -> Element:
+def _model(fields: Expressions) -> Element:
     """Return the logistic regression on the score."""
-    form = document.form
+    form = fields.form
     classes = [str(label) for label in form.model.classes]
     positive, other = classes[form.model.positive], classes[1 - form.model.positive]
-    kinds = {"functionName": "classification", "normalizationMethod": "logit"}
-    model = Element("RegressionModel", {"modelName": "rpte", **kinds})
-    schema = SubElement(model, "MiningSchema")
-    SubElement(schema, "MiningField", name=document.target, usageType="target")
+    schema = [_element("MiningField", name=f"{fields.prefix}target", usageType="target")]
     for given in form.inputs:
         number = isinstance(given, NumberInput) and not given.words
         treatment = "asMissing" if number else "asIs"
-        SubElement(schema, "MiningField", name=given.name, invalidValueTreatment=treatment)
-    model.append(_output(document, positive))
-    table = SubElement(model, "RegressionTable", targetCategory=positive, intercept="0")
-    SubElement(table, "NumericPredictor", name=document.line("score"), coefficient="1")
-    SubElement(model, "RegressionTable", targetCategory=other, intercept="0")
-    model.append(verification(form, document.prefix))
-    return model
+        schema.append(_element("MiningField", name=given.name, invalidValueTreatment=treatment))
+    score = _element("NumericPredictor", name=fields.line("score"), coefficient="1")
+    return _element(
+        "RegressionModel",
+        _element("MiningSchema", *schema),
+        _output(fields, positive),
+        _element("RegressionTable", score, targetCategory=positive, intercept="0"),
+        _element("RegressionTable", targetCategory=other, intercept="0"),
+        _verification(form, fields.prefix),
+        modelName="rpte",
+        functionName="classification",
+        normalizationMethod="logit",
+    )
 
 
-def _output(document: Document, positive: str) -> Element:
+def _output(fields: Expressions, positive: str) -> Element:
     """Return the output: score, probability, then every contribution in the order of the file."""
-    form = document.form
-    output = Element("Output")
-    parts = (line for line in form.lines if line.role in ("term", "component"))
-    for line in (*form.role("score"), *form.role("probability"), *parts):
-        named = {"name": document.prefix + line.name, "displayName": plain(line.text)}
-        field = SubElement(output, "OutputField", {**named, **NUMBER})
+    form, found = fields.form, []
+    for line in (*form.role("score"), *form.role("probability"), *form.role("term", "component")):
+        named = {"name": fields.prefix + line.name, "displayName": plain(line.text), **NUMBER}
         if line.role == "probability":
-            field.set("feature", "probability")
-            field.set("value", positive)
+            field = _element("OutputField", **named, feature="probability", value=positive)
         else:
-            field.set("feature", "transformedValue")
-            field.append(_field(document.line(line.name)))
-    return output
+            value = _field(fields.line(line.name))
+            field = _element("OutputField", value, **named, feature="transformedValue")
+        found.append(field)
+    return _element("Output", *found)
+
+
+def _verification(form: Form, prefix: str) -> Element:
+    """Return cases with their score and probability, made from the model's thresholds and levels.
+
+    An engine that reads them checks them whenever it loads the document, so that a model which it
+    computes in another way is never put to work.
+    """
+    cells = read_cells(form, probe_table(form, PROBES))
+    lines, results = evaluate(form, cells), ("score", "probability")
+    inputs = [given.name for given in form.inputs]
+    tags = dict(zip(inputs, identifiers(inputs), strict=True))
+    fields = [_element("VerificationField", field=n, column=tag) for n, tag in tags.items()]
+    fields += [
+        _element("VerificationField", field=prefix + name, column=name, precision=PRECISION)
+        for name in results
+    ]
+    table = Element("InlineTable")
+    for place, cases in zip(range(CASES), cells.rows(), strict=False):
+        row = SubElement(table, "row")
+        shown = {tags[name]: cell for name, cell in cases.items() if cell is not None}
+        shown |= {name: float(lines[name][place]) for name in results}
+        for tag, cell in shown.items():
+            SubElement(row, tag).text = cell if isinstance(cell, str) else repr(cell)
+    counts = {"recordCount": str(CASES), "fieldCount": str(len(fields))}
+    return _element("ModelVerification", _element("VerificationFields", *fields), table, **counts)
 
 
 TARGET = Target("pmml", ".pmml", write, run, OPTIONS, check, packages=("jpmml_evaluator",))

@@ -12,14 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.export.cells import Cells
-from rpte.export.form import Form
+from rpte.export.form import Floats, Form
 from rpte.export.programs import failure, find_program
 from rpte.export.target import Answers, CannotRunError, Options
 
-Floats = NDArray[np.float64]
 RUNNER = """
 import json, sys
 from jpmml_evaluator import JavaError, make_backend, make_evaluator
