@@ -12,17 +12,8 @@ from typing import Any
 import numpy as np
 
 from rpte.errors import InputError
-from rpte.export.form import (
-    CategoryInput,
-    Code,
-    Constant,
-    Form,
-    Input,
-    NumberInput,
-    Operation,
-    Value,
-    all_nodes,
-)
+from rpte.export.form import Constant, Form, Operation, Value, all_nodes
+from rpte.export.inputs import CategoryInput, Code, Input, NumberInput
 from rpte.table.column import (
     LARGEST,
     as_number,
@@ -36,6 +27,7 @@ from rpte.table.spelling import TRUTHS, plain_form, spelling_of, truth_form
 Cell = Code | None
 UNSEEN = "a level never seen"
 PROBES = 400
+EXTREMES = [LARGEST, -LARGEST, 1e-300, 5e-324, -5e-324]
 # A text that is a number, blanks around it, for engines that cannot be asked what a number is. In
 # classes, since some read a backslash twice. Leading zeros are those of a code.
 NUMBER_TEXT = (
@@ -63,57 +55,41 @@ def read_cells(form: Form, X: Any) -> Cells:
     """
     model = form.model
     needed = {given.name for given in form.inputs}
-    ignored = model.settings["limits"]["exclude"]
-    columns = columns_of(X, model.schema, ignored, needed)
+    columns = columns_of(X, model.schema, model.settings["limits"]["exclude"], needed)
     by_name = dict(zip(model.schema.names, columns, strict=True))
     cells = {given.name: _cells(form, given, by_name[given.name]) for given in form.inputs}
     return Cells(len(columns[0]), cells)
 
 
 def _cells(form: Form, given: Input, column: Any) -> list[Cell]:
+    cells = column.tolist()
     if isinstance(given, CategoryInput):
-        return [None if is_absent(cell) else level_text(cell) for cell in column.tolist()]
+        return [None if is_absent(cell) else level_text(cell) for cell in cells]
     if not given.codes:
-        return [_number(value) for value in as_number(column, given.name)]
+        numbers = as_number(column, given.name)
+        return [None if math.isnan(number) else float(number) for number in numbers]
     numbers, codes = as_number_or_special(column, form.model.schema[given.name])
-    return [
-        _number(value) if code < 0 else _code(cell, given.codes[code], given)
-        for value, code, cell in zip(numbers, codes, column.tolist(), strict=True)
-    ]
-
-
-def _code(cell: Any, code: Code, given: NumberInput) -> Code:
-    """Return a special code as its cell holds it: it may be a copy of it in single precision."""
-    return cell if isinstance(cell, float) and cell in given.codes else code
-
-
-def _number(value: float) -> float | None:
-    return None if math.isnan(value) else float(value)
+    found: list[Cell] = []
+    for number, code, cell in zip(numbers, codes, cells, strict=True):
+        if code < 0:
+            found.append(None if math.isnan(number) else float(number))
+        else:  # the cell may hold a copy of the code in single precision
+            copy = isinstance(cell, float) and cell in given.codes
+            found.append(cell if copy else given.codes[code])
+    return found
 
 
 def to_the_letter(form: Form, cells: Cells) -> Cells:
     """Return the rows with every known level as training spelled it, others in plain form."""
-    columns = {
-        given.name: _spelled(form, given, cells.columns[given.name])
-        if isinstance(given, CategoryInput)
-        else cells.columns[given.name]
-        for given in form.inputs
-    }
+    columns = dict(cells.columns)
+    for given in (given for given in form.inputs if isinstance(given, CategoryInput)):
+        level = spelling_of(form.model.schema[given.name]).level
+        known: dict[Cell, Cell] = {None: None}
+        for cell in set(columns[given.name]) - {None}:
+            found = level(cell)
+            known[cell] = (plain_form(str(cell)) or cell) if found is None else found
+        columns[given.name] = [known[cell] for cell in columns[given.name]]
     return Cells(cells.n_rows, columns)
-
-
-def _spelled(form: Form, given: CategoryInput, cells: list[Cell]) -> list[Cell]:
-    level = spelling_of(form.model.schema[given.name]).level
-    known: dict[Cell, Cell] = {None: None}
-    for cell in set(cells) - {None}:
-        found = level(cell)
-        known[cell] = (plain_form(str(cell)) or cell) if found is None else found
-    return [known[cell] for cell in cells]
-
-
-def has_words(given: Input) -> bool:
-    """Tell whether a number has special codes that are texts."""
-    return isinstance(given, NumberInput) and bool(given.words)
 
 
 def refuse_texts(texts: Mapping[str, Collection[str]], cells: Cells, why: str) -> None:
@@ -139,9 +115,9 @@ def probe_table(form: Form, rows: int = PROBES) -> dict[str, list[Cell]]:
     shuffle = random.Random(0)
     table: dict[str, list[Cell]] = {n: [None] * rows for n in form.model.schema.names}
     for given in form.inputs:
-        usual = _spread(_tried(form, given), rows - rows // 4, shuffle)
-        extreme = _spread([*_tried(form, given), *_extremes(given)], rows // 4, shuffle)
-        table[given.name] = usual + extreme
+        tried, most = _tried(form, given), EXTREMES if isinstance(given, NumberInput) else []
+        usual = _spread(tried, rows - rows // 4, shuffle)
+        table[given.name] = usual + _spread([*tried, *most], rows // 4, shuffle)
     return table
 
 
@@ -154,8 +130,10 @@ def _spread(cells: list[Cell], rows: int, shuffle: random.Random) -> list[Cell]:
 def _tried(form: Form, given: Input) -> list[Cell]:
     if isinstance(given, CategoryInput):
         return list(dict.fromkeys([None, UNSEEN, *given.levels, *_other_spellings(given)]))
-    near = {near for number in {0.0, *_compared(form, given)} for near in _around(number)}
-    return list(dict.fromkeys([None, *given.codes, *sorted(near)]))
+    numbers = {0.0, *_compared(form, given)}
+    near = {float(np.nextafter(n, n + step)) for n in numbers for step in (-np.inf, 0.0, np.inf)}
+    known = {number + 0.0 for number in near if abs(number) <= LARGEST}
+    return list(dict.fromkeys([None, *given.codes, *sorted(known)]))
 
 
 def _other_spellings(given: CategoryInput) -> list[str]:
@@ -169,10 +147,6 @@ def _other_spellings(given: CategoryInput) -> list[str]:
     return spelled + [f" {given.form(level)} " for level in plain]
 
 
-def _extremes(given: Input) -> list[Cell]:
-    return [] if isinstance(given, CategoryInput) else [LARGEST, -LARGEST, 1e-300, 5e-324, -5e-324]
-
-
 def _compared(form: Form, given: NumberInput) -> set[float]:
     """Return the constants that stand beside an input in some comparison or difference."""
     found = set()
@@ -181,8 +155,3 @@ def _compared(form: Form, given: NumberInput) -> set[float]:
         if Value(given.name) in parts:
             found |= {part.value for part in parts if isinstance(part, Constant)}
     return found
-
-
-def _around(number: float) -> list[float]:
-    near = [number, float(np.nextafter(number, -np.inf)), float(np.nextafter(number, np.inf))]
-    return [value + 0.0 for value in near if abs(value) <= LARGEST]

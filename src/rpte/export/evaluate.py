@@ -12,17 +12,8 @@ from numpy.typing import NDArray
 
 from rpte.columns.logarithm import logarithm
 from rpte.export.cells import Cells, to_the_letter
-from rpte.export.form import (
-    MAX_FLOAT,
-    Floats,
-    Form,
-    Line,
-    Node,
-    NumberInput,
-    OneOf,
-    Operation,
-    Translation,
-)
+from rpte.export.form import MAX_FLOAT, Floats, Form, Line, Node, OneOf, Operation, Translation
+from rpte.export.inputs import NumberInput
 
 # What every operation is, on arrays of numbers or truths.
 OPERATIONS: dict[str, Callable[..., Any]] = {

@@ -64,7 +64,10 @@ def export_model(
     chosen = find_target(target)
     settled = settle_options(chosen, options)
     path = Path(path)
-    _check_place(path, chosen)
+    if chosen.suffix and path.is_dir():
+        raise InputError(f"{path} is a folder; name a file, such as model{chosen.suffix}")
+    if not chosen.suffix and path.exists():
+        raise InputError(f"{path} exists; remove it, or choose another name for the folder")
     check_output(*written_paths(path), reads=files_named(options))
     if settled.get("format", "") is None:
         settled["format"] = path.suffix[1:]
@@ -84,13 +87,6 @@ def export_model(
     if not is_stream(path):
         write_record(record, path)
     return record
-
-
-def _check_place(path: Path, target: Target) -> None:
-    if target.suffix and path.is_dir():
-        raise InputError(f"{path} is a folder; name a file, such as model{target.suffix}")
-    if not target.suffix and path.exists():
-        raise InputError(f"{path} exists; remove it, or choose another name for the folder")
 
 
 def written_paths(path: Path) -> list[Path]:

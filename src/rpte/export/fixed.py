@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rpte.export.evaluate import OPERATIONS
-from rpte.export.form import Code, Constant, Missing, Node, OneOf, Operation, Present, Value, apply
+from rpte.export.form import Constant, Missing, Node, OneOf, Operation, Present, Value, apply
+from rpte.export.inputs import Code
 from rpte.table.column import LARGEST
 
 # A factor is at most a number plus a knot, each at most LARGEST.

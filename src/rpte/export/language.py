@@ -7,7 +7,8 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from typing import ClassVar
 
-from rpte.export.form import Code, Form, Node, Operation, Translation, plain
+from rpte.export.form import Form, Node, Operation, Translation, plain
+from rpte.export.inputs import Code
 
 LONGEST_NAME = 40
 # How languages with braces write what others write in their own way; conditions come bare.

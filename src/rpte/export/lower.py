@@ -8,22 +8,19 @@ from collections.abc import Iterator, Sequence
 from rpte.columns import kinds
 from rpte.errors import InputError
 from rpte.export.form import (
-    CategoryInput,
-    Code,
     Constant,
     Definition,
     Form,
-    Input,
     Line,
     Missing,
     Node,
-    NumberInput,
     OneOf,
     Present,
     Value,
     apply,
     nodes,
 )
+from rpte.export.inputs import CategoryInput, Code, Input, NumberInput
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, TreeTerms
 from rpte.structure.tree import Branch, Split

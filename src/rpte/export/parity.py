@@ -22,16 +22,8 @@ from rpte.table.inputs import Inputs, column_names, read_inputs
 class Difference:
     """How far one line of the export is from the model's.
 
-    Parameters
-    ----------
-    largest : float
-        The largest absolute difference over the rows.
-    relative : float
-        The largest difference relative to the size of the numbers added in that row (at least 1).
-    rows : int
-        How many rows differ by more than the tolerance.
-    first : int or None
-        The first of these.
+    `largest` is absolute; `relative` is relative to the size of the numbers added in that row (at
+    least 1); `rows` differ by more than the tolerance, `first` is the first of them.
     """
 
     largest: float
@@ -139,18 +131,12 @@ def compare(
     size = np.abs(truth["score"]) + abs(form.model.intercept)
     for line in form.role("term"):
         size = size + np.abs(truth[line.name])
-    names = [name for name in (*NOT_PARTS, *truth) if name in answers.lines]
-    return {
-        name: _difference(
-            truth[name],
-            answers.lines[name],
-            np.maximum(
-                size if name == "score" else np.abs(truth[name]), answers.sizes.get(name, 0.0)
-            ),
-            tolerance,
-        )
-        for name in dict.fromkeys(names)
-    }
+    found = {}
+    for name in (name for name in dict.fromkeys((*NOT_PARTS, *truth)) if name in answers.lines):
+        own = size if name == "score" else np.abs(truth[name])
+        sizes = np.maximum(own, answers.sizes.get(name, 0.0))
+        found[name] = _difference(truth[name], answers.lines[name], sizes, tolerance)
+    return found
 
 
 def _difference(truth: Floats, found: Floats, size: Floats, tolerance: float) -> Difference:

@@ -44,15 +44,10 @@ TIE = 1e-9  # of the first weight: what may be another order after rounding
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A variable that may be a reason.
+    """A variable that may be a reason, and what is said of it.
 
-    Parameters
-    ----------
-    source, component : str
-    alternatives : tuple of Node
-        Other subtotals of the component; empty if it reads one variable alone.
-    code, sentence, missing : str
-        What is said of it; `missing` where the case has no value for it.
+    `alternatives` are other subtotals of the component, none if it reads one variable alone;
+    `missing` is said where the case has no value for it.
     """
 
     source: str
@@ -110,26 +105,22 @@ def check(form: Form, options: Options) -> None:
 
 def candidates(form: Form, options: Options) -> list[Candidate]:
     """Return the variables that may be reasons: by component in file order, then by name."""
-    catalogue = Catalogue(options["catalogue"] or {})
-    return [
-        _candidate(form, component, source, catalogue)
-        for component in form.model.components
-        for source in component.sources
-    ]
-
-
-def _candidate(form: Form, component: Component, source: str, catalogue: Catalogue) -> Candidate:
-    bare = Reason(source, component.name, "", "", 0.0, 0.0)
-    there, gone = catalogue.said(bare, ()), catalogue.said(bare, (source,))
-    others = _alternatives(form, component, source) if len(component.sources) > 1 else ()
-    return Candidate(source, component.name, others, there.code, there.sentence, gone.sentence)
+    catalogue, found = Catalogue(options["catalogue"] or {}), []
+    for component in form.model.components:
+        for source in component.sources:
+            bare = Reason(source, component.name, "", "", 0.0, 0.0)
+            there, gone = catalogue.said(bare, ()), catalogue.said(bare, (source,))
+            others = _alternatives(form, component, source) if len(component.sources) > 1 else ()
+            said = (there.code, there.sentence, gone.sentence)
+            found.append(Candidate(source, component.name, others, *said))
+    return found
 
 
 def _alternatives(form: Form, component: Component, source: str) -> tuple[Node, ...]:
     """Return the subtotals at other values of a variable, each expression once."""
     variable = form.model.schema[source]
-    terms = {line.name: line for line in form.role("term")}
-    parts = [terms[part.name] for part in component.parts]
+    names = [part.name for part in component.parts]
+    parts = [line for line in form.role("term") if line.name in names]
     found: dict[Node, None] = {}
     for value in grid(form.model, component, source):
         cell = float(value) if variable.kind == "number" else variable.levels[int(value)]
@@ -176,10 +167,6 @@ def _agree(wanted: Sequence[Any], found: Sequence[Any]) -> bool:
         return False
     pairs = list(zip(wanted, found, strict=True))
     same = all((a[0] or "", a[1]) == (b[0] or "", b[1]) for a, b in pairs)
-    return same or _tied(weights[0], slack)
-
-
-def _tied(weights: Sequence[float], slack: float) -> bool:
-    """Tell whether two reasons may have changed places by rounding."""
-    told = [weight for weight in weights if weight > 0.0]
-    return any(abs(a - b) <= slack for a, b in pairwise(told))
+    told = [weight for weight in weights[0] if weight > 0.0]
+    # Two reasons may have changed places by rounding.
+    return same or any(abs(a - b) <= slack for a, b in pairwise(told))

@@ -11,8 +11,9 @@ from types import MappingProxyType
 from typing import Any
 
 from rpte.errors import InputError, did_you_mean
-from rpte.export.cells import Cells, has_words
-from rpte.export.form import CategoryInput, Constant, Floats, Form, Node, Operation, nodes
+from rpte.export.cells import Cells
+from rpte.export.form import Constant, Floats, Form, Node, Operation, nodes
+from rpte.export.inputs import CategoryInput, has_words
 
 Options = Mapping[str, Any]
 Content = str | bytes | Mapping[str, bytes]  # a text, a file, or a folder of files by name
@@ -45,17 +46,10 @@ class CannotRunError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What an export computed.
+    """What an export computed: lines of shape (n_rows,) by name, and the engine that ran it.
 
-    Parameters
-    ----------
-    lines : mapping from name to array of shape (n_rows,)
-    engine : str
-        What ran it.
-    sizes : mapping from name to array of shape (n_rows,)
-        For an engine that rounds differences by the size of what it subtracts.
-    others : mapping from name to sequence
-        Other columns, such as texts.
+    `sizes` are for an engine that rounds differences by the size of what it subtracts; `others` are
+    other columns, such as texts.
     """
 
     lines: Mapping[str, Floats]

@@ -13,19 +13,9 @@ from typing import Any
 import numpy as np
 
 from rpte.errors import InputError
-from rpte.export.cells import Cell, Cells, has_words
-from rpte.export.form import (
-    CategoryInput,
-    Form,
-    Input,
-    Missing,
-    NumberInput,
-    OneOf,
-    Present,
-    Value,
-    all_nodes,
-    plain,
-)
+from rpte.export.cells import Cell, Cells
+from rpte.export.form import Form, Missing, OneOf, Present, Value, all_nodes, plain
+from rpte.export.inputs import CategoryInput, Input, NumberInput, has_words
 from rpte.export.language import BRACES, Language, called, codes_text
 from rpte.export.programs import find_program, run_program
 from rpte.export.target import Answers, Options, Target

@@ -6,7 +6,8 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from rpte.export.form import CategoryInput, Input, NumberInput, OneOf, plain
+from rpte.export.form import OneOf, plain
+from rpte.export.inputs import CategoryInput, Input, NumberInput
 from rpte.export.language import Language, called, codes_text
 
 

@@ -22,7 +22,8 @@ from rpte.export.excel.layout import (
     sides_of,
 )
 from rpte.export.excel.looks import put, put_formula
-from rpte.export.form import CategoryInput, Constant, Definition, Input, Node, Operation
+from rpte.export.form import Constant, Definition, Node, Operation
+from rpte.export.inputs import CategoryInput, Input
 from rpte.export.language import bare
 from rpte.model.parts import DirectTerm, TreeTerms
 from rpte.structure.tree import Branch

@@ -13,18 +13,8 @@ from copy import copy
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from rpte.export.form import (
-    CategoryInput,
-    Code,
-    Form,
-    Node,
-    NumberInput,
-    OneOf,
-    Operation,
-    Present,
-    Value,
-    nodes,
-)
+from rpte.export.form import Form, Node, OneOf, Operation, Present, Value, nodes
+from rpte.export.inputs import CategoryInput, Code, NumberInput
 from rpte.export.language import Language, bare
 from rpte.table.column import level_text, parse_number
 from rpte.table.decimals import number_text

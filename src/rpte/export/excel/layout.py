@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rpte.export.cells import Cell
-from rpte.export.form import CategoryInput, Form, Input
+from rpte.export.form import Form
+from rpte.export.inputs import CategoryInput, Input
 from rpte.model.parts import DirectTerm, TreeTerms
 from rpte.structure.tree import Branch
 from rpte.table.spelling import DECIMAL, plain_form, truth_form

@@ -8,7 +8,8 @@ from rpte.export.excel import looks
 from rpte.export.excel.formulas import FIRST_LISTED, Formulas, Lists
 from rpte.export.excel.layout import CASES, EXPLAIN, FIRST_RULE, RULES, Layout, Rule, sides_of
 from rpte.export.excel.looks import Look, put, put_formula, shortened
-from rpte.export.form import CategoryInput, Form, Node, Operation
+from rpte.export.form import Form, Node, Operation
+from rpte.export.inputs import CategoryInput
 from rpte.model.parts import DirectTerm, TreeTerms, path_text
 from rpte.structure.tree import Branch
 

@@ -1,4 +1,1 @@
-"""ONNX: the graph, and which texts it takes for a level.
-
-`rpte.export.target` finds it; nothing else imports from here.
-"""
+"""ONNX: the graph, which `rpte.export.target` finds; nothing else imports from here."""

@@ -11,6 +11,7 @@ is neither a number nor one of its codes.
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Sequence
 from functools import partial, reduce
@@ -21,20 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.errors import InputError
-from rpte.export.cells import NUMBER_TEXT, Cell, Cells, has_words, refuse_texts, to_the_letter
-from rpte.export.form import (
-    MAX_FLOAT,
-    CategoryInput,
-    Form,
-    Input,
-    NumberInput,
-    OneOf,
-    Translation,
-)
-from rpte.export.onnx.texts import gaps_of, spellings, strange_pattern
+from rpte.export.cells import NUMBER_TEXT, Cell, Cells, refuse_texts, to_the_letter
+from rpte.export.form import MAX_FLOAT, Form, OneOf, Translation
+from rpte.export.inputs import CategoryInput, Input, NumberInput, has_words
 from rpte.export.target import Answers, CannotRunError, Options, Target
 from rpte.table.column import LARGEST
 from rpte.table.decimals import number_text
+from rpte.table.spelling import DECIMAL, TRUTHS, plain_form
 
 PROPERTIES = {"model_hash": "hash", "positive": "positive"}
 OPTIONS = {"prefix": ""}
@@ -57,6 +51,8 @@ OPERATORS = {
 }
 SMALLEST = sys.float_info.min
 WORDS = "a text that is a number or one of the codes"
+# onnxruntime reads None, NaN and pandas' NA in a column of texts as these words.
+GAPS = ("", "None", "nan", "<NA>")
 
 
 class Graph(Translation[str]):
@@ -208,6 +204,40 @@ class Graph(Translation[str]):
                 rows = self.add("Shape", self.form.inputs[0].name)
                 number = self.add("Expand", number, rows)
             self.add("Identity", number, name=self.prefix + line.name)
+
+
+def gaps_of(given: Input) -> tuple[str, ...]:
+    """Return the texts that stand for missing: none of them a level."""
+    return tuple(text for text in GAPS if text not in given.words)
+
+
+def spellings(given: CategoryInput) -> dict[str, str]:
+    """Return texts that are read as a level without being it to the letter."""
+    found: dict[str, str] = {}
+    for level in (level for level in given.levels if level not in given.doubtful):
+        form = given.form(level)
+        forms = [form]
+        if given.boolean:
+            words = [word for word, truth in TRUTHS.items() if truth == form]
+            forms = [spelled for w in words for spelled in (w, w.upper(), w.title())]
+            forms.append("1.0" if form == "True" else "0.0")
+        elif form in given.numeric():
+            forms.append(f"{form}0" if "." in form else f"{form}.0")
+        found |= dict.fromkeys(forms, level)
+    return {text: level for text, level in found.items() if text}
+
+
+def strange_pattern(given: CategoryInput) -> str:
+    """Return what texts look like that may be a level, or none, in another spelling."""
+    forms = dict.fromkeys(map(plain_form, given.doubtful))
+    patterns = ["(?s: .*|.* )", *(f"(?:{re.escape(form)})" for form in forms)]
+    if given.boolean:
+        patterns.append("(?i:true|false|t|f)")
+    if given.closed:
+        patterns.append("(?s:[-+.0-9].*)")
+    elif given.boolean or any(DECIMAL.fullmatch(plain_form(level)) for level in given.levels):
+        patterns.append(r"-0|-?(0|[1-9][0-9]*)\.([0-9]*0)?")
+    return "|".join(patterns)
 
 
 def check(form: Form, options: Options) -> None:

@@ -25,18 +25,8 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from rpte.errors import InputError
 from rpte.export.cells import probe_table, read_cells
 from rpte.export.evaluate import evaluate
-from rpte.export.form import (
-    MAX_FLOAT,
-    CategoryInput,
-    Code,
-    Definition,
-    Form,
-    Input,
-    NumberInput,
-    OneOf,
-    Translation,
-    plain,
-)
+from rpte.export.form import MAX_FLOAT, Definition, Form, OneOf, Translation, plain
+from rpte.export.inputs import CategoryInput, Code, Input, NumberInput
 from rpte.export.language import identifiers
 from rpte.export.pmml.run import run
 from rpte.export.target import Options, Target, check_levels, check_prefix

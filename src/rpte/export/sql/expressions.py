@@ -7,18 +7,13 @@ from functools import reduce
 
 from sqlglot import exp
 
-from rpte.export.cells import has_words
 from rpte.export.form import (
     MAX_FLOAT,
-    CategoryInput,
-    Code,
     Constant,
     Definition,
     Form,
-    Input,
     Line,
     Node,
-    NumberInput,
     OneOf,
     Operation,
     Translation,
@@ -26,6 +21,7 @@ from rpte.export.form import (
     all_nodes,
     nodes,
 )
+from rpte.export.inputs import CategoryInput, Code, Input, NumberInput, has_words
 from rpte.export.sql.dialects import find_dialect
 from rpte.export.sql.numbers import is_given, is_number, misread
 from rpte.export.target import is_product

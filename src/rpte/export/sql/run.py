@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from rpte.export.cells import Cell, Cells
-from rpte.export.form import CategoryInput, Floats, Form, Input
+from rpte.export.form import Floats, Form
+from rpte.export.inputs import CategoryInput, Input
 from rpte.export.programs import failure
 from rpte.export.target import Answers, CannotRunError, Options
 
