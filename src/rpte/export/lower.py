@@ -22,7 +22,7 @@ from rpte.export.form import (
 )
 from rpte.export.inputs import CategoryInput, Code, Input, NumberInput
 from rpte.model.model import Model
-from rpte.model.parts import Component, DirectTerm, TreeTerms
+from rpte.model.parts import Component, DirectTerm
 from rpte.structure.tree import Branch, Split
 from rpte.table.column import LARGEST, parse_number, special_copies
 from rpte.table.schema import Schema, Variable
@@ -95,7 +95,8 @@ def _component(model: Model, component: Component) -> Iterator[Definition]:
         if isinstance(part, DirectTerm):
             value, text = _direct(part, model.schema), part.text
         else:
-            value = _tree(part, part.tree.root, model.schema)
+            leaves = [Constant(leaf.coefficient) for leaf in part.leaves]
+            value = tree_node(part.tree.root, leaves, model.schema)
             text = f"tree of {', '.join(part.sources)}"
         yield Definition(part.name, "term", value, part.sources, text)
     total = apply("sum", *(Line(part.name) for part in component.parts))
@@ -103,10 +104,11 @@ def _component(model: Model, component: Component) -> Iterator[Definition]:
     yield Definition(component.name, "component", total, sources, ", ".join(sources))
 
 
-def _tree(tree: TreeTerms, node: Branch | int, schema: Schema) -> Node:
+def tree_node(node: Branch | int, leaves: Sequence[Node], schema: Schema) -> Node:
+    """Return which of some leaves a row reaches below a node of a tree."""
     if not isinstance(node, Branch):
-        return Constant(tree.leaves[node].coefficient)
-    yes, no = _tree(tree, node.yes, schema), _tree(tree, node.no, schema)
+        return leaves[node]
+    yes, no = tree_node(node.yes, leaves, schema), tree_node(node.no, leaves, schema)
     if node.split.missing_holds:
         return apply("if", _test(node.split, ">", schema), no, yes)
     return apply("if", _test(node.split, "<=", schema), yes, no)

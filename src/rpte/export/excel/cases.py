@@ -19,14 +19,12 @@ from rpte.export.excel.layout import (
     as_typed,
     kind_of,
     letter,
-    sides_of,
 )
 from rpte.export.excel.looks import put, put_formula
 from rpte.export.form import Constant, Definition, Node, Operation
 from rpte.export.inputs import CategoryInput, Input
 from rpte.export.language import bare
-from rpte.model.parts import DirectTerm, TreeTerms
-from rpte.structure.tree import Branch
+from rpte.model.parts import DirectTerm
 
 MOST_COLUMNS = 16384
 OK = "ok"
@@ -46,7 +44,8 @@ class Columns:
         self.extra: list[tuple[str, str]] = []
         self.line = ""  # whose formula is being written
         cells = {name: f"${letter(c)}{ROW}" for name, c in layout.inputs.items()}
-        lines = {name: f"${letter(c)}{ROW}" for name, c in layout.lines.items()}
+        lines = {name: rule.points for name, rule in layout.rules.items()}
+        lines |= {name: f"${letter(c)}{ROW}" for name, c in layout.lines.items()}
         self.writer = Formulas(layout.form, cells, lines, lists, self._spill)
         self.parts = {part.name: part for _, part in layout.form.model.parts()}
 
@@ -70,27 +69,17 @@ class Columns:
 
     def _formula(self, line: Definition) -> str:
         part, self.line = self.parts.get(line.name), line.name
-        if isinstance(part, TreeTerms):
-            return self._tree(part, line.value, part.tree.root, self.writer)
+        value = self.layout.values.get(line.name, line.value)
         if isinstance(part, DirectTerm):
-            return self._direct(part, line.value)
-        if line.role == "score":
-            assert isinstance(line.value, Operation)
-            return self.writer.total(line.value.parts[1:], f"{RULES}!$E${FIRST_RULE}")
-        return bare(self.writer.node(line.value))
-
-    def _tree(self, part: TreeTerms, value: Node, node: Branch | int, writer: Formulas) -> str:
-        """Return the coefficient of the leaf that a case reaches, from the cells of the rules."""
-        if not isinstance(node, Branch):
-            return self.layout.coefficient(part.name, node)
-        assert isinstance(value, Operation)
-        tests, sides = writer.tests(value.parts[0]), sides_of(node)
-        yes = self._tree(part, value.parts[1], sides[0], writer.within(tests))
-        return writer.chosen(tests, yes, self._tree(part, value.parts[2], sides[1], writer))
+            return self._direct(part, value)
+        if line.role == "score" and isinstance(value, Operation):
+            return self.writer.total(value.parts[1:], f"{RULES}!$E${FIRST_RULE}")
+        return bare(self.writer.node(value))
 
     def _direct(self, part: DirectTerm, value: Node) -> str:
         assert isinstance(value, Operation)
-        weight, rule = self.layout.coefficient(part.name), self.layout.rules[part.name, None]
+        rule = self.layout.rules[part.name]
+        weight = rule.points
         tests = self.writer.tests(value.parts[0])
         inside = self.writer.within(tests)
         match value.parts[1]:
@@ -104,7 +93,6 @@ class Columns:
         """Return the formula that tells empty rows, and rows with a cell that is no number."""
         layout = self.layout
         first, last = letter(2), letter(layout.status - 1)
-        empty = f"COUNTA(${first}{ROW}:${last}{ROW})=0"
         across = f"${first}{ROW}:${last}{ROW}"
         kinds = f'${first}${KINDS}:${last}${KINDS}="number"'
         bad = f"SUMPRODUCT(({kinds})*(1-ISNUMBER({across}))*(LEN({across})>0))"
@@ -113,7 +101,7 @@ class Columns:
         told = f'IF({bad}=0,"{OK}","a cell is no number")'
         odd = self._odd(across, kinds)
         told = f'IF({odd}=0,{told},"a level is spelled in another way")' if odd else told
-        return f'IF({empty},"",{told})'
+        return f'IF(COUNTA({across})=0,"",{told})'
 
     def _odd(self, across: str, kinds: str) -> str:
         """Return how many cells may be levels in another spelling; empty if none can be."""
@@ -122,20 +110,16 @@ class Columns:
         texts = kinds.replace("number", "text")
         blanks = f'(LEFT({across})=" ")+(RIGHT({across})=" ")>0'
         parts = [f"SUMPRODUCT(({texts})*({blanks}))"] if len(special) < len(inputs) else []
-        parts += [f"IF({self.writer.doubtful(g)},1,0)" for g in special if not _open(g)]
+        parts += [
+            f"IF({self.writer.doubtful(g)},1,0)" for g in special if g.closed or not g.boolean
+        ]
         return "+".join(parts)
 
     def unreadable(self, given: Input) -> str:
         """Return the test for a cell that is neither empty, a number, nor a special code."""
         cell = self.writer.names[given.name]
         codes = [self.writer.is_code(cell, code) for code in given.words]
-        good = any_of([f"LEN({cell})=0", f"ISNUMBER({cell})", *codes])
-        return f"NOT({good})"
-
-
-def _open(given: CategoryInput) -> bool:
-    """Tell whether any text may stand in a boolean, since others were pooled."""
-    return given.boolean and not given.closed
+        return f"NOT({any_of([f'LEN({cell})=0', f'ISNUMBER({cell})', *codes])})"
 
 
 def cases_sheet(sheet: Any, layout: Layout, lists: Lists, cells: Cells | None) -> None:
@@ -178,9 +162,7 @@ def fill(sheet: Any, layout: Layout, cells: Cells) -> None:
 def _names(sheet: Any, layout: Layout, computed: dict[int, str]) -> None:
     """Write the names of the columns, above them what they hold."""
     said = {1: "case", 2: "name", **computed}
-    kinds = dict.fromkeys((layout.lines["score"], layout.lines["probability"]), "")
-    for line in layout.form.lines:
-        kinds[layout.lines[line.name]] = line.text
+    kinds = {layout.lines[line.name]: line.text for line in layout.form.lines}
     for given in layout.form.inputs:
         said[layout.inputs[given.name]] = given.name
         kinds[layout.inputs[given.name]] = kind_of(given)

@@ -79,14 +79,8 @@ class Lists:
 class Formulas(Language):
     """How a workbook writes a form.
 
-    Parameters
-    ----------
-    form : Form
-    cells : mapping from input to its cell
-    lines : mapping from line to its cell
-    lists : Lists
-    spill : function of a formula
-        Puts a long part of a formula elsewhere and returns its cell.
+    `cells` and `lines` are the cells of inputs and lines by name; `spill` puts a long part of a
+    formula elsewhere and returns its cell.
     """
 
     spelled = MappingProxyType({"log": "LN({0})", "sqrt": "SQRT({0})", "exp": "EXP({0})"})
@@ -157,10 +151,8 @@ class Formulas(Language):
                 return (*there, f"ISNUMBER({bare(self.within(there).node(product))})")
             case Operation(sign, sides):
                 there = self._there(_read(*sides))
-                return (
-                    *there,
-                    COMPARED[sign].format(*map(bare, map(self.within(there).node, sides))),
-                )
+                texts = [bare(self.within(there).node(side)) for side in sides]
+                return (*there, COMPARED[sign].format(*texts))
         return (super().node(node),)
 
     def both(self, tests: Iterable[str]) -> str:
@@ -242,8 +234,8 @@ class Formulas(Language):
             ends = f'OR(RIGHT({cell})="0",RIGHT({cell})=".")'
             found.append(f'AND(ISTEXT({cell}),{begins},ISNUMBER(FIND(".",{cell})),{ends})')
         strange = any_of(found)
-        odd = [level for level in given.levels if is_odd(level)]
-        if odd:
+        odd = [level for level in given.levels if plain_form(level) != level]
+        if odd:  # only the letter tells them
             exact = self._listed_texts(given.name, tuple(odd))
             strange = f"AND(ISTEXT({cell}),{strange},NOT({exact}))"
         shared = {level_number(plain_form(level)) for level in given.doubtful} - {None}
@@ -253,11 +245,6 @@ class Formulas(Language):
     def _missing(self, name: str) -> str:
         """Return the test for an input without a value; an empty text is none."""
         return f"LEN({self.names[name]})=0"
-
-
-def is_odd(level: str) -> bool:
-    """Tell whether a level is not in its plain form, so that only the letter tells it."""
-    return plain_form(level) != level
 
 
 def _read(*sides: Node) -> list[str]:

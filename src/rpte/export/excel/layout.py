@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rpte.export.cells import Cell
-from rpte.export.form import Form
+from rpte.export.form import Form, Line
 from rpte.export.inputs import CategoryInput, Input
+from rpte.export.lower import tree_node
 from rpte.model.parts import DirectTerm, TreeTerms
-from rpte.structure.tree import Branch
 from rpte.table.spelling import DECIMAL, plain_form, truth_form
 
 CASES, RULES, EXPLAIN, ABOUT = "Cases", "Rules", "Explain", "Read me"
@@ -35,32 +35,31 @@ class Rule:
             return self.part.leaf_name(self.leaf)
         return self.part.name
 
+    @property
+    def points(self) -> str:
+        """The cell of the rule's coefficient."""
+        return f"{RULES}!$E${self.row}"
+
 
 class Layout:
-    """The columns of the sheet Cases and the rows of the sheet Rules.
-
-    Parameters
-    ----------
-    form : Form
-    rows : int
-        Rows for cases.
-    """
+    """The columns of the sheet Cases, with `rows` for cases, and the rows of the sheet Rules."""
 
     def __init__(self, form: Form, rows: int) -> None:
         self.form, self.rows = form, rows
         self.last = FIRST + rows - 1
-        order = [line for role in ("component", "term") for line in form.role(role)]
+        order = [*form.role("component"), *form.role("term")]
         results = ["score", "probability", *(line.name for line in order)]
         self.inputs = {given.name: 3 + i for i, given in enumerate(form.inputs)}
         self.status = 3 + len(form.inputs)
         self.lines = {name: self.status + 1 + i for i, name in enumerate(results)}
         self.terms = self.status + 3 + len(form.role("component"))  # where their columns begin
         self.width = self.status + len(results)
-        self.rules = {(rule.part.name, rule.leaf): rule for rule in _rules(form)}
-
-    def coefficient(self, part: str, leaf: int | None = None) -> str:
-        """Return the cell of a coefficient."""
-        return f"{RULES}!$E${self.rules[part, leaf].row}"
+        self.rules = {rule.name: rule for rule in _rules(form)}
+        self.values = {line.name: line.value for line in form.role("term")}
+        for _, tree in form.model.parts():  # a leaf is a line: it has a cell of its own
+            if isinstance(tree, TreeTerms):
+                leaves = [Line(tree.leaf_name(i)) for i in range(len(tree.leaves))]
+                self.values[tree.name] = tree_node(tree.tree.root, leaves, form.model.schema)
 
     def range(self, column: int) -> str:
         """Return all cases of one column, for use on another sheet."""
@@ -91,20 +90,10 @@ def as_typed(given: Input, cell: Cell) -> Cell | bool:
 
 def kind_of(given: Input) -> str:
     """Say what an input's cells hold."""
-    if isinstance(given, CategoryInput):
-        return "true or false" if given.boolean else "text or number" if is_coded(given) else "text"
-    return CODED if given.words else "number"
-
-
-def is_coded(given: CategoryInput) -> bool:
-    """Tell whether some level of a category is a number, or differs from its plain form."""
-    forms = map(plain_form, given.levels)
-    return any(
-        level != form or DECIMAL.fullmatch(form)
-        for level, form in zip(given.levels, forms, strict=True)
-    )
-
-
-def sides_of(node: Branch) -> tuple[Branch | int, Branch | int]:
-    """Return what follows where the choice of a split in the form is taken, and where not."""
-    return (node.no, node.yes) if node.split.missing_holds else (node.yes, node.no)
+    if not isinstance(given, CategoryInput):
+        return CODED if given.words else "number"
+    if given.boolean:
+        return "true or false"
+    forms = zip(given.levels, map(plain_form, given.levels), strict=True)
+    special = any(level != form or DECIMAL.fullmatch(form) for level, form in forms)
+    return "text or number" if special else "text"

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from rpte.export.excel import looks
 from rpte.export.excel.formulas import FIRST_LISTED, Formulas, Lists
-from rpte.export.excel.layout import CASES, EXPLAIN, FIRST_RULE, RULES, Layout, Rule, sides_of
+from rpte.export.excel.layout import CASES, EXPLAIN, FIRST_RULE, RULES, Layout, Rule
 from rpte.export.excel.looks import Look, put, put_formula, shortened
-from rpte.export.form import Form, Node, Operation
+from rpte.export.form import Form, Line, Node, Operation
 from rpte.export.inputs import CategoryInput
+from rpte.export.lower import ZERO
 from rpte.model.parts import DirectTerm, TreeTerms, path_text
-from rpte.structure.tree import Branch
 
 CHOSEN = "$B$3"  # on the sheet Explain: the number of the case
 FIRST_VALUE = 9
@@ -125,14 +126,14 @@ def explain_sheet(sheet: Any, layout: Layout, lists: Lists) -> None:
     names = ["component", "rule", "when", "holds", "points", "component adds"]
     looks.headers(sheet, row, names, [26, 18, 70, 10, 14, 14])
     writer = Formulas(layout.form, _value_cells(layout), {}, lists)
-    holds = _conditions(layout, writer)
+    holds = {k: v for name, node in layout.values.items() for k, v in _held(writer, name, node)}
     first = row + 1
     _explained(sheet, first, ["", "intercept", "every case", '"yes"', f"{RULES}!$E${FIRST_RULE}"])
     for rule in layout.rules.values():
         row = first + rule.row - FIRST_RULE
         told = _described(rule, layout.form)
-        truth = f'IF({holds[rule.part.name, rule.leaf]},"yes","no")'
-        points = f'IF($D{row}="yes",{layout.coefficient(rule.part.name, rule.leaf)},0)'
+        truth = f'IF({holds[rule.name]},"yes","no")'
+        points = f'IF($D{row}="yes",{rule.points},0)'
         if isinstance(rule.part, DirectTerm):
             points = _of_case(layout, layout.lines[rule.part.name])
         _explained(sheet, row, [rule.component, rule.name, told[3], truth, points])
@@ -190,29 +191,17 @@ def _values(sheet: Any, layout: Layout) -> int:
     return FIRST_VALUE + len(layout.inputs) - 1
 
 
-def _conditions(layout: Layout, writer: Formulas) -> dict[tuple[str, int | None], str]:
-    """Return for each rule the formula that tells whether it holds."""
-    found: dict[tuple[str, int | None], str] = {}
-    lines = {line.name: line.value for line in layout.form.role("term")}
-    for _, part in layout.form.model.parts():
-        value = lines[part.name]
-        if isinstance(part, TreeTerms):
-            found |= _paths(writer, part.name, value, part.tree.root, [])
-        elif isinstance(value, Operation):
-            found[part.name, None] = writer.node(value.parts[0])
-    return found
-
-
-def _paths(
-    writer: Formulas, name: str, value: Node, node: Branch | int, path: list[str]
-) -> dict[tuple[str, int | None], str]:
-    if not isinstance(node, Branch):
-        return {(name, node): path[0] if len(path) == 1 else f"AND({','.join(path) or 'TRUE'})"}
-    assert isinstance(value, Operation)
-    condition, held, failed = value.parts
-    test, (yes, no) = writer.node(condition), sides_of(node)
-    found = _paths(writer, name, held, yes, [*path, test])
-    return found | _paths(writer, name, failed, no, [*path, f"NOT({test})"])
+def _held(writer: Formulas, name: str, node: Node, *path: str) -> Iterator[tuple[str, str]]:
+    """Yield each rule of a tree or a direct term, and the formula that tells whether it holds."""
+    match node:
+        case Operation(_, (condition, yes, no)) if no == ZERO:  # a direct term
+            yield name, writer.node(condition)
+        case Operation(_, (condition, yes, no)):
+            test = writer.node(condition)
+            yield from _held(writer, name, yes, *path, test)
+            yield from _held(writer, name, no, *path, f"NOT({test})")
+        case Line(leaf):
+            yield leaf, path[0] if len(path) == 1 else f"AND({','.join(path) or 'TRUE'})"
 
 
 def _put_if_ready(cell: Any, formula: str, what: str, look: Look) -> None:
