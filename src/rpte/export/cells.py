@@ -14,13 +14,7 @@ import numpy as np
 from rpte.errors import InputError
 from rpte.export.form import Constant, Form, Operation, Value, all_nodes
 from rpte.export.inputs import CategoryInput, Code, Input, NumberInput
-from rpte.table.column import (
-    LARGEST,
-    as_number,
-    as_number_or_special,
-    is_absent,
-    level_text,
-)
+from rpte.table.column import LARGEST, as_number, as_number_or_special, is_absent, level_text
 from rpte.table.inputs import columns_of
 from rpte.table.spelling import TRUTHS, plain_form, spelling_of, truth_form
 

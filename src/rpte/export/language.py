@@ -24,12 +24,7 @@ BRACES = {
 
 
 class Language(Translation[str]):
-    """How one language writes the nodes of a form.
-
-    Parameters
-    ----------
-    form : Form
-    """
+    """How one language writes the nodes of a form, by a table of spellings."""
 
     spelled: ClassVar[Mapping[str, str]]
     tab: ClassVar[str] = "    "
@@ -68,22 +63,18 @@ class Language(Translation[str]):
     def statements(self, name: str, node: Node, depth: int = 1) -> Iterator[str]:
         """Yield the lines that compute a number; a choice becomes branches."""
         deep, head = self.tab * depth, "first branch"
-        if not _is_choice(node):
-            yield deep + self.say("assign", self._line(name), bare(self.node(node)))
-            return
-        while isinstance(node, Operation) and _is_choice(node):
+        while isinstance(node, Operation) and node.name == "if":
             condition, yes, node = node.parts
             yield deep + self.say(head, self.node(condition))
             yield from self.statements(name, yes, depth + 1)
             head = "next branch"
+        if head == "first branch":
+            yield deep + self.say("assign", self._line(name), bare(self.node(node)))
+            return
         yield deep + self.say("last branch")
         yield from self.statements(name, node, depth + 1)
         if self.spelled["end"]:
             yield deep + self.say("end")
-
-
-def _is_choice(node: Node) -> bool:
-    return isinstance(node, Operation) and node.name == "if"
 
 
 def bare(text: str) -> str:

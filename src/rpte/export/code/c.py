@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import re
 import tempfile
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from rpte.errors import InputError
-from rpte.export.cells import Cell, Cells
+from rpte.export.cells import Cells
 from rpte.export.form import Form, Missing, OneOf, Present, Value, all_nodes, plain
 from rpte.export.inputs import CategoryInput, Input, NumberInput, has_words
 from rpte.export.language import BRACES, Language, called, codes_text
@@ -206,9 +207,7 @@ def write(form: Form, options: Options) -> str:
     tests = [f"({test})" for given in form.inputs for test in language.unreadable(given)]
     if tests:
         body += [f"    if ({' || '.join(tests)}) {{"]
-        body += [
-            f"        {language.say('assign', f'out->{line.name}', 'NAN')}" for line in form.lines
-        ]
+        body += [f"        out->{line.name} = NAN;" for line in form.lines]
         body += ["    }"]
     program = "\n".join([*body, "}", ""])
     structs = "\n".join([*row, *out])
@@ -238,20 +237,17 @@ def _call(predict: Any, form: Form, cells: Cells) -> dict[str, np.ndarray[Any, A
     out = type("Result", (ctypes.Structure,), {"_fields_": names})()
     found: list[list[float]] = []
     for row in cells.rows():
-        values = [value for given in form.inputs for value in _passed(given, row[given.name])]
+        values: list[Any] = []
+        for given in form.inputs:
+            cell = row[given.name]
+            text = cell.encode() if isinstance(cell, str) else None
+            number = math.nan if cell is None or text is not None else cell
+            values += [text] if isinstance(given, CategoryInput) else [number]
+            values += [text] if has_words(given) else []
         predict(ctypes.byref(row_type(*values)), ctypes.byref(out))
         found.append([getattr(out, name) for name, _ in names])
     columns = np.array(found, np.float64).reshape(-1, len(names)).T
     return {name: column for (name, _), column in zip(names, columns, strict=True)}
-
-
-def _passed(given: Input, cell: Cell) -> list[Any]:
-    """Return the fields that hold one cell."""
-    text = cell.encode() if isinstance(cell, str) else None
-    if isinstance(given, CategoryInput):
-        return [text]
-    number = float("nan") if cell is None or text is not None else cell
-    return [number, text] if has_words(given) else [number]
 
 
 TARGET = Target("c", ".c", write, run, check=check)

@@ -29,10 +29,10 @@ class Script(Language):
 
     def _one_of(self, node: OneOf) -> str:
         given, name = self.form.input(node.input), self.names[node.input]
-        number = isinstance(given, NumberInput)
-        levels = node.levels if isinstance(given, NumberInput) else given.forms(node.levels)
-        cell = f"code_{name}" if number else name
-        return self.say("in" if node.inside else "not in", cell, self.literal(levels))
+        if isinstance(given, NumberInput):
+            return self.say("in", f"code_{name}", self.literal(node.levels))
+        levels = self.literal(given.forms(node.levels))
+        return self.say("in" if node.inside else "not in", name, levels)
 
     def _missing(self, name: str) -> str:
         given, known = self.form.input(name), self.names[name]

@@ -107,12 +107,11 @@ class Columns:
         """Return how many cells may be levels in another spelling; empty if none can be."""
         inputs = [g for g in self.layout.form.inputs if isinstance(g, CategoryInput)]
         special = [g for g in inputs if kind_of(g) != "text"]
+        asked = [g for g in special if g.closed or not g.boolean]
         texts = kinds.replace("number", "text")
         blanks = f'(LEFT({across})=" ")+(RIGHT({across})=" ")>0'
         parts = [f"SUMPRODUCT(({texts})*({blanks}))"] if len(special) < len(inputs) else []
-        parts += [
-            f"IF({self.writer.doubtful(g)},1,0)" for g in special if g.closed or not g.boolean
-        ]
+        parts += [f"IF({self.writer.doubtful(g)},1,0)" for g in asked]
         return "+".join(parts)
 
     def unreadable(self, given: Input) -> str:

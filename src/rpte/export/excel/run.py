@@ -16,7 +16,7 @@ from rpte.export.excel.cases import fill
 from rpte.export.excel.layout import CASES, FIRST, Layout
 from rpte.export.excel.looks import put
 from rpte.export.form import Floats, Form
-from rpte.export.programs import failure, find_program
+from rpte.export.programs import failure, find_program, run_program
 from rpte.export.target import Answers, Options
 
 SECONDS = 1800
@@ -35,8 +35,7 @@ def run(path: Path, form: Form, options: Options, cells: Cells) -> Answers:
         filled = fill_workbook(path, form, cells, Path(folder))
         recompute(office, filled, Path(folder) / "computed")
         lines = read_lines(form, cells, [Path(folder) / "computed" / p.name for p in filled])
-    version = subprocess.run([office, "--version"], capture_output=True, text=True, check=True)
-    engine = " ".join(version.stdout.split()[:2])
+    engine = " ".join(run_program([office, "--version"]).split()[:2])
     return Answers(lines, engine or "LibreOffice", sizes=magnitudes(form, cells))
 
 
@@ -51,7 +50,9 @@ def fill_workbook(path: Path, form: Form, cells: Cells, folder: Path) -> list[Pa
     _add_digits(workbook.create_sheet(DIGITS), layout)
     found = []
     for start in range(0, cells.n_rows, layout.rows):
-        fill(sheet, layout, _some(cells, start, layout.rows))
+        stop = min(start + layout.rows, cells.n_rows)
+        some = {name: column[start:stop] for name, column in cells.columns.items()}
+        fill(sheet, layout, Cells(stop - start, some))
         found.append(folder / f"{path.stem}_{start}.xlsx")
         workbook.save(found[-1])
     return found
@@ -71,16 +72,10 @@ def _load(path: Path) -> Any:
 
     workbook = load_workbook(path)
     for sheet in workbook:
-        for row in sheet.iter_rows():
-            for cell in row:
-                if isinstance(cell.value, float):
-                    put(cell, cell.value)
+        for cell in (cell for row in sheet.iter_rows() for cell in row):
+            if isinstance(cell.value, float):
+                put(cell, cell.value)
     return workbook
-
-
-def _some(cells: Cells, start: int, rows: int) -> Cells:
-    stop = min(start + rows, cells.n_rows)
-    return Cells(stop - start, {name: c[start:stop] for name, c in cells.columns.items()})
 
 
 def recompute(office: str, workbooks: Sequence[Path], folder: Path) -> None:

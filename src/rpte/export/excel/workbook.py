@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Callable
+from itertools import product
 from pathlib import Path
-from typing import Any
 
 from rpte.errors import InputError
 from rpte.export.cells import Cells, read_cells, to_the_letter
+from rpte.export.excel import sheets
+from rpte.export.excel.cases import cases_sheet
 from rpte.export.excel.formulas import Lists, width
 from rpte.export.excel.layout import ABOUT, CASES, EXPLAIN, FIRST, RULES, Layout
 from rpte.export.excel.looks import LONGEST_TEXT
@@ -19,6 +21,17 @@ from rpte.export.target import Options, Target
 
 OPTIONS = {"rows": 200, "cases": None}
 MOST_ROWS = 1048576 - FIRST
+# What a text of a cell cannot be, and how it is told.
+FAULTS: dict[str, Callable[[str], bool]] = {
+    "has a NUL character, which no workbook can hold": lambda text: "\0" in text,
+    "has half of a surrogate pair, which no workbook can hold": lambda text: any(
+        "\ud800" <= c <= "\udfff" for c in text
+    ),
+    f"is longer than the {LONGEST_TEXT} characters that a cell holds": lambda text: (
+        width(text) > LONGEST_TEXT
+    ),
+    "is an empty text, which a workbook cannot tell from an empty cell": lambda text: not text,
+}
 
 
 def check(form: Form, options: Options) -> None:
@@ -26,43 +39,24 @@ def check(form: Form, options: Options) -> None:
     rows = options["rows"]
     if not isinstance(rows, int) or not 1 <= rows <= MOST_ROWS:
         raise InputError(f"rows={rows!r}; it must be a whole number from 1 to {MOST_ROWS}")
-    for what, text in _texts(form):
-        for holds, why in _FAULTS:
+    for given in form.inputs:
+        texts = [(f"the name {given.name[:40]!r}", given.name or " ")]
+        texts += [(f"a level of '{given.name[:40]}'", level) for level in given.words]
+        for (what, text), (why, holds) in product(texts, FAULTS.items()):
             if holds(text):
                 raise InputError(f"{what} {why}; clean the column and fit again")
 
 
-_FAULTS = (
-    (lambda text: "\0" in text, "has a NUL character, which no workbook can hold"),
-    (
-        lambda text: any("\ud800" <= c <= "\udfff" for c in text),
-        "has half of a surrogate pair, which no workbook can hold",
-    ),
-    (
-        lambda text: width(text) > LONGEST_TEXT,
-        f"is longer than the {LONGEST_TEXT} characters that a cell holds",
-    ),
-    (lambda text: text == "", "is an empty text, which a workbook cannot tell from an empty cell"),
-)
-
-
-def _texts(form: Form) -> Iterator[tuple[str, str]]:
-    """Yield every text that the workbook holds as it is, with what it is."""
-    for given in form.inputs:
-        yield f"the name {given.name[:40]!r}", given.name or " "
-        for level in given.words:
-            yield f"a level of '{given.name[:40]}'", level
-
-
 def write(form: Form, options: Options) -> bytes:
     """Return the workbook."""
-    workbook, layout, lists = _new_workbook(), Layout(form, options["rows"]), Lists()
-    cells = _cases(form, options["cases"])
-    if cells is not None and cells.n_rows > layout.rows:
-        layout = Layout(form, cells.n_rows)
-    from rpte.export.excel import sheets
-    from rpte.export.excel.cases import cases_sheet
-
+    try:
+        from openpyxl import Workbook
+    except ImportError as error:
+        raise InputError(
+            "xlsx needs openpyxl; install it with pip install 'rpte[files]'"
+        ) from error
+    cells, lists, workbook = _cases(form, options["cases"]), Lists(), Workbook()
+    layout = Layout(form, max(options["rows"], cells.n_rows if cells else 0))
     sheets.about_sheet(workbook.active, form)
     workbook.active.title = ABOUT
     cases_sheet(workbook.create_sheet(CASES), layout, lists, cells)
@@ -73,16 +67,6 @@ def write(form: Form, options: Options) -> bytes:
     out = io.BytesIO()
     workbook.save(out)
     return out.getvalue()
-
-
-def _new_workbook() -> Any:
-    try:
-        from openpyxl import Workbook
-    except ImportError as error:
-        raise InputError(
-            "xlsx needs openpyxl; install it with pip install 'rpte[files]'"
-        ) from error
-    return Workbook()
 
 
 def _cases(form: Form, path: str | Path | None) -> Cells | None:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from rpte.errors import InputError
 from rpte.export.cells import Cells
-from rpte.export.form import Form
+from rpte.export.form import Floats, Form
 from rpte.export.parity import expected, read_silently
 from rpte.export.scorecard.difference import bound_note, differences
 from rpte.export.target import Answers, MadeRows, Options, Target
@@ -28,7 +28,6 @@ from rpte.scorecard import Scorecard, make_card
 from rpte.scorecard.card import Line, Scale
 from rpte.scorecard.view import card_page, card_text
 
-Floats = NDArray[np.float64]
 SCALE = {field.name: field.default for field in fields(Scale)}
 OPTIONS = {"format": None, **SCALE, "label": None, "card": None}
 FORMATS = ("txt", "csv", "html")

@@ -6,19 +6,17 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.audit import metrics
 from rpte.audit.metrics import Ranked, rank
 from rpte.errors import InputError, did_you_mean
+from rpte.export.form import Floats
 from rpte.export.parity import read_silently
 from rpte.model.model import Model, probability
 from rpte.scorecard import Scorecard
 from rpte.scorecard.build import CERTAIN
 from rpte.table.inputs import as_array, column_names
 from rpte.table.target import as_classes
-
-Floats = NDArray[np.float64]
 
 
 def bound_note(card: Scorecard) -> str:
@@ -34,14 +32,8 @@ def bound_note(card: Scorecard) -> str:
 def differences(card: Scorecard, X: Any, found: Floats, label: str | None) -> tuple[str, ...]:
     """Say how far the card is from the model on some rows.
 
-    Parameters
-    ----------
-    card : Scorecard
-    X : table of shape (n_rows, n_columns)
-    found : (n_rows,)
-        The log odds that the points of each row stand for.
-    label : str or None
-        The column of `X` that holds the classes.
+    `found`, of shape (n_rows,), are the log odds that the points of each row stand for; `label` is
+    the column of `X` that holds the classes.
     """
     score = card.model.score(read_silently(card.model, X))
     both = (np.clip(values, -CERTAIN, CERTAIN) for values in (found, score))

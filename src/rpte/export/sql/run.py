@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from rpte.export.programs import failure
 from rpte.export.target import Answers, CannotRunError, Options
 
 Columns = list[tuple[str, str, list[Any]]]  # name, type (number, text or truth), cells
+Result = tuple[list[str], list[Any], str]  # names, rows, what ran the query
 
 
 def keys_of(options: Options) -> tuple[str, ...]:
@@ -78,43 +80,39 @@ def _typed(given: Input, cells: list[Cell]) -> tuple[str, list[Any]]:
     return "number", cells
 
 
-def _in_sqlite(query: str, table: str, columns: Columns) -> tuple[list[str], list[Any], str]:
-    connection = sqlite3.connect(":memory:")
+def _in_sqlite(query: str, table: str, columns: Columns) -> Result:
     types = {"number": "REAL", "text": "TEXT", "truth": "INTEGER"}
     try:
-        where = create_table(connection, "sqlite", table, columns, types)
-        marks = ", ".join("?" * len(columns))
-        rows = zip(*(cells for _, _, cells in columns), strict=True)
-        connection.executemany(f"INSERT INTO {where} VALUES ({marks})", rows)
-        found = connection.execute(query)
-        names = [column[0] for column in found.description]
-        return names, found.fetchall(), f"SQLite {sqlite3.sqlite_version}"
+        with closing(sqlite3.connect(":memory:")) as connection:
+            where = create_table(connection, "sqlite", table, columns, types)
+            marks = ", ".join("?" * len(columns))
+            rows = zip(*(cells for _, _, cells in columns), strict=True)
+            connection.executemany(f"INSERT INTO {where} VALUES ({marks})", rows)
+            return _result(connection.execute(query), f"SQLite {sqlite3.sqlite_version}")
     except sqlite3.Error as error:
         if "no such function" in str(error):
             raise CannotRunError(f"this SQLite lacks a function: {error}") from error
         raise failure("SQLite", str(error)) from error
-    finally:
-        connection.close()
 
 
-def _in_duckdb(query: str, table: str, columns: Columns) -> tuple[list[str], list[Any], str]:
+def _in_duckdb(query: str, table: str, columns: Columns) -> Result:
     import duckdb
     import pandas as pd
 
-    connection = duckdb.connect()
     types = {"number": "DOUBLE", "text": "VARCHAR", "truth": "BOOLEAN"}
+    frame = {str(i): pd.Series(cells, dtype=object) for i, (_, _, cells) in enumerate(columns)}
     try:
-        where = create_table(connection, "duckdb", table, columns, types)
-        frame = {str(i): pd.Series(cells, dtype=object) for i, (_, _, cells) in enumerate(columns)}
-        connection.register("rpte_rows", pd.DataFrame(frame))
-        connection.execute(f"INSERT INTO {where} SELECT * FROM rpte_rows")
-        found = connection.execute(query)
-        names = [column[0] for column in found.description]
-        return names, found.fetchall(), f"DuckDB {duckdb.__version__}"
+        with duckdb.connect() as connection:
+            where = create_table(connection, "duckdb", table, columns, types)
+            connection.register("rpte_rows", pd.DataFrame(frame))
+            connection.execute(f"INSERT INTO {where} SELECT * FROM rpte_rows")
+            return _result(connection.execute(query), f"DuckDB {duckdb.__version__}")
     except duckdb.Error as error:
         raise failure("DuckDB", str(error).partition("\n")[0]) from error
-    finally:
-        connection.close()
+
+
+def _result(found: Any, version: str) -> Result:
+    return [column[0] for column in found.description], found.fetchall(), version
 
 
 def create_table(
