@@ -1,4 +1,1 @@
-"""Programming languages: Python, JavaScript and C, each one file with one function.
-
-`rpte.export.target` finds them; nothing else imports from here.
-"""
+"""Python, JavaScript and C, one file each; only `rpte.export.target` imports them."""

@@ -6,10 +6,9 @@ import ctypes
 import math
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -86,16 +85,14 @@ COMPILE = ["-std=c99", "-O1", "-ffp-contract=off", "-shared", "-fPIC"]
 class C(Language):
     """How C writes a form; `row` and `out` are pointers to the structs."""
 
-    spelled = MappingProxyType(
-        {
-            **BRACES,
-            "log": "log({0})",
-            "sqrt": "sqrt({0})",
-            "exp": "exp({0})",
-            "finite": "isfinite({0})",
-            "present": "!isnan({0})",
-        }
-    )
+    spelled: ClassVar[Mapping[str, str]] = {
+        **BRACES,
+        "log": "log({0})",
+        "sqrt": "sqrt({0})",
+        "exp": "exp({0})",
+        "finite": "isfinite({0})",
+        "present": "!isnan({0})",
+    }
 
     def _line(self, name: str) -> str:
         return f"out->{name}"

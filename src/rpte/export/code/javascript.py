@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 from rpte.export.cells import Cells
 from rpte.export.code.script import Script
@@ -104,25 +104,23 @@ class JavaScript(Script):
     """How JavaScript writes a form."""
 
     head, helpers, gap, tail, tab = HEAD, HELPERS, "\n", TAIL, "  "
-    spelled = MappingProxyType(
-        {
-            **BRACES,
-            "log": "Math.log({0})",
-            "sqrt": "Math.sqrt({0})",
-            "exp": "Math.exp({0})",
-            "finite": "Number.isFinite({0})",
-            "present": "!Number.isNaN({0})",
-            "nan": "Number.isNaN({0})",
-            "empty": "{0} === null",
-            "in": "{1}.includes({0})",
-            "not in": "{0} !== null && !{1}.includes({0})",
-            "without code": "{0} === null ? {1} : NaN",
-            "cell": "cell({0})",
-            "set": "const {0} = {1};",
-            "declare": "let {0};",
-            "comment": "// {0}",
-        }
-    )
+    spelled: ClassVar[Mapping[str, str]] = {
+        **BRACES,
+        "log": "Math.log({0})",
+        "sqrt": "Math.sqrt({0})",
+        "exp": "Math.exp({0})",
+        "finite": "Number.isFinite({0})",
+        "present": "!Number.isNaN({0})",
+        "nan": "Number.isNaN({0})",
+        "empty": "{0} === null",
+        "in": "{1}.includes({0})",
+        "not in": "{0} !== null && !{1}.includes({0})",
+        "without code": "{0} === null ? {1} : NaN",
+        "cell": "cell({0})",
+        "set": "const {0} = {1};",
+        "declare": "let {0};",
+        "comment": "// {0}",
+    }
 
     def literal(self, value: Any) -> str:
         """Return a number, a text, a truth or some of them; JSON's are JavaScript's."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import platform
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 from rpte.export.cells import Cells
 from rpte.export.code.script import Script
@@ -92,30 +92,28 @@ class Python(Script):
     """How Python writes a form."""
 
     head, helpers = HEAD, HELPERS
-    spelled = MappingProxyType(
-        {
-            "if": "({1} if {0} else {2})",
-            "and": " and ",
-            "log": "math.log({0})",
-            "sqrt": "math.sqrt({0})",
-            "exp": "math.exp({0})",
-            "finite": "math.isfinite({0})",
-            "present": "not math.isnan({0})",
-            "nan": "math.isnan({0})",
-            "empty": "{0} is None",
-            "in": "{0} in {1}",
-            "not in": "{0} is not None and {0} not in {1}",
-            "without code": "math.nan if {0} is not None else {1}",
-            "cell": "row[{0}]",
-            "set": "{0} = {1}",
-            "assign": "{0} = {1}",
-            "comment": "# {0}",
-            "first branch": "if {0}:",
-            "next branch": "elif {0}:",
-            "last branch": "else:",
-            "end": "",
-        }
-    )
+    spelled: ClassVar[Mapping[str, str]] = {
+        "if": "({1} if {0} else {2})",
+        "and": " and ",
+        "log": "math.log({0})",
+        "sqrt": "math.sqrt({0})",
+        "exp": "math.exp({0})",
+        "finite": "math.isfinite({0})",
+        "present": "not math.isnan({0})",
+        "nan": "math.isnan({0})",
+        "empty": "{0} is None",
+        "in": "{0} in {1}",
+        "not in": "{0} is not None and {0} not in {1}",
+        "without code": "math.nan if {0} is not None else {1}",
+        "cell": "row[{0}]",
+        "set": "{0} = {1}",
+        "assign": "{0} = {1}",
+        "comment": "# {0}",
+        "first branch": "if {0}:",
+        "next branch": "elif {0}:",
+        "last branch": "else:",
+        "end": "",
+    }
 
     def literal(self, value: Any) -> str:
         """Return a number, a text, a truth or some of them."""

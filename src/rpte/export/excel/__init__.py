@@ -1,4 +1,1 @@
-"""Excel: a workbook of formulas, its sheets, and LibreOffice to recompute it.
-
-`rpte.export.target` finds it; nothing else imports from here.
-"""
+"""Excel: the workbook, and LibreOffice to compute it; only `rpte.export.target` imports it."""

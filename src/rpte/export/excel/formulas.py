@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
-from types import MappingProxyType
+from typing import ClassVar
 
 from rpte.export.form import Form, Node, OneOf, Operation, Present, Value, nodes
 from rpte.export.inputs import CategoryInput, Code, NumberInput
@@ -83,7 +83,7 @@ class Formulas(Language):
     formula elsewhere and returns its cell.
     """
 
-    spelled = MappingProxyType({"log": "LN({0})", "sqrt": "SQRT({0})", "exp": "EXP({0})"})
+    spelled: ClassVar = {"log": "LN({0})", "sqrt": "SQRT({0})", "exp": "EXP({0})"}
 
     def __init__(
         self,

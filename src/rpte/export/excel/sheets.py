@@ -95,9 +95,9 @@ def _share(events: float, support: float) -> float | None:
 
 
 def _rule_row(sheet: Any, row: int, cells: list[Any]) -> None:
-    formats = (Look(format=name) for name in ("General", "#,##0", "0.0%"))
-    plain = looks.PLAIN
-    styles = [plain, looks.LABEL, plain, plain, looks.CONTRIBUTION, *formats]
+    formats = [Look(format=name) for name in ("General", "#,##0", "0.0%")]
+    texts = [looks.PLAIN, looks.LABEL, looks.PLAIN, looks.PLAIN]
+    styles = [*texts, looks.CONTRIBUTION, *formats]
     for column, (value, look) in enumerate(zip(cells, styles, strict=False), 1):
         put(sheet.cell(row, column), value, look)
     if 0 < abs(cells[4]) < SMALL:

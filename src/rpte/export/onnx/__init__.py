@@ -1,1 +1,1 @@
-"""ONNX: the graph, which `rpte.export.target` finds; nothing else imports from here."""
+"""ONNX: the graph, and its runtime; only `rpte.export.target` imports it."""

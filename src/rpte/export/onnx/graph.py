@@ -56,10 +56,7 @@ GAPS = ("", "None", "nan", "<NA>")
 
 
 class Graph(Translation[str]):
-    """The nodes and constants of a graph; equal parts of the form become one node.
-
-    `prefix` begins the outputs' names.
-    """
+    """A graph; equal parts of the form become one node, `prefix` begins the outputs' names."""
 
     def __init__(self, form: Form, prefix: str) -> None:
         self.form, self.prefix = form, prefix

@@ -1,4 +1,1 @@
-"""PMML: the document, and the evaluator to run it in.
-
-`rpte.export.target` finds it; nothing else imports from here.
-"""
+"""PMML: the document, and its evaluator; only `rpte.export.target` imports it."""

@@ -225,13 +225,16 @@ def _derived(name: str, said: str, value: Element, kind: Mapping[str, str] = NUM
 
 def write(form: Form, options: Options) -> str:
     """Return the document's text."""
-    fields = Expressions(form, options["prefix"])
+    fields, titles = Expressions(form, options["prefix"]), form.titles()
+    made = _element("Application", name="rpte", version=titles["version"])
+    note = _element("Annotation")
+    note.text = f"Generated from the model {titles['hash']}."
     read = [field for given in form.inputs for field in fields.read(given)]
     # The probability is the regression's.
     lines = [fields.defined(line) for line in form.lines if line.role != "probability"]
     root = _element(
         "PMML",
-        _header(form),
+        _element("Header", made, note, description=titles["title"]),
         _data(fields),
         _element("TransformationDictionary", *read, *lines),
         _model(fields),
@@ -241,14 +244,6 @@ def write(form: Form, options: Options) -> str:
     indent(root)
     # A parser reads a bare carriage return as a line feed.
     return HEAD + tostring(root, encoding="unicode").replace("\r", "&#13;") + "\n"
-
-
-def _header(form: Form) -> Element:
-    titles = form.titles()
-    made = _element("Application", name="rpte", version=titles["version"])
-    note = _element("Annotation")
-    note.text = f"Generated from the model {titles['hash']}."
-    return _element("Header", made, note, description=titles["title"])
 
 
 def _data(fields: Expressions) -> Element:

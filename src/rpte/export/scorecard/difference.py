@@ -68,14 +68,11 @@ def _compared(name: str, y: Floats, score: Floats, found: Floats) -> str:
     return f"{name}: {before:.4f} of the model, {after:.4f} of the card ({after - before:+.4f})"
 
 
-def _gap_in_the_large(rows: Ranked) -> float:
-    """Return the mean probability minus the share of the positive class."""
-    return metrics.expected(rows) - float(rows.y.mean())
-
-
 MEASURES: dict[str, Callable[[Ranked], float | None]] = {
     "AUC": metrics.auc,
     "log-loss": metrics.log_loss,
     "Brier score": metrics.brier,
-    "mean probability minus observed rate": _gap_in_the_large,
+    "mean probability minus observed rate": lambda rows: (
+        metrics.expected(rows) - float(rows.y.mean())
+    ),
 }

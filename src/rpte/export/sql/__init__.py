@@ -1,4 +1,1 @@
-"""SQL: the query, what dialects differ in, reasons, and databases to run it in.
-
-`rpte.export.target` finds it; nothing else imports from here.
-"""
+"""SQL: query, dialects, reasons, and databases; only `rpte.export.target` imports it."""

@@ -72,7 +72,10 @@ class Reasons:
         zero, gap = self.sql.literal(0.0), self.sql.line(f"gap_{candidate.component}")
         counts = exp.and_(gap > zero, exp.not_(self.sql.line("score").is_(exp.null())))
         if self.rule.threshold is not None:
-            counts = exp.and_(counts, self._is_adverse(self.rule.threshold))
+            chance = self.sql.line("probability")
+            adverse = chance if self.against else self.sql.literal(1.0) - chance
+            enough = exp.GTE(this=adverse, expression=self.sql.literal(self.rule.threshold))
+            counts = exp.and_(counts, enough)
         share: exp.Expr = gap
         if candidate.alternatives:
             gain = self.sql.line(f"gain_{place}")
@@ -83,12 +86,6 @@ class Reasons:
             even = gap * self.sql.literal(1.0 / members)
             share = exp.Case().when(total > zero, shared).else_(even)
         return exp.Case().when(counts, share)
-
-    def _is_adverse(self, threshold: float) -> exp.Expr:
-        against: exp.Expr = self.sql.line("probability")
-        if not self.against:
-            against = exp.Sub(this=self.sql.literal(1.0), expression=against)
-        return exp.GTE(this=against, expression=self.sql.literal(threshold))
 
     def _rank(self, place: int) -> exp.Expr:
         """Return the place of a reason: by weight, equal ones in their order."""
