@@ -399,7 +399,9 @@ class TestBudget:
         frontier = free.frontier_
         assert free.audit().miu == frontier["miu"].iloc[-1]
         chosen = free.model_.training["selection"]["chosen"]
-        taken = frontier[(frontier["l1"] == chosen["l1"]) & (frontier["shape_family"] == chosen["shape_family"])]
+        taken = frontier[
+            (frontier["l1"] == chosen["l1"]) & (frontier["shape_family"] == chosen["shape_family"])
+        ]
         assert taken["deviance"].min() == frontier["deviance"].min()
         dear = fitted("mixed", max_trees=2, audit_price=0.2)
         assert dear.audit().miu < free.audit().miu
