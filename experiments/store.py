@@ -18,7 +18,7 @@ from rpte.utils.output import write_text
 HERE = Path(__file__).parent
 UNITS = HERE / "units"
 LIBRARY = Path(rpte.__file__).parent
-COUNTING = ("audit/load.py", "audit/terms.py", "audit/paths.py", "columns/units.py")
+COUNTING = ("audit/load.py", "audit/terms.py", "columns/units.py")
 COUNTING += ("audit/columns.py", "audit/metrics.py", "audit/families")
 LEARNER = ("estimators/classifier.py", "estimators/parameters.py", "fit", "selection", "rows")
 LEARNER += ("published", "utils/growable.py", "columns", "estimation", "kernels", "structure")
