@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,14 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from data_folder import DATA, needs_data
 from rpte import RPTEClassifier, load
 from rpte.check import rpte_check
 from rpte.columns.kinds import Flag, TwoSources
 from rpte.model.parts import DirectTerm
 
-PLACES = [os.environ.get("RPTE_DATA"), Path(__file__).parents[2] / "shared" / "data"]
-DATA = next((Path(p) for p in PLACES if p and Path(p).is_dir()), None)
-needs_data = pytest.mark.skipif(DATA is None, reason="no data: set RPTE_DATA or add ../shared/data")
 CONFIGURATIONS = {
     "default": RPTEClassifier,
     "trees": lambda **given: RPTEClassifier(

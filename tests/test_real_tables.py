@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from datetime import date, datetime, timedelta
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -19,14 +17,12 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.class_weight import compute_class_weight
 
+from data_folder import DATA, needs_data
 from fit_tables import make_case, mixed_case
 from rpte import InputError, RPTEClassifier, RPTEWarning
 from rpte.model.file import to_dict
 
 CASE = mixed_case(200)
-PLACES = [os.environ.get("RPTE_DATA"), Path(__file__).parents[2] / "shared" / "data"]
-DATA = next((Path(p) for p in PLACES if p and Path(p).is_dir()), None)
-needs_data = pytest.mark.skipif(DATA is None, reason="no data: set RPTE_DATA or add ../shared/data")
 
 
 def fit(X, y, **parameters):

@@ -22,7 +22,7 @@ from rpte.scorecard.build import MOST_BINS
 from rpte.scorecard.card import Grid
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "tests" / "helpers"))
 
 from card_by_hand import add_up  # noqa: E402
 

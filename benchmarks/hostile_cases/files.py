@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 from hostile_cases.case import Case, Result
 
 HERE = Path(__file__).parents[2]
-sys.path.insert(0, str(HERE / "tests"))
+sys.path.insert(0, str(HERE / "tests" / "helpers"))
 
 import rpte  # noqa: E402
 from model_files import stored  # noqa: E402

@@ -12,10 +12,12 @@ from pathlib import Path
 
 from hostile_cases.case import Case, Result
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "helpers"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "utils"))
+
+from test_interrupts import COMMANDS, CREDIT, STARTED, STUBBORN, interrupted
 
 from command_tables import called, credit, write_csv
-from test_interrupts import COMMANDS, CREDIT, STARTED, STUBBORN, interrupted
 
 AT_ONCE = 2
 

@@ -25,7 +25,7 @@ from rpte.report.evidence import gather
 from rpte.report.html import render
 from rpte.report.notebook import plot_effect
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "helpers"))
 
 QUICK = ReportOptions(resamples=20, show_cases=False)
 

@@ -13,6 +13,7 @@ from hostile_cases.case import Case, Result, Skipped
 from rpte import RPTEClassifier, RPTEWarning
 from rpte.table.decimals import edge_between, in_single, middle_between, shortest_between
 
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "helpers"))
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
 from data import folder, read

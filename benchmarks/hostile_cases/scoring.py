@@ -22,7 +22,7 @@ from rpte.export.target import find_target, settle_options
 from rpte.model.model import Model
 from rpte.table.schema import Schema, Variable
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "helpers"))
 
 from export_models import check, model_with
 from rpte.model.parts import DirectTerm

@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rpte
+from data_folder import DATA, needs_data
 from file_fuzz import damaged_bytes, damaged_document, moved_document, verdicts
 from fit_tables import cases
 from model_files import NAMES, sealed, stored, trees, write
@@ -27,7 +28,6 @@ from rpte.errors import InputError
 from rpte.model.file import from_dict, to_dict
 from rpte.model.format import SCHEMAS
 from rpte.table.files import read_table
-from test_real_tables import DATA, needs_data
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 FILES = sorted(p for p in GOLDEN.glob("*/*.json") if not p.name.endswith(".rows.json"))

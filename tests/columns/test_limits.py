@@ -31,7 +31,7 @@ from rpte.model.file import to_dict
 from rpte.model.parts import DirectTerm, TreeTerms
 from rpte.table.inputs import Inputs
 from rpte.table.schema import Schema, Variable
-from test_smoke import mixed_table
+from small_table import mixed_table
 
 CASE = mixed_case()
 SCHEMA = Schema(

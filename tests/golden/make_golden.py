@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent))
+sys.path.insert(0, str(HERE.parent / "helpers"))
 
 from model_files import NAMES, stored  # noqa: E402
 from rpte.model.file import from_dict  # noqa: E402

@@ -13,8 +13,6 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
 from card_by_hand import add_up
-from counterfactual.small_models import SCHEMA, make, models
-from counterfactual.small_models import rows as one_row
 from export_models import DATA, needs_data
 from rpte import InputError, RPTEClassifier, RPTEWarning
 from rpte.columns.kinds import Interval, Level, Missing, Pair, Step, Value
@@ -23,6 +21,8 @@ from rpte.model.parts import Component, DirectTerm, TreeTerms
 from rpte.scorecard import Scorecard
 from rpte.scorecard.build import CERTAIN, MOST_BINS
 from rpte.scorecard.card import Grid
+from small_models import SCHEMA, make, models
+from small_models import rows as one_row
 
 POINT = 20 / math.log(2)
 FULL = {name: [0.0, 3.0] for name in SCHEMA.names} | {"c": ["u", "v"]}

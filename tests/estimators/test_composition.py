@@ -10,7 +10,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 
 from rpte import RPTEClassifier
-from test_smoke import mixed_table
+from small_table import mixed_table
 
 QUICK = {"l1": "4/n", "max_trees": 2}
 

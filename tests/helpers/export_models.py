@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import warnings
 from dataclasses import replace
 from functools import cache
@@ -11,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pytest
 
+from data_folder import DATA, needs_data  # noqa: F401 (the tests of exports import both here)
 from model_files import stored
 from rpte import RPTEClassifier, RPTEWarning, load
 from rpte.columns.kinds import (
@@ -34,10 +33,7 @@ from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms
 from rpte.structure.tree import Branch, Split, Tree
 from rpte.table.schema import Schema, Variable
 
-GOLDEN = Path(__file__).parent / "golden" / "0.1.0"
-PLACES = [os.environ.get("RPTE_DATA"), Path(__file__).parents[2] / "shared" / "data"]
-DATA = next((Path(p) for p in PLACES if p and Path(p).is_dir()), None)
-needs_data = pytest.mark.skipif(DATA is None, reason="no data: set RPTE_DATA or add ../shared/data")
+GOLDEN = Path(__file__).parents[1] / "golden" / "0.1.0"
 
 DIRTY = 250
 TABLES = {

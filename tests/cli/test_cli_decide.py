@@ -8,10 +8,10 @@ import pytest
 from typer.testing import CliRunner
 
 import rpte
+from data_folder import DATA, needs_data
 from model_files import stored
 from rpte.cli import app
 from rpte.model.file import from_dict
-from test_real_tables import DATA, needs_data
 
 runner = CliRunner()
 WHEN = ["--when", "2026-01-31T12:00:00Z"]

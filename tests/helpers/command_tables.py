@@ -15,8 +15,6 @@ import rpte
 from rpte.cli import app
 
 SOURCE = str(Path(rpte.__file__).parents[1])
-PLACES = [os.environ.get("RPTE_DATA"), Path(__file__).parents[2] / "shared" / "data"]
-DATA = next((Path(p) for p in PLACES if p and Path(p).is_dir()), None)
 QUICK = ("--l1", "4/n", "--folds", "0")
 
 

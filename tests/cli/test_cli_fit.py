@@ -13,7 +13,6 @@ import pytest
 
 from command_tables import (
     CREDIT,
-    DATA,
     QUICK,
     SOURCE,
     called,
@@ -23,10 +22,9 @@ from command_tables import (
     run,
     write_csv,
 )
+from data_folder import DATA, needs_data
 from rpte import Progress, load
 from rpte.table.files import read_table
-
-needs_data = pytest.mark.skipif(DATA is None, reason="no data: set RPTE_DATA or add ../shared/data")
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,8 @@ from sklearn.compose import make_column_transformer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from export_models import DATA, HOSTILE_NAMES, TABLES, needs_data
+from data_folder import DATA, needs_data
+from export_models import HOSTILE_NAMES, TABLES
 from fit_tables import make_case
 from rpte import Limits, ModelFileError, RPTEClassifier, RPTEWarning
 from rpte.estimators.json_state import TRUSTED

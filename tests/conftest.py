@@ -1,1 +1,0 @@
-"""Makes this folder importable, so that tests of every folder can share `raw_tables`."""
