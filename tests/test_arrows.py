@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import ast
-from pathlib import Path
-from typing import NamedTuple
-
 import pytest
 
-import rpte
-
-SOURCE = Path(rpte.__file__).parent
+from import_graph import SOURCE, Import, all_imports, room
 
 # From the bottom up: a room imports from those above it in this table, never from those below.
 ROOMS = (
@@ -56,59 +50,7 @@ EXCEPTIONS = {
 }
 
 
-class Import(NamedTuple):
-    """An import of ours by ours, by names without the package; `typing` if it is never run."""
-
-    module: str
-    imported: str
-    typing: bool
-
-
-def room(module: str) -> str:
-    return module.split(".")[0]
-
-
-def is_module(name: str) -> bool:
-    path = SOURCE.joinpath(*name.split("."))
-    return path.with_suffix(".py").is_file() or path.is_dir()
-
-
-def targets(node: ast.ImportFrom | ast.Import) -> list[str]:
-    """Return the modules of ours that a statement imports; the package itself is none of them."""
-    if isinstance(node, ast.Import):
-        return [a.name.removeprefix("rpte.") for a in node.names if a.name.startswith("rpte.")]
-    if node.module != "rpte" and not (node.module or "").startswith("rpte."):
-        return []
-    base = (node.module or "").removeprefix("rpte").removeprefix(".")
-    longer = [f"{base}.{a.name}".removeprefix(".") for a in node.names]
-    modules = [name for name in longer if is_module(name)]
-    return modules or ([base] if base else [])
-
-
-def imports_of(path: Path) -> list[Import]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    parts = path.relative_to(SOURCE).with_suffix("").parts
-    module = ".".join(parts).removesuffix(".__init__")
-    unrun = {
-        id(inner)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-        for inner in ast.walk(node)
-    }
-    return [
-        Import(module, target, id(node) in unrun)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for target in targets(node)
-    ]
-
-
-ALL = [
-    found
-    for path in sorted(SOURCE.rglob("*.py"))
-    if path != SOURCE / "__init__.py"  # it imports lazily, by name
-    for found in imports_of(path)
-]
+ALL = all_imports()
 
 
 def goes_up(found: Import) -> bool:

@@ -63,3 +63,9 @@ def test_a_page_shows_what_its_examples_print(name, tmp_path, monkeypatch):
     for picture in tmp_path.glob("*.svg"):
         drawn = (DOCS / picture.name).read_text(encoding="utf-8")
         assert picture.read_text(encoding="utf-8") == drawn
+
+
+def test_the_picture_of_the_rooms_is_that_of_the_imports():
+    """After a change of imports between rooms: python docs/room_graph.py ."""
+    graph = runpy.run_path(str(DOCS / "room_graph.py"))
+    assert graph["PICTURE"].read_text(encoding="utf-8") == graph["draw"]()
