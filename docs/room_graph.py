@@ -3,8 +3,8 @@
 Run after a change of imports between rooms: python docs/room_graph.py
 
 A line goes down from a room to one that it imports; a line is left out where others already lead
-there. Exceptions of `tests/test_arrows.py` are dashed. Rooms stand in layers: nothing imports a room
-of its own layer or of one above it.
+there. Exceptions of `tests/test_arrows.py` are dashed. Rooms stand in layers: nothing imports a
+room of its own layer or of one above it.
 """
 
 from __future__ import annotations
