@@ -4,7 +4,8 @@ Of our models the last run counts. A figure of a table is the mean over its fold
 suite is taken over the tables that every model shown has finished. Seconds are compared with
 LightGBM's table by table (medians over the folds), and the median ratio is shown.
 
-Run: python benchmarks/accuracy_tables.py [FILE.csv ...] [--write README.md]
+Run: python benchmarks/accuracy_tables.py [FILE.csv ...]
+         [--write docs/benchmarks.md] [--why README.md]
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ import pandas as pd
 from accuracy import HERE, POOLED, read_log
 from peers import MODELS
 
-BEGIN, END = "<!-- benchmark:begin -->", "<!-- benchmark:end -->"
 OURS, L1 = "rpte", "l1_logistic"
 NO_TARGET = "postoperative_patient_data"  # chance level for every model
 EEG = "eeg_seizure"
@@ -35,6 +35,7 @@ NAMES = {
     "random_forest": "random forest",
     "ebm": "EBM",
 }
+INSTEAD = (OURS, L1, "xgboost", "ebm")  # ours, and what people use instead
 MEANS = ("auc", "log_loss", "brier", "mu", "iiu", "components")
 TITLES = {
     "paper12": "The paper's twelve sets",
@@ -363,13 +364,49 @@ def section(results: Results) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def replace_section(path: Path, text: str) -> None:
+def why(results: list[Results]) -> str:
+    """Return the README's table: what is gained over each model that people use instead."""
+    paper, panel = (next(r for r in results if r.suite == suite) for suite in ("paper12", "panel"))
+    sets, tables = paper.shared(*INSTEAD), panel.shared(*INSTEAD)
+    head = ["model", f"AUC, {len(sets)} sets of the paper", f"AUC, {len(tables)} further tables"]
+    head += ["log-loss, there", "conditions to read, median", "fit time"]
+    miu = panel.each("miu").loc[tables, list(INSTEAD)].median()
+    seconds = panel.folds.groupby(["table", "model"])["fit_seconds"].median().unstack("model")
+    times = seconds.loc[tables].div(seconds.loc[tables, OURS], axis=0).median()
+    columns = zip(*(r.means("auc", *INSTEAD) for r in (paper, panel)), strict=True)
+    losses = panel.means("log_loss", *INSTEAD)
+    rows = [
+        [
+            NAMES[model],
+            *(number(value) for value in (*auc, loss)),
+            number(miu[model], ",.0f"),
+            number(times[model], ".1f"),
+        ]
+        for model, auc, loss in zip(INSTEAD, columns, losses, strict=True)
+    ]
+    return markdown(head, rows)
+
+
+def section_of(path: Path, name: str) -> tuple[str, str, str]:
+    """Return a file's text before, between and after the two marks of a section."""
+    begin, end = f"<!-- {name}:begin -->\n\n", f"\n\n<!-- {name}:end -->"
+    before, found, rest = path.read_text().partition(begin)
+    inside, ended, after = rest.partition(end)
+    if not (found and ended):
+        raise SystemExit(f"{path} has no section {name}; put its two marks where the tables go")
+    return before + begin, inside, end + after
+
+
+def replace_section(path: Path, name: str, text: str) -> None:
     """Put the text between the two marks of a file."""
-    whole = path.read_text()
-    if BEGIN not in whole or END not in whole:
-        raise SystemExit(f"{path} has no {BEGIN} ... {END}; put the two lines where the tables go")
-    before, rest = whole.split(BEGIN, 1)
-    path.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{rest.split(END, 1)[1]}")
+    before, _, after = section_of(path, name)
+    path.write_text(before + text + after)
+
+
+def stored() -> list[Path]:
+    """Return the logs that there are."""
+    known = [HERE / "results" / f"accuracy_{suite}.csv" for suite in TITLES]
+    return [path for path in known if path.exists()]
 
 
 def main() -> None:
@@ -377,15 +414,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--write", type=Path, help="replace the benchmark section of this file")
+    parser.add_argument("--why", type=Path, help="replace the short table of this file")
     args = parser.parse_args()
-    known = [HERE / "results" / f"accuracy_{suite}.csv" for suite in TITLES]
-    files = args.files or [path for path in known if path.exists()]
+    files = args.files or stored()
     if not files:
         raise SystemExit("no results yet; run benchmarks/accuracy.py first")
-    text = "\n\n".join(section(results) for results in read_results(files))
+    results = read_results(files)
+    text = "\n\n".join(section(part) for part in results)
     if args.write:
-        replace_section(args.write, text)
-    else:
+        replace_section(args.write, "benchmark", text)
+    if args.why:
+        replace_section(args.why, "why", why(results))
+    if not (args.write or args.why):
         print(text)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +10,18 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
-
 import accuracy
-from accuracy_tables import Results, difference, is_verified, last_runs
+from accuracy_tables import (
+    Results,
+    difference,
+    is_verified,
+    last_runs,
+    read_results,
+    section,
+    section_of,
+    stored,
+    why,
+)
 from peers import Rows, tune
 
 
@@ -145,3 +152,11 @@ def test_tuning_takes_the_first_of_the_best():
     chosen, models = tune(lambda chosen, train, test: Constant(), {"a": (1, 2)}, Rows(X, y))
     assert chosen == {"a": 1}
     assert len(models) == 3
+
+
+def test_pages_show_the_last_results():
+    """After new results: python benchmarks/accuracy_tables.py with --write and --why (its head)."""
+    root, results = Path(__file__).parents[1], read_results(stored())
+    tables = "\n\n".join(section(part) for part in results)
+    assert section_of(root / "docs" / "benchmarks.md", "benchmark")[1] == tables
+    assert section_of(root / "README.md", "why")[1] == why(results)

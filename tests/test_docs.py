@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 
 import rpte
+from data_folder import needs_data
 
-DOCS = Path(__file__).parent.parent / "docs"
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+WRITTEN = sorted([*ROOT.glob("*.md"), *DOCS.glob("*.md"), ROOT / "experiments" / "README.md"])
 MODULES = [info.name for info in pkgutil.walk_packages(rpte.__path__, "rpte.")]
 
 
@@ -69,3 +72,27 @@ def test_the_picture_of_the_rooms_is_that_of_the_imports():
     """After a change of imports between rooms: python docs/room_graph.py ."""
     graph = runpy.run_path(str(DOCS / "room_graph.py"))
     assert graph["PICTURE"].read_text(encoding="utf-8") == graph["draw"]()
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    links = re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_the_readme_is_short_and_its_example_runs(tmp_path, monkeypatch):
+    run_page = runpy.run_path(str(DOCS / "run_page.py"))["run_page"]
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(page.splitlines()) <= 150
+    assert run_page(page) == page
+    assert rpte.load("model.json").schema.named
+
+
+@needs_data
+def test_the_picture_of_the_readme_is_that_of_the_default():
+    """After a change of the learner: python docs/make_picture.py ."""
+    drawn = runpy.run_path(str(DOCS / "make_picture.py"))["draw_default"]()
+    kept = (DOCS / "model.svg").read_text(encoding="utf-8")
+    said = [re.findall(r">([^<>]+)</text>", picture) for picture in (drawn, kept)]
+    assert said[0] == said[1]
