@@ -56,6 +56,7 @@ def _steady(page):
 PAGES = ["auditor.md", "commands.md", "decisions.md", "explanations.md", "frontier.md"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_shows_what_its_examples_print(name, tmp_path, monkeypatch):
     """After a change of the learner: python docs/run_page.py docs/frontier.md , and so on."""

@@ -87,6 +87,7 @@ def made(kind, seed, rows=400):
 KINDS = ("tenths", "hundredths", "thirds", "full", "single")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("configuration", CONFIGURATIONS)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", [0, 1])
@@ -96,6 +97,7 @@ def test_both_copies_of_a_table_go_the_same_way(kind, seed, configuration):
     assert_alike(model, X)
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(st.sampled_from(KINDS[:3]), st.integers(0, 10_000), st.sampled_from([1e-3, 1.0, 1e6]))
 def test_both_copies_go_the_same_way_in_the_published_configuration(kind, seed, unit):
@@ -104,6 +106,7 @@ def test_both_copies_go_the_same_way_in_the_published_configuration(kind, seed, 
     assert_alike(RPTEClassifier.paper().fit(X, y).model_, X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("configuration", CONFIGURATIONS)
 @pytest.mark.parametrize("kind", ["tenths", "hundredths", "full"])
 def test_a_model_of_the_float32_copy_scores_the_original_alike(kind, configuration):
@@ -112,6 +115,7 @@ def test_a_model_of_the_float32_copy_scores_the_original_alike(kind, configurati
     assert_alike(model, X)
 
 
+@pytest.mark.slow
 @needs_data
 @pytest.mark.parametrize("configuration", ["default", "published"])
 @pytest.mark.parametrize(
@@ -138,6 +142,7 @@ class TestSpecialCodes:
     def model(self, X, y):
         return RPTEClassifier(special_values={"a": list(self.CODES)}).fit(X, y).model_
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("given", [in_float32, lambda X: back(in_float32(X)), lambda X: X])
     def test_are_known_in_both_precisions(self, given):
         X, y = self.table()
@@ -148,6 +153,7 @@ class TestSpecialCodes:
             assert np.bincount(codes[codes >= 0]).tolist() == [40, 40, 40]
         assert_alike(model, X)
 
+    @pytest.mark.slow
     def test_are_known_to_the_checker_and_an_export(self, tmp_path):
         X, y = self.table()
         model = self.model(X, y)
@@ -160,6 +166,7 @@ class TestSpecialCodes:
         assert load(tmp_path / "m.json").score(copy).tolist() == model.score(copy).tolist()
         assert model.export("python", tmp_path / "m.py", copy).holds
 
+    @pytest.mark.slow
     def test_a_code_beside_the_float32_of_another_stays_itself(self):
         X, y = made("tenths", 4)
         X.loc[:39, "a"], X.loc[40:79, "a"] = 99.9, float(np.float32(99.9))

@@ -53,6 +53,7 @@ def test_importing_the_package_needs_nothing_heavy():
     assert done.stdout == "fine\n", done.stderr
 
 
+@pytest.mark.slow
 def test_fitting_imports_nothing_that_draws():
     code = "import sys, rpte.estimators.classifier; print('rpte.report.notebook' in sys.modules)"
     done = subprocess.run(
@@ -115,6 +116,7 @@ model.save({str(folder / "again.json")!r})
     assert (folder / "again.json").read_text() == (folder / "model.json").read_text()
 
 
+@pytest.mark.slow
 def test_decisions_need_numpy_alone(stored):
     folder, _, _ = stored
     done = run(f"""
@@ -128,6 +130,7 @@ print(len(rpte.replay(log, model).findings), len(rpte.reason_codes(model, X)))
     assert done.stdout == "0 300\n", done.stderr
 
 
+@pytest.mark.slow
 def test_a_report_needs_numpy_and_jinja_alone(stored):
     folder, _, _ = stored
     done = run(f"""

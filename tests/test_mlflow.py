@@ -56,6 +56,7 @@ def logged(model):
         return flavor.log_model(model).model_uri
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_golden_models(name):
     model, rows = golden(name)
@@ -63,6 +64,7 @@ def test_golden_models(name):
     assert_same(model, X, logged(model))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", HOSTILE_NAMES)
 def test_hostile_names_and_cells(names):
     numbers, category, flag = HOSTILE_NAMES[names]
@@ -76,6 +78,7 @@ def test_hostile_names_and_cells(names):
     assert_same(model, X, logged(model))
 
 
+@pytest.mark.slow
 @needs_data
 @pytest.mark.parametrize("name", TABLES)
 def test_real_tables(name):
@@ -85,6 +88,7 @@ def test_real_tables(name):
         assert_same(model, X, logged(model))
 
 
+@pytest.mark.slow
 def test_the_registry():
     model, rows = golden("mixed")
     with mlflow.start_run():

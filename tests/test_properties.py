@@ -67,6 +67,7 @@ def deviance(case, score):
     return 2.0 * np.average(loss, weights=case.weight)
 
 
+@pytest.mark.slow
 def test_the_random_tables_exercise_every_kind_of_part():
     kinds, trees = set(), []
     for seed in range(12):
@@ -80,6 +81,7 @@ def test_the_random_tables_exercise_every_kind_of_part():
     assert max(trees) >= 2
 
 
+@pytest.mark.slow
 @every_configuration
 def test_stage_2_deviance_falls_with_every_tree(name):
     """Proposition 1, on the scores of Stage 2 stopped after each round."""
@@ -116,6 +118,7 @@ def test_the_line_search_shortens_steps_that_go_too_far():
     assert min(steps) < 1.0 == max(steps)
 
 
+@pytest.mark.slow
 @every_configuration
 def test_at_most_as_many_trees_as_rounds_and_variables(name):
     """Proposition 2."""
@@ -136,6 +139,7 @@ def test_at_most_as_many_trees_as_rounds_and_variables(name):
     check()
 
 
+@pytest.mark.slow
 @every_configuration
 @pytest.mark.parametrize("ownership", ["paper", "separate", "strict", "component"])
 def test_sources_are_disjoint_as_the_policy_says(name, ownership):
@@ -166,6 +170,7 @@ def share_a_source(a, b):
     return not together and bool(reader.sources(a) & reader.sources(b))
 
 
+@pytest.mark.slow
 @every_configuration
 def test_components_are_the_connected_parts(name):
     @for_all(name)
@@ -183,6 +188,7 @@ def test_components_are_the_connected_parts(name):
     check()
 
 
+@pytest.mark.slow
 @every_configuration
 def test_each_row_reaches_one_leaf_per_tree_and_gets_its_score(name):
     """Rows of the table, and rows with cells that training did not have."""
@@ -226,6 +232,7 @@ def test_contributions_add_up_to_the_last_bit(name):
     check()
 
 
+@pytest.mark.slow
 @every_configuration
 def test_vocabulary_is_within_its_bound(name):
     """At most p0 raw variables, K patterns or shapes and K pairs, lookahead's own included."""
@@ -251,6 +258,7 @@ def test_vocabulary_is_within_its_bound(name):
     check()
 
 
+@pytest.mark.slow
 @every_configuration
 def test_audit_load_is_within_a_bound_known_before_training(name):
     """Theorem 1(b), with the factor for two sources that it forgets."""
@@ -291,6 +299,7 @@ def levels_of(column, weight, least):
     return heavy + (heavy < len(held))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in CONFIGURATIONS if name != "not reassigned"])
 def test_stage_3_is_optimal_over_all_offered_terms(name):
     """Theorem 2: the optimality conditions of equation (5), from a one-hot expansion."""
@@ -410,6 +419,7 @@ def test_every_claim_of_the_model_is_verified(name):
     check()
 
 
+@pytest.mark.slow
 @every_configuration
 def test_threads_do_not_change_the_model(name):
     @for_all(name, examples=3)
@@ -432,6 +442,7 @@ def test_the_order_of_rows_does_not_change_the_model(name):
     check()
 
 
+@pytest.mark.slow
 @every_configuration
 def test_the_order_of_named_columns_does_not_change_the_model(name):
     @for_all(name, st.randoms(use_true_random=False))
@@ -446,6 +457,7 @@ def test_the_order_of_named_columns_does_not_change_the_model(name):
     check()
 
 
+@pytest.mark.slow
 @every_configuration
 def test_a_whole_weight_is_a_repeated_row(name):
     @for_all(name, steps=(1.0,))
@@ -457,6 +469,7 @@ def test_a_whole_weight_is_a_repeated_row(name):
     check()
 
 
+@pytest.mark.slow
 @every_configuration
 def test_a_weight_of_zero_is_an_absent_row(name):
     @for_all(name)
@@ -473,6 +486,7 @@ def test_a_weight_of_zero_is_an_absent_row(name):
     check()
 
 
+@pytest.mark.slow
 @every_configuration
 def test_a_stored_model_scores_the_same_bits(name, tmp_path):
     @for_all(name)
@@ -488,6 +502,7 @@ def test_a_stored_model_scores_the_same_bits(name, tmp_path):
     check()
 
 
+@pytest.mark.slow
 @every_configuration
 def test_components_do_not_touch_each_other(name):
     """F(x) = b0 + the sum of f_c(x on the sources of c)."""
@@ -514,6 +529,7 @@ def subtotals(model, X):
     return {n: [e.components[i].value for e in explained] for i, n in enumerate(names)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("max_trees", [1, 10])
 @pytest.mark.parametrize("most", [1, 2, 3, 6])
 def test_components_stay_small_and_hold_one_tree(most, max_trees):

@@ -74,6 +74,7 @@ class TestContainers:
         "dict of lists": lambda s: s.LISTS,
     }
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("form", FORMS)
     def test_named_tables(self, form):
         X = self.FORMS[form](self)
@@ -85,6 +86,7 @@ class TestContainers:
         assert found.feature_names_in_.tolist() == list(self.FRAME.columns)
         assert found.n_features_in_ == 5
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("form", ["pandas nullable", "polars", "pyarrow"])
     def test_with_the_default_configuration(self, form):
         X = self.FORMS[form](self)
@@ -132,6 +134,7 @@ class TestNames:
         ):
             classifier.predict(CASE.X.drop(columns=["income", "smoker"]))
 
+    @pytest.mark.slow
     def test_extra_columns_are_ignored_with_one_warning(self):
         classifier = fit(CASE.X, CASE.y)
         more = CASE.X.assign(extra=1, more="text", when=pd.Timestamp("2020-01-01"))
@@ -257,6 +260,7 @@ class TestCells:
         with pytest.raises(InputError, match="column 'odd' holds dates or durations"):
             fit(make(X), y)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "kind", ["constant", "one level", "empty", "empty text", "all but one"]
     )
@@ -363,6 +367,7 @@ class TestCells:
             found = RPTEClassifier().fit({"x": [0.0, 1.0]}, [0, 1])
         assert found.predict_proba({"x": [0.0, 1.0]})[:, 1].tolist() == [0.5, 0.5]
 
+    @pytest.mark.slow
     def test_ten_thousand_columns_and_fifty_rows(self):
         rng = np.random.default_rng(0)
         X = rng.normal(size=(50, 10_000)).round(2)
@@ -371,6 +376,7 @@ class TestCells:
         assert "x4321" in {s for c in found.model_.components for s in c.sources}
         assert all(check.holds for check in found.model_.verify(X, y))
 
+    @pytest.mark.slow
     def test_a_hundred_thousand_levels(self):
         """Every level is rare but two; those two tell the label."""
         rng = np.random.default_rng(0)
@@ -439,6 +445,7 @@ class TestWeights:
 
     WHOLE = np.random.default_rng(0).integers(0, 4, len(CASE.y))
 
+    @pytest.mark.slow
     @every_configuration
     @pytest.mark.parametrize("class_weight", [None, "balanced", {"sick": 3.0, "healthy": 0.5}])
     def test_whole_weights_are_repeated_rows(self, name, class_weight):
@@ -451,6 +458,7 @@ class TestWeights:
         checks = weighted.model_.verify(CASE.X, CASE.y, self.WHOLE)
         assert [check for check in checks if not check.holds] == []
 
+    @pytest.mark.slow
     @every_configuration
     @pytest.mark.parametrize("class_weight", [None, "balanced"])
     def test_a_weight_of_zero_is_an_absent_row(self, name, class_weight):
@@ -465,6 +473,7 @@ class TestWeights:
         assert document(zero) == document(absent)
         assert "only here" not in zero.model_.schema["region"].levels
 
+    @pytest.mark.slow
     @every_configuration
     def test_class_weights_are_sample_weights(self, name):
         factors = {"sick": 2.5, "healthy": 0.75}
@@ -515,6 +524,7 @@ class TestWeights:
                     CASE.X, CASE.y, sample_weight=(CASE.y == "sick").astype(float)
                 )
 
+    @pytest.mark.slow
     @NO_EFFECT
     @pytest.mark.parametrize("name", ["default", "4/n"])
     def test_weights_and_groups_together(self, name):
@@ -557,6 +567,7 @@ class Recorder(RPTEClassifier):
 class TestGroupsAndSplitters:
     GROUPS = np.random.default_rng(2).integers(0, 25, len(CASE.y))
 
+    @pytest.mark.slow
     def test_groups_and_splitters_change_what_is_selected(self):
         def points(**given):
             cv = given.pop("cv", None)
@@ -615,6 +626,7 @@ class TestStoredTables:
         frame = pd.read_csv(DATA / "panel" / f"{name}.csv")
         return frame, frame.pop("target").to_numpy()
 
+    @pytest.mark.slow
     def test_strings_and_gaps_read_the_same_in_every_container(self, name):
         frame, y = self.read(name)
         expected = document(fit(frame, y))
@@ -627,12 +639,14 @@ class TestStoredTables:
         ):
             assert document(fit(form, y)) == expected
 
+    @pytest.mark.slow
     def test_defaults_fit_and_every_claim_holds(self, name):
         frame, y = self.read(name)
         model = RPTEClassifier().fit(frame, y).model_
         assert [check for check in model.verify(frame, y) if not check.holds] == []
 
 
+@pytest.mark.slow
 def test_rows_in_any_order_and_repeated_give_one_model():
     case = make_case(3, ("number", "category", "few"), 60, clear=True)
     order = np.random.default_rng(0).permutation(60)

@@ -33,6 +33,7 @@ def case():
     return X, y, booster
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "limit"),
     [(RPTEClassifier, 14.0), (RPTEClassifier.paper, 2.5)],

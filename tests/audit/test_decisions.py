@@ -70,6 +70,7 @@ def resealed(lines):
     return [line.decode()[:-1] for line in made]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_log_of_every_kind_of_model_replays(name, tmp_path):
     lines = log(name, 30)
@@ -121,6 +122,7 @@ def test_cells_that_training_did_not_have(tmp_path):
     assert replayed(lines, tmp_path) == []
 
 
+@pytest.mark.slow
 @given(
     numbers=st.lists(
         st.one_of(
@@ -304,6 +306,7 @@ class TestTampering:
             lines[4] = altered(lines[4], change)
             assert any("case 3" in text for text in replayed(resealed(lines), tmp_path))
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("cell", [True, "12", 12.0, [], {}, 10**400])
     def test_a_cell_spelled_in_another_way(self, cell, tmp_path):
         lines = log("mixed")
@@ -344,6 +347,7 @@ class TestTampering:
         with pytest.raises(InputError, match="is empty"):
             rpte.replay(tmp_path / "log.jsonl", model_of("mixed"))
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("seed", range(60))
     def test_any_change_of_any_value_is_found(self, seed, tmp_path):
         rng, lines = random.Random(seed), log("mixed", 6)
@@ -365,6 +369,7 @@ class TestTampering:
             return
         assert replayed(lines, tmp_path)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("seed", range(40))
     def test_any_change_of_any_byte_is_found(self, seed, tmp_path):
         rng = random.Random(seed)

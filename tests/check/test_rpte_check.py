@@ -119,6 +119,7 @@ def test_the_package_brings_it():
     assert found.read_text(encoding="utf-8").startswith("#!/usr/bin/env python3")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
 def test_golden_files(path, tmp_path):
     document = json.loads(path.read_text())
@@ -157,6 +158,7 @@ def dirty_text(frame, rng, share):
     return out.getvalue()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_dirty_tables(name, tmp_path):
     """Whatever stands in the cells, both give the same scores, or both refuse."""
@@ -174,6 +176,7 @@ def test_dirty_tables(name, tmp_path):
     assert any(outcomes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cell", ODD)
 def test_one_odd_cell(cell, tmp_path):
     """Every odd cell in every column of a model with special codes and of one by position."""
@@ -219,6 +222,7 @@ def test_the_logarithm_is_the_librarys(x):
     assert math.isclose(found, math.log(x), rel_tol=1e-15, abs_tol=1e-16)
 
 
+@pytest.mark.slow
 @needs_data
 @pytest.mark.parametrize(
     "name", ["hepatitis_uci", "credit_scoring_spain", "loan_eligibility", "stroke"]
@@ -338,6 +342,7 @@ class TestTampering:
         text = json.dumps(document).replace('"levels": ["east", "north"]}', '"levels": ["mars"]}')
         assert failing(sealed(json.loads(text)), tmp_path) == ["fields"]
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("damage", [damaged_document, moved_document])
     def test_it_agrees_with_the_library(self, damage, tmp_path):
         """It passes exactly the files that `load` takes and `verify` finds no fault with."""
@@ -356,6 +361,7 @@ class TestTampering:
             mine, other = verdicts(path)
             assert mine == other
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("seed", range(20))
     def test_damage_is_one_line(self, seed, tmp_path):
         """A field lost or of the wrong type ends in one line, never in a traceback."""

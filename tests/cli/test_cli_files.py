@@ -102,6 +102,7 @@ def aliases(path):
     return [path.name, f"sub/../{path.name}", str(path), soft.name, hard.name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "read"), [(c, read) for c, (reads, _) in COMMANDS.items() for read in reads]
 )
@@ -170,6 +171,7 @@ def command(*arguments, **more):
     )
 
 
+@pytest.mark.slow
 def test_devices_and_pipes_are_written(folder):
     done = command("score", "model.json", "cases.csv", "-o", "/dev/stdout", capture_output=True)
     assert done.stdout.startswith(b"row,score,")
@@ -190,6 +192,7 @@ def test_devices_and_pipes_are_written(folder):
     run("decide", "model.json", "cases.csv", "-o", "/dev/null")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
 @pytest.mark.parametrize("name", ["score", "decide", "export", "show", "report", "edit"])
 def test_a_full_disk_is_one_line(folder, name):

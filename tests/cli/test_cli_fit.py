@@ -32,6 +32,7 @@ def loans(tmp_path_factory):
     return write_csv(credit(), tmp_path_factory.mktemp("loans") / "loans.csv")
 
 
+@pytest.mark.slow
 def test_a_table_becomes_a_model_and_an_estimate(loans, tmp_path):
     """The installed command, on a table of a spreadsheet: semicolons, BOM, codes, gaps."""
     model = tmp_path / "model.json"
@@ -101,6 +102,7 @@ def test_every_option_reaches_the_learner(loans, tmp_path):
     assert found.settings["limits"]["exclude"] == ["branch"]
 
 
+@pytest.mark.slow
 def test_a_budget_is_kept(loans, tmp_path):
     model = tmp_path / "m.json"
     good("fit", loans, *CREDIT, "-o", model, "--max-inspection-units", 3, "--folds", 0)
@@ -122,6 +124,7 @@ def test_json_is_for_machines(loans, tmp_path):
     assert sum(fold["rows"] for fold in told["estimate"]["folds"]) == 400
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", [".parquet", ".xlsx", ".csv.gz", ".tsv"])
 def test_every_format_gives_the_same_model(loans, tmp_path, ending):
     from rpte.table.files import write_table
@@ -277,6 +280,7 @@ def interrupt(arguments, until):
     return process.returncode, out, err
 
 
+@pytest.mark.slow
 def test_interrupting_the_estimate_loses_nothing(tmp_path):
     table, model = write_csv(credit(600), tmp_path / "t.csv"), tmp_path / "m.json"
     arguments = ("fit", table, *CREDIT, "-o", model, "--paper", "--folds", "500")
@@ -326,6 +330,7 @@ def shown(screen):
         return b""
 
 
+@pytest.mark.slow
 def test_ctrl_c_at_a_terminal_ends_the_fit_with_one_line(tmp_path):
     table, folder = write_csv(credit(990), tmp_path / "t.csv"), tmp_path / "models"
     folder.mkdir()
@@ -408,6 +413,7 @@ PANEL = {
 }
 
 
+@pytest.mark.slow
 @needs_data
 @pytest.mark.parametrize("name", PANEL)
 def test_real_tables_from_file_to_verified_model(name, tmp_path):

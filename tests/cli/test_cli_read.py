@@ -41,6 +41,7 @@ def scored(model):
     return load(model).score(credit().drop(columns=["case", "outcome", "weight"]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_help_with_an_example(name):
     assert f"Example: rpte {name}" in good(name, "--help", width=200)
@@ -113,6 +114,7 @@ class TestScore:
         assert "name of a result" in refused("score", model, named, "--id-column", "score")
         assert "not a model file" in refused("score", write({}, tmp_path), loans)
 
+    @pytest.mark.slow
     def test_a_pipe_that_closes_is_no_traceback(self, model, loans):
         command = f"{sys.executable} -m rpte score {model} {loans} | head -1"
         done = subprocess.run(
@@ -286,6 +288,7 @@ class TestVerify:
         assert "'001' is not a class; the classes are bad, good" in line
 
 
+@pytest.mark.slow
 def test_the_frontier_as_json(tmp_path):
     document = stored("chosen").document
     found = json.loads(good("frontier", write(document, tmp_path), "--json"))
@@ -295,6 +298,7 @@ def test_the_frontier_as_json(tmp_path):
     assert sum(p["chosen"] for p in found["points"]) == 1
 
 
+@pytest.mark.slow
 def test_reading_commands_need_no_learner(model, loans):
     """Neither numba nor scikit-learn nor scipy is imported by what only reads a model."""
     script = f"""
@@ -332,6 +336,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_hostile_names_survive_the_whole_way(kind, tmp_path):
     x = np.random.default_rng(0).normal(size=(60, 2)).round(2)

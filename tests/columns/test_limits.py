@@ -275,6 +275,7 @@ def failing(model, *data):
     return {check.name for check in model.verify(*data) if not check.holds}
 
 
+@pytest.mark.slow
 @every_configuration
 def test_excluded_variables_are_not_read(name):
     free = fit(name, None)
@@ -293,6 +294,7 @@ def test_excluded_variables_are_not_read(name):
         np.testing.assert_allclose(alone.score(dropped), model.score(CASE.X), atol=1e-6)
 
 
+@pytest.mark.slow
 @every_configuration
 def test_linear_only_variables_have_a_slope_and_no_more(name):
     model = fit(name, Limits(linear_only=["age", "income"]))
@@ -306,6 +308,7 @@ def test_linear_only_variables_have_a_slope_and_no_more(name):
     assert "linear only" in failing(replace(free, settings=claimed))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["default", "4/n", "lookahead", "strict", "frequent"])
 def test_variables_meet_in_a_component_only_inside_a_set(name):
     sets = [{"age", "income"}, {"region", "smoker"}]
@@ -537,6 +540,7 @@ def trees_reading(model, names):
 
 
 class TestMonotone:
+    @pytest.mark.slow
     @pytest.mark.parametrize(("setting", "ways", "seed"), QUICK)
     def test_the_score_never_moves_the_other_way(self, setting, ways, seed):
         model, X, y = fit_monotone(setting, ways, seed)
@@ -556,6 +560,7 @@ class TestMonotone:
             assert largest_fall(model, "x") > 0.1
             assert rises(model, "x") > 0.1
 
+    @pytest.mark.slow
     def test_trees_read_monotone_variables(self):
         found = [fit_monotone("many leaves", ways, seed)[0] for ways in MONOTONE for seed in (0, 1)]
         read = [t for m in found for t in trees_reading(m, m.settings["limits"]["monotone"])]
@@ -599,6 +604,7 @@ class TestMonotone:
                     broken += 1
         assert broken >= 3
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("way", ["increasing", "decreasing"])
     def test_the_certificate_fails_when_a_leaf_breaks_the_order(self, way):
         """Every leaf in turn is moved far up and far down; the brute force is the judge."""

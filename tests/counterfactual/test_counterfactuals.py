@@ -116,6 +116,7 @@ def test_fine_products_give_a_proof_or_an_honest_gap():
     assert answer.cost >= size[there].min() - 0.02
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["mixed", "special", "products", "shaped", "chosen", "array"])
 def test_fitted_models_are_answered(name):
     """On files of every kind the answers hold, by scoring again, and bounds lie below costs."""

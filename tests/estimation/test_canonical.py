@@ -39,6 +39,7 @@ def active_conditions(fit, conditions):
     return int(conditions[np.abs(fit.coefficients) > 1e-12].sum())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.2, 0.02, 0.002])
 @pytest.mark.parametrize("seed", range(12))
 def test_the_start_is_forgotten(seed, share):

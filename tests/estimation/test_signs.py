@@ -101,6 +101,7 @@ def test_forbidden_values_and_pulls():
     np.testing.assert_array_equal(design.pull(theta), [-2.0, 2.0, 2.0, -2.0, 2.0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("l1_ratio", RATIOS)
 @pytest.mark.parametrize("seed", range(20))
 def test_same_objective_as_a_bounded_solver(seed, l1_ratio):
@@ -113,6 +114,7 @@ def test_same_objective_as_a_bounded_solver(seed, l1_ratio):
     assert fit.objective <= other * (1 + 1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Line search failed", "ignore:IRLS failed to converge")
 @pytest.mark.parametrize("l1_ratio", RATIOS)
 @pytest.mark.parametrize("seed", range(20))
@@ -156,6 +158,7 @@ def test_optimality_conditions_hold(seed, n, trees, d, share, l1_ratio):
         assert not fit.coefficients.any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("l1_ratio", RATIOS)
 @pytest.mark.parametrize("seed", range(8))
 def test_paths_are_certified(seed, l1_ratio):
@@ -246,6 +249,7 @@ def starts_are_used(monkeypatch):
     monkeypatch.setattr(solver, "_engine", engine)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("starts_are_used")
 @pytest.mark.parametrize("share", [0.2, 0.02, 0.002])
 @pytest.mark.parametrize("seed", range(12))

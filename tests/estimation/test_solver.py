@@ -66,6 +66,7 @@ def test_same_objective_as_saga(seed, l1_ratio):
     assert fit.objective <= other * (1 + 1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("l1_ratio", RATIOS)
 @pytest.mark.parametrize("seed", range(10))
 def test_same_objective_as_glum(seed, l1_ratio):

@@ -51,6 +51,7 @@ def assert_same(again, classifier, X):
     assert again.summary() == classifier.summary()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_a_fitted_classifier(way):
     limits = Limits(monotone={CASE.X.columns[0]: "increasing"}, penalty={"clear": 2.0})
@@ -74,6 +75,7 @@ def test_hostile_names(names):
     assert_same(with_skops(classifier), classifier, X)
 
 
+@pytest.mark.slow
 @needs_data
 @pytest.mark.parametrize("name", TABLES)
 def test_real_tables(name):

@@ -64,6 +64,7 @@ def command(folder, place, *more):
     ]
 
 
+@pytest.mark.slow
 def test_a_small_run_gives_complete_results(folder, whole):
     units = table_of(whole)
     assert len(units) == 8
@@ -78,6 +79,7 @@ def test_a_small_run_gives_complete_results(folder, whole):
     assert sorted(held.loc[held["split"] == 0, "row"]) == sorted(test)
 
 
+@pytest.mark.slow
 def test_a_killed_run_is_resumed_and_gives_the_same_tables(folder, tmp_path, whole):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
     first = subprocess.Popen(
@@ -101,6 +103,7 @@ def test_a_killed_run_is_resumed_and_gives_the_same_tables(folder, tmp_path, who
     pd.testing.assert_frame_equal(table_of(tmp_path), table_of(whole))
 
 
+@pytest.mark.slow
 def test_a_dask_cluster_gives_the_same_tables(folder, tmp_path, whole):
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(
@@ -111,6 +114,7 @@ def test_a_dask_cluster_gives_the_same_tables(folder, tmp_path, whole):
     pd.testing.assert_frame_equal(table_of(tmp_path), table_of(whole))
 
 
+@pytest.mark.slow
 def test_two_processes_give_the_same_tables(folder, tmp_path, whole):
     carried_out(folder, tmp_path, SMALL[:2], jobs=2)
     same = table_of(whole).merge(table_of(tmp_path)[KEY], on=KEY)

@@ -51,6 +51,7 @@ def test_every_kind_of_column_on_hostile_cells():
     assert {node.name for node in found if isinstance(node, Operation)} == set(OPERATIONS)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 1000),

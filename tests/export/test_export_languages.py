@@ -41,6 +41,7 @@ LANGUAGES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", LANGUAGES)
 @pytest.mark.parametrize("name", NAMES)
 def test_golden_models(target, name, tmp_path):
@@ -53,6 +54,7 @@ def test_golden_models(target, name, tmp_path):
     assert set(record.differences) == parts | {"score", "probability"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", LANGUAGES)
 @pytest.mark.parametrize("names", HOSTILE_NAMES)
 def test_hostile_names_and_cells(target, names, tmp_path):
@@ -160,6 +162,7 @@ def test_a_program_that_fails_is_told(tmp_path):
         run_rows([sys.executable, "-c", "raise SystemExit(3)"], read_cells(make_form(model), rows))
 
 
+@pytest.mark.slow
 @settings(max_examples=8, deadline=None)
 @given(
     seed=st.integers(0, 1000),

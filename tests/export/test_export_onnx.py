@@ -40,6 +40,7 @@ onnx = pytest.importorskip("onnx", reason="onnx is not installed: pip install 'r
 onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: rpte[onnx]")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_golden_models(name, tmp_path):
     model, rows = golden(name)
@@ -95,6 +96,7 @@ def test_a_model_without_inputs(tmp_path):
     assert check("onnx", model, X, tmp_path).holds
 
 
+@pytest.mark.slow
 @needs_data
 @pytest.mark.parametrize("name", TABLES)
 @pytest.mark.parametrize("published", [False, True], ids=["default", "published"])

@@ -67,6 +67,7 @@ def assert_same(cases, folder, evaluate=run_documents):
         assert differences["probability"].largest < 1e-15
 
 
+@pytest.mark.slow
 @needs_java
 def test_golden_models_hostile_names_and_cells(tmp_path):
     assert_same([*golden_cases(), *hostile_cases()], tmp_path)
@@ -109,12 +110,14 @@ def in_pmml4s(jobs):
         pypmml.Model.close()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("java"), reason="java is not on the PATH")
 def test_another_engine_agrees(tmp_path):
     kinds = every_kind()
     assert_same([*map(golden, NAMES), (kinds, hostile_rows(kinds))], tmp_path, in_pmml4s)
 
 
+@pytest.mark.slow
 @needs_java
 @needs_data
 def test_real_tables(tmp_path):
@@ -122,6 +125,7 @@ def test_real_tables(tmp_path):
     assert_same([*cases, table_model("hepatitis_uci.csv", True)], tmp_path)
 
 
+@pytest.mark.slow
 @needs_java
 def test_what_programs_pass(tmp_path):
     """Booleans, whole numbers and numbers for texts; what is beyond 1e300 is missing."""
@@ -144,6 +148,7 @@ def test_what_programs_pass(tmp_path):
     np.testing.assert_array_equal(found["rpte_score"], model.score(meant))
 
 
+@pytest.mark.slow
 @needs_java
 @pytest.mark.parametrize(
     ("change", "says"),
@@ -162,6 +167,7 @@ def test_a_document_that_is_wrong_is_refused(change, says, tmp_path):
         run_documents([(path, read_cells(make_form(model), rows))])
 
 
+@pytest.mark.slow
 @needs_java
 def test_the_record(tmp_path):
     model, rows = golden("special")

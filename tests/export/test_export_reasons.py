@@ -49,6 +49,7 @@ def assert_same(model, X, folder, engines=ENGINES, **options):
         assert record.notes == (f"the reasons of all {record.rows} rows are those of rpte reasons",)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_golden_models(name, tmp_path):
     model, rows = golden(name)
@@ -58,6 +59,7 @@ def test_golden_models(name, tmp_path):
     assert_same(model, probe_table(make_form(model), 60), tmp_path, ["sqlite"], **asked)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", ["quotes", "unicode", "blanks"])
 def test_hostile_names_texts_and_cells(names, tmp_path):
     model = every_kind(*HOSTILE_NAMES[names])
@@ -67,6 +69,7 @@ def test_hostile_names_texts_and_cells(names, tmp_path):
     assert_same(model, rows, tmp_path, reference="best", reasons=5, catalogue=catalogue)
 
 
+@pytest.mark.slow
 @needs_data
 @pytest.mark.parametrize("name", TABLES)
 def test_real_tables(name, tmp_path):

@@ -83,6 +83,7 @@ RUN = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize(("target", "options"), RUN)
 def test_other_spellings(target, options, name, tmp_path):
@@ -152,6 +153,7 @@ def is_none(answer):
     return answer is None or bool(np.isnan(answer))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", SCORERS)
 @pytest.mark.parametrize("flag", ["2", "-1", "0.5", " 7"])
 def test_a_boolean_that_is_a_number_has_no_score(target, flag, tmp_path):
@@ -194,6 +196,7 @@ def test_levels_that_are_one_number_are_refused_where_cells_have_no_type(target,
         TWICE.export(target, tmp_path / "m")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(OFFICE is None, reason="LibreOffice is not installed")
 def test_a_workbook(tmp_path):
     """Booleans in every spelling; another spelling of a level gives no score."""
@@ -225,6 +228,7 @@ def test_a_workbook(tmp_path):
     np.testing.assert_allclose(found[kept], expected, rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gone", ["n", "flag", "k"])
 @pytest.mark.parametrize("target", SCORERS)
 def test_a_table_without_a_column_is_an_error(target, gone, tmp_path):
@@ -276,6 +280,7 @@ ODD_NAMES = ("a\nb", "a\r\nb", "a\rb", "a\\b", 'a"b', "a'b", " a ", "é漢😀",
              "${x}", "a\u2028b", "a\x01b", "a\0b", "__proto__")  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ODD_NAMES)
 @pytest.mark.parametrize("target", [t for t in HOMES if t not in ("xlsx", "pmml")])
 def test_any_name_works_or_is_refused_with_words(target, name, tmp_path):

@@ -45,6 +45,7 @@ def query(model, **options):
     return target.write(form, settled)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", ENGINES)
 @pytest.mark.parametrize("name", NAMES)
 def test_golden_models(dialect, name, tmp_path):
@@ -57,6 +58,7 @@ def test_golden_models(dialect, name, tmp_path):
     assert set(record.differences) == parts | {"score", "probability"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", ENGINES)
 @pytest.mark.parametrize("names", HOSTILE_NAMES)
 def test_hostile_names_and_cells(dialect, names, tmp_path):
@@ -107,6 +109,7 @@ class TestPostgres:
         assert len(find_target("sql").notes(form, settled, X, answers)) == bool(more)
         return compare(form, expected(model, X), answers, 1e-12)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", NAMES)
     def test_golden_models(self, connection, name):
         model, rows = golden(name)
@@ -115,18 +118,21 @@ class TestPostgres:
             assert not any(difference.rows for difference in found.values()), found
             assert len(found) > 2
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", ["chosen", "limited", "shaped", "special"])
     def test_reasons(self, connection, name):
         model, rows = golden(name)
         found = self.differences(connection, model, rows, reasons=4)
         assert not any(difference.rows for difference in found.values()), found
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("names", HOSTILE_NAMES)
     def test_hostile_names_and_cells(self, connection, names):
         model = every_kind(*HOSTILE_NAMES[names])
         found = self.differences(connection, model, hostile_rows(model))
         assert not any(difference.rows for difference in found.values()), found
 
+    @pytest.mark.slow
     @needs_data
     @pytest.mark.parametrize("name", TABLES)
     def test_real_tables(self, connection, name):
@@ -175,6 +181,7 @@ class TestColumnTypes:
 
     ROWS = ((3, 2, True), (-9, 1, False), (None, 7, None), (0, None, True))
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "types",
         [
@@ -238,6 +245,7 @@ def test_a_name_of_a_table_is_a_name():
     assert 'FROM "cases; DROP TABLE cases"' in text
 
 
+@pytest.mark.slow
 def test_every_dialect_is_written_and_can_be_parsed():
     from rpte.export.sql.dialects import DIALECTS, dialect_names
 
@@ -253,6 +261,7 @@ def test_every_dialect_is_written_and_can_be_parsed():
         assert f"for {dialect} from the model" in text
 
 
+@pytest.mark.slow
 def test_what_dialects_need_beyond_syntax():
     model = every_kind()
     assert "N'O''Brien'" in query(model, dialect="tsql")
@@ -330,6 +339,7 @@ class TestEngines:
         assert record.rows == 400
         assert record.engine.endswith("tsql itself was not run)")
 
+    @pytest.mark.slow
     def test_without_duckdb(self, tmp_path, monkeypatch):
         found = importlib.util.find_spec
         monkeypatch.setattr(sql_run, "find_spec", lambda n: None if n == "duckdb" else found(n))

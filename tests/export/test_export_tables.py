@@ -24,6 +24,7 @@ TARGETS = {
 PROGRAMS = {"javascript": "node", "c": "cc"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", TABLES)
 @pytest.mark.parametrize("published", [False, True], ids=["default", "published"])
@@ -38,6 +39,7 @@ def test_real_tables(name, published, target, tmp_path):
     assert record.differences["score"].largest < 1e-12
 
 
+@pytest.mark.slow
 def test_the_tables_have_what_exports_must_handle():
     found = set()
     for name in TABLES:

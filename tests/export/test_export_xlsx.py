@@ -112,6 +112,7 @@ def many_leaves():
     return model, probe_table(make_form(model), ROWS)
 
 
+@pytest.mark.slow
 @needs_office
 def test_every_kind_of_model(tmp_path):
     cases = {}
@@ -140,6 +141,7 @@ def test_every_kind_of_model(tmp_path):
     assert found["leaves"]["T1"].largest == 0
 
 
+@pytest.mark.slow
 @needs_data
 @needs_office
 def test_real_tables(tmp_path):
@@ -153,6 +155,7 @@ def test_real_tables(tmp_path):
     assert max(differences["score"].largest for differences in found.values()) < 1e-12
 
 
+@pytest.mark.slow
 @needs_office
 def test_cells_as_people_type_them(tmp_path):
     schema = Schema(
@@ -178,6 +181,7 @@ def sheet_values(path, name):
     return openpyxl.load_workbook(path, data_only=True)[name]
 
 
+@pytest.mark.slow
 @needs_office
 def test_the_sheet_for_people(tmp_path):
     """A case is explained as the model does; a cell that is no number is told, not scored."""
@@ -304,6 +308,7 @@ def test_without_openpyxl_it_says_what_to_install(tmp_path, monkeypatch):
         golden("mixed")[0].export("xlsx", tmp_path / "m.xlsx")
 
 
+@pytest.mark.slow
 @needs_office
 def test_the_command(tmp_path):
     import pandas as pd
@@ -325,6 +330,7 @@ def test_the_command(tmp_path):
     assert "Compared 40 rows (rows.csv) in LibreOffice" in done.output
 
 
+@pytest.mark.slow
 @needs_office
 def test_a_workbook_that_was_changed_is_found(tmp_path):
     """What is compared is the file, not what it was made from."""

@@ -18,6 +18,7 @@ from model_files import sealed
 from rpte import ModelFileError, load, verify_file
 from rpte.check import rpte_check
 
+ROUNDING = 1e-12
 DEEP = "[" * 3000 + "]" * 3000
 NESTED: Any = 0
 for _ in range(300):
@@ -224,6 +225,8 @@ def others(value: Any) -> list[Any]:
         found = [value + 1e-3 * (1 + abs(value)), value * 0.9 - 1e-3, value * 1000.0, -value]
     elif isinstance(value, str):
         found = [value + "x"]
+    if isinstance(value, float):  # what differs by rounding alone says the same
+        found = [other for other in found if abs(other - value) > ROUNDING]
     return [other for other in found if other != value]
 
 

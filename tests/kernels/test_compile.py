@@ -38,6 +38,7 @@ def fit(more="", **environment):
     return done.stderr, done.stdout
 
 
+@pytest.mark.slow
 def test_the_first_compile_is_announced_once_and_a_cached_one_is_not(tmp_path):
     log, model = fit(NUMBA_CACHE_DIR=str(tmp_path))
     assert log.count(ANNOUNCED) == 1
@@ -47,6 +48,7 @@ def test_the_first_compile_is_announced_once_and_a_cached_one_is_not(tmp_path):
     assert same == model
 
 
+@pytest.mark.slow
 def test_a_cached_kernel_is_read_without_a_compiler():
     """A new process would wait for what only compiling needs, such as the types of lists."""
     code = """
@@ -64,6 +66,7 @@ print(found, "numba.typed.typedlist" in sys.modules)
     assert done.stdout == "(2, [0, 2]) False\n", done.stderr
 
 
+@pytest.mark.slow
 def test_compiled_kernels_compute_what_their_source_says():
     compiled, plain = fit(), fit(NUMBA_DISABLE_JIT="1")
     assert ANNOUNCED not in plain[0]
@@ -71,6 +74,7 @@ def test_compiled_kernels_compute_what_their_source_says():
     assert_close(json.loads(plain[1]), json.loads(compiled[1]))
 
 
+@pytest.mark.slow
 def test_the_search_for_a_penalty_works_without_a_compiler():
     """Rough paths, deviances and moments are kernels too."""
     more = 'l1="cv", cv=2, l1_ratio=1.0, max_trees=1'

@@ -33,6 +33,7 @@ def failing(document, name):
     return {check.name for check in model.verify(*proof_model(name).given) if not check.holds}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MAKERS)
 def test_they_pass_as_fitted(name):
     model = from_dict(proof_model(name).copy())
@@ -40,6 +41,7 @@ def test_they_pass_as_fitted(name):
     assert [check for check in checks if not check.holds] == []
 
 
+@pytest.mark.slow
 @THOROUGH
 @given(name=st.sampled_from(list(MAKERS)), data=st.data())
 def test_any_other_value_in_any_field_that_scores_or_promises(name, data):
@@ -48,6 +50,7 @@ def test_any_other_value_in_any_field_that_scores_or_promises(name, data):
     assert not passes(changed(document, path, data.draw(st.sampled_from(others(value)))), name)
 
 
+@pytest.mark.slow
 @THOROUGH
 @given(name=st.sampled_from(list(MAKERS)), data=st.data())
 def test_numbers_that_move_by_as_little_as_one_likes(name, data):
@@ -58,6 +61,7 @@ def test_numbers_that_move_by_as_little_as_one_likes(name, data):
     assert not passes(changed(document, path, near), name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["limited", "paper", "boosted"])
 def test_every_side_of_missing_cells(name):
     places = [p for p, _ in fields(proof_model(name).document) if p[-1] == "missing_holds"]
@@ -68,6 +72,7 @@ def test_every_side_of_missing_cells(name):
         assert not passes(changed(document, path, not value), name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MAKERS)
 def test_pooled_both_ways(name):
     for number in range(len(proof_model(name).document["schema"]["variables"])):
@@ -107,6 +112,7 @@ def test_the_other_levels_named_and_the_sides_exchanged():
         assert not passes(document, "boosted")
 
 
+@pytest.mark.slow
 def test_a_level_that_a_node_never_met():
     name = "boosted"
     known = {v["name"]: v["levels"] for v in proof_model(name).document["schema"]["variables"]}
@@ -173,6 +179,7 @@ def test_the_order_of_rows_does_not_matter():
     assert all(check.holds for check in checks)
 
 
+@pytest.mark.slow
 def test_a_long_table_whose_sample_is_drawn_again():
     """Every number of a model whose terms were found on a part of 25,000 of its rows."""
     case = mixed_case(30_000)

@@ -36,6 +36,7 @@ def refused_by_checker(document, folder):
         return rpte_check.main([str(write(document, folder))]) != 0
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(data=st.data())
 def test_both_readers_judge_changed_figures_alike(data, tmp_path_factory):

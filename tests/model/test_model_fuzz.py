@@ -34,6 +34,7 @@ QUICK = settings(
 )
 
 
+@pytest.mark.slow
 @QUICK
 @given(name=st.sampled_from(NAMES), seed=st.integers(0, 2**32), layout=st.sampled_from((None, 1)))
 def test_damaged_bytes(name, seed, layout, tmp_path):
@@ -43,6 +44,7 @@ def test_damaged_bytes(name, seed, layout, tmp_path):
     outcome_of_damage(path, from_dict(stored(name).copy()))
 
 
+@pytest.mark.slow
 @QUICK
 @given(name=st.sampled_from(NAMES), seed=st.integers(0, 2**32))
 def test_forged_documents(name, seed, tmp_path):
@@ -60,6 +62,7 @@ JSON_VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @QUICK
 @given(name=st.sampled_from(NAMES), where=st.integers(0, 10**6), value=JSON_VALUES)
 def test_any_value_in_any_place(name, where, value, tmp_path):
@@ -74,6 +77,7 @@ def test_any_value_in_any_place(name, where, value, tmp_path):
     outcome_of_forgery(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", VALUES, ids=lambda v: repr(v)[:20])
 def test_every_strange_value_in_every_top_field(value):
     document = stored("array").document

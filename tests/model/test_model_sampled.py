@@ -78,6 +78,7 @@ def failing(document, given):
     return {check.name for check in checks if not check.holds}
 
 
+@pytest.mark.slow
 def test_the_models_have_numbers_of_every_kind():
     documents = [sampled_model(name).document for name in MAKERS]
     found = {p[-1] for document in documents for p, _ in number_places(document)}
@@ -94,6 +95,7 @@ def test_they_pass_as_fitted(name):
     assert f"on the {rows} distinct rows that terms were found on" in evidence
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MAKERS)
 def test_every_number_moved_by_little(name):
     """Inside a gap of the data no training row notices."""
@@ -103,6 +105,7 @@ def test_every_number_moved_by_little(name):
             assert not passes(changed(document, path, value + step), name), (path, value)
 
 
+@pytest.mark.slow
 @THOROUGH
 @given(name=st.sampled_from(list(MAKERS)), data=st.data())
 def test_numbers_that_move_by_as_little_as_one_likes(name, data):
@@ -112,6 +115,7 @@ def test_numbers_that_move_by_as_little_as_one_likes(name, data):
     assert not passes(changed(document, path, near), name)
 
 
+@pytest.mark.slow
 @THOROUGH
 @given(name=st.sampled_from(list(MAKERS)), data=st.data())
 def test_any_other_value_in_any_field_that_scores_or_promises(name, data):
@@ -121,6 +125,7 @@ def test_any_other_value_in_any_field_that_scores_or_promises(name, data):
     assert not passes(changed(document, path, data.draw(st.sampled_from(others(value)))), name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SPLIT)
 def test_every_side_of_missing_cells(name):
     document = sampled_model(name).document
@@ -198,6 +203,7 @@ def test_a_long_tail_that_the_sample_does_not_hold(monkeypatch):
         assert [check for check in model.verify(X, y) if not check.holds] == []
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(
     cases(rows=(500, 700), clear=True),

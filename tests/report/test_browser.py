@@ -28,6 +28,7 @@ def page(tmp_path):
     return write
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES)
 def test_the_browser_has_nothing_to_complain_of(name, page, tmp_path):
     built, console, asked = chromium.opened(tmp_path, page(PAGES[name]()))
@@ -47,6 +48,7 @@ def test_a_bad_page_would_be_found_out(page, tmp_path):
     assert "<section" not in built
 
 
+@pytest.mark.slow
 def test_the_page_forbids_what_it_does_not_need(page, tmp_path):
     inside = '<img src="https://example.org/x.png"><script>1</script></body>'
     text = page_of("mixed").replace("</body>", inside)
@@ -56,6 +58,7 @@ def test_the_page_forbids_what_it_does_not_need(page, tmp_path):
     assert asked == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1200, 390])
 @pytest.mark.parametrize("name", ["usual", "hostile"])
 def test_no_page_is_wider_than_the_window(name, width, page, tmp_path):
@@ -66,6 +69,7 @@ def test_no_page_is_wider_than_the_window(name, width, page, tmp_path):
     assert 300 < int(found[1]) <= width
 
 
+@pytest.mark.slow
 def test_it_prints_to_pages(page, tmp_path):
     target = tmp_path / "report.pdf"
     chromium.run(tmp_path, page(page_of("mixed")), f"--print-to-pdf={target}")
@@ -74,6 +78,7 @@ def test_it_prints_to_pages(page, tmp_path):
     assert 5 <= len(re.findall(rb"/Type ?/Page\b", content)) <= 40
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_follows_the_colour_scheme(scheme, page, tmp_path):
     probe = "<script>document.title = getComputedStyle(document.body).backgroundColor</script>"

@@ -113,6 +113,7 @@ def test_an_effect_is_drawn_whole_with_rows_and_says_so_without():
     assert "Not its whole effect: it also acts with kind" in svg_text(own)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["mixed", "special", "products", "array"])
 def test_every_variable_of_a_model_can_be_drawn(name):
     model, held = model_of(name), stored(name)

@@ -3,11 +3,14 @@
 import runpy
 from pathlib import Path
 
+import pytest
+
 from rpte.report.contents import SECTIONS
 
 DOCS = Path(__file__).parents[2] / "docs"
 
 
+@pytest.mark.slow
 def test_the_report_page_runs(tmp_path, monkeypatch):
     run_page = runpy.run_path(str(DOCS / "run_page.py"))["run_page"]
     monkeypatch.chdir(tmp_path)

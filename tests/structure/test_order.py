@@ -87,6 +87,7 @@ def moves(tree, source):
     return {(a, b) for a, b in found if a != b}
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(trees(("x",)))
 def test_every_move_of_one_variable_is_ordered(tree):
@@ -96,6 +97,7 @@ def test_every_move_of_one_variable_is_ordered(tree):
     assert {(b, a) for a, b in found} <= set(ordered_leaves(tree, {"x": -1}))
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(trees(("x", "z")))
 def test_two_variables_in_two_directions(tree):
@@ -128,6 +130,7 @@ def plain_trees(draw, depth=4):
     return Tree(node(0, -math.inf, math.inf, ()))
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(plain_trees())
 def test_no_pair_is_ordered_without_need(tree):

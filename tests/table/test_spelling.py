@@ -113,6 +113,7 @@ NUMBERS = ("10", "10.0", " 10", "10.00", "7.", "0", "1", "2", "1.5", "-0")
 CELLS = st.sampled_from([*NUMBERS, "north ", "x", " x", "TRUE", "t", "f", "nowhere", "", "NA"])
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:column .* training did not have")
 @settings(max_examples=400, deadline=None)
 @given(LEVELS, st.booleans(), st.lists(CELLS, min_size=1, max_size=6))

@@ -46,12 +46,11 @@ def killed_while_appending(path, lines):
 @settings(max_examples=30, deadline=None)
 def test_lines_follow_each_other_and_the_last_is_told(tmp_path_factory, runs):
     path = tmp_path_factory.mktemp("log") / "log"
-    written = b""
+    written = []
     for lines in runs:
-        found = append(path, *lines)
-        assert found == b"".join(written.splitlines(keepends=True)[-1:])
-        written += b"".join(line + b"\n" for line in lines)
-    assert (path.read_bytes() if path.exists() else b"") == written
+        assert append(path, *lines) == b"".join(written[-1:])
+        written += [line + b"\n" for line in lines]
+    assert (path.read_bytes() if path.exists() else b"") == b"".join(written)
 
 
 def test_a_line_longer_than_a_chunk_is_found_whole(tmp_path):

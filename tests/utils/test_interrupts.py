@@ -66,6 +66,7 @@ COMMANDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_at_any_moment_it_is_one_line(stored, tmp_path, command):
     moments = random.Random(command)
@@ -100,6 +101,7 @@ interrupts.run(command)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "answer",
     [
@@ -222,6 +224,7 @@ class TestInPython:
         with pytest.raises(SystemError, match="another"):
             call(SystemError("another"), ValueError())
 
+    @pytest.mark.slow
     def test_a_fit_is_interrupted_at_any_moment_and_changes_nothing(self):
         def interrupt(number, frame):
             raise KeyboardInterrupt

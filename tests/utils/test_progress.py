@@ -94,6 +94,7 @@ class Teller:
 
 
 class TestTime:
+    @pytest.mark.slow
     @pytest.mark.filterwarnings("ignore::rpte.RPTEWarning")
     @pytest.mark.parametrize("way", WAYS)
     def test_a_fit_that_is_stopped_anywhere_gives_a_model_that_holds(
@@ -148,6 +149,7 @@ class TestTime:
         assert not any(component.trees for component in fitted.model_.components)
         assert any(c.trees for c in MIXED.fit(classifier(way)).model_.components)
 
+    @pytest.mark.slow
     def test_a_limit_that_is_not_reached_leaves_no_trace(self):
         plain = SMALL.fit(classifier("default"))
         limited = SMALL.fit(classifier("default", max_fit_seconds=np.int64(10_000)))
@@ -159,6 +161,7 @@ class TestTime:
         SMALL.fit(classifier("default"))
         assert clock.looks == 1
 
+    @pytest.mark.slow
     @pytest.mark.filterwarnings("ignore::rpte.RPTEWarning")
     def test_the_file_says_so_and_every_reader(self, tmp_path, stopped_at):
         fitted, _ = stopped_at(classifier("default"), SMALL, 8)
@@ -188,6 +191,7 @@ class TestTime:
 
 
 class TestProgress:
+    @pytest.mark.slow
     @pytest.mark.parametrize("way", WAYS)
     def test_the_model_does_not_depend_on_who_watches(self, way, monkeypatch):
         case, teller = case_of(way, monkeypatch), Teller()
@@ -237,6 +241,7 @@ class TestProgress:
 
 
 class TestCancelling:
+    @pytest.mark.slow
     @pytest.mark.parametrize("way", ["default", "strict", "given", "not reassigned"])
     def test_cancelled_at_any_call_the_fit_before_stays(self, way):
         teller = Teller()
