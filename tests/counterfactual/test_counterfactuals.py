@@ -8,13 +8,13 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from small_models import SCHEMA, make
 
 from model_files import stored
 from rpte import Actions, InputError
 from rpte.columns.kinds import Level, Pair, Step, Value
 from rpte.model.file import build
 from rpte.model.parts import Component, DirectTerm
+from small_models import SCHEMA, make
 
 ROW = {"a": [2.0], "b": [3.0], "c": ["u"], "s": [1.0], "z": [1.0]}
 
