@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rpte import RPTEWarning
-from rpte.appending import CHUNK, appending, last_line, replacing
+from rpte.utils.appending import CHUNK, appending, last_line, replacing
 
 
 def never(line, rest):
