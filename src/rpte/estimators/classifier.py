@@ -132,8 +132,7 @@ class RPTEClassifier(
         1,000 rows above 1,000) the price of all goes by their logarithm. Larger gives shorter
         models.
     conventions : {"ours", "paper"}, default="ours"
-        The small choices that the paper leaves to its implementation (README, "The published
-        configuration").
+        The small choices that the paper leaves to its implementation (docs/published.md).
 
     Attributes
     ----------
