@@ -5,6 +5,9 @@ One place and one value each, read as `scale.NAME`. Each was set on many tables 
 
 from __future__ import annotations
 
+# Passes. Kernels go through a block in tiles that stay near the processor (`kernels.tiles`).
+BLOCK_ROWS = 16_384  # of one task of a thread, added up in block order
+
 # Inner validation. Cases are rows, those of whole weight counted as often.
 FOLDS = 5
 REPEATED_BELOW = 1_000  # rows: all folds are dealt out anew, so many times in all:

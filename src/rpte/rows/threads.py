@@ -1,4 +1,4 @@
-"""The threads of a fit: set once by whoever fits, used by every pass that can share its work.
+"""The threads of a fit: set once by whoever fits, used by every pass.
 
 No result depends on how many there are: each task writes its own place, or is added up in order.
 """
@@ -6,7 +6,7 @@ No result depends on how many there are: each task writes its own place, or is a
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -38,7 +38,12 @@ def has_threads() -> bool:
     return _pool.get() is not None
 
 
-def thread_map(function: Callable[..., T], *arguments: Iterable[object]) -> Iterator[T]:
-    """Map a function over arguments, results in their order, in threads where there are any."""
+def thread_map(function: Callable[..., T], *arguments: Sequence[object]) -> Iterator[T]:
+    """Map a function over arguments, results in their order, in threads where there are any.
+
+    A single task runs in the thread that asks, so that its own passes may use the others.
+    """
     pool = _pool.get()
-    return map(function, *arguments) if pool is None else pool.map(function, *arguments)
+    if pool is None or len(arguments[0]) < 2:
+        return map(function, *arguments)
+    return pool.map(function, *arguments)

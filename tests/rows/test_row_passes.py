@@ -1,0 +1,80 @@
+"""Passes over blocks of rows: the same sums for any number of threads, in block order."""
+
+import numpy as np
+import pytest
+
+from raw_tables import random_raw
+from rpte.rows import scale
+from rpte.rows.passes import RowBlocks, TableBlocks, add, each_block
+from rpte.rows.threads import worker_threads
+
+THREADS = pytest.mark.parametrize("n_jobs", [None, 1, 2, 3])
+
+
+@pytest.fixture
+def short_blocks(monkeypatch):
+    monkeypatch.setattr(scale, "BLOCK_ROWS", 7)
+
+
+@pytest.mark.parametrize("n_rows", [0, 1, 6, 7, 8, 14, 50])
+def test_blocks_hold_every_row_once_in_order(short_blocks, n_rows):
+    rows = np.arange(n_rows)
+    found = [rows[block] for block in each_block(lambda block: block, RowBlocks(n_rows))]
+    assert np.concatenate(found).tolist() == rows.tolist()
+    assert all(len(block) == 7 for block in found[:-1])
+    assert len(found) == max(1, -(-n_rows // 7))
+
+
+@THREADS
+def test_sums_are_those_of_blocks_in_order(short_blocks, n_jobs):
+    values = np.exp(np.random.default_rng(0).normal(scale=20.0, size=100))
+    expected = 0.0
+    for low in range(0, 100, 7):
+        expected += float(values[low : low + 7].sum())
+    with worker_threads(n_jobs):
+        assert add(lambda rows: float(values[rows].sum()), RowBlocks(100)) == expected
+
+
+@THREADS
+def test_a_tuple_is_added_part_by_part(short_blocks, n_jobs):
+    x = np.random.default_rng(1).normal(size=(30, 2))
+
+    def statistic(rows):
+        return float(len(x[rows])), (x[rows].T @ x[rows], x[rows].sum(axis=0))
+
+    with worker_threads(n_jobs):
+        count, (gram, sums) = add(statistic, RowBlocks(30))
+    assert count == 30.0
+    np.testing.assert_allclose(gram, x.T @ x)
+    np.testing.assert_allclose(sums, x.sum(axis=0))
+
+
+def test_no_rows_have_a_sum(short_blocks):
+    assert add(lambda rows: np.ones(3)[rows].sum(), RowBlocks(0)) == 0.0
+
+
+@THREADS
+def test_what_a_block_raises_is_raised(short_blocks, n_jobs):
+    def fail(rows):
+        if rows.start == 14:
+            raise ArithmeticError("the third block")
+        return 0.0
+
+    with worker_threads(n_jobs), pytest.raises(ArithmeticError, match="third"):
+        add(fail, RowBlocks(30))
+
+
+@THREADS
+def test_a_table_is_read_block_by_block(short_blocks, n_jobs):
+    table = random_raw(3, ["number", "category", "few"], 40).table()
+    with worker_threads(n_jobs):
+        blocks = list(each_block(lambda some: some, TableBlocks(table)))
+        weight, events = add(
+            lambda some: (some.weight.sum(), (some.weight * some.y).sum()), TableBlocks(table)
+        )
+    assert sum(block.n_rows for block in blocks) == table.n_rows
+    for name in table.schema.names:
+        cells = np.concatenate([block.inputs[name] for block in blocks])
+        np.testing.assert_array_equal(cells, table.inputs[name])
+    assert weight == pytest.approx(table.total_weight)
+    assert events == pytest.approx((table.weight * table.y).sum())
