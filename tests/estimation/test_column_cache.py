@@ -12,7 +12,7 @@ import rpte.estimation.solver as solver_module
 from raw_tables import random_raw, same_bits
 from rpte.columns.kinds import Hinge, Interval, Level, Missing, Pair, Pattern, Scale, Value
 from rpte.estimation.canonical import canonical
-from rpte.estimation.column_cache import ColumnCache, Evaluated, Places
+from rpte.estimation.column_cache import ColumnCache, EvaluatedTerms, IndexedCells
 from rpte.estimation.design import Design
 from rpte.estimation.gram import weighted_gram
 from rpte.estimation.solver import lambda_max, solve
@@ -53,7 +53,11 @@ def case(request):
         standardise(column.evaluate(table.inputs), float(m), float(s))
         for column, m, s in zip(COLUMNS, centre, scale, strict=True)
     ]
-    return table, Evaluated.of(ColumnCache(table.inputs), COLUMNS, centre, scale), np.array(z).T
+    return (
+        table,
+        EvaluatedTerms.of(ColumnCache(table.inputs), COLUMNS, centre, scale),
+        np.array(z).T,
+    )
 
 
 def designs(case):
@@ -89,7 +93,7 @@ def test_cells_without_room_are_taken_each_time(case, monkeypatch):
     table, evaluated, _ = case
     monkeypatch.setattr(module, "HELD_CELLS", -1)
     lean = replace(evaluated, cache=ColumnCache(table.inputs.pick(np.arange(table.n_rows))))
-    assert isinstance(lean.cache.number(Value("z0")), Places)
+    assert isinstance(lean.cache.number(Value("z0")), IndexedCells)
     assert same_bits(lean[np.arange(table.n_rows)], evaluated[np.arange(table.n_rows)])
 
 
@@ -97,7 +101,7 @@ def test_a_distance_is_made_of_its_number(case):
     table = case[0]
     distance = Scale("z0", "distance", (0.25,))
     x = distance.evaluate(table.inputs)
-    made = Evaluated.of(ColumnCache(table.inputs), (distance,), np.zeros(1), np.ones(1))
+    made = EvaluatedTerms.of(ColumnCache(table.inputs), (distance,), np.zeros(1), np.ones(1))
     assert made.numbers == (Value("z0"),)
     found = made[np.arange(table.n_rows)][:, 0]
     assert same_bits(found, np.where(np.isnan(x), 0.0, x))
@@ -149,7 +153,7 @@ class TestKernels:
         numbers[rng.random(numbers.shape) < 0.2] = np.nan
         bits = rng.integers(0, 2, (len(evaluated.bits), request.param)).astype(np.uint8)
         gaps = np.ones(len(COLUMNS), np.bool_)
-        return numbers, bits, (*evaluated.program()[:-1], gaps)
+        return numbers, bits, (*evaluated.open().program[:-1], gaps)
 
     def test_terms(self, rows):
         out = np.empty((2, len(COLUMNS), 20))
@@ -204,7 +208,7 @@ def test_a_variable_and_its_missing_flag_sum_to_one(case):
     table = case[0]
     levels = table.schema["y1"].levels
     columns = [Level("y1", (level,)) for level in levels] + [Missing("y1")]
-    terms = Evaluated.of(
+    terms = EvaluatedTerms.of(
         ColumnCache(table.inputs), columns, np.zeros(len(columns)), np.ones(len(columns))
     )
     assert terms.sum_to_one(np.arange(len(columns)))

@@ -10,7 +10,7 @@ from fit_tables import mixed_case
 from raw_tables import same_bits
 from rpte import RPTEClassifier
 from rpte.columns.kinds import Pair, Pattern
-from rpte.estimation.column_cache import Evaluated
+from rpte.estimation.column_cache import EvaluatedTerms
 from rpte.estimators.parameters import checked_parameters, settings_for
 from rpte.fit.algorithm import learn_structure
 from rpte.fit.structure_learner import StructureLearner, WarmStart
@@ -83,7 +83,7 @@ def test_a_long_table_holds_no_vocabulary_and_gives_the_same_model(changes, monk
     monkeypatch.setattr(scale, "HELD_ROWS", 40)
     monkeypatch.setattr(training_module, "make_design", watched)
     found = CASE.fit(RPTEClassifier.paper(**changes)).model_
-    assert all(isinstance(design.direct, Evaluated) for design in designs)
+    assert all(isinstance(design.direct, EvaluatedTerms) for design in designs)
     assert len(designs) == ("reassign" not in changes)
     told, expected = [list(leaves_and_terms(model)) for model in (found, whole)]
     assert [text for text, _ in told] == [text for text, _ in expected]

@@ -1,4 +1,4 @@
-"""Direct terms of many rows: evaluated a block of rows at a time instead of being held.
+"""Direct terms of many rows: evaluated tile by tile instead of being held.
 
 A hinge or a product of two numbers takes less time to compute than to fetch from memory, and what
 is held is one column per variable (as much of it as there is room for), 0/1 columns as bytes.
@@ -21,24 +21,24 @@ from rpte.kernels.design_products import (
     BIT,
     NUMBER,
     OPERATIONS,
+    TILE_ROWS,
     Program,
     fill_terms,
     gather,
 )
+from rpte.rows.passes import RowBlocks, each_block
 from rpte.table.inputs import Inputs
 
-__all__ = ["ColumnCache", "Evaluated", "Places"]
+__all__ = ["ColumnCache", "EvaluatedTerms", "IndexedCells", "TermReader"]
 
 Vector = NDArray[np.float64]
 
-BLOCK = 1024
-CHUNK = 16_384  # rows whose cells are fetched together
 SOME, MOST = 4096, 256  # rows that tell whether numbers are few, and how many these are
 LARGE = 1e150  # products of smaller numbers are finite
 HELD_CELLS = 12_000_000  # numbers of variables that are held in order; others are taken each time
 
 
-class Places(NamedTuple):
+class IndexedCells(NamedTuple):
     """A column as cells, and the place of each row (n,) among them."""
 
     cells: Vector
@@ -51,7 +51,7 @@ class ColumnCache:
     def __init__(self, inputs: Inputs) -> None:
         self.inputs = inputs
         self._bits: dict[Column, NDArray[np.uint8]] = {}
-        self._numbers: dict[Column, Vector | Places] = {}
+        self._numbers: dict[Column, Vector | IndexedCells] = {}
         self._codes: dict[str, NDArray[np.int32]] = {}
         self._gaps: dict[Column, bool] = {}
 
@@ -75,13 +75,13 @@ class ColumnCache:
         columns = [known[name] if name in known else some[name] for name in some.schema.names]
         return replace(some, columns=columns)
 
-    def number(self, column: Column) -> Vector | Places:
+    def number(self, column: Column) -> Vector | IndexedCells:
         """Return a number, (n,), or where its cells are if there is no room for it."""
         if column not in self._numbers:
             self._numbers[column] = self._made(column)
         return self._numbers[column]
 
-    def _made(self, column: Column) -> Vector | Places:
+    def _made(self, column: Column) -> Vector | IndexedCells:
         crowded = self.inputs.n_rows * len(self.inputs.schema) > HELD_CELLS
         if not (crowded and isinstance(column, Value)):
             return column.evaluate(self.in_order(column.sources))
@@ -90,29 +90,29 @@ class ColumnCache:
         held = sum(isinstance(numbers, np.ndarray) for numbers in self._numbers.values())
         if few is None and held * self.inputs.n_rows <= HELD_CELLS:
             return cells[rows]
-        return few or Places(cells, rows)
+        return few or IndexedCells(cells, rows)
 
     def has_gaps(self, column: Column) -> bool:
         """Tell whether a number may be missing somewhere, or its products overflow."""
         if column not in self._gaps:
             numbers = self.number(column)
-            x = numbers.cells if isinstance(numbers, Places) else numbers
+            x = numbers.cells if isinstance(numbers, IndexedCells) else numbers
             self._gaps[column] = not (x.max() <= LARGE and x.min() >= -LARGE)
         return self._gaps[column]
 
 
-def _few(cells: Vector, rows: NDArray[np.intp]) -> Places | None:
+def _few(cells: Vector, rows: NDArray[np.intp]) -> IndexedCells | None:
     """Return the distinct numbers of some rows and where they are, None if there are many."""
     if len(np.unique(cells[rows[:SOME]])) > MOST:
         return None
     distinct = np.unique(cells)
     if len(distinct) > MOST:
         return None
-    return Places(distinct, np.searchsorted(distinct, cells).astype(np.uint8)[rows])
+    return IndexedCells(distinct, np.searchsorted(distinct, cells).astype(np.uint8)[rows])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Evaluated:
+class EvaluatedTerms:
     """Direct terms as the penalty sees them, (value - centre) / scale, 0 where missing.
 
     Parameters
@@ -140,12 +140,13 @@ class Evaluated:
     @classmethod
     def of(
         cls, cache: ColumnCache, columns: Sequence[Column], centre: Vector, scale: Vector
-    ) -> Evaluated:
+    ) -> EvaluatedTerms:
         """Take some columns apart."""
         made = [_made_of(column) for column in columns]
         numbers: dict[Column, int] = {}
         bits: dict[Column, int] = {}
-        known = [[_part(part, numbers, bits) for part in pair] for _, pair in made]
+        known = [_part(part, numbers, bits) for _, pair in made for part in pair]
+        kinds, places, knots = zip(*known, strict=True) if known else ((), (), ())
         shape = len(columns), 2
         return cls(
             cache,
@@ -153,14 +154,14 @@ class Evaluated:
             tuple(numbers),
             tuple(bits),
             np.array([operation for operation, _ in made], np.int8),
-            np.array([[part[0] for part in pair] for pair in known], np.int8).reshape(shape),
-            np.array([[part[1] for part in pair] for pair in known], np.intp).reshape(shape),
-            np.array([[part[2] for part in pair] for pair in known], np.float64).reshape(shape),
+            np.array(kinds, np.int8).reshape(shape),
+            np.array(places, np.intp).reshape(shape),
+            np.array(knots, np.float64).reshape(shape),
             centre,
             scale,
         )
 
-    def first_rows(self, rows: int) -> Evaluated:
+    def first_rows(self, rows: int) -> EvaluatedTerms:
         """Return the terms of the first rows."""
         return replace(self, shape=(rows, self.shape[1]))
 
@@ -168,70 +169,65 @@ class Evaluated:
         """Tell whether some terms sum to one on every row; only 0/1 columns can."""
         if (self.operation[columns] != ALONE).any() or (self.kind[columns] != BIT).any():
             return False
-        total = np.zeros(self.shape[0], np.int32)
-        for place in self.place[columns, 0]:
-            total += self.cache.bits(self.bits[place])[: len(total)]
-        return bool((total == 1).all())
+        bits = [self.cache.bits(self.bits[place]) for place in self.place[columns, 0]]
 
-    def program(self) -> Program:
-        """Return how terms are made of cells, as `fill_terms` has it."""
-        missing = {place for place, c in enumerate(self.numbers) if self.cache.has_gaps(c)}
-        reads = (self.kind != BIT) & np.isin(self.place, list(missing))
-        inverse = 1.0 / self.scale
-        return (
-            self.operation,
-            self.kind,
-            self.place,
-            self.knot,
-            self.centre,
-            inverse,
-            reads.any(axis=1),
+        def holds(rows: slice) -> bool:
+            return bool((np.sum([bit[rows] for bit in bits], axis=0, dtype=np.int32) == 1).all())
+
+        return all(each_block(holds, RowBlocks(self.shape[0])))
+
+    def open(self) -> TermReader:
+        """Return what reads blocks of rows, all columns made beforehand."""
+        gaps = [place for place, column in enumerate(self.numbers) if self.cache.has_gaps(column)]
+        reads = (self.kind != BIT) & np.isin(self.place, gaps)
+        made = self.operation, self.kind, self.place, self.knot, self.centre
+        return TermReader(
+            [self.cache.number(column) for column in self.numbers],
+            [self.cache.bits(column) for column in self.bits],
+            (*made, 1.0 / self.scale, reads.any(axis=1)),
         )
-
-    def chunks(self, rows: int) -> Iterator[tuple[int, int, Vector, NDArray[np.uint8]]]:
-        """Yield the ends of each chunk of the first `rows`, its numbers and its 0/1 columns.
-
-        The next chunk takes the place of the one before; only the leading columns are of it.
-        """
-        bits = [self.cache.bits(column) for column in self.bits]
-        numbers = np.empty((len(self.numbers), CHUNK))
-        flags = np.empty((len(bits), CHUNK), np.uint8)
-        for low in range(0, rows, CHUNK):
-            high = min(low + CHUNK, rows)
-            self._fetch(low, high, numbers)
-            for row, bit in zip(flags, bits, strict=True):
-                row[: high - low] = bit[low:high]
-            yield low, high, numbers, flags
-
-    def blocks(self, rows: int) -> Iterator[tuple[int, int, Vector]]:
-        """Yield the ends of each block of the first `rows` and its terms, (d, high - low).
-
-        The next block takes the place of the one before.
-        """
-        program, out = self.program(), np.empty((self.shape[1], min(BLOCK, rows)))
-        for start, end, numbers, flags in self.chunks(rows):
-            for low in range(start, end, BLOCK):
-                high = min(low + BLOCK, end)
-                if high - low < out.shape[1]:
-                    out = np.empty((self.shape[1], high - low))
-                fill_terms(numbers, flags, program, low - start, out)
-                yield low, high, out
-
-    def _fetch(self, low: int, high: int, out: Vector) -> None:
-        """Fill the leading columns of `out` with the numbers of some rows."""
-        for row, column in zip(out, self.numbers, strict=True):
-            numbers = self.cache.number(column)
-            if isinstance(numbers, Places):
-                gather(numbers.cells, numbers.rows, low, row[: high - low])
-            else:
-                row[: high - low] = numbers[low:high]
 
     def __getitem__(self, rows: NDArray[np.generic]) -> Vector:
         """Return the terms of some rows, (k, d)."""
-        whole = np.empty(self.shape)
-        for low, high, block in self.blocks(self.shape[0]):
-            whole[low:high] = block.T
+        whole, reader = np.empty(self.shape), self.open()
+        for low, high, tile in reader.tiles(slice(0, self.shape[0])):
+            whole[low:high] = tile.T
         return np.asarray(whole[rows])
+
+
+class TermReader(NamedTuple):
+    """Reads blocks of rows: numbers, 0/1 columns, and how terms are made of them."""
+
+    numbers: list[Vector | IndexedCells]
+    bits: list[NDArray[np.uint8]]
+    program: Program
+
+    def cells(self, rows: slice) -> tuple[Vector, NDArray[np.uint8], Program]:
+        """Return what `fill_terms` makes the terms of some rows of."""
+        count = rows.stop - rows.start
+        numbers = np.empty((len(self.numbers), count))
+        bits = np.empty((len(self.bits), count), np.uint8)
+        for out, column in zip(numbers, self.numbers, strict=True):
+            if isinstance(column, IndexedCells):
+                gather(column.cells, column.rows, rows.start, out)
+            else:
+                out[:] = column[rows]
+        for flags, bit in zip(bits, self.bits, strict=True):
+            flags[:] = bit[rows]
+        return numbers, bits, self.program
+
+    def tiles(self, rows: slice) -> Iterator[tuple[int, int, Vector]]:
+        """Yield the ends of each tile of a block and its terms, (d, high - low).
+
+        The next tile takes the place of the one before.
+        """
+        cells, out = self.cells(rows), np.empty((len(self.program[0]), TILE_ROWS))
+        for low in range(rows.start, rows.stop, TILE_ROWS):
+            high = min(low + TILE_ROWS, rows.stop)
+            if high - low < TILE_ROWS:
+                out = np.empty((len(out), high - low))
+            fill_terms(*cells, low - rows.start, out)
+            yield low, high, out
 
 
 def _made_of(column: Column) -> tuple[int, tuple[Column, Column]]:

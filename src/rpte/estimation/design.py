@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.estimation.column_cache import Evaluated
+from rpte.estimation.column_cache import EvaluatedTerms
 from rpte.kernels.blas import one_blas_thread
-from rpte.kernels.design_products import add_scores, add_sums_and_peaks, column_sums, step_rows
+from rpte.kernels.design_products import (
+    add_direct_scores,
+    add_direct_sums,
+    add_leaf_scores,
+    add_leaf_sums,
+    add_sums_and_peaks,
+    step_rows,
+)
 from rpte.kernels.losses import loss_statistics
 from rpte.losses import BINOMIAL, Loss
+from rpte.rows import scale
+from rpte.rows.passes import RowBlocks, add, each_block
 
 __all__ = ["Design", "Selection", "Step"]
 
 Vector = NDArray[np.float64]
 Index = NDArray[np.intp]
 Mask = NDArray[np.bool_]
-NO_TREES = np.zeros(0, np.intp)
+Tile = tuple[int, int, Vector, int]
+Tiles = Callable[[slice, int], Iterator[Tile]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,7 +88,7 @@ class Design:
         Leaf reached by each row, per tree.
     leaf_counts : tuple of M int
         Leaves per tree.
-    direct : (n, d) float64, Fortran order; or Evaluated
+    direct : (n, d) float64, Fortran order; or EvaluatedTerms
         Direct columns as the penalty sees them (centred and scaled by the caller), no NaN.
     y : (n,) float64
         Targets that the loss has a meaning for.
@@ -114,7 +124,7 @@ class Design:
 
     leaf_codes: NDArray[np.int32]
     leaf_counts: tuple[int, ...]
-    direct: Vector | Evaluated
+    direct: Vector | EvaluatedTerms
     y: Vector
     weight: Vector
     penalty: Vector
@@ -155,15 +165,23 @@ class Design:
         """Number of coefficients q, the intercept not counted."""
         return self.n_leaves + int(self.direct.shape[1])
 
-    def blocks(self, rows: int | None = None) -> Iterator[tuple[int, int, Vector]]:
-        """Yield the direct terms of the first rows (all if None) in blocks, (d, high - low)."""
-        rows = len(self.y) if rows is None else rows
-        if not self.direct.shape[1]:
-            return
-        if isinstance(self.direct, Evaluated):
-            yield from self.direct.blocks(rows)
-        else:
-            yield 0, len(self.y), self.direct.T
+    def tiles(self) -> Tiles:
+        """Return what yields the direct terms of a block of rows tile by tile.
+
+        From rows and the longest tile to the ends of each, direct terms as (d, *), and the column
+        of these that the tile begins at. What is evaluated comes in tiles of its own length.
+        """
+        direct = self.direct
+        if isinstance(direct, EvaluatedTerms):
+            evaluated = direct.open().tiles
+            return lambda rows, most: ((*tile, 0) for tile in evaluated(rows))
+        held = direct.T
+
+        def cut(rows: slice, most: int) -> Iterator[Tile]:
+            for low in range(rows.start, rows.stop, most):
+                yield low, min(low + most, rows.stop), held, low
+
+        return cut
 
     def first_rows(self, rows: int) -> Design:
         """Return the problem of the first rows."""
@@ -172,7 +190,7 @@ class Design:
             self,
             leaf_codes=np.ascontiguousarray(self.leaf_codes[:, :rows]),
             direct=direct.first_rows(rows)
-            if isinstance(direct, Evaluated)
+            if isinstance(direct, EvaluatedTerms)
             else np.asfortranarray(direct[:rows]),
             y=self.y[:rows],
             weight=self.weight[:rows],
@@ -180,24 +198,27 @@ class Design:
 
     def sum_to_one(self, columns: Index) -> bool:
         """Tell whether some direct columns sum to one on every row."""
-        if isinstance(self.direct, Evaluated):
+        if isinstance(self.direct, EvaluatedTerms):
             return self.direct.sum_to_one(columns)
         return bool((self.direct[:, columns].sum(axis=1) == 1.0).all())
 
     def sums_and_peaks(self, values: Vector) -> tuple[Vector, Vector]:
         """``Z.T @ values`` and the largest absolute value of each term, both (q,), in one pass."""
-        if not isinstance(self.direct, Evaluated):
-            tops = np.maximum(self.direct.max(axis=0), -self.direct.min(axis=0))
-            return self.transposed(values), np.concatenate((np.ones(self.n_leaves), tops))
-        sums, peaks = np.zeros(self.n_terms), np.ones(self.n_terms)
-        self._add_leaf_sums(values, self.everything.trees, sums)
-        peaks[self.n_leaves :] = 0.0
-        out = sums[self.n_leaves :], peaks[self.n_leaves :]
-        program = self.direct.program()
+        leaves, direct = self.n_leaves, self.direct
+        if not isinstance(direct, EvaluatedTerms):
+            tops = np.maximum(direct.max(axis=0), -direct.min(axis=0))
+            return self.transposed(values), np.concatenate((np.ones(leaves), tops))
+        read = direct.open().cells
+
+        def found(rows: slice) -> tuple[Vector, Vector]:
+            sums, peaks = np.zeros(self.n_terms), np.zeros(direct.shape[1])
+            self._add_leaf_sums(values[rows], self.everything.trees, rows.start, sums)
+            add_sums_and_peaks(*read(rows), values[rows], sums[leaves:], peaks)
+            return sums, peaks
+
         with one_blas_thread():
-            for low, high, numbers, bits in self.direct.chunks(len(values)):
-                add_sums_and_peaks(numbers, bits, program, values[low:high], *out)
-        return sums, peaks
+            sums, peaks = zip(*each_block(found, RowBlocks(len(values))), strict=True)
+        return sum(sums), np.concatenate((np.ones(leaves), np.max(peaks, axis=0)))
 
     def select(self, mask: Mask) -> Selection:
         """Find the terms of `mask` (q,)."""
@@ -209,61 +230,74 @@ class Design:
 
     def score(self, intercept: float, coefficients: Vector) -> Vector:
         """F = intercept + Z coefficients, shape (n,)."""
-        out = self._leaf_score(intercept, coefficients)
-        if coefficients[self.n_leaves :].any():
-            for low, high, block in self.blocks():
-                self._add_direct(block, coefficients, out[low:high])
+        out, tiles = np.full(len(self.y), float(intercept)), self._tiles_of(coefficients)
+        for _ in each_block(
+            lambda rows: self._add_scores(tiles, coefficients, rows, out), RowBlocks(len(out))
+        ):
+            pass
         return out
 
-    def _leaf_score(self, intercept: float, coefficients: Vector) -> Vector:
-        """Intercept plus the leaves' part of the score, shape (n,)."""
-        out = np.full(self.y.shape[0], float(intercept))
-        add_scores(self.leaf_codes, self.starts, np.zeros((0, len(out))), coefficients, out)
-        return out
+    def _tiles_of(self, coefficients: Vector) -> Tiles | None:
+        """Return the tiles of direct terms where any of them has a coefficient."""
+        return self.tiles() if coefficients[self.n_leaves :].any() else None
 
-    def _add_direct(self, block: Vector, coefficients: Vector, out: Vector) -> None:
-        """Add the direct terms of a block of rows to their score."""
-        add_scores(np.zeros((0, len(out)), np.int32), self.starts[-1:], block, coefficients, out)
+    def _add_scores(
+        self, tiles: Tiles | None, coefficients: Vector, rows: slice, out: Vector
+    ) -> None:
+        """Add what terms say of a block of rows to its part of `out` (n,)."""
+        leaves = self.n_leaves
+        add_leaf_scores(self.leaf_codes, self.starts, coefficients, rows.start, out[rows])
+        if tiles is not None:
+            for low, high, direct, at in tiles(rows, scale.BLOCK_ROWS):
+                add_direct_scores(direct, coefficients[leaves:], at, out[low:high])
 
     def transposed(self, values: Vector, selection: Selection | None = None) -> Vector:
         """``Z.T @ values``, shape (q,); with `selection`, the others are not all computed.
 
         Where there are fewer values than rows they are those of the first rows.
         """
-        out, chosen = np.zeros(self.n_terms), selection or self.everything
-        self._add_leaf_sums(values, chosen.trees, out)
-        if chosen.columns.size:
-            for low, high, block in self.blocks(len(values)):
-                self._add_direct_sums(block, values[low:high], chosen.columns, out)
-        return out
+        chosen, leaves = selection or self.everything, self.n_leaves
+        tiles = self.tiles() if chosen.columns.size else None
 
-    def _add_leaf_sums(self, values: Vector, trees: Index, out: Vector) -> None:
-        """Add the values of the rows of each leaf."""
-        none = np.zeros((0, len(values)))
-        column_sums(self.leaf_codes, self.starts, trees, none, NO_TREES, values, out)
+        def sums(rows: slice) -> Vector:
+            out = np.zeros(self.n_terms)
+            self._add_leaf_sums(values[rows], chosen.trees, rows.start, out)
+            if tiles is not None:
+                for low, high, direct, at in tiles(rows, scale.BLOCK_ROWS):
+                    add_direct_sums(direct, chosen.columns, values[low:high], at, out[leaves:])
+            return out
 
-    def _add_direct_sums(self, block: Vector, values: Vector, columns: Index, out: Vector) -> None:
-        """Add the products of a block of rows with their values."""
-        codes = np.zeros((0, len(values)), np.int32)
-        column_sums(codes, self.starts[-1:], NO_TREES, block, columns, values, out)
+        return add(sums, RowBlocks(len(values)))
+
+    def _add_leaf_sums(self, values: Vector, trees: Index, low: int, out: Vector) -> None:
+        """Add the values of rows from `low` on to the leaves that they reach."""
+        add_leaf_sums(self.leaf_codes, self.starts, trees, values, low, out)
 
     def step(self, score: Vector, shift: float, change: Vector) -> Step:
-        """Change the intercept by `shift` and the coefficients by `change` (q,), from `score`."""
-        if not isinstance(self.direct, Evaluated) or not self.direct.shape[1]:
+        """Change the intercept by `shift` and the coefficients by `change` (q,), from `score`.
+
+        Where terms are evaluated, one pass gives the gradient too.
+        """
+        direct = self.direct
+        if not isinstance(direct, EvaluatedTerms) or not direct.shape[1]:
             along = self.score(shift, change)
             there = score + along
             return Step(along, there, *self.statistics(there))
-        along, slopes, loss = self._leaf_score(shift, change), np.zeros(self.n_terms), 0.0
-        there, residual, curvature = score.copy(), np.empty_like(along), np.empty_like(along)
-        program, direct = self.direct.program(), slice(self.n_leaves, None)
+        read, leaves, code = direct.open().cells, self.n_leaves, self.loss.code
+        along, there = np.full(len(score), float(shift)), score.copy()
+        residual, curvature = np.empty_like(along), np.empty_like(along)
+
+        def block(rows: slice) -> tuple[float, float, Vector]:
+            self._add_scores(None, change, rows, along)
+            slopes, given = np.zeros(self.n_terms), (self.y[rows], self.row_weight[rows])
+            made = along[rows], there[rows], residual[rows], curvature[rows]
+            loss = step_rows(*read(rows), code, change[leaves:], *given, *made, slopes[leaves:])
+            self._add_leaf_sums(residual[rows], self.everything.trees, rows.start, slopes)
+            return loss, float(residual[rows].sum()), slopes
+
         with one_blas_thread():
-            for low, high, numbers, bits in self.direct.chunks(len(score)):
-                rows = slice(low, high)
-                given = self.loss.code, change[direct], self.y[rows], self.row_weight[rows]
-                made = along[rows], there[rows], residual[rows], curvature[rows]
-                loss += step_rows(numbers, bits, program, *given, *made, slopes[direct])
-        self._add_leaf_sums(residual, self.everything.trees, slopes)
-        return Step(along, there, loss, residual, curvature, (float(residual.sum()), slopes))
+            loss, at_intercept, slopes = add(block, RowBlocks(len(score)))
+        return Step(along, there, loss, residual, curvature, (at_intercept, slopes))
 
     def pull(self, gradient: Vector) -> Vector:
         """Force of `gradient` (q,) on a zero coefficient towards a value it may have, (q,).
@@ -279,9 +313,12 @@ class Design:
     def statistics(self, score: Vector) -> tuple[float, Vector, Vector]:
         """Mean deviance at `score` with its first and second derivatives by row, each (n,)."""
         residual, curvature = np.empty_like(score), np.empty_like(score)
-        code, y = self.loss.code, self.y
-        loss = loss_statistics(code, score, y, self.row_weight, residual, curvature)
-        return float(loss), residual, curvature
+
+        def loss(rows: slice) -> float:
+            given = score[rows], self.y[rows], self.row_weight[rows]
+            return loss_statistics(self.loss.code, *given, residual[rows], curvature[rows])
+
+        return add(loss, RowBlocks(len(score))), residual, curvature
 
     def gradient(self, intercept: float, coefficients: Vector) -> tuple[float, Vector]:
         """Gradient of the mean deviance: the intercept's entry, and the terms' (q,)."""
@@ -314,7 +351,7 @@ def _check_values(design: Design) -> None:
     if np.any(np.abs(design.sign) > 1):
         raise ValueError("sign must hold -1, 0 or 1")
     direct = design.direct
-    if isinstance(direct, Evaluated):
+    if isinstance(direct, EvaluatedTerms):
         return
     if not (direct.flags.f_contiguous and design.leaf_codes.flags.c_contiguous):
         raise ValueError("direct must be in Fortran order and leaf_codes in C order")

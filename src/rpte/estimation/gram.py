@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 
 from rpte.estimation.design import Design, Selection
 from rpte.kernels.design_products import (
-    ROW_BLOCK,
+    TILE_ROWS,
+    add_leaf_pairs,
+    add_leaf_rows,
     centre_moments,
     gather_rows,
-    leaf_direct_sums,
-    leaf_pair_sums,
 )
+from rpte.rows.passes import RowBlocks, add
 
 __all__ = ["Gram", "weighted_gram"]
 
@@ -64,20 +65,34 @@ class Gram:
 def weighted_gram(design: Design, selection: Selection, h: Vector, exact: bool = True) -> Gram:
     """Gram matrix of the columns `selection` of Z under the row weights `h` (n,).
 
-    Where `h` is shorter, of the first so many rows; unless it is to be `exact`, products of direct
-    terms are summed in single precision within a block. Call it inside `one_blas_thread`.
+    Where `h` is shorter it is that of the first rows. Unless it is to be `exact`, products of
+    direct terms are summed in single precision within a tile. Call it inside `one_blas_thread`.
     """
-    terms, trees, columns = selection.terms, selection.trees, selection.columns
+    trees, columns = selection.trees, selection.columns
     counts = np.asarray(design.leaf_counts, dtype=np.intp)[trees]
     local = np.concatenate(([0], np.cumsum(counts))).astype(np.intp)
-    leaves, total = int(local[-1]), float(h.sum())
-    raw = np.zeros((leaves + columns.size + 1, leaves + columns.size + 1))
-    leaf_pair_sums(design.leaf_codes, local, trees, h, raw)
-    _add_direct_moments(design, trees, columns, local, h, raw, exact)
+    leaves, size = int(local[-1]), int(local[-1]) + columns.size + 1
+    tiles, kind = design.tiles(), np.float64 if exact else np.float32
+
+    def moments(rows: slice) -> tuple[float, Vector]:
+        """Leaf against leaf, leaf against direct, direct against direct; the intercept last."""
+        out, weight, low = np.zeros((size, size)), h[rows], rows.start
+        add_leaf_pairs(design.leaf_codes, local, trees, weight, low, out)
+        if columns.size:
+            root, mixed = np.sqrt(weight), np.zeros((leaves, columns.size + 1))
+            buffer = np.empty((min(TILE_ROWS, len(weight)), columns.size + 1), kind)
+            for start, end, direct, at in tiles(rows, TILE_ROWS):
+                tile, part = buffer[: end - start], root[start - low : end - low]
+                gather_rows(direct, columns, part, at, tile)
+                add_leaf_rows(design.leaf_codes, local, trees, part, tile, start, mixed)
+                out[leaves:, leaves:] += tile.T @ tile
+            out[:leaves, leaves:] = mixed
+        return float(weight.sum()), out
+
+    total, raw = add(moments, RowBlocks(len(h)))
     kept = _positions(design, selection)
-    first = np.concatenate((np.diag(raw)[:leaves], raw[leaves:-1, -1]))  # moments
-    cross = first[kept]
-    centred = np.empty((terms.size, terms.size))
+    first = np.concatenate((np.diag(raw)[:leaves], raw[leaves:-1, -1]))
+    cross, centred = first[kept], np.empty((kept.size, kept.size))
     centre_moments(raw, kept, cross, total, centred)
     return Gram(selection, centred, cross, total)
 
@@ -88,32 +103,3 @@ def _positions(design: Design, selection: Selection) -> Index:
     reached[selection.trees] = True
     counted = np.concatenate((reached[design.owner], selection.mask[design.n_leaves :]))
     return np.flatnonzero(selection.mask[counted])
-
-
-def _add_direct_moments(
-    design: Design,
-    trees: Index,
-    columns: Index,
-    local: Index,
-    h: Vector,
-    out: Vector,
-    exact: bool,
-) -> None:
-    """Leaf against direct and direct against direct, block of rows by block of rows.
-
-    The last row and column of `out` are those of the intercept.
-    """
-    leaves, n = int(local[-1]), h.shape[0]
-    if not columns.size:
-        return
-    root = np.sqrt(h)
-    mixed = np.zeros((leaves, columns.size + 1))
-    buffer = np.empty((min(ROW_BLOCK, n), columns.size + 1), np.float64 if exact else np.float32)
-    for start, end, direct in design.blocks(n):
-        for low in range(start, min(end, n), ROW_BLOCK):
-            high = min(low + ROW_BLOCK, end, n)
-            block = buffer[: high - low]
-            gather_rows(direct, columns, root[start:end], low - start, high - start, block)
-            leaf_direct_sums(design.leaf_codes, local, trees, root, block, low, mixed)
-            out[leaves:, leaves:] += block.T @ block
-    out[:leaves, leaves:] = mixed

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.estimation.column_cache import Evaluated
+from rpte.estimation.column_cache import EvaluatedTerms
 from rpte.estimation.design import Design, Selection, Step
 from rpte.estimation.gram import Gram, weighted_gram
 from rpte.estimation.quadratic import Penalty, minimise_quadratic
@@ -78,7 +78,7 @@ class ProxNewton:
         self.fresh = False  # whether the Gram matrix is that of all rows at this point
         self.gram_fraction = 1 / MORE_ROWS  # of the rows
         # Whether these are summed in double precision throughout.
-        self.exact = len(self.score) <= FEW_ROWS or not isinstance(design.direct, Evaluated)
+        self.exact = len(self.score) <= FEW_ROWS or not isinstance(design.direct, EvaluatedTerms)
 
     def gradient(self, selection: Selection | None = None) -> tuple[float, Vector]:
         """Gradient of the deviance: intercept, and terms (q,) (only `selection` if given)."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.estimation.column_cache import Evaluated
+from rpte.estimation.column_cache import EvaluatedTerms
 from rpte.estimation.design import Design
 from rpte.estimation.newton import FLOOR, Outcome, ProxNewton
 from rpte.estimation.quadratic import Penalty
@@ -106,7 +106,7 @@ def solve(design: Design, l1: float, l1_ratio: float = 1.0, start: Vector | None
     top = lambda_max(design, l1_ratio)
     penalty = Penalty.of(design, l1, l1_ratio)
     target, head = target_residual(l1, top), _head(design)
-    costly = isinstance(design.direct, Evaluated)
+    costly = isinstance(design.direct, EvaluatedTerms)
     first = np.full(design.n_terms, costly)  # not to let the working set grow where passes cost
     if costly:
         target *= SLACK if len(design.y) > MANY_ROWS else 0.1

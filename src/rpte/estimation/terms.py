@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rpte.columns.kinds import is_true
 from rpte.columns.limits import FREE, Permissions
 from rpte.estimation.candidate import Candidate
-from rpte.estimation.column_cache import ColumnCache, Evaluated
+from rpte.estimation.column_cache import ColumnCache, EvaluatedTerms
 from rpte.estimation.design import Design
 from rpte.estimation.ownership import ComponentRule, Ownership, admit
 from rpte.structure.structure import Structure
@@ -243,9 +243,9 @@ def design_on(
     return _design(table, terms, codes, _evaluated(cache, terms), limits)
 
 
-def _evaluated(cache: ColumnCache, terms: TermSet) -> Evaluated:
+def _evaluated(cache: ColumnCache, terms: TermSet) -> EvaluatedTerms:
     vocabulary, which = terms.vocabulary, terms.direct
-    return Evaluated.of(
+    return EvaluatedTerms.of(
         cache,
         [vocabulary.columns[j] for j in which],
         vocabulary.centre[which],
@@ -257,7 +257,7 @@ def _design(
     table: Table,
     terms: TermSet,
     leaf_codes: NDArray[np.int32],
-    direct: Floats | Evaluated,
+    direct: Floats | EvaluatedTerms,
     limits: Permissions,
 ) -> Design:
     penalty, sign = terms.penalties(limits)

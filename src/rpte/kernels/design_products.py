@@ -1,7 +1,7 @@
 """Products with the Stage 3 design Z: leaves are read as codes, never as one-hot columns.
 
 `direct` is the transpose (d, n) of the design's, so that one direct column is one run of memory.
-All sums run in row order (direct columns: in blocks of `ROW_BLOCK` rows, added in block order).
+A call is for one block of rows; its sums run in row order (direct columns: tile by tile).
 Where the direct columns of a long table are not kept, a `Program` makes them, a few rows at a time,
 from the cells of the variables that they read.
 """
@@ -13,7 +13,7 @@ import numpy as np
 from rpte.kernels.compile import Bits, Floats, Index, Int8s, Int32s, Mask, jitable, kernel
 from rpte.kernels.losses import loss_statistics
 
-ROW_BLOCK = 2048
+TILE_ROWS = 2_048  # of direct columns that stay near the processor
 COLUMNS = 8  # of float64 are one line of a cache
 # Below this fraction of its raw second moment, the centred one of a column is rounding error.
 CONSTANT = 1e-12
@@ -24,61 +24,64 @@ Program = tuple[Int8s, Int8s, Index, Floats, Floats, Floats, Mask]
 NUMBER, ABOVE, BELOW, BIT = 0, 1, 2, 3  # what a part of a term makes of its cells
 ALONE = 0
 OPERATIONS = {"product": 1, "sum": 2, "difference": 3, "absolute difference": 4}
-ROWS = 512  # whose terms stay at hand between the score and the gradient
+SHORT_TILE = 512  # rows: all their terms stay near the processor from the score to the gradient
 
 
 @kernel
-def add_scores(
-    codes: Int32s, starts: Index, direct: Floats, coefficients: Floats, out: Floats
+def add_leaf_scores(
+    codes: Int32s, starts: Index, coefficients: Floats, low: int, out: Floats
 ) -> None:
-    """Add ``Z coefficients`` to `out` (n,): trees, then direct columns block of rows by block."""
-    n, leaves = out.shape[0], starts[-1]
+    """Add the coefficients of the leaves that rows from `low` on reach to `out` (rows,)."""
     for m in range(codes.shape[0]):
         start = starts[m]
         if not np.any(coefficients[start : starts[m + 1]]):
             continue
-        for i in range(n):
-            out[i] += coefficients[start + codes[m, i]]
-    for low in range(0, n, ROW_BLOCK):
-        part = out[low : min(low + ROW_BLOCK, n)]
+        for i in range(out.shape[0]):
+            out[i] += coefficients[start + codes[m, low + i]]
+
+
+@kernel
+def add_direct_scores(direct: Floats, coefficients: Floats, at: int, out: Floats) -> None:
+    """Add the direct terms of the columns of `direct` from `at` on to `out` (rows,)."""
+    for low in range(0, out.shape[0], TILE_ROWS):
+        part = out[low : min(low + TILE_ROWS, out.shape[0])]
         for j in range(direct.shape[0]):
-            coefficient = coefficients[leaves + j]
+            coefficient = coefficients[j]
             if coefficient == 0.0:
                 continue
-            column = direct[j, low : low + part.shape[0]]
+            column = direct[j, at + low : at + low + part.shape[0]]
             for i in range(part.shape[0]):
                 part[i] += coefficient * column[i]
 
 
 @kernel
-def column_sums(
-    codes: Int32s,
-    starts: Index,
-    trees: Index,
-    direct: Floats,
-    columns: Index,
-    values: Floats,
-    out: Floats,
+def add_leaf_sums(
+    codes: Int32s, starts: Index, trees: Index, values: Floats, low: int, out: Floats
 ) -> None:
-    """Add ``Z.T @ values`` to `out` (q,), for the leaves of `trees` and the direct `columns`.
-
-    Blocks are far shorter than what BLAS would share out among threads.
-    """
-    n, leaves = values.shape[0], starts[-1]
+    """Add the values of rows from `low` on to the leaves of `trees` that they reach."""
     for m in trees:
         start = starts[m]
-        for i in range(n):
-            out[start + codes[m, i]] += values[i]
-    for low in range(0, n, ROW_BLOCK):
-        high = min(low + ROW_BLOCK, n)
-        part = values[low:high]
-        for j in columns:
-            out[leaves + j] += np.dot(direct[j, low:high], part)
+        for i in range(values.shape[0]):
+            out[start + codes[m, low + i]] += values[i]
 
 
 @kernel
-def leaf_pair_sums(codes: Int32s, starts: Index, trees: Index, weight: Floats, out: Floats) -> None:
-    """Weighted contingency counts of all pairs of leaves of `trees`, upper triangle.
+def add_direct_sums(direct: Floats, columns: Index, values: Floats, at: int, out: Floats) -> None:
+    """Add ``direct[columns, at:] @ values`` to `out`, one entry for each row of `direct`.
+
+    Tiles are far shorter than what BLAS would share out among threads.
+    """
+    for low in range(0, values.shape[0], TILE_ROWS):
+        part = values[low : min(low + TILE_ROWS, values.shape[0])]
+        for j in columns:
+            out[j] += np.dot(direct[j, at + low : at + low + part.shape[0]], part)
+
+
+@kernel
+def add_leaf_pairs(
+    codes: Int32s, starts: Index, trees: Index, weight: Floats, low: int, out: Floats
+) -> None:
+    """Add the weights of rows from `low` on to the pairs of leaves of `trees`, upper triangle.
 
     `starts` (len(trees),) are the leaf offsets inside `out`, not those of the design.
     """
@@ -87,40 +90,38 @@ def leaf_pair_sums(codes: Int32s, starts: Index, trees: Index, weight: Floats, o
         for b in range(a, trees.shape[0]):
             second, column = codes[trees[b]], starts[b]
             for i in range(weight.shape[0]):
-                out[row + first[i], column + second[i]] += weight[i]
+                out[row + first[low + i], column + second[low + i]] += weight[i]
 
 
 @kernel
-def gather_rows(
-    direct: Floats, columns: Index, root: Floats, low: int, high: int, out: Floats
-) -> None:
-    """Copy ``root * direct[columns, low:high]``, transposed, into the leading rows of `out`.
+def gather_rows(direct: Floats, columns: Index, root: Floats, at: int, out: Floats) -> None:
+    """Copy ``root * direct[columns, at:]``, transposed, into `out` (rows, k + 1).
 
-    The last column of `out` is `root` itself. A few columns at a time, so that what is written lies
-    together.
+    The last column of `out` is `root` (rows,) itself. A few columns at a time, so that what is
+    written lies together.
     """
-    k = columns.shape[0]
-    for i in range(low, high):
-        out[i - low, k] = root[i]
+    k, rows = columns.shape[0], root.shape[0]
+    for i in range(rows):
+        out[i, k] = root[i]
     for first in range(0, k, COLUMNS):
         last = min(first + COLUMNS, k)
-        for i in range(low, high):
+        for i in range(rows):
             for c in range(first, last):
-                out[i - low, c] = root[i] * direct[columns[c], i]
+                out[i, c] = root[i] * direct[columns[c], at + i]
 
 
 @kernel
-def leaf_direct_sums(
-    codes: Int32s, starts: Index, trees: Index, root: Floats, block: Floats, low: int, out: Floats
+def add_leaf_rows(
+    codes: Int32s, starts: Index, trees: Index, root: Floats, tile: Floats, low: int, out: Floats
 ) -> None:
-    """Add the rows of `block`, times `root`, up by leaf: one row of `out` per leaf of `trees`.
+    """Add the rows of `tile`, times `root` (rows,), up by leaf: a row of `out` per leaf of `trees`.
 
-    `block` (rows, k) comes from `gather_rows` and begins at row `low` of the design.
+    `tile` (rows, k) comes from `gather_rows` and begins at row `low` of the design.
     """
     for t in range(trees.shape[0]):
         code, sums = codes[trees[t]], out[starts[t] :]
-        for r in range(block.shape[0]):
-            row, total, factor = block[r], sums[code[low + r]], root[low + r]
+        for r in range(tile.shape[0]):
+            row, total, factor = tile[r], sums[code[low + r]], root[r]
             for c in range(row.shape[0]):
                 total[c] += factor * row[c]
 
@@ -235,10 +236,10 @@ def step_rows(
     one thread.
     """
     loss, d = 0.0, change.shape[0]
-    whole = np.empty((d, ROWS))
-    for low in range(0, along.shape[0], ROWS):
-        high = min(low + ROWS, along.shape[0])
-        z = whole if high - low == ROWS else np.empty((d, high - low))
+    whole = np.empty((d, SHORT_TILE))
+    for low in range(0, along.shape[0], SHORT_TILE):
+        high = min(low + SHORT_TILE, along.shape[0])
+        z = whole if high - low == SHORT_TILE else np.empty((d, high - low))
         fill_terms(numbers, bits, program, low, z)
         moved = np.dot(change, z)
         for i in range(moved.size):
@@ -265,10 +266,10 @@ def add_sums_and_peaks(
     Call it with BLAS on one thread.
     """
     d = sums.shape[0]
-    whole = np.empty((d, ROWS))
-    for low in range(0, values.shape[0], ROWS):
-        high = min(low + ROWS, values.shape[0])
-        z = whole if high - low == ROWS else np.empty((d, high - low))
+    whole = np.empty((d, SHORT_TILE))
+    for low in range(0, values.shape[0], SHORT_TILE):
+        high = min(low + SHORT_TILE, values.shape[0])
+        z = whole if high - low == SHORT_TILE else np.empty((d, high - low))
         fill_terms(numbers, bits, program, low, z)
         sums += np.dot(z, values[low:high])
         for t in range(d):
