@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -15,6 +15,7 @@ from rpte.estimation.candidate import Candidate
 from rpte.estimation.column_cache import ColumnCache, EvaluatedTerms
 from rpte.estimation.design import Design
 from rpte.estimation.ownership import ComponentRule, Ownership, admit
+from rpte.rows.passes import TableBlocks, each_block
 from rpte.structure.structure import Structure
 from rpte.structure.tree import Tree, path_conditions
 from rpte.table.schema import Schema
@@ -238,9 +239,15 @@ def design_on(
     What terms are made of stands on the `cache` of the table, for other terms too.
     """
     cache = ColumnCache(table.inputs) if cache is None else cache
-    trees = [tree.apply(cache.in_order(tree.sources)) for tree in terms.trees]
-    codes = np.array(trees, np.int32).reshape(len(trees), table.n_rows)
+    found = [_leaves(table, tree, cache) for tree in terms.trees]
+    codes = np.array(found, np.int32).reshape(len(found), table.n_rows)
     return _design(table, terms, codes, _evaluated(cache, terms), limits)
+
+
+def _leaves(table: Table, tree: Tree, cache: ColumnCache) -> NDArray[np.int32]:
+    """Return the leaf of each row, (n,)."""
+    rows = TableBlocks(replace(table, inputs=cache.in_order(tree.sources)))
+    return np.concatenate(list(each_block(lambda some: tree.apply(some.inputs), rows)))
 
 
 def _evaluated(cache: ColumnCache, terms: TermSet) -> EvaluatedTerms:

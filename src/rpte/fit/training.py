@@ -19,7 +19,9 @@ from rpte.fit.settings import Settings
 from rpte.fit.structure_learner import Discovery, WarmStart
 from rpte.model.target import Label, Target
 from rpte.rows import scale
+from rpte.rows.passes import TableBlocks, add
 from rpte.structure.structure import Structure
+from rpte.structure.tree import Tree
 from rpte.table.fingerprint import fingerprint
 from rpte.table.table import Table
 
@@ -106,10 +108,14 @@ class Training:
         none = np.zeros(1 + sum(terms.leaf_counts) + len(terms.direct))
         terms, start = terms.active(none if start is None else start)
         if not self.settings.paper:  # missing cells go as all rows have it
-            cells, weight = self.cache.in_order, self.table.weight
-            trees = [t.with_heavier_sides(cells(t.sources), weight) for t in terms.trees]
-            terms = replace(terms, trees=tuple(trees))
+            terms = replace(terms, trees=tuple(map(self._with_heavier_sides, terms.trees)))
         return terms, start, design_on(self.table, terms, limits, self.cache)
+
+    def _with_heavier_sides(self, tree: Tree) -> Tree:
+        rows = TableBlocks(replace(self.table, inputs=self.cache.in_order(tree.sources)))
+        return tree.with_heavier_sides(
+            add(lambda some: tree.side_weights(some.inputs, some.weight), rows)
+        )
 
     def warm_start(self, mined: Structure) -> WarmStart | None:
         """Return the fit of all direct terms of single variables, if Stage 2 starts from one."""

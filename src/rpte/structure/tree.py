@@ -23,6 +23,7 @@ from rpte.table.inputs import Inputs
 from rpte.table.schema import Schema
 
 Rows = NDArray[np.intp]
+Floats = NDArray[np.float64]
 
 MAX_BINS = 255  # of a number that trees split on
 EXACT_BINS = 65_535  # in the published configuration
@@ -175,12 +176,22 @@ class Tree:
         self._send(node.yes, inputs, rows[holds], leaves)
         self._send(node.no, inputs, rows[~holds], leaves)
 
-    def with_heavier_sides(self, inputs: Inputs, weight: NDArray[np.float64]) -> Tree:
-        """Return the tree whose tests send missing to the side with more weight on other rows.
+    def side_weights(self, inputs: Inputs, weight: Floats) -> Floats:
+        """Return what rows add up to at each branch, parents first, (branches, 3).
 
-        Those that meet a missing value there stay as they are.
+        The weight for which its test holds, the weight for which it does not, and how many rows
+        have no value for it.
         """
-        return Tree(_heavier(self.root, inputs, weight, np.arange(inputs.n_rows)))
+        found: list[list[float]] = []
+        _add_sides(self.root, inputs, weight, np.arange(inputs.n_rows), found)
+        return np.array(found, np.float64)
+
+    def with_heavier_sides(self, sums: Floats) -> Tree:
+        """Return the tree whose tests send missing to the side of more weight in `side_weights`.
+
+        Those that meet a missing value stay as they are.
+        """
+        return Tree(_heavier(self.root, iter(sums.tolist())))
 
     def merge_leaves(
         self, same: Callable[[list[int]], bool]
@@ -223,18 +234,27 @@ def _paths(node: Branch | int, way: tuple[Condition, ...]) -> Iterator[tuple[Con
     yield from _paths(node.no, (*way, Condition(node.split, False)))
 
 
-def _heavier(node: Branch, inputs: Inputs, weight: NDArray[np.float64], rows: Rows) -> Branch:
-    split = node.split
-    holds = split.holds(inputs)[rows]
-    sides = [rows[holds], rows[~holds]]
-    excess = float(weight[sides[0]].sum() - weight[sides[1]].sum())
-    met = bool(np.isnan(split.column.evaluate(inputs)[rows]).any())
-    if split.threshold is not None and excess != 0.0 and not met:
-        split = replace(split, missing_holds=excess > 0.0)
-    children = [
-        _heavier(child, inputs, weight, side) if isinstance(child, Branch) else child
-        for child, side in zip((node.yes, node.no), sides, strict=True)
-    ]
+def _add_sides(
+    node: Branch | int, inputs: Inputs, weight: Floats, rows: Rows, found: list[list[float]]
+) -> None:
+    if not isinstance(node, Branch):
+        return
+    holds = node.split.holds(inputs)[rows]
+    yes, no = rows[holds], rows[~holds]
+    missing = np.isnan(node.split.column.evaluate(inputs)[rows]).sum()
+    found.append([weight[yes].sum(), weight[no].sum(), missing])
+    _add_sides(node.yes, inputs, weight, yes, found)
+    _add_sides(node.no, inputs, weight, no, found)
+
+
+def _heavier(node: Branch, sums: Iterator[list[float]]) -> Branch:
+    split, (yes, no, missing) = node.split, next(sums)
+    if split.threshold is not None and yes != no and not missing:
+        split = replace(split, missing_holds=yes > no)
+    children = (
+        _heavier(child, sums) if isinstance(child, Branch) else child
+        for child in (node.yes, node.no)
+    )
     return Branch(split, *children)
 
 
