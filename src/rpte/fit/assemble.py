@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from rpte.fit.training import Training
 from rpte.model.certificate import monotone_certificate
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms
+from rpte.rows.passes import RowBlocks, TableBlocks, add, each_block
 from rpte.structure.tree import Tree
 from rpte.table.table import Table
 
@@ -22,8 +23,6 @@ Floats = NDArray[np.float64]
 TieGroups = tuple[Tree, list[int]]
 Part = TreeTerms | DirectTerm
 Counts = tuple[float, float]  # the weight and the events of some rows
-
-ROWS = 16_384  # looked at together
 
 
 def assemble(training: Training, trained: TrainedTerms, record: dict[str, Any]) -> Model:
@@ -67,7 +66,6 @@ def _trees(table: Table, trained: TrainedTerms) -> tuple[list[TreeTerms], list[T
     Subtrees that say one thing are drawn together.
     """
     found, tied, start = [], [], 0
-    events = table.weight * table.y
     for t, (tree, codes) in enumerate(zip(trained.terms.trees, trained.leaf_codes, strict=True)):
         rows = slice(start, start + tree.n_leaves)
         start += tree.n_leaves
@@ -80,11 +78,21 @@ def _trees(table: Table, trained: TrainedTerms) -> tuple[list[TreeTerms], list[T
         pruned, members = tree.merge_leaves(same)
         if pruned is None:
             continue
-        sums = np.array([np.bincount(codes, w, len(idle)) for w in (table.weight, events)])
+        sums = _leaf_counts(table, codes, len(idle))
         leaves = tuple(_leaf(sums, coefficients, factors, old) for old in members)
         found.append(TreeTerms("", pruned, leaves))
         tied.append((pruned, [int(group[old[0]]) for old in members]))
     return found, tied
+
+
+def _leaf_counts(table: Table, codes: NDArray[np.int32], n_leaves: int) -> Floats:
+    """Return the weight and the events of each leaf, (2, leaves)."""
+
+    def counts(rows: slice) -> Floats:
+        weights = table.weight[rows], table.weight[rows] * table.y[rows]
+        return np.array([np.bincount(codes[rows], w, n_leaves) for w in weights])
+
+    return add(counts, RowBlocks(table.n_rows))
 
 
 def _ties(named: tuple[Component, ...], tied: list[TieGroups]) -> list[list[str]]:
@@ -148,29 +156,46 @@ class _Measured:
     spread: float
 
 
+class _BlockSums(NamedTuple):
+    """What a block of rows adds to the measure of a component.
+
+    `counts` (parts, 3) are weight and events where a direct term says something, and weight times
+    contribution; `squares` are weighted squared distances from the `mean` of the block.
+    """
+
+    counts: Floats
+    weight: float
+    mean: float
+    squares: float
+
+
 def _measure(table: Table, parts: list[Part]) -> _Measured:
-    """Look at all rows, a block at a time, and evaluate every part once."""
+    """Evaluate every part once, in one pass over all rows."""
     cells = table.inputs.only({source for part in parts for source in part.sources})
-    total, weight = np.zeros(table.n_rows), table.weight
-    sums = np.zeros((len(parts), 3))  # weight and events where a direct term says something, and
-    for low in range(0, table.n_rows, ROWS):  # weight times contribution
-        rows = slice(low, low + ROWS)
-        some = Table(cells.take(rows), table.y[rows], weight[rows])
-        whole = float(some.weight.sum()), float((some.weight * some.y).sum())
-        for k, part in enumerate(parts):
-            counts, contribution = _evaluated(some, whole, part)
-            total[rows] += contribution
-            sums[k] += *counts, (contribution * some.weight).sum()
-    mass = weight.sum()
-    mean = (total * weight).sum() / mass
-    spread = np.sqrt((((total - mean) ** 2) * weight).sum() / mass)
+    rows = TableBlocks(replace(table, inputs=cells))
+    found = list(each_block(lambda some: _block_sums(some, parts), rows))
+    counts = sum((block.counts for block in found), np.zeros((len(parts), 3)))
+    weight, means, squares = np.array([block[1:] for block in found]).T
+    mass, mean = weight.sum(), np.average(means, weights=weight)
+    spread = np.sqrt((squares.sum() + weight @ (means - mean) ** 2) / mass)
     counted = [
         replace(part, support=float(s[0]), target_total=float(s[1]))
         if isinstance(part, DirectTerm)
         else part
-        for part, s in zip(parts, sums, strict=True)
+        for part, s in zip(parts, counts, strict=True)
     ]
-    return _Measured(counted, (sums[:, 2] / mass).tolist(), float(np.round(spread, 9)))
+    return _Measured(counted, (counts[:, 2] / mass).tolist(), float(np.round(spread, 9)))
+
+
+def _block_sums(some: Table, parts: list[Part]) -> _BlockSums:
+    weight, total, counts = some.weight, np.zeros(some.n_rows), np.zeros((len(parts), 3))
+    whole = float(weight.sum()), float((weight * some.y).sum())
+    for sums, part in zip(counts, parts, strict=True):
+        said, contribution = _evaluated(some, whole, part)
+        total += contribution
+        sums[:] = *said, (contribution * weight).sum()
+    mean = float((total * weight).sum() / whole[0])
+    return _BlockSums(counts, whole[0], mean, float((((total - mean) ** 2) * weight).sum()))
 
 
 def _evaluated(some: Table, whole: Counts, part: Part) -> tuple[Counts, Floats]:
