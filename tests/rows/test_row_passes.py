@@ -5,7 +5,7 @@ import pytest
 
 from raw_tables import random_raw
 from rpte.rows import scale
-from rpte.rows.passes import RowBlocks, TableBlocks, add, each_block
+from rpte.rows.passes import RowBlocks, TableBlocks, UnevenBlocks, add, each_block
 from rpte.rows.threads import worker_threads
 
 THREADS = pytest.mark.parametrize("n_jobs", [None, 1, 2, 3])
@@ -23,6 +23,12 @@ def test_blocks_hold_every_row_once_in_order(short_blocks, n_rows):
     assert np.concatenate(found).tolist() == rows.tolist()
     assert all(len(block) == 7 for block in found[:-1])
     assert len(found) == max(1, -(-n_rows // 7))
+
+
+def test_blocks_may_begin_where_they_are_told():
+    rows = np.arange(9)
+    found = each_block(lambda block: rows[block].tolist(), UnevenBlocks(np.array([0, 4, 4, 9])))
+    assert list(found) == [[0, 1, 2, 3], [], [4, 5, 6, 7, 8]]
 
 
 @THREADS

@@ -106,33 +106,27 @@ def deviances(
     rows: Index,
     y: Floats,
     weight: Floats,
-    blocks: Index,
+    low: int,
     fits: Floats,
     out: Floats,
 ) -> None:
-    """Fill `out` (b, f) with the mean deviance of each fit on blocks of held-out rows.
+    """Fill `out` (f,) with the mean deviance of each fit on the columns of `z` from `low` on.
 
-    `code` is that of the loss; `blocks` (b + 1,) are where blocks begin, and the end of the last;
-    `fits` (f, q + 1) are intercepts and the coefficients of the terms in some `rows` (q,) of `z`.
+    `code` is that of the loss; `y` and `weight` (n,) are those of these columns; `fits` (f, q + 1)
+    are intercepts and the coefficients of the terms in some `rows` (q,) of `z`.
     """
-    residual, curvature = np.empty(y.size), np.empty(y.size)
+    residual, curvature, total = np.empty(y.size), np.empty(y.size), 0.0
+    for i in range(y.size):
+        total += weight[i]
     for at in range(fits.shape[0]):
         score = np.full(y.size, fits[at, 0])
-        add_rows(z, rows, fits[at, 1:], score)
-        for b in range(blocks.size - 1):
-            low, high = blocks[b], blocks[b + 1]
-            total = 0.0
-            for i in range(low, high):
-                total += weight[i]
-            loss = loss_statistics(
-                code,
-                score[low:high],
-                y[low:high],
-                weight[low:high],
-                residual[low:high],
-                curvature[low:high],
-            )
-            out[b, at] = 2.0 * loss / total
+        for a in range(rows.size):
+            factor = fits[at, 1 + a]
+            if factor != 0.0:
+                row = z[rows[a], low : low + y.size]
+                for i in range(y.size):
+                    score[i] += factor * row[i]
+        out[at] = 2.0 * loss_statistics(code, score, y, weight, residual, curvature) / total
 
 
 @jitable

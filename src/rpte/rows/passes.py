@@ -10,6 +10,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rpte.rows import scale
 from rpte.rows.threads import thread_map
 from rpte.table.table import Table
@@ -42,6 +45,20 @@ class RowBlocks:
         """Return the rows of a block."""
         low = number * scale.BLOCK_ROWS
         return slice(low, min(low + scale.BLOCK_ROWS, self.n_rows))
+
+
+@dataclass(frozen=True, slots=True)
+class UnevenBlocks:
+    """Rows in blocks that begin at `starts` (b + 1,), the end of the last included."""
+
+    starts: NDArray[np.intp]
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def read(self, number: int) -> slice:
+        """Return the rows of a block."""
+        return slice(int(self.starts[number]), int(self.starts[number + 1]))
 
 
 @dataclass(frozen=True, slots=True)

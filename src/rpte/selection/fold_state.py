@@ -16,6 +16,7 @@ from rpte.fit.structure_learner import Discovery, StructureLearner
 from rpte.kernels.approximate_path import deviances
 from rpte.rows import scale
 from rpte.rows.folds import Cases, Fold, deal
+from rpte.rows.passes import UnevenBlocks, each_block
 from rpte.structure.structure import Structure
 from rpte.table.table import Table
 from rpte.utils.growable import GrowableMatrix
@@ -117,12 +118,16 @@ class FoldState:
 
         `rows` are those of the terms, as in `design`.
         """
-        valid = self.valid
+        valid, z = self.valid, self.valid_terms.memory
         assert valid is not None
-        out = np.empty((len(self.blocks) - 1, len(fits)))
-        z, code = self.valid_terms.memory, valid.loss.code
-        deviances(code, z, rows, valid.y, valid.weight, self.blocks, fits, out)
-        return out
+
+        def block(at: slice) -> Floats:
+            out = np.empty(len(fits))
+            held = valid.y[at], valid.weight[at]
+            deviances(valid.loss.code, z, rows, *held, at.start, fits, out)
+            return out
+
+        return np.array(list(each_block(block, UnevenBlocks(self.blocks))))
 
 
 def mine_fold(
