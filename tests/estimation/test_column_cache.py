@@ -8,7 +8,6 @@ from designs import random_design, tree_design
 
 import rpte.estimation.column_cache as module
 import rpte.estimation.newton as newton_module
-import rpte.estimation.solver as solver_module
 from raw_tables import random_raw, same_bits
 from rpte.columns.kinds import Hinge, Interval, Level, Missing, Pair, Pattern, Scale, Value
 from rpte.estimation.canonical import canonical
@@ -18,6 +17,7 @@ from rpte.estimation.gram import weighted_gram
 from rpte.estimation.solver import lambda_max, solve
 from rpte.kernels.blas import one_blas_thread
 from rpte.kernels.design_products import add_sums_and_peaks, fill_terms, gather
+from rpte.rows import scale
 from rpte.table.inputs import Inputs, Picked
 from rpte.table.schema import Schema, Variable
 from rpte.vocabulary.shape_cache import standardise
@@ -269,10 +269,8 @@ class TestManyRows:
             return honest(design, selection, h, exact)
 
         monkeypatch.setattr(newton_module, "weighted_gram", gram)
-        for name in ("FEW_ROWS", "ROWS_PER_TERM"):
-            monkeypatch.setattr(newton_module, name, 20)
-        for name in ("HEAD_ROWS", "HEAD_ROWS_PER_TERM"):
-            monkeypatch.setattr(solver_module, name, 20)
+        for name in ("GRAM_ROWS", "FIRST_ROWS", "ROWS_PER_TERM"):
+            monkeypatch.setattr(scale, name, 20)
         return rows
 
     @pytest.mark.parametrize("l1_ratio", [0.5, 1.0])
@@ -288,8 +286,8 @@ class TestManyRows:
         np.testing.assert_allclose(
             quick.gradient, design.gradient(quick.intercept, quick.coefficients)[1], atol=1e-14
         )
-        monkeypatch.setattr(newton_module, "FEW_ROWS", 6000)
-        monkeypatch.setattr(solver_module, "HEAD_ROWS", 6000)
+        monkeypatch.setattr(scale, "GRAM_ROWS", 6000)
+        monkeypatch.setattr(scale, "FIRST_ROWS", 6000)
         plain = solve(design, l1, l1_ratio)
         assert quick.objective == pytest.approx(plain.objective, abs=1e-14)
 
@@ -322,6 +320,6 @@ def test_what_is_not_unique_on_many_rows_is_made_canonical_too(seed, monkeypatch
     design, conditions, groups = tree_design(seed)
     fit = solve(design, 0.1 * lambda_max(design))
     expected = canonical(design, fit, conditions, groups)
-    monkeypatch.setitem(canonical.__globals__, "MANY_ROWS", 60)
+    monkeypatch.setitem(canonical.__globals__, "SAMPLED_ABOVE", 60)
     found = canonical(design, fit, conditions, groups)
     np.testing.assert_allclose(found.coefficients, expected.coefficients, atol=1e-6)

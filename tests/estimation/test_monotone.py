@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from rpte.estimation import lambda_max, solve
-from rpte.estimation.monotone import Ties, solve_in_order, walk_in_order
+from rpte.estimation.monotone import Ties, path_in_order, solve_in_order
 
 RATIOS = (1.0, 0.5)
 
@@ -251,11 +251,11 @@ def test_paths_are_in_order_at_every_lambda():
     design = ordered_design(7, trees=2, leaves=5)
     l1s = lambda_max(design) * np.geomspace(1.0, 0.01, 8)
     order = random_order(3, 2, 5)
-    walk = walk_in_order(design, order, 1.0)
-    fits = np.vstack([walk(l1s[:3]), walk(l1s[3:])])
+    solve_path = path_in_order(design, order, 1.0)
+    fits = np.vstack([solve_path(l1s[:3]), solve_path(l1s[3:])])
     assert fits.shape == (8, design.n_terms + 1)
     for l1, fit in zip(l1s.tolist(), fits, strict=True):
         assert violations(design, order, fit[1:]).max() <= 0.0
         one, _ = solve_in_order(design, order, l1, 1.0)
         assert fit.tolist() == [one.intercept, *one.coefficients]
-    assert (walk_in_order(design, [[], []], 1.0)(l1s) != fits).any()
+    assert (path_in_order(design, [[], []], 1.0)(l1s) != fits).any()

@@ -197,7 +197,7 @@ def test_all_zero_from_lambda_max_and_not_before(seed):
 
 def test_lambda_max_is_zero_when_no_term_may_follow_its_gradient():
     design = random_design(2, trees=0)
-    _, gradient = design.gradient(solver.null_intercept(design), np.zeros(design.n_terms))
+    _, gradient = design.gradient(design.null_score, np.zeros(design.n_terms))
     blocked = replace(design, sign=np.sign(gradient).astype(np.int8))
     assert lambda_max(blocked) == 0.0
     fits = path(blocked, lambda_grid(blocked, length=3))

@@ -1,13 +1,15 @@
 """Stage 3: one L1 logistic fit over leaves and direct terms (equation (5)).
 
-`design.py` holds what is fitted, `solver.py` one fit, `path.py` the whole lambda path and
-`canonical.py` the choice among equally good solutions; these four are what the rest of the library
-imports. Behind them: `newton.py` (the iteration), `quadratic.py` (its subproblem), `gram.py`.
+`terms.py` chooses what is fitted (`ownership.py` admits it) and `design.py` holds it; `solver.py`
+is one fit or the lambda path, `monotone.py` a fit under order, `canonical.py` the choice among
+equally good solutions. Behind them: `newton.py` (the iteration), `quadratic.py` (its subproblem),
+`gram.py`. `approximate.py` and `forward.py` are the fits that inner validation compares.
+
+Imported by `fit/`, `selection/` and `validation/`.
 """
 
 from rpte.estimation.canonical import canonical
 from rpte.estimation.design import Design
-from rpte.estimation.path import lambda_grid, path
-from rpte.estimation.solver import Fit, lambda_max, solve
+from rpte.estimation.solver import Fit, lambda_grid, lambda_max, path, solve
 
 __all__ = ["Design", "Fit", "canonical", "lambda_grid", "lambda_max", "path", "solve"]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte.estimation.design import Problem
 from rpte.estimation.solver import MIN_L1_RATIO
 from rpte.kernels.approximate_path import add_rows, approximate_path, exact_gradients, gradients
 from rpte.kernels.blas import one_blas_thread
@@ -25,7 +26,7 @@ ABOVE = 1.0 + 1e-6  # times the largest lambda with a term: where a grid begins
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ApproximateDesign:
+class ApproximateDesign(Problem):
     """What an approximate fit sees: terms that are rows of a larger matrix, targets and penalties.
 
     Parameters
@@ -49,11 +50,6 @@ class ApproximateDesign:
     loss: Loss = BINOMIAL
 
     @property
-    def null_score(self) -> float:
-        """The score without terms."""
-        return self.loss.null_score(self.y, self.weight)
-
-    @property
     def row_weight(self) -> Vector:
         """Row weights as the mean deviance has them, 2 w / W."""
         return np.asarray(self.weight * (2.0 / self.weight.sum()))
@@ -72,7 +68,7 @@ class ApproximateDesign:
         score, gradient = np.full(len(self.y), self.null_score), np.empty(len(self.rows))
         pulls = -self.loss.residuals(score, self.y, self.row_weight).gradient
         exact_gradients(self.z, self.rows, pulls, gradient)
-        pull = np.where(self.sign == 0, np.abs(gradient), -self.sign * gradient)
+        pull = self.pull(gradient)
         size = np.where(pull > ROUNDING, pull, 0.0) / self.penalty
         top = size.max(initial=0.0) * ABOVE / max(l1_ratio, MIN_L1_RATIO) or 1.0
         return np.asarray(top * np.geomspace(1.0, ratio, length))

@@ -1,8 +1,8 @@
-"""What inner validation compares: a set of terms on offer, and a penalty to fit them at."""
+"""What inner validation compares: a set of terms, and a penalty to fit them at."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -17,19 +17,19 @@ FAMILY_ROLES = {"levels": CODE, "curves": CURVE, "steps": STEP}
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A set of terms on offer: what Stage 3 is offered of a structure.
+    """A set of terms: what Stage 3 may use of a structure.
 
     Parameters
     ----------
     shape_family : {"values", "levels", "curves", "steps", "all"}
         Which shapes of single numbers: none but logs; also the single values of numbers that have
-        few; hinges and distances; steps; or all. The parts of pairs are offered with them.
+        few; hinges and distances; steps; or all. The parts of pairs always belong to them.
     n_trees : int
-        The first so many trees.
+        Number of trees, the first ones.
     n_pairs : int or None
-        The first so many pairs; None for all.
+        Number of pairs, the first ones; None for all.
     max_conditions : int or None
-        Only the direct terms that forward selection takes within so many conditions; None for all.
+        Conditions within which forward selection takes direct terms; None for all terms.
     """
 
     shape_family: ShapeFamily = "all"
@@ -39,13 +39,9 @@ class Candidate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the candidate as plain JSON values; `max_conditions` where there are any."""
-        given: dict[str, Any] = {
-            "shape_family": self.shape_family,
-            "n_trees": self.n_trees,
-            "n_pairs": self.n_pairs,
-        }
-        if self.max_conditions is not None:
-            given["max_conditions"] = self.max_conditions
+        given = asdict(self)
+        if self.max_conditions is None:
+            del given["max_conditions"]
         return given
 
     def holds(self, vocabulary: Vocabulary) -> NDArray[np.bool_]:
@@ -62,7 +58,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class CandidatePenalty:
-    """What Stage 3 is to solve: the terms offered and the penalty."""
+    """What Stage 3 is to solve: some terms and a penalty."""
 
     candidate: Candidate
     l1_ratio: float

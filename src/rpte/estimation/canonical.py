@@ -27,8 +27,9 @@ from rpte.estimation.design import Design
 from rpte.estimation.gram import weighted_gram
 from rpte.estimation.newton import ProxNewton
 from rpte.estimation.quadratic import RANK, Penalty, spectrum
-from rpte.estimation.solver import MANY_ROWS, Fit, fit_of, lambda_max
+from rpte.estimation.solver import Fit, fit_of, lambda_max
 from rpte.kernels.blas import one_blas_thread
+from rpte.rows.scale import SAMPLED_ABOVE
 
 __all__ = ["canonical"]
 
@@ -36,6 +37,8 @@ logger = logging.getLogger("rpte")
 Vector = NDArray[np.float64]
 Index = NDArray[np.intp]
 Mask = NDArray[np.bool_]
+Conditions = NDArray[np.integer]
+Point = tuple[float, Vector]  # intercept and coefficients
 
 AT_BOUND = 1e-6  # relative distance of a gradient from its bound that still counts as reached
 MARGIN = 100.0  # residuals of a fit that the gradient of a sum's last term may be off
@@ -46,9 +49,7 @@ INDEPENDENT = 1e-6  # share of the largest eigenvalue that the least one exceeds
 GOLDEN = 0.6180339887498949
 
 
-def canonical(
-    design: Design, fit: Fit, conditions: NDArray[np.integer], groups: Sequence[Index]
-) -> Fit:
+def canonical(design: Design, fit: Fit, conditions: Conditions, groups: Sequence[Index]) -> Fit:
     """Return the canonical optimum with the same score as `fit`.
 
     Parameters
@@ -71,17 +72,18 @@ def canonical(
     if fit.l1_ratio != 1.0 or not fit.coefficients.any():
         return fit
     top, penalty = lambda_max(design), Penalty.of(design, fit.l1, 1.0)
-    sums = [*_trees(design), *groups]
-    if len(design.y) > MANY_ROWS:
+    trees = [np.arange(a, b) for a, b in pairwise(design.starts)]
+    sums = [*trees, *groups]
+    if len(design.y) > SAMPLED_ABOVE:
         whole = _whole(design, penalty, fit, sums)
         if _is_independent(design, penalty, fit, whole):
-            point = _shifted(design, fit.intercept, fit.coefficients, whole, conditions)
+            point = _shifted(design, (fit.intercept, fit.coefficients), whole, conditions)
             return _moved(fit, penalty, *point)
     target = min(1e-13 * top, 1e-10 * fit.l1)
     with one_blas_thread():
         engine = _engine(design, fit.intercept, fit.coefficients)
         steps = engine.run(penalty, fit.coefficients != 0.0, target).steps
-        point = _shifted(design, *_basic(design, penalty, engine), sums, conditions)
+        point = _shifted(design, _basic(design, penalty, engine), sums, conditions)
         final = _engine(design, *point)
         outcome = final.run(penalty, final.theta != 0.0, target, grow=False)
     result = fit_of(final, penalty, outcome, fit.l1, 1.0, top, steps)
@@ -89,7 +91,7 @@ def canonical(
 
 
 def _engine(design: Design, intercept: float, theta: Vector) -> ProxNewton:
-    """Begin at a solution: what is left of the way, only the Gram matrix of all rows knows."""
+    """Begin at a solution, with the Gram matrix of all rows."""
     engine = ProxNewton(design, intercept, theta)
     engine.gram_fraction = 1.0
     return engine
@@ -122,7 +124,7 @@ def _is_independent(design: Design, penalty: Penalty, fit: Fit, whole: Sequence[
         mask[members] = True
     terms = design.select(mask)
     with one_blas_thread():
-        for rows in (MANY_ROWS, len(design.y)):
+        for rows in (SAMPLED_ABOVE, len(design.y)):
             gram = weighted_gram(design, terms, 0.5 * design.row_weight[:rows])
             absent = (np.diag(gram.centred) == 0.0) & (gram.cross == 0.0)
             free = ~absent
@@ -148,13 +150,7 @@ def _moved(fit: Fit, penalty: Penalty, intercept: float, theta: Vector) -> Fit:
     return replace(fit, intercept=intercept, coefficients=theta, objective=objective, kkt=kkt)
 
 
-def _trees(design: Design) -> list[Index]:
-    """Positions of the leaves of each tree."""
-    starts = design.starts
-    return [np.arange(a, b) for a, b in pairwise(starts)]
-
-
-def _basic(design: Design, penalty: Penalty, engine: ProxNewton) -> tuple[float, Vector]:
+def _basic(design: Design, penalty: Penalty, engine: ProxNewton) -> Point:
     """Choose a basic optimum (independent active columns) by non-negative least squares.
 
     With signs s, all optima are theta = s u with u >= 0 and the same centred score. Under the data
@@ -184,19 +180,16 @@ def _basic(design: Design, penalty: Penalty, engine: ProxNewton) -> tuple[float,
 
 def _without_dust(values: Vector) -> Vector:
     """`values` with exact zeros in place of rounding errors."""
-    limit = max(NEGLIGIBLE * float(np.abs(values).max(initial=0.0)), ACTIVE)
-    return np.asarray(np.where(np.abs(values) > limit, values, 0.0))
+    return np.asarray(np.where(np.abs(values) > _rounding(values), values, 0.0))
 
 
-def _shifted(
-    design: Design,
-    intercept: float,
-    theta: Vector,
-    sums: Sequence[Index],
-    conditions: NDArray[np.integer],
-) -> tuple[float, Vector]:
+def _rounding(values: Vector) -> float:
+    return max(NEGLIGIBLE * float(np.abs(values).max(initial=0.0)), ACTIVE)
+
+
+def _shifted(design: Design, point: Point, sums: Sequence[Index], conditions: Conditions) -> Point:
     """Return the point of the same score whose terms that sum to one have fewest conditions."""
-    theta = theta.copy()
+    intercept, theta = point[0], point[1].copy()
     for members in sums:
         shift = _best_shift(design, theta, members, conditions)
         theta[members] = _without_dust(theta[members] + shift)
@@ -204,9 +197,7 @@ def _shifted(
     return intercept, theta
 
 
-def _best_shift(
-    design: Design, theta: Vector, members: Index, conditions: NDArray[np.integer]
-) -> float:
+def _best_shift(design: Design, theta: Vector, members: Index, conditions: Conditions) -> float:
     """Constant to add to terms that sum to one: same L1 cost, fewest active conditions.
 
     Candidates make one member zero (the smallest position wins a tie) or change nothing, and give
@@ -215,9 +206,8 @@ def _best_shift(
     shifts = np.append(-theta[members], 0.0)
     shifted = theta[members] + shifts[:, None]
     cost = np.abs(shifted) @ design.penalty[members]
-    limit = max(NEGLIGIBLE * np.abs(theta[members]).max(initial=0.0), ACTIVE)
+    limit = _rounding(theta[members])
     active = (np.abs(shifted) > limit) @ conditions[members]
-    allowed = (cost <= cost[-1] * (1.0 + EQUAL_COST)) & (
-        design.sign[members] * shifted >= -limit
-    ).all(axis=1)
+    permitted = (design.sign[members] * shifted >= -limit).all(axis=1)
+    allowed = (cost <= cost[-1] * (1.0 + EQUAL_COST)) & permitted
     return float(shifts[np.argmin(np.where(allowed, active, np.iinfo(np.int64).max))])

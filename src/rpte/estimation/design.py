@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,7 @@ from rpte.losses import BINOMIAL, Loss
 from rpte.rows import scale
 from rpte.rows.passes import RowBlocks, add, each_block
 
-__all__ = ["Design", "Selection", "Step"]
+__all__ = ["Design", "Problem", "Selection", "Step"]
 
 Vector = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -32,19 +33,8 @@ Tile = tuple[int, int, Vector, int]
 Tiles = Callable[[slice, int], Iterator[Tile]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Selection:
-    """Some terms of a design, and where they lie in it.
-
-    Parameters
-    ----------
-    mask : (q,) bool
-        Which terms are meant.
-    terms : (k,)
-        Their positions, ascending.
-    trees, columns : index arrays
-        Trees with a leaf among them, and the direct columns among them.
-    """
+class Selection(NamedTuple):
+    """Some terms of a design: a mask (q,), their positions, the trees and columns among them."""
 
     mask: Mask
     terms: Index
@@ -52,20 +42,12 @@ class Selection:
     columns: Index
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Step:
+class Step(NamedTuple):
     """What a change of the coefficients leads to.
 
-    Parameters
-    ----------
-    along : (n,)
-        Change of the score.
-    score : (n,)
-    loss : float
-        Mean deviance.
-    residual, curvature : (n,)
-        Its first and second derivatives by row.
-    slopes : gradient of the intercept and of all terms, where it costs no further pass
+    `along` is the change of the `score`, `residual` and `curvature` are the derivatives of the mean
+    deviance `loss` by row, all (n,); `slopes` the gradient of the intercept and of all terms, where
+    it costs no further pass.
     """
 
     along: Vector
@@ -76,8 +58,30 @@ class Step:
     slopes: tuple[float, Vector] | None = None
 
 
+class Problem:
+    """What exact and approximate designs share: targets, weights, permitted signs and a loss."""
+
+    __slots__ = ()
+    y: Vector
+    weight: Vector
+    sign: NDArray[np.int8]
+    loss: Loss
+
+    @property
+    def null_score(self) -> float:
+        """The score without terms."""
+        return self.loss.null_score(self.y, self.weight)
+
+    def pull(self, gradient: Vector) -> Vector:
+        """Force of `gradient` (q,) on a zero coefficient towards a value it may have, (q,).
+
+        Negative where only a forbidden value would lower the deviance.
+        """
+        return np.where(self.sign == 0, np.abs(gradient), -self.sign * gradient)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Design:
+class Design(Problem):
     """What Stage 3 fits: M trees as leaf codes, d direct columns, labels and weights.
 
     Coefficients are ordered: leaves of tree 0, leaves of tree 1, ..., direct columns.
@@ -109,7 +113,6 @@ class Design:
     row_weight : (n,)
         Row weights as the mean deviance has them, 2 w / W.
     everything : Selection
-        All terms.
     known : dict
         What was computed once for all who ask.
 
@@ -156,6 +159,10 @@ class Design:
         object.__setattr__(self, "everything", self.select(np.ones(self.n_terms, np.bool_)))
 
     @property
+    def _leaves(self) -> tuple[NDArray[np.int32], Index, Index]:
+        return self.leaf_codes, self.starts, self.everything.trees
+
+    @property
     def n_leaves(self) -> int:
         """Leaves of all trees together: the position of the first direct term."""
         return int(self.starts[-1])
@@ -185,16 +192,13 @@ class Design:
 
     def first_rows(self, rows: int) -> Design:
         """Return the problem of the first rows."""
-        direct = self.direct
-        return replace(
-            self,
-            leaf_codes=np.ascontiguousarray(self.leaf_codes[:, :rows]),
-            direct=direct.first_rows(rows)
-            if isinstance(direct, EvaluatedTerms)
-            else np.asfortranarray(direct[:rows]),
-            y=self.y[:rows],
-            weight=self.weight[:rows],
-        )
+        codes, direct = np.ascontiguousarray(self.leaf_codes[:, :rows]), self.direct
+        if isinstance(direct, EvaluatedTerms):
+            direct = direct.first_rows(rows)
+        else:
+            direct = np.asfortranarray(direct[:rows])
+        y, weight = self.y[:rows], self.weight[:rows]
+        return replace(self, leaf_codes=codes, direct=direct, y=y, weight=weight)
 
     def sum_to_one(self, columns: Index) -> bool:
         """Tell whether some direct columns sum to one on every row."""
@@ -212,7 +216,7 @@ class Design:
 
         def found(rows: slice) -> tuple[Vector, Vector]:
             sums, peaks = np.zeros(self.n_terms), np.zeros(direct.shape[1])
-            self._add_leaf_sums(values[rows], self.everything.trees, rows.start, sums)
+            add_leaf_sums(*self._leaves, values[rows], rows.start, sums)
             add_sums_and_peaks(*read(rows), values[rows], sums[leaves:], peaks)
             return sums, peaks
 
@@ -230,26 +234,17 @@ class Design:
 
     def score(self, intercept: float, coefficients: Vector) -> Vector:
         """F = intercept + Z coefficients, shape (n,)."""
-        out, tiles = np.full(len(self.y), float(intercept)), self._tiles_of(coefficients)
-        for _ in each_block(
-            lambda rows: self._add_scores(tiles, coefficients, rows, out), RowBlocks(len(out))
-        ):
-            pass
+        out, leaves = np.full(len(self.y), float(intercept)), self.n_leaves
+        tiles = self.tiles() if coefficients[leaves:].any() else None
+
+        def fill(rows: slice) -> None:
+            add_leaf_scores(self.leaf_codes, self.starts, coefficients, rows.start, out[rows])
+            if tiles is not None:
+                for low, high, direct, at in tiles(rows, scale.BLOCK_ROWS):
+                    add_direct_scores(direct, coefficients[leaves:], at, out[low:high])
+
+        list(each_block(fill, RowBlocks(len(out))))
         return out
-
-    def _tiles_of(self, coefficients: Vector) -> Tiles | None:
-        """Return the tiles of direct terms where any of them has a coefficient."""
-        return self.tiles() if coefficients[self.n_leaves :].any() else None
-
-    def _add_scores(
-        self, tiles: Tiles | None, coefficients: Vector, rows: slice, out: Vector
-    ) -> None:
-        """Add what terms say of a block of rows to its part of `out` (n,)."""
-        leaves = self.n_leaves
-        add_leaf_scores(self.leaf_codes, self.starts, coefficients, rows.start, out[rows])
-        if tiles is not None:
-            for low, high, direct, at in tiles(rows, scale.BLOCK_ROWS):
-                add_direct_scores(direct, coefficients[leaves:], at, out[low:high])
 
     def transposed(self, values: Vector, selection: Selection | None = None) -> Vector:
         """``Z.T @ values``, shape (q,); with `selection`, the others are not all computed.
@@ -261,17 +256,14 @@ class Design:
 
         def sums(rows: slice) -> Vector:
             out = np.zeros(self.n_terms)
-            self._add_leaf_sums(values[rows], chosen.trees, rows.start, out)
+            codes, starts = self.leaf_codes, self.starts
+            add_leaf_sums(codes, starts, chosen.trees, values[rows], rows.start, out)
             if tiles is not None:
                 for low, high, direct, at in tiles(rows, scale.BLOCK_ROWS):
                     add_direct_sums(direct, chosen.columns, values[low:high], at, out[leaves:])
             return out
 
         return add(sums, RowBlocks(len(values)))
-
-    def _add_leaf_sums(self, values: Vector, trees: Index, low: int, out: Vector) -> None:
-        """Add the values of rows from `low` on to the leaves that they reach."""
-        add_leaf_sums(self.leaf_codes, self.starts, trees, values, low, out)
 
     def step(self, score: Vector, shift: float, change: Vector) -> Step:
         """Change the intercept by `shift` and the coefficients by `change` (q,), from `score`.
@@ -288,23 +280,16 @@ class Design:
         residual, curvature = np.empty_like(along), np.empty_like(along)
 
         def block(rows: slice) -> tuple[float, float, Vector]:
-            self._add_scores(None, change, rows, along)
+            add_leaf_scores(self.leaf_codes, self.starts, change, rows.start, along[rows])
             slopes, given = np.zeros(self.n_terms), (self.y[rows], self.row_weight[rows])
             made = along[rows], there[rows], residual[rows], curvature[rows]
             loss = step_rows(*read(rows), code, change[leaves:], *given, *made, slopes[leaves:])
-            self._add_leaf_sums(residual[rows], self.everything.trees, rows.start, slopes)
+            add_leaf_sums(*self._leaves, residual[rows], rows.start, slopes)
             return loss, float(residual[rows].sum()), slopes
 
         with one_blas_thread():
             loss, at_intercept, slopes = add(block, RowBlocks(len(score)))
         return Step(along, there, loss, residual, curvature, (at_intercept, slopes))
-
-    def pull(self, gradient: Vector) -> Vector:
-        """Force of `gradient` (q,) on a zero coefficient towards a value it may have, (q,).
-
-        Negative where only a forbidden value would lower the deviance.
-        """
-        return np.where(self.sign == 0, np.abs(gradient), -self.sign * gradient)
 
     def permitted(self, coefficients: Vector) -> Vector:
         """`coefficients` (q,) with exact zeros in place of forbidden signs."""

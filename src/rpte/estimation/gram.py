@@ -27,12 +27,8 @@ Index = NDArray[np.intp]
 class Gram:
     """Second moments of some columns of Z under row weights h.
 
-    Parameters
-    ----------
-    selection : Selection of the k columns
-    centred : (k, k) Z'hZ - cross cross' / total; rows of constant columns are exactly zero
-    cross : (k,) Z'h
-    total : float, sum of h
+    `cross` (k,) is Z'h, `total` the sum of h, and `centred` (k, k) is Z'hZ - cross cross' / total;
+    rows of constant columns are exactly zero.
     """
 
     selection: Selection

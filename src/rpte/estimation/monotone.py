@@ -23,12 +23,9 @@ Order = Sequence[Sequence[tuple[int, int]]]
 
 @dataclass(frozen=True, slots=True)
 class Ties:
-    """Which leaves of each tree share a coefficient.
+    """The group of each leaf, by tree: leaves of a group have one coefficient.
 
-    Parameters
-    ----------
-    group : tuple of int arrays, one per tree, each of shape (n_leaves,)
-        Group of each leaf; groups are numbered from 0 by their first leaf.
+    Groups are numbered from 0 by their first leaf.
     """
 
     group: tuple[Index, ...]
@@ -92,9 +89,7 @@ def solve_in_order(
 
     Parameters
     ----------
-    design : Design
     order : for each tree, pairs (a, b) of leaves: coefficient a must not exceed coefficient b
-    l1, l1_ratio : float
     finish : callable, optional
         Applied to each solution of a tied design (the canonical solution).
     ties : Ties, optional
@@ -104,9 +99,7 @@ def solve_in_order(
 
     Returns
     -------
-    fit : Fit
-        One coefficient per leaf of `design`.
-    ties : Ties
+    The fit, with one coefficient per leaf of `design`, and the ties.
     """
     ties = Ties.none(design) if ties is None else ties
     while True:
@@ -134,8 +127,8 @@ def _worst(design: Design, order: Order, coefficients: Floats) -> list[tuple[int
     return found
 
 
-def walk_in_order(design: Design, order: Order, l1_ratio: float) -> Callable[[Floats], Floats]:
-    """Return what fits some lambdas after others, (f,) to (f, q + 1): the intercept comes first."""
+def path_in_order(design: Design, order: Order, l1_ratio: float) -> Callable[[Floats], Floats]:
+    """Return a function from lambdas (f,) to fits (f, q + 1), the intercept first."""
 
     def to(l1s: Floats) -> Floats:
         fits = [solve_in_order(design, order, float(l1), l1_ratio)[0] for l1 in l1s]

@@ -13,7 +13,7 @@ grows by violations of the optimality conditions over all terms.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from rpte.estimation.column_cache import EvaluatedTerms
 from rpte.estimation.design import Design, Selection, Step
 from rpte.estimation.gram import Gram, weighted_gram
 from rpte.estimation.quadratic import Penalty, minimise_quadratic
+from rpte.rows import scale
 
 __all__ = ["Outcome", "ProxNewton"]
 
@@ -33,19 +34,16 @@ MAX_STEPS = 400
 PATIENCE = 6  # steps without progress, each with a fresh Gram matrix, before giving up
 FALL = 1e-6  # relative fall of the objective that is progress, whatever the residual says
 CHORD_STEPS = 5  # a Gram matrix is worth keeping when it is this close to the end
-TERMS_PER_STEP = 25  # a Gram matrix of so many evaluated terms costs as much as a step
+TERMS_PER_STEP = 25  # evaluated terms whose Gram matrix costs as much as a step
 EARLY = 0.05  # share of the full residual to which a growing working set is solved
 ROOM = 200  # terms that may always join the working set at once
 MIN_STEP = 1e-12
-FEW_ROWS = 16_384  # a Gram matrix of so many rows is always that of all
-ROWS_PER_TERM = 100  # in a Gram matrix of the first rows
 MORE_ROWS = 8  # times as many when these do not do
 SLACK = 1e-14  # share of the objective that is rounding error, of few rows
 FLOOR = 1e-10  # saturated rows must count
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """How a run ended: largest violation over all terms, and steps taken."""
 
     kkt: float
@@ -78,7 +76,8 @@ class ProxNewton:
         self.fresh = False  # whether the Gram matrix is that of all rows at this point
         self.gram_fraction = 1 / MORE_ROWS  # of the rows
         # Whether these are summed in double precision throughout.
-        self.exact = len(self.score) <= FEW_ROWS or not isinstance(design.direct, EvaluatedTerms)
+        few = len(self.score) <= scale.GRAM_ROWS
+        self.exact = few or not isinstance(design.direct, EvaluatedTerms)
 
     def gradient(self, selection: Selection | None = None) -> tuple[float, Vector]:
         """Gradient of the deviance: intercept, and terms (q,) (only `selection` if given)."""
@@ -95,13 +94,9 @@ class ProxNewton:
         first: Mask,
         target: float,
         grow: bool = True,
-        most: int | None = None,
+        most: int = MAX_STEPS,
     ) -> Outcome:
-        """Minimise, starting with the working set `first` (q,), to a residual of `target`.
-
-        With no more steps than `most`, if it is given.
-        """
-        most = MAX_STEPS if most is None else most
+        """Minimise from the working set `first` (q,) to a residual of `target`, in `most` steps."""
         self.exact |= not penalty.ridge.any()
         work = first | (self.theta != 0.0)
         steps, kkt = 0, self._violations(penalty)[0]
@@ -165,7 +160,8 @@ class ProxNewton:
     def _new_gram(self, free: Selection) -> Gram:
         """Return the Gram matrix of `free` under the curvature of the first rows, or of all."""
         design, n = self.design, len(self.score)
-        rows = max(FEW_ROWS, ROWS_PER_TERM * free.terms.size, int(self.gram_fraction * n))
+        least = max(scale.GRAM_ROWS, scale.ROWS_PER_TERM * free.terms.size)
+        rows = max(least, int(self.gram_fraction * n))
         rows = rows if 2 * rows <= n else n
         self.fresh = rows == n
         weight = design.row_weight[:rows]
@@ -188,7 +184,7 @@ class ProxNewton:
         shift = -(at_intercept + float(gram.cross @ move)) / gram.total
         step, held = self.design.step(self.score, shift, change), penalty.value(self.theta)
         here = self.loss + held
-        slack = SLACK * max(1.0, len(self.score) / FEW_ROWS) * abs(here)
+        slack = SLACK * max(1.0, len(self.score) / scale.GRAM_ROWS) * abs(here)
         promised += at_intercept * shift + penalty.value(self.theta + change) - held
         size = 1.0
         while size > MIN_STEP:

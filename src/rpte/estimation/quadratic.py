@@ -8,7 +8,7 @@ ever lower the objective, and neither ever gives a coefficient a sign it may not
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +26,7 @@ ROUNDS = 200
 RANK = 1e-13  # eigenvalues below this share of the largest are null directions
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Penalty:
+class Penalty(NamedTuple):
     """``sum_j threshold_j |theta_j| + ridge_j/2 theta_j^2`` with units `scale`, each (q,).
 
     `up` and `down` are the thresholds of positive and of negative coefficients: `threshold`, or
@@ -42,25 +41,15 @@ class Penalty:
 
     @classmethod
     def of(cls, design: Design, l1: float, l1_ratio: float) -> Penalty:
-        """Build the penalty of equation (5), with a ridge share when `l1_ratio` is below 1."""
+        """Build the penalty of equation (5), with a ridge when `l1_ratio` is below 1."""
         threshold = l1 * l1_ratio * design.penalty
-        return cls(
-            threshold,
-            np.where(design.sign < 0, np.inf, threshold),
-            np.where(design.sign > 0, np.inf, threshold),
-            l1 * (1 - l1_ratio) * design.penalty,
-            design.penalty,
-        )
+        up = np.where(design.sign < 0, np.inf, threshold)
+        down = np.where(design.sign > 0, np.inf, threshold)
+        return cls(threshold, up, down, l1 * (1 - l1_ratio) * design.penalty, design.penalty)
 
     def take(self, terms: Index) -> Penalty:
         """Penalty of the terms `terms` alone."""
-        return Penalty(
-            self.threshold[terms],
-            self.up[terms],
-            self.down[terms],
-            self.ridge[terms],
-            self.scale[terms],
-        )
+        return Penalty(*(part[terms] for part in self))
 
     def value(self, theta: Vector) -> float:
         """Penalty at `theta` (q,), whose signs must be permitted."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,21 +14,19 @@ from rpte.estimation.design import Design
 from rpte.estimation.newton import FLOOR, Outcome, ProxNewton
 from rpte.estimation.quadratic import Penalty
 from rpte.kernels.blas import one_blas_thread
+from rpte.rows import scale
 
-__all__ = ["Fit", "fit_of", "lambda_max", "null_intercept", "solve", "target_residual"]
+__all__ = ["Fit", "fit_of", "lambda_grid", "lambda_max", "path", "solve"]
 
 logger = logging.getLogger("rpte")
 Vector = NDArray[np.float64]
 
 # Without any L1 share no lambda is large enough; the grid then starts as if the ratio were this.
 MIN_L1_RATIO = 1e-3
-HEAD_ROWS = 32_768  # of many, that are solved first
-HEAD_ROWS_PER_TERM = 100
-HEAD_FLOOR = 0.01
-HEAD_STEPS = 6  # more would go after what only the first rows say
-HEAD_RESIDUAL = 0.05  # of lambda: less than what the other rows change
-MANY_ROWS = 20_000
-SLACK = 3.0  # of the residual of so many: still 300-fold inside what is promised
+# On the first rows: more steps would go after what only these say.
+FIRST_FLOOR, FIRST_STEPS = 0.01, 6
+FIRST_RESIDUAL = 0.05  # of lambda: less than what the other rows change
+SLACK = 3.0  # times the residual of many rows: still 300-fold inside what is promised
 ROUNDING = 1e-14  # a null gradient below this share of the column's largest value is zero
 
 
@@ -42,7 +41,6 @@ class Fit:
     coefficients : (q,)
         In the order of `Design`; exact zeros outside the support, no sign that `Design` forbids.
     l1, l1_ratio : float
-        The penalty lambda, and the L1 share of it.
     objective : float
         Mean deviance plus penalty.
     kkt : float
@@ -67,20 +65,46 @@ class Fit:
     gradient: Vector
 
 
-def null_intercept(design: Design) -> float:
-    """Intercept of the model without terms."""
-    return design.loss.null_score(design.y, design.weight)
-
-
 def lambda_max(design: Design, l1_ratio: float = 1.0) -> float:
     """Smallest lambda at which every coefficient is zero; 0 when no term has a gradient."""
     if "null pull" not in design.known:
-        score = design.score(null_intercept(design), np.zeros(design.n_terms))
+        score = design.score(design.null_score, np.zeros(design.n_terms))
         gradient, peaks = design.sums_and_peaks(design.statistics(score)[1])
         pull = design.pull(gradient)
         design.known["null pull"] = np.where(pull > ROUNDING * peaks, pull, 0.0)
     largest = np.max(design.known["null pull"] / design.penalty, initial=0.0)
     return float(largest / max(l1_ratio, MIN_L1_RATIO))
+
+
+def lambda_grid(
+    design: Design, l1_ratio: float = 1.0, length: int = 50, ratio: float = 1e-3
+) -> Vector:
+    """Descending geometric grid from lambda_max to `ratio` times it, shape (length,).
+
+    Where no term has a gradient every lambda gives the model without terms; the grid starts at 1.
+    """
+    top = lambda_max(design, l1_ratio) or 1.0
+    return np.asarray(top * np.geomspace(1.0, ratio, length))
+
+
+def path(design: Design, l1s: Iterable[float], l1_ratio: float = 1.0) -> list[Fit]:
+    """One fit per lambda of `l1s`, best in descending order, each started from the one before.
+
+    The strong rule (Tibshirani and others, 2012) only chooses the first working set; every fit is
+    checked against the optimality conditions of all terms.
+    """
+    top = before = lambda_max(design, l1_ratio)
+    engine, fits = ProxNewton(design, design.null_score, np.zeros(design.n_terms)), []
+    for l1 in map(float, l1s):
+        check_penalty(l1, l1_ratio)
+        with one_blas_thread():
+            penalty = Penalty.of(design, l1, l1_ratio)
+            least = (2 * l1 - before) * l1_ratio
+            strong = design.pull(engine.gradient()[1]) >= least * design.penalty
+            outcome = engine.run(penalty, strong, target_residual(l1, top))
+        fits.append(fit_of(engine, penalty, outcome, l1, l1_ratio, top))
+        before = l1
+    return fits
 
 
 def solve(design: Design, l1: float, l1_ratio: float = 1.0, start: Vector | None = None) -> Fit:
@@ -105,24 +129,24 @@ def solve(design: Design, l1: float, l1_ratio: float = 1.0, start: Vector | None
     check_penalty(l1, l1_ratio)
     top = lambda_max(design, l1_ratio)
     penalty = Penalty.of(design, l1, l1_ratio)
-    target, head = target_residual(l1, top), _head(design)
+    target, few = target_residual(l1, top), _first_rows(design)
     costly = isinstance(design.direct, EvaluatedTerms)
     first = np.full(design.n_terms, costly)  # not to let the working set grow where passes cost
     if costly:
-        target *= SLACK if len(design.y) > MANY_ROWS else 0.1
+        target *= SLACK if len(design.y) > scale.SAMPLED_ABOVE else 0.1
     with one_blas_thread():
-        if head is not None:
-            engine = _engine(head, penalty, start, HEAD_FLOOR)
-            engine.run(penalty, first, HEAD_RESIDUAL * l1, most=HEAD_STEPS)
+        if few is not None:
+            engine = _engine(few, penalty, start, FIRST_FLOOR)
+            engine.run(penalty, first, FIRST_RESIDUAL * l1, most=FIRST_STEPS)
             start = np.array([engine.intercept, *engine.theta])
         engine = _engine(design, penalty, start)
         outcome = engine.run(penalty, first, target)
     return fit_of(engine, penalty, outcome, l1, l1_ratio, top)
 
 
-def _head(design: Design) -> Design | None:
+def _first_rows(design: Design) -> Design | None:
     """Return the problem of the first rows, whose solution is close; None if there are few."""
-    rows = max(HEAD_ROWS, HEAD_ROWS_PER_TERM * design.n_terms, len(design.y) // 8)
+    rows = max(scale.FIRST_ROWS, scale.ROWS_PER_TERM * design.n_terms, len(design.y) // 8)
     few = 2 * rows > len(design.y) or not design.loss.varies(design.y[:rows])
     return None if few else design.first_rows(rows)
 
@@ -131,7 +155,7 @@ def _engine(
     design: Design, penalty: Penalty, start: Vector | None, floor: float = FLOOR
 ) -> ProxNewton:
     """Begin at `start`, or without terms when that is the better point."""
-    intercept, none = null_intercept(design), np.zeros(design.n_terms)
+    intercept, none = design.null_score, np.zeros(design.n_terms)
     if start is not None:
         warm = ProxNewton(design, float(start[0]), start[1:], floor)
         if warm.loss + penalty.value(warm.theta) < design.deviance(intercept, none):
@@ -165,22 +189,16 @@ def fit_of(
     tolerance = min(1e-6 * top, 1e-3 * l1) if top > 0.0 else 1e-6 * l1
     converged = outcome.kkt <= tolerance
     if not converged:
-        logger.warning(
-            "Stage 3 did not converge at lambda=%.6g: residual %.3g after %d steps, %.3g allowed",
-            l1,
-            outcome.kkt,
-            outcome.steps,
-            tolerance,
-        )
-    objective = engine.loss + penalty.value(engine.theta)
+        text = "Stage 3 did not converge at lambda=%.6g: residual %.3g after %d steps, %.3g allowed"
+        logger.warning(text, l1, *outcome, tolerance)
     return Fit(
         engine.intercept,
         engine.theta.copy(),
-        float(l1),
-        float(l1_ratio),
-        objective,
-        outcome.kkt,
-        steps_before + outcome.steps,
-        converged,
-        engine.gradient()[1],
+        l1=float(l1),
+        l1_ratio=float(l1_ratio),
+        objective=engine.loss + penalty.value(engine.theta),
+        kkt=outcome.kkt,
+        iterations=steps_before + outcome.steps,
+        converged=converged,
+        gradient=engine.gradient()[1],
     )

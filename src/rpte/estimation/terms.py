@@ -23,23 +23,16 @@ from rpte.table.table import Table
 from rpte.vocabulary.vocabulary import ORIGINAL, PAIR, Vocabulary
 
 Floats = NDArray[np.float64]
+Index = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
 class TermSet:
-    """The terms of Stage 3 for the first trees of a structure.
-
-    Parameters
-    ----------
-    vocabulary : Vocabulary
-    trees : tuple of Tree
-    direct : (d,)
-        Vocabulary columns admitted as direct terms.
-    """
+    """The terms of Stage 3: trees, and the columns (d,) that are admitted as direct terms."""
 
     vocabulary: Vocabulary
     trees: tuple[Tree, ...]
-    direct: NDArray[np.intp]
+    direct: Index
 
     @property
     def leaf_counts(self) -> tuple[int, ...]:
@@ -87,25 +80,11 @@ class TermSet:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """By which rules columns become direct terms.
-
-    Parameters
-    ----------
-    policy : {"paper", "separate", "strict", "component"}
-    rule : ComponentRule
-        What a component may become, and the user's limits.
-    paper : bool
-        Admit in the published order instead of the order of gradients.
-    """
+    """By which rules columns become direct terms; `paper` admits them in the published order."""
 
     policy: Ownership
     rule: ComponentRule
     paper: bool
-
-    @property
-    def limits(self) -> Permissions:
-        """The user's limits."""
-        return self.rule.limits
 
 
 def choose_terms(
@@ -140,7 +119,7 @@ def choose_terms(
 def _without_leaves(
     table: Table, structure: Structure, n_trees: int, which: list[int]
 ) -> list[int]:
-    """Return those of some columns that are not the rows of a leaf, nor all rows but these."""
+    """Return the columns that are neither the rows of a leaf nor all rows but these."""
     vocabulary, rows = structure.vocabulary, structure.vocabulary.z.shape[1]
     counts = [tree.n_leaves for tree in structure.trees[:n_trees]]
     said = _leaf_indicators(structure.leaf_codes[:n_trees, :rows], counts)
@@ -174,31 +153,18 @@ def _leaf_indicators(
 
 
 def _ranking(
-    table: Table,
-    structure: Structure,
-    left: NDArray[np.intp],
-    n_trees: int,
-    admission: Admission,
-) -> NDArray[np.intp]:
+    table: Table, structure: Structure, left: Index, n_trees: int, admission: Admission
+) -> Index:
     """Return the order of admission; components admit one-source columns, then pairs in turn."""
     vocabulary = structure.vocabulary
-    if admission.paper:
-        return _reference_order(vocabulary, left)
+    if admission.paper:  # patterns and pairs in their ranking, then raw variables
+        return np.argsort(vocabulary.block[left] == ORIGINAL, kind="stable")
     if admission.policy == "strict":
         return _gradient_order(table, vocabulary, left, structure.score(n_trees))
-    single = vocabulary.block[left] != PAIR
-    pairs = np.flatnonzero(~single)
-    return np.concatenate([np.flatnonzero(single), pairs])
+    return np.argsort(vocabulary.block[left] == PAIR, kind="stable")
 
 
-def _reference_order(vocabulary: Vocabulary, left: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Patterns and pairs in their ranking, then raw variables (paper configuration)."""
-    return np.argsort(vocabulary.block[left] == ORIGINAL, kind="stable")
-
-
-def _gradient_order(
-    table: Table, vocabulary: Vocabulary, left: NDArray[np.intp], score: Floats
-) -> NDArray[np.intp]:
+def _gradient_order(table: Table, vocabulary: Vocabulary, left: Index, score: Floats) -> Index:
     """Largest standardised gradient at the Stage 2 score first, ties by name."""
     found = table.loss.residuals(score, table.y, table.weight)
     residual, curvature = found.gradient, found.hessian
@@ -221,13 +187,12 @@ def make_design(
 ) -> Design:
     """Return the Stage 3 problem of some terms on the structure's table, under the limits.
 
-    What is not held of them is evaluated, from the `cache` of the table.
+    Direct terms whose values are not held are evaluated, from the `cache` of the table.
     """
     codes = np.ascontiguousarray(structure.leaf_codes[: len(terms.trees)])
     z = terms.vocabulary.z
     whole = z.shape[1] == table.n_rows
-    cache = ColumnCache(table.inputs) if cache is None else cache
-    direct = z[terms.direct].T if whole else _evaluated(cache, terms)
+    direct = z[terms.direct].T if whole else _evaluated(cache or ColumnCache(table.inputs), terms)
     return _design(table, terms, codes, direct, limits)
 
 
@@ -236,9 +201,9 @@ def design_on(
 ) -> Design:
     """Return the Stage 3 problem of some terms on a table that they were not learned from.
 
-    What terms are made of stands on the `cache` of the table, for other terms too.
+    The `cache` of the table keeps what terms are made of, for other terms too.
     """
-    cache = ColumnCache(table.inputs) if cache is None else cache
+    cache = cache or ColumnCache(table.inputs)
     found = [_leaves(table, tree, cache) for tree in terms.trees]
     codes = np.array(found, np.int32).reshape(len(found), table.n_rows)
     return _design(table, terms, codes, _evaluated(cache, terms), limits)
@@ -267,14 +232,5 @@ def _design(
     direct: Floats | EvaluatedTerms,
     limits: Permissions,
 ) -> Design:
-    penalty, sign = terms.penalties(limits)
-    return Design(
-        leaf_codes=leaf_codes,
-        leaf_counts=terms.leaf_counts,
-        direct=direct,
-        y=table.y,
-        weight=table.weight,
-        penalty=penalty,
-        sign=sign,
-        loss=table.loss,
-    )
+    rows, penalties = (table.y, table.weight), terms.penalties(limits)
+    return Design(leaf_codes, terms.leaf_counts, direct, *rows, *penalties, table.loss)

@@ -133,22 +133,11 @@ def _direct(trained: TrainedTerms) -> list[DirectTerm]:
     return found
 
 
-def _counts(table: Table, rows: NDArray[np.bool_]) -> Counts:
-    weight = np.compress(rows, table.weight)  # faster than a mask
-    return float(weight.sum()), float((weight * np.compress(rows, table.y)).sum())
-
-
 @dataclass(frozen=True, slots=True)
 class _Measured:
-    """The parts of a component, counted.
+    """The parts of a component, counted, with the mean contribution of each.
 
-    Parameters
-    ----------
-    parts : list of TreeTerms and DirectTerm
-    means : list of float
-        Mean contribution of each part.
-    spread : float
-        How far the component moves scores apart; components stand in this order.
+    `spread` tells how far the component moves scores apart; components stand in this order.
     """
 
     parts: list[Part]
@@ -199,19 +188,22 @@ def _block_sums(some: Table, parts: list[Part]) -> _BlockSums:
 
 
 def _evaluated(some: Table, whole: Counts, part: Part) -> tuple[Counts, Floats]:
-    """Return the weight and events where a direct term says something, and its contributions.
+    """Return the counts of rows where a direct term says something, and its contributions.
 
-    `whole` are those of all of the rows.
+    `whole` are the counts of all rows.
     """
     if isinstance(part, TreeTerms):
         return (0.0, 0.0), part.contribution(some.inputs)
     values = part.column.evaluate(some.inputs)
     contributions = part.times(values)
     if not part.column.binary:
-        gaps = np.isnan(values)
-        return (_counts(some, ~gaps) if gaps.any() else whole), contributions
-    held = values * some.weight
-    return (float(held.sum()), float((held * some.y).sum())), contributions
+        there = ~np.isnan(values)
+        if there.all():
+            return whole, contributions
+        held, y = np.compress(there, some.weight), np.compress(there, some.y)  # faster than a mask
+    else:
+        held, y = values * some.weight, some.y
+    return (float(held.sum()), float((held * y).sum())), contributions
 
 
 def _named(groups: list[list[Part]]) -> tuple[Component, ...]:

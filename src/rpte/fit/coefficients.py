@@ -28,18 +28,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class TrainedTerms:
-    """Terms with their coefficients, in the order of `Design`.
+    """Terms with their coefficients (q,), in the order of `Design`.
 
-    Parameters
-    ----------
-    terms : TermSet
-    leaf_codes : (M, n)
-    intercept : float
-    coefficients : (q,)
-    penalty : (q,), optional
-        Factors on the penalty; ones if None.
-    ties : Ties, optional
-        Leaves that share a coefficient.
+    `leaf_codes` (M, n) are the leaves of all rows, `penalty` (q,) factors on the penalty (ones if
+    None), `ties` the leaves that have one coefficient.
     """
 
     terms: TermSet
@@ -70,9 +62,8 @@ class Estimate:
 
     def trained(self, terms: TermSet) -> TrainedTerms:
         """Return the terms of the problem with their coefficients."""
-        fit, design = self.fit, self.design
-        codes, penalty = design.leaf_codes, design.penalty
-        return TrainedTerms(terms, codes, fit.intercept, fit.coefficients, penalty, self.ties)
+        fitted = self.fit.intercept, self.fit.coefficients
+        return TrainedTerms(terms, self.design.leaf_codes, *fitted, self.design.penalty, self.ties)
 
     def objective(self) -> dict[str, Any]:
         """Return what the file keeps of the problem and its solution."""

@@ -84,33 +84,17 @@ class Settings:
 
     def stage1(self) -> VocabularySettings:
         """Return the settings of Stage 1."""
-        return VocabularySettings(
-            self.vocabulary,
-            self.pattern_order,
-            self.budget,
-            self.min_gain,
-            self.paper,
-            self.min_samples_leaf,
-            self.lookahead,
-            self.limits,
-        )
+        mined = self.vocabulary, self.pattern_order, self.budget, self.min_gain, self.paper
+        return VocabularySettings(*mined, self.min_samples_leaf, self.lookahead, self.limits)
 
     def stage2(self, schema: Schema) -> Stage2Settings:
         """Return the settings of Stage 2."""
         largest = self.max_component_sources if self.ownership == "component" else None
         sets = self.limits.together
         together = None if sets is None else tuple(frozenset(map(schema.position, s)) for s in sets)
-        return Stage2Settings(
-            max_trees=self.max_trees,
-            max_leaves=self.max_leaves,
-            max_depth=self.max_depth,
-            min_samples_leaf=self.min_samples_leaf,
-            leaf_ridge=self.leaf_ridge,
-            learning_rate=self.learning_rate,
-            max_sources=largest,
-            together=together,
-            lookahead=self.lookahead,
-        )
+        names = [f.name for f in fields(Stage2Settings) if hasattr(self, f.name)]
+        same = {name: getattr(self, name) for name in names}
+        return Stage2Settings(**same, max_sources=largest, together=together)
 
     def admission(self) -> Admission:
         """Return the rules by which columns become direct terms."""

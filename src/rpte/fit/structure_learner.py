@@ -28,14 +28,7 @@ Rows = NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True)
 class WarmStart:
-    """A fit of direct terms that Stage 2 starts from.
-
-    Parameters
-    ----------
-    score : (n,)
-    use : (V,)
-        How much each vocabulary column moves it.
-    """
+    """A fit of direct terms that Stage 2 starts from: its score (n,), moved by columns, (V,)."""
 
     score: Floats
     use: Floats
@@ -56,15 +49,8 @@ class WarmStart:
 class Discovery:
     """Stages 1 and 2 on a table, so far.
 
-    Parameters
-    ----------
-    table : Table
-    structure : Structure
-    stage2 : Stage2
-        The record of the trees that were tried.
-    columns : TreeColumns or None
-        What trees may split on; None where Stage 2 is over, or was left out.
-    grower : Grower or None
+    `stage2` is the record of the trees that were tried; `columns`, what trees may split on, is None
+    where Stage 2 is over or was left out.
     """
 
     table: Table
@@ -74,7 +60,7 @@ class Discovery:
     grower: Grower | None = None
 
     def release(self) -> Discovery:
-        """Return what is left of it when no trees are to come."""
+        """Return the same without what only further trees need."""
         return replace(self, columns=None, grower=None)
 
     def first_rows(self, rows: int) -> Discovery:
@@ -88,7 +74,7 @@ class Discovery:
         return replace(self, structure=replace(self.structure, vocabulary=more))
 
     def with_trees(self, most: int, settings: Settings) -> Discovery:
-        """Go on until there are so many trees, or no more is to be had."""
+        """Go on until there are `most` trees, or no more can be found."""
         table, columns = self.table, self.columns
         assert columns is not None
         rules = replace(settings.stage2(table.schema), max_trees=min(most, settings.max_trees))

@@ -40,18 +40,8 @@ NOT_COMPARED: Record = {
 class Training:
     """What all models of one fit share.
 
-    Parameters
-    ----------
-    table : Table
-    settings : Settings
-    classes : pair of labels
-    positive : {0, 1}
-        Which class y = 1 stands for.
-    validation : mapping
-        What the file says of the folds of inner validation.
-    data : mapping
-        The fingerprint of the table.
-    cache : ColumnCache
+    `positive` is the class that y = 1 stands for, `validation` what the file says of the folds of
+    inner validation, `data` the fingerprint of the table.
     """
 
     table: Table
@@ -105,8 +95,9 @@ class Training:
         if found.table is self.table:
             design = make_design(self.table, found.structure, terms, limits, self.cache)
             return terms, start, design
-        none = np.zeros(1 + sum(terms.leaf_counts) + len(terms.direct))
-        terms, start = terms.active(none if start is None else start)
+        if start is None:
+            start = np.zeros(1 + sum(terms.leaf_counts) + len(terms.direct))
+        terms, start = terms.active(start)
         if not self.settings.paper:  # missing cells go as all rows have it
             terms = replace(terms, trees=tuple(map(self._with_heavier_sides, terms.trees)))
         return terms, start, design_on(self.table, terms, limits, self.cache)

@@ -5,7 +5,8 @@ One place and one value each, read as `scale.NAME`. Each was set on many tables 
 
 from __future__ import annotations
 
-# Passes. Kernels go through a block in tiles that stay near the processor (`kernels.tiles`).
+# Passes. Kernels go through a block in shorter tiles (`TILE_ROWS` of each) that stay near the
+# processor.
 BLOCK_ROWS = 16_384  # of one task of a thread, added up in block order
 
 # Inner validation. Cases are rows, those of whole weight counted as often.
@@ -30,6 +31,11 @@ BEATEN = 1.0  # standard errors on the screening folds at which a candidate is d
 CASES_FOR_SHAPES = 40  # of the smaller class, to bear more than slopes, logs and levels
 CASES_PER_CONDITION = 10  # of the smaller class, below which a model may fit them by chance
 UNLIKE_FOLDS = 4.0  # times the error that a path began with, and that its cases explain
+
+# Stage 3. Solvers begin with the first rows, which are in random order.
+FIRST_ROWS = 32_768  # solved first where there are twice as many
+GRAM_ROWS = 16_384  # a Gram matrix of no more rows is always that of all
+ROWS_PER_TERM = 100  # at least, in a problem or a Gram matrix of the first rows
 
 # What is compared and kept.
 L1_RATIOS = (1.0, 0.15)

@@ -16,7 +16,7 @@ from rpte.columns.units import is_active
 from rpte.estimation.approximate import ApproximateDesign, ApproximatePath
 from rpte.estimation.candidate import Candidate, CandidatePenalty
 from rpte.estimation.forward import forward_order
-from rpte.estimation.monotone import walk_in_order
+from rpte.estimation.monotone import path_in_order
 from rpte.estimation.terms import TermSet, choose_terms, make_design
 from rpte.fit.coefficients import leaf_order
 from rpte.fit.settings import Settings
@@ -373,7 +373,7 @@ class Search:
         design, order = self._design(fold, terms), leaf_order(terms.trees, settings)
         if any(order):
             exact = make_design(fold.train, fold.structure, terms, settings.limits)
-            return FoldPath(fold, terms, design, walk_in_order(exact, order, l1_ratio))
+            return FoldPath(fold, terms, design, path_in_order(exact, order, l1_ratio))
         start = None if before is None else before.start_for(self.all_folds.index(fold), terms)
         return FoldPath(fold, terms, design, ApproximatePath(design, l1_ratio, start).to)
 
