@@ -18,7 +18,7 @@ from sklearn.metrics import (
 
 from rpte.audit import metrics
 from rpte.audit.metrics import GRID, rank
-from rpte.model.model import probability
+from rpte.losses import BINOMIAL
 
 
 def drawn(seed, n, ties=True, weighted=True):
@@ -26,7 +26,7 @@ def drawn(seed, n, ties=True, weighted=True):
     rng = np.random.default_rng(seed)
     score = rng.normal(size=n) * 2
     score = score.round(1 if ties else 9)
-    y = (rng.random(n) < probability(0.8 * score - 0.3)).astype(float)
+    y = (rng.random(n) < BINOMIAL.response(0.8 * score - 0.3)).astype(float)
     y[:2] = 0.0, 1.0
     weight = rng.integers(1, 5, n) / 2 if weighted else np.ones(n)
     return y, score, weight
@@ -38,7 +38,7 @@ SAMPLES = [drawn(0, 400), drawn(1, 60, ties=False), drawn(2, 900, weighted=False
 @pytest.mark.parametrize("sample", SAMPLES)
 def test_single_numbers_are_those_of_scikit_learn(sample):
     y, score, weight = sample
-    p = probability(score)
+    p = BINOMIAL.response(score)
     found = metrics.measures(rank(y, score, weight))
     given = {"sample_weight": weight}
     assert found["auc"] == pytest.approx(roc_auc_score(y, score, **given), abs=1e-12)
@@ -58,7 +58,7 @@ def test_calibration_is_a_logistic_fit_of_the_outcome_on_the_score(sample):
     fit.fit(score[:, None], y, sample_weight=weight)
     assert slope == pytest.approx(fit.coef_[0, 0], rel=1e-4)
     # Calibration in the large: with this shift the mean probability is the observed rate.
-    assert np.average(probability(score + intercept), weights=weight) == pytest.approx(
+    assert np.average(BINOMIAL.response(score + intercept), weights=weight) == pytest.approx(
         np.average(y, weights=weight), abs=1e-9
     )
 
@@ -75,7 +75,7 @@ def test_the_roc_curve_is_that_of_scikit_learn(sample):
 @pytest.mark.parametrize("threshold", [0.1, 0.5, 0.73])
 def test_decisions_are_those_of_the_confusion_matrix(sample, threshold):
     y, score, weight = sample
-    flagged = probability(score) >= threshold
+    flagged = BINOMIAL.response(score) >= threshold
     (tn, fp), (fn, tp) = confusion_matrix(y, flagged, sample_weight=weight, labels=[0, 1])
     found = metrics.at_thresholds(rank(y, score, weight), np.array([threshold]))
     shares = {name: float(share[0]) for name, (share, _) in found.items()}
@@ -94,7 +94,9 @@ def test_decisions_are_those_of_the_confusion_matrix(sample, threshold):
 def test_calibration_groups_are_those_of_scikit_learn_where_nothing_ties():
     y, score, weight = drawn(5, 500, ties=False, weighted=False)
     groups = metrics.calibration_groups(rank(y, score, weight))
-    observed, expected = calibration_curve(y, probability(score), n_bins=10, strategy="quantile")
+    observed, expected = calibration_curve(
+        y, BINOMIAL.response(score), n_bins=10, strategy="quantile"
+    )
     assert [g["observed"] for g in groups] == pytest.approx(observed.tolist(), abs=0.021)
     assert [g["expected"] for g in groups] == pytest.approx(expected.tolist(), abs=0.01)
     assert sum(g["weight"] for g in groups) == 500

@@ -8,7 +8,7 @@ import pytest
 
 from fit_tables import mixed_case
 from rpte import InputError, RPTEClassifier, RPTEWarning
-from rpte.model.model import probability
+from rpte.losses import BINOMIAL
 
 CASE = mixed_case()
 
@@ -59,7 +59,7 @@ def test_a_score_of_zero_is_the_first_class(about_sick):
 
 def test_probability_does_not_overflow():
     with np.errstate(over="raise", invalid="raise"):
-        found = probability(np.array([-800.0, -30.0, 0.0, 30.0, 800.0]))
+        found = BINOMIAL.response(np.array([-800.0, -30.0, 0.0, 30.0, 800.0]))
     np.testing.assert_allclose(found, [0.0, np.exp(-30.0), 0.5, 1.0, 1.0], atol=1e-13)
 
 

@@ -12,8 +12,9 @@ import rpte
 from model_files import direct, sealed, stored, trees, write
 from rpte.check import rpte_check
 from rpte.errors import ModelFileError
+from rpte.losses import BINOMIAL
 from rpte.model.file import core_hashes, from_dict, to_dict
-from rpte.model.target import TASKS, Target, probability
+from rpte.model.target import TASKS, Target
 from rpte.model.versions import NEWEST, shape_family, to_version_1, to_version_2, without
 
 FIRST = Path(__file__).parents[1] / "golden" / "0.1.0"
@@ -163,7 +164,7 @@ def test_the_response_is_the_probability_of_the_positive_class(name):
     found = model.response(X)
     assert found.shape == (len(X),)
     np.testing.assert_array_equal(found, model.predict_proba(X)[:, model.positive])
-    np.testing.assert_array_equal(found, probability(model.score(X)))
+    np.testing.assert_array_equal(found, BINOMIAL.response(model.score(X)))
 
 
 def test_a_target_says_what_its_score_is():

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.model.model import probability
+from rpte.losses import BINOMIAL
 
 Floats = NDArray[np.float64]
 Measures = dict[str, float | None]
@@ -36,7 +36,7 @@ class Ranked:
     @property
     def probability(self) -> Floats:
         """The probabilities of the positive class."""
-        return probability(self.score)
+        return BINOMIAL.response(self.score)
 
     def mean(self, values: Floats) -> float:
         """Return the weighted mean of one value per row."""
@@ -79,7 +79,7 @@ def average_precision(rows: Ranked) -> float | None:
 
 def log_loss(rows: Ranked) -> float:
     """Return the mean negative log-likelihood, in nats."""
-    return rows.mean(np.logaddexp(0.0, rows.score) - rows.y * rows.score)
+    return rows.mean(BINOMIAL.unit_deviance(rows.score, rows.y) / 2.0)
 
 
 def brier(rows: Ranked) -> float:
@@ -110,7 +110,7 @@ def _logistic(rows: Ranked, slope_too: bool) -> tuple[float, float] | None:
     """Fit outcome ~ level + slope * score by Newton's method from (0, 1); None if it diverges."""
     level, slope, score = 0.0, 1.0, rows.score
     for _ in range(60):
-        p = probability(level + slope * score)
+        p = BINOMIAL.response(level + slope * score)
         residual, w = rows.weight * (rows.y - p), rows.weight * p * (1.0 - p)
         g0, h00 = float(residual.sum()), float(w.sum())
         g1, h01, h11 = 0.0, 0.0, h00 or 1.0

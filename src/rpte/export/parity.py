@@ -14,7 +14,8 @@ import numpy as np
 from rpte import __version__
 from rpte.export.form import MAX_FLOAT, Floats, Form
 from rpte.export.target import Answers
-from rpte.model.model import Model, probability
+from rpte.losses import BINOMIAL
+from rpte.model.model import Model
 from rpte.table.inputs import Inputs, column_names, read_inputs
 
 
@@ -121,7 +122,7 @@ def expected(model: Model, X: Any) -> dict[str, Floats]:
     lines = {part.name: part.contribution(inputs) for _, part in model.parts()}
     lines |= {component.name: component.subtotal(inputs) for component in model.components}
     score = model.score(inputs)
-    return lines | {"score": score, "probability": probability(score)}
+    return lines | {"score": score, "probability": BINOMIAL.response(score)}
 
 
 def compare(

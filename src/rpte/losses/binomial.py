@@ -17,7 +17,7 @@ LEAST_CURVATURE = 1e-6  # of a row of weight one: saturated rows must count
 class Binomial(Loss):
     """Two classes."""
 
-    name, code = "binomial", 0
+    name, link, code = "binomial", "logit", 0
     curvature_bound = 0.25
     effect_name = "odds ratio"
 

@@ -31,7 +31,7 @@ class Loss(ABC):
 
     Attributes
     ----------
-    name : str
+    name, link : str
         In model files and settings.
     code : int
         Of the loss in kernels.
@@ -44,6 +44,7 @@ class Loss(ABC):
     """
 
     name: ClassVar[str]
+    link: ClassVar[str]
     code: ClassVar[int]
     n_scores: ClassVar[int] = 1
     curvature_bound: ClassVar[float | None]
@@ -95,3 +96,7 @@ class Loss(ABC):
         unit = self.unit_deviance(score, y)
         mean = np.average(unit, weights=weight)
         return float(np.sqrt(np.average((unit - mean) ** 2, weights=weight)))
+
+    def to_dict(self) -> dict[str, str]:
+        """Return what a model file says of the loss."""
+        return {"name": self.name, "link": self.link}

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte import __version__
+from rpte.losses import BINOMIAL, Loss
 from rpte.model.parts import (
     Component,
     DirectTerm,
@@ -20,7 +21,7 @@ from rpte.model.parts import (
     path_text,
 )
 from rpte.model.scoring import Plan
-from rpte.model.target import Label, Loss, Target, probability
+from rpte.model.target import Label, Target
 from rpte.model.unknown import checked_inputs
 from rpte.model.versions import NEWEST
 from rpte.structure.tree import path_conditions
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from rpte.model.verify import Check
     from rpte.scorecard import Scorecard
 
-__all__ = ["Label", "Model", "Rule", "odds_ratio", "probability"]
+__all__ = ["Label", "Model", "Rule"]
 
 Floats = NDArray[np.float64]
 
@@ -289,10 +290,4 @@ class Model:
 
 def _estimated(term: Leaf | DirectTerm) -> tuple[float, float, float, float]:
     size = term.coefficient
-    return term.support, term.rate, size, odds_ratio(size)
-
-
-def odds_ratio(coefficient: float) -> float:
-    """Return exp(coefficient), infinite where it overflows."""
-    with np.errstate(over="ignore"):
-        return float(np.exp(coefficient))
+    return term.support, term.rate, size, BINOMIAL.effect(size)

@@ -6,40 +6,19 @@ is one more record like `Target`, with an entry in `TASKS`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rpte.errors import InputError
+from rpte.losses import BINOMIAL, Loss
 from rpte.table.inputs import as_array
 
 Floats = NDArray[np.float64]
 Label = str | int | float | bool
-
-
-def probability(score: Floats) -> Floats:
-    """Return 1 / (1 + exp(-score)) without overflow."""
-    small = np.exp(-np.abs(score))
-    return np.where(score >= 0, 1.0 / (1.0 + small), small / (1.0 + small))
-
-
-@dataclass(frozen=True, slots=True)
-class Loss:
-    """What a model was fitted to: its name, its link, and the response that a score stands for."""
-
-    name: str
-    link: str
-    response: Callable[[Floats], Floats] = field(compare=False, repr=False)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the loss as plain JSON values."""
-        return {"name": self.name, "link": self.link}
-
-
-BINOMIAL = Loss("binomial", "logit", probability)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,6 @@ from rpte.errors import InputError
 from rpte.model.check import Check, checked
 from rpte.model.ledger import OPTIMALITY
 from rpte.model.parts import DirectTerm, TreeTerms
-from rpte.model.target import probability
 from rpte.model.verify_derived import derived_checks
 from rpte.table.fingerprint import fingerprint
 from rpte.table.inputs import Inputs
@@ -32,8 +31,6 @@ TOLERANCE = 1e-9
 VALUE_TOLERANCE = 1e-6
 EXPLAINED_ROWS = 200
 LEAST_SHARE = 1e-3  # of L1 in lambda_max
-LEAST_MEAN = LEAST_HESSIAN = 1e-6
-CLIP = 35.0
 TRIALS = 6  # steps of the line search of Stage 2
 ROUNDED_VARIANCE = 1.1  # a rounded centre in the place of missing cells moves it a little
 
@@ -210,7 +207,8 @@ def optimal(model: Model, rows: Rows) -> list[Check]:
     if objective is None:
         return []
     score = model.score(rows.inputs)
-    residual = 2.0 * rows.weight * (model.loss.response(score) - rows.y) / rows.weight.sum()
+    pulls = model.loss.residuals(score, rows.y, rows.weight).gradient
+    residual = -2.0 * pulls / rows.weight.sum()
     worst, where = abs(float(residual.sum())), "intercept"
     cost = 0.0
     for name, column, coefficient, factor in _penalised(model, rows.inputs):
@@ -220,7 +218,7 @@ def optimal(model: Model, rows: Rows) -> list[Check]:
         violation = abs(float((residual * column).sum()) + pull) / factor
         if not violation <= worst:
             worst, where = violation, name
-    limit, value = objective["tolerance"], _deviance(rows.y, rows.weight, score) + cost
+    limit, value = objective["tolerance"], model.loss.deviance(score, rows.y, rows.weight) + cost
     evidence = (
         f"largest residual {worst:.2e} at {where}, at most {limit:.2e} allowed (lambda "
         f"{objective['l1']:g}); objective {value:.6g}, stored {objective['value']:.6g}; terms that "
@@ -246,11 +244,6 @@ def _largest_lambda(model: Model, rows: Rows) -> float:
     factor = min(1.0, *map(float, model.settings["limits"]["penalty"].values()), 1.0)
     share = max(float(model.training["objective"]["l1_ratio"]), LEAST_SHARE)
     return ROUNDED_VARIANCE * 2.0 * float(np.sqrt(rate * (1.0 - rate))) / (share * factor)
-
-
-def _deviance(y: Floats, weight: Floats, score: Floats) -> float:
-    loss = np.logaddexp(0.0, score) - y * score
-    return 2.0 * float((weight * loss).sum() / weight.sum())
 
 
 def _penalised(model: Model, inputs: Inputs) -> Iterator[tuple[str, Floats, float, float]]:
@@ -288,9 +281,7 @@ def stage2_checks(model: Model, table: Table) -> list[Check]:
     """
     if model.settings["reassign"] or model.ledger:
         return []
-    mean = float((table.weight * table.y).sum() / table.total_weight)
-    mean = min(max(mean, LEAST_MEAN), 1 - LEAST_MEAN)
-    base = float(np.log(mean / (1 - mean)))
+    base = table.null_score
     faults = [] if abs(model.intercept - base) <= TOLERANCE else [f"the intercept is {base!r}"]
     score, left = np.full(table.n_rows, base), model.trees
     while left:
@@ -310,13 +301,13 @@ def stage2_checks(model: Model, table: Table) -> list[Check]:
 def _is_step(tree: TreeTerms, table: Table, score: Floats, settings: Mapping[str, Any]) -> bool:
     """Tell whether a tree's coefficients are the step from a score: equation (4) and its search."""
     leaf, stored = tree.tree.apply(table.inputs), np.array([v.coefficient for v in tree.leaves])
-    p = probability(np.clip(score, -CLIP, CLIP))
-    curvature = table.weight * np.maximum(p * (1 - p), LEAST_HESSIAN)
-    gradient = np.bincount(leaf, table.weight * (table.y - p), len(stored))
-    values = gradient / (np.bincount(leaf, curvature, len(stored)) + settings["leaf_ridge"])
-    step, before = float(settings["learning_rate"]), _deviance(table.y, table.weight, score)
+    loss, y, weight = table.loss, table.y, table.weight
+    rows = loss.residuals(score, y, weight)
+    gradient, curvature = (np.bincount(leaf, v, len(stored)) for v in (rows.gradient, rows.hessian))
+    values = gradient / (curvature + settings["leaf_ridge"])
+    step, before = float(settings["learning_rate"]), loss.deviance(score, y, weight)
     for _ in range(TRIALS):
-        if _deviance(table.y, table.weight, score + step * values[leaf]) < before:
+        if loss.deviance(score + step * values[leaf], y, weight) < before:
             break
         step /= 2
     return bool(np.allclose(stored, step * values, rtol=TOLERANCE, atol=TOLERANCE))

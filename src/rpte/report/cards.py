@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte.losses import BINOMIAL
 from rpte.model.effect import Background, background
-from rpte.model.model import Model, odds_ratio
+from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms, path_text
 from rpte.report.curves import shapes, surfaces
 from rpte.structure.tree import Branch, Condition
@@ -66,7 +67,7 @@ def _counts(term: Leaf | DirectTerm) -> dict[str, Any]:
         "events": term.events,
         "rate": term.events / term.support if term.support else None,
         "coefficient": term.coefficient,
-        "odds_ratio": finite(odds_ratio(term.coefficient)),
+        "odds_ratio": finite(BINOMIAL.effect(term.coefficient)),
     }
 
 
@@ -90,7 +91,7 @@ def _term(term: DirectTerm) -> dict[str, Any]:
         "sources": list(term.sources),
         **_counts(term),
         "unit": term.scale,
-        "per_unit": finite(odds_ratio(term.coefficient * term.scale)),
+        "per_unit": finite(BINOMIAL.effect(term.coefficient * term.scale)),
         "centre": term.centre,
     }
 

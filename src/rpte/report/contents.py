@@ -13,8 +13,9 @@ import numpy as np
 
 from rpte import __version__
 from rpte.errors import InputError
+from rpte.losses import BINOMIAL
 from rpte.model.file import to_dict
-from rpte.model.model import Model, probability
+from rpte.model.model import Model
 from rpte.model.summary import figures, stopped_note
 from rpte.report.about import NOTHING, About, about_contents
 from rpte.report.cards import cards
@@ -140,7 +141,7 @@ def _identity(model: Model) -> dict[str, Any]:
         "other": str(model.classes[1 - model.positive]),
         "ownership": model.ownership,
         "intercept": model.intercept,
-        "intercept_probability": float(probability(np.array([model.intercept]))[0]),
+        "intercept_probability": float(BINOMIAL.response(np.array([model.intercept]))[0]),
         "variables": len(model.schema),
         "read": list(model.sources),
         "largest_component": max((len(c.sources) for c in model.components), default=0),

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from rpte.audit import metrics
 from rpte.errors import InputError
-from rpte.model.model import Model, probability
+from rpte.losses import BINOMIAL
+from rpte.model.model import Model
 from rpte.report.cards import finite
 from rpte.report.evidence import Evidence
 from rpte.table.column import MISSING
@@ -138,10 +139,10 @@ def _spread(model: Model, fitted: list[Model], evidence: Evidence) -> dict[str, 
     order = np.argsort(score, kind="stable")
     kept = order[np.unique(np.linspace(0, len(order) - 1, MOST_ROWS).astype(int))]
     rows = evidence.inputs.take(kept)
-    table = np.array([probability(other.score(rows)) for other in fitted])
+    table = np.array([BINOMIAL.response(other.score(rows)) for other in fitted])
     low, high = np.quantile(table, [0.05, 0.95], axis=0)
     groups = np.array_split(np.arange(len(kept)), min(20, len(kept)))
-    curves = {"p": probability(score[kept]), "low": low, "high": high}
+    curves = {"p": BINOMIAL.response(score[kept]), "low": low, "high": high}
     return {
         "mean_sd": float(table.std(axis=0).mean()),
         **{key: [round(float(y[g].mean()), 4) for g in groups] for key, y in curves.items()},

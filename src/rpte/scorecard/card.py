@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from rpte.columns.kinds import Level
 from rpte.errors import InputError
-from rpte.model.model import Model, probability
+from rpte.losses import BINOMIAL
+from rpte.model.model import Model
 from rpte.model.parts import path_text
 from rpte.structure.tree import Tree
 from rpte.table.column import MISSING, UNSEEN
@@ -237,7 +238,7 @@ class Scorecard:
 
     def probability(self, X: Any) -> Floats:
         """Return the probability of the positive class of each row, shape (n_rows,)."""
-        return probability(self.log_odds(self.points(X)))
+        return BINOMIAL.response(self.log_odds(self.points(X)))
 
     def lines(self) -> Iterator[Line]:
         """Yield every line, the base points first."""

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from rpte.losses import BINOMIAL
 from rpte.model.file import content_hash, to_dict
-from rpte.model.model import probability
 from rpte.scorecard.card import Grid, Scorecard, Table
 from rpte.table.schema import OTHER
 
@@ -49,7 +49,7 @@ def odds_table(card: Scorecard) -> list[tuple[str, str, str]]:
     steps = np.arange(math.floor((first - base) / step), math.ceil((last - base) / step) + 1)
     points = base + step * steps
     odds = card.scale.base_odds * 2.0**steps
-    values = probability(card.log_odds(points))
+    values = BINOMIAL.response(card.log_odds(points))
     return [(f"{p:g}", _odds(o), f"{v:.4f}") for p, o, v in zip(points, odds, values, strict=True)]
 
 

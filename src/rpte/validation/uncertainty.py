@@ -22,8 +22,9 @@ from rpte.estimation.monotone import solve_in_order
 from rpte.estimation.solver import Fit
 from rpte.fit.coefficients import leaf_order
 from rpte.fit.refit import freeze_zero_leaves, problem
+from rpte.losses import BINOMIAL
 from rpte.model.explain import Explanation
-from rpte.model.model import Model, probability
+from rpte.model.model import Model
 from rpte.model.parts import DirectTerm, TreeTerms
 from rpte.model.verify_table import Rows, labelled, merged, same_table
 from rpte.table.inputs import Inputs
@@ -178,7 +179,7 @@ class Bootstrap:
             ]
         return CaseIntervals(
             _interval("score", "", explained.score, score, level),
-            _interval("probability", "", explained.probability, probability(score), level),
+            _interval("probability", "", explained.probability, BINOMIAL.response(score), level),
             tuple(components),
             tuple(terms),
         )

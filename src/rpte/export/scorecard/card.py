@@ -23,7 +23,7 @@ from rpte.export.form import Floats, Form
 from rpte.export.parity import expected, read_silently
 from rpte.export.scorecard.difference import bound_note, differences
 from rpte.export.target import Answers, MadeRows, Options, Target
-from rpte.model.model import probability
+from rpte.losses import BINOMIAL
 from rpte.scorecard import Scorecard, make_card
 from rpte.scorecard.card import Line, Scale
 from rpte.scorecard.view import card_page, card_text
@@ -80,7 +80,7 @@ def run(path: Path, form: Form, options: Options, cells: Cells) -> Answers:
     names = form.model.schema.names
     table = {name: np.array(cells.columns.get(name, empty), object) for name in names}
     score = card.log_odds(_added(card, lines, table))
-    return Answers({"score": score, "probability": probability(score)}, engine)
+    return Answers({"score": score, "probability": BINOMIAL.response(score)}, engine)
 
 
 def _line(row: dict[str, str]) -> Line:
@@ -103,7 +103,7 @@ def truth(form: Form, options: Options, X: Any) -> dict[str, Floats]:
     """Return what the card itself says of some rows, beside the contributions of the model."""
     card = card_of(form, options)
     score = card.log_odds(card.points(read_silently(form.model, X)))
-    return {**expected(form.model, X), "score": score, "probability": probability(score)}
+    return {**expected(form.model, X), "score": score, "probability": BINOMIAL.response(score)}
 
 
 def notes(form: Form, options: Options, X: Any, answers: Answers) -> tuple[str, ...]:

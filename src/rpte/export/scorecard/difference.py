@@ -12,7 +12,8 @@ from rpte.audit.metrics import Ranked, rank
 from rpte.errors import InputError, did_you_mean
 from rpte.export.form import Floats
 from rpte.export.parity import read_silently
-from rpte.model.model import Model, probability
+from rpte.losses import BINOMIAL
+from rpte.model.model import Model
 from rpte.scorecard import Scorecard
 from rpte.scorecard.build import CERTAIN
 from rpte.table.inputs import as_array, column_names
@@ -38,7 +39,7 @@ def differences(card: Scorecard, X: Any, found: Floats, label: str | None) -> tu
     score = card.model.score(read_silently(card.model, X))
     both = (np.clip(values, -CERTAIN, CERTAIN) for values in (found, score))
     gap = np.abs(np.subtract(*both)) * abs(card.scale.factor)
-    moved = np.abs(probability(found) - probability(score))
+    moved = np.abs(BINOMIAL.response(found) - BINOMIAL.response(score))
     said = [
         f"the card differs from the model by {gap.mean():.2f} points on average and "
         f"{gap.max():.1f} at most (odds beyond a billion to 1 count as that), its probability by "
