@@ -94,9 +94,10 @@ class ProxNewton:
         first: Mask,
         target: float,
         grow: bool = True,
-        most: int = MAX_STEPS,
+        most: int | None = None,
     ) -> Outcome:
         """Minimise from the working set `first` (q,) to a residual of `target`, in `most` steps."""
+        most = MAX_STEPS if most is None else most
         self.exact |= not penalty.ridge.any()
         work = first | (self.theta != 0.0)
         steps, kkt = 0, self._violations(penalty)[0]
