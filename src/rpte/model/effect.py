@@ -94,16 +94,10 @@ class Background:
 class Effect:
     """What a variable adds at some of its values, each array of shape (n_cells,).
 
-    Parameters
-    ----------
-    own : array, optional
-        The sum of the terms that read the variable alone; None if there are none.
-    whole : array, optional
-        `own` plus the terms shared with other variables, averaged over the rows and counted from
-        their mean there. None if there are shared terms and no rows.
-    low, high : array, optional
-        Between them lie nine tenths of the rows, each with the others of its values as they are,
-        and all equal where the variable has its `reference` value. None without shared terms.
+    `own` sums the terms that read the variable alone (None if there are none); `whole` adds those
+    shared with other variables, averaged over the rows and counted from their mean there (None
+    without rows). Between `low` and `high` lie nine tenths of the rows, each with the others of its
+    values as they are, and all equal at the variable's `reference` (None without shared terms).
     """
 
     own: Floats | None

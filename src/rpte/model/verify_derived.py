@@ -40,24 +40,20 @@ def derived_checks(model: Model, table: Table) -> list[Check]:
     found = learned_from(model, table)
     tests = _tests_of(model, found.whole)
     if found.terms is None:
-        met = [(test, None) for test in tests]
-        return [variables(model, table), unmet_missing(found.whole.paper, met), _not_derived(model)]
+        met = unmet_missing(found.whole.paper, [(test, None) for test in tests])
+        rows = model.training["validation"]["learned_from_rows"]
+        evidence = (
+            f"{DERIVED}: the terms were found on {rows} distinct rows of whole groups, which the "
+            "file does not keep; between which training values they stand is proved by supports "
+            "and optimality, not where between them"
+        )
+        return [variables(model, table), met, Check("not checked", True, evidence)]
     learned = tests if found.terms is found.whole else _tests_of(model, found.terms)
     return [
         variables(model, table),
         unmet_missing(found.whole.paper, list(zip(tests, learned, strict=True))),
         derived_numbers(model, found, learned),
     ]
-
-
-def _not_derived(model: Model) -> Check:
-    rows = model.training["validation"]["learned_from_rows"]
-    evidence = (
-        f"{DERIVED}: the terms were found on {rows} distinct rows of whole groups, which the file "
-        "does not keep; between which training values they stand is proved by supports and "
-        "optimality, not where between them"
-    )
-    return Check("not checked", True, evidence)
 
 
 def variables(model: Model, table: Table) -> Check:
