@@ -21,6 +21,7 @@ from rpte import __version__
 from rpte.errors import InputError
 from rpte.export.parity import expected, known_columns
 from rpte.model.file import content_hash, load, to_dict
+from rpte.model.versions import NEWEST
 from rpte.model.model import Model
 from rpte.table.schema import Variable
 
@@ -78,7 +79,7 @@ def save_model(
         FLAVOR_NAME,
         data=f"data/{FILE}",
         rpte_version=__version__,
-        model_hash=content_hash(to_dict(found)),
+        model_hash=content_hash(to_dict(found, NEWEST)),
         inputs={variable.name: _said(variable) for variable in _read(found)},
     )
     with tempfile.TemporaryDirectory() as folder:
