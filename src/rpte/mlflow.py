@@ -21,8 +21,8 @@ from rpte import __version__
 from rpte.errors import InputError
 from rpte.export.parity import expected, known_columns
 from rpte.model.file import content_hash, load, to_dict
-from rpte.model.versions import NEWEST
 from rpte.model.model import Model
+from rpte.model.versions import NEWEST
 from rpte.table.schema import Variable
 
 try:
