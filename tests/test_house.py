@@ -15,7 +15,12 @@ FILES = sorted(SOURCE.rglob("*.py"))
 LONGEST_FILE = 500
 LONGEST_FUNCTION = 60  # without its signature and docstring
 MOST_LOOSE = 6  # modules at the top of the package
-MOVING = "modules are being moved into their rooms"
+METHODS = "a method that is there for convenience, imported when it is called"
+LAZY = {  # imports inside functions, between files of one room, that close a cycle
+    ("model.model", "model.verify"): METHODS,
+    ("model.model", "model.file"): METHODS,
+    ("scorecard.card", "scorecard.view"): METHODS,
+}
 
 
 def lines_of(path: Path) -> list[str]:
@@ -44,18 +49,16 @@ def test_no_function_is_long():
     assert [f"{p.relative_to(SOURCE)}: {f.name}, {length(f)} lines" for p, f in found] == []
 
 
-@pytest.mark.xfail(reason=MOVING, strict=False)
 def test_few_modules_lie_loose():
     loose = {path.stem for path in SOURCE.glob("*.py")} - {"__init__", "__main__"}
     assert len(loose) <= MOST_LOOSE, sorted(loose)
 
 
-@pytest.mark.xfail(reason=MOVING, strict=False)
 def test_files_import_each_other_in_one_direction():
-    """Imports inside functions count; exceptions between rooms are listed with their reasons."""
+    """Imports inside functions count; the exceptions are listed with their reasons."""
     graph: dict[str, set[str]] = {}
     for found in all_imports():
-        if not found.typing and (found.module, found.imported) not in EXCEPTIONS:
+        if not found.typing and (found.module, found.imported) not in {**EXCEPTIONS, **LAZY}:
             graph.setdefault(found.module, set()).add(found.imported)
     try:
         TopologicalSorter(graph).prepare()
