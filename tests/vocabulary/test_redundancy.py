@@ -100,7 +100,7 @@ def test_independent_columns_equal_the_oracle(seed, q):
 
 @pytest.mark.parametrize("rows", [1, 7, 300])
 def test_correlations_add_up_over_blocks_of_rows(monkeypatch, rows):
-    monkeypatch.setattr(redundancy, "BLOCK_ROWS", rows)
+    monkeypatch.setattr(redundancy, "TILE_ROWS", rows)
     rng = np.random.default_rng(2)
     values, weight = rng.normal(3.0, 2.0, (200, 5)), rng.integers(1, 4, 200)
     values[:, 4] = 1.0

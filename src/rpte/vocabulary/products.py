@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from rpte.columns.kinds import Column, Hinge, Item, Pair, Pattern, Step, Value
 from rpte.columns.limits import Permissions
 from rpte.kernels.blas import one_blas_thread
+from rpte.kernels.design_products import TILE_ROWS
 from rpte.kernels.screening import (
     distance_gradients,
     distance_moments,
@@ -45,7 +46,6 @@ COMPARABLE = 3.0  # ratio of the standard deviations of two numbers that may be 
 DISTANCE_ROWS = 10_000  # on which the choice is made, too
 FEWER_ROWS = 4_000  # for the first look at all distances
 HEAD = 64  # rows that show most numbers to have more than two values
-BLOCK_ROWS = 2_048  # a longer copy of all parts would not stay near the processor
 AT_ONCE = 128  # products that are looked at in full
 ROUNDING = 5e-7  # error of sums in single precision, several times what it is seen to be
 
@@ -235,10 +235,10 @@ def _cross_products(
     p, q = len(place), len(place) + int(squared.sum())
     root, r = np.sqrt(slopes.curvature).astype(np.float32), slopes.residual.astype(np.float32)
     seconds, firsts = np.zeros((q, q)), np.zeros((p, p))
-    room = np.empty((2 * p + q, min(BLOCK_ROWS, z.shape[1])), np.float32)
+    room = np.empty((2 * p + q, min(TILE_ROWS, z.shape[1])), np.float32)
     with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
-        for at in range(0, z.shape[1], BLOCK_ROWS):
-            rows = slice(at, at + BLOCK_ROWS)
+        for at in range(0, z.shape[1], TILE_ROWS):
+            rows = slice(at, at + TILE_ROWS)
             part, signed, both = np.split(room[:, : len(r[rows])], (p, 2 * p))
             part[:] = z[place, rows]
             np.multiply(part, r[rows], out=signed)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.kernels.blas import one_blas_thread
+from rpte.kernels.design_products import TILE_ROWS
 from rpte.kernels.screening import pivots
 
 __all__ = ["pursue"]
@@ -17,7 +18,6 @@ LEFT = 1e-3  # share of its own variance that a column must have beside the colu
 RIDGE = 1e-3  # on the columns that are there already, which may say the same
 CONSTANT = 1e-7  # share of its root mean square that a column must vary by
 DIGITS = 9
-BLOCK_ROWS = 1_024  # a longer copy of all columns would not stay near the processor
 
 
 def pursue(rows: Floats, known: int, residual: Floats, curvature: Floats, most: int) -> Rows:
@@ -52,8 +52,8 @@ def _moments(rows: Floats, residual: Floats, curvature: Floats) -> tuple[Floats,
     root, slope = np.sqrt(share), residual / curvature.sum()
     gram, gradient = np.zeros((len(rows), len(rows))), np.zeros(len(rows))
     mean = rows @ share
-    for at in range(0, len(share), BLOCK_ROWS):
-        block = slice(at, at + BLOCK_ROWS)
+    for at in range(0, len(share), TILE_ROWS):
+        block = slice(at, at + TILE_ROWS)
         centred = rows[:, block] - mean[:, None]
         gradient += centred @ slope[block]
         centred *= root[block]

@@ -13,13 +13,13 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from rpte.kernels.design_products import TILE_ROWS
 from rpte.kernels.screening import fingerprints
 
 Floats = NDArray[np.float64]
 
 MAX_INFLATION = 5.0
 NEARLY_EQUAL = 0.8  # squared correlation
-BLOCK_ROWS = 2_048
 GAP = 0.7853981633974483  # stands for missing where columns are compared
 
 
@@ -91,10 +91,10 @@ def _correlations(filled: Floats, weight: Floats) -> Floats:
     """
     cells, root = filled.T, np.sqrt(weight)
     mean = (cells @ weight / weight.sum())[:, None]
-    room = np.empty((len(cells), min(BLOCK_ROWS, len(filled))))
+    room = np.empty((len(cells), min(TILE_ROWS, len(filled))))
     products = np.zeros((len(cells), len(cells)))
-    for start in range(0, len(filled), BLOCK_ROWS):
-        rows = slice(start, start + BLOCK_ROWS)
+    for start in range(0, len(filled), TILE_ROWS):
+        rows = slice(start, start + TILE_ROWS)
         part = room[:, : len(filled[rows])]
         np.subtract(cells[:, rows], mean, out=part)
         part *= root[rows]
