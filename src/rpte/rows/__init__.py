@@ -13,8 +13,8 @@ hash of their content; other engines (files, a cluster) go beside them. Such an 
 have to provide block by block what is one array over all rows today: of `Table` the targets,
 weights, hashes, cases and groups; of `estimation.Design` the leaf codes and the score, residual
 and curvature of a fit; of `selection.FoldState` the matrices of terms, which are those of a sample
-where rows are many. The merge of equal rows and the hash of a table (`table/`, below this room)
-sort all rows by content.
+where rows are many. Stage 1 and the grower hold whole columns of the rows that they are given. The
+merge of equal rows and the hash of a table (`table/`, below this room) sort all rows by content.
 
 Imported by the stages, `model/` (to verify what was learned from which rows), `fit/` and
 `selection/`; it imports `table/` and `losses/`.
