@@ -27,19 +27,7 @@ ABOVE = 1.0 + 1e-6  # times the largest lambda with a term: where a grid begins
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ApproximateDesign(Problem):
-    """What an approximate fit sees: terms that are rows of a larger matrix, targets and penalties.
-
-    Parameters
-    ----------
-    z : (m, n) float32
-    rows : (q,)
-        Which rows of `z` the terms are.
-    y, weight : (n,)
-    penalty : (q,)
-        Relative penalty weights.
-    sign : (q,) int8
-        Sign a coefficient may have, 0 for either.
-    """
+    """A `Design` whose terms are some `rows` (q,) of a larger matrix `z` (m, n)."""
 
     z: Singles
     rows: Index
@@ -81,7 +69,6 @@ class ApproximatePath:
     ----------
     design : ApproximateDesign
     l1_ratio : float
-        Share of the penalty that is L1.
     start : (q + 1,), optional
         Intercept and coefficients at the lambda before the first one; no terms if None.
     """

@@ -43,9 +43,9 @@ Point = tuple[float, Vector]  # intercept and coefficients
 AT_BOUND = 1e-6  # relative distance of a gradient from its bound that still counts as reached
 MARGIN = 100.0  # residuals of a fit that the gradient of a sum's last term may be off
 ACTIVE = 1e-12  # the audit rule: a coefficient above this counts
-NEGLIGIBLE = 1e-9  # share of the largest coefficient that is rounding error here
+NEGLIGIBLE = 1e-9  # fraction of the largest coefficient that is rounding error here
 EQUAL_COST = 1e-9
-INDEPENDENT = 1e-6  # share of the largest eigenvalue that the least one exceeds
+INDEPENDENT = 1e-6  # fraction of the largest eigenvalue that the least one exceeds
 GOLDEN = 0.6180339887498949
 
 

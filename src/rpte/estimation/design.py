@@ -142,17 +142,16 @@ class Design(Problem):
     def __post_init__(self) -> None:
         """Check shapes and values once, and keep what every product needs."""
         n, trees = self.y.shape[0], len(self.leaf_counts)
-        _check_shape("leaf_codes", self.leaf_codes, (trees, n), np.int32)
-        if isinstance(self.direct, np.ndarray):
-            _check_shape("direct", self.direct, (n, self.direct.shape[-1]), np.float64)
-        _check_shape("y", self.y, (n,), np.float64)
-        _check_shape("weight", self.weight, (n,), np.float64)
         starts = np.concatenate(([0], np.cumsum(self.leaf_counts))).astype(np.intp)
         object.__setattr__(self, "starts", starts)
         object.__setattr__(self, "owner", np.repeat(np.arange(trees), np.diff(starts)))
         if not self.sign.size:
             object.__setattr__(self, "sign", np.zeros(self.n_terms, np.int8))
-        _check_shape("penalty", self.penalty, (self.n_terms,), np.float64)
+        _check_shape("leaf_codes", self.leaf_codes, (trees, n), np.int32)
+        if isinstance(self.direct, np.ndarray):
+            _check_shape("direct", self.direct, (n, self.direct.shape[-1]), np.float64)
+        for name, size in (("y", n), ("weight", n), ("penalty", self.n_terms)):
+            _check_shape(name, getattr(self, name), (size,), np.float64)
         _check_shape("sign", self.sign, (self.n_terms,), np.int8)
         _check_values(self)
         object.__setattr__(self, "row_weight", self.weight * (2.0 / self.weight.sum()))

@@ -22,7 +22,7 @@ FINALISTS = 6  # terms of the largest estimated gain, whose gain is computed
 COLUMNS = 64  # evaluated together
 STEPS = 12  # Newton steps at most
 RIDGE = 1e-4  # of the total curvature, so that a separating term has a finite fit
-DEPENDENT = 1e-8  # share of its curvature that a term must have beside those chosen
+DEPENDENT = 1e-8  # fraction of its curvature that a term must have beside those chosen
 LEAST_GAIN = 1e-9  # of the deviance
 
 

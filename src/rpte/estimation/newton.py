@@ -35,11 +35,11 @@ PATIENCE = 6  # steps without progress, each with a fresh Gram matrix, before gi
 FALL = 1e-6  # relative fall of the objective that is progress, whatever the residual says
 CHORD_STEPS = 5  # a Gram matrix is worth keeping when it is this close to the end
 TERMS_PER_STEP = 25  # evaluated terms whose Gram matrix costs as much as a step
-EARLY = 0.05  # share of the full residual to which a growing working set is solved
+EARLY = 0.05  # fraction of the full residual to which a growing working set is solved
 ROOM = 200  # terms that may always join the working set at once
 MIN_STEP = 1e-12
 MORE_ROWS = 8  # times as many when these do not do
-SLACK = 1e-14  # share of the objective that is rounding error, of few rows
+SLACK = 1e-14  # fraction of the objective that is rounding error, of few rows
 FLOOR = 1e-10  # saturated rows must count
 
 
@@ -59,7 +59,7 @@ class ProxNewton:
     intercept : float
     theta : (q,)
     floor : float
-        Smallest curvature of a row, as a share of its weight. Far from the optimum a larger one
+        Smallest curvature of a row, as a fraction of its weight. Far from the optimum a larger one
         keeps a few extreme cells, whose rows are saturated, from shortening every step.
     """
 

@@ -90,14 +90,12 @@ def admit(
     Parameters
     ----------
     policy : {"paper", "separate", "strict", "component"}
-    columns : sources of each column that no tree used
+    columns, trees : sources of each column that no tree used, and of each tree
     raw : (k,)
         Values, levels and missing flags: one group per variable for the strict rule.
-    trees : sources of each tree
     ranking : (k,)
         The order in which columns are admitted where order decides.
     rule : ComponentRule
-        What a component may become (policy "component").
 
     Returns
     -------

@@ -23,7 +23,7 @@ Index = NDArray[np.intp]
 
 SWEEPS = 250
 ROUNDS = 200
-RANK = 1e-13  # eigenvalues below this share of the largest are null directions
+RANK = 1e-13  # eigenvalues below this fraction of the largest are null directions
 
 
 class Penalty(NamedTuple):

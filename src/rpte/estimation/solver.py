@@ -21,13 +21,13 @@ __all__ = ["Fit", "fit_of", "lambda_grid", "lambda_max", "path", "solve"]
 logger = logging.getLogger("rpte")
 Vector = NDArray[np.float64]
 
-# Without any L1 share no lambda is large enough; the grid then starts as if the ratio were this.
+# Without any L1 penalty no lambda is large enough; the grid then starts as if the ratio were this.
 MIN_L1_RATIO = 1e-3
 # On the first rows: more steps would go after what only these say.
 FIRST_FLOOR, FIRST_STEPS = 0.01, 6
 FIRST_RESIDUAL = 0.05  # of lambda: less than what the other rows change
 SLACK = 3.0  # times the residual of many rows: still 300-fold inside what is promised
-ROUNDING = 1e-14  # a null gradient below this share of the column's largest value is zero
+ROUNDING = 1e-14  # a null gradient below this fraction of the column's largest value is zero
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,7 +116,7 @@ def solve(design: Design, l1: float, l1_ratio: float = 1.0, start: Vector | None
     l1 : float
         lambda > 0.
     l1_ratio : float
-        Share of the penalty that is L1, in [0, 1]; the rest is ridge.
+        Fraction of the penalty that is L1, in [0, 1]; the rest is ridge.
     start : (q + 1,), optional
         Intercept and coefficients to start from (forbidden signs count as zero); ignored where they
         are worse than the model without terms.

@@ -54,7 +54,7 @@ class Settings:
 
     @property
     def fixed_l1_ratio(self) -> float:
-        """The L1 share of the penalty where none is chosen by validation."""
+        """The fraction of the penalty that is L1 where none is chosen by validation."""
         return 1.0 if self.l1_ratio is None else self.l1_ratio
 
     @property

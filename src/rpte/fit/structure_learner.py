@@ -100,7 +100,7 @@ class Discovery:
 
 @dataclass(frozen=True, slots=True)
 class StructureLearner:
-    """Learns structures from all rows of a table or from some; what these share is made once.
+    """Learns structures from all rows of a table or from some; what these need is made once.
 
     Shapes and the codes of numbers come from cells alone.
     """

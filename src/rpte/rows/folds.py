@@ -28,15 +28,7 @@ TRAIN, TEST = 1, 2
 
 @dataclass(frozen=True, slots=True)
 class Cases:
-    """Some of the cases that the rows of a table stand for.
-
-    Parameters
-    ----------
-    rows : (m,)
-        Ascending, or block after block.
-    number : (m,)
-        How many cases of each.
-    """
+    """Some of the cases that the rows of a table stand for: rows (m,), and how many of each."""
 
     rows: Rows
     number: Ints
@@ -111,14 +103,10 @@ class Validation:
         cases = table.cases_of()
         if self.roles is not None and table.part is not None:
             roles = self.roles[:, table.part]
-            found = [
-                Fold(Cases.of(cases * (r == TRAIN)), Cases.of(cases * (r == TEST))) for r in roles
-            ]
+            sides = [(cases * (r == TRAIN), cases * (r == TEST)) for r in roles]
         else:
-            found = [
-                Fold(Cases.of(cases - held), Cases.of(held))
-                for held in self._held_out(table, sampled)
-            ]
+            sides = [(cases - held, held) for held in self._held_out(table, sampled)]
+        found = [Fold(Cases.of(train), Cases.of(test)) for train, test in sides]
         varies = table.loss.varies
         kept = [f for f in found if len(f.test.rows) and varies(table.y[f.train.rows])]
         tested = [table.y[fold.test.rows] for fold in kept]
@@ -133,12 +121,8 @@ class Validation:
                 yield table.cases_of() * (fold == f)
             return
         strata = table.loss.strata(table.y)
-        repeats = (
-            min(scale.REPEATS, self.count)
-            if table.n_rows < scale.REPEATED_BELOW and not sampled
-            else 1
-        )
-        for repeat in range(repeats):
+        repeated = table.n_rows < scale.REPEATED_BELOW and not sampled
+        for repeat in range(min(scale.REPEATS, self.count) if repeated else 1):
             yield from deal(strata, table.cases_of(), self.count, repeat, most)
 
 
@@ -219,19 +203,7 @@ def deal(strata: Ints, cases: Ints, count: int, repeat: int = 0, most: int | Non
     parted in the other repeats: the r-th deals place k to k + r floor(k / count), as in a Latin
     square, which has as many ways as there are folds.
 
-    Parameters
-    ----------
-    strata, cases : (n,)
-        How many each row stands for.
-    count : int
-        Number of folds.
-    repeat : int
-    most : int, optional
-        How many of the folds are told; all if None.
-
-    Returns
-    -------
-    (folds, n)
+    Of `count` folds the first `most` are returned, all if None: (folds, n).
     """
     first = np.empty(len(strata), np.int64)
     for stratum in np.unique(strata):
@@ -244,7 +216,7 @@ def deal(strata: Ints, cases: Ints, count: int, repeat: int = 0, most: int | Non
 
 
 def _whole_groups(table: Table, least: int) -> Rows:
-    """Return the rows of as many groups as a sample needs, and at least so many.
+    """Return the rows of as many groups as a sample needs, at least of `least` groups.
 
     Content has put them in random order.
     """
@@ -262,11 +234,11 @@ def _by_group(table: Table, count: int) -> Ints:
     strata = table.loss.strata(table.y)
     sums = [np.bincount(group, table.weight * (strata == s)) for s in range(strata.max() + 1)]
     masses = np.stack(sums, axis=1)
-    share = masses / np.maximum(masses.sum(axis=0), 1e-300)
+    fraction = masses / np.maximum(masses.sum(axis=0), 1e-300)
     filled = np.zeros((min(count, len(numbers)), masses.shape[1]))
     chosen = np.empty(len(numbers), np.int64)
-    for g in np.lexsort((numbers, -share.sum(axis=1))):
-        cost = ((filled + share[g]) ** 2 - filled**2).sum(axis=1)
+    for g in np.lexsort((numbers, -fraction.sum(axis=1))):
+        cost = ((filled + fraction[g]) ** 2 - filled**2).sum(axis=1)
         chosen[g] = int(np.argmin(np.round(cost, 12)))
-        filled[chosen[g]] += share[g]
+        filled[chosen[g]] += fraction[g]
     return chosen[group]

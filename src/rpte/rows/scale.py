@@ -11,9 +11,9 @@ BLOCK_ROWS = 16_384  # of one task of a thread, added up in block order
 
 # Inner validation. Cases are rows, those of whole weight counted as often.
 FOLDS = 5
-REPEATED_BELOW = 1_000  # rows: all folds are dealt out anew, so many times in all:
+REPEATED_BELOW = 1_000  # rows: all folds are dealt out several times, each time anew
 REPEATS = 3
-MANY_ROWS = 5_000  # from here on fewer folds, a coarser path and no ridge share
+MANY_ROWS = 5_000  # from here on fewer folds, a coarser path and no ridge
 TWO_FOLDS_FROM_CASES = 1_000  # of either class, with many rows: two folds are enough
 ONE_FOLD_FROM_ROWS = 8_000
 SAMPLED_ABOVE = 20_000  # rows: structure and penalty come from a sample
