@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_breast_cancer
 
 from raw_tables import random_raw
+from rpte import RPTEClassifier
 from rpte.rows import scale
 from rpte.rows.passes import RowBlocks, TableBlocks, UnevenBlocks, add, each_block
 from rpte.rows.threads import worker_threads
@@ -84,3 +86,19 @@ def test_a_table_is_read_block_by_block(short_blocks, n_jobs):
         np.testing.assert_array_equal(cells, table.inputs[name])
     assert weight == pytest.approx(table.total_weight)
     assert events == pytest.approx((table.weight * table.y).sum())
+
+
+@pytest.mark.parametrize("l1", ["search", "4/n"])
+def test_a_fit_over_other_blocks_has_the_same_terms(monkeypatch, l1):
+    """And over the same blocks the same bits, for any number of threads."""
+    X, y = load_breast_cancer(return_X_y=True)
+    given = {} if l1 == "search" else {"l1": l1}
+    whole = RPTEClassifier(**given).fit(X, y)
+    monkeypatch.setattr(scale, "BLOCK_ROWS", 100)
+    fits = [RPTEClassifier(n_jobs=n_jobs, **given).fit(X, y) for n_jobs in (None, 2, 3)]
+    scores = [fit.decision_function(X) for fit in fits]
+    assert scores[0].tobytes() == scores[1].tobytes() == scores[2].tobytes()
+    np.testing.assert_allclose(scores[0], whole.decision_function(X), rtol=0, atol=1e-6)
+    texts = [[part.name for _, part in fit.model_.parts()] for fit in (whole, fits[0])]
+    assert texts[0] == texts[1]
+    assert fits[0].model_.audit().miu == whole.model_.audit().miu
