@@ -17,6 +17,7 @@ from rpte.losses import BINOMIAL
 from rpte.model.file import to_dict
 from rpte.model.model import Model
 from rpte.model.summary import figures, stopped_note
+from rpte.model.versions import shape_family
 from rpte.report.about import NOTHING, About, about_contents
 from rpte.report.cards import cards
 from rpte.report.cases import cases
@@ -236,7 +237,12 @@ def _selection(model: Model) -> dict[str, Any]:
         return {"frontier": None, "reason": str(error)}
     selection: Mapping[str, Any] = model.training["selection"]
     points = [
-        {**record, "chosen": point.chosen, "explained": found.share(point.deviance)}
+        {
+            **record,
+            "shape_family": shape_family(record),
+            "chosen": point.chosen,
+            "explained": found.share(point.deviance),
+        }
         for record, point in zip(selection["frontier"], found.points, strict=True)
     ]
     return {
