@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -101,10 +101,10 @@ def all_splits(columns, rows, g, h, w, ridge, least, subsets=True):
 def node_rows(tree: CodeTree, codes):
     """Rows of every node."""
     rows = {0: np.arange(codes.shape[1])}
-    for node in range(len(tree.column)):
-        if tree.column[node] >= 0:
+    for node, split in enumerate(tree.splits):
+        if split is not None:
             here = rows[node]
-            left = tree.split(node).table()[codes[tree.column[node], here]]
+            left = split.table()[codes[split.column, here]]
             rows[int(tree.left[node])] = here[left]
             rows[int(tree.right[node])] = here[~left]
     return rows
@@ -112,17 +112,25 @@ def node_rows(tree: CodeTree, codes):
 
 def same_tree(first: CodeTree, second: CodeTree, exact=True) -> bool:
     """Whether two trees agree; if not exact, gains only up to rounding."""
-    for field in fields(CodeTree):
-        a, b = getattr(first, field.name), getattr(second, field.name)
-        if isinstance(a, tuple):
-            equal = a == b
-        elif exact or a.dtype.kind != "f":
-            equal = np.array_equal(a, b)
-        else:
-            equal = a.shape == b.shape and np.allclose(a, b, rtol=1e-9, atol=1e-9)
-        if not equal:
-            return False
-    return True
+    places = all(
+        np.array_equal(getattr(first, name), getattr(second, name))
+        for name in ("left", "right", "leaf")
+    )
+    if exact or not places:
+        return places and first.splits == second.splits
+    pairs = [(a, b) for a, b in zip(first.splits, second.splits, strict=True) if a is not None]
+    return all(
+        a == replace(b, gain=a.gain) and np.isclose(a.gain, b.gain, rtol=1e-9, atol=1e-9)
+        for a, b in pairs
+    )
+
+
+def depth_of(tree: CodeTree) -> int:
+    """The most tests on the way to a leaf."""
+    depth = [0] * len(tree.splits)
+    for node in np.flatnonzero(tree.left >= 0):
+        depth[tree.left[node]] = depth[tree.right[node]] = depth[node] + 1
+    return max(depth)
 
 
 def grower_of(criterion, columns, y, weight, options):

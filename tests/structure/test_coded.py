@@ -22,17 +22,16 @@ def test_unseen_levels_follow_missing(missing_left):
 
 
 def test_leaves_are_numbered_from_left_to_right():
-    tree = TreeBuilder(8.0)
+    tree = TreeBuilder()
     half = Split(0, ORDERED, missing_code=4, missing_left=False, gain=1.0, bin=1, next_bin=2)
-    tree.split(0, half, 4.0, 4.0)
-    tree.split(2, Split(0, ORDERED, 4, False, 1.0, bin=2, next_bin=3), 2.0, 2.0)
-    tree.split(1, Split(0, ORDERED, 4, False, 1.0, bin=0, next_bin=1), 2.0, 2.0)
+    tree.split(0, half)
+    tree.split(2, Split(0, ORDERED, 4, False, 1.0, bin=2, next_bin=3))
+    tree.split(1, Split(0, ORDERED, 4, False, 1.0, bin=0, next_bin=1))
     done = tree.finish()
     codes = np.array([[0, 1, 2, 3, 4, 0]], dtype=np.uint8)
     assert done.apply(codes).tolist() == [0, 1, 2, 3, 3, 0]
     assert done.n_leaves == 4
-    assert done.order.tolist() == [0, 2, 1, -1, -1, -1, -1]
-    assert done.depth.tolist() == [0, 1, 1, 2, 2, 2, 2]
+    assert tree.depth == [0, 1, 1, 2, 2, 2, 2]
     assert done.used_columns == (0,)
 
 

@@ -29,7 +29,7 @@ def coded(raw, paper, roots=0, order=2, budget=8):
 
 def random_tree(columns, weight, rng, leaves=9):
     """Split leaves at random, any column and any test that the grower could offer."""
-    coded, builder = columns.coded, TreeBuilder(float(weight.sum()))
+    coded, builder = columns.coded, TreeBuilder()
     rows = {0: np.arange(coded.n_rows)}
     for _ in range(6 * leaves):
         node = int(rng.choice(list(rows)))
@@ -38,9 +38,7 @@ def random_tree(columns, weight, rng, leaves=9):
             continue
         inside = rows.pop(node)
         left = split.table()[coded.codes[split.column, inside]]
-        builder.split(
-            node, split, float(weight[inside[left]].sum()), float(weight[inside[~left]].sum())
-        )
+        builder.split(node, split)
         first, second = builder.children[node]
         rows[first], rows[second] = inside[left], inside[~left]
     return builder.finish()
@@ -118,8 +116,8 @@ def test_a_pair_is_missing_where_either_part_is():
     raw = Raw({"a": a, "b": b}, (rng.random(40) < 0.5).astype(float), np.ones(40))
     table, _, columns = coded(raw, paper=False, roots=1)
     j = next(k for k, c in enumerate(columns.columns) if isinstance(c.column, Pair))
-    builder = TreeBuilder(40.0)
-    builder.split(0, Split(j, IS_MISSING, int(columns.coded.n_bins[j]), True, 1.0), 12.0, 28.0)
+    builder = TreeBuilder()
+    builder.split(0, Split(j, IS_MISSING, int(columns.coded.n_bins[j]), True, 1.0))
     tree = builder.finish()
     assert (tree.apply(columns.coded.codes) == 0).sum() == 12
     assert_round_trip(table, columns, tree)
@@ -211,9 +209,9 @@ def test_ends_of_many_bins_are_looked_up_in_the_rows():
     x = table.inputs["x"]
     values = np.unique([*x[~np.isnan(x)], vocabulary.centre[0]])
     for last in (0, int(np.searchsorted(values, column.fill)) - 1, len(values) - 2):
-        builder = TreeBuilder(float(n))
+        builder = TreeBuilder()
         split = Split(0, ORDERED, column.n_bins, False, 1.0, bin=last, next_bin=last + 1)
-        builder.split(0, split, 1.0, 1.0)
+        builder.split(0, split)
         threshold = columns.read(builder.finish())[0].root.split.threshold
         assert threshold == values[last] / 2 + values[last + 1] / 2
 
@@ -234,12 +232,12 @@ def test_thresholds_lie_between_the_neighbours_of_the_node(paper):
     raw = Raw({"x": x}, (x > 0.12).astype(float), np.ones(20))
     table, _, columns = coded(raw, paper, order=1)
     j = next(k for k, c in enumerate(columns.columns) if isinstance(c.column, Value))
-    builder = TreeBuilder(20.0)
-    builder.split(0, Split(j, ORDERED, 4, False, 1.0, bin=0, next_bin=1), 5.0, 15.0)
+    builder = TreeBuilder()
+    builder.split(0, Split(j, ORDERED, 4, False, 1.0, bin=0, next_bin=1))
     tree, _ = columns.read(builder.finish())
     assert tree.root.split.threshold == (0.1183 / 2 + 0.1249 / 2 if paper else 0.12)
-    builder = TreeBuilder(20.0)
-    builder.split(0, Split(j, ORDERED, 4, False, 1.0, bin=0, next_bin=3), 5.0, 15.0)
+    builder = TreeBuilder()
+    builder.split(0, Split(j, ORDERED, 4, False, 1.0, bin=0, next_bin=3))
     tree, _ = columns.read(builder.finish())
     middle = 0.1183 / 2 + 0.3 / 2
     assert tree.root.split.threshold == (middle if paper else shortest_between(0.1183, 0.3))
@@ -252,9 +250,9 @@ def test_missing_goes_with_its_filled_value_in_the_paper_configuration():
     table, vocabulary, columns = coded(raw, paper=True, order=1)
     assert vocabulary.centre[0] == 2.5
     for last, goes_left in ((0, False), (1, False), (2, True)):
-        builder = TreeBuilder(30.0)
+        builder = TreeBuilder()
         # bins: 1, 2, the filled 2.5, 3, 4
-        builder.split(0, Split(0, ORDERED, 5, False, 1.0, bin=last, next_bin=last + 1), 1.0, 1.0)
+        builder.split(0, Split(0, ORDERED, 5, False, 1.0, bin=last, next_bin=last + 1))
         tree = builder.finish()
         readable, _ = columns.read(tree)
         assert readable.root.split.missing_holds == goes_left

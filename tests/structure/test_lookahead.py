@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coded_tables import coded, grower_of, node_rows, random_table, same_tree
+from coded_tables import coded, depth_of, grower_of, node_rows, random_table, same_tree
 from rpte.rows.threads import worker_threads
 from rpte.structure import grower, microtrees
 from rpte.structure.boosting import Stage2Settings, discover_trees
 from rpte.structure.coded import IS_MISSING, ORDERED, Split
 from rpte.structure.grower import GrowthLimits, GrowthTask, stack
-from rpte.structure.lookahead import probe_rows, settle, significant
+from rpte.structure.lookahead import probe_rows, refit_split, significant
 
 LOOKAHEAD = Stage2Settings(lookahead=True)
 
@@ -69,8 +69,8 @@ def test_numeric_and_category_tests_are_found_with_missing():
     positive, negative = np.bincount(leaf, w * y), np.bincount(leaf, w * (1 - y))
     # only rows whose x is missing cannot be told
     assert np.minimum(positive, negative).sum() < 0.03 * w.sum()
-    root = result.trees[0].column[0]
-    assert {int(root), *result.trees[0].column[1:3].tolist()} == {0, 1}
+    splits = result.trees[0].splits[:3]
+    assert {split.column for split in splits if split is not None} == {0, 1}
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -96,7 +96,7 @@ def test_a_main_effect_is_a_single_split():
     noise = np.random.default_rng(1).random(600) < 0.1
     y = (X[3] ^ noise).astype(float)
     result = discover_trees(columns, y, np.ones(600), LOOKAHEAD)
-    assert result.trees[0].column[0] == 3
+    assert result.trees[0].splits[0].column == 3
     assert not columns.root_only[list(result.trees[0].used_columns)].any()
 
 
@@ -117,15 +117,16 @@ def test_limits_hold(seed, max_sources, max_leaves):
     for tree, own in zip(result.trees, claimed, strict=True):
         assert len(own) <= (max_sources or 4)
         assert tree.n_leaves <= max_leaves
-        assert tree.depth.max() <= 3
+        assert depth_of(tree) <= 3
         assert np.bincount(tree.apply(columns.codes), w).min() >= 5.0
         for node, rows in node_rows(tree, columns.codes).items():
-            if tree.column[node] >= 0 and tree.test[node] == ORDERED:
-                code = columns.codes[tree.column[node], rows]
-                left = code[code <= tree.bin[node]]
-                right = code[(code >= tree.next_bin[node]) & (code < 4)]
-                assert left.max() == tree.bin[node]
-                assert right.min() == tree.next_bin[node]
+            split = tree.splits[node]
+            if split is not None and split.test == ORDERED:
+                code = columns.codes[split.column, rows]
+                left = code[code <= split.bin]
+                right = code[(code >= split.next_bin) & (code < 4)]
+                assert left.max() == split.bin
+                assert right.min() == split.next_bin
 
 
 def test_threads_and_subsampling(monkeypatch):
@@ -146,8 +147,8 @@ def test_search_agrees_with_brute_force():
     """The best microtree has the best four-cell entropy gain of all pairs of tests."""
     columns, y, w = random_table(4, 200, missing=False, categories=False, n_columns=3)
     k = np.arange(3)
-    reads = np.eye(3, dtype=bool)
-    space = microtrees.SearchSpace(k, np.ones(3, bool), ~reads, reads, np.zeros(3, bool), 3)
+    budget = grower.SourceBudget(columns, k, Stage2Settings().growth())
+    space = microtrees.SearchSpace(k, np.ones(3, bool), ~np.eye(3, dtype=bool), budget)
     rows = np.arange(200, dtype=np.int32)
     best = microtrees.search(columns, space, rows, y, w, 5.0)[0]
 
@@ -194,6 +195,6 @@ def test_a_side_with_only_missing_rows_becomes_is_missing():
     ones = np.ones(5)
     task = GrowthTask(columns, np.array([0]), stack(ones, ones, ones), bounds)
     split = Split(0, ORDERED, 3, False, 0.0, bin=1)
-    settled = settle(task, np.arange(5, dtype=np.int32), split)
-    assert settled.test == IS_MISSING
-    assert settled.table().tolist() == [False, False, False, True]
+    split_on_all = refit_split(task, np.arange(5, dtype=np.int32), split)
+    assert split_on_all.test == IS_MISSING
+    assert split_on_all.table().tolist() == [False, False, False, True]

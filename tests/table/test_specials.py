@@ -164,9 +164,9 @@ def grown(inputs, y, test, **more):
     vocabulary = build_vocabulary(table, VocabularySettings("original", 1, 5, 0.001, paper=False))
     columns = code_columns(table, vocabulary, paper=False)
     j = next(k for k, c in enumerate(columns.columns) if c.column == Value("x"))
-    builder = TreeBuilder(float(len(y)))
+    builder = TreeBuilder()
     bins = int(columns.coded.n_bins[j])
-    builder.split(0, Split(j, test, bins, True, 1.0, **more), 1.0, 1.0)
+    builder.split(0, Split(j, test, bins, True, 1.0, **more))
     return table, columns, builder.finish()
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rpte.kernels.growth import BIN, GAIN, N_FOUND, NEXT_BIN, SCALE
 from rpte.kernels.published import HALF, LOW, SLACK, UNKNOWN, count_blocks, scan_blocks, settle_best
 from rpte.losses import Residuals
-from rpte.structure.boosting import Stage2Settings
+from rpte.structure.boosting import Grower
 from rpte.structure.coded import CodedColumns, CodeTree
 from rpte.structure.grower import (
     GrowthLimits,
@@ -74,9 +74,9 @@ class LabelCounts:
     starts : (V + 1,)
         Where the blocks of each column begin.
     shifts : (V,)
-        A code's block is the code without so many low bits; 0: blocks are codes.
+        A code's block is the code without this many low bits; 0: blocks are codes.
     fine : (codes,)
-        Room for the counts of one column.
+        Memory for the counts of one column.
     root : (blocks,)
         The counts of all rows.
     roots : dict
@@ -182,9 +182,7 @@ class CountedLeaf(OpenLeaf):
 
 
 def grow_counted(
-    table: LabelCounts,
-    eligible: NDArray[np.intp],
-    limits: GrowthLimits,
+    table: LabelCounts, eligible: NDArray[np.intp], limits: GrowthLimits
 ) -> CodeTree | None:
     """Grow one label tree on the eligible columns; None if no split is valid."""
     chosen = np.unique(np.asarray(eligible, dtype=np.int64))
@@ -269,20 +267,9 @@ def _scan(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LabelGrower:
-    """Splits on the Gini impurity of y, which is what the paper's target z = 1[r > 0] amounts to.
+class LabelGrower(Grower):
+    """Splits on the Gini impurity of y: what the paper's target z = 1[r > 0] amounts to."""
 
-    Parameters
-    ----------
-    columns : CodedColumns
-    y, weight : (n,)
-    settings : Stage2Settings
-    """
-
-    columns: CodedColumns
-    y: Floats
-    weight: Floats
-    settings: Stage2Settings
     counts: LabelCounts | None = field(init=False)
 
     def __post_init__(self) -> None:

@@ -8,9 +8,10 @@ Stage 3 estimates every coefficient anew.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,28 +109,22 @@ class Stage2:
     stopped: str
 
 
-class Grower(Protocol):
-    """Grows one tree after the other on the columns of a table."""
-
-    def grow(self, eligible: NDArray[np.intp], residuals: Residuals) -> CodeTree | None:
-        """Grow a tree on the eligible columns; None if there is no valid split."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class NewtonGrower:
-    """Splits by their gain in the second-order loss of the residuals.
-
-    Parameters
-    ----------
-    columns : CodedColumns
-    y, weight : (n,)
-    settings : Stage2Settings
-    """
+class Grower(ABC):
+    """Grows one tree after the other on the columns of a table; `y` and `weight` are (n,)."""
 
     columns: CodedColumns
     y: Floats
     weight: Floats
     settings: Stage2Settings
+
+    @abstractmethod
+    def grow(self, eligible: NDArray[np.intp], residuals: Residuals) -> CodeTree | None:
+        """Grow a tree on the eligible columns; None if there is no valid split."""
+
+
+class NewtonGrower(Grower):
+    """Splits by their gain in the second-order loss of the residuals."""
 
     def grow(self, eligible: NDArray[np.intp], residuals: Residuals) -> CodeTree | None:
         """Grow a tree on the eligible columns; None if there is no valid split."""
@@ -164,6 +159,10 @@ def discover_trees(
     weight = np.asarray(weight, dtype=np.float64)
     grower = grower or NewtonGrower(columns, target, weight, settings)
     base = loss.null_score(target, weight)
+
+    def deviance(score: Floats) -> float:
+        return loss.deviance(score, target, weight)
+
     if before is None:
         before = Stage2((), (), np.full(len(target), base), base, "every round was used")
     score, stopped, rounds = before.score, before.stopped, list(before.rounds)
@@ -174,17 +173,16 @@ def discover_trees(
         tree, stopped = _next_tree(columns, available, target[weight > 0], residuals, grower)
         if tree is None:
             break
+        before_tree = rounds[-1].deviance_after if rounds else deviance(score)
         leaf = tree.apply(columns.codes)
-        known = rounds[-1].deviance_after if rounds else loss.deviance(score, target, weight)
         values = newton_values(leaf, tree.n_leaves, residuals, settings.leaf_ridge)
-        result = _line_search(
-            tree, leaf, values, loss, target, weight, score, known, settings, rounds
-        )
-        rounds.append(result)
-        stopped = result.reason
-        if not result.accepted:
+        least_drop = LEAST_DROP * before_tree if rounds else 0.0
+        found = _line_search(deviance, score, values[leaf], before_tree, least_drop, settings)
+        rounds.append(Round(tree, leaf, found[0] > 0.0, found[0], values, before_tree, *found[1:]))
+        stopped = rounds[-1].reason
+        if not rounds[-1].accepted:
             break
-        score = score + result.step * result.leaf_values[leaf]
+        score = score + rounds[-1].step * values[leaf]
         available -= {s for j in tree.used_columns for s in columns.sources[j]}
     trees = tuple(r.tree for r in rounds if r.accepted)
     if len(trees) == settings.max_trees:
@@ -219,28 +217,23 @@ def newton_values(
 
 
 def _line_search(
-    tree: CodeTree,
-    leaf: NDArray[np.int32],
-    values: Floats,
-    loss: Loss,
-    y: Floats,
-    weight: Floats,
+    deviance: Callable[[Floats], float],
     score: Floats,
+    change: Floats,
     before: float,
+    least_drop: float,
     settings: Stage2Settings,
-    earlier: Sequence[Round],
-) -> Round:
-    """Halve the step from eta_0 until the deviance falls; the first tree may fall by any amount.
+) -> tuple[float, float, str]:
+    """Halve the step from eta_0 until the deviance falls, by at least `least_drop`.
 
-    `before` is the deviance of `score`.
+    Returns the step (0 if the tree is rejected), the deviance after it, and the reason.
     """
-    step, reason = settings.learning_rate, "no step lowers the deviance"
+    step = settings.learning_rate
     for _ in range(settings.line_search_trials):
-        after = loss.deviance(score + step * values[leaf], y, weight)
+        after = deviance(score + step * change)
         if after < before:
-            if not earlier or before - after >= LEAST_DROP * before:
-                return Round(tree, leaf, True, step, values, before, after, "deviance falls")
-            reason = "deviance hardly falls"
-            break
+            if before - after >= least_drop:
+                return step, after, "deviance falls"
+            return 0.0, before, "deviance hardly falls"
         step /= 2
-    return Round(tree, leaf, False, 0.0, values, before, before, reason)
+    return 0.0, before, "no step lowers the deviance"

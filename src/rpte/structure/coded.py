@@ -7,7 +7,6 @@ Stage 2 sees nothing else. A `CodeTree` says between which two bins of its node 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,136 +97,69 @@ class Split:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CodeTree:
-    """A partition of the rows, its nodes as arrays; node 0 is the root, children follow parents.
+    """A partition of the rows; node 0 is the root, children follow parents.
 
     Parameters
     ----------
-    column : int32, -1 for a leaf
-    test : int8
-        0 ordered: left iff code <= bin; 1 levels: left iff code in `left_levels`; 2 left iff
-        missing.
-    bin, next_bin : int32
-        Ordered tests: the last non-empty bin on the left and the first on the right, in this node.
-    missing_code : int32
-        Number of bins of the column, which is the code of a missing value; -1 for a leaf.
-    left_levels, right_levels : tuple of levels per node, empty unless test 1
-        The levels seen in the node; all others follow missing.
-    missing_left : bool
-    left, right : int32, -1 for a leaf
-    weight : sum of weights in the node
-    gain : gain of the node's split, 0 for a leaf
-    order : int32, the step at which the node was split, -1 for a leaf
-    depth : int32, 0 for the root
-    leaf : int32, number of the leaf counted from left to right, -1 for an inner node
+    splits : tuple of Split or None, one per node
+        None at a leaf.
+    left, right : int32, the children of each node, -1 at a leaf
+    leaf : int32, number of the leaf counted from left to right, -1 at an inner node
     """
 
-    column: NDArray[np.int32]
-    test: NDArray[np.int8]
-    bin: NDArray[np.int32]
-    next_bin: NDArray[np.int32]
-    missing_code: NDArray[np.int32]
-    left_levels: tuple[tuple[int, ...], ...]
-    right_levels: tuple[tuple[int, ...], ...]
-    missing_left: NDArray[np.bool_]
+    splits: tuple[Split | None, ...]
     left: NDArray[np.int32]
     right: NDArray[np.int32]
-    weight: NDArray[np.float64]
-    gain: NDArray[np.float64]
-    order: NDArray[np.int32]
-    depth: NDArray[np.int32]
     leaf: NDArray[np.int32]
 
     @property
     def n_leaves(self) -> int:
         """Number of leaves."""
-        return int(np.count_nonzero(self.column < 0))
+        return self.splits.count(None)
 
     @property
     def used_columns(self) -> tuple[int, ...]:
         """The columns that some node tests, ascending."""
-        return tuple(int(j) for j in np.unique(self.column[self.column >= 0]))
-
-    def split(self, node: int) -> Split:
-        """Return the test of an inner node."""
-        return Split(
-            column=int(self.column[node]),
-            test=int(self.test[node]),
-            missing_code=int(self.missing_code[node]),
-            missing_left=bool(self.missing_left[node]),
-            gain=float(self.gain[node]),
-            bin=int(self.bin[node]),
-            next_bin=int(self.next_bin[node]),
-            left_levels=self.left_levels[node],
-            right_levels=self.right_levels[node],
-        )
+        return tuple(sorted({split.column for split in self.splits if split is not None}))
 
     def apply(self, codes: Codes) -> NDArray[np.int32]:
         """Return the leaf number of every row: (V, n) codes -> (n,) int32."""
         found = np.empty(codes.shape[1], dtype=np.int32)
-        inner = np.flatnonzero(self.column >= 0)
-        answers = [self.split(node).table() for node in inner.tolist()]
-        starts = np.zeros(len(self.column), np.int64)
-        starts[inner] = np.cumsum([0, *map(len, answers)])[:-1]
-        goes_left = np.concatenate([np.zeros(0, np.bool_), *answers])
+        column = np.array([-1 if s is None else s.column for s in self.splits], np.int32)
+        tables = [np.zeros(0, np.bool_) if s is None else s.table() for s in self.splits]
+        starts = np.cumsum([0, *map(len, tables)])[:-1]
         children = np.stack([self.right, self.left], axis=1)
-        reached_leaves(codes, self.column, children, starts, goes_left, self.leaf, found)
+        goes_left = np.concatenate(tables)
+        reached_leaves(codes, column, children, starts, goes_left, self.leaf, found)
         return found
 
 
 class TreeBuilder:
     """A tree while it grows: `split` leaves one by one, then `finish`."""
 
-    def __init__(self, weight: float) -> None:
+    def __init__(self) -> None:
         self.splits: list[Split | None] = [None]
         self.children: list[tuple[int, int]] = [(-1, -1)]
-        self.weight = [weight]
         self.depth = [0]
-        self.order = [-1]
-        self.n_splits = 0
 
     @property
     def n_leaves(self) -> int:
         """Number of leaves so far."""
-        return self.n_splits + 1
+        return self.splits.count(None)
 
-    def split(self, node: int, split: Split, left_weight: float, right_weight: float) -> None:
+    def split(self, node: int, split: Split) -> None:
         """Turn leaf `node` into an inner node; its children are the two newest nodes."""
         first = len(self.splits)
         self.splits[node] = split
         self.children[node] = (first, first + 1)
-        self.order[node] = self.n_splits
-        self.n_splits += 1
-        for weight in (left_weight, right_weight):
-            self.splits.append(None)
-            self.children.append((-1, -1))
-            self.weight.append(weight)
-            self.depth.append(self.depth[node] + 1)
-            self.order.append(-1)
+        self.splits += [None, None]
+        self.children += [(-1, -1)] * 2
+        self.depth += [self.depth[node] + 1] * 2
 
-    def finish(self) -> CodeTree:
-        """Freeze the tree and number its leaves from left to right."""
-        return CodeTree(
-            column=self._field("column", -1, np.int32),
-            test=self._field("test", ORDERED, np.int8),
-            bin=self._field("bin", -1, np.int32),
-            next_bin=self._field("next_bin", -1, np.int32),
-            missing_code=self._field("missing_code", -1, np.int32),
-            left_levels=tuple(() if s is None else s.left_levels for s in self.splits),
-            right_levels=tuple(() if s is None else s.right_levels for s in self.splits),
-            missing_left=self._field("missing_left", False, np.bool_),
-            left=np.array([left for left, _ in self.children], dtype=np.int32),
-            right=np.array([right for _, right in self.children], dtype=np.int32),
-            weight=np.array(self.weight),
-            gain=self._field("gain", 0.0, np.float64),
-            order=np.array(self.order, dtype=np.int32),
-            depth=np.array(self.depth, dtype=np.int32),
-            leaf=self._leaf_numbers(),
-        )
-
-    def _field(self, name: str, at_leaf: float, dtype: Any) -> NDArray[Any]:
-        return np.array([at_leaf if s is None else getattr(s, name) for s in self.splits], dtype)
-
-    def _leaf_numbers(self) -> NDArray[np.int32]:
+    def finish(self) -> CodeTree | None:
+        """Freeze the tree and number its leaves from left to right; None if nothing was split."""
+        if self.n_leaves == 1:
+            return None
         numbers = np.full(len(self.splits), -1, dtype=np.int32)
         waiting, count = [0], 0
         while waiting:
@@ -236,6 +168,6 @@ class TreeBuilder:
                 numbers[node] = count
                 count += 1
             else:
-                left, right = self.children[node]
-                waiting += [right, left]
-        return numbers
+                waiting += self.children[node][::-1]
+        left, right = np.array(self.children, np.int32).T.copy()
+        return CodeTree(tuple(self.splits), left, right, numbers)

@@ -24,14 +24,9 @@ from rpte.columns.kinds import (
     is_true,
 )
 from rpte.columns.limits import FREE, Permissions
-from rpte.kernels.codes import (
-    assign_bins,
-    key_range,
-    pack_rows,
-    quantile_starts,
-    unpack_rows,
-)
-from rpte.structure.coded import LEVELS, ORDERED, CodedColumns, CodeTree
+from rpte.kernels.codes import assign_bins, key_range, pack_rows, quantile_starts, unpack_rows
+from rpte.structure.coded import IS_MISSING, LEVELS, CodedColumns, CodeTree
+from rpte.structure.coded import Split as CodeSplit
 from rpte.structure.gaps import largest_copy, pair_gap, separable
 from rpte.structure.tree import EXACT_BINS, MAX_BINS, Branch, Split, Tree
 from rpte.table.decimals import thresholds_between
@@ -42,7 +37,7 @@ from rpte.vocabulary.vocabulary import Vocabulary
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-MOST_ENDS = 4096  # bins whose ends are held; those of more are looked up in the rows
+MOST_ENDS = 4096  # bins whose ends are stored; those of more are looked up in the rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,40 +95,39 @@ class TreeColumns:
         return Tree(root), np.array(leaves, np.intp)
 
     def _node(self, tree: CodeTree, node: int, leaves: list[int]) -> Branch | int:
-        if tree.column[node] < 0:
+        test = tree.splits[node]
+        if test is None:
             leaves.append(int(tree.leaf[node]))
             return len(leaves) - 1
-        split, flipped = self._split(tree, node)
+        split, flipped = self._split(test)
         children = [int(tree.left[node]), int(tree.right[node])]
         yes, no = children[::-1] if flipped else children
         first = self._node(tree, yes, leaves)
         return Branch(split, first, self._node(tree, no, leaves))
 
-    def _split(self, tree: CodeTree, node: int) -> tuple[Split, bool]:
-        """Return the split of a node and whether its `yes` side is the right child."""
-        source = self.columns[int(tree.column[node])]
-        missing_left = bool(tree.missing_left[node])
-        if tree.test[node] == LEVELS:
+    def _split(self, test: CodeSplit) -> tuple[Split, bool]:
+        """Return a readable split, and whether its `yes` side is the right child."""
+        source, missing_left = self.columns[test.column], test.missing_left
+        column, name = source.column, source.column.sources[0]
+        if test.test == LEVELS:
             # Levels that the node never saw go with missing, so the set is named on the other side.
-            codes = tree.right_levels[node] if missing_left else tree.left_levels[node]
-            levels = tuple(source.levels[c] for c in codes)
-            return Split(Level(source.column.sources[0], levels)), missing_left
-        if tree.test[node] != ORDERED and isinstance(source.column, Pair):
+            codes = test.right_levels if missing_left else test.left_levels
+            return Split(Level(name, tuple(source.levels[c] for c in codes))), missing_left
+        if test.test == IS_MISSING and isinstance(column, Pair):
             # A pair is missing where either part is, which no flag says: all its values go one way.
-            most = self._ends(source, source.n_bins - 1)[1]
-            most = largest_copy(source.column, self.inputs, most)
-            return Split(source.column, most, False), True
-        if tree.test[node] != ORDERED and source.special:
+            most = largest_copy(column, self.inputs, self._ends(source, source.n_bins - 1)[1])
+            return Split(column, most, False), True
+        if test.test == IS_MISSING and source.special:
             # The node parted numbers from everything else, special codes and missing alike.
-            return Split(Interval(source.column.sources[0], -math.inf, math.inf)), True
-        if tree.test[node] != ORDERED:
-            return Split(Missing(source.column.sources[0])), False
-        if source.column.binary:
-            return Split(source.column), True
-        threshold = self._threshold(source, int(tree.bin[node]), int(tree.next_bin[node]))
+            return Split(Interval(name, -math.inf, math.inf)), True
+        if test.test == IS_MISSING:
+            return Split(Missing(name)), False
+        if column.binary:
+            return Split(column), True
+        threshold = self._threshold(source, test.bin, test.next_bin)
         if source.fill is not None:
             missing_left = source.fill <= threshold
-        return Split(source.column, threshold, missing_left), False
+        return Split(column, threshold, missing_left), False
 
     def _threshold(self, source: CodedColumn, below: int, above: int) -> float:
         low, high = self._ends(source, below)[1], self._ends(source, above)[0]
@@ -166,18 +160,18 @@ def code_columns(
     one bin per distinct value; otherwise a category is one column whose splits are sets of levels,
     missing has a code of its own, and numbers have at most 255 bins.
     """
-    most = len(vocabulary) + len(roots)
-    room = np.empty((most, table.n_rows), np.uint16)
+    memory = np.empty((len(vocabulary) + len(roots), table.n_rows), np.uint16)
     columns: list[CodedColumn] = []
     made = _paper_columns(table, vocabulary) if paper else _our_columns(table, vocabulary)
-    for column in chain(made, (_root(table, pair) for pair in roots)):
+    # A tree that uses a root uses up no vocabulary column.
+    extra = (_quantile_coded(table, pair, ()) for pair in roots)
+    for column in chain(made, extra):
         if limits.in_trees(column.column):
-            room[len(columns)] = column.codes
-            columns.append(replace(column, codes=room[len(columns)]))
+            memory[len(columns)] = column.codes
+            columns.append(replace(column, codes=memory[len(columns)]))
     n_roots = sum(limits.in_trees(pair) for pair in roots)
-    widest = max((c.n_bins for c in columns), default=0)
-    codes: NDArray[Any] = room[: len(columns)]
-    if widest < 256:
+    codes: NDArray[Any] = memory[: len(columns)]
+    if max((c.n_bins for c in columns), default=0) < 256:
         codes = codes.astype(np.uint8)
         columns = [replace(c, codes=own) for c, own in zip(columns, codes, strict=True)]
     position = table.schema.position
@@ -222,16 +216,13 @@ def _our_columns(table: Table, vocabulary: Vocabulary) -> Iterator[CodedColumn]:
         elif column.binary:
             yield _binary(table, vocabulary, j)
         else:
-            x = column.evaluate(table.inputs)
-            coded = _number(column, (j,), table, x, table.weight, MAX_BINS)
             special = any(table.schema[source].levels for source in column.sources)
-            yield replace(coded, special=special)
+            yield replace(_quantile_coded(table, column, (j,)), special=special)
 
 
-def _root(table: Table, pair: Pair) -> CodedColumn:
-    """Code a pair that belongs to no vocabulary column; a tree that uses it uses up none."""
-    x = pair.evaluate(table.inputs)
-    return _number(pair, (), table, x, table.weight, MAX_BINS)
+def _quantile_coded(table: Table, column: Column, members: tuple[int, ...]) -> CodedColumn:
+    x = column.evaluate(table.inputs)
+    return _number(column, members, table, x, table.weight, MAX_BINS)
 
 
 def _binary(table: Table, vocabulary: Vocabulary, j: int) -> CodedColumn:
@@ -240,17 +231,11 @@ def _binary(table: Table, vocabulary: Vocabulary, j: int) -> CodedColumn:
 
 
 def _category(table: Table, vocabulary: Vocabulary, name: str) -> CodedColumn:
-    variable, codes = table.schema[name], table.inputs[name].astype(np.int64)
-    members = tuple(
-        j
-        for j, column in enumerate(vocabulary.columns)
-        if vocabulary.block[j] == 0 and column.sources == (name,)
-    )
-    bins = len(variable.levels)
-    filled = np.where(codes < 0, bins, codes)
-    return CodedColumn(
-        Value(name), members, filled, bins, np.zeros(0), np.zeros(0), variable.levels
-    )
+    levels, codes = table.schema[name].levels, table.inputs[name].astype(np.int64)
+    originals = zip(vocabulary.columns, vocabulary.block, strict=True)
+    members = tuple(j for j, (c, b) in enumerate(originals) if b == 0 and c.sources == (name,))
+    filled, none = np.where(codes < 0, len(levels), codes), np.zeros(0)
+    return CodedColumn(Value(name), members, filled, len(levels), none, none, levels)
 
 
 def _number(
@@ -293,9 +278,9 @@ def _ordered(x: Floats) -> tuple[Integers, Integers]:
 
 
 def _quantile_bins(order: Integers, first: Integers, weight: Floats | None, most: int) -> Integers:
-    """Return where in the order of rows each of at most so many bins begins.
+    """Return where in the order of rows each of at most `most` bins begins.
 
-    `first` is where each different value does; it is used up.
+    `first` is where each distinct value begins; it is overwritten.
     """
     before: NDArray[Any] = first
     total = float(len(order))

@@ -1,7 +1,7 @@
 """Growing one tree, best leaf first (Algorithm 1, "fit a tree h_m using the columns in E").
 
 Every frontier leaf keeps the best split of *each* column, because an expansion elsewhere may use
-up the tree's sources: which column a leaf takes is decided when the leaf is split.
+up the tree's sources: the column of a leaf is decided when the leaf is split.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class GrowthLimits:
 
     @property
     def least(self) -> float:
-        """Least weight of a leaf, with room for rounded sums."""
+        """Least weight of a leaf, less what sums lose by rounding."""
         return self.min_leaf_weight * (1 - WEIGHT_SLACK)
 
 
@@ -190,7 +190,7 @@ def best_first(task: GrowthTask, opener: Opener) -> CodeTree | None:
     weight, limits = task.stats[:, 2], task.limits
     budget = SourceBudget(task.columns, task.chosen, limits)
     rows = np.flatnonzero(weight > 0).astype(np.int32)
-    tree = TreeBuilder(float(weight.sum()))
+    tree = TreeBuilder()
     frontier = opener(None, [(0, rows, 0)])
     scale = float(np.abs(task.stats[:, 0]).sum())
     while tree.n_leaves < limits.max_leaves:
@@ -199,11 +199,11 @@ def best_first(task: GrowthTask, opener: Opener) -> CodeTree | None:
             break
         leaf, k = choice
         frontier.remove(leaf)
-        children = _expand(task, tree, leaf, k)
+        children = divide(task, tree, leaf.node, leaf.rows, read_split(task, leaf, k))
         if tree.n_leaves < limits.max_leaves:  # else nobody asks what these could become
             frontier += opener(leaf, children)
         budget.take(k)
-    return tree.finish() if tree.n_splits else None
+    return tree.finish()
 
 
 def stack(gradient: Floats, hessian: Floats, weight: Floats) -> Floats:
@@ -211,22 +211,13 @@ def stack(gradient: Floats, hessian: Floats, weight: Floats) -> Floats:
     return np.ascontiguousarray(np.stack([gradient, hessian, weight], axis=1), dtype=np.float64)
 
 
-def _expand(task: GrowthTask, tree: TreeBuilder, leaf: OpenLeaf, k: int) -> list[Node]:
-    """Split a leaf on chosen column k and return its children."""
-    sides = divide(task, tree, leaf.node, leaf.rows, read_split(task, leaf, k))
-    children = zip(tree.children[leaf.node], sides, strict=True)
-    return [(node, rows, tree.depth[node]) for node, rows in children]
-
-
-def divide(
-    task: GrowthTask, tree: TreeBuilder, node: int, rows: Rows, split: Split
-) -> tuple[Rows, Rows]:
-    """Enter a split in the tree and return the rows on its left and right, in row order."""
+def divide(task: GrowthTask, tree: TreeBuilder, node: int, rows: Rows, split: Split) -> list[Node]:
+    """Enter a split in the tree and return its children, left and right, rows in their order."""
     goes_left = split.table().take(task.columns.codes[split.column].take(rows))
-    left, right = np.compress(goes_left, rows), np.compress(~goes_left, rows)  # faster than masks
-    weight = task.stats[:, 2]
-    tree.split(node, split, float(weight[left].sum()), float(weight[right].sum()))
-    return left, right
+    tree.split(node, split)
+    sides = np.compress(goes_left, rows), np.compress(~goes_left, rows)  # faster than masks
+    children = zip(tree.children[node], sides, strict=True)
+    return [(child, inside, tree.depth[child]) for child, inside in children]
 
 
 def open_leaf(task: GrowthTask, node: int, rows: Rows, depth: int) -> OpenLeaf | None:
@@ -251,7 +242,7 @@ def may_split(limits: GrowthLimits, total: Floats, depth: int) -> bool:
 
 
 def _scan(task: GrowthTask, rows: Rows, stats: Floats, total: Floats, rule: Floats) -> Floats:
-    """Run the split kernel over the chosen columns, whole columns per thread: (k, 5)."""
+    """Run the split kernel over the chosen columns: (k, 5)."""
     columns, chosen = task.columns, task.chosen
     found = np.full((len(chosen), N_FOUND), -np.inf)
 

@@ -43,6 +43,7 @@ from rpte.structure.grower import (
     WEIGHT_SLACK,
     GrowthLimits,
     GrowthTask,
+    Node,
     SourceBudget,
     admissible,
     divide,
@@ -50,7 +51,8 @@ from rpte.structure.grower import (
     read_split,
     stack,
 )
-from rpte.structure.microtrees import Microtree, SearchSpace, impurity, search, weight_per_code
+from rpte.structure.microtrees import Microtree, SearchSpace, search
+from rpte.vocabulary.gain import BITS, information_gain
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
@@ -64,8 +66,7 @@ _ALPHA, _PROBE_EVERY = 0.05, 4
 class _Proposal:
     """What may be done to a leaf: one split, or a root and its two sides; `ks` count `chosen`."""
 
-    node: int
-    rows: Rows
+    leaf: Node
     splits: tuple[Split, ...]
     ks: tuple[int, ...]
     worth: float
@@ -86,19 +87,18 @@ class _Lookahead:
         self.single = np.flatnonzero(~task.columns.root_only[chosen])
         self.budget = SourceBudget(task.columns, chosen, task.limits)
         self.overlap = (self.budget.reads.astype(np.int64) @ self.budget.reads.T) > 0
-        self.tree = TreeBuilder(float(self.weight.sum()))
+        self.tree = TreeBuilder()
 
     def grow(self) -> CodeTree | None:
         """Split leaves, best proposal first, until none is left."""
-        frontier = self.propose_all([(0, self.rows)])
+        frontier = self.propose_all([(0, self.rows, 0)])
         while frontier:
-            best = max(frontier, key=lambda p: (round(p.worth, 12), -p.node))
+            best = max(frontier, key=lambda p: (round(p.worth, 12), -p.leaf[0]))
             frontier.remove(best)
             # others may have used up sources or leaves since this was proposed
             fits = self.space().admits(best.ks) and len(best.splits) <= self.free_leaves()
-            opened = self.enter(best) if fits else [(best.node, best.rows)]
-            frontier += self.propose_all(opened)
-        return self.tree.finish() if self.tree.n_splits else None
+            frontier += self.propose_all(self.enter(best) if fits else [best.leaf])
+        return self.tree.finish()
 
     def free_leaves(self) -> int:
         return self.task.limits.max_leaves - self.tree.n_leaves
@@ -111,55 +111,47 @@ class _Lookahead:
         child[self.single] = admitted[self.single]
         both = budget.used | budget.reads[:, None, :] | budget.reads[None, :, :]
         children = ~self.overlap & child & admissible(both, budget.most, budget.sets)
-        return SearchSpace(
-            self.chosen,
-            admitted,
-            children,
-            budget.reads,
-            budget.used,
-            budget.most,
-            budget.sets,
-        )
+        return SearchSpace(self.chosen, admitted, children, budget)
 
-    def propose_all(self, leaves: Sequence[tuple[int, Rows]]) -> list[_Proposal]:
-        proposals = (self.propose(node, rows) for node, rows in leaves)
-        return [p for p in proposals if p is not None]
+    def propose_all(self, leaves: Sequence[Node]) -> list[_Proposal]:
+        return [p for leaf in leaves if (p := self.propose(leaf)) is not None]
 
-    def propose(self, node: int, rows: Rows) -> _Proposal | None:
+    def propose(self, leaf: Node) -> _Proposal | None:
         """Return the best that may be done to a leaf, or None to close it."""
+        _, rows, depth = leaf
         at_probe = self.probe[rows]
         grown, probe = rows[~at_probe], rows[at_probe]
-        depth_left = self.task.limits.max_depth - self.tree.depth[node]
+        depth_left = self.task.limits.max_depth - depth
         mixed = _mixed(self.y[grown]) and _mixed(self.y[probe])
         if depth_left < 1 or self.free_leaves() < 1 or not mixed:
             return None
-        single = self.single_split(node, rows, grown, probe)
-        share = float(self.weight[probe].sum()) / self.probe_weight
-        if single is not None and single.worth >= _STALLED * share:
+        single = self.single_split(leaf, grown, probe)
+        fraction = float(self.weight[probe].sum()) / self.probe_weight
+        if single is not None and single.worth >= _STALLED * fraction:
             return single
         if depth_left < 2 or self.free_leaves() < 3:
             return single
-        double = self.double_split(node, rows, grown, probe)
+        double = self.double_split(leaf, grown, probe)
         both = [p for p in (single, double) if p is not None]
         return max(both, key=lambda p: p.worth, default=None)
 
-    def single_split(self, node: int, rows: Rows, grown: Rows, probe: Rows) -> _Proposal | None:
+    def single_split(self, leaf: Node, grown: Rows, probe: Rows) -> _Proposal | None:
         """Return the best single split on the grow part if it is viable on the probe."""
-        leaf = open_leaf(self.task, node, grown, self.tree.depth[node])
+        opened = open_leaf(self.task, leaf[0], grown, leaf[2])
         admitted = self.budget.admits()[self.single]
-        k = None if leaf is None else leaf.best(admitted)
-        if leaf is None or k is None:
+        k = None if opened is None else opened.best(admitted)
+        if opened is None or k is None:
             return None
-        split = read_split(self.task, leaf, k)
+        split = read_split(self.task, opened, k)
         gain, lightest = self.gain(probe, self.sides(probe, split).astype(np.int64), 2)
         weight = float(self.weight[probe].sum())
         worth = gain * weight / self.probe_weight
         viable = lightest >= _CELL_WEIGHT and worth >= _WORTH
         if not viable or not significant(gain, weight, 1, int(admitted.sum())):
             return None
-        return _Proposal(node, rows, (split,), (int(self.single[k]),), worth)
+        return _Proposal(leaf, (split,), (int(self.single[k]),), worth)
 
-    def double_split(self, node: int, rows: Rows, grown: Rows, probe: Rows) -> _Proposal | None:
+    def double_split(self, leaf: Node, grown: Rows, probe: Rows) -> _Proposal | None:
         """Return the two-level split with the largest confirmed probe gain."""
         least, space = self.task.limits.min_leaf_weight, self.space()
         found = search(self.task.columns, space, grown, self.y, self.weight, least)
@@ -173,7 +165,7 @@ class _Lookahead:
             return None
         best = found[int(np.argmax(np.round(gains, 12)))]
         worth = max(gains) * float(self.weight[probe].sum()) / self.probe_weight
-        return _Proposal(node, rows, best.splits, best.columns, worth)
+        return _Proposal(leaf, best.splits, best.columns, worth)
 
     def confirmed_gain(self, probe: Rows, microtree: Microtree, n_candidates: int) -> float:
         """Return the probe gain of a microtree's four cells, 0 if it is not confirmed."""
@@ -200,27 +192,26 @@ class _Lookahead:
     def gain(self, rows: Rows, cell: NDArray[np.int64], n_cells: int) -> tuple[float, float]:
         """Return the entropy gain in bits of a partition of rows, and its lightest cell."""
         weight, positive = self.weight[rows], (self.weight * self.y)[rows]
-        cells = weight_per_code(cell, weight, n_cells)
-        after = impurity(cells, weight_per_code(cell, positive, n_cells)).sum()
-        before = impurity(weight.sum(), positive.sum())
-        return max(float((before - after) / weight.sum()), 0.0), float(cells.min())
+        cells = np.bincount(cell, weight, n_cells)
+        gain = information_gain(cells, np.bincount(cell, positive, n_cells))
+        return max(float(gain) * BITS, 0.0), float(cells.min())
 
-    def enter(self, proposal: _Proposal) -> list[tuple[int, Rows]]:
+    def enter(self, proposal: _Proposal) -> list[Node]:
         """Carry out a proposal and return the new leaves."""
         for k in proposal.ks:
             self.budget.take(k)
-        leaves = self.divide(proposal.node, proposal.rows, proposal.splits[0])
+        leaves = self.divide(*proposal.leaf[:2], proposal.splits[0])
         if len(proposal.splits) == 1:
             return leaves
         opened = []
-        for (node, rows), split in zip(leaves, proposal.splits[1:], strict=True):
+        for leaf, split in zip(leaves, proposal.splits[1:], strict=True):
             # a side that the root has made pure needs no test
-            opened += self.divide(node, rows, split) if _mixed(self.y[rows]) else [(node, rows)]
+            mixed = _mixed(self.y[leaf[1]])
+            opened += self.divide(*leaf[:2], split) if mixed else [leaf]
         return opened
 
-    def divide(self, node: int, rows: Rows, split: Split) -> list[tuple[int, Rows]]:
-        sides = divide(self.task, self.tree, node, rows, settle(self.task, rows, split))
-        return list(zip(self.tree.children[node], sides, strict=True))
+    def divide(self, node: int, rows: Rows, split: Split) -> list[Node]:
+        return divide(self.task, self.tree, node, rows, refit_split(self.task, rows, split))
 
 
 def grow_with_lookahead(
@@ -256,17 +247,17 @@ def significant(gain: float, weight: float, freedom: int, n_candidates: int) -> 
     return bool(chance * n_candidates <= _ALPHA)
 
 
-def settle(task: GrowthTask, rows: Rows, split: Split) -> Split:
+def refit_split(task: GrowthTask, rows: Rows, split: Split) -> Split:
     """Fit a split found on part of a node to all its rows: bins, levels, missing and gain."""
     stats, codes = task.stats[rows], task.columns.codes[split.column, rows]
-    counts = weight_per_code(codes, stats[:, 2], split.missing_code + 1)
+    counts = np.bincount(codes, stats[:, 2], split.missing_code + 1)
     goes_left = split.table()
     left = stats[goes_left[codes]].sum(axis=0)
     total = stats.sum(axis=0)
     seen = np.flatnonzero(counts[:-1] > 0)
     low, high = seen[goes_left[seen]], seen[~goes_left[seen]]
     if split.test == ORDERED and not len(high):  # only missing rows are on the right
-        return settle(task, rows, replace(split, test=IS_MISSING, missing_left=True, bin=-1))
+        return refit_split(task, rows, replace(split, test=IS_MISSING, missing_left=True, bin=-1))
     saw_missing = counts[-1] > 0
     return replace(
         split,

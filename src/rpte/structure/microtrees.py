@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import xlogy
 
 from rpte.kernels.growth import joint_counts
 from rpte.structure.coded import LEVELS, ORDERED, CodedColumns, Split
-from rpte.structure.grower import admissible
+from rpte.structure.grower import SourceBudget, admissible
+from rpte.vocabulary.gain import BITS, weighted_entropy
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -38,7 +37,7 @@ class Microtree:
 
     gain: float
     columns: tuple[int, int, int]
-    splits: tuple[Split, Split, Split]
+    splits: tuple[Split, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,37 +52,22 @@ class _Coarse:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SearchSpace:
-    """Who may be a root, and which child may follow which root.
+    """Which columns may be a root, and which may follow which root.
 
-    `chosen` (k,) column numbers; `roots` (k,); `children` (k, k) by root and child; `reads` (k, s)
-    and `used` (s,) sources, of which the tree may hold `most`, inside one of `sets` (m, s).
+    `chosen` (k,) column numbers; `roots` (k,); `children` (k, k) by root and child; `budget` knows
+    the sources of the tree so far.
     """
 
     chosen: NDArray[np.int64]
     roots: Flags
     children: Flags
-    reads: Flags
-    used: Flags
-    most: int
-    sets: Flags | None = None
+    budget: SourceBudget
 
     def admits(self, columns: tuple[int, ...]) -> bool:
         """Say whether the tree may test all these chosen columns."""
-        union = self.used | self.reads[list(columns)].any(axis=0)
-        return bool(admissible(union, self.most, self.sets))
-
-
-def impurity(weight: Floats, positive: Floats) -> Floats:
-    """Return weight times entropy in bits, elementwise."""
-    negative = np.maximum(weight - positive, 0.0)
-    parts = xlogy(weight, weight) - xlogy(positive, positive) - xlogy(negative, negative)
-    bits: Floats = parts / np.log(2.0)
-    return bits
-
-
-def weight_per_code(codes: NDArray[Any], weight: Floats, n_codes: int) -> Floats:
-    """Sum weights per code, in row order: (n_codes,)."""
-    return np.asarray(np.bincount(codes, weight, n_codes), dtype=np.float64)
+        budget = self.budget
+        union = budget.used | budget.reads[list(columns)].any(axis=0)
+        return bool(admissible(union, budget.most, budget.sets))
 
 
 def search(
@@ -103,7 +87,7 @@ def search(
     rows = rows[::step]
     coarse = _coarsen(columns, space.chosen, rows, weight)
     target, w = y[rows], weight[rows]
-    before = float(impurity(w.sum(), (w * target).sum()))
+    before = float(weighted_entropy(w.sum(), (w * target).sum())) * BITS
     found = []
     for root in np.flatnonzero(space.roots):
         children = np.flatnonzero(space.children[root])
@@ -113,7 +97,11 @@ def search(
     # stable: among equals the order of the search, lowest column and test first
     found.sort(key=lambda candidate: round(candidate[0], _DIGITS))
     return [
-        _microtree(columns, space, coarse, (before - cost) / w.sum(), tests)
+        Microtree(
+            (before - cost) / w.sum(),
+            (tests[0][0], tests[1][0], tests[2][0]),
+            tuple(_split(columns, space, coarse, test) for test in tests),
+        )
         for cost, tests in found[:BEAM]
     ]
 
@@ -129,7 +117,7 @@ def _coarsen(
     edges = []
     for k, j in enumerate(chosen):
         own, n_bins = columns.codes[j, rows], int(columns.n_bins[j])
-        counts = weight_per_code(own, weight[rows], n_bins + 1)[:n_bins]
+        counts: Floats = np.bincount(own, weight[rows], n_bins + 1)[:n_bins].astype(np.float64)
         if columns.is_category[j]:
             edge = _common_levels(counts)
             place = np.full(n_bins + 1, MOST_TESTS, dtype=np.int32)
@@ -156,8 +144,8 @@ def _quantile_edges(counts: Floats) -> NDArray[np.int64]:
     present = np.flatnonzero(counts > 0)
     if len(present) <= MOST_TESTS + 1:
         return present[:-1].astype(np.int64)
-    share = np.cumsum(counts[present]) / counts.sum()
-    at = np.searchsorted(share, np.arange(1, MOST_TESTS + 1) / (MOST_TESTS + 1))
+    fraction = np.cumsum(counts[present]) / counts.sum()
+    at = np.searchsorted(fraction, np.arange(1, MOST_TESTS + 1) / (MOST_TESTS + 1))
     return np.unique(present[np.minimum(at, len(present) - 2)]).astype(np.int64)
 
 
@@ -191,9 +179,8 @@ def _left_sums(joint: Floats, is_category: Flags, axis: int) -> Floats:
 
 
 def _pair_cost(first: Floats, second: Floats, least: float) -> Floats:
-    cost = sum(
-        impurity(np.maximum(c[..., 0], 0.0), np.maximum(c[..., 1], 0.0)) for c in (first, second)
-    )
+    cells = np.maximum([first, second], 0.0)
+    cost = weighted_entropy(cells[..., 0], cells[..., 1]).sum(axis=0) * BITS
     light = np.minimum(first[..., 0], second[..., 0]) < least
     return np.where(light, np.inf, cost)
 
@@ -219,17 +206,6 @@ def _least(cost: Floats, children: NDArray[np.intp]) -> tuple[float, Test]:
     flat = np.round(cost.ravel(), _DIGITS)
     child, edge = divmod(int(np.argmin(flat)), cost.shape[1])
     return float(flat.min()), (int(children[child]), edge)
-
-
-def _microtree(
-    columns: CodedColumns,
-    space: SearchSpace,
-    coarse: _Coarse,
-    gain: float,
-    tests: tuple[Test, Test, Test],
-) -> Microtree:
-    first, second, third = (_split(columns, space, coarse, test) for test in tests)
-    return Microtree(gain, (tests[0][0], tests[1][0], tests[2][0]), (first, second, third))
 
 
 def _split(columns: CodedColumns, space: SearchSpace, coarse: _Coarse, test: Test) -> Split:

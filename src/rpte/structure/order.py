@@ -1,8 +1,8 @@
 """Which leaves of a tree must be ordered for the tree to be monotone in a variable (numpy only).
 
 Two leaves have to be ordered when some input can move from one to the other by changing that
-variable alone: their conditions on everything else can hold together. What cannot be told apart is
-taken to be able to, so a tree that passes is monotone, without sampling.
+variable alone: their conditions on everything else can hold together. In doubt they are taken to,
+so a tree that passes is monotone, without sampling.
 """
 
 from __future__ import annotations

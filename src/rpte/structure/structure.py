@@ -1,4 +1,4 @@
-"""What Stages 1 and 2 found on a table: a vocabulary, and trees that share no variable."""
+"""The result of Stages 1 and 2 on a table: a vocabulary, and trees without common variables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """What Stages 1 and 2 found on a table.
+    """The result of Stages 1 and 2.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Structure:
     steps: tuple[Floats, ...] = ()
 
     def score(self, n_trees: int) -> Floats:
-        """Return the Stage 2 score after so many trees, (n,)."""
+        """Return the Stage 2 score after the first `n_trees`, (n,)."""
         score = self.start
         for step, codes in zip(self.steps[:n_trees], self.leaf_codes, strict=False):
             score = score + step[codes]

@@ -148,13 +148,7 @@ class Tree:
     @property
     def splits(self) -> tuple[Split, ...]:
         """All splits, parents before children."""
-        return tuple(branch.split for branch in self._branches(self.root))
-
-    def _branches(self, node: Branch | int) -> Iterator[Branch]:
-        if isinstance(node, Branch):
-            yield node
-            yield from self._branches(node.yes)
-            yield from self._branches(node.no)
+        return tuple(node.split for node in _nodes(self.root) if isinstance(node, Branch))
 
     def paths(self) -> Iterator[tuple[Condition, ...]]:
         """Yield the conditions on the way to each leaf, in the order of leaves."""
@@ -163,18 +157,15 @@ class Tree:
     def apply(self, inputs: Inputs) -> NDArray[np.int32]:
         """Return the number of the leaf that each row reaches, shape (n_rows,)."""
         leaves = np.zeros(inputs.n_rows, np.int32)
-        self._send(self.root, inputs, np.arange(inputs.n_rows), leaves)
+        waiting: list[tuple[Branch | int, Rows]] = [(self.root, np.arange(inputs.n_rows))]
+        while waiting:
+            node, rows = waiting.pop()
+            if isinstance(node, Branch):
+                holds = node.split.holds(inputs)[rows]
+                waiting += [(node.yes, rows[holds]), (node.no, rows[~holds])]
+            else:
+                leaves[rows] = node
         return leaves
-
-    def _send(
-        self, node: Branch | int, inputs: Inputs, rows: Rows, leaves: NDArray[np.int32]
-    ) -> None:
-        if not isinstance(node, Branch):
-            leaves[rows] = node
-            return
-        holds = node.split.holds(inputs)[rows]
-        self._send(node.yes, inputs, rows[holds], leaves)
-        self._send(node.no, inputs, rows[~holds], leaves)
 
     def side_weights(self, inputs: Inputs, weight: Floats) -> Floats:
         """Return what rows add up to at each branch, parents first, (branches, 3).
@@ -196,14 +187,14 @@ class Tree:
     def merge_leaves(
         self, same: Callable[[list[int]], bool]
     ) -> tuple[Tree | None, list[list[int]]]:
-        """Replace every subtree whose leaves say the `same` by one leaf.
+        """Replace every subtree whose leaves are the `same` by one leaf.
 
         Returns
         -------
         tree : Tree or None
-            None when nothing but one leaf is left.
+            None if one leaf remains.
         members : list of lists of int
-            For each new leaf the old leaves that it stands for.
+            For each new leaf the old leaves that it replaces.
         """
         members: list[list[int]] = []
         root = _merge(self.root, same, members)
@@ -220,7 +211,7 @@ class Tree:
         if not isinstance(root, Branch):
             raise ValueError("a tree without a split")
         tree = cls(root)
-        numbers = list(_leaf_numbers(root))
+        numbers = _leaf_numbers(root)
         if numbers != list(range(len(numbers))):
             raise ValueError(f"leaves numbered {numbers[:20]}, not 0, 1, 2, ... in order")
         return tree
@@ -258,18 +249,22 @@ def _heavier(node: Branch, sums: Iterator[list[float]]) -> Branch:
     return Branch(split, *children)
 
 
-def _leaf_numbers(node: Branch | int) -> Iterator[int]:
-    if not isinstance(node, Branch):
-        yield node
-        return
-    yield from _leaf_numbers(node.yes)
-    yield from _leaf_numbers(node.no)
+def _nodes(node: Branch | int) -> Iterator[Branch | int]:
+    """Yield the nodes, parents before children, the `yes` side first."""
+    yield node
+    if isinstance(node, Branch):
+        yield from _nodes(node.yes)
+        yield from _nodes(node.no)
+
+
+def _leaf_numbers(node: Branch | int) -> list[int]:
+    return [inner for inner in _nodes(node) if not isinstance(inner, Branch)]
 
 
 def _merge(
     node: Branch | int, same: Callable[[list[int]], bool], out: list[list[int]]
 ) -> Branch | int:
-    leaves = list(_leaf_numbers(node))
+    leaves = _leaf_numbers(node)
     if not isinstance(node, Branch) or same(leaves):
         out.append(leaves)
         return len(out) - 1
