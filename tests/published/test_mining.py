@@ -29,8 +29,8 @@ def test_singles_count_weight_and_events(index):
         inside = rows_of(index, k)
         assert index.singles.cover[k] == weight[inside].sum()
         assert index.singles.events[k] == (weight * y)[inside].sum()
-        assert (index.covers(k, -1) == inside).all()
-        assert index.column(k, -1) is index.items[k]
+        assert (index.covers(index.singles, k) == inside).all()
+    assert all(a is b for a, b in zip(index.columns_of(index.singles), index.items, strict=True))
 
 
 def test_pairs_are_all_pairs_of_allowed_items_of_two_variables(index):
@@ -85,4 +85,5 @@ def test_selection_by_brute_force(index):
         unique = {}
         for row in order:
             unique.setdefault(covers[row], int(row))
-        assert distinct_covers(index, found, order, budget) == list(unique.values())[:budget]
+        kept = distinct_covers(index, found, order, budget)
+        assert kept.tolist() == list(unique.values())[:budget]

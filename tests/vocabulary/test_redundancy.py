@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive_stage1 as naive
-from rpte.vocabulary import redundancy
+from rpte.vocabulary import pursuit
 from rpte.vocabulary.redundancy import Registry, keep_independent
 
 
@@ -94,17 +94,17 @@ def test_independent_columns_equal_the_oracle(seed, q):
     values = rng.normal(size=(n, q))
     for j in range(1, q):
         values[:, j] += rng.choice([0, 0, 1, 3]) * values[:, rng.integers(0, j)]
-    found = keep_independent(values, weight.astype(float), block)
+    found = keep_independent(values.T, weight.astype(float), block)
     assert found.tolist() == naive.independent(np.repeat(values, weight, axis=0), block)
 
 
 @pytest.mark.parametrize("rows", [1, 7, 300])
 def test_correlations_add_up_over_blocks_of_rows(monkeypatch, rows):
-    monkeypatch.setattr(redundancy, "TILE_ROWS", rows)
+    monkeypatch.setattr(pursuit, "TILE_ROWS", rows)
     rng = np.random.default_rng(2)
     values, weight = rng.normal(3.0, 2.0, (200, 5)), rng.integers(1, 4, 200)
     values[:, 4] = 1.0
-    found = redundancy._correlations(values, weight.astype(float))
+    found, _ = pursuit.correlations(values.T, weight.astype(float), weight)
     expected = np.corrcoef(np.repeat(values[:, :4], weight, axis=0), rowvar=False)
     np.testing.assert_allclose(found[:4, :4], expected, atol=1e-12)
     assert (found[4] == 0.0).all()
@@ -114,5 +114,5 @@ def test_raw_variables_stay_even_when_equal():
     x = np.random.default_rng(0).normal(size=30)
     values = np.column_stack([x, x + 1e-9, x * 2, -x])
     block = np.array([0, 0, 1, 2])
-    assert keep_independent(values, np.ones(30), block).tolist() == [0, 1]
-    assert keep_independent(values[:, :0], np.ones(30), block[:0]).tolist() == []
+    assert keep_independent(values.T, np.ones(30), block).tolist() == [0, 1]
+    assert keep_independent(values.T[:0], np.ones(30), block[:0]).tolist() == []

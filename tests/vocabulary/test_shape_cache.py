@@ -13,7 +13,7 @@ from rpte.columns.limits import FREE
 from rpte.table.table import make_table
 from rpte.vocabulary.build import vocabulary_of_shapes
 from rpte.vocabulary.redundancy import Registry
-from rpte.vocabulary.screening import Label, strongest
+from rpte.vocabulary.screening import NullModel, strongest
 from rpte.vocabulary.shape_cache import ShapeCache, evaluate, standardise
 from rpte.vocabulary.vocabulary import PATTERN, original_columns
 from vocabularies import shapes_vocabulary
@@ -53,7 +53,7 @@ def test_scores_are_squared_correlations(raw, seed):
             continue
         if np.nanmax(np.abs(part.inputs[name])) > 1e100:
             continue  # beside such a number the squares of all others underflow
-        got = cache._scores([name], rows, Label.of(part))
+        got = cache._scores([name], rows, NullModel.of(part))
         for column, score in zip(cache.shapes(name), got, strict=True):
             x = column.evaluate(part.inputs)
             x = np.where(present, x, np.nan)  # a step is 0 where the number is missing
@@ -153,7 +153,7 @@ def test_an_entry_is_the_column_in_its_own_units(raw):
         told = entry.z[~missing] * entry.scale + entry.centre
         unit = np.abs(x[~missing]).max(initial=0.0)
         assert told == pytest.approx(x[~missing], rel=1e-9, abs=1e-9 * (unit + abs(entry.centre)))
-        assert (entry.alike < 0) == (len(np.unique(x[~missing])) < 2)
+        assert (entry.number < 0) == (len(np.unique(x[~missing])) < 2)
         assert cache.entry(column) is entry
         if isinstance(column, (Hinge, Scale)) and not column.centred:
             assert entry.centre == 0.0
@@ -164,7 +164,7 @@ def test_alike_columns_have_one_number():
     table = Raw({"a": x, "b": 1 - x, "c": np.arange(8.0)}, x, np.ones(8)).table()
     seen = Registry()
     numbers = [
-        evaluate(table, c, "median", False, seen).alike
+        evaluate(table, c, "median", False, seen).number
         for c in (Value("a"), Value("b"), Value("c"), Step("a", 0.5), Step("c", 100.0))
     ]
     assert numbers == [0, 0, 1, 0, -1]

@@ -17,10 +17,9 @@ def mine_frequent(index: ItemIndex, order: int, budget: int) -> tuple[Column, ..
     if not index.items or budget == 0:
         return ()
     usable = (index.singles.cover > 0) & (index.singles.cover < index.table.total_weight)
-    usable &= index.permitted()
+    usable &= index.permitted(index.singles)
     found = index.singles.keep(usable)
     if order > 1:
         found = found.join(pair_candidates(index, usable))
     ranking = np.lexsort((found.second, found.first, -found.cover))
-    taken = distinct_covers(index, found, ranking, budget)
-    return tuple(index.column(int(found.first[r]), int(found.second[r])) for r in taken)
+    return index.columns_of(found.keep(distinct_covers(index, found, ranking, budget)))

@@ -19,19 +19,14 @@ from rpte.published.mining import (
     pair_candidates,
     select,
 )
-from rpte.vocabulary.gain import information_gain, weighted_entropy
+from rpte.vocabulary.gain import in_or_out_gain, weighted_entropy
 
 Floats = NDArray[np.float64]
 
-NEGATIVE_LEVEL = 0.05  # utility share of a level that goes with the negative class
+NEGATIVE_LEVEL = 0.05  # factor on the utility of a level that goes with the negative class
 
 
-def mine_hug(
-    index: ItemIndex,
-    order: int,
-    budget: int,
-    min_gain: float,
-) -> tuple[Column, ...]:
+def mine_hug(index: ItemIndex, order: int, budget: int, min_gain: float) -> tuple[Column, ...]:
     """Return at most `budget` patterns of at most `order` items, best first.
 
     Parameters
@@ -47,7 +42,7 @@ def mine_hug(
     if not index.items or budget == 0:
         return ()
     utility = item_utilities(index)
-    singles = index.singles.keep((utility > 0) & index.permitted())
+    singles = index.singles.keep((utility > 0) & index.permitted(index.singles))
     if not len(singles):
         return ()
     floor = _utility_floor(singles.cover * utility[singles.first], budget)
@@ -58,17 +53,12 @@ def mine_hug(
     taken = select(index, candidates, ranking, budget)
     if order > 1:
         ranking = np.lexsort((np.arange(len(taken)), -worth[taken], -candidates.gain[taken]))
-        taken = taken[ranking]
-        taken = np.array(distinct_covers(index, candidates, taken, budget), np.int64)
-    return tuple(index.column(int(candidates.first[r]), int(candidates.second[r])) for r in taken)
+        taken = distinct_covers(index, candidates, taken[ranking], budget)
+    return index.columns_of(candidates.keep(taken))
 
 
 def _admissible(
-    index: ItemIndex,
-    singles: Candidates,
-    order: int,
-    min_gain: float,
-    worth: Worth,
+    index: ItemIndex, singles: Candidates, order: int, min_gain: float, worth: Worth
 ) -> Candidates:
     """Return the items that pass the gain gate, and the pairs of worth that do."""
     gated = singles.keep((singles.gain > min_gain) & (singles.cover < index.table.total_weight))
@@ -102,7 +92,7 @@ def item_utilities(index: ItemIndex) -> Floats:
 
 
 def _interval_utilities(index: ItemIndex, c: int) -> Floats:
-    """Absolute correlation of the bin number with the label, shared out over the bins."""
+    """Absolute correlation of the bin number with the label, divided by the number of bins."""
     rows, total = index.owner == c, index.table.total_weight
     cover, events = index.singles.cover[rows], index.singles.events[rows]
     cover[0] += total - cover.sum()  # missing counts as the first bin
@@ -111,18 +101,16 @@ def _interval_utilities(index: ItemIndex, c: int) -> Floats:
 
 
 def _level_utilities(index: ItemIndex, c: int) -> Floats:
-    """Normalised mutual information of each level with the label, less if it speaks against it."""
+    """Normalised mutual information of each level with the label, less for a negative one."""
     table, rows = index.table, index.owner == c
     total, positive = table.total_weight, index.positive
     cover, events = index.singles.cover[rows], index.singles.events[rows]
-    cells = np.stack([cover, total - cover], -1)
-    cell_events = np.stack([events, positive - events], -1)
-    mutual = information_gain(cells, cell_events)
+    mutual = in_or_out_gain(cover, events, total, positive)
     entropies = weighted_entropy(total, positive) * weighted_entropy(total, cover)
     norm = np.sqrt(np.maximum(entropies, 0.0)) / total
-    share = np.where(norm > 0, mutual / np.where(norm > 0, norm, 1.0), 0.0)
-    speaks_for = events * total > cover * positive
-    return np.clip(share, 0.0, 1.0) * np.where(speaks_for, 1.0, NEGATIVE_LEVEL)
+    utility = np.where(norm > 0, mutual / np.where(norm > 0, norm, 1.0), 0.0)
+    is_positive = events * total > cover * positive
+    return np.clip(utility, 0.0, 1.0) * np.where(is_positive, 1.0, NEGATIVE_LEVEL)
 
 
 def _correlation(cover: Floats, events: Floats) -> float:

@@ -21,12 +21,12 @@ from rpte.vocabulary.gain import BITS, SortedColumn
 Floats = NDArray[np.float64]
 
 BIN_COUNTS = (2, 3, 5, 7, 10, 15)
-# A row per bin count: the shares of the rows at which bins end; what is left of it is the last row.
+# A row per bin count: the fractions of the rows at which bins end, then 1.
 PLACES = np.array([[min(k / bins, 1.0) for k in range(1, 15)] for bins in BIN_COUNTS])
 MANY_ITEMS = 127
 FEW_VALUES = 10  # below this many values the bin count is not searched
 FEW_VALUES_BINS = 7
-ELBOW = 0.02  # a further bin count must raise the gain by this share
+ELBOW = 0.02  # a further bin count must raise the gain by this fraction
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +87,7 @@ def _levels(position: int, variable: Variable, codes: NDArray[np.int32]) -> Item
 def _intervals(position: int, variable: Variable, inputs: Inputs, edges: Floats) -> ItemColumn:
     ends = [-math.inf, *edges.tolist(), math.inf]
     items = tuple(Interval(variable.name, a, b) for a, b in pairwise(ends))
-    x = inputs.columns[position]
-    return ItemColumn(position, items, bins_of(x, edges))
+    return ItemColumn(position, items, bins_of(inputs.columns[position], edges))
 
 
 def bins_of(x: Floats, edges: Floats) -> NDArray[np.int8]:
@@ -107,7 +106,7 @@ def inner_edges(column: SortedColumn, printed: bool) -> Floats:
     bins = _bin_count(column)
     edges = np.unique(column.quantiles(np.arange(bins + 1) / bins))[1:-1]
     if not printed:
-        return _kept(column.values, edges)
+        return _exact(column.values, edges)
     if not len(edges):  # a 0/1 number, say: its quantiles are its ends; cut above the lowest value
         edges = column.values[np.searchsorted(column.values, column.values[0], "right")][None]
     return _printed(column.values, edges)
@@ -129,7 +128,7 @@ def _bin_count(column: SortedColumn) -> int:
     return chosen
 
 
-def _kept(values: Floats, edges: Floats) -> Floats:
+def _exact(values: Floats, edges: Floats) -> Floats:
     """Leave each edge where it is, or move it as little as copies in another precision ask for."""
     cuts = np.searchsorted(values, edges, side="left")
     moved = [

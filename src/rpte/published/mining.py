@@ -46,26 +46,17 @@ class Candidates:
     def __len__(self) -> int:
         return len(self.first)
 
+    def _fields(self) -> tuple[NDArray[Any], ...]:
+        return self.first, self.second, self.cover, self.events, self.gain
+
     def keep(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> Candidates:
         """Return some of the candidates."""
-        return Candidates(
-            self.first[rows],
-            self.second[rows],
-            self.cover[rows],
-            self.events[rows],
-            self.gain[rows],
-        )
+        return Candidates(*(values[rows] for values in self._fields()))
 
     def join(self, others: Sequence[Candidates]) -> Candidates:
         """Return these candidates followed by others."""
-        parts = [self, *others]
-        return Candidates(
-            np.concatenate([p.first for p in parts]),
-            np.concatenate([p.second for p in parts]),
-            np.concatenate([p.cover for p in parts]),
-            np.concatenate([p.events for p in parts]),
-            np.concatenate([p.gain for p in parts]),
-        )
+        parts = [candidates._fields() for candidates in (self, *others)]
+        return Candidates(*(np.concatenate(values) for values in zip(*parts, strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,19 +74,23 @@ class ItemIndex:
     positive: float
     limits: Permissions = FREE
 
-    def covers(self, first: int, second: int) -> NDArray[np.bool_]:
-        """Return the rows that a pattern covers."""
-        rows = self._item_rows(first)
+    def covers(self, candidates: Candidates, j: int) -> NDArray[np.bool_]:
+        """Return the rows that a candidate covers."""
+        rows, second = self._item_rows(int(candidates.first[j])), int(candidates.second[j])
         return rows if second < 0 else rows & self._item_rows(second)
 
-    def column(self, first: int, second: int) -> Item | Pattern:
-        """Return the pattern as a vocabulary column."""
-        left = self.items[first]
-        return left if second < 0 else Pattern(left, self.items[second])
+    def columns_of(self, candidates: Candidates) -> tuple[Item | Pattern, ...]:
+        """Return candidates as vocabulary columns."""
+        items = self.items
+        return tuple(
+            items[first] if second < 0 else Pattern(items[first], items[second])
+            for first, second in zip(candidates.first, candidates.second, strict=True)
+        )
 
-    def permitted(self) -> NDArray[np.bool_]:
-        """Return which items may stand in a pattern under the user's limits."""
-        return np.array([self.limits.admits(item) for item in self.items], bool)
+    def permitted(self, candidates: Candidates) -> NDArray[np.bool_]:
+        """Return which candidates the user's limits admit."""
+        found = [self.limits.admits(column) for column in self.columns_of(candidates)]
+        return np.array(found, np.bool_)
 
     def _item_rows(self, item: int) -> NDArray[np.bool_]:
         owner = self.owner[item]
@@ -154,15 +149,9 @@ def pair_candidates(
     counts = JointCounts(index.table, codes, [len(numbers) for numbers in kept])
     worth = worth or Worth(np.zeros(len(index.items)), 0.0)
     found = thread_map(lambda c: _pairs_of(index, counts, kept, c, worth), range(len(codes) - 1))
-    return [_permitted(index, pairs) for pairs in found]
-
-
-def _permitted(index: ItemIndex, found: Candidates) -> Candidates:
-    """Drop the pairs that the user's limits forbid."""
     if index.limits is FREE:
-        return found
-    pairs = zip(found.first, found.second, strict=True)
-    return found.keep(np.array([index.limits.admits(index.column(a, b)) for a, b in pairs], bool))
+        return list(found)
+    return [pairs.keep(index.permitted(pairs)) for pairs in found]
 
 
 def _allowed_codes(index: ItemIndex, allowed: NDArray[np.bool_]) -> tuple[NDArray[Any], list[Ints]]:
@@ -199,10 +188,9 @@ def _pairs_of(
 
 
 def select(index: ItemIndex, candidates: Candidates, order: NDArray[np.intp], budget: int) -> Ints:
-    """Take candidates in `order` up to the budget, passing over pairs that repeat a shared cover.
+    """Take candidates in `order` up to the budget, without repetitions.
 
-    Two pairs that share an item and cover the same rows say the same; the first taken stands for
-    both.
+    Of pairs that share an item and cover the same rows only the first is taken.
     """
     taken: list[int] = []
     by_counts: dict[tuple[int, float, float], list[int]] = {}
@@ -214,34 +202,28 @@ def select(index: ItemIndex, candidates: Candidates, order: NDArray[np.intp], bu
             (i, float(candidates.cover[row]), float(candidates.events[row]))
             for i in (first, second)
         ]
-        if second >= 0 and _repeats(index, candidates, row, [by_counts.get(k, []) for k in keys]):
+        if second < 0:
+            taken.append(int(row))
+            continue
+        cover = index.covers(candidates, row)
+        rivals = [rival for key in keys for rival in by_counts.get(key, [])]
+        if any(np.array_equal(cover, index.covers(candidates, r)) for r in rivals):
             continue
         taken.append(int(row))
-        if second >= 0:
-            for key in keys:
-                by_counts.setdefault(key, []).append(int(row))
+        for key in keys:
+            by_counts.setdefault(key, []).append(int(row))
     return np.array(taken, np.int64)
 
 
-def _repeats(index: ItemIndex, found: Candidates, row: int, rivals: list[list[int]]) -> bool:
-    cover = index.covers(int(found.first[row]), int(found.second[row]))
-    return any(
-        np.array_equal(cover, index.covers(int(found.first[r]), int(found.second[r])))
-        for rows in rivals
-        for r in rows
-    )
-
-
-def distinct_covers(index: ItemIndex, candidates: Candidates, rows: Ints, budget: int) -> list[int]:
+def distinct_covers(index: ItemIndex, candidates: Candidates, rows: Ints, budget: int) -> Ints:
     """Return the first `budget` rows whose cover does not equal that of an earlier one."""
     seen: set[bytes] = set()
     kept: list[int] = []
     for row in rows:
         if len(kept) == budget:
             break
-        cover = index.covers(int(candidates.first[row]), int(candidates.second[row]))
-        key = np.packbits(cover).tobytes()
+        key = np.packbits(index.covers(candidates, row)).tobytes()
         if key not in seen:
             seen.add(key)
             kept.append(int(row))
-    return kept
+    return np.array(kept, np.int64)

@@ -28,7 +28,7 @@ PAIR_SOURCES = 10
 COARSE_BINS = 4
 SCORE_BINS = 12
 FEWEST_ROWS = 3
-# Row b cuts into b + 2 bins of equal count; what is left of it lies beyond the last value.
+# Row b cuts into b + 2 bins of equal count; its other fractions lie beyond the last value.
 QUANTILES = np.array(
     [
         [k / bins if k < bins else 2.0 for k in range(1, SCORE_BINS)]
@@ -38,10 +38,7 @@ QUANTILES = np.array(
 
 
 def mine_pairs(
-    table: Table,
-    budget: int,
-    among: Container[str],
-    limits: Permissions,
+    table: Table, budget: int, among: Container[str], limits: Permissions
 ) -> tuple[Pair, ...]:
     """Return at most `budget` pair columns of the variables `among`, best first, ties by name."""
     ranked = rank_sources(table, among)
@@ -57,10 +54,7 @@ def mine_pairs(
 
 
 def lookahead_roots(
-    table: Table,
-    known: Collection[Pair],
-    budget: int,
-    limits: Permissions,
+    table: Table, known: Collection[Pair], budget: int, limits: Permissions
 ) -> tuple[Pair, ...]:
     """Return |a - b| of the most interacting numbers, as roots for the lookahead search.
 
@@ -147,7 +141,6 @@ def pair_score(table: Table, pair: Pair) -> float:
 
 
 def _distinct(ordered: Floats) -> Floats:
-    """Return each of some sorted values once."""
     new = np.ones(len(ordered), bool)
     np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
     return ordered[new]
@@ -162,9 +155,9 @@ def _quantiles(ordered: Floats, fractions: Floats) -> Floats:
     beyond = fractions > 1.0
     below = np.where(beyond, 0.0, np.floor(position))
     index = below.astype(np.intp)
-    share = position - below
+    fraction = position - below
     low, high = ordered[index], ordered[np.minimum(index + 1, len(ordered) - 1)]
     gap = high - low
-    found = np.where(share >= 0.5, high - gap * (1.0 - share), low + gap * share)
+    found = np.where(fraction >= 0.5, high - gap * (1.0 - fraction), low + gap * fraction)
     found[beyond] = np.inf
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -18,7 +18,7 @@ from rpte.published.pairs import mine_pairs
 from rpte.table.table import Table
 from rpte.vocabulary.gain import SortedColumn, in_or_out_gain
 from rpte.vocabulary.redundancy import keep_independent
-from rpte.vocabulary.screening import SAMPLE_ROWS, promising, sample
+from rpte.vocabulary.screening import SAMPLE_ROWS, promising
 from rpte.vocabulary.vocabulary import ORIGINAL, Vocabulary, evaluate_columns, original_columns
 
 ORIGINAL_SCORE_BINS = 16
@@ -33,10 +33,11 @@ class VocabularySettings:
     Parameters
     ----------
     miner : {"shapes", "hug", "frequent", "original"}
+        Shapes are those of `rpte.vocabulary.build`, not of this room.
     pattern_order : {1, 2}
         L: items per pattern; pairs are made only for 2.
     budget : int
-        K: at most so many patterns (or shapes), and at most so many pairs.
+        K: the most patterns (or shapes), and the most pairs.
     min_gain : float
         G: gain in nats that a pattern must exceed.
     paper : bool
@@ -65,33 +66,34 @@ class VocabularySettings:
 
 
 def build_vocabulary(
-    table: Table,
-    settings: VocabularySettings,
-    held: int | None = None,
+    table: Table, settings: VocabularySettings, rows: int | None = None
 ) -> Vocabulary:
     """Mine the vocabulary of a table: at most p0 + 2K columns, a raw variable counted once.
 
-    Its z is of the first `held` rows, of all if None.
+    Its z is of the first `rows`, of all if None.
     """
+    if settings.miner == "shapes":
+        raise ValueError("miner='shapes'; vocabulary_of_shapes makes that vocabulary")
     limits = settings.limits
     originals = original_columns(table, settings.paper, limits)
     patterns: tuple[Column, ...] = ()
     pairs: tuple[Column, ...] = ()
     if settings.miner != "original":
         among = promising(table, limits)
-        book = item_index(table, make_items(table, not settings.paper, among), limits)
+        index = item_index(table, make_items(table, not settings.paper, among), limits)
         order, budget = settings.pattern_order, settings.budget
         if settings.miner == "hug":
-            patterns = mine_hug(book, order, budget, settings.min_gain)
+            patterns = mine_hug(index, order, budget, settings.min_gain)
         else:
-            patterns = mine_frequent(book, order, budget)
+            patterns = mine_frequent(index, order, budget)
         if order > 1:
-            pairs = mine_pairs(sample(table), settings.pair_budget, among, limits)
+            sample = table.sample(SAMPLE_ROWS)
+            pairs = mine_pairs(sample, settings.pair_budget, among, limits)
     if settings.paper:
         originals = _cap_originals(table, originals, settings.budget)
-    rows = None if held is None else max(held, SAMPLE_ROWS)
-    found = evaluate_columns(table, originals, patterns, pairs, settings.paper, rows=rows)
-    return _independent(table, found, held)
+    evaluated = None if rows is None else max(rows, SAMPLE_ROWS)
+    found = evaluate_columns(table, originals, patterns, pairs, settings.paper, rows=evaluated)
+    return _independent(table, found, rows)
 
 
 def _cap_originals(table: Table, originals: tuple[Column, ...], budget: int) -> tuple[Column, ...]:
@@ -115,29 +117,24 @@ def _coarse_gain(table: Table, original: Column) -> float:
     return column.gain(np.unique(column.quantiles(fractions)))
 
 
-def _independent(table: Table, vocabulary: Vocabulary, held: int | None) -> Vocabulary:
-    """Drop the patterns and pairs that another column nearly repeats; hold so many rows.
+def _independent(table: Table, vocabulary: Vocabulary, rows: int | None) -> Vocabulary:
+    """Drop the patterns and pairs that another column nearly repeats; keep the first `rows`.
 
-    Where all rows stay, the columns that stay move up in the memory of `vocabulary`, which is used
-    up: a copy of them would take as much again.
+    Where all rows stay, the columns that stay move up in the memory of `vocabulary`, which is
+    overwritten: a copy of them would take as much again.
     """
     rivals = _rivals(vocabulary)
-    rows = min(table.n_rows, SAMPLE_ROWS)
-    z = vocabulary.z[:, :rows] if len(rivals) == len(vocabulary) else vocabulary.z[rivals, :rows]
-    kept = keep_independent(z.T, table.weight[:rows], vocabulary.block[rivals])
+    n = min(table.n_rows, SAMPLE_ROWS)
+    z = vocabulary.z[:, :n] if len(rivals) == len(vocabulary) else vocabulary.z[rivals, :n]
+    kept = keep_independent(z, table.weight[:n], vocabulary.block[rivals])
     dropped = np.setdiff1d(rivals, rivals[kept])
     which = np.setdiff1d(np.arange(len(vocabulary)), dropped)
-    if held is None:
-        for place, j in enumerate(which):
-            if place < j:
-                vocabulary.z[place] = vocabulary.z[j]
-    return Vocabulary(
-        tuple(vocabulary.columns[j] for j in which),
-        vocabulary.block[which],
-        vocabulary.z[: len(which)] if held is None else vocabulary.z[which, :held],
-        vocabulary.centre[which],
-        vocabulary.scale[which],
-    )
+    if rows is not None:
+        return replace(vocabulary, z=vocabulary.z[:, :rows]).keep(which)
+    for place, j in enumerate(which):
+        if place < j:
+            vocabulary.z[place] = vocabulary.z[j]
+    return vocabulary.keep(which, vocabulary.z[: len(which)])
 
 
 def _rivals(vocabulary: Vocabulary) -> NDArray[np.intp]:

@@ -21,16 +21,16 @@ def vocabulary_of_shapes(
 ) -> Vocabulary:
     """Return raw variables and at most `budget` shapes, chosen on some rows of the cache's table.
 
-    The `last` reader takes what he reads out of the cache, so that it is not there twice.
+    The `last` call empties the cache, so that no column is in memory twice.
     """
     originals = original_columns(cache.table, paper, cache.limits)
     columns = (*originals, *cache.strongest(part, rows, budget))
     memory = GrowableMatrix(len(rows), capacity=len(columns) + SPARE_ROWS)
-    kept: dict[int, int] = {}  # where the first of those that say the same is
+    kept: dict[int, int] = {}  # the first of several equal columns, by their number
     location = np.empty((2, len(columns)))
     for j, column in enumerate(columns):
         entry = cache.entry(column, last)
-        if entry.alike >= 0 and kept.setdefault(entry.alike, j) == j:
+        if entry.number >= 0 and kept.setdefault(entry.number, j) == j:
             place = memory.extend(1)
             # Any other mode makes a copy first.
             entry.z.take(rows, out=memory.memory[place], mode="clip")

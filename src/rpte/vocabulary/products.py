@@ -1,15 +1,14 @@
-"""Products and distances of two variables that the score so far leaves unexplained.
+"""Products and distances of two variables that explain what the score so far leaves unexplained.
 
-A part of a product is a hinge, a step, a level, a code or a 0/1 number, or the step of a number
-that has two values: each is zero where it says nothing, so that the product is read only where both
-parts speak. A distance is |a - b| of two numbers whose spreads are comparable, as those of
-measurements in one unit are. Many are much alike; of the most promising each one is chosen for what
-it says beside those before it.
+A factor of a product is a hinge, a step, a level, a code or a 0/1 number, or the step of a number
+that has two values: each can be zero, so that the product is read only where both are not. A
+distance is |a - b| of two numbers whose spreads are comparable, as those of measurements in one
+unit are. Many are much alike; each of those chosen adds most to the ones chosen before it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import islice
@@ -38,16 +37,16 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 Part = Value | Hinge | Item
 
-CANDIDATES = 240  # among which is chosen
+CANDIDATES = 240  # given to the final choice
 MOST_PARTS = 240
 MOST_NUMBERS = 200
-SHORT_LIST = 120  # distances that are looked at beside their numbers
-COMPARABLE = 3.0  # ratio of the standard deviations of two numbers that may be subtracted
-DISTANCE_ROWS = 10_000  # on which the choice is made, too
-FEWER_ROWS = 4_000  # for the first look at all distances
-HEAD = 64  # rows that show most numbers to have more than two values
-AT_ONCE = 128  # products that are looked at in full
-ROUNDING = 5e-7  # error of sums in single precision, several times what it is seen to be
+SHORT_LIST = 120  # distances whose gradient beside their numbers is computed
+COMPARABLE = 3.0  # largest ratio of the standard deviations of two numbers that are subtracted
+DISTANCE_ROWS = 10_000  # for distances, and for the final choice
+FEWER_ROWS = 4_000  # for the first ranking of all distances
+FIRST_ROWS = 64  # enough to show of most numbers that they have more than two values
+AT_ONCE = 128  # products computed in double precision at a time
+ROUNDING = 5e-7  # error of sums in single precision, several times the largest observed
 
 
 def find_products(
@@ -73,8 +72,8 @@ def find_products(
     """
     if most == 0:
         return ()
-    left = table.loss.residuals(score, table.y, table.weight)
-    slopes = _Slopes(left.gradient, left.hessian, table.weight)
+    at = table.loss.residuals(score, table.y, table.weight)
+    slopes = _Slopes(at.gradient, at.hessian, table.weight)
     found = _candidates(table, vocabulary, use, slopes, limits)
     if not found:
         return ()
@@ -91,15 +90,9 @@ def find_products(
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A column, its gradient beside its own parts, and the values of these.
+    """A column, its gradient beside its own parts, and the values of these, (n,) each.
 
-    Parameters
-    ----------
-    strength : float
-    column : Column
-    left, right : (n,)
-    unit : float or None
-        Of a distance; a product has none.
+    `unit` is that of a distance; a product has none.
     """
 
     strength: float
@@ -120,19 +113,16 @@ class _Candidate:
 def _candidates(
     table: Table, vocabulary: Vocabulary, use: Floats, slopes: _Slopes, limits: Permissions
 ) -> list[_Candidate]:
-    """Return the products and distances of the largest gradients."""
+    """Return the admitted products and distances of the largest gradients."""
     known = _Known.of(vocabulary, use)
-    found = [
-        *_first(_products(table, known, slopes.first(SAMPLE_ROWS)), limits),
-        *_first(_distances(known, slopes.first(DISTANCE_ROWS), limits), limits),
-    ]
+    found: list[_Candidate] = []
+    for candidates in (
+        _products(table, known, slopes.first(SAMPLE_ROWS)),
+        _distances(known, slopes.first(DISTANCE_ROWS), limits),
+    ):
+        found += islice((c for c in candidates if limits.admits(c.column)), CANDIDATES)
     order = ranked([c.column for c in found], [c.strength for c in found])
     return [found[j] for j in order[:CANDIDATES]]
-
-
-def _first(found: Iterable[_Candidate], limits: Permissions) -> list[_Candidate]:
-    """Return the first of those that the limits admit, so that forbidden ones take no places."""
-    return list(islice((c for c in found if limits.admits(c.column)), CANDIDATES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +134,7 @@ class _Slopes:
     weight: Floats
 
     def first(self, rows: int) -> _Slopes:
-        """Return those of the first rows."""
+        """Return the derivatives of the first rows."""
         return _Slopes(self.residual[:rows], self.curvature[:rows], self.weight[:rows])
 
     def strength(self, gradient: Floats) -> Floats:
@@ -167,8 +157,7 @@ class _Slopes:
 def _products(table: Table, known: _Known, slopes: _Slopes) -> Iterator[_Candidate]:
     """Yield the products of parts of different variables, the largest gradient first.
 
-    Single precision tells how strong each can be at most; only those that may come next are looked
-    at in full.
+    Single precision bounds each gradient; only those that may come next are computed exactly.
     """
     columns, z, place = _parts(table, known, len(slopes.residual))
     names = {column.source: place for place, column in enumerate(columns)}
@@ -201,16 +190,10 @@ def _at_most(
     i: Rows,
     k: Rows,
 ) -> Floats:
-    """Return how strong the products of the parts i and k can be, from products of matrices.
+    """Return bounds on the strength of the products of the parts i and k, from matrix products.
 
-    Parameters
-    ----------
-    z : (V, n)
-    place : (p,)
-        Which rows of `z` the parts are.
-    binary : (p,)
-        Which parts are their own squares.
-    own : (V, 3)
+    The parts are the rows `place` (p,) of `z` (V, n); the `binary` ones (p,) are their own squares;
+    `own` is (V, 3).
     """
     c, r = slopes.curvature, slopes.residual
     square = np.where(binary, np.arange(len(place)), len(place) + np.cumsum(~binary) - 1)
@@ -235,11 +218,11 @@ def _cross_products(
     p, q = len(place), len(place) + int(squared.sum())
     root, r = np.sqrt(slopes.curvature).astype(np.float32), slopes.residual.astype(np.float32)
     seconds, firsts = np.zeros((q, q)), np.zeros((p, p))
-    room = np.empty((2 * p + q, min(TILE_ROWS, z.shape[1])), np.float32)
+    memory = np.empty((2 * p + q, min(TILE_ROWS, z.shape[1])), np.float32)
     with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
         for at in range(0, z.shape[1], TILE_ROWS):
             rows = slice(at, at + TILE_ROWS)
-            part, signed, both = np.split(room[:, : len(r[rows])], (p, 2 * p))
+            part, signed, both = np.split(memory[:, : len(r[rows])], (p, 2 * p))
             part[:] = z[place, rows]
             np.multiply(part, r[rows], out=signed)
             np.multiply(part, root[rows], out=both[:p])
@@ -283,16 +266,9 @@ def _near(x: Floats, spread: Floats, slopes: _Slopes) -> tuple[Rows, Rows]:
 class _Known:
     """A vocabulary, and what decides which of its columns are parts; arrays (V,).
 
-    Parameters
-    ----------
-    vocabulary : Vocabulary
-    use : (V,)
-        How much each column moves the score.
-    by_source : (V,)
-        How much all columns of its variable do.
-    is_value, two, indicator : (V,)
-        Whether it is a number; one of at most two values; one that holds only 0 and 1 (or is
-        missing, where the centre is one of them).
+    `use` is how much each column moves the score, `by_source` how much all columns of its variable
+    do. A number (`is_value`) may have at most `two` values, or be an `indicator`, only 0 and 1 (or
+    missing, where the centre is one of them).
     """
 
     vocabulary: Vocabulary
@@ -332,9 +308,9 @@ def _few_valued(
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Tell which columns among some hold at most two values, and which only 0 and 1; (V,) each."""
     two, indicator = np.zeros((2, len(vocabulary)), np.bool_)
-    head = vocabulary.z[values, :HEAD]  # most numbers show more than two soon
-    low, high = head.min(axis=1, keepdims=True), head.max(axis=1, keepdims=True)
-    for j in values[((head == low) | (head == high)).all(axis=1)]:
+    first = vocabulary.z[values, :FIRST_ROWS]
+    low, high = first.min(axis=1, keepdims=True), first.max(axis=1, keepdims=True)
+    for j in values[((first == low) | (first == high)).all(axis=1)]:
         z, centre, scale = vocabulary.z[j], vocabulary.centre[j], vocabulary.scale[j]
         two[j] = ((z == z.min()) | (z == z.max())).all()
         indicator[j] = ((z == (0.0 - centre) / scale) | (z == (1.0 - centre) / scale)).all()
@@ -357,15 +333,11 @@ def _parts(table: Table, known: _Known, rows: int) -> tuple[list[Part], Floats, 
         if known.indicator[j]:
             z[place] += vocabulary.centre[j] / vocabulary.scale[j]
         else:
-            parts[place] = step = _upper_of_two(table, parts[place].source)
+            x = table.inputs[name := parts[place].source]
+            between = shortest_between(float(np.nanmin(x)), float(np.nanmax(x)))
+            parts[place] = step = Step(name, between)
             z[place] = step.evaluate(table.inputs)[:rows]
     return parts, z, np.arange(len(chosen))
-
-
-def _upper_of_two(table: Table, name: str) -> Step:
-    """Return the step between the values of a number that has two."""
-    x = table.inputs[name]
-    return Step(name, shortest_between(float(np.nanmin(x)), float(np.nanmax(x))))
 
 
 def _product(a: Part, b: Part) -> Column:

@@ -1,4 +1,4 @@
-"""Choosing among many columns that say much the same: orthogonal matching pursuit."""
+"""Choosing among many columns that are much alike: orthogonal matching pursuit."""
 
 from __future__ import annotations
 
@@ -9,19 +9,17 @@ from rpte.kernels.blas import one_blas_thread
 from rpte.kernels.design_products import TILE_ROWS
 from rpte.kernels.screening import pivots
 
-__all__ = ["pursue"]
-
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
-LEFT = 1e-3  # share of its own variance that a column must have beside the columns before it
-RIDGE = 1e-3  # on the columns that are there already, which may say the same
-CONSTANT = 1e-7  # share of its root mean square that a column must vary by
+LEFT = 1e-3  # fraction of its variance that the columns before it must leave of a column
+RIDGE = 1e-3  # on the known columns, which may repeat each other
+CONSTANT = 1e-7  # fraction of its root mean square that a column must vary by
 DIGITS = 9
 
 
 def pursue(rows: Floats, known: int, residual: Floats, curvature: Floats, most: int) -> Rows:
-    """Return the places of at most so many columns, each the best beside those before it.
+    """Return the places of at most `most` columns, each the best beside those before it.
 
     The best gains most in the quadratic model of the loss; ties go to the first. Columns that
     those before them explain are left out.
@@ -29,30 +27,32 @@ def pursue(rows: Floats, known: int, residual: Floats, curvature: Floats, most: 
     Parameters
     ----------
     rows : (known + m, n)
-        What is there already, where a constant always is, then the columns.
+        Columns of the model, which always has a constant too, then the candidates.
     known : int
     residual, curvature : (n,)
         Negative first and second derivative of the loss by row.
     """
     with one_blas_thread():
-        gram, slope = _moments(rows, residual, curvature)
+        gram, slope = correlations(rows, curvature, residual)
         own = gram[:known, :known] + RIDGE * np.eye(known)
         explained = np.linalg.solve(own, gram[:known, known:])
         rest = gram[known:, known:] - gram[known:, :known] @ explained
         left = slope[known:] - slope[:known] @ explained
-    return _in_turn(rest, left, most)
+    chosen = np.empty(min(most, len(left)), np.intp)
+    return chosen[: pivots(rest, left, LEFT, 10.0**DIGITS, chosen)]
 
 
-def _moments(rows: Floats, residual: Floats, curvature: Floats) -> tuple[Floats, Floats]:
-    """Return the correlations of rows under the curvature, and their standardised slopes.
+def correlations(rows: Floats, weight: Floats, residual: Floats) -> tuple[Floats, Floats]:
+    """Return the weighted correlations of rows (m, n), and their standardised slopes (m,).
 
-    Call it inside `one_blas_thread`.
+    Constant rows have none. Blocks of columns stay in the cache between centring and multiplying.
     """
-    share = curvature / curvature.sum()
-    root, slope = np.sqrt(share), residual / curvature.sum()
+    total = weight.sum()
+    fraction, slope = weight / total, residual / total
+    root = np.sqrt(fraction)
     gram, gradient = np.zeros((len(rows), len(rows))), np.zeros(len(rows))
-    mean = rows @ share
-    for at in range(0, len(share), TILE_ROWS):
+    mean = rows @ fraction
+    for at in range(0, len(fraction), TILE_ROWS):
         block = slice(at, at + TILE_ROWS)
         centred = rows[:, block] - mean[:, None]
         gradient += centred @ slope[block]
@@ -61,9 +61,3 @@ def _moments(rows: Floats, residual: Floats, curvature: Floats) -> tuple[Floats,
     size = np.sqrt(np.diag(gram))
     size[size <= CONSTANT * np.sqrt(size**2 + mean**2)] = np.inf
     return gram / np.outer(size, size), gradient / size
-
-
-def _in_turn(gram: Floats, slope: Floats, most: int) -> Rows:
-    """Return the pivots of a Cholesky factorisation that goes by the gain."""
-    chosen = np.empty(min(most, len(slope)), np.intp)
-    return chosen[: pivots(gram, slope, LEFT, 10.0**DIGITS, chosen)]

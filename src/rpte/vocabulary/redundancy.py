@@ -1,4 +1,4 @@
-"""Removing columns that say again what an earlier column says.
+"""Removing columns that repeat an earlier column.
 
 Constants, exact duplicates and exact complements go first; then one pass over variance inflation:
 a pattern or a pair that the others nearly determine, and that one kept column nearly equals, goes.
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from rpte.kernels.design_products import TILE_ROWS
 from rpte.kernels.screening import fingerprints
+from rpte.vocabulary.pursuit import correlations
 
 Floats = NDArray[np.float64]
 
@@ -24,10 +25,10 @@ GAP = 0.7853981633974483  # stands for missing where columns are compared
 
 
 class Registry:
-    """Numbers columns by what they say: those that are equal or complementary get one number.
+    """Numbers columns by their content: equal or complementary ones get one number.
 
-    A column is known by its products with two vectors without pattern. Different columns agree in
-    both only by an accident of rounding, about once in 1e30.
+    A column is known by its products with two random vectors. Different columns agree in both only
+    by an accident of rounding, about once in 1e30.
     """
 
     def __init__(self) -> None:
@@ -58,51 +59,29 @@ class Registry:
 
 @lru_cache(maxsize=2)
 def _probes(n: int) -> Floats:
-    """Return two vectors of n numbers without pattern, (2, n)."""
     return np.random.default_rng(0).random((2, n))
 
 
-def keep_independent(filled: Floats, weight: Floats, block: NDArray[np.intp]) -> NDArray[np.intp]:
+def keep_independent(z: Floats, weight: Floats, block: NDArray[np.intp]) -> NDArray[np.intp]:
     """Return the columns that the variance inflation pass keeps.
 
     Parameters
     ----------
-    filled : (n, q), no missing cells, no constant columns
+    z : (q, n), no missing cells, no constant columns
     weight : (n,)
     block : (q,)
         0 for raw variables (always kept), 1 for patterns, 2 for pairs.
     """
-    if not filled.shape[1] or (block == 0).all():
-        return np.arange(filled.shape[1])
-    correlation = _correlations(filled, weight)
+    if (block == 0).all():
+        return np.arange(len(z))
+    correlation, _ = correlations(z, weight, weight)
     inflated = _inflation(correlation) > MAX_INFLATION
     kept = list(np.flatnonzero(block == 0))
     for j in np.flatnonzero(block > 0):
-        if inflated[j] and len(kept) and (correlation[j, kept] ** 2).max() >= NEARLY_EQUAL:
-            continue
-        kept.append(j)
+        nearest = (correlation[j, kept] ** 2).max(initial=0.0)
+        if not inflated[j] or nearest < NEARLY_EQUAL:
+            kept.append(j)
     return np.array(sorted(kept), np.intp)
-
-
-def _correlations(filled: Floats, weight: Floats) -> Floats:
-    """Return the correlations of the columns.
-
-    Rows are taken in blocks that stay in the cache between centring and multiplying.
-    """
-    cells, root = filled.T, np.sqrt(weight)
-    mean = (cells @ weight / weight.sum())[:, None]
-    room = np.empty((len(cells), min(TILE_ROWS, len(filled))))
-    products = np.zeros((len(cells), len(cells)))
-    for start in range(0, len(filled), TILE_ROWS):
-        rows = slice(start, start + TILE_ROWS)
-        part = room[:, : len(filled[rows])]
-        np.subtract(cells[:, rows], mean, out=part)
-        part *= root[rows]
-        products += part @ part.T
-    norms = np.sqrt(np.diag(products))
-    norms = np.where(norms > 0, norms, 1.0)
-    products /= norms * norms[:, None]
-    return products
 
 
 def _inflation(correlation: Floats) -> Floats:

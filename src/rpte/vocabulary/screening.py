@@ -39,56 +39,52 @@ def promising(table: Table, limits: Permissions) -> frozenset[str]:
 
 
 def _associations(table: Table, positions: Sequence[int]) -> list[float]:
-    """Return the share of the label's variance that each variable explains by itself."""
-    label = Label.of(table)
+    """Return the score of each variable by itself."""
+    null = NullModel.of(table)
     found = []
     for position in positions:
         x = table.inputs.columns[position]
         if x.dtype.kind == "f":
-            explained = label_slope(x, label.weight, label.residual)
+            gain = label_slope(x, null.curvature, null.gradient)
         else:
-            explained = _between(np.maximum(x, -1) + 1, label)
-        found.append(explained / label.variance)
+            codes = np.maximum(x, -1) + 1
+            mass = np.bincount(codes, null.curvature)
+            slope = np.bincount(codes, null.gradient)
+            gain = float((slope**2 / np.where(mass > 0, mass, 1.0)).sum())
+        found.append(gain / null.total_weight)
     return found
 
 
-def _between(codes: NDArray[Any], label: Label) -> float:
-    """Return the label's variance between the levels of a category."""
-    mass = np.bincount(codes, label.weight)
-    between = np.bincount(codes, label.residual) ** 2 / np.where(mass > 0, mass, 1.0)
-    return float(between.sum())
-
-
 @dataclass(frozen=True, slots=True)
-class Label:
-    """What correlations with the label need of the rows.
+class NullModel:
+    """The model without terms, in which columns are screened: second-order gain per weight.
+
+    For two classes this is the squared correlation of a column with the label.
 
     Parameters
     ----------
-    weight, residual : (n,)
-        The residual is the weight times the label's distance from the base rate.
-    variance : float
-        Of the label, times the weight of all rows.
+    gradient, curvature : (n,)
+    total_weight : float
     """
 
-    weight: Floats
-    residual: Floats
-    variance: float
+    gradient: Floats
+    curvature: Floats
+    total_weight: float
 
     @classmethod
-    def of(cls, table: Table) -> Label:
-        """Return the label of a table."""
-        total = table.weight.sum()
-        rate = (table.weight @ table.y) / total
-        return cls(table.weight, table.weight * (table.y - rate), rate * (1.0 - rate) * total)
+    def of(cls, table: Table) -> NullModel:
+        """Return that of a table."""
+        score = np.full(table.n_rows, table.null_score)
+        at = table.loss.residuals(score, table.y, table.weight)
+        return cls(at.gradient, at.hessian, float(table.weight.sum()))
 
-    def beside(self, sums: Floats, knots: Floats) -> Floats:
-        """Return the squared correlations of steps, hinges above and hinges below, (3, k, m).
+    def knot_scores(self, sums: Floats, knots: Floats) -> Floats:
+        """Return the scores of steps, hinges above and hinges below, (3, k, m).
 
         Parameters
         ----------
         sums : (k, m + 1, 5)
-            Of w, wx, wxx, r, rx between the knots of k numbers.
+            Of c, cx, cxx, g, gx between the knots of k numbers: curvature and gradient.
         knots : (k, m)
             In the units of x.
         """
@@ -97,33 +93,31 @@ class Label:
         above = total - below
         step = above[..., 0], above[..., 0], above[..., 3]
         kinds = step, _hinge(above, knots), _hinge(below, knots)
-        return np.array([self._squared(total, *kind) for kind in kinds])
+        return np.array([self.scores(total, *kind) for kind in kinds])
 
-    def alone(self, sums: Floats, total: Floats) -> Floats:
-        """Return the squared correlations of columns that are 0 where missing, (k,).
+    def scores(self, total: Floats, cz: Floats, czz: Floats, gz: Floats) -> Floats:
+        """Return the scores of columns z that are 0 where their variable is missing.
 
         Parameters
         ----------
-        sums : (k, 3)
-            Of wz, wzz, rz.
-        total : (k, 5)
-            Of w, wx, wxx, r, rx where the variable is present.
+        total : (..., 5)
+            Sums of c, cx, cxx, g, gx where the variable is present.
+        cz, czz, gz : (...)
+            Sums over the rows.
         """
-        return np.asarray(self._squared(total, *sums.T))
-
-    def _squared(self, total: Floats, wz: Any, wzz: Any, rz: Any) -> Any:
-        weight = np.maximum(total[..., 0], 1e-300)
-        spread = wzz - wz * wz / weight
-        gradient = rz - wz * (total[..., 3] / weight)
-        usable = (spread > 1e-12 * np.abs(wzz)) & np.isfinite(spread) & np.isfinite(gradient**2)
+        curvature = np.maximum(total[..., 0], 1e-300)
+        spread = czz - cz * cz / curvature
+        gradient = gz - cz * (total[..., 3] / curvature)
+        usable = (spread > 1e-12 * np.abs(czz)) & np.isfinite(spread) & np.isfinite(gradient**2)
         gradient = np.where(usable, gradient, 0.0)
-        return np.where(usable, gradient**2 / np.where(usable, spread * self.variance, 1.0), 0.0)
+        size = np.where(usable, spread * self.total_weight, 1.0)
+        return np.where(usable, gradient**2 / size, 0.0)
 
 
 def _hinge(sums: Floats, knots: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the sums of wz, wzz and rz for |x - knot| on one side; the sign does not matter."""
-    w, wx, wxx, r, rx = np.moveaxis(sums, -1, 0)
-    return wx - knots * w, wxx - 2.0 * knots * wx + knots * knots * w, rx - knots * r
+    """Return the sums of cz, czz and gz for |x - knot| on one side; the sign does not matter."""
+    c, cx, cxx, g, gx = np.moveaxis(sums, -1, 0)
+    return cx - knots * c, cxx - 2.0 * knots * cx + knots * knots * c, gx - knots * g
 
 
 def ranked(columns: Sequence[Column], *scores: Any) -> NDArray[np.intp]:
@@ -139,7 +133,7 @@ def ranked(columns: Sequence[Column], *scores: Any) -> NDArray[np.intp]:
 
 
 def strongest(columns: Sequence[Column], scores: Floats, most: int) -> list[int]:
-    """Return the places of at most so many columns: each variable's best first, then the seconds.
+    """Return the places of at most `most` columns: each variable's best, then the seconds.
 
     The best have the highest score, ties by name.
     """
@@ -150,8 +144,3 @@ def strongest(columns: Sequence[Column], scores: Floats, most: int) -> list[int]
         source = columns[j].sources[0]
         turn[j] = seen[source] = seen.get(source, -1) + 1
     return sorted(sorted(ranking, key=turn.__getitem__)[:most])
-
-
-def sample(table: Table) -> Table:
-    """Return at most 50,000 distinct rows."""
-    return table.sample(SAMPLE_ROWS)

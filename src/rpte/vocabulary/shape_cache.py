@@ -1,4 +1,4 @@
-"""The columns of single variables that a table offers, shared by all who learn from its rows.
+"""The columns of a table's single variables, shared by all folds that learn from its rows.
 
 Shapes, centres and scales come from cells and weights alone, so they are made once. Only which of
 them are kept when there are more than the budget is learned from labels, anew for each set of rows.
@@ -19,7 +19,7 @@ from rpte.table.decimals import short_centre
 from rpte.table.table import Table
 from rpte.vocabulary.gain import median
 from rpte.vocabulary.redundancy import Registry
-from rpte.vocabulary.screening import Label, promising, strongest
+from rpte.vocabulary.screening import NullModel, promising, strongest
 from rpte.vocabulary.shapes import shapes_of
 
 Floats = NDArray[np.float64]
@@ -27,7 +27,7 @@ Rows = NDArray[np.intp]
 Middle = Literal["zero", "mean", "median"]
 
 NARROWEST = 1e-290  # a coefficient of a column that varies less, such as a product, may overflow
-STEPS, ABOVE, BELOW, ALONE = range(4)  # the first three in the order of `Label.beside`
+STEPS, ABOVE, BELOW, OTHER = range(4)  # the first three in the order of `knot_scores`
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +39,15 @@ class Entry:
     z : (n,)
         (value - centre) / scale, 0 where missing; binary columns as they are.
     centre, scale : float
-    alike : int
-        The same number for columns that say the same on this table; -1 for a constant, or what
-        varies too little for a coefficient.
+    number : int
+        The same for columns that are equal or complementary on this table; -1 for a constant, or
+        one that varies too little for a coefficient.
     """
 
     z: Floats
     centre: float
     scale: float
-    alike: int
+    number: int
 
 
 def evaluate(
@@ -63,8 +63,8 @@ def evaluate(
     if column.binary:
         return Entry(x[:rows], 0.0, 1.0, seen.number(x))
     centre, scale = _location(x, table.weight, middle if column.centred else "zero", exact)
-    alike = seen.number(x) if scale > NARROWEST else -1
-    return Entry(standardise(x[:rows], centre, scale), centre, scale, alike)
+    number = seen.number(x) if scale > NARROWEST else -1
+    return Entry(standardise(x[:rows], centre, scale), centre, scale, number)
 
 
 def standardise(x: Floats, centre: float, scale: float) -> Floats:
@@ -109,16 +109,10 @@ def _spread(x: Floats, weight: Floats) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Family:
-    """All shapes of a number, and where their scores are to be found.
+    """All shapes of a number, and where their scores are found.
 
-    Parameters
-    ----------
-    columns : tuple of Column
-    knots : (m,)
-    kind : (s,)
-        STEPS, ABOVE or BELOW for a step or a hinge at a knot; ALONE for any other shape.
-    place : (s,)
-        Of the knot; 0 where there is none.
+    `kind` (s,) is STEPS, ABOVE or BELOW for a step or a hinge at one of the `knots` (m,), at that
+    `place` (s,); OTHER, and place 0, for any other shape.
     """
 
     columns: tuple[Column, ...]
@@ -128,31 +122,18 @@ class _Family:
 
     @classmethod
     def of(cls, columns: tuple[Column, ...]) -> _Family:
-        """Sort the shapes of a number."""
-        at = [_knot(column) for column in columns]
-        knots = np.unique([knot for knot in at if knot is not None])
-        kind = np.array([_kind(column) for column in columns], np.intp)
-        place = np.searchsorted(knots, [-np.inf if knot is None else knot for knot in at])
-        return cls(columns, knots, kind, place)
-
-    @property
-    def alone(self) -> list[Column]:
-        """The shapes without a knot."""
-        return [self.columns[j] for j in np.flatnonzero(self.kind == ALONE)]
+        found = np.array([_kind_and_knot(column) for column in columns]).reshape(-1, 2)
+        kind, at = found[:, 0].astype(np.intp), found[:, 1]
+        knots = np.unique(at[kind != OTHER])
+        return cls(columns, knots, kind, np.searchsorted(knots, at))
 
 
-def _knot(column: Column) -> float | None:
+def _kind_and_knot(column: Column) -> tuple[int, float]:
     if isinstance(column, Step):
-        return column.threshold
-    return column.knot if isinstance(column, Hinge) else None
-
-
-def _kind(column: Column) -> int:
-    if isinstance(column, Step):
-        return STEPS
+        return STEPS, column.threshold
     if isinstance(column, Hinge):
-        return ABOVE if column.side == "above" else BELOW
-    return ALONE
+        return (ABOVE if column.side == "above" else BELOW), column.knot
+    return OTHER, -np.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +167,7 @@ class ShapeCache:
         return self._families[name]
 
     def entry(self, column: Column, last: bool = False) -> Entry:
-        """Return a column on all rows; if it is the `last` time, the book lets go of it."""
+        """Return a column on all rows; after the `last` time the cache has it no more."""
         found = self._entries.pop(column, None)
         if found is None:
             found = evaluate(self.table, column, "median", False, self._seen)
@@ -195,13 +176,13 @@ class ShapeCache:
         return found
 
     def close(self) -> None:
-        """Let go of all columns: nobody asks for them again."""
+        """Release the memory of all columns."""
         self._entries.clear()
 
     def strongest(self, part: Table, rows: Rows, most: int) -> tuple[Column, ...]:
-        """Return at most so many shapes: those that go most with the label in `part`.
+        """Return at most `most` shapes: those of the highest scores in `part`.
 
-        `rows` are those of `part` in the book's table.
+        `rows` are those of `part` in the cache's table.
         """
         among = promising(part, self.limits)
         variables = [part.schema.variables[i] for i in part.schema.canonical()]
@@ -209,29 +190,28 @@ class ShapeCache:
         columns = [column for name in names for column in self.shapes(name)]
         if len(columns) <= most:
             return tuple(columns)
-        scores = self._scores(names, rows, Label.of(part))
+        scores = self._scores(names, rows, NullModel.of(part))
         return tuple(columns[j] for j in strongest(columns, scores, most))
 
-    def _scores(self, names: list[str], rows: Rows, label: Label) -> Floats:
-        """Return the squared correlation of each shape of some numbers with the label."""
+    def _scores(self, names: list[str], rows: Rows, null: NullModel) -> Floats:
+        """Return the score of each shape of some numbers."""
         families = [self._family(name) for name in names]
-        sums, knots = self._knot_sums(names, families, rows, label)
+        sums, knots = self._knot_sums(names, families, rows, null)
         kind = np.concatenate([family.kind for family in families])
         place = np.concatenate([family.place for family in families])
         owner = np.repeat(np.arange(len(families)), [len(family.kind) for family in families])
-        alone = kind == ALONE
-        columns = [column for family in families for column in family.alone]
-        found = np.empty((len(columns), 3))
-        for column, line in zip(columns, found, strict=True):
-            column_moments(self.entry(column).z, rows, label.weight, label.residual, line)
+        columns = [column for family in families for column in family.columns]
+        other, at = np.flatnonzero(kind == OTHER), np.flatnonzero(kind != OTHER)
+        moments = np.empty((len(other), 3))
+        for j, line in zip(other, moments, strict=True):
+            column_moments(self.entry(columns[j]).z, rows, null.curvature, null.gradient, line)
         scores = np.empty(len(kind))
-        at_knots = label.beside(sums, knots)
-        scores[~alone] = at_knots[kind[~alone], owner[~alone], place[~alone]]
-        scores[alone] = label.alone(found, sums.sum(axis=1)[owner[alone]])
+        scores[at] = null.knot_scores(sums, knots)[kind[at], owner[at], place[at]]
+        scores[other] = null.scores(sums.sum(axis=1)[owner[other]], *moments.T)
         return scores
 
     def _knot_sums(
-        self, names: list[str], families: list[_Family], rows: Rows, label: Label
+        self, names: list[str], families: list[_Family], rows: Rows, null: NullModel
     ) -> tuple[Floats, Floats]:
         """Return sums between knots, (k, m + 1, 5), and the knots in their units, (k, m).
 
@@ -243,5 +223,5 @@ class ShapeCache:
             x, about, m = self.table.inputs[name], self.entry(Value(name)), len(family.knots)
             centre, scale, out = about.centre, about.scale, sums[j, : m + 1]
             knots[j, :m] = (family.knots - centre) / scale
-            knot_moments(x, rows, centre, scale, family.knots, label.weight, label.residual, out)
+            knot_moments(x, rows, centre, scale, family.knots, null.curvature, null.gradient, out)
         return sums, knots

@@ -1,4 +1,4 @@
-"""Shapes of single numbers: steps, codes, hinges and scales that a slope alone cannot say.
+"""Shapes of single numbers: steps, codes, hinges and scales, beyond a slope.
 
 Knots and centres are weighted quantiles, as short decimals.
 """
@@ -15,9 +15,9 @@ from rpte.vocabulary.gain import SortedColumn
 
 Floats = NDArray[np.float64]
 
-KNOTS, MORE_KNOTS = 6, 12  # the latter from so much weight on:
+KNOTS, MORE_KNOTS = 6, 12  # more of them from this weight on:
 MUCH = 2_000.0
-FEWEST_FOR_CURVES = 4  # distinct values; with fewer, steps say it all
+FEWEST_FOR_CURVES = 4  # distinct values; for fewer, steps are enough
 FEWEST_FOR_LOG = 6
 MOST_CODES = 6  # distinct whole numbers
 SKEWED = 1.0
@@ -65,8 +65,8 @@ def _codes(name: str, values: Floats, weight: Floats, least: float) -> list[Inte
         return []
     return [
         Interval(name, float(value), float(value) + 1.0)
-        for value, held in zip(values, weight, strict=True)
-        if held >= least
+        for value, own in zip(values, weight, strict=True)
+        if own >= least
     ]
 
 
@@ -90,10 +90,10 @@ def _scales(name: str, values: Floats, weight: Floats, below: Floats) -> list[Co
 def _spread_and_skew(values: Floats, weight: Floats) -> tuple[float, float]:
     """Return the weighted standard deviation and skewness."""
     biggest = float(np.abs(values).max()) or 1.0  # keeps powers of values near 1e300 finite
-    centred, share = values / biggest, weight / weight.sum()
-    centred -= share @ centred
-    spread = float(np.sqrt(share @ centred**2))
+    centred, fraction = values / biggest, weight / weight.sum()
+    centred -= fraction @ centred
+    spread = float(np.sqrt(fraction @ centred**2))
     if spread == 0.0:
         return 0.0, 0.0
     centred /= spread
-    return spread * biggest, float(share @ (centred * centred * centred))
+    return spread * biggest, float(fraction @ (centred * centred * centred))

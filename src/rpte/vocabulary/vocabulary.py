@@ -45,15 +45,15 @@ class Vocabulary:
         0 raw variable, 1 pattern or shape, 2 pair.
     z : (V, rows) C order
         (value - centre) / scale for numeric columns, 0 where missing; binary ones as they are. Of a
-        long table these are the first rows, and the columns are evaluated when they are asked for.
+        long table only the first rows; `on` evaluates the columns on others.
     centre, scale : (V,)
     memory : GrowableMatrix or None
-        What holds z, with space for more columns.
+        The memory of z, with space for more columns.
 
     Attributes
     ----------
     role : (V,)
-        Plain, or the shape by which shape families hold it: curve, step, or code (a single value).
+        Plain, or what shape families tell apart: curve, step, or code (a single value).
     paired : (V,)
         Whether the column reads two variables.
     """
@@ -81,18 +81,18 @@ class Vocabulary:
         parts = {part for column in made for part in (column.left, column.right)}
         return np.array([column in parts for column in self.columns], np.bool_)
 
-    def keep(self, which: NDArray[np.intp]) -> Vocabulary:
-        """Return the vocabulary of some columns."""
+    def keep(self, which: NDArray[np.intp], z: Floats | None = None) -> Vocabulary:
+        """Return the vocabulary of some columns, whose cells are `z` if they are there already."""
         return Vocabulary(
             tuple(self.columns[j] for j in which),
             self.block[which],
-            self.z[which],
+            self.z[which] if z is None else z,
             self.centre[which],
             self.scale[which],
         )
 
     def first_rows(self, rows: int) -> Vocabulary:
-        """Return the same columns, which hold the cells of their first rows alone."""
+        """Return the same columns with the cells of their first rows only."""
         return replace(self, z=self.z[:, :rows].copy(), memory=None)
 
     def on(self, inputs: Inputs, first: int = 0, kind: type = np.float64) -> NDArray[Any]:
@@ -105,7 +105,7 @@ class Vocabulary:
         return z
 
     def with_pairs(self, table: Table, pairs: tuple[Column, ...]) -> Vocabulary:
-        """Return the vocabulary with some more columns of two sources, those that repeat left out.
+        """Return the vocabulary with more columns of two sources, without repetitions.
 
         `table` is the one that this vocabulary was evaluated on.
         """
@@ -172,7 +172,7 @@ def evaluate_columns(
         middle: Middle = "mean" if paper and block[j] == PAIR else "median"
         before = seen.count
         entry = evaluate(table, column, middle, paper, seen, rows)
-        if seen.count > before:  # nothing that was seen says the same
+        if seen.count > before:  # not a repetition
             z[len(kept)], location[:, len(kept)] = entry.z, (entry.centre, entry.scale)
             kept.append(j)
     centre, scale = location[:, : len(kept)]
