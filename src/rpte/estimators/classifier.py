@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from rpte.columns.limits import Limits
-from rpte.errors import InputError, RPTEWarning
+from rpte.errors import InputError
+from rpte.estimators.checks import read_table, warn_of_idle_groups, warn_of_result
 from rpte.estimators.json_state import JSONStateMixin
 from rpte.estimators.labels import class_factors, plain, positive_class, read_labels
 from rpte.estimators.model_methods import ModelMethodsMixin
@@ -26,18 +26,10 @@ from rpte.rows.folds import make_validation
 from rpte.rows.threads import worker_threads
 from rpte.selection.frontier import select_models
 from rpte.table.hints import hints_of, warn_of_sentinels
-from rpte.table.inputs import Inputs
-from rpte.table.read import read_training
 from rpte.table.schema import Schema
 from rpte.table.table import make_table, read_weights, repetitions
 from rpte.table.target import warn_of_follow_up
 from rpte.utils.progress import Callback, Watch
-
-if TYPE_CHECKING:
-    from rpte.fit.settings import Settings
-    from rpte.model.model import Model
-
-Floats = NDArray[np.float64]
 
 
 class RPTEClassifier(
@@ -98,7 +90,7 @@ class RPTEClassifier(
         L: variables per pattern; products and pairs such as a * b are made only for 2. With 1 every
         direct term reads one variable: cheaper to audit.
     budget : int, default=400
-        K: at most so many shapes or patterns, and at most so many pairs. Bounds the audit load.
+        K: the most shapes or patterns, and the most pairs. Bounds the audit load.
     min_gain : float, default=0.001
         G: information gain (nats) that a pattern must exceed; larger keeps fewer patterns.
     criterion : {"newton", "label"}, default="newton"
@@ -120,17 +112,16 @@ class RPTEClassifier(
         False keeps the leaf values of Stage 2 instead of Stage 3 (the paper's ablation).
     l1 : float, "4/n" or "cv", default="cv"
         Penalty lambda of equation (5): larger means fewer terms. "cv" chooses it, and which shapes,
-        products and trees are offered, by inner validation in which everything learned from y is
+        products and trees there may be, by inner validation in which everything learned from y is
         learned again.
     l1_ratio : float, default=None
-        L1 share of the penalty; the rest is ridge. Below 1 correlated variables share their effect:
+        L1 part of the penalty; the rest is ridge. Below 1 correlated variables share their effect:
         often a little more accurate, with more terms. None lets validation choose 1 or 0.15 (up to
         5,000 rows, with ``l1="cv"``), otherwise 1.
     audit_price : float, default=0.002
-        Share of the deviance that can be explained which one more condition must explain to be
-        worth reading; falls with the root of n above 1,000 rows. Beyond 20 conditions (20 for every
-        1,000 rows above 1,000) the price of all goes by their logarithm. Larger gives shorter
-        models.
+        Fraction of the explainable deviance that one more condition must explain; falls with the
+        root of n above 1,000 rows. Beyond 20 conditions (20 for every 1,000 rows above 1,000) the
+        price of all goes by their logarithm. Larger gives shorter models.
     conventions : {"ours", "paper"}, default="ours"
         The small choices that the paper leaves to its implementation (docs/published.md).
 
@@ -291,7 +282,7 @@ class RPTEClassifier(
         parameters = checked_parameters(self)
         watch = Watch(progress, self.max_fit_seconds)
         watch.begin("reading the table", 0.05)
-        inputs = self._read_training(X)
+        inputs = read_table(X, self.special_values)
         schema = inputs.schema
         labels, known = read_labels(y, inputs.n_rows, schema.names)
         settings = settings_for(parameters, self.limits, schema)
@@ -305,7 +296,7 @@ class RPTEClassifier(
         factors = class_factors(self.class_weight, labels, known, weight)
         weight = weight * factors[(labels == known[1]).astype(int)]
         validation = make_validation(self.cv, X, labels, groups)
-        _warn_of_idle_groups(groups, settings)
+        warn_of_idle_groups(groups, settings)
         positive = positive_class(self.positive, known)
         target = (labels == known[positive]).astype(np.float64)
         with one_blas_thread(), worker_threads(self.n_jobs):
@@ -329,15 +320,14 @@ class RPTEClassifier(
                 learned = Learned(learn(training, watch))
             learned = learned.stopped_by(watch)
         learned = learned.with_training(lambda told: {**told, "class_factors": factors.tolist()})
-        _warn_if_stopped(learned.model)
-        _warn_if_empty(learned.model)
+        warn_of_result(learned.model)
         self._keep(learned, known, schema, noticed)
         return self
 
     def _keep(
         self, learned: Learned, classes: NDArray[Any], schema: Schema, noticed: dict[str, Any]
     ) -> None:
-        """Keep all that was learned at once: who interrupts finds the fit before, or this one."""
+        """Replace the fitted attributes in one step, so that an interrupt leaves a whole fit."""
         of_fit = ("feature_names_in_", "at_miu_")  # not of every fit
         before = {name: value for name, value in vars(self).items() if name not in of_fit}
         fitted = {
@@ -350,112 +340,3 @@ class RPTEClassifier(
         if schema.named:
             fitted["feature_names_in_"] = np.array(schema.names, dtype=object)
         self.__dict__ = {**before, **fitted}
-
-    def _read_training(self, X: Any) -> Inputs:
-        if hasattr(X, "tocsr"):
-            raise TypeError(
-                "Sparse data was passed, but dense data is required: a readable model needs named "
-                "columns; pass X.toarray() or a data frame"
-            )
-        inputs = read_training(X, self.special_values)
-        if not len(inputs.schema):
-            raise InputError(
-                f"0 feature(s) (shape=({_height(X)}, 0)) while a minimum of 1 is required. Pass a "
-                "table with columns"
-            )
-        if inputs.n_rows < 2:
-            raise InputError(
-                f"Found array with {inputs.n_rows} sample(s) while a minimum of 2 is required; "
-                "give rows of both classes"
-            )
-        return inputs
-
-    def predict(self, X: Any, *, allow_unknown: bool = False) -> NDArray[Any]:
-        """Return the more probable class of each row; see `predict_proba`."""
-        chosen = (self.decision_function(X, allow_unknown=allow_unknown) > 0).astype(np.intp)
-        return np.asarray(self.classes_[chosen])
-
-    def predict_proba(self, X: Any, *, allow_unknown: bool = False) -> Floats:
-        """Return class probabilities in the order of `classes_`, shape (n_rows, 2).
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_columns)
-        allow_unknown : bool
-            Levels that training did not have are warned of. A column of which more than half of the
-            cells (ten at least, missing ones aside) are such is refused unless this is True.
-        """
-        inputs = self._inputs(X, allow_unknown)
-        return self.model_.predict_proba(inputs)
-
-    def decision_function(self, X: Any, *, allow_unknown: bool = False) -> Floats:
-        """Return the log odds of ``classes_[1]``, shape (n_rows,); see `predict_proba`."""
-        inputs = self._inputs(X, allow_unknown)
-        return self.model_.decision_function(inputs)
-
-
-def _warn_of_idle_groups(groups: Any, settings: Settings) -> None:
-    """Warn of groups where nothing is validated."""
-    if groups is None or (settings.l1 == "cv" and settings.reassign):
-        return
-    cause = f"l1={settings.l1!r}" if settings.reassign else "reassign=False"
-    warnings.warn(
-        f"groups are kept together by inner validation, which {cause} leaves out: they have no "
-        "effect on the model; fit with l1='cv' and reassign=True, or without groups",
-        RPTEWarning,
-        stacklevel=3,
-    )
-
-
-def _warn_if_stopped(model: Model) -> None:
-    """Warn of a search that the clock has stopped."""
-    stopped = model.training["validation"].get("stopped")
-    if stopped is not None:
-        warnings.warn(
-            f"max_fit_seconds={stopped['max_fit_seconds']:g} was used up while {stopped['stage']}: "
-            "the model is the best found until then, and the same data may give another in the "
-            "next run; allow more time",
-            RPTEWarning,
-            stacklevel=3,
-        )
-
-
-def _warn_if_empty(model: Model) -> None:
-    """Warn of a model without terms, with the reason, unless it was said before."""
-    if model.components or "stopped" in model.training["validation"]:
-        return
-    reason = _reason_for_nothing(model)
-    if reason is not None:
-        warnings.warn(
-            f"the model is empty: it gives every row the base rate, because {reason}",
-            RPTEWarning,
-            stacklevel=3,
-        )
-
-
-def _reason_for_nothing(model: Model) -> str | None:
-    """Return why a model has no terms; None where nothing could be validated, as was said."""
-    objective, selection = model.training["objective"], model.training["selection"]
-    if objective is None:
-        return "Stage 2 accepted no tree; with reassign=True single variables may speak as well"
-    if not model.training["vocabulary_size"] or objective["lambda_max"] == 0.0:
-        return "no column that varies goes with the labels; look at the columns and at the limits"
-    if not selection["compared"]:
-        return (
-            f"the penalty l1={objective['l1']:g} is above the largest at which a term survives "
-            f"({objective['lambda_max']:g}); give a smaller one"
-        )
-    if model.settings["max_inspection_units"] == 0:
-        return "max_inspection_units=0 allows no condition; allow at least one"
-    if selection["compared"] == 1:
-        return None
-    return (
-        "no model predicted rows held out by validation so much better that its conditions were "
-        f"worth reading (deviance of the base rate {selection['null_deviance']:.4g}); give more "
-        "rows or other columns, or set audit_price=0 or l1= to see what there is"
-    )
-
-
-def _height(X: Any) -> int:
-    """Return the number of rows that a table without columns says it has."""
-    return int(getattr(X, "shape", (0,))[0])

@@ -63,7 +63,6 @@ def read_labels(y: Any, n_rows: int, columns: Sequence[str] = ()) -> tuple[Label
 
 
 def _one_per_row(y: Any, n_rows: int) -> Labels:
-    """Return the labels as they came."""
     array = as_array(y)
     if array.dtype.names is not None:
         raise InputError(f"y has the fields {list(array.dtype.names)}; {SURVIVAL}")
@@ -162,7 +161,7 @@ def _refuse_large(numbers: list[int]) -> None:
 
 
 def positive_class(positive: Any, classes: NDArray[Any]) -> int:
-    """Return the place of the class that the score speaks of, the second if none is named."""
+    """Return the index of the class that the score is of, the second if none is named."""
     if positive is None:
         return 1
     found = np.flatnonzero(classes == positive)
@@ -179,12 +178,12 @@ def class_factors(
     classes: NDArray[Any],
     weight: Floats,
 ) -> Floats:
-    """Return the factor on the weights of each class; "balanced" counts weight, as all does."""
+    """Return the factor on the weights of each class; "balanced" is by weight, not by rows."""
     if class_weight is None:
         return np.ones(2)
     if isinstance(class_weight, str) and class_weight == "balanced":
-        held = np.array([weight[labels == label].sum() for label in classes])
-        return np.where(held > 0, held.sum() / 2.0 / np.where(held > 0, held, 1.0), 1.0)
+        total = np.array([weight[labels == label].sum() for label in classes])
+        return np.where(total > 0, total.sum() / 2.0 / np.where(total > 0, total, 1.0), 1.0)
     if not isinstance(class_weight, Mapping):
         raise InputError(
             f"class_weight={class_weight!r}; it must be None, 'balanced' or a mapping "

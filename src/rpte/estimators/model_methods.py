@@ -1,13 +1,16 @@
-"""What a fitted classifier says: all of it comes from its model."""
+"""Methods of a fitted classifier; all answers come from its model."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from rpte.errors import InputError
+from rpte.estimators.checks import refuse_sparse
 from rpte.model.unknown import checked_inputs
 from rpte.model.versions import shape_family
 from rpte.table.inputs import Inputs, read_inputs
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
     from rpte.model.explain import Explanation
     from rpte.model.model import Model
     from rpte.validation.cross_validate import Estimate
+
+Floats = NDArray[np.float64]
 
 FRONTIER_COLUMNS = [
     "miu",
@@ -39,20 +44,47 @@ FRONTIER_COLUMNS = [
 class ModelMethodsMixin:
     """Methods of a classifier that ask its `model_`, or one of its `frontier_models_`."""
 
+    classes_: NDArray[Any]
     model_: Model
     frontier_models_: tuple[Model, ...]
     at_miu_: int
 
-    def _inputs(self, X: Any, allow_unknown: bool = False) -> Inputs:
+    def _fitted(self) -> Model:
         check_is_fitted(self, "model_")
+        return self.model_
+
+    def _inputs(self, X: Any, allow_unknown: bool = False) -> Inputs:
+        model = self._fitted()
         if isinstance(X, Inputs):
             return X
-        if hasattr(X, "tocsr"):
-            raise TypeError("Sparse data was passed, but dense data is required; pass X.toarray()")
-        inputs = read_inputs(X, self.model_.schema, self.model_.settings["limits"]["exclude"])
+        refuse_sparse(X, "; pass X.toarray()")
+        inputs = read_inputs(X, model.schema, model.settings["limits"]["exclude"])
         if inputs.n_rows == 0:
             raise InputError("Found array with 0 sample(s) while a minimum of 1 is required.")
-        return checked_inputs(self.model_, inputs, allow_unknown)
+        return checked_inputs(model, inputs, allow_unknown)
+
+    def predict(self, X: Any, *, allow_unknown: bool = False) -> NDArray[Any]:
+        """Return the more probable class of each row; see `predict_proba`."""
+        chosen = (self.decision_function(X, allow_unknown=allow_unknown) > 0).astype(np.intp)
+        return np.asarray(self.classes_[chosen])
+
+    def predict_proba(self, X: Any, *, allow_unknown: bool = False) -> Floats:
+        """Return class probabilities in the order of `classes_`, shape (n_rows, 2).
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+        allow_unknown : bool
+            Levels that training did not have are warned of. A column of which more than half of the
+            cells (ten at least, missing ones aside) are such is refused unless this is True.
+        """
+        inputs = self._inputs(X, allow_unknown)
+        return self.model_.predict_proba(inputs)
+
+    def decision_function(self, X: Any, *, allow_unknown: bool = False) -> Floats:
+        """Return the log odds of ``classes_[1]``, shape (n_rows,); see `predict_proba`."""
+        inputs = self._inputs(X, allow_unknown)
+        return self.model_.decision_function(inputs)
 
     def explain(
         self, X: Any, reference: str | None = None, *, allow_unknown: bool = False
@@ -72,23 +104,19 @@ class ModelMethodsMixin:
 
     def summary(self) -> str:
         """Return the whole model as text."""
-        check_is_fitted(self, "model_")
-        return self.model_.summary()
+        return self._fitted().summary()
 
     def audit(self, X: Any = None) -> AuditLoad:
         """Return the audit load (mu, miu, bound; iiu over the rows of `X`)."""
-        check_is_fitted(self, "model_")
-        return self.model_.audit(None if X is None else self._inputs(X))
+        return self._fitted().audit(None if X is None else self._inputs(X))
 
     def verify(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> list[Check]:
         """Check every claim of the model; more can be checked with the training table."""
-        check_is_fitted(self, "model_")
-        return self.model_.verify(X, y, sample_weight)
+        return self._fitted().verify(X, y, sample_weight)
 
     def save(self, path: str | Path) -> None:
         """Write the model to a JSON file, which `rpte.load` reads."""
-        check_is_fitted(self, "model_")
-        self.model_.save(path)
+        self._fitted().save(path)
 
     def export(self, target: str, path: str | Path, X: Any = None, **options: Any) -> Parity:
         """Write the model in another form (``"sql"``, ...), compared with it on the rows of `X`.
@@ -103,8 +131,7 @@ class ModelMethodsMixin:
         **options
             Of the target; docs/deploy.md lists them.
         """
-        check_is_fitted(self, "model_")
-        return self.model_.export(target, path, X, **options)
+        return self._fitted().export(target, path, X, **options)
 
     def cross_validate(
         self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, *, folds: int = 5
@@ -140,7 +167,7 @@ class ModelMethodsMixin:
         """
         from rpte.validation.cross_validate import check_repeats, estimate, with_estimate
 
-        check_is_fitted(self, "model_")
+        self._fitted()
         check_repeats(self, X, y, sample_weight)
         found = estimate(self, X, y, weight=sample_weight, groups=groups, folds=folds)
         self.model_ = with_estimate(self.model_, found)
@@ -150,25 +177,22 @@ class ModelMethodsMixin:
     def frontier_(self) -> pd.DataFrame:
         """The trade-off found in training: one row per model that no other beats.
 
-        Conditions (miu), validated deviance with its standard error, components, and what Stage 3
-        was offered. Empty where the penalty was given.
+        Conditions (miu), validated deviance with its standard error, components, and what the
+        candidate allowed Stage 3. Empty where the penalty was given.
         """
         import pandas as pd
 
-        check_is_fitted(self, "model_")
-        selection = self.model_.training["selection"]
+        selection = self._fitted().training["selection"]
         frontier = [] if selection is None else selection["frontier"]
-        return pd.DataFrame(
-            [{**row, "shape_family": shape_family(row)} for row in frontier],
-            columns=FRONTIER_COLUMNS,
-        )
+        rows = [{**row, "shape_family": shape_family(row)} for row in frontier]
+        return pd.DataFrame(rows, columns=FRONTIER_COLUMNS)
 
     def at(self, miu: int) -> Self:
         """Return the classifier with the best model of `frontier_` within `miu` conditions.
 
         Nothing is searched or estimated again.
         """
-        check_is_fitted(self, "model_")
+        self._fitted()
         loads = [model.audit().miu for model in self.frontier_models_]
         within = [k for k, load in enumerate(loads) if load <= miu]
         if not within:
@@ -187,7 +211,6 @@ class ModelMethodsMixin:
 
         from rpte.model.model import Rule
 
-        check_is_fitted(self, "model_")
         names = list(Rule.__dataclass_fields__)
-        rows = [[getattr(rule, name) for name in names] for rule in self.model_.rules()]
+        rows = [[getattr(rule, name) for name in names] for rule in self._fitted().rules()]
         return pd.DataFrame(rows, columns=names)

@@ -8,6 +8,7 @@ from typing import Any
 
 from rpte.columns.limits import permissions
 from rpte.errors import InputError
+from rpte.estimators.labels import plain
 from rpte.fit.settings import Settings
 from rpte.table.schema import Schema
 
@@ -46,27 +47,32 @@ def checked_parameters(estimator: Any) -> dict[str, Any]:
         value = getattr(estimator, name)
         if isinstance(value, bool) or value not in allowed:
             raise InputError(f"{name}={value!r}; it must be one of {list(allowed)}")
-    for name, (least, most) in WHOLE_RANGES.items():
+    for name, (low, high) in {**WHOLE_RANGES, **REAL_RANGES}.items():
         value = getattr(estimator, name)
         if value is None and name in OPTIONAL:
             continue
-        whole = isinstance(value, Integral) and not isinstance(value, bool)
-        if not whole or not least <= value <= most:
-            raise InputError(f"{name}={value!r}; it must be a whole number from {least} to {most}")
-    for name, (low, high) in REAL_RANGES.items():
-        value = getattr(estimator, name)
-        if value is None and name in OPTIONAL:
-            continue
-        number = isinstance(value, Real) and not isinstance(value, bool)
-        if not number or not (low <= float(value) <= high and math.isfinite(value)):
-            raise InputError(f"{name}={value!r}; it must be a number in [{low:g}, {high:g}]")
+        whole = name in WHOLE_RANGES
+        inside = _is_a(Integral if whole else Real, value) and low <= value <= high
+        if not inside or not math.isfinite(value):
+            rule = (
+                f"whole number from {low} to {high}" if whole else f"number in [{low:g}, {high:g}]"
+            )
+            raise InputError(f"{name}={value!r}; it must be a {rule}")
     for name in FLAGS:
         if not isinstance(getattr(estimator, name), bool):
             raise InputError(f"{name}={getattr(estimator, name)!r}; it must be True or False")
-    _check_l1(estimator.l1)
-    _check_jobs(estimator.n_jobs)
+    l1, n_jobs = estimator.l1, estimator.n_jobs
+    named = isinstance(l1, str) and l1 in ("cv", "4/n")
+    if not named and not (_is_a(Real, l1) and math.isfinite(l1) and l1 > 0):
+        raise InputError(f"l1={l1!r}; it must be 'cv', '4/n' or a positive number (lambda)")
+    if n_jobs is not None and not (_is_a(Integral, n_jobs) and (n_jobs == -1 or n_jobs >= 1)):
+        raise InputError(f"n_jobs={n_jobs!r}; it must be None, -1 or a whole number from 1")
     names = [name for name in Settings.__dataclass_fields__ if name != "limits"]
-    return {name: _plain(getattr(estimator, name)) for name in names}
+    return {name: plain(getattr(estimator, name)) for name in names}
+
+
+def _is_a(kind: type, value: Any) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)
 
 
 def settings_for(parameters: dict[str, Any], limits: Any, schema: Schema) -> Settings:
@@ -79,33 +85,15 @@ def settings_for(parameters: dict[str, Any], limits: Any, schema: Schema) -> Set
         )
     if found.directions and not parameters["reassign"]:
         raise InputError("limits.monotone with reassign=False: only Stage 3 can keep the order")
-    if parameters["max_inspection_units"] is not None and not parameters["reassign"]:
+    units, l1 = parameters["max_inspection_units"], parameters["l1"]
+    if units is not None and not parameters["reassign"]:
         raise InputError(
-            f"max_inspection_units={parameters['max_inspection_units']} with reassign=False: only "
-            "Stage 3 can keep a budget; use reassign=True"
+            f"max_inspection_units={units} with reassign=False: only Stage 3 can keep a budget; "
+            "use reassign=True"
         )
-    if parameters["max_inspection_units"] is not None and parameters["l1"] != "cv":
+    if units is not None and l1 != "cv":
         raise InputError(
-            f"max_inspection_units={parameters['max_inspection_units']} with "
-            f"l1={parameters['l1']!r}: a budget is kept by choosing among penalties; use l1='cv'"
+            f"max_inspection_units={units} with l1={l1!r}: a budget is kept by choosing among "
+            "penalties; use l1='cv'"
         )
     return Settings(**parameters, limits=found)
-
-
-def _check_l1(l1: Any) -> None:
-    if isinstance(l1, str) and l1 in ("cv", "4/n"):
-        return
-    number = isinstance(l1, Real) and not isinstance(l1, bool)
-    if not number or not (math.isfinite(l1) and l1 > 0):
-        raise InputError(f"l1={l1!r}; it must be 'cv', '4/n' or a positive number (lambda)")
-
-
-def _check_jobs(n_jobs: Any) -> None:
-    whole = isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool)
-    if n_jobs is not None and not (whole and (n_jobs == -1 or n_jobs >= 1)):
-        raise InputError(f"n_jobs={n_jobs!r}; it must be None, -1 or a whole number from 1")
-
-
-def _plain(value: Any) -> Any:
-    """Return a numpy scalar as the Python number that JSON can hold."""
-    return value.item() if hasattr(value, "item") else value

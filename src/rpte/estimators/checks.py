@@ -1,0 +1,91 @@
+"""Checks of what `fit` is given, and warnings about what it found."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from rpte.errors import InputError, RPTEWarning
+from rpte.table.inputs import Inputs
+from rpte.table.read import read_training
+
+if TYPE_CHECKING:
+    from rpte.fit.settings import Settings
+    from rpte.model.model import Model
+
+
+def refuse_sparse(X: Any, reason: str = "") -> None:
+    """Raise `TypeError` on a sparse matrix."""
+    if hasattr(X, "tocsr"):
+        raise TypeError(f"Sparse data was passed, but dense data is required{reason}")
+
+
+def read_table(X: Any, special_values: Mapping[str, Any] | None) -> Inputs:
+    """Return a training table as typed columns, two rows and one column at least."""
+    refuse_sparse(X, ": a readable model needs named columns; pass X.toarray() or a data frame")
+    inputs = read_training(X, special_values)
+    if not len(inputs.schema):
+        n_rows = int(getattr(X, "shape", (0,))[0])
+        raise InputError(
+            f"0 feature(s) (shape=({n_rows}, 0)) while a minimum of 1 is required. Pass a "
+            "table with columns"
+        )
+    if inputs.n_rows < 2:
+        raise InputError(
+            f"Found array with {inputs.n_rows} sample(s) while a minimum of 2 is required; "
+            "give rows of both classes"
+        )
+    return inputs
+
+
+def warn_of_idle_groups(groups: Any, settings: Settings) -> None:
+    """Warn of groups where nothing is validated."""
+    if groups is None or (settings.l1 == "cv" and settings.reassign):
+        return
+    cause = f"l1={settings.l1!r}" if settings.reassign else "reassign=False"
+    warnings.warn(
+        f"groups are kept together by inner validation, which {cause} leaves out: they have no "
+        "effect on the model; fit with l1='cv' and reassign=True, or without groups",
+        RPTEWarning,
+        stacklevel=3,
+    )
+
+
+def warn_of_result(model: Model) -> None:
+    """Warn of a search that ran out of time, or else of a model without terms, with the reason."""
+    stopped = model.training["validation"].get("stopped")
+    if stopped is not None:
+        message = (
+            f"max_fit_seconds={stopped['max_fit_seconds']:g} was used up while {stopped['stage']}: "
+            "the model is the best found until then, and the same data may give another in the "
+            "next run; allow more time"
+        )
+    elif model.components or (reason := _why_empty(model)) is None:
+        return
+    else:
+        message = f"the model is empty: it gives every row the base rate, because {reason}"
+    warnings.warn(message, RPTEWarning, stacklevel=3)
+
+
+def _why_empty(model: Model) -> str | None:
+    """Return why a model has no terms; None where nothing could be validated: a warning said so."""
+    objective, selection = model.training["objective"], model.training["selection"]
+    if objective is None:
+        return "Stage 2 accepted no tree; with reassign=True single variables may speak as well"
+    if not model.training["vocabulary_size"] or objective["lambda_max"] == 0.0:
+        return "no column that varies goes with the labels; look at the columns and at the limits"
+    if not selection["compared"]:
+        return (
+            f"the penalty l1={objective['l1']:g} is above the largest at which a term survives "
+            f"({objective['lambda_max']:g}); give a smaller one"
+        )
+    if model.settings["max_inspection_units"] == 0:
+        return "max_inspection_units=0 allows no condition; allow at least one"
+    if selection["compared"] == 1:
+        return None
+    return (
+        "no model predicted rows held out by validation so much better that its conditions were "
+        f"worth reading (deviance of the base rate {selection['null_deviance']:.4g}); give more "
+        "rows or other columns, or set audit_price=0 or l1= to see what there is"
+    )
