@@ -1,4 +1,5 @@
-"""What is asked of a fitted model with a table at hand: honest scores, intervals, alternatives.
+"""Questions to a model with a table: cross-validation, bootstrap intervals, alternative models.
 
-Imported by `report/` and `cli/`, and by methods of the estimators when they are called.
+`tables` reads labelled rows and splits them into folds for all. Imported by `report/` and `cli/`,
+and by methods of the estimators when they are called.
 """

@@ -1,9 +1,8 @@
 """Other models of equal validated loss: other variables, fewer of them, or none of a named one.
 
-A model is one of many that explain a table about equally well. Which of its variables could be
-spared, and what would take their place? Each candidate may not use some variables of the model; it
-is learned again with the settings of the file, and validated out of fold like the model itself:
-everything that is learned from y is learned again in each fold, on the same folds for all.
+A model is one of many that explain a table about equally well. Each candidate may not use some
+variables of the model; it is learned again with the settings of the file, and validated out of fold
+like the model itself: everything is learned again in each fold, on the same folds for all.
 """
 
 from __future__ import annotations
@@ -16,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.errors import InputError, did_you_mean
+from rpte.losses import BINOMIAL
 from rpte.model.model import Model
-from rpte.model.verify_table import Rows, labelled
 from rpte.table.inputs import column_names
 from rpte.table.table import row_hashes
+from rpte.validation.tables import fold_of_rows, labelled_rows, trains_on_both
 
 if TYPE_CHECKING:
     from rpte.estimators.classifier import RPTEClassifier
@@ -107,13 +107,13 @@ class Alternatives:
     tried: int
 
     def __str__(self) -> str:
-        head = (
+        summary = (
             f"{len(self.reference.sources)} variables, {self.reference.audit().miu} "
             f"conditions, validated deviance {self.deviance:.4f} (base rate "
             f"{self.null_deviance:.4f}); {len(self.found)} of {self.tried} candidates lose at "
             f"most {self.tolerance:g} of what it explains"
         )
-        return "\n".join([head, *(f"* {found}" for found in self.found)])
+        return "\n".join([summary, *(f"* {found}" for found in self.found)])
 
 
 def alternatives(
@@ -138,11 +138,11 @@ def alternatives(
     model : Model or fitted RPTEClassifier
     X, y : the training table and its labels
     tolerance : float
-        Share of the deviance explained by the model that an alternative may leave unexplained.
+        Fraction of the deviance explained by the model that an alternative may leave unexplained.
     without : names of variables, optional
         Leave these out, all at once, instead of one variable after the other.
     folds : int
-        Each candidate is fitted so many times, and once more if it is offered. Fewer where the
+        Fits of each candidate; those within the tolerance are fitted once more. Fewer where the
         smaller class has fewer different rows or groups.
     groups : array of shape (n_rows,), optional
         Rows of one group (a patient, a recording) are never split.
@@ -192,13 +192,22 @@ class _Search:
         tell: Callable[[int], None],
     ) -> None:
         self.reference, self.X, self.y, self.groups = reference, X, y, groups
-        self.rows: Rows = labelled(reference, reference.read(X), y, sample_weight)
+        self.rows = labelled_rows(reference, X, y, sample_weight)
         given = np.ones(len(self.rows.y)) if sample_weight is None else sample_weight
         self.weight = np.broadcast_to(np.asarray(given, np.float64), self.rows.y.shape)
-        self.fold = _fold_of(self.rows, groups, folds)
+        content, given = (
+            row_hashes(self.rows.inputs),
+            None if groups is None else np.asarray(groups),
+        )
+        self.fold = fold_of_rows(content, self.rows.y, given, folds)
+        if not all(trains_on_both(self.fold, self.rows.y)):
+            raise InputError(
+                f"folds={folds} would train on one class only; give more rows or groups, or fewer "
+                "folds"
+            )
         self.tell, self.scores = tell, dict[Names, Floats]()
         excluded = set(reference.settings["limits"]["exclude"])
-        self.spare = len(set(reference.schema.names) - excluded) - 1  # so many may be left out
+        self.spare = len(set(reference.schema.names) - excluded) - 1  # the most to be left out
 
     def known(self, names: Iterable[str]) -> Names:
         """Check the names of variables."""
@@ -215,9 +224,9 @@ class _Search:
         """Validate the model that may not use some variables."""
         score = np.zeros(len(self.rows.y))
         for number in range(int(self.fold.max()) + 1):
-            held = self.fold == number
-            fitted = self.fit(without, np.where(held, 0.0, self.weight))
-            score[held] = fitted.score(self.X)[held]
+            test = self.fold == number
+            fitted = self.fit(without, np.where(test, 0.0, self.weight))
+            score[test] = fitted.score(self.X)[test]
         self.scores[without] = score
         self.tell(len(self.scores))
 
@@ -231,8 +240,8 @@ class _Search:
         limits = dict(self.reference.settings["limits"])
         kept = [n for n in limits["exclude"] if columns is None or n in columns]
         limits["exclude"] = [*kept, *without]
-        limits["monotone"] = _left(limits["monotone"], without)
-        limits["penalty"] = _left(limits["penalty"], without)
+        for name in ("monotone", "penalty"):
+            limits[name] = {k: value for k, value in limits[name].items() if k not in without}
         limits["linear_only"] = [n for n in limits["linear_only"] if n not in without]
         classifier = RPTEClassifier(**{**parameters(self.reference), "limits": Limits(**limits)})
         validated = classifier.l1 == "cv" and classifier.reassign
@@ -242,18 +251,16 @@ class _Search:
 
     def losses(self, without: Names) -> Floats:
         """Return the deviance of every row, out of fold."""
-        score = self.scores[without]
-        loss: Floats = 2.0 * (np.logaddexp(0.0, score) - self.rows.y * score)
-        return loss
+        return BINOMIAL.unit_deviance(self.scores[without], self.rows.y)
 
     def deviance(self, without: Names) -> float:
         """Return the validated deviance of a candidate."""
-        return float(np.average(self.losses(without), weights=self.rows.weight))
+        return BINOMIAL.deviance(self.scores[without], self.rows.y, self.rows.weight)
 
     def null_deviance(self) -> float:
         """Return the deviance of the base rate."""
-        rate = float(np.average(self.rows.y, weights=self.rows.weight))
-        return float(-2.0 * (rate * np.log(rate) + (1.0 - rate) * np.log(1.0 - rate)))
+        y, weight = self.rows.y, self.rows.weight
+        return BINOMIAL.deviance(np.full(len(y), BINOMIAL.null_score(y, weight)), y, weight)
 
     def most(self, tolerance: float) -> float:
         """Return the largest deviance that an alternative may have."""
@@ -304,30 +311,8 @@ class _Search:
         )
 
 
-def _left(limits: dict[str, Any], without: Names) -> dict[str, Any]:
-    return {name: value for name, value in limits.items() if name not in without}
-
-
-def _fold_of(rows: Rows, groups: Any, folds: int) -> NDArray[np.intp]:
-    """Return the fold of each row; rows of one group stay together."""
-    from rpte.validation.cross_validate import held_out_splits
-
-    given = None if groups is None else np.asarray(groups)
-    fold = np.full(len(rows.y), -1, np.intp)
-    splits = held_out_splits(row_hashes(rows.inputs), rows.y, given, folds)
-    for number, (_, held_out) in enumerate(splits):
-        fold[held_out] = number
-    if (fold < 0).any():
-        raise InputError(
-            f"folds={folds} would train on one class only; give more rows or groups, or fewer folds"
-        )
-    return fold
-
-
 def _rank_correlation(first: Floats, second: Floats) -> float:
-    from scipy.stats import rankdata
+    from scipy.stats import spearmanr
 
-    a, b = rankdata(first), rankdata(second)
-    if np.ptp(a) == 0 or np.ptp(b) == 0:
-        return float("nan")
-    return float(np.corrcoef(a, b)[0, 1])
+    varies = np.ptp(first) > 0 and np.ptp(second) > 0
+    return float(spearmanr(first, second).statistic) if varies else float("nan")

@@ -1,4 +1,4 @@
-"""How good a model of this kind is on rows it has not seen: the whole fit, repeated in folds."""
+"""How good a fit is on rows it has not seen: all of it repeated in folds."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ from rpte.estimators.parameters import checked_parameters, settings_for
 from rpte.model.summary import RECORD
 from rpte.model.verify_table import labelled, merged, same_table
 from rpte.rows.folds import deal
+from rpte.model.figures import RECORD
 from rpte.table.inputs import as_array, as_matrix, column_names
 from rpte.table.read import read_training
 from rpte.table.table import row_hashes
+from rpte.validation.tables import fold_of_rows, is_training_table, labelled_rows, trains_on_both
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,7 +35,7 @@ MEASURES = ("auc", "log_loss", "brier", "miu")
 
 @dataclass(frozen=True, slots=True)
 class FoldResult:
-    """What one fold's model did on the rows held out; `auc` is None where they are of one class."""
+    """Figures of one fold on the rows held out; `auc` is None where they are of one class."""
 
     rows: int
     auc: float | None
@@ -50,7 +52,7 @@ class Estimate:
     ----------
     folds : tuple of FoldResult
     by : {"content", "groups"}
-        What dealt the rows out: their content, or the user's groups, which are never split.
+        What decides the folds: the content of rows, or the user's groups, which are never split.
     """
 
     folds: tuple[FoldResult, ...]
@@ -107,7 +109,7 @@ def check_repeats(fitted: Any, X: Any, y: Any, weight: Any) -> None:
     changed = [name for name, value in asked.items() if value != model.settings[name]]
     if changed:
         raise InputError(f"{changed[0]} was changed since the fit; fit again, then cross-validate")
-    same = same_table(model, merged(labelled(model, model.read(X), y, weight)))[0]
+    same = is_training_table(model, labelled_rows(model, X, y, weight))
     if not same.holds:
         raise InputError(
             f"this is not the table that the model was fitted on ({same.evidence}); give X, y and "
@@ -127,8 +129,8 @@ def estimate(
 ) -> Estimate:
     """Cross-validate an estimator: everything that a fit learns is learned again in each fold.
 
-    Rows of one group are never split; rows of equal content are spread over the folds, as they
-    recur in life. The folds depend on the content of the rows, not on their order.
+    Rows of one group are never split; rows of equal content are spread over the folds, as new rows
+    may repeat old ones. The folds depend on the content of the rows, not on their order.
 
     Parameters
     ----------
@@ -139,7 +141,7 @@ def estimate(
     folds : int
         Fewer where the smaller class has fewer rows or groups.
     on_fold : function of (number, count, share)
-        Called when each fold is begun, and between the steps of its fit with the share done.
+        Called when each fold begins, and between the steps of its fit with the fraction done.
     """
     from sklearn.base import clone
 
@@ -148,7 +150,7 @@ def estimate(
     y, weight, groups = (None if v is None else np.asarray(v) for v in (y, weight, groups))
     splits = list(held_out_splits(row_hashes(inputs), y, groups, folds, weight))
 
-    def told(number: int) -> Callable[[Progress], None]:
+    def tell(number: int) -> Callable[[Progress], None]:
         return lambda now: on_fold(number, len(splits), now.share)
 
     results = []
@@ -157,7 +159,7 @@ def estimate(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RPTEWarning)  # said of the whole table already
             rows = _rows(frame, train), y[train]
-            fitted = clone(estimator).fit(*rows, *kept, progress=told(number))
+            fitted = clone(estimator).fit(*rows, *kept, progress=tell(number))
             held_out = None if weight is None else weight[test]
             results.append(_measured(fitted, _rows(frame, test), y[test], held_out))
     return Estimate(tuple(results), "content" if groups is None else "groups")
@@ -186,40 +188,10 @@ def held_out_splits(
     content: Array, y: Array, groups: Array | None, folds: int, weight: Array | None = None
 ) -> Iterator[tuple[Rows, Rows]]:
     """Yield training and held-out rows, folds that train on one class left out."""
-    if folds < 2:
-        raise InputError(f"folds={folds}; give at least 2")
-    positive = y == np.unique(y)[-1]
-    units = np.arange(len(y)) if groups is None else groups.astype(str)
-    most = min(folds, *(len(np.unique(units[positive == side])) for side in (False, True)))
-    if most < 2:
-        raise InputError("one class has fewer than two rows or groups to hold out")
-    if groups is None:
-        fold = _by_content(content, positive, most, weight)
-    else:
-        fold = _by_group(units, positive, most)
-    for f in range(most):
-        train, test = np.flatnonzero(fold != f), np.flatnonzero(fold == f)
-        if 0 < positive[train].sum() < len(train):
-            yield train, test
-
-
-def _by_content(content: Array, positive: Array, folds: int, weight: Array | None) -> Rows:
-    """Deal rows out in the order of their content, equal ones to different folds."""
-    order = np.lexsort((*(() if weight is None else (weight,)), content))
-    dealt = deal(positive[order].astype(np.int64), np.ones(len(order), np.int64), folds)
-    fold = np.empty(len(order), np.intp)
-    fold[order] = dealt.argmax(axis=0)
-    return fold
-
-
-def _by_group(groups: Array, positive: Array, folds: int) -> Rows:
-    from sklearn.model_selection import StratifiedGroupKFold
-
-    fold = np.full(len(groups), -1, np.intp)
-    unit = np.unique(groups, return_inverse=True)[1]
-    for f, (_, test) in enumerate(StratifiedGroupKFold(folds).split(unit, positive, unit)):
-        fold[test] = f
-    return fold
+    fold = fold_of_rows(content, y, groups, folds, weight)
+    for f, trains in enumerate(trains_on_both(fold, y)):
+        if trains:
+            yield np.flatnonzero(fold != f), np.flatnonzero(fold == f)
 
 
 def _measured(fitted: Any, X: Any, y: Array, weight: Array | None) -> FoldResult:

@@ -10,8 +10,8 @@ and they are intervals of penalised coefficients, which are drawn towards zero.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from itertools import chain, count, pairwise
+from dataclasses import asdict, dataclass, replace
+from itertools import count, pairwise
 from typing import Any
 
 import numpy as np
@@ -26,13 +26,14 @@ from rpte.losses import BINOMIAL
 from rpte.model.explain import Explanation
 from rpte.model.model import Model
 from rpte.model.parts import DirectTerm, TreeTerms
-from rpte.model.verify_table import Rows, labelled, merged, same_table
+from rpte.model.verify_table import Rows
 from rpte.table.inputs import Inputs
 from rpte.table.table import Table
+from rpte.validation.tables import is_training_table, labelled_rows
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
-DRAWS = 1000  # tries for a resample that holds both classes
+DRAWS = 1000  # tries for a resample that has both classes
 WHAT = (
     "percentile bootstrap of the coefficients: structure and penalty as in the file, rows drawn "
     "again; it does not cover the choice of terms or of the penalty"
@@ -41,7 +42,7 @@ WHAT = (
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """An estimate with the range that holds a share `level` of the resamples in its middle."""
+    """An estimate with a percentile interval; `zero` is the fraction of resamples at zero."""
 
     name: str
     text: str
@@ -52,8 +53,7 @@ class Interval:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the interval as plain JSON values; `zero` only where it was counted."""
-        record = {key: getattr(self, key) for key in self.__slots__}
-        return record if self.zero is not None else {k: record[k] for k in record if k != "zero"}
+        return {k: value for k, value in asdict(self).items() if k != "zero" or value is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class Bootstrap:
     same_table : bool
         Whether the rows are those that the model was fitted on.
     redrawn : int
-        Resamples that held one class only and were drawn again.
+        Resamples that had one class only and were drawn again.
     unconverged : int
         Fits that missed the tolerance of Stage 3.
 
@@ -136,7 +136,7 @@ class Bootstrap:
     def terms(self, level: float = 0.95) -> list[Interval]:
         """Return the interval of the intercept and of every term's coefficient.
 
-        `zero` is the share of resamples in which the coefficient is zero.
+        `zero` is the fraction of resamples in which the coefficient is zero.
         """
         check_level(level)
         found = [_interval("intercept", "", self.model.intercept, self.intercepts, level)]
@@ -220,13 +220,11 @@ def bootstrap(
         raise InputError(f"n={n!r}; the number of resamples must be a whole number, 1 or more")
     if model.training.get("objective") is None:
         raise InputError("the model has no Stage 3 (reassign=False), so nothing can be refitted")
-    inputs = model.read(X)
-    rows = labelled(model, inputs, y, sample_weight)
-    draws = _Draws(rows, _group_numbers(groups, inputs.n_rows), np.random.default_rng(seed))
-    drawn = chain([draws.counts()], (draws.counts() for _ in range(n - 1)))
-    refit = Refit(model, rows)
-    fits = []
-    for done, counts in enumerate(drawn):
+    rows = labelled_rows(model, X, y, sample_weight)
+    draws = _Draws(rows, _group_numbers(groups, len(rows.y)), np.random.default_rng(seed))
+    refit, fits = Refit(model, rows), []
+    for done in range(n):
+        counts = draws.counts()
         if tell is not None:
             tell(done)
         fits.append(refit.at(counts))
@@ -239,7 +237,7 @@ def bootstrap(
         tuple(name for _, part in model.parts() for name in _names(part)),
         seed,
         None if groups is None else draws.size,
-        same_table(model, merged(rows))[0].holds,
+        is_training_table(model, rows).holds,
         draws.redrawn,
         sum(not fit.converged for fit in fits),
     )
@@ -261,7 +259,7 @@ class Refit:
         self.places = _places(model, terms.leaf_counts)
 
     def at(self, counts: Counts) -> Fit:
-        """Solve with each row counted so many times."""
+        """Solve with each row counted as often as `counts` (n,) says."""
         weight = self.rows.weight * counts
         kept = np.flatnonzero(weight > 0)
         design = replace(
@@ -276,7 +274,7 @@ class Refit:
 
 
 class _Draws:
-    """Resamples with replacement, as counts per row; each holds both classes."""
+    """Resamples with replacement, as counts per row; each has both classes."""
 
     def __init__(self, rows: Rows, numbers: Counts, rng: np.random.Generator) -> None:
         self.rows, self.numbers, self.rng = rows, numbers, rng
@@ -288,8 +286,7 @@ class _Draws:
         for _ in range(DRAWS):
             drawn = self.rng.integers(0, self.size, self.size)
             counts = np.bincount(drawn, minlength=self.size)[self.numbers]
-            held = self.rows.y[(counts > 0) & (self.rows.weight > 0)]
-            if len(np.unique(held)) == 2:
+            if len(np.unique(self.rows.y[(counts > 0) & (self.rows.weight > 0)])) == 2:
                 return counts
             self.redrawn += 1
         raise InputError(
@@ -303,17 +300,13 @@ def term_columns(model: Model, inputs: Inputs) -> Floats:
     columns: list[Floats] = []
     for _, part in model.parts():
         if isinstance(part, DirectTerm):
-            columns.append(_scaled(part, inputs) * part.scale)
+            values = part.column.evaluate(inputs)
+            scaled = np.where(np.isnan(values), 0.0, (values - part.centre) / part.scale)
+            columns.append(scaled * part.scale)
         else:
             reached = part.tree.apply(inputs)
             columns += [(reached == n).astype(np.float64) for n in range(len(part.leaves))]
     return np.array(columns).reshape(len(columns), inputs.n_rows).T
-
-
-def _scaled(term: DirectTerm, inputs: Inputs) -> Floats:
-    """Return a direct term's column as the penalty sees it."""
-    values = term.column.evaluate(inputs)
-    return np.where(np.isnan(values), 0.0, (values - term.centre) / term.scale)
 
 
 def _scales(part: TreeTerms | DirectTerm) -> Floats:
@@ -352,6 +345,6 @@ def _interval(name: str, text: str, estimate: float, values: Floats, level: floa
 
 
 def check_level(level: float) -> None:
-    """Refuse a share that is none."""
+    """Raise unless a level lies between 0 and 1."""
     if not 0 < level < 1:
         raise InputError(f"level={level!r}; it must lie between 0 and 1, such as 0.95")
