@@ -69,7 +69,7 @@ def warn_of_result(model: Model) -> None:
 
 
 def _why_empty(model: Model) -> str | None:
-    """Return why a model has no terms; None where nothing could be validated: a warning said so."""
+    """Return why a model has no terms; None where another warning has said that."""
     objective, selection = model.training["objective"], model.training["selection"]
     if objective is None:
         return "Stage 2 accepted no tree; with reassign=True single variables may speak as well"

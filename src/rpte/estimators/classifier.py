@@ -42,8 +42,8 @@ class RPTEClassifier(
     """Residual Pattern Tree Ensemble: a classifier whose every prediction is a short sum of rules.
 
     The first parameters, down to `profile`, are what a user sets; the others, from `vocabulary` on,
-    are for people who study the method. Each says what it does to accuracy and to audit load where
-    it does something.
+    are for people who study the method, with their effect on accuracy and audit load where there is
+    one.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class RPTEClassifier(
         Most variables in one component (policy "component"); limits trees too. 1 is an additive
         model of single variables.
     positive : label, default=None
-        The class that rules, explanations and summary speak of; ``classes_[1]`` if None.
+        The class that rules, explanations and summary are about; ``classes_[1]`` if None.
     limits : Limits, default=None
         What the model may not do, by variable: monotone directions, excluded variables, slopes
         only, which variables may meet in a component, penalty factors.
@@ -319,7 +319,9 @@ class RPTEClassifier(
             else:
                 learned = Learned(learn(training, watch))
             learned = learned.stopped_by(watch)
-        learned = learned.with_training(lambda told: {**told, "class_factors": factors.tolist()})
+        learned = learned.with_training(
+            lambda record: {**record, "class_factors": factors.tolist()}
+        )
         warn_of_result(learned.model)
         self._keep(learned, known, schema, noticed)
         return self

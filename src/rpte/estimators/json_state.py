@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-# What `skops.io.load(file, trusted=...)` has to be told; `Limits` only where there are any.
+# For `skops.io.load(file, trusted=...)`; `Limits` only where there are any.
 TRUSTED = ["rpte.estimators.classifier.RPTEClassifier", "rpte.columns.limits.Limits"]
 
 

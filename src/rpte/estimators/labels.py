@@ -135,20 +135,12 @@ def _unkept(label: Any) -> InputError:
 
 def _text(label: str) -> str:
     text = str.__str__(label)  # a member of an Enum of texts is its text
-    if text.endswith("\0") or _is_no_unicode(text):
+    if text.endswith("\0") or any("\ud800" <= character <= "\udfff" for character in text):
         raise InputError(
             f"y holds the label {text!r}: numpy drops zero characters at the end of text, and a "
             "model file holds Unicode text only; rename the label"
         )
     return text
-
-
-def _is_no_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return True
-    return False
 
 
 def _refuse_large(numbers: list[int]) -> None:

@@ -156,7 +156,12 @@ def alternatives(
     Alternatives
     """
     reference: Model = getattr(model, "model_", model)
-    _check(reference, tolerance, folds)
+    if not 0 <= tolerance < 1:
+        raise InputError(f"tolerance={tolerance!r}; it must be a share from 0 to below 1")
+    if not isinstance(folds, int) or folds < 2:
+        raise InputError(f"folds={folds!r}; it must be a whole number, 2 or more")
+    if not reference.components:
+        raise InputError("the model has no terms, so there is nothing to leave out")
     search = _Search(reference, X, y, groups, sample_weight, folds, tell or (lambda _: None))
     named = search.known(without)
     search.candidate(())
@@ -167,15 +172,6 @@ def alternatives(
             search.candidate((name,))
         search.add_up(tolerance)
     return search.result(tolerance)
-
-
-def _check(model: Model, tolerance: float, folds: int) -> None:
-    if not 0 <= tolerance < 1:
-        raise InputError(f"tolerance={tolerance!r}; it must be a share from 0 to below 1")
-    if not isinstance(folds, int) or folds < 2:
-        raise InputError(f"folds={folds!r}; it must be a whole number, 2 or more")
-    if not model.components:
-        raise InputError("the model has no terms, so there is nothing to leave out")
 
 
 class _Search:
@@ -195,11 +191,8 @@ class _Search:
         self.rows = labelled_rows(reference, X, y, sample_weight)
         given = np.ones(len(self.rows.y)) if sample_weight is None else sample_weight
         self.weight = np.broadcast_to(np.asarray(given, np.float64), self.rows.y.shape)
-        content, given = (
-            row_hashes(self.rows.inputs),
-            None if groups is None else np.asarray(groups),
-        )
-        self.fold = fold_of_rows(content, self.rows.y, given, folds)
+        units = None if groups is None else np.asarray(groups)
+        self.fold = fold_of_rows(row_hashes(self.rows.inputs), self.rows.y, units, folds)
         if not all(trains_on_both(self.fold, self.rows.y)):
             raise InputError(
                 f"folds={folds} would train on one class only; give more rows or groups, or fewer "
@@ -270,9 +263,7 @@ class _Search:
     def add_up(self, tolerance: float) -> None:
         """Leave out the least missed variables together, one more each time."""
         single = sorted((names for names in self.scores if names), key=self.deviance)
-        spared = [
-            n for names in single if self.deviance(names) <= self.most(tolerance) for n in names
-        ]
+        spared = [name for (name,) in single if self.deviance((name,)) <= self.most(tolerance)]
         for size in range(2, min(len(spared), self.spare) + 1):
             without = tuple(sorted(spared[:size]))
             self.candidate(without)
@@ -283,14 +274,8 @@ class _Search:
         """Fit the candidates within the tolerance on all rows."""
         within = [n for n in self.scores if n and self.deviance(n) <= self.most(tolerance)]
         found = [self.alternative(n) for n in sorted(within, key=lambda n: (self.deviance(n), n))]
-        return Alternatives(
-            self.reference,
-            self.deviance(()),
-            self.null_deviance(),
-            tolerance,
-            tuple(found),
-            len(self.scores) - 1,
-        )
+        own, null, tried = self.deviance(()), self.null_deviance(), len(self.scores) - 1
+        return Alternatives(self.reference, own, null, tolerance, tuple(found), tried)
 
     def alternative(self, without: Names) -> Alternative:
         """Describe a candidate."""

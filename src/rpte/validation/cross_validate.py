@@ -46,14 +46,7 @@ class FoldResult:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """The results of all folds.
-
-    Parameters
-    ----------
-    folds : tuple of FoldResult
-    by : {"content", "groups"}
-        What decides the folds: the content of rows, or the user's groups, which are never split.
-    """
+    """The results of all folds; `by` is what decides them: content, or groups, never split."""
 
     folds: tuple[FoldResult, ...]
     by: str = "content"
@@ -105,8 +98,8 @@ def check_repeats(fitted: Any, X: Any, y: Any, weight: Any) -> None:
             f"repeat; fit with max_inspection_units={fitted.at_miu_} and cross-validate that"
         )
     schema = read_training(X, fitted.special_values).schema
-    asked = settings_for(checked_parameters(fitted), fitted.limits, schema).to_dict()
-    changed = [name for name, value in asked.items() if value != model.settings[name]]
+    now = settings_for(checked_parameters(fitted), fitted.limits, schema).to_dict()
+    changed = [name for name, value in now.items() if value != model.settings[name]]
     if changed:
         raise InputError(f"{changed[0]} was changed since the fit; fit again, then cross-validate")
     same = is_training_table(model, labelled_rows(model, X, y, weight))
@@ -157,7 +150,7 @@ def estimate(
     for number, (train, test) in enumerate(splits, 1):
         kept = [None if column is None else column[train] for column in (weight, groups)]
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RPTEWarning)  # said of the whole table already
+            warnings.simplefilter("ignore", RPTEWarning)  # the fit of the whole table has warned
             rows = _rows(frame, train), y[train]
             fitted = clone(estimator).fit(*rows, *kept, progress=tell(number))
             held_out = None if weight is None else weight[test]

@@ -9,9 +9,9 @@ and they are intervals of penalised coefficients, which are drawn towards zero.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from itertools import count, pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -58,14 +58,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class CaseIntervals:
-    """The score of one row and its contributions, with intervals.
-
-    Parameters
-    ----------
-    score, probability : Interval
-    components, terms : tuple of Interval
-        In the order in which they are summed.
-    """
+    """The score of one row and its contributions, in the order in which they are summed."""
 
     score: Interval
     probability: Interval
@@ -140,17 +133,13 @@ class Bootstrap:
         """
         check_level(level)
         found = [_interval("intercept", "", self.model.intercept, self.intercepts, level)]
-        for name, text, estimate, column in self._columns():
-            values = self.coefficients[:, column]
-            interval = _interval(name, text, estimate, values, level)
-            found.append(replace(interval, zero=float(np.mean(values == 0.0))))
-        return found
-
-    def _columns(self) -> Iterator[tuple[str, str, float, int]]:
         rules = {rule.term: rule for rule in self.model.rules()}
-        for column, name in enumerate(self.names):
+        for name, values in zip(self.names, self.coefficients.T, strict=True):
             if name in rules:
-                yield name, rules[name].conditions, rules[name].coefficient, column
+                rule = rules[name]
+                interval = _interval(name, rule.conditions, rule.coefficient, values, level)
+                found.append(replace(interval, zero=float(np.mean(values == 0.0))))
+        return found
 
     def cases(self, X: Any, level: float = 0.95) -> list[CaseIntervals]:
         """Return intervals for the score and the contributions of each row."""
@@ -164,18 +153,15 @@ class Bootstrap:
         added = self.coefficients * row
         score = self.intercepts + added.sum(axis=1)
         ends = np.cumsum([0, *(len(_names(part)) for _, part in self.model.parts())])
-        parts = [added[:, a:b].sum(axis=1) for a, b in pairwise(ends)]
-        components, terms, place = [], [], 0
-        for told in explained.components:
-            own = parts[place : place + len(told.contributions)]
-            place += len(told.contributions)
+        parts = iter([added[:, a:b].sum(axis=1) for a, b in pairwise(ends)])
+        components, terms = [], []
+        for c in explained.components:
+            own = [next(parts) for _ in c.contributions]
             whole = np.sum(own, axis=0)
-            components.append(
-                _interval(told.component, ", ".join(told.sources), told.value, whole, level)
-            )
+            components.append(_interval(c.component, ", ".join(c.sources), c.value, whole, level))
             terms += [
-                _interval(c.term, c.text, c.value, values, level)
-                for c, values in zip(told.contributions, own, strict=True)
+                _interval(term.term, term.text, term.value, values, level)
+                for term, values in zip(c.contributions, own, strict=True)
             ]
         return CaseIntervals(
             _interval("score", "", explained.score, score, level),
@@ -222,19 +208,22 @@ def bootstrap(
         raise InputError("the model has no Stage 3 (reassign=False), so nothing can be refitted")
     rows = labelled_rows(model, X, y, sample_weight)
     draws = _Draws(rows, _group_numbers(groups, len(rows.y)), np.random.default_rng(seed))
+    counts = draws.counts()  # before the design, which needs both classes too
     refit, fits = Refit(model, rows), []
     for done in range(n):
-        counts = draws.counts()
         if tell is not None:
             tell(done)
-        fits.append(refit.at(counts))
-    scale = np.concatenate([_scales(part) for _, part in model.parts()] or [np.zeros(0)])
-    places = refit.places
+        fits.append(refit.at(draws.counts() if done else counts))
+    parts = [part for _, part in model.parts()]
+    scale = [part.scale if isinstance(part, DirectTerm) else 1.0 for part in parts]
+    names = [_names(part) for part in parts]
+    sizes = np.array([len(own) for own in names], np.intp)
+    coefficients = np.array([fit.coefficients[refit.places] for fit in fits])
     return Bootstrap(
         model,
         np.array([fit.intercept for fit in fits]),
-        np.array([fit.coefficients[places] for fit in fits]).reshape(n, len(places)) / scale,
-        tuple(name for _, part in model.parts() for name in _names(part)),
+        coefficients.reshape(n, len(refit.places)) / np.repeat(scale, sizes),
+        tuple(chain.from_iterable(names)),
         seed,
         None if groups is None else draws.size,
         is_training_table(model, rows).holds,
@@ -246,8 +235,8 @@ def bootstrap(
 class Refit:
     """Stage 3 with the terms of the file on some rows.
 
-    A `Design` has leaves first, the file sums by component; `places` says where in the design the
-    terms of the file are.
+    A `Design` has leaves first, the file sums by component; `places` are those of the terms of the
+    file in the design.
     """
 
     def __init__(self, model: Model, rows: Rows) -> None:
@@ -256,7 +245,8 @@ class Refit:
         terms, settings, design = problem(model, table)
         self.design = freeze_zero_leaves(model, design)
         self.order = leaf_order(terms.trees, settings)
-        self.places = _places(model, terms.leaf_counts)
+        direct = [isinstance(part, DirectTerm) for _, part in model.parts() for _ in _names(part)]
+        self.places = np.argsort(np.argsort(direct, kind="stable"))
 
     def at(self, counts: Counts) -> Fit:
         """Solve with each row counted as often as `counts` (n,) says."""
@@ -309,25 +299,10 @@ def term_columns(model: Model, inputs: Inputs) -> Floats:
     return np.array(columns).reshape(len(columns), inputs.n_rows).T
 
 
-def _scales(part: TreeTerms | DirectTerm) -> Floats:
-    return np.ones(len(part.leaves)) if isinstance(part, TreeTerms) else np.array([part.scale])
-
-
 def _names(part: TreeTerms | DirectTerm) -> list[str]:
     if isinstance(part, DirectTerm):
         return [part.name]
     return [part.leaf_name(number) for number in range(len(part.leaves))]
-
-
-def _places(model: Model, leaf_counts: tuple[int, ...]) -> NDArray[np.intp]:
-    """Return the place in the design of every term, in the order of the file."""
-    leaves, direct = iter(range(sum(leaf_counts))), count(sum(leaf_counts))
-    places = [
-        next(leaves if isinstance(part, TreeTerms) else direct)
-        for _, part in model.parts()
-        for _ in _names(part)
-    ]
-    return np.array(places, np.intp)
 
 
 def _group_numbers(groups: Any, n_rows: int) -> Counts:
