@@ -1,14 +1,14 @@
 """MLflow: models are saved, logged and loaded as with MLflow's own flavours.
 
-What is stored is the JSON model file, so that loading runs no code and `rpte verify` reads it where
-it lies; signature and input example come from the model's schema. As a pyfunc the model gives, for
-each row, the more probable class, the probability of the positive class and the score, and with
+The JSON model file is stored: loading runs no code, and `rpte verify` can read it. Signature and
+input example come from the model's schema. As a pyfunc the model gives, for each row, the more
+probable class, the probability of the positive class and the score, and with
 ``params={"contributions": True}`` every contribution.
 
-Types in the signature: MLflow refuses whole numbers for a column of doubles, and pandas categories
-for a column of strings, all of which the model reads without loss. So every column is of type
-``any`` there; what each holds is listed under ``flavors: rpte: inputs`` of the MLmodel file, and
-the model itself refuses what it cannot read, by name.
+MLflow refuses whole numbers for a column of doubles, and pandas categories for a column of strings,
+all of which the model reads without loss. So every column of the signature has type ``any``; its
+content is described under ``flavors: rpte: inputs`` of the MLmodel file, and the model itself
+refuses what it cannot read, by name.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def save_model(
     path : str or Path
         A folder that does not exist, or is empty.
     mlflow_model : mlflow.models.Model, optional
-        What the flavour is added to.
+        The flavour is added to it.
     signature : mlflow.models.ModelSignature, optional
         `signature_of` the model if None; False for none.
     input_example : optional
@@ -80,7 +80,7 @@ def save_model(
         data=f"data/{FILE}",
         rpte_version=__version__,
         model_hash=content_hash(to_dict(found, NEWEST)),
-        inputs={variable.name: _said(variable) for variable in _read(found)},
+        inputs={variable.name: _description(variable) for variable in _read(found)},
     )
     with tempfile.TemporaryDirectory() as folder:
         found.save(Path(folder) / FILE)
@@ -139,8 +139,8 @@ def model_of(model: Any) -> Model:
     if isinstance(found, Model):
         return found
     kind = type(model).__name__
-    told = "is not fitted: call fit first" if kind == "RPTEClassifier" else "is no model of rpte"
-    raise InputError(f"a {kind} {told}; give a Model or a fitted RPTEClassifier")
+    fault = "is not fitted: call fit first" if kind == "RPTEClassifier" else "is no model of rpte"
+    raise InputError(f"a {kind} {fault}; give a Model or a fitted RPTEClassifier")
 
 
 def signature_of(model: Model) -> ModelSignature:
@@ -173,7 +173,7 @@ def _read(model: Model) -> list[Variable]:
     return [v for v in model.schema.variables if v.name in read or every]
 
 
-def _said(variable: Variable) -> str:
+def _description(variable: Variable) -> str:
     levels = ", ".join(variable.levels)
     if variable.kind == "number":
         return f"number, or one of the codes {levels}" if levels else "number"
@@ -185,8 +185,8 @@ def _typical(model: Model, variable: Variable) -> float | str:
         return variable.levels[0]
     for column in model.data["profile"] or ():
         if column["name"] == variable.name and column["quantiles"]:
-            told = [value for value in column["quantiles"] if value is not None]
-            return float(told[len(told) // 2]) if told else 0.0
+            known = [value for value in column["quantiles"] if value is not None]
+            return float(known[len(known) // 2]) if known else 0.0
     return 0.0
 
 

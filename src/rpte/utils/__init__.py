@@ -1,4 +1,4 @@
-"""What every room may use: files written safely, interrupts, progress, a growable matrix.
+"""Helpers for all packages: files written safely, interrupts, progress, a growable matrix.
 
-Nothing in here knows of tables or models; it imports `rpte.errors` alone.
+Nothing here knows of tables or models; it imports `rpte.errors` alone.
 """

@@ -1,8 +1,8 @@
-"""How a file of lines grows in place: by one writer at a time, and by all of its lines or none.
+"""Files of lines that grow in place: by one writer at a time, and by all of its lines or none.
 
-A writer locks the file; others wait. A note of its length stands beside it while it grows, so that
-the next writer takes off what a killed one had begun to append. What is said to be appended is on
-disk.
+A writer locks the file; others wait. While it grows, a note beside it has its old length, so that
+the next writer removes what a killed one had begun to append. Lines are on disk when the call
+returns.
 """
 
 from __future__ import annotations
@@ -35,15 +35,7 @@ CHUNK = 2**16
 
 @dataclass(frozen=True, slots=True)
 class Appended:
-    """A file that is appended to.
-
-    Parameters
-    ----------
-    file : binary file
-        To write to.
-    last : bytes
-        Its last line as it was found, empty if there is none.
-    """
+    """A file to append to, and its last line as it was found, empty if there is none."""
 
     file: BinaryIO
     last: bytes
@@ -51,19 +43,15 @@ class Appended:
 
 @contextmanager
 def appending(path: Path, is_whole: IsWhole) -> Iterator[Appended]:
-    """Open a file of lines to be appended to, by one writer at a time: all of it, or nothing.
+    """Open a file of lines, which may not exist yet, to be appended to by one writer at a time.
 
-    Parameters
-    ----------
-    path : Path
-        A file that may not exist yet.
-    is_whole : function of a line and the lines after it
-        Whether these lines, found where a run was killed, are all that it was to append.
+    All that is written is appended, or nothing. `is_whole` says of a line and the lines after it,
+    found where a run was killed, whether they are all that it was to append.
     """
     real = Path(os.path.realpath(path))
     with named_errors(path), locked(real) as descriptor:
         note = _note_path(real)
-        _take_off(descriptor, note, is_whole)
+        _remove_unfinished(descriptor, note, is_whole)
         size = os.fstat(descriptor).st_size
         last = _last_line(descriptor, size)
         write_text(json.dumps(_note(descriptor, size)), note)
@@ -93,7 +81,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 def last_line(path: Path) -> bytes | None:
     """Return the last line of a file when nobody appends to it, empty if there is none.
 
-    None after a run that was killed: the next one has to take off what it left.
+    None after a run that was killed: the next writer has to remove what it left.
     """
     real = Path(os.path.realpath(path))
     with named_errors(path), locked(real) as descriptor:
@@ -107,16 +95,15 @@ def _note_path(path: Path) -> Path:
 
 
 def _note(descriptor: int, size: int) -> dict[str, int | str]:
-    """Return what tells a file at this length from all others."""
     last = hashlib.sha256(_last_line(descriptor, size)).hexdigest()
     return {"size": size, "inode": os.fstat(descriptor).st_ino, "last": last}
 
 
 @contextmanager
 def locked(path: Path) -> Iterator[int]:
-    """Open a file, made if it does not exist, that no other writer holds; others wait.
+    """Open and lock a file, made if it does not exist; other writers wait.
 
-    A file that was made here and is still empty in the end is removed again.
+    A file that was made here and stays empty is removed again.
     """
     made = not path.exists()
     while True:
@@ -137,14 +124,14 @@ def locked(path: Path) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _take_off(descriptor: int, note: Path, is_whole: IsWhole) -> None:
-    """Take off what a killed run had begun to append; it has told nobody that it was written."""
+def _remove_unfinished(descriptor: int, note: Path, is_whole: IsWhole) -> None:
+    """Remove what a killed run had begun to append; its call never returned."""
     now = os.fstat(descriptor).st_size
     try:
         found = json.loads(note.read_text("utf-8"))
         size = int(found["size"])
         if size >= now or found != _note(descriptor, size):
-            return  # it speaks of another file, or nothing was appended
+            return  # the note is of another file, or nothing was appended
     except (OSError, ValueError, TypeError, KeyError):
         return
     with os.fdopen(os.dup(descriptor), "rb") as file:

@@ -13,13 +13,7 @@ SPARE_ROWS = 400  # allocated ahead; memory that is never written to costs nothi
 class GrowableMatrix:
     """Rows of one length in C order, with memory for more, so that adding some copies nothing.
 
-    Parameters
-    ----------
-    width : int
-        Length of a row.
-    dtype : numpy type
-    capacity : int
-        Rows to allocate; more follow by themselves.
+    `capacity` rows are allocated at first; more follow as needed.
     """
 
     def __init__(self, width: int, dtype: Any = np.float64, capacity: int = 0) -> None:
@@ -32,13 +26,13 @@ class GrowableMatrix:
         return self.memory[: self.count]
 
     def add(self, rows: NDArray[Any]) -> int:
-        """Take rows in; return where the first one is."""
+        """Add rows; return the index of the first."""
         first = self.extend(len(rows))
         self.memory[first : self.count] = rows
         return first
 
     def extend(self, count: int) -> int:
-        """Take in so many rows that are to be filled; return where the first one is."""
+        """Add `count` rows without content; return the index of the first."""
         first, self.count = self.count, self.count + count
         if self.count > len(self.memory):
             larger = np.empty((self.count + SPARE_ROWS, self.memory.shape[1]), self.memory.dtype)

@@ -1,9 +1,9 @@
 """Ctrl-C at the command line: one line on standard error, exit code 130, nothing half-written.
 
-The first Ctrl-C says its line at once, shuts standard error (so that nothing can answer with a
-traceback) and raises `SystemExit`, so that files are cleaned up on the way out. Libraries may lose
-an exception that comes while their compiled code runs, or turn it into another one: it is raised
-again until the command has ended, and after a few seconds the process ends without it.
+The first Ctrl-C writes its line at once, closes standard error (so that no traceback follows) and
+raises `SystemExit`, so that files are cleaned up. Libraries may lose an exception that comes while
+their compiled code runs, or turn it into another one: it is raised again until the command has
+ended, and after a few seconds the process exits without it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import NoReturn
 from rpte.utils.output import written
 
 INTERRUPTED = 130
-REMINDERS = 6  # times that an exception nobody heard of is raised again
+REMINDERS = 6  # times that a lost exception is raised again
 PAUSE = 0.5  # seconds between them
 FRESH_LINE = b"\r\x1b[2K\x1b[?25h"  # on a terminal: no progress bar, a cursor
 
@@ -47,15 +47,13 @@ def run(command: Callable[[], object]) -> None:
 
 
 def state() -> str:
-    """Say what is written."""
+    """Say which files are written."""
     files = written()
     for path, text in reversed(_states):
         if path in files:
             return text
-    names = ", ".join(map(str, files))
-    return (
-        f"{names} {'are' if len(files) > 1 else 'is'} written" if files else "nothing was written"
-    )
+    verb = "are" if len(files) > 1 else "is"
+    return f"{', '.join(map(str, files))} {verb} written" if files else "nothing was written"
 
 
 @contextmanager
@@ -78,7 +76,7 @@ def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
 
 
 def _say(text: str) -> None:
-    """Write the one line of an interrupted command, past all buffers; nothing comes after it."""
+    """Write the line of an interrupted command, past all buffers, and close standard error."""
     line = " ".join(text.splitlines()).encode(errors="replace") + b"\n"
     with suppress(OSError):
         os.write(2, FRESH_LINE + line if os.isatty(2) else line)

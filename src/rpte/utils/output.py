@@ -1,10 +1,10 @@
-"""The one way to write a file: whole or not at all, on disk when it is said to be written.
+"""The one way to write a file: whole or not at all, and on disk when the call returns.
 
 A file is written to a temporary name beside it, flushed to the disk and renamed; so is a folder.
-What stood there keeps its permissions, a symbolic link stays and its target is replaced, and a
-device, a pipe or an open descriptor (`/dev/stdout`) is written to as it is. The temporary file is
-locked as long as its writer lives: what a killed run left behind is removed by the next one that
-writes the same file. A file that grows in place is written by `rpte.utils.appending`.
+A replaced file keeps its permissions, a symbolic link stays and its target is replaced, and a
+device, a pipe or an open descriptor (`/dev/stdout`) is written to directly. The temporary file is
+locked as long as its writer lives: the next writer of the same file removes what a killed run left.
+A file that grows in place is written by `rpte.utils.appending`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ try:
 except ImportError:  # a system without file locks, such as Windows
     fcntl = None  # type: ignore[assignment]
 
-LONGEST_NAME = 200  # bytes; a longer one has no room for what is added to it
+LONGEST_NAME = 200  # bytes; a longer name would exceed 255 with its temporary suffix
 MOST_LINKS = 40
 DESCRIPTORS = ("/dev/fd", "/proc/self/fd")
 STANDARD = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
@@ -93,7 +93,7 @@ def writing(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _replaced(path: Path, given: Path) -> Iterator[BinaryIO]:
-    """Replace the file at a path without links; it was given by another name, perhaps."""
+    """Replace the file at a path without links, which `given` may be a link to."""
     temporary, descriptor = _temporary(path)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -177,13 +177,21 @@ def _remove_abandoned(path: Path) -> None:
     for found in path.parent.iterdir():
         if not pattern.fullmatch(found.name):
             continue
-        with suppress(OSError):  # gone meanwhile, or not ours to remove
-            descriptor = os.open(found, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
-            try:
-                if lock(descriptor):
-                    shutil.rmtree(found) if found.is_dir() else found.unlink()
-            finally:
-                os.close(descriptor)
+        with (
+            suppress(OSError),  # gone meanwhile, or not ours to remove
+            _opened(found, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)) as descriptor,
+        ):
+            if lock(descriptor):
+                shutil.rmtree(found) if found.is_dir() else found.unlink()
+
+
+@contextmanager
+def _opened(path: Path, flags: int) -> Iterator[int]:
+    descriptor = os.open(path, flags)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def lock(descriptor: int, wait: bool = False) -> bool:
@@ -206,17 +214,13 @@ def is_named(descriptor: int, path: Path) -> bool:
 
 
 def sync_folder(folder: Path) -> None:
-    """Bring the names of a folder to the disk, where the system can do that."""
-    with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    """Flush the entries of a folder to the disk, where the system can do that."""
+    with suppress(OSError), _opened(folder, os.O_RDONLY) as descriptor:
+        os.fsync(descriptor)
 
 
 def is_stream(path: Path) -> bool:
-    """Tell whether a name stands for a device, a pipe or an open descriptor, to be written as is.
+    """Tell whether a name is a device, a pipe or an open descriptor, to be written directly.
 
     Examples
     --------
@@ -249,7 +253,7 @@ def _descriptor(path: Path) -> int | None:
 
 @contextmanager
 def _opened_stream(path: Path) -> Iterator[BinaryIO]:
-    """Open what is written as it is; a descriptor goes on where it stands, nothing is cut."""
+    """Open what is written directly; a descriptor continues at its position."""
     number = _descriptor(path)
     sys.stdout.flush()
     descriptor = os.open(path, os.O_WRONLY) if number is None else os.dup(number)
@@ -263,12 +267,8 @@ def _opened_stream(path: Path) -> Iterator[BinaryIO]:
 def check_output(*outputs: Path | None, reads: Iterable[Path | str | None] = ()) -> None:
     """Refuse, before any work is done, files that could not be written or must not be.
 
-    Parameters
-    ----------
-    *outputs : Path or None
-        The files that a command writes; None for one that it was not asked for.
-    reads : paths or None
-        The files that it reads: none of them is written over, under whatever name.
+    No output (None: not asked for) is one of the files that the command `reads`, under whatever
+    name.
     """
     asked = [output for output in outputs if output is not None]
     for output in asked:
@@ -279,7 +279,7 @@ def check_output(*outputs: Path | None, reads: Iterable[Path | str | None] = ())
                     "another name"
                 )
     for one, other in combinations(asked, 2):
-        if _same_place(one, other):
+        if _same_file(one, other) or os.path.realpath(one) == os.path.realpath(other):
             raise InputError(f"{one} and {other} are one file; give two names")
     for output in asked:
         check_folder(output)
@@ -292,10 +292,6 @@ def _same_file(one: Path, other: Path) -> bool:
         return not stat.S_ISCHR(found.st_mode) and os.path.samestat(found, other.stat())
     except OSError:
         return False
-
-
-def _same_place(one: Path, other: Path) -> bool:
-    return _same_file(one, other) or os.path.realpath(one) == os.path.realpath(other)
 
 
 def check_folder(path: Path) -> None:

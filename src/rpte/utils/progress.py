@@ -1,4 +1,4 @@
-"""How far a fit is, told to a callback; and when it stops: at its word, or by the clock."""
+"""Progress of a fit for a callback, which may cancel it, and the time limit."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class Progress:
     Examples
     --------
     >>> from rpte import RPTEClassifier
-    >>> said = []
+    >>> seen = []
     >>> fitted = RPTEClassifier(l1=0.1).fit(
-    ...     [[k] for k in range(40)], [0] * 20 + [1] * 20, progress=said.append
+    ...     [[k] for k in range(40)], [0] * 20 + [1] * 20, progress=seen.append
     ... )
-    >>> said[0].stage, said[-1].share
+    >>> seen[0].stage, seen[-1].share
     ('reading the table', 1.0)
     """
 
@@ -56,21 +56,10 @@ Callback = Callable[[Progress], object]
 
 
 class Watch:
-    """The stages of one fit, its caller's callback, and its limit of time.
+    """The stages of one fit, its callback, and its time limit.
 
-    Parameters
-    ----------
-    callback : function of a `Progress`, optional
-        Where it returns False the fit ends with `Cancelled`.
-    max_seconds : float, optional
-        From now on.
-
-    Attributes
-    ----------
-    best : (deviance, conditions) or None
-        Of the best model so far.
-    stopped : str or None
-        The stage in which the clock put an end to the search.
+    Where the `callback` returns False the fit ends with `Cancelled`. `best` is (deviance,
+    conditions) of the best model so far, `stopped` the stage in which the time was used up.
     """
 
     def __init__(self, callback: Callback | None = None, max_seconds: float | None = None) -> None:
@@ -84,7 +73,7 @@ class Watch:
         self._stage, self._low, self._high, self._steps, self._done = "", 0.0, 0.0, 1, 0
 
     def begin(self, stage: str, until: float, steps: int = 1) -> None:
-        """Begin a stage of so many steps, after which this share of the fit is done."""
+        """Begin a stage of `steps` steps, after which the fraction `until` of the fit is done."""
         self._stage, self._low, self._high = stage, self._high, until
         self._steps, self._done = max(steps, 1), 0
         self.tell()
@@ -100,21 +89,18 @@ class Watch:
         self.tell()
 
     def tell(self, part: float = 0.0) -> None:
-        """Call back, a share of the present step being done."""
+        """Call back, a fraction of the present step being done."""
         if self.callback is None:
             return
         done = min(1.0, (self._done + part) / self._steps)
         share = self._low + (self._high - self._low) * done
-        said = Progress(self._stage, share, clock() - self._began, *(self.best or ()))
-        answer = self.callback(said)
+        now = Progress(self._stage, share, clock() - self._began, *(self.best or ()))
+        answer = self.callback(now)
         if isinstance(answer, (bool, np.bool_)) and not answer:
             raise Cancelled(f"the fit was cancelled while {self._stage}; nothing was changed")
 
     def is_over(self) -> bool:
-        """Tell whether the time is used up; asked only where the search would then go no further.
-
-        Once it is, it stays so.
-        """
+        """Tell whether the time is used up; asked only where the search would then stop."""
         if self.max_seconds is None:
             return False
         if self.stopped is None and clock() - self._began >= self.max_seconds:
@@ -122,7 +108,7 @@ class Watch:
         return self.stopped is not None
 
     def record(self) -> dict[str, Any]:
-        """Return what the file keeps of a search that the clock has stopped; else nothing."""
+        """Return what the model file keeps of a search that ran out of time."""
         if self.stopped is None:
             return {}
         stopped = {
