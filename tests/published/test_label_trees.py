@@ -104,7 +104,7 @@ def test_all_rows_are_searched_once_for_all_trees(monkeypatch):
     trees = [grow_counted(table, np.arange(5), limits) for _ in range(2)]
     assert agree(*trees)
     assert searched[0] == 20_000
-    assert table.roots[limits.least].settled.sum() == 4
+    assert table.roots[limits.least].final.sum() == 4
     assert searched.count(20_000) <= 2  # the second time no column is left that may be the best
 
 

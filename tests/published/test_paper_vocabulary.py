@@ -64,3 +64,8 @@ def test_lookahead_leaves_half_of_the_pair_budget():
     chosen = VocabularySettings("hug", 2, 10, 0.001, paper=False)
     assert replace(chosen, lookahead=True).pair_budget == 5
     assert chosen.pair_budget == 10
+
+
+def test_shapes_are_not_made_here():
+    with pytest.raises(ValueError, match="vocabulary_of_shapes"):
+        build_vocabulary(None, VocabularySettings("shapes", 2, 10, 0.001, paper=False))

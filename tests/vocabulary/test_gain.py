@@ -40,7 +40,7 @@ def test_gain_of_bins_equals_the_oracle(drawn, edges):
     repeated = [np.repeat(v, weight.astype(int)).tolist() for v in (x, y)]
     codes = [sum(v >= e for e in edges) for v in repeated[0]]
     expected = naive.gain_of(codes, [int(v) for v in repeated[1]], math.log)
-    assert math.isclose(SortedColumn(x, y, weight).gain(np.array(edges)), expected, abs_tol=1e-12)
+    assert math.isclose(SortedColumn(x, y, weight).gains(np.array(edges)), expected, abs_tol=1e-12)
 
 
 @given(rows)

@@ -1,6 +1,6 @@
 """High utility gain patterns: information gain is the gate, utility the ranking.
 
-An item's utility says how strongly its variable goes with the label, a pattern's utility is its
+An item's utility is how strongly its variable is associated with the label, a pattern's its
 cover times the sum of its items' utilities. Ties are broken by the canonical order of items, never
 by the order of the table's columns.
 """
@@ -23,21 +23,13 @@ from rpte.vocabulary.gain import in_or_out_gain, weighted_entropy
 
 Floats = NDArray[np.float64]
 
-NEGATIVE_LEVEL = 0.05  # factor on the utility of a level that goes with the negative class
+NEGATIVE_LEVEL = 0.05  # factor on the utility of a level associated with the negative class
 
 
 def mine_hug(index: ItemIndex, order: int, budget: int, min_gain: float) -> tuple[Column, ...]:
-    """Return at most `budget` patterns of at most `order` items, best first.
+    """Return at most `budget` (K) patterns of at most `order` items, best first.
 
-    Parameters
-    ----------
-    index : ItemIndex
-        The items of the training table.
-    order : {1, 2}
-    budget : int
-        K, the number of patterns.
-    min_gain : float
-        G, in nats: every pattern, and each part of a pair, must gain more.
+    Every pattern, and each part of a pair, gains more than `min_gain` (G, in nats).
     """
     if not index.items or budget == 0:
         return ()
@@ -45,9 +37,12 @@ def mine_hug(index: ItemIndex, order: int, budget: int, min_gain: float) -> tupl
     singles = index.singles.keep((utility > 0) & index.permitted(index.singles))
     if not len(singles):
         return ()
-    floor = _utility_floor(singles.cover * utility[singles.first], budget)
+    # No pattern is worth less than the K-th item.
+    ranked = np.sort(singles.cover * utility[singles.first])[::-1]
+    floor = float(ranked[min(budget, len(ranked)) - 1])
     candidates = _admissible(index, singles, order, min_gain, Worth(utility, floor))
-    worth = _pattern_utility(candidates, utility)
+    second = np.where(candidates.second >= 0, utility[candidates.second], 0.0)
+    worth = candidates.cover * (utility[candidates.first] + second)
     candidates, worth = candidates.keep(worth >= floor), worth[worth >= floor]
     ranking = np.lexsort((candidates.second, candidates.first, -worth))
     taken = select(index, candidates, ranking, budget)
@@ -68,17 +63,6 @@ def _admissible(
     allowed[gated.first] = True
     pairs = [p.keep(p.gain > min_gain) for p in pair_candidates(index, allowed, worth)]
     return gated.join(pairs)
-
-
-def _utility_floor(worth: Floats, budget: int) -> float:
-    """Return the K-th largest utility of single items; no pattern below it is admitted."""
-    ranked = np.sort(worth)[::-1]
-    return float(ranked[min(budget, len(ranked)) - 1])
-
-
-def _pattern_utility(candidates: Candidates, utility: Floats) -> Floats:
-    second = np.where(candidates.second >= 0, utility[candidates.second], 0.0)
-    return candidates.cover * (utility[candidates.first] + second)
 
 
 def item_utilities(index: ItemIndex) -> Floats:

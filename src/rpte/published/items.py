@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from rpte.columns.kinds import Interval, Item, Level
 from rpte.table.decimals import edge_between, gap_between, shortest_within
-from rpte.table.inputs import Inputs
-from rpte.table.schema import Variable
 from rpte.table.table import Table
 from rpte.vocabulary.gain import BITS, SortedColumn
 
@@ -33,13 +31,8 @@ ELBOW = 0.02  # a further bin count must raise the gain by this fraction
 class ItemColumn:
     """One variable cut into items.
 
-    Parameters
-    ----------
-    position : int
-        The variable's place in the schema.
-    items : tuple of Interval or Level
-    codes : int array of shape (n,), int8 where that is enough
-        Item of each row; -1 where the variable is missing.
+    `position` is its place in the schema; `codes` (n,) the item of each row, -1 where missing; int8
+    where that is enough.
     """
 
     position: int
@@ -55,39 +48,29 @@ class ItemColumn:
 def make_items(
     table: Table, printed: bool, among: Container[str] | None = None
 ) -> tuple[ItemColumn, ...]:
-    """Cut variables into items, in canonical order.
+    """Cut variables (all if `among` is None) into items, in canonical order.
 
-    Parameters
-    ----------
-    printed : bool
-        True puts each edge at the shortest decimal between the neighbouring training values;
-        False keeps the interpolated percentile (the paper configuration), or the nearest number
-        that separates the same values in single precision too.
-    among : names of the variables to cut; all if None
+    If `printed`, each edge is the shortest decimal between the neighbouring training values; else
+    the interpolated percentile (the paper configuration), or the nearest number that separates the
+    same values in single precision too.
     """
     columns = []
     for position in table.schema.canonical():
         variable, values = table.schema.variables[position], table.inputs.columns[position]
         if among is not None and variable.name not in among:
             continue
+        items: tuple[Item, ...]
         if variable.kind == "category":
-            columns.append(_levels(position, variable, values))
+            items = tuple(Level(variable.name, (level,)) for level in variable.levels)
+            kind = np.int8 if len(items) < MANY_ITEMS else np.int32
+            codes = np.maximum(values, -1).astype(kind)
         else:
             edges = inner_edges(SortedColumn(values, table.y, table.weight), printed)
-            columns.append(_intervals(position, variable, table.inputs, edges))
+            ends = pairwise([-math.inf, *edges.tolist(), math.inf])
+            items = tuple(Interval(variable.name, a, b) for a, b in ends)
+            codes = bins_of(values, edges)
+        columns.append(ItemColumn(position, items, codes))
     return tuple(column for column in columns if len(column.items) > 1)
-
-
-def _levels(position: int, variable: Variable, codes: NDArray[np.int32]) -> ItemColumn:
-    items = tuple(Level(variable.name, (level,)) for level in variable.levels)
-    kind = np.int8 if len(items) < MANY_ITEMS else np.int32
-    return ItemColumn(position, items, np.maximum(codes, -1).astype(kind))
-
-
-def _intervals(position: int, variable: Variable, inputs: Inputs, edges: Floats) -> ItemColumn:
-    ends = [-math.inf, *edges.tolist(), math.inf]
-    items = tuple(Interval(variable.name, a, b) for a, b in pairwise(ends))
-    return ItemColumn(position, items, bins_of(inputs.columns[position], edges))
 
 
 def bins_of(x: Floats, edges: Floats) -> NDArray[np.int8]:

@@ -23,15 +23,9 @@ MOST_BITS = 3  # weights with more bits, or fractions, are added up row by row
 class JointCounts:
     """Joint counts of the codes of any two columns of a table.
 
-    The rows that hold a code are kept as bits, so that 64 rows are counted at once; whole weights
-    are sums of their bits.
-
-    Parameters
-    ----------
-    table : Table
-    codes : (columns, n) of any integers
-        Codes from 0.
-    sizes : number of codes of each column that count; rows with a larger code do not
+    The rows of a code are kept as bits, so that 64 rows are counted at once; whole weights are sums
+    of their bits. `codes` (columns, n) count from 0; those from `sizes` on, by column, are left
+    out.
     """
 
     def __init__(self, table: Table, codes: Codes, sizes: Sequence[int]) -> None:

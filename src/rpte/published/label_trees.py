@@ -27,60 +27,45 @@ from rpte.structure.grower import (
     Rows,
     best_first,
     by_chunks,
-    grow,
     may_split,
     stack,
 )
-from rpte.structure.lookahead import grow_with_lookahead
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 MOST_BLOCKS, FEWEST_BLOCKS = 1024, 16
-MOST_WEIGHT = 2**31  # of all rows; two counts share one integer
+MOST_WEIGHT = 2**31  # of all rows; two counts are packed in one integer
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scan:
     """What is known of the best split of each column in a node.
 
-    `found` (k, 5) is final where `settled` (k,); no split of a column gains more than `bound` (k,).
+    `found` (k, 5) is exact where `final` (k,); no split of a column gains more than `bound` (k,).
     """
 
     found: Floats
     bound: Floats
-    settled: NDArray[np.bool_]
+    final: NDArray[np.bool_]
 
     def of(self, which: Integers) -> Scan:
         """Return what is known of some columns."""
-        return Scan(self.found[which], self.bound[which], self.settled[which])
+        return Scan(self.found[which], self.bound[which], self.final[which])
 
     def learn(self, which: Integers, more: Scan) -> None:
         """Take over what is known of some columns."""
-        self.found[which], self.settled[which] = more.found, more.settled
+        self.found[which], self.final[which] = more.found, more.final
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelCounts:
-    """What all label trees of a table share.
+    """What all label trees of a table have in common.
 
-    Parameters
-    ----------
-    columns : CodedColumns
-    stats : (n, 3)
-        w y, w, w.
-    counts : (n,)
-        What each row counts, see `rpte.kernels.published`.
-    starts : (V + 1,)
-        Where the blocks of each column begin.
-    shifts : (V,)
-        A code's block is the code without this many low bits; 0: blocks are codes.
-    fine : (codes,)
-        Memory for the counts of one column.
-    root : (blocks,)
-        The counts of all rows.
-    roots : dict
-        What is known of splits of all rows, by the least weight of a leaf: every tree begins there.
+    `stats` (n, 3) is w y, w, w; `counts` (n,) what each row counts, see `rpte.kernels.published`.
+    The blocks of column j begin at `starts[j]`; a block is a code without its `shifts[j]` low bits.
+    `fine` is memory for the counts of one column, `root` has the counts of all rows, and `roots`
+    what is known of their splits, by the least weight of a leaf: every tree begins there.
     """
 
     columns: CodedColumns
@@ -94,10 +79,7 @@ class LabelCounts:
 
     @classmethod
     def of(cls, columns: CodedColumns, y: Floats, weight: Floats) -> LabelCounts | None:
-        """Count a table; None where counting does not apply.
-
-        That is so for fractional weights, categories, missing codes, and a table without columns.
-        """
+        """Count a table; None for fractional weights, categories, missing codes, or no columns."""
         n_bins = columns.n_bins
         whole = bool((weight == np.rint(weight)).all()) and float(weight.sum()) < MOST_WEIGHT
         if not whole or columns.is_category.any() or not columns.n_columns:
@@ -143,10 +125,10 @@ class CountedLeaf(OpenLeaf):
 
     def best(self, admitted: NDArray[np.bool_]) -> int | None:
         """Return which admitted column splits best, of equals the first."""
-        waiting = np.flatnonzero(admitted & ~self.scan.settled)
+        waiting = np.flatnonzero(admitted & ~self.scan.final)
         if len(waiting):
-            self._settle(waiting, admitted & self.scan.settled)
-        k = OpenLeaf.best(self, admitted & self.scan.settled)
+            self._search(waiting, admitted & self.scan.final)
+        k = OpenLeaf.best(self, admitted & self.scan.final)
         if k is not None and self.found[k, BIN] == UNKNOWN:
             codes = self.table.columns.codes[self.chosen[k]].take(self.rows)
             self.found[k, BIN] = codes.max(where=codes < self.found[k, NEXT_BIN], initial=0)
@@ -154,12 +136,12 @@ class CountedLeaf(OpenLeaf):
 
     def most(self, admitted: NDArray[np.bool_]) -> float:
         """Return a gain that no split on an admitted column exceeds."""
-        gain = np.where(self.scan.settled, self.found[:, GAIN], self.scan.bound)
+        gain = np.where(self.scan.final, self.found[:, GAIN], self.scan.bound)
         top = float(gain.max(where=admitted, initial=-np.inf))
         parent = float(self.total[0] ** 2 / self.total[1])
         return top + SLACK * (float(self.rule[SCALE]) + parent + max(top, 0.0))
 
-    def _settle(self, waiting: NDArray[np.intp], known: NDArray[np.bool_]) -> None:
+    def _search(self, waiting: NDArray[np.intp], known: NDArray[np.bool_]) -> None:
         """Search those of the `waiting` columns that may be better than the `known` ones."""
         table = self.table
         settle_best(
@@ -176,7 +158,7 @@ class CountedLeaf(OpenLeaf):
             table.fine,
             self.found,
             self.scan.bound,
-            self.scan.settled,
+            self.scan.final,
             float(self.found[known, GAIN].max(initial=-np.inf)),
         )
 
@@ -185,8 +167,7 @@ def grow_counted(
     table: LabelCounts, eligible: NDArray[np.intp], limits: GrowthLimits
 ) -> CodeTree | None:
     """Grow one label tree on the eligible columns; None if no split is valid."""
-    chosen = np.unique(np.asarray(eligible, dtype=np.int64))
-    chosen = chosen[~table.columns.root_only[chosen]]
+    chosen = eligible[~table.columns.root_only[eligible]]
     task = GrowthTask(table.columns, chosen, table.stats, limits)
 
     known = _root(table, limits)
@@ -246,7 +227,6 @@ def _open(
 
 
 def _total(counts: Integers) -> Floats:
-    """Return G, W, W of some rows."""
     w = float((counts & LOW).sum())
     return np.array([float((counts >> HALF).sum()), w, w])
 
@@ -258,12 +238,11 @@ def _rule(limits: GrowthLimits, total: Floats) -> Floats:
 def _scan(
     table: LabelCounts, chosen: Integers, blocks: Integers, total: Floats, limits: GrowthLimits
 ) -> Scan:
-    """Look at the blocks of some columns."""
     k, rule = len(chosen), _rule(limits, total)
-    found, bound, settled = np.empty((k, N_FOUND)), np.empty(k), np.empty(k, bool)
+    found, bound, final = np.empty((k, N_FOUND)), np.empty(k), np.empty(k, bool)
     starts, shifts = table.starts, table.shifts
-    scan_blocks(blocks, chosen, starts, shifts, total, rule, found, bound, settled)
-    return Scan(found, bound, settled)
+    scan_blocks(blocks, chosen, starts, shifts, total, rule, found, bound, final)
+    return Scan(found, bound, final)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -280,9 +259,6 @@ class LabelGrower(Grower):
     def grow(self, eligible: NDArray[np.intp], residuals: Residuals) -> CodeTree | None:
         """Grow a tree on the eligible columns, whatever the residuals; None without a split."""
         limits = replace(self.settings.growth(), ridge=0.0, zero_gain=True)
-        columns, y, w = self.columns, self.y, self.weight
         if self.counts is not None:
             return grow_counted(self.counts, eligible, limits)
-        if self.settings.lookahead:
-            return grow_with_lookahead(columns, eligible, y, w * y, w, w, limits)
-        return grow(columns, eligible, w * y, w, w, limits)
+        return self.tree(eligible, self.weight * self.y, self.weight, limits)

@@ -1,4 +1,4 @@
-"""Patterns from items: what the high utility gain and the frequent miner share.
+"""Patterns from items, for the high utility gain and the frequent miner.
 
 A pattern is one item, or two items of different variables. Candidates carry their cover weights,
 so that no indicator column is built before a pattern is chosen.
@@ -27,14 +27,10 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Patterns with their counts; `second` is -1 for a pattern of one item.
+    """Patterns with their counts, (c,) each; `second` is -1 for a pattern of one item.
 
-    Parameters
-    ----------
-    first, second : int arrays of shape (c,)
-        Item numbers, counted through the item columns in canonical order.
-    cover, events, gain : arrays of shape (c,)
-        Weight covered, positive weight covered, information gain in nats.
+    `first` and `second` are item numbers, counted through the item columns in canonical order;
+    `cover`, `events`, `gain` the weight covered, the positive weight covered, and the gain in nats.
     """
 
     first: Ints
@@ -122,15 +118,7 @@ def _counts(column: ItemColumn, weight: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Worth:
-    """What a pattern must be worth to be a candidate.
-
-    Parameters
-    ----------
-    utility : (items,)
-        A pattern is worth its cover times the sum of its items' utilities.
-    floor : float
-        The least worth.
-    """
+    """The least worth (`floor`) of a pattern: its cover times the sum of its items' utilities."""
 
     utility: Floats
     floor: float

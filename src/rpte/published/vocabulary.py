@@ -30,24 +30,10 @@ Miner = Literal["shapes", "hug", "frequent", "original"]
 class VocabularySettings:
     """What Stage 1 may do.
 
-    Parameters
-    ----------
-    miner : {"shapes", "hug", "frequent", "original"}
-        Shapes are those of `rpte.vocabulary.build`, not of this room.
-    pattern_order : {1, 2}
-        L: items per pattern; pairs are made only for 2.
-    budget : int
-        K: the most patterns (or shapes), and the most pairs.
-    min_gain : float
-        G: gain in nats that a pattern must exceed.
-    paper : bool
-        Follow the published configuration where it is arbitrary.
-    least : float
-        Weight on either side of a shape's knot.
-    lookahead : bool
-        Stage 2 will look ahead, and needs pairs of its own.
-    limits : Permissions
-        What the user forbids.
+    `pattern_order` is L, the items per pattern (pairs are made only for 2), `budget` K, the most
+    patterns (or shapes) and the most pairs, `min_gain` G, in nats, what a pattern must exceed.
+    `least` is the weight on either side of the knot of a shape, `lookahead` asks for pairs of its
+    own. Shapes are made by `rpte.vocabulary.build`.
     """
 
     miner: Miner
@@ -114,7 +100,7 @@ def _coarse_gain(table: Table, original: Column) -> float:
     if not len(column.values):
         return 0.0
     fractions = np.arange(1, ORIGINAL_SCORE_BINS) / ORIGINAL_SCORE_BINS
-    return column.gain(np.unique(column.quantiles(fractions)))
+    return float(column.gains(np.unique(column.quantiles(fractions))))
 
 
 def _independent(table: Table, vocabulary: Vocabulary, rows: int | None) -> Vocabulary:

@@ -3,5 +3,5 @@
 `coding` turns the vocabulary into integer codes and trees of codes back into readable ones,
 `boosting` is the paper's loop, `grower` grows one tree, `lookahead` and `microtrees` search two
 levels at once. `tree` is the readable tree, numpy only: a stored model scores with it. Imported by
-`published/` and the rooms after it.
+`published/` and the packages after it.
 """

@@ -67,7 +67,7 @@ class Stage2Settings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Round:
-    """One tree that was grown, and what the line search made of it.
+    """One tree that was grown, and the result of its line search.
 
     `leaf` (n,) is the leaf of each row; `step` is eta_m (0 if rejected); `leaf_values` (n_leaves,)
     are before that factor; `deviance_after` equals `deviance_before` for a rejected tree.
@@ -96,10 +96,10 @@ class Round:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stage2:
-    """The trees of Stage 2 and how they came about.
+    """The trees of the accepted `rounds`.
 
-    `trees` are those of the accepted `rounds`; `score` (n,) is the boosted F and `base` its start
-    F_0; `stopped` says why no further tree follows.
+    `score` (n,) is the boosted F and `base` its start F_0; `stopped` is why no further tree
+    follows.
     """
 
     trees: tuple[CodeTree, ...]
@@ -122,16 +122,21 @@ class Grower(ABC):
     def grow(self, eligible: NDArray[np.intp], residuals: Residuals) -> CodeTree | None:
         """Grow a tree on the eligible columns; None if there is no valid split."""
 
+    def tree(
+        self, eligible: NDArray[np.intp], g: Floats, h: Floats, limits: GrowthLimits
+    ) -> CodeTree | None:
+        """Grow a tree by gradient and hessian, with lookahead if the settings ask for it."""
+        if self.settings.lookahead:
+            return grow_with_lookahead(self.columns, eligible, self.y, g, h, self.weight, limits)
+        return grow(self.columns, eligible, g, h, self.weight, limits)
+
 
 class NewtonGrower(Grower):
     """Splits by their gain in the second-order loss of the residuals."""
 
     def grow(self, eligible: NDArray[np.intp], residuals: Residuals) -> CodeTree | None:
-        """Grow a tree on the eligible columns; None if there is no valid split."""
-        g, h, limits = residuals.gradient, residuals.hessian, self.settings.growth()
-        if self.settings.lookahead:
-            return grow_with_lookahead(self.columns, eligible, self.y, g, h, self.weight, limits)
-        return grow(self.columns, eligible, g, h, self.weight, limits)
+        """Grow a tree by the residuals."""
+        return self.tree(eligible, residuals.gradient, residuals.hessian, self.settings.growth())
 
 
 def discover_trees(
@@ -143,17 +148,10 @@ def discover_trees(
     before: Stage2 | None = None,
     loss: Loss = BINOMIAL,
 ) -> Stage2:
-    """Run Stage 2, or go on with it.
+    """Run Stage 2 from F_0, the null score, or continue it from `before`.
 
-    Parameters
-    ----------
-    columns : the vocabulary as codes
-    y : (n,) targets
-    weight : (n,) case weights
-    settings : the bounds of Algorithm 1
-    grower : what grows the trees, a `NewtonGrower` if None
-    before : what there is already; if None, the score of no trees is F_0, the null score
-    loss : Loss
+    `columns` is the vocabulary as codes; `y`, `weight` are (n,). The `grower` is a `NewtonGrower`
+    if None.
     """
     target = np.asarray(y, dtype=np.float64)
     weight = np.asarray(weight, dtype=np.float64)
@@ -173,16 +171,17 @@ def discover_trees(
         tree, stopped = _next_tree(columns, available, target[weight > 0], residuals, grower)
         if tree is None:
             break
-        before_tree = rounds[-1].deviance_after if rounds else deviance(score)
+        known = rounds[-1].deviance_after if rounds else deviance(score)
         leaf = tree.apply(columns.codes)
         values = newton_values(leaf, tree.n_leaves, residuals, settings.leaf_ridge)
-        least_drop = LEAST_DROP * before_tree if rounds else 0.0
-        found = _line_search(deviance, score, values[leaf], before_tree, least_drop, settings)
-        rounds.append(Round(tree, leaf, found[0] > 0.0, found[0], values, before_tree, *found[1:]))
-        stopped = rounds[-1].reason
-        if not rounds[-1].accepted:
+        least_drop = LEAST_DROP * known if rounds else 0.0
+        step, after, stopped = _line_search(
+            deviance, score, values[leaf], known, least_drop, settings
+        )
+        rounds.append(Round(tree, leaf, step > 0.0, step, values, known, after, stopped))
+        if step == 0.0:
             break
-        score = score + rounds[-1].step * values[leaf]
+        score = score + step * values[leaf]
         available -= {s for j in tree.used_columns for s in columns.sources[j]}
     trees = tuple(r.tree for r in rounds if r.accepted)
     if len(trees) == settings.max_trees:
@@ -193,9 +192,9 @@ def discover_trees(
 def _next_tree(
     columns: CodedColumns, available: set[int], y: Floats, residuals: Residuals, grower: Grower
 ) -> tuple[CodeTree | None, str]:
-    """Grow the tree of one round on E, the columns whose sources are available, or say why not.
+    """Grow a tree on E, the columns whose sources are available, or return why not.
 
-    `y` are the labels of rows that have a weight.
+    `y` are the labels of rows with a weight.
     """
     fits = [available.issuperset(sources) for sources in columns.sources]
     eligible = np.flatnonzero(np.array(fits, dtype=np.bool_))

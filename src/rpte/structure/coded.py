@@ -22,16 +22,9 @@ __all__ = ["IS_MISSING", "LEVELS", "ORDERED", "CodeTree", "CodedColumns", "Split
 class CodedColumns:
     """The vocabulary as codes; its order is canonical and breaks ties.
 
-    Parameters
-    ----------
-    codes : (V, n) uint8 or uint16, C-contiguous
-        Ordinary codes are 0 .. n_bins[j] - 1; missing rows carry n_bins[j].
-    n_bins : (V,) int64
-    is_category : (V,) bool
-        The codes are unordered levels.
-    sources : V tuples of one or two source numbers
-    root_only : (V,) bool
-        The column may only be the root of a lookahead microtree.
+    `codes` (V, n), uint8 or uint16, C-contiguous: 0 .. n_bins[j] - 1, or n_bins[j] where missing.
+    The codes of an `is_category` column are unordered levels; `sources` are one or two source
+    numbers; a `root_only` column may only be the root of a lookahead microtree.
     """
 
     codes: Codes
@@ -99,12 +92,8 @@ class Split:
 class CodeTree:
     """A partition of the rows; node 0 is the root, children follow parents.
 
-    Parameters
-    ----------
-    splits : tuple of Split or None, one per node
-        None at a leaf.
-    left, right : int32, the children of each node, -1 at a leaf
-    leaf : int32, number of the leaf counted from left to right, -1 at an inner node
+    Per node: its split, None at a leaf; `left` and `right` child (-1 at a leaf), and the number of
+    the `leaf`, from left to right (-1 at an inner node).
     """
 
     splits: tuple[Split | None, ...]

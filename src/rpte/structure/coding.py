@@ -44,22 +44,11 @@ MOST_ENDS = 4096  # bins whose ends are stored; those of more are looked up in t
 class CodedColumn:
     """One column of the tree search.
 
-    Parameters
-    ----------
-    column : Column
-        What splits on it are said with; the variable itself (`Value`) for a whole category.
-    members : tuple of int
-        The vocabulary columns that a tree uses up by splitting here.
-    codes : (n,)
-    n_bins : int
-    low, high : (n_bins,)
-        Smallest and largest training value in each bin of a number; empty if there are many bins.
-    levels : tuple of str
-        Names of the codes of a whole category.
-    fill : float or None
-        The value that missing cells were given before binning (paper configuration).
-    special : bool
-        Whether cells without a number may hold a special code instead of being missing.
+    `column` names it in splits (`Value` for a whole category); a tree that splits on it uses up its
+    `members` in the vocabulary. `low` and `high` are the smallest and largest training value in
+    each bin of a number, empty if there are many bins; `levels` name the codes of a category.
+    `fill` replaces missing cells (paper configuration); `special`: cells without a number may be
+    special codes.
     """
 
     column: Column
@@ -87,7 +76,7 @@ class TreeColumns:
         return {m for j in tree.used_columns for m in self.columns[int(j)].members}
 
     def read(self, tree: CodeTree) -> tuple[Tree, NDArray[np.intp]]:
-        """Return the readable tree, and for each of its leaves the leaf number in code space."""
+        """Return the readable tree, and for each of its leaves the leaf number of the code tree."""
         leaves: list[int] = []
         root = self._node(tree, 0, leaves)
         if not isinstance(root, Branch):
@@ -158,7 +147,7 @@ def code_columns(
 
     In the paper configuration these are the vocabulary columns, with missing numbers filled in and
     one bin per distinct value; otherwise a category is one column whose splits are sets of levels,
-    missing has a code of its own, and numbers have at most 255 bins.
+    missing has its own code, and numbers have at most 255 bins.
     """
     memory = np.empty((len(vocabulary) + len(roots), table.n_rows), np.uint16)
     columns: list[CodedColumn] = []
@@ -195,7 +184,6 @@ def _paper_columns(table: Table, vocabulary: Vocabulary) -> Iterator[CodedColumn
 
 
 def _filled(x: Floats, fill: float | None) -> Floats:
-    """Return a column with a number in place of missing, if there is one."""
     missing = np.isnan(x)
     return x if fill is None or not missing.any() else np.where(missing, fill, x)
 
@@ -247,10 +235,7 @@ def _number(
     max_bins: int,
     fill: float | None = None,
 ) -> CodedColumn:
-    """Bin a number: one bin per distinct value, or quantile bins if there are too many.
-
-    Rows count by their weight, once if it is None.
-    """
+    """Bin a number: one bin per distinct value, or quantile bins by weight (rows if None)."""
     x = np.ascontiguousarray(x)
     order, first = _ordered(x)
     if isinstance(column, Pair):

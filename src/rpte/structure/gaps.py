@@ -31,14 +31,8 @@ RECURRING = 4
 def separable(pair: Pair, inputs: Inputs, x: Floats, order: Integers, first: Integers) -> Integers:
     """Return where values of a pair begin that no copy of the rows confuses with smaller ones.
 
-    Parameters
-    ----------
-    x : (n_rows,)
-        The pair's values, NaN where missing.
-    order : (values,)
-        The rows by value.
-    first : (distinct values,)
-        Where in `order` each value begins.
+    `x` are the values of all rows, `order` the rows by value (without missing ones), `first` where
+    in it each distinct value begins.
     """
     many = len(x) > FEW_ROWS and len(first) * RECURRING > len(order)
     copies = [] if many else _copies(pair, inputs)
@@ -54,15 +48,8 @@ def separable(pair: Pair, inputs: Inputs, x: Floats, order: Integers, first: Int
 def pair_gap(pair: Pair, inputs: Inputs, sides: tuple[Mask, Mask], ends: Gap) -> Gap:
     """Return the gap between values of a pair in which a threshold separates copies as well.
 
-    Parameters
-    ----------
-    pair : Pair
-    inputs : Inputs
-        The training rows.
-    sides : two arrays of shape (n_rows,)
-        The rows at or below the lower end, and those at or above the upper one.
-    ends : the largest value of the former, and the smallest of the latter
-        Returned where copies leave no gap.
+    `sides` are the rows (masks) at or below the lower of the `ends` and at or above the upper one;
+    the ends are returned where copies leave no gap.
     """
     copies = _copies(pair, inputs)
     below = max(_largest(x[sides[0]], ends[0]) for x in copies)
@@ -86,7 +73,7 @@ def _copies(pair: Pair, inputs: Inputs) -> list[Floats]:
 def _extremes(column: NDArray[Any]) -> Sequence[NDArray[Any]]:
     """Return the least and the largest number that single precision cannot tell from each cell.
 
-    Codes, and whole numbers that single precision holds, are themselves.
+    Codes, and whole numbers that are exact in single precision, are themselves.
     """
     if column.dtype.kind != "f":
         return (column,)
@@ -99,5 +86,4 @@ def _extremes(column: NDArray[Any]) -> Sequence[NDArray[Any]]:
 
 
 def _largest(x: Floats, least: float) -> float:
-    """Return the largest number of a column, or `least`; missing cells do not count."""
     return float(np.fmax.reduce(x, initial=least)) + 0.0

@@ -34,28 +34,22 @@ from rpte.structure.coded import (
     Split,
     TreeBuilder,
 )
+from rpte.table.table import WEIGHT_SLACK
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
 
 # A thread takes this many columns at a time; below this many cells threads cost more than they do.
 _CHUNK, _WORTH_THREADS = 8, 100_000
-# Sums of weights such as 0.1 fall short of the least weight by rounding alone.
-WEIGHT_SLACK = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class GrowthLimits:
-    """What a tree may become.
+    """Bounds of one tree.
 
-    Parameters
-    ----------
-    max_leaves, max_depth : L_max and D_max of the paper
-    min_leaf_weight : least sum of weights in a leaf
-    ridge : added to every sum of hessians in the gain
-    zero_gain : also split impure nodes without gain, as scikit-learn does (g = w y, h = w)
-    max_sources : most sources the whole tree may read, or None
-    together : sets of sources; a tree of two or more sources stays inside one of them. None: free
+    `max_leaves` and `max_depth` are L_max and D_max, `ridge` is added to every sum of hessians.
+    `zero_gain` also splits impure nodes without gain, as scikit-learn does (g = w y, h = w). The
+    tree reads at most `max_sources`; if it reads two or more, all are inside one set of `together`.
     """
 
     max_leaves: int
@@ -86,7 +80,7 @@ class GrowthTask:
 class OpenLeaf:
     """A leaf that may be split: its `rows` and the best split of each chosen column.
 
-    `total` (3,) is G, H, W; `rule` (3,) what the kernels need of the limits; `found` (k, 5).
+    `total` (3,) is G, H, W; `rule` (3,) the limits as the kernels need them; `found` (k, 5).
     """
 
     node: int
@@ -133,25 +127,26 @@ class SourceBudget:
 
     def admits(self) -> NDArray[np.bool_]:
         """Return (k,) whether the tree may test each chosen column."""
-        return admissible(self.reads | self.used, self.most, self.sets)
+        return self.allows(self.reads)
+
+    def allows(self, sources: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return which sources (..., s) the tree may read beside its own.
+
+        All of them together must be few enough, and inside one set.
+        """
+        sources = sources | self.used
+        size = sources.sum(axis=-1)
+        fits = np.asarray(size <= self.most)
+        if self.sets is None:
+            return fits
+        inside = size <= 1
+        for allowed in self.sets:
+            inside |= ~(sources & ~allowed).any(axis=-1)
+        return np.asarray(fits & inside)
 
     def take(self, k: int) -> None:
         """Note that the tree tests chosen column k."""
         self.used |= self.reads[k]
-
-
-def admissible(
-    sources: NDArray[np.bool_], most: int, sets: NDArray[np.bool_] | None
-) -> NDArray[np.bool_]:
-    """Tell which unions of sources (..., s) a tree may read: few enough, and inside one set."""
-    size = sources.sum(axis=-1)
-    fits = np.asarray(size <= most)
-    if sets is None:
-        return fits
-    inside = np.zeros(fits.shape, dtype=np.bool_)
-    for allowed in sets:
-        inside |= ~(sources & ~allowed).any(axis=-1)
-    return np.asarray(fits & (inside | (size <= 1)))
 
 
 def grow(
@@ -162,17 +157,11 @@ def grow(
     weight: Floats,
     limits: GrowthLimits,
 ) -> CodeTree | None:
-    """Grow one tree on the eligible columns; None if no split is valid.
+    """Grow one tree on the eligible columns, without `root_only` ones; None if no split is valid.
 
-    Parameters
-    ----------
-    columns : the vocabulary as codes
-    eligible : column numbers; columns that are `root_only` are left out
-    gradient, hessian, weight : (n,) statistics of the gain, see `rpte.kernels.growth`
-    limits : what the tree may become
+    `gradient`, `hessian`, `weight` (n,) are the statistics of the gain, see `rpte.kernels.growth`.
     """
-    chosen = np.unique(np.asarray(eligible, dtype=np.int64))
-    chosen = chosen[~columns.root_only[chosen]]
+    chosen = eligible[~columns.root_only[eligible]]
     task = GrowthTask(columns, chosen, stack(gradient, hessian, weight), limits)
 
     def opener(parent: OpenLeaf | None, nodes: Sequence[Node]) -> list[OpenLeaf]:
@@ -200,14 +189,14 @@ def best_first(task: GrowthTask, opener: Opener) -> CodeTree | None:
         leaf, k = choice
         frontier.remove(leaf)
         children = divide(task, tree, leaf.node, leaf.rows, read_split(task, leaf, k))
-        if tree.n_leaves < limits.max_leaves:  # else nobody asks what these could become
+        if tree.n_leaves < limits.max_leaves:
             frontier += opener(leaf, children)
         budget.take(k)
     return tree.finish()
 
 
 def stack(gradient: Floats, hessian: Floats, weight: Floats) -> Floats:
-    """Lay g, h, w side by side: (n, 3), one cache line per row for the kernels."""
+    """Return g, h, w side by side: (n, 3), one cache line per row for the kernels."""
     return np.ascontiguousarray(np.stack([gradient, hessian, weight], axis=1), dtype=np.float64)
 
 
@@ -222,13 +211,19 @@ def divide(task: GrowthTask, tree: TreeBuilder, node: int, rows: Rows, split: Sp
 
 def open_leaf(task: GrowthTask, node: int, rows: Rows, depth: int) -> OpenLeaf | None:
     """Find the best split of every chosen column in a node; None if it must stay a leaf."""
-    limits = task.limits
-    stats = task.stats[rows]
+    columns, chosen, limits, stats = task.columns, task.chosen, task.limits, task.stats[rows]
     total = stats.sum(axis=0)
     if not may_split(limits, total, depth):
         return None
     rule = np.array([limits.ridge, limits.least, np.abs(stats[:, 0]).sum()])
-    found = _scan(task, rows, stats, total, rule)
+    found = np.full((len(chosen), N_FOUND), -np.inf)
+
+    def run(start: int, stop: int) -> None:
+        part, out = chosen[start:stop], found[start:stop]
+        flags = columns.is_category
+        best_splits(columns.codes, part, rows, stats, total, rule, columns.n_bins, flags, out)
+
+    by_chunks(run, len(chosen), len(rows))
     gain = found[:, GAIN]
     tie = _tie(total, rule, gain.max(initial=0.0))
     gain[gain < -tie if limits.zero_gain else gain <= tie] = -np.inf
@@ -239,20 +234,6 @@ def may_split(limits: GrowthLimits, total: Floats, depth: int) -> bool:
     """Tell whether a node with the sums G, H, W may be split at all."""
     pure = limits.zero_gain and (total[0] <= 0.0 or total[0] >= total[1])
     return depth < limits.max_depth and bool(total[2] >= 2 * limits.least) and not pure
-
-
-def _scan(task: GrowthTask, rows: Rows, stats: Floats, total: Floats, rule: Floats) -> Floats:
-    """Run the split kernel over the chosen columns: (k, 5)."""
-    columns, chosen = task.columns, task.chosen
-    found = np.full((len(chosen), N_FOUND), -np.inf)
-
-    def run(start: int, stop: int) -> None:
-        part, out = chosen[start:stop], found[start:stop]
-        flags = columns.is_category
-        best_splits(columns.codes, part, rows, stats, total, rule, columns.n_bins, flags, out)
-
-    by_chunks(run, len(chosen), len(rows))
-    return found
 
 
 def by_chunks(run: Callable[[int, int], None], n_columns: int, n_rows: int) -> None:
@@ -276,7 +257,7 @@ def _next(
 ) -> tuple[OpenLeaf, int] | None:
     """Return the leaf to split next and its column; of equal gains the earlier created leaf.
 
-    A leaf that cannot gain as much as another is not looked at more closely.
+    A leaf that cannot gain as much as another is skipped.
     """
     bounds = [leaf.most(admitted) for leaf in frontier]
     found: list[tuple[OpenLeaf, int]] = []

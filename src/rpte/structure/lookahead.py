@@ -5,8 +5,8 @@ After the published implementation (hugiml-core), simplified:
 * Every fourth row of each class, by position, is the probe part; splits are found on the others,
   the grow part, and confirmed on the probe, which took no part in choosing them.
 * A leaf's best single split (by the gain of the criterion) is *viable* if its probe gain (entropy
-  of y, in bits) times the leaf's share of the probe is at least 0.01, and significant. If it is
-  viable and its probe gain is at least 0.1 bits, it is taken (the reference says 0.02, which lets a
+  of y, in bits) times the leaf's fraction of the probe is at least 0.01, and significant. If it is
+  viable and its probe gain is at least 0.1 bits, it is taken (the reference has 0.02, which lets a
   chance split of a parity stand in the way of the pair that solves it).
 * Otherwise the leaf has stalled, and `rpte.structure.microtrees` proposes the 64 best two-level
   splits by grow gain. One is confirmed if on the probe its four cells gain at least 0.05 bits, at
@@ -17,8 +17,8 @@ After the published implementation (hugiml-core), simplified:
 * Significant: G^2 = 2 n_probe IG ln 2 against chi-square, at 0.05 divided by the number of
   candidates that reached the probe. There is no third level and no sampling of pairs.
 
-Leaves are split in the order of probe gain times share. Once a split is chosen, its neighbouring
-bins, levels, weight and gain are those of all rows.
+Leaves are split in the order of probe gain times this fraction. Once a split is chosen, its bins,
+levels and gain are those of all rows.
 """
 
 from __future__ import annotations
@@ -40,12 +40,10 @@ from rpte.structure.coded import (
     TreeBuilder,
 )
 from rpte.structure.grower import (
-    WEIGHT_SLACK,
     GrowthLimits,
     GrowthTask,
     Node,
     SourceBudget,
-    admissible,
     divide,
     open_leaf,
     read_split,
@@ -104,13 +102,13 @@ class _Lookahead:
         return self.task.limits.max_leaves - self.tree.n_leaves
 
     def space(self) -> SearchSpace:
-        """Return who may take part in a microtree, given the sources used so far."""
+        """Return which columns a microtree may have, given the sources used so far."""
         budget = self.budget
         admitted = budget.admits()
         child = np.zeros(len(self.chosen), dtype=np.bool_)
         child[self.single] = admitted[self.single]
-        both = budget.used | budget.reads[:, None, :] | budget.reads[None, :, :]
-        children = ~self.overlap & child & admissible(both, budget.most, budget.sets)
+        both = budget.reads[:, None, :] | budget.reads[None, :, :]
+        children = ~self.overlap & child & budget.allows(both)
         return SearchSpace(self.chosen, admitted, children, budget)
 
     def propose_all(self, leaves: Sequence[Node]) -> list[_Proposal]:
@@ -157,7 +155,7 @@ class _Lookahead:
         found = search(self.task.columns, space, grown, self.y, self.weight, least)
         gains = [
             self.confirmed_gain(probe, microtree, len(found))
-            if self.cells_gain(grown, microtree)[1] >= least * (1 - WEIGHT_SLACK)
+            if self.cells_gain(grown, microtree)[1] >= self.task.limits.least
             else 0.0
             for microtree in found
         ]
@@ -185,7 +183,6 @@ class _Lookahead:
         return self.gain(rows, 2 * at_root.astype(np.int64) + child, 4)
 
     def sides(self, rows: Rows, split: Split) -> NDArray[np.bool_]:
-        """Return which rows a split sends left."""
         goes_left: NDArray[np.bool_] = split.table()[self.task.columns.codes[split.column, rows]]
         return goes_left
 
@@ -197,7 +194,6 @@ class _Lookahead:
         return max(float(gain) * BITS, 0.0), float(cells.min())
 
     def enter(self, proposal: _Proposal) -> list[Node]:
-        """Carry out a proposal and return the new leaves."""
         for k in proposal.ks:
             self.budget.take(k)
         leaves = self.divide(*proposal.leaf[:2], proposal.splits[0])
@@ -227,10 +223,9 @@ def grow_with_lookahead(
 
     Columns that are `root_only` may be the root of a two-level split.
     """
-    chosen = np.unique(np.asarray(eligible, dtype=np.int64))
-    single = chosen[~columns.root_only[chosen]]
+    single = eligible[~columns.root_only[eligible]]
     task = GrowthTask(columns, single, stack(gradient, hessian, weight), limits)
-    return _Lookahead(task, chosen, y).grow()
+    return _Lookahead(task, eligible, y).grow()
 
 
 def probe_rows(y: Floats) -> NDArray[np.bool_]:
@@ -271,7 +266,6 @@ def refit_split(task: GrowthTask, rows: Rows, split: Split) -> Split:
 
 
 def _gain(left: Floats, total: Floats, ridge: float) -> float:
-    """Return the criterion's gain of a split, 0 if the ridge makes it negative."""
     score = [part[0] ** 2 / (part[1] + ridge) for part in (left, total - left, total)]
     return max(float(score[0] + score[1] - score[2]), 0.0)
 

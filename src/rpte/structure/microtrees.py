@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rpte.kernels.growth import joint_counts
 from rpte.structure.coded import LEVELS, ORDERED, CodedColumns, Split
-from rpte.structure.grower import SourceBudget, admissible
+from rpte.structure.grower import SourceBudget
 from rpte.vocabulary.gain import BITS, weighted_entropy
 
 Floats = NDArray[np.float64]
@@ -65,9 +65,8 @@ class SearchSpace:
 
     def admits(self, columns: tuple[int, ...]) -> bool:
         """Say whether the tree may test all these chosen columns."""
-        budget = self.budget
-        union = budget.used | budget.reads[list(columns)].any(axis=0)
-        return bool(admissible(union, budget.most, budget.sets))
+        union: Flags = np.logical_or.reduce(self.budget.reads[list(columns)])
+        return bool(self.budget.allows(union))
 
 
 def search(
@@ -75,13 +74,7 @@ def search(
 ) -> list[Microtree]:
     """Return the best microtrees of a leaf by entropy gain, at most `BEAM`.
 
-    Parameters
-    ----------
-    columns : the vocabulary as codes
-    space : which columns may take part
-    rows : (m,) the leaf's rows in the grow part
-    y, weight : (n,) labels and weights
-    least : least weight of a cell
+    `rows` (m,) are those of the leaf in the grow part; y, weight (n,); `least` weight of a cell.
     """
     step = -(-len(rows) // SEARCH_ROWS)
     rows = rows[::step]

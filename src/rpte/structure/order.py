@@ -19,11 +19,7 @@ Path = tuple[Condition, ...]
 def ordered_leaves(tree: Tree, directions: Mapping[str, int]) -> list[tuple[int, int]]:
     """Return the pairs (a, b) of leaves for which coefficient a must not exceed coefficient b.
 
-    Parameters
-    ----------
-    tree : Tree
-        Reads monotone variables by thresholds on their values only.
-    directions : mapping from name to +1 (increasing) or -1 (decreasing)
+    The tree reads monotone variables by thresholds only; `directions` are +1 (increasing) or -1.
     """
     paths = list(tree.paths())
     pairs = set()
@@ -56,7 +52,7 @@ def _range(path: Path, source: str) -> tuple[float, float] | None:
 
 
 def _without_number(column: Column, holds: bool) -> bool | None:
-    """Tell whether a test says that its variable has no number; None if it asks something else."""
+    """Tell whether a test means that its variable has no number; None for any other test."""
     if isinstance(column, Missing):
         return holds
     return not holds if isinstance(column, Interval) and column.unbounded else None

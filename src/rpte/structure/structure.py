@@ -17,19 +17,9 @@ Floats = NDArray[np.float64]
 class Structure:
     """The result of Stages 1 and 2.
 
-    Parameters
-    ----------
-    vocabulary : Vocabulary
-    trees : tuple of Tree
-        In the order in which they were accepted.
-    leaf_codes : (M, n)
-        The leaf that each training row reaches.
-    used : tuple of frozensets of int
-        The vocabulary columns that each tree used up.
-    start : (n,)
-        The Stage 2 score of no trees.
-    steps : tuple of M arrays, each of shape (leaves,)
-        What each leaf of a tree adds to it.
+    `trees` in the order in which they were accepted; `leaf_codes` (M, n) is the leaf of each
+    training row, `used` the vocabulary columns that each tree used up. `start` (n,) is the Stage 2
+    score without trees, `steps` what each leaf of each tree adds to it.
     """
 
     vocabulary: Vocabulary

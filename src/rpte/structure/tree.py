@@ -34,8 +34,7 @@ class Split:
     """A test on one column.
 
     A numeric column holds iff its value is at most `threshold`, and where it is missing iff
-    `missing_holds`. A binary column (threshold None) holds iff it is true; its own rule says that
-    missing parts make it false.
+    `missing_holds`. A binary column (threshold None) holds iff it is true, never where missing.
     """
 
     column: Column
@@ -189,12 +188,8 @@ class Tree:
     ) -> tuple[Tree | None, list[list[int]]]:
         """Replace every subtree whose leaves are the `same` by one leaf.
 
-        Returns
-        -------
-        tree : Tree or None
-            None if one leaf remains.
-        members : list of lists of int
-            For each new leaf the old leaves that it replaces.
+        Returns the tree, None if one leaf remains, and for each new leaf the old leaves that it
+        replaces.
         """
         members: list[list[int]] = []
         root = _merge(self.root, same, members)

@@ -13,13 +13,7 @@ BITS = 1 / np.log(2)
 
 
 def weighted_entropy(total: Any, events: Any) -> Floats:
-    """Return total weight times the entropy of the label (nats) in each cell.
-
-    Parameters
-    ----------
-    total, events : arrays of equal shape
-        Weight of all rows and of the positive rows in each cell.
-    """
+    """Return total weight times the entropy of the label (nats) in each cell."""
     total, events = np.asarray(total, np.float64), np.asarray(events, np.float64)
     others = total - events
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -57,18 +51,10 @@ def median(x: Floats, weight: Floats) -> float:
 
 
 class SortedColumn:
-    """A numeric column's present values in order, with running weights.
+    """The present values of a numeric column x (n,) in order, with running weights.
 
     Where every row weighs one, running weights are places in the order, and running events places
     among the events: two sorts of plain numbers, several times faster than an order of rows.
-
-    Parameters
-    ----------
-    x : array of shape (n,)
-        Missing cells are left out.
-    y : array of shape (n,)
-        0 or 1.
-    weight : array of shape (n,)
     """
 
     def __init__(self, x: Floats, y: Floats, weight: Floats) -> None:
@@ -99,7 +85,6 @@ class SortedColumn:
 
     @cached_property
     def _event_values(self) -> Floats:
-        """The values of the positive rows in order, where every row weighs one."""
         return np.sort(np.compress(self._y > 0, self._x))  # faster than a mask
 
     @property
@@ -122,17 +107,10 @@ class SortedColumn:
         low, high = self.at(below), self.at(below + 1.0)
         return np.asarray(low + (high - low) * (position - below))
 
-    def gain(self, inner_edges: Floats) -> float:
-        """Return the gain (nats) of the bins cut at `inner_edges` (an edge's value goes right)."""
-        return float(self.gains(inner_edges))
-
     def gains(self, inner_edges: Floats) -> Floats:
-        """Return the gain (nats) of each partition of several.
+        """Return the gain (nats) of each of several partitions, `inner_edges` (..., m), ascending.
 
-        Parameters
-        ----------
-        inner_edges : (..., m), ascending along the last axis
-            Equal edges make an empty bin, which changes nothing.
+        An edge's own value goes right; equal edges make an empty bin, which changes nothing.
         """
         weight, events = self._below(inner_edges)
         return information_gain(np.diff(weight), np.diff(events))

@@ -59,16 +59,8 @@ def find_products(
 ) -> tuple[Column, ...]:
     """Return the pairs with the largest gradient at `score`, their own parts projected out.
 
-    Parameters
-    ----------
-    table : Table
-    vocabulary : Vocabulary
-        Its one-source columns are the parts.
-    use : (V,)
-        How much each column moves the score so far; the parts are the columns of most use.
-    score : (n,)
-    most : int
-    limits : Permissions
+    The parts are one-source columns of the vocabulary, those of most `use` (V,): how much each
+    column moves the score (n,) so far.
     """
     if most == 0:
         return ()
@@ -177,8 +169,8 @@ def _products(table: Table, known: _Known, slopes: _Slopes) -> Iterator[_Candida
             heappush(waiting, found)
         while waiting and -waiting[0][0] > limit[min(at + AT_ONCE, len(order))]:
             minus, one, two = heappop(waiting)
-            left, right = z[place[one]], z[place[two]]
-            yield _Candidate(-minus, _product(columns[one], columns[two]), left, right)
+            column = _product(columns[one], columns[two])
+            yield _Candidate(-minus, column, z[place[one]], z[place[two]])
 
 
 def _at_most(
@@ -212,8 +204,7 @@ def _cross_products(
 ) -> tuple[Floats, Floats]:
     """Return sums over rows of products of two parts, in single precision by blocks of rows.
 
-    Under the curvature, those of all parts and the squares of some; under the residual, those of
-    all parts.
+    Under the curvature, of all parts and the squares of some; under the residual, of all parts.
     """
     p, q = len(place), len(place) + int(squared.sum())
     root, r = np.sqrt(slopes.curvature).astype(np.float32), slopes.residual.astype(np.float32)
@@ -306,7 +297,7 @@ class _Known:
 def _few_valued(
     vocabulary: Vocabulary, values: Rows
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Tell which columns among some hold at most two values, and which only 0 and 1; (V,) each."""
+    """Tell which columns among some have at most two values, and which only 0 and 1; (V,) each."""
     two, indicator = np.zeros((2, len(vocabulary)), np.bool_)
     first = vocabulary.z[values, :FIRST_ROWS]
     low, high = first.min(axis=1, keepdims=True), first.max(axis=1, keepdims=True)
@@ -318,7 +309,7 @@ def _few_valued(
 
 
 def _parts(table: Table, known: _Known, rows: int) -> tuple[list[Part], Floats, Rows]:
-    """Return the parts, a matrix that holds their first rows, and which of its rows they are.
+    """Return the parts, a matrix with their first rows, and which of its rows they are.
 
     It is the vocabulary's own where each part is there in its own unit.
     """

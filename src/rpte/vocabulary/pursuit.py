@@ -21,16 +21,10 @@ DIGITS = 9
 def pursue(rows: Floats, known: int, residual: Floats, curvature: Floats, most: int) -> Rows:
     """Return the places of at most `most` columns, each the best beside those before it.
 
-    The best gains most in the quadratic model of the loss; ties go to the first. Columns that
-    those before them explain are left out.
-
-    Parameters
-    ----------
-    rows : (known + m, n)
-        Columns of the model, which always has a constant too, then the candidates.
-    known : int
-    residual, curvature : (n,)
-        Negative first and second derivative of the loss by row.
+    The best gains most in the quadratic model of the loss (`residual` and `curvature`, (n,), are
+    its negative first and second derivative by row); ties go to the first. Columns that those
+    before them explain are left out. `rows` (known + m, n) are columns of the model, which always
+    has a constant too, then the candidates.
     """
     with one_blas_thread():
         gram, slope = correlations(rows, curvature, residual)

@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 MAX_INFLATION = 5.0
 NEARLY_EQUAL = 0.8  # squared correlation
-GAP = 0.7853981633974483  # stands for missing where columns are compared
+GAP = 0.7853981633974483  # takes the place of missing cells where columns are compared
 
 
 class Registry:
@@ -65,12 +65,8 @@ def _probes(n: int) -> Floats:
 def keep_independent(z: Floats, weight: Floats, block: NDArray[np.intp]) -> NDArray[np.intp]:
     """Return the columns that the variance inflation pass keeps.
 
-    Parameters
-    ----------
-    z : (q, n), no missing cells, no constant columns
-    weight : (n,)
-    block : (q,)
-        0 for raw variables (always kept), 1 for patterns, 2 for pairs.
+    `z` (q, n) has no missing cells and no constant columns; `block` (q,) is 0 for raw variables
+    (always kept), 1 for patterns, 2 for pairs.
     """
     if (block == 0).all():
         return np.arange(len(z))

@@ -26,8 +26,8 @@ SAMPLE_ROWS = 50_000
 def promising(table: Table, limits: Permissions) -> frozenset[str]:
     """Return the variables that derived columns are searched among.
 
-    All that the limits allow, or, if there are more than 200, those that go most with the label by
-    squared correlation (numbers) or correlation ratio (categories), ties by name.
+    All that the limits allow, or, if there are more than 200, those of the highest scores, ties by
+    name.
     """
     variables = table.schema.variables
     allowed = [i for i in table.schema.canonical() if limits.derivable(variables[i].name)]
@@ -39,7 +39,6 @@ def promising(table: Table, limits: Permissions) -> frozenset[str]:
 
 
 def _associations(table: Table, positions: Sequence[int]) -> list[float]:
-    """Return the score of each variable by itself."""
     null = NullModel.of(table)
     found = []
     for position in positions:
@@ -59,12 +58,8 @@ def _associations(table: Table, positions: Sequence[int]) -> list[float]:
 class NullModel:
     """The model without terms, in which columns are screened: second-order gain per weight.
 
-    For two classes this is the squared correlation of a column with the label.
-
-    Parameters
-    ----------
-    gradient, curvature : (n,)
-    total_weight : float
+    For two classes this is the squared correlation of a column with the label. `gradient` and
+    `curvature` are (n,).
     """
 
     gradient: Floats
@@ -81,12 +76,8 @@ class NullModel:
     def knot_scores(self, sums: Floats, knots: Floats) -> Floats:
         """Return the scores of steps, hinges above and hinges below, (3, k, m).
 
-        Parameters
-        ----------
-        sums : (k, m + 1, 5)
-            Of c, cx, cxx, g, gx between the knots of k numbers: curvature and gradient.
-        knots : (k, m)
-            In the units of x.
+        `sums` (k, m + 1, 5) are those of c, cx, cxx, g, gx (curvature and gradient) between the
+        `knots` (k, m) of k numbers, which are in the units of x.
         """
         total = sums.sum(axis=1, keepdims=True)
         below = np.cumsum(sums[:, :-1], axis=1)
@@ -98,12 +89,8 @@ class NullModel:
     def scores(self, total: Floats, cz: Floats, czz: Floats, gz: Floats) -> Floats:
         """Return the scores of columns z that are 0 where their variable is missing.
 
-        Parameters
-        ----------
-        total : (..., 5)
-            Sums of c, cx, cxx, g, gx where the variable is present.
-        cz, czz, gz : (...)
-            Sums over the rows.
+        `total` (..., 5) has sums of c, cx, cxx, g, gx where the variable is present; cz, czz, gz
+        are sums over the rows.
         """
         curvature = np.maximum(total[..., 0], 1e-300)
         spread = czz - cz * cz / curvature
@@ -133,10 +120,7 @@ def ranked(columns: Sequence[Column], *scores: Any) -> NDArray[np.intp]:
 
 
 def strongest(columns: Sequence[Column], scores: Floats, most: int) -> list[int]:
-    """Return the places of at most `most` columns: each variable's best, then the seconds.
-
-    The best have the highest score, ties by name.
-    """
+    """Return the places of at most `most` columns: each variable's best, then the seconds."""
     ranking = ranked(columns, np.round(scores, 12)).tolist()
     seen: dict[str, int] = {}
     turn = [0] * len(columns)

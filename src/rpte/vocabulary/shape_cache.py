@@ -34,14 +34,9 @@ STEPS, ABOVE, BELOW, OTHER = range(4)  # the first three in the order of `knot_s
 class Entry:
     """A column on all rows of a table.
 
-    Parameters
-    ----------
-    z : (n,)
-        (value - centre) / scale, 0 where missing; binary columns as they are.
-    centre, scale : float
-    number : int
-        The same for columns that are equal or complementary on this table; -1 for a constant, or
-        one that varies too little for a coefficient.
+    `z` (n,) is (value - centre) / scale, 0 where missing; binary columns as they are. `number` is
+    the same for columns that are equal or complementary; -1 for a constant, or one that varies too
+    little for a coefficient.
     """
 
     z: Floats
@@ -77,7 +72,7 @@ def standardise(x: Floats, centre: float, scale: float) -> Floats:
 
 
 def _location(x: Floats, weight: Floats, middle: Middle, exact: bool) -> tuple[float, float]:
-    """Return the value that stands for missing, and the standard deviation with it filled in."""
+    """Return the value to fill missing cells with, and the standard deviation after that."""
     missing = np.isnan(x)
     gaps = bool(missing.any())
     if gaps and missing.all():
@@ -138,14 +133,9 @@ def _kind_and_knot(column: Column) -> tuple[int, float]:
 
 @dataclass(frozen=True, slots=True)
 class ShapeCache:
-    """All shapes of a table's numbers, each evaluated when it is first asked for.
+    """All shapes of a table's numbers, each evaluated when it is first needed.
 
-    Parameters
-    ----------
-    table : Table
-    least : float
-        Weight that must lie on either side of a knot.
-    limits : Permissions
+    `least` is the weight that must lie on either side of a knot.
     """
 
     table: Table

@@ -37,25 +37,11 @@ PLAIN, CURVE, STEP, CODE = 0, 1, 2, 3  # what shape families tell apart; a log i
 class Vocabulary:
     """The columns of Stage 1 on some training rows, as Stage 3 sees them.
 
-    Parameters
-    ----------
-    columns : tuple of Column
-        Raw variables, then patterns or shapes, then pairs; each block in its ranking.
-    block : (V,)
-        0 raw variable, 1 pattern or shape, 2 pair.
-    z : (V, rows) C order
-        (value - centre) / scale for numeric columns, 0 where missing; binary ones as they are. Of a
-        long table only the first rows; `on` evaluates the columns on others.
-    centre, scale : (V,)
-    memory : GrowableMatrix or None
-        The memory of z, with space for more columns.
-
-    Attributes
-    ----------
-    role : (V,)
-        Plain, or what shape families tell apart: curve, step, or code (a single value).
-    paired : (V,)
-        Whether the column reads two variables.
+    Raw variables, then patterns or shapes, then pairs, each `block` in its ranking. `z` (V, rows)
+    in C order is (value - centre) / scale for numeric columns, 0 where missing, and binary ones as
+    they are; of a long table only the first rows. `memory` is that of z, with space for more
+    columns. `role` (V,) is what shape families tell apart: plain, curve, step, or code (a single
+    value); `paired` (V,) whether the column reads two variables.
     """
 
     columns: tuple[Column, ...]
@@ -160,7 +146,7 @@ def evaluate_columns(
 ) -> Vocabulary:
     """Evaluate columns on the training rows; z is of the first `rows`.
 
-    Those that are constant, or repeat another or what was `seen` before, are left out.
+    Constants and repetitions of another column, or of one `seen` before, are left out.
     """
     columns = (*originals, *patterns, *pairs)
     block = np.repeat([ORIGINAL, PATTERN, PAIR], [len(originals), len(patterns), len(pairs)])
