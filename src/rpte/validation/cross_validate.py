@@ -14,9 +14,6 @@ from numpy.typing import NDArray
 from rpte.errors import InputError, RPTEWarning
 from rpte.estimators.parameters import checked_parameters, settings_for
 from rpte.model.summary import RECORD
-from rpte.model.verify_table import labelled, merged, same_table
-from rpte.rows.folds import deal
-from rpte.model.figures import RECORD
 from rpte.table.inputs import as_array, as_matrix, column_names
 from rpte.table.read import read_training
 from rpte.table.table import row_hashes

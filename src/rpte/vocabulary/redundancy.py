@@ -13,7 +13,6 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.kernels.design_products import TILE_ROWS
 from rpte.kernels.screening import fingerprints
 from rpte.vocabulary.pursuit import correlations
 
