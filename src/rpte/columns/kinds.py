@@ -13,7 +13,6 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.columns.logarithm import logarithm
 from rpte.columns.units import level_set_conditions
@@ -21,9 +20,8 @@ from rpte.table.column import MISSING, UNSEEN
 from rpte.table.decimals import number_text
 from rpte.table.inputs import Inputs
 from rpte.table.schema import Schema
+from rpte.utils.arrays import Floats, Mask
 
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 Operation = Literal["product", "absolute difference", "sum", "difference"]
 Side = Literal["above", "below"]
 Formula = Literal["log", "sqrt", "clip", "distance"]

@@ -8,9 +8,8 @@ nothing but operations that IEEE 754 rounds correctly.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from rpte.utils.arrays import Floats
 
 SQRT_HALF = 0.7071067811865476
 LN2_HIGH = float.fromhex("0x1.62e42feep-1")  # few digits: its multiples up to 1100 are exact

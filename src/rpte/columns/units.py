@@ -9,21 +9,22 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rpte.table.schema import Schema
+from rpte.utils.arrays import Mask
 
 ACTIVE_ABOVE = 1e-12
 LEVELS_PER_CONDITION = 8
 MOST_CONDITIONS = 300  # that validation may choose where the user gives no number
 
 
-def is_active(values: ArrayLike) -> NDArray[np.bool_]:
+def is_active(values: ArrayLike) -> Mask:
     """Tell which values, in an array of any shape, are active: |value| > 1e-12."""
     return np.asarray(np.abs(np.asarray(values, dtype=np.float64)) > ACTIVE_ABOVE)
 
 
-def any_active(values: ArrayLike) -> NDArray[np.bool_]:
+def any_active(values: ArrayLike) -> Mask:
     """Tell which rows (n,) of `values` (n, ...) hold an active one, such as one value per class."""
     active = is_active(values)
     return np.asarray(active.reshape(len(active), -1).any(axis=1))

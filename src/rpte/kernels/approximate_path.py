@@ -12,10 +12,11 @@ from __future__ import annotations
 import numpy as np
 
 from rpte.kernels.codes import stable_order
-from rpte.kernels.compile import Floats, Index, Int8s, Mask, Singles, jitable, kernel
+from rpte.kernels.compile import jitable, kernel
 from rpte.kernels.coordinate_descent import penalised_minimum, violation
 from rpte.kernels.design_products import CONSTANT
 from rpte.kernels.losses import loss_statistics
+from rpte.utils.arrays import Floats, Index, Int8s, Mask, Singles
 
 # The loss: its code, the largest curvature of a row of weight one; targets, row weights (n,)
 Data = tuple[int, float, Floats, Floats]

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from rpte.kernels.compile import Array, Floats, Index, Integers, Words, jitable, kernel
+from rpte.kernels.compile import jitable, kernel
+from rpte.utils.arrays import Array, Floats, Index, Ints, Words
 
 SIGN = np.uint64(2**63)
 LAST = np.uint64(2**64 - 1)  # sorts behind every row that has a value
@@ -81,9 +82,7 @@ def pack_rows(x: Floats, words: Words, least: Any, dropped: int, row_bits: int, 
 
 
 @jitable
-def part_values(
-    x: Floats, order: Integers, begin: int, end: int, first: Integers, count: int
-) -> int:
+def part_values(x: Floats, order: Ints, begin: int, end: int, first: Ints, count: int) -> int:
     """Put the rows of `order` from `begin` to `end` in order; return how many values differ so far.
 
     The value that begins there is counted among the `count` already; `first` gains the others.
@@ -100,7 +99,7 @@ def part_values(
 
 
 @kernel
-def unpack_rows(packed: Words, x: Floats, row_bits: int, order: Integers, first: Integers) -> int:
+def unpack_rows(packed: Words, x: Floats, row_bits: int, order: Ints, first: Ints) -> int:
     """Read the order of rows from what was packed and sorted; return how many values differ.
 
     `packed`, `order` and `first` have one entry per row with a value. `order` becomes the rows by
@@ -123,7 +122,7 @@ def unpack_rows(packed: Words, x: Floats, row_bits: int, order: Integers, first:
 
 
 @kernel
-def quantile_starts(before: Array, total: float, most: int, first: Integers) -> int:
+def quantile_starts(before: Array, total: float, most: int, first: Ints) -> int:
     """Put neighbouring values into at most `most` bins of like weight; return how many there are.
 
     `before` (values,) is the weight of all smaller values (`first` itself where every row weighs
@@ -141,7 +140,7 @@ def quantile_starts(before: Array, total: float, most: int, first: Integers) -> 
 
 
 @kernel
-def assign_bins(order: Integers, first: Integers, out: Array) -> None:
+def assign_bins(order: Ints, first: Ints, out: Array) -> None:
     """Number the rows by bins, given the order of rows and where in it each bin begins.
 
     `out` (n,) is left as it is for rows that are not in the order.

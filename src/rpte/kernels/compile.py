@@ -9,22 +9,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
-import numpy as np
 from numba.core.caching import FunctionCache
 from numba.core.runtime import rtsys
 from numba.extending import overload, register_jitable
-from numpy.typing import NDArray
-
-Array = NDArray[Any]
-Bits = NDArray[np.uint8]
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Mask = NDArray[np.bool_]
-Int32s = NDArray[np.int32]
-Index = NDArray[np.intp]
-Int8s = NDArray[np.int8]
-Singles = NDArray[np.float32]
-Words = NDArray[np.uint64]
 
 logger = logging.getLogger("rpte")
 F = TypeVar("F", bound=Callable[..., Any])

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from rpte.kernels.compile import Floats, jitable, kernel
+from rpte.kernels.compile import jitable, kernel
+from rpte.utils.arrays import Floats
 
 SWEEPS = 30  # of coordinate descent, before the support is solved exactly
 SOLVES = 10

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from rpte.kernels.compile import Bits, Floats, Index, Int8s, Int32s, Mask, jitable, kernel
+from rpte.kernels.compile import jitable, kernel
 from rpte.kernels.losses import loss_statistics
+from rpte.utils.arrays import Bytes, Floats, Index, Int8s, Int32s, Mask
 
 TILE_ROWS = 2_048  # of direct columns that stay near the processor
 COLUMNS = 8  # of float64 are one line of a cache
@@ -154,7 +155,7 @@ def gather(column: Floats, rows: Index, low: int, out: Floats) -> None:
 
 @jitable
 def fill_part(
-    kind: int, numbers: Floats, bits: Bits, place: int, knot: float, low: int, out: Floats
+    kind: int, numbers: Floats, bits: Bytes, place: int, knot: float, low: int, out: Floats
 ) -> None:
     """Evaluate one part on all rows of `out`: a number, its excess over a knot, or a 0/1 column."""
     high = low + out.shape[0]
@@ -179,7 +180,7 @@ def fill_part(
 
 
 @kernel
-def fill_terms(numbers: Floats, bits: Bits, program: Program, low: int, out: Floats) -> None:
+def fill_terms(numbers: Floats, bits: Bytes, program: Program, low: int, out: Floats) -> None:
     """Fill `out` (d, rows) with (value - centre) / scale of each term, 0 where it is missing.
 
     A term is one part, or two and an operation; a part's place is its row in `numbers` or, for 0/1
@@ -217,7 +218,7 @@ def fill_terms(numbers: Floats, bits: Bits, program: Program, low: int, out: Flo
 @kernel
 def step_rows(
     numbers: Floats,
-    bits: Bits,
+    bits: Bytes,
     program: Program,
     code: int,
     change: Floats,
@@ -259,7 +260,7 @@ def step_rows(
 
 @kernel
 def add_sums_and_peaks(
-    numbers: Floats, bits: Bits, program: Program, values: Floats, sums: Floats, peaks: Floats
+    numbers: Floats, bits: Bytes, program: Program, values: Floats, sums: Floats, peaks: Floats
 ) -> None:
     """Add the products of some rows' terms with `values` (rows,) to `sums`; raise `peaks`, (d,).
 

@@ -14,7 +14,8 @@ from __future__ import annotations
 import numpy as np
 
 from rpte.kernels.codes import stable_order
-from rpte.kernels.compile import Array, Floats, Int32s, Integers, Mask, jitable, kernel
+from rpte.kernels.compile import jitable, kernel
+from rpte.utils.arrays import Array, Floats, Int32s, Ints, Mask
 
 # Two gains closer than this, relative to the node's scale, are equal: float noise decides nothing.
 TIE = 1e-12
@@ -42,7 +43,7 @@ def histogram(codes: Array, rows: Int32s, stats: Floats, out: Floats) -> None:
 
 
 @kernel
-def level_order(hist: Floats, n_bins: int, total: Floats, rule: Floats) -> Integers:
+def level_order(hist: Floats, n_bins: int, total: Floats, rule: Floats) -> Ints:
     """Sort the levels present in a node by G / (H + ridge); equal ones by code.
 
     Prefixes of this order hold the best set of levels for Gini on 0/1 labels (Breiman et al. 1984,
@@ -52,7 +53,7 @@ def level_order(hist: Floats, n_bins: int, total: Floats, rule: Floats) -> Integ
     mean = np.empty(present.size)
     for k in range(present.size):
         mean[k] = hist[present[k], 0] / (hist[present[k], 1] + rule[RIDGE])
-    order: Integers = stable_order(mean)
+    order: Ints = stable_order(mean)
     unit = rule[SCALE] / (total[1] + rule[RIDGE])
     start = 0
     for k in range(1, present.size + 1):
@@ -144,12 +145,12 @@ def scan(hist: Floats, category: bool, total: Floats, rule: Floats, found: Float
 @kernel
 def best_splits(
     codes: Array,
-    chosen: Integers,
+    chosen: Ints,
     rows: Int32s,
     stats: Floats,
     total: Floats,
     rule: Floats,
-    n_bins: Integers,
+    n_bins: Ints,
     is_category: Mask,
     found: Floats,
 ) -> None:
@@ -172,7 +173,7 @@ def best_splits(
 def joint_counts(
     codes: Array,
     first: int,
-    others: Integers,
+    others: Ints,
     weight: Floats,
     events: Floats,
     out: Floats,
@@ -196,7 +197,7 @@ def reached_leaves(
     codes: Array,
     column: Int32s,
     children: Int32s,
-    starts: Integers,
+    starts: Ints,
     goes_left: Mask,
     leaf: Int32s,
     out: Int32s,

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from rpte.kernels.compile import Floats, jitable, kernel
+from rpte.kernels.compile import jitable, kernel
+from rpte.utils.arrays import Floats
 
 BINOMIAL = 0
 

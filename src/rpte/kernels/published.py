@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 from numba.extending import overload
 
-from rpte.kernels.compile import Array, Floats, Int32s, Integers, Mask, Words, jitable, kernel
+from rpte.kernels.compile import jitable, kernel
 from rpte.kernels.growth import BIN, GAIN, LEAST, MISSING_LEFT, NEXT_BIN, SCALE, better
+from rpte.utils.arrays import Array, Floats, Int32s, Ints, Mask, Words
 
 # Bounds are compared with slack for rounding; far above `TIE`, far below any difference of counts.
 SLACK = 1e-9
@@ -30,12 +31,12 @@ CHUNK = 5  # codes are looked at in chunks of 2^5 before they are looked at one 
 @kernel
 def count_blocks(
     codes: Array,
-    chosen: Integers,
-    starts: Integers,
-    shifts: Integers,
+    chosen: Ints,
+    starts: Ints,
+    shifts: Ints,
     rows: Int32s,
-    counts: Integers,
-    out: Integers,
+    counts: Ints,
+    out: Ints,
 ) -> None:
     """Add the `counts` (m,) of a node's `rows` (m,) to the blocks of each chosen column, `out`.
 
@@ -88,10 +89,10 @@ def enter(found: Floats, gain: float, last: int, code: int, before: int, total_w
 
 @kernel
 def scan_blocks(
-    blocks: Integers,
-    chosen: Integers,
-    starts: Integers,
-    shifts: Integers,
+    blocks: Ints,
+    chosen: Ints,
+    starts: Ints,
+    shifts: Ints,
     total: Floats,
     rule: Floats,
     found: Floats,
@@ -132,12 +133,12 @@ def scan_blocks(
 def search_codes(
     column: Array,
     shift: int,
-    blocks: Integers,
+    blocks: Ints,
     rows: Int32s,
-    counts: Integers,
+    counts: Ints,
     total: Floats,
     rule: Floats,
-    fine: Integers,
+    fine: Ints,
     found: Floats,
 ) -> None:
     """Find the best split of one column, where the bounds of blocks and chunks leave a chance.
@@ -190,16 +191,16 @@ def search_codes(
 @kernel
 def settle_best(
     codes: Array,
-    chosen: Integers,
-    starts: Integers,
-    shifts: Integers,
-    order: Integers,
+    chosen: Ints,
+    starts: Ints,
+    shifts: Ints,
+    order: Ints,
     rows: Int32s,
-    counts: Integers,
-    blocks: Integers,
+    counts: Ints,
+    blocks: Ints,
     total: Floats,
     rule: Floats,
-    fine: Integers,
+    fine: Ints,
     found: Floats,
     bound: Floats,
     settled: Mask,
@@ -242,7 +243,7 @@ def _compiled_popcount(word: Any) -> Callable[[Any], Any]:
 
 @kernel
 def joint_bits(
-    sets: Words, starts: Integers, planes: Words, first: int, others: Integers, out: Floats
+    sets: Words, starts: Ints, planes: Words, first: int, others: Ints, out: Floats
 ) -> None:
     """Do as `rpte.kernels.growth.joint_counts` for small whole weights, by bits.
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from rpte.kernels.compile import Floats, Index, jitable, kernel
+from rpte.kernels.compile import jitable, kernel
+from rpte.utils.arrays import Floats, Index
 
 LEAST_CURVATURE = 1e-6  # fraction of the rows' curvature that a term must have of its own
 DEPENDENT = 1e-9  # fraction of their variances below which two columns say the same

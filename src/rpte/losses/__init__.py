@@ -1,7 +1,7 @@
 """Losses: all that depends on the kind of target, one file each (numpy only).
 
-Every room may import this one; it imports `rpte.errors` alone. Kernels get the integer `code` of a
-loss (`rpte.kernels.losses`), never the object. CONTRIBUTING.md says how to add one.
+Every room may import this one; it imports `errors` and `utils` alone. Kernels get the integer
+`code` of a loss (`rpte.kernels.losses`), never the object. CONTRIBUTING.md says how to add one.
 """
 
 from rpte.losses.binomial import BINOMIAL

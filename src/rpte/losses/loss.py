@@ -9,8 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from rpte.utils.arrays import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.kernels.compile import Words
 from rpte.kernels.growth import joint_counts
 from rpte.kernels.published import joint_bits
 from rpte.table.table import Table
+from rpte.utils.arrays import Words
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

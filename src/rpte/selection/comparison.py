@@ -8,13 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.estimation.candidate import Candidate, CandidatePenalty
 from rpte.rows import scale
-
-Floats = NDArray[np.float64]
-Index = NDArray[np.intp]
+from rpte.utils.arrays import Floats, Index
 
 
 @dataclass(frozen=True, slots=True)

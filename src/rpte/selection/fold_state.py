@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.estimation.approximate import ApproximateDesign
 from rpte.estimation.terms import TermSet
@@ -19,11 +18,9 @@ from rpte.rows.folds import Cases, Fold, deal
 from rpte.rows.passes import UnevenBlocks, each_block
 from rpte.structure.structure import Structure
 from rpte.table.table import Table
+from rpte.utils.arrays import Floats, Index, Int8s, Ints
 from rpte.utils.growable import GrowableMatrix
 from rpte.utils.progress import Watch
-
-Floats = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 
 @dataclass(slots=True, eq=False)
@@ -96,7 +93,7 @@ class FoldState:
             if self.valid is not None:
                 self.valid_terms.add(leaf == tree.apply(self.valid.inputs))
 
-    def design(self, terms: TermSet, penalty: Floats, sign: NDArray[np.int8]) -> ApproximateDesign:
+    def design(self, terms: TermSet, penalty: Floats, sign: Int8s) -> ApproximateDesign:
         """Return Stage 3 of some terms on the training rows."""
         leaves = [
             first + np.arange(tree.n_leaves)
@@ -146,7 +143,7 @@ def mine_fold(
     return FoldState(train, test.on(table), starts, mined)
 
 
-def in_blocks(strata: NDArray[np.int64], test: Cases, count: int) -> list[Cases]:
+def in_blocks(strata: Ints, test: Cases, count: int) -> list[Cases]:
     """Divide held-out cases over so many blocks; a row may be in several."""
     if count == 1:
         return [test]

@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-import numpy as np
-from numpy.typing import NDArray
-
 from rpte.estimation.approximate import ApproximateDesign
 from rpte.estimation.terms import TermSet
 from rpte.kernels.blas import one_blas_thread
 from rpte.rows.threads import thread_map
 from rpte.selection.fold_state import FoldState
-
-Floats = NDArray[np.float64]
+from rpte.utils.arrays import Floats
 
 
 @dataclass(slots=True, eq=False)

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.columns.units import is_active
 from rpte.estimation.approximate import ApproximateDesign, ApproximatePath
@@ -25,10 +24,10 @@ from rpte.rows import scale
 from rpte.selection.comparison import Comparison, Evaluation, Price
 from rpte.selection.fold_state import FoldState
 from rpte.selection.paths import CandidatePath, FoldPath, extend_all
+from rpte.utils.arrays import Floats, Index
 from rpte.utils.progress import Watch
 from rpte.vocabulary.vocabulary import PAIR
 
-Floats = NDArray[np.float64]
 Evaluations = list[Evaluation]
 
 
@@ -79,7 +78,7 @@ class Search:
     losses: dict[CandidatePenalty, Floats] = field(default_factory=dict)
     paths: dict[tuple[Candidate, float], CandidatePath] = field(default_factory=dict)
     fits: dict[CandidatePenalty, Floats] = field(default_factory=dict)
-    direct: dict[Candidate, NDArray[np.intp]] = field(default_factory=dict)
+    direct: dict[Candidate, Index] = field(default_factory=dict)
     base: CandidatePenalty | None = None
 
     @property

@@ -12,7 +12,6 @@ from collections.abc import Collection
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.errors import RPTEWarning
 from rpte.table.column import (
@@ -24,6 +23,7 @@ from rpte.table.column import (
     special_text,
 )
 from rpte.table.schema import Variable
+from rpte.utils.arrays import Array, Index
 
 MARKERS = (
     "NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "NaN", "nan", "-nan", "-NaN", "NULL", "null", "None",
@@ -38,17 +38,15 @@ DATE = re.compile(
     r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})([ T]\d{1,2}:\d{2}.*)?"
 )
 
-Cells = NDArray[Any]
-
 
 def typed(
     name: str,
     cells: list[Any],
-    place: NDArray[np.intp],
+    place: Index,
     markers: Collection[str] = MARKERS,
     variable: Variable | None = None,
     codes_known: bool = False,
-) -> Cells:
+) -> Array:
     """Return a column: numbers as int64 or float64, anything else as objects with None for gaps.
 
     `cells` are the different ones that the file has, `place` (n_rows,) tells which of them each row
@@ -82,7 +80,7 @@ def with_points(name: str, cells: list[Any]) -> list[Any]:
     return [cell.replace(",", ".") if isinstance(cell, str) else cell for cell in cells]
 
 
-def _column(values: list[Any], place: NDArray[np.intp], may_be_numbers: bool) -> Cells:
+def _column(values: list[Any], place: Index, may_be_numbers: bool) -> Array:
     present = [value for value in values if value is not None]
     numbers = [_number(value) for value in present]
     if may_be_numbers and None not in numbers:
@@ -92,11 +90,11 @@ def _column(values: list[Any], place: NDArray[np.intp], may_be_numbers: bool) ->
     return _objects(levels, place)
 
 
-def _objects(values: list[Any], place: NDArray[np.intp]) -> Cells:
+def _objects(values: list[Any], place: Index) -> Array:
     return np.array([*values, None], object)[:-1][place]
 
 
-def _numbers(values: list[float | None], place: NDArray[np.intp]) -> NDArray[Any]:
+def _numbers(values: list[float | None], place: Index) -> Array:
     """Return float64, or int64 where every cell is a whole number."""
     column = np.array([np.nan if value is None else value for value in values], np.float64)[place]
     whole = np.isfinite(column).all() and (np.abs(column) < EXACT).all()
@@ -169,7 +167,7 @@ def _say_dates(name: str, values: list[Any]) -> None:
         )
 
 
-def _say_mixed(name: str, values: list[Any], counts: NDArray[np.intp]) -> None:
+def _say_mixed(name: str, values: list[Any], counts: Index) -> None:
     """Say that a few texts make a category of what is otherwise a column of numbers."""
     present = [(v, int(n)) for v, n in zip(values, counts, strict=True) if v is not None]
     odd = [v for v, _ in present if _number(v) is None]

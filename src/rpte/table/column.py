@@ -11,11 +11,11 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.errors import InputError
 from rpte.table.decimals import in_single
 from rpte.table.schema import Variable
+from rpte.utils.arrays import Array, Floats, Index, Int32s
 
 MISSING = -1
 UNSEEN = -2
@@ -24,17 +24,13 @@ FEW_CELLS = 32_768  # looked at together
 LARGEST = 1e300  # beyond it sums and squares overflow; such numbers are codes for missing
 EXACT = 2.0**53  # whole numbers up to here are floats; in a larger sum a single row is lost
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int32]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Factorized:
     """The distinct cells of a column of objects and, by row (n,), which of them it holds."""
 
     cells: list[Any]
-    places: NDArray[np.intp]
+    places: Index
     dtype: ClassVar[np.dtype[Any]] = np.dtype(object)
     ndim: ClassVar[int] = 1
 
@@ -54,7 +50,7 @@ def is_absent(value: Any) -> bool:
     return isinstance(value, (float, np.floating)) and bool(value != value)
 
 
-def distinct(column: Raw, name: str = "") -> tuple[list[Any], NDArray[np.intp]]:
+def distinct(column: Raw, name: str = "") -> tuple[list[Any], Index]:
     """Return the distinct cells of a column and, for each row, which of them it holds.
 
     True is told apart from 1, which is equal to it in Python: the order of rows decides nothing.
@@ -152,7 +148,7 @@ def _parts(cells: Array) -> Iterator[Array]:
     return (cells[low : low + step] for low in range(0, len(cells), step))
 
 
-def as_number_or_special(column: Raw, variable: Variable) -> tuple[Floats, Codes]:
+def as_number_or_special(column: Raw, variable: Variable) -> tuple[Floats, Int32s]:
     """Return the numbers of a column, NaN where a cell is missing or special, and special codes."""
     index: dict[str | None, int] = {level: code for code, level in enumerate(variable.levels)}
     index |= {level_text(copy): code for copy, code in special_copies(variable.levels).items()}

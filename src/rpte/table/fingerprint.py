@@ -13,12 +13,11 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.table.inputs import Inputs
-from rpte.table.table import Words, row_hashes
+from rpte.table.table import row_hashes
+from rpte.utils.arrays import Bytes, Floats, Index, Words
 
-Floats = NDArray[np.float64]
 Profile = Literal["safe", "full", "none"]
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -80,9 +79,7 @@ def table_hash(
     return len(starts), digest.hexdigest()
 
 
-def _line_ends(
-    names: Sequence[str], y: Floats, sums: Floats
-) -> tuple[NDArray[np.uint8], NDArray[np.intp]]:
+def _line_ends(names: Sequence[str], y: Floats, sums: Floats) -> tuple[Bytes, Index]:
     """Return the distinct ends of lines, label and weight, and which of them each row has.
 
     They are characters, (ends, width), 0 after the last of each.
@@ -94,7 +91,7 @@ def _line_ends(
     return ends.view(np.uint8).reshape(len(ends), ends.itemsize), which
 
 
-def _lines(hashes: Words, ends: NDArray[np.uint8]) -> bytes:
+def _lines(hashes: Words, ends: Bytes) -> bytes:
     """Return a line for each row: its hash in hexadecimal, label and weight."""
     digits = np.frombuffer(hashes.astype(">u8").tobytes().hex().encode(), np.uint8)
     lines = np.full((len(hashes), 17 + ends.shape[1]), ord("\n"), np.uint8)

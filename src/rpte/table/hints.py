@@ -12,15 +12,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.errors import RPTEWarning
 from rpte.table.column import parse_number
 from rpte.table.inputs import Inputs
 from rpte.table.schema import Variable
-
-Floats = NDArray[np.float64]
-Counts = NDArray[np.intp]
+from rpte.utils.arrays import Floats, Index, Mask
 
 # Codes
 REPEATS, FRACTION = 5, 0.0005  # rows, and fraction of the rows, that a code needs
@@ -92,7 +89,7 @@ def _end_codes(column: Floats) -> list[int]:
     return [int(value) for value in (*values[:low], *values[len(values) - high :])]
 
 
-def _end(values: Floats, counts: Counts, high: bool = False) -> int:
+def _end(values: Floats, counts: Index, high: bool = False) -> int:
     """Return how many of the smallest values are codes; 0 where none stands apart.
 
     The `values` (m,) are different and in order; negated where the `high` end is asked for.
@@ -107,7 +104,7 @@ def _end(values: Floats, counts: Counts, high: bool = False) -> int:
     return 0
 
 
-def _apart(codes: Floats, rest: Floats, held: Counts, others: Counts, high: bool) -> bool:
+def _apart(codes: Floats, rest: Floats, held: Index, others: Index, high: bool) -> bool:
     """Tell whether codes below the rest of a column are none of its numbers."""
     gap = rest[0] - codes[-1]
     if -codes[-1] not in SMALL and gap >= FAR * (rest[-1] - rest[0]):
@@ -133,7 +130,7 @@ def _whole_rows(columns: list[Floats]) -> dict[int, int]:
     return {int(v): int(n) for v, n in often if _foreign(v, same & (first == v), columns)}
 
 
-def _foreign(code: float, rows: NDArray[np.bool_], columns: list[Floats]) -> bool:
+def _foreign(code: float, rows: Mask, columns: list[Floats]) -> bool:
     """Tell whether a code lies outside of the other rows' numbers in half of the columns."""
     others = (column[~rows] for column in columns if not rows.all())
     outside = [not np.fmin.reduce(x) <= code <= np.fmax.reduce(x) for x in others]

@@ -15,15 +15,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.errors import InputError, RPTEWarning, did_you_mean
 from rpte.table.column import (
     EXACT,
     MANY_CELLS,
     MISSING,
-    Array,
-    Codes,
     Factorized,
     Raw,
     all_allowed,
@@ -33,6 +30,7 @@ from rpte.table.column import (
 )
 from rpte.table.schema import Schema
 from rpte.table.spelling import read_levels
+from rpte.utils.arrays import Array, Index, Int32s, Mask
 
 
 class Picked(Sequence[Array]):
@@ -43,7 +41,7 @@ class Picked(Sequence[Array]):
 
     __slots__ = ("columns", "rows")
 
-    def __init__(self, columns: Sequence[Array], rows: NDArray[np.intp]) -> None:
+    def __init__(self, columns: Sequence[Array], rows: Index) -> None:
         self.columns, self.rows = columns, rows
 
     def __len__(self) -> int:
@@ -61,7 +59,7 @@ class Picked(Sequence[Array]):
         """Return some columns."""
         return Picked([self.columns[i] for i in positions], self.rows)
 
-    def take(self, rows: NDArray[Any] | slice) -> Sequence[Array]:
+    def take(self, rows: Array | slice) -> Sequence[Array]:
         """Return some rows of all columns, taken at once."""
         return tuple(Picked(self.columns, self.rows[rows]))
 
@@ -84,7 +82,7 @@ class Inputs:
 
     schema: Schema
     columns: Sequence[Array]
-    specials: Mapping[int, Codes] = field(default_factory=dict)
+    specials: Mapping[int, Int32s] = field(default_factory=dict)
     unknown: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     @property
@@ -97,21 +95,21 @@ class Inputs:
     def __getitem__(self, name: str) -> Array:
         return self.columns[self.schema.position(name)]
 
-    def source(self, name: str) -> tuple[Array, NDArray[np.intp]]:
+    def source(self, name: str) -> tuple[Array, Index]:
         """Return a column in its own order, zeros with signs, and the place there of each row."""
         position = self.schema.position(name)
         if isinstance(self.columns, Picked):
             return self.columns.columns[position], self.columns.rows
         return self.columns[position], np.arange(self.n_rows)
 
-    def codes(self, name: str) -> Codes:
+    def codes(self, name: str) -> Int32s:
         """Return the level of each row: a category's, or a number's special code."""
         position = self.schema.position(name)
         if self.schema.variables[position].kind == "category":
             return self.columns[position]
         return self.specials[position]
 
-    def is_missing(self, name: str) -> NDArray[np.bool_]:
+    def is_missing(self, name: str) -> Mask:
         """Return which rows have no value for the variable `name`, not even a special code."""
         position = self.schema.position(name)
         column = self.columns[position]
@@ -134,14 +132,14 @@ class Inputs:
             return Inputs(schema, self.columns.only(kept), specials)
         return Inputs(schema, tuple(self.columns[i] for i in kept), specials)
 
-    def take(self, rows: NDArray[Any] | slice) -> Inputs:
+    def take(self, rows: Array | slice) -> Inputs:
         """Return some rows."""
         specials = {p: c[rows] for p, c in self.specials.items()}
         if isinstance(self.columns, Picked):
             return Inputs(self.schema, self.columns.take(rows), specials)
         return Inputs(self.schema, tuple(column[rows] for column in self.columns), specials)
 
-    def pick(self, rows: NDArray[np.intp]) -> Inputs:
+    def pick(self, rows: Index) -> Inputs:
         """Return some rows, each column taken when it is asked for."""
         specials = {p: c[rows] for p, c in self.specials.items()}
         return Inputs(self.schema, Picked(self.columns, rows), specials)
@@ -190,7 +188,7 @@ def plain_matrix(X: Any, schema: Schema) -> Array | None:
 def _typed(raw: list[Array], schema: Schema) -> Inputs:
     """Return the schema's columns as numbers and codes."""
     columns: list[Array] = []
-    specials: dict[int, Codes] = {}
+    specials: dict[int, Int32s] = {}
     unknown: dict[str, dict[str, int]] = {}
     check_shapes(schema.names, raw)
     for position, (column, variable) in enumerate(zip(raw, schema.variables, strict=True)):

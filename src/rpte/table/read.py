@@ -13,13 +13,11 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.errors import InputError, RPTEWarning, did_you_mean
 from rpte.table.column import (
     EXACT,
     MISSING,
-    Codes,
     Raw,
     as_number,
     as_number_or_special,
@@ -34,9 +32,8 @@ from rpte.table.column import (
 )
 from rpte.table.inputs import Inputs, as_matrix, check_shapes, column_names, factorized
 from rpte.table.schema import Kind, Schema, Variable
+from rpte.utils.arrays import Array, Floats, Int32s
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 Specials = Mapping[str, Sequence[Any]]
 
 TIMES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
@@ -57,7 +54,7 @@ def read_training(X: Any, specials: Specials | None = None) -> Inputs:
     wanted = _special_levels(specials or {}, names)
     variables: list[Variable] = []
     typed: list[Array] = []
-    special_codes: dict[int, Codes] = {}
+    special_codes: dict[int, Int32s] = {}
     for position, (name, column) in enumerate(zip(names, columns, strict=True)):
         levels = wanted.get(name, ())
         kind = declared[position] or _kind_of(name, column, levels)
@@ -128,10 +125,10 @@ def _declared_kind(dtype: Any) -> Kind | None:
 
 def _learn(
     name: str, column: Raw, kind: Kind, specials: tuple[str, ...]
-) -> tuple[Variable, Array, Codes | None]:
+) -> tuple[Variable, Array, Int32s | None]:
     """Return the variable, its typed training values and its special codes."""
     if kind == "number":
-        codes: Codes | None = None
+        codes: Int32s | None = None
         if specials:
             numbers, codes = as_number_or_special(column, Variable(name, "number", specials))
         else:

@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 
 from rpte.errors import InputError
-from rpte.table.column import MISSING, UNSEEN, Codes, Raw, distinct, is_absent, level_text
+from rpte.table.column import MISSING, UNSEEN, Raw, distinct, is_absent, level_text
 from rpte.table.schema import Variable
+from rpte.utils.arrays import Int32s
 
 DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*)?")
 NUMBER_BEGINS = frozenset("0123456789+-.")
@@ -128,7 +129,7 @@ def _is_number(cell: Any) -> bool:
     return isinstance(cell, (int, float, np.number, Decimal)) and not isinstance(cell, bool)
 
 
-def read_levels(column: Raw, variable: Variable) -> tuple[Codes, dict[str, int]]:
+def read_levels(column: Raw, variable: Variable) -> tuple[Int32s, dict[str, int]]:
     """Return the level codes of a category column, and how often each unknown level stands in it.
 
     A level that is not known is the pooled one, or else `UNSEEN`; a missing cell is `MISSING`.

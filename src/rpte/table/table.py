@@ -11,18 +11,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.errors import InputError
 from rpte.losses import BINOMIAL, Loss
 from rpte.table.column import EXACT, is_absent, is_real, to_float
 from rpte.table.inputs import Inputs, as_array
 from rpte.table.schema import OTHER, Schema, Variable
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Words = NDArray[np.uint64]
-Rows = NDArray[np.intp]
+from rpte.utils.arrays import Array, Floats, Index, Int32s, Ints, Mask, Words
 
 FEW_ROWS = 8192  # hashed at a time: they stay at hand from column to column
 # Sums of weights such as 0.1 fall short by rounding alone, differently in each order of rows.
@@ -95,13 +90,13 @@ class Table:
         """Number of cases: rows that came in, where a row of weight 3 counts as three."""
         return self.n_rows if self.cases is None else int(self.cases.sum())
 
-    def cases_of(self, rows: Rows | slice = slice(None)) -> Ints:
+    def cases_of(self, rows: Index | slice = slice(None)) -> Ints:
         """Return how many cases some rows stand for."""
         if self.cases is None:
             return np.ones(len(self.y[rows]), np.int64)
         return self.cases[rows]
 
-    def take(self, rows: Rows, cases: Ints | None = None) -> Table:
+    def take(self, rows: Index, cases: Ints | None = None) -> Table:
         """Return the table of some rows, in their order, with all or some of their cases."""
         part = None if self.part is None else self.part[rows]
         whole, weight = self.cases_of(rows), self.weight[rows]
@@ -174,7 +169,7 @@ def merge_rows(
     return Table(cells, y[first], merged, kept, hashes[first], number)
 
 
-def _sums(column: NDArray[Any], starts: Rows) -> NDArray[Any]:
+def _sums(column: Array, starts: Index) -> Array:
     """Return the sum of each run."""
     return np.add.reduceat(column, starts) if len(starts) else column
 
@@ -205,7 +200,7 @@ def read_weights(sample_weight: Any, n_rows: int) -> Floats:
     return weight
 
 
-def _weight_numbers(weight: NDArray[Any]) -> Floats:
+def _weight_numbers(weight: Array) -> Floats:
     what = f"the type {weight.dtype}"
     if weight.dtype.kind in "biuf":
         return weight.astype(np.float64, copy=False)
@@ -275,8 +270,8 @@ def pooled_name(levels: Collection[str]) -> str:
 
 
 def _pool(
-    variable: Variable, codes: NDArray[np.int32], weight: Floats, rule: PoolingRule
-) -> tuple[Variable, NDArray[np.int32]]:
+    variable: Variable, codes: Int32s, weight: Floats, rule: PoolingRule
+) -> tuple[Variable, Int32s]:
     present = codes >= 0
     weights = np.bincount(codes[present], weight[present], minlength=len(variable.levels))
     heavy = np.lexsort((np.arange(len(weights)), -np.round(weights, 9)))[: rule.most_levels]
@@ -293,7 +288,7 @@ def _pool(
 
 def _canonical_order(
     inputs: Inputs, hashes: Words, y: Floats, weight: Floats, part: Ints | None
-) -> tuple[Rows, Rows]:
+) -> tuple[Index, Index]:
     """Return row order by content and where each run of equal (content, label, part) starts."""
     apart = (y,) if part is None else (part, y)
     order = np.lexsort((weight, *apart, hashes))
@@ -308,7 +303,7 @@ def _canonical_order(
     return order, starts
 
 
-def _equal_content(inputs: Inputs, rows: Rows, others: Rows) -> bool:
+def _equal_content(inputs: Inputs, rows: Index, others: Index) -> bool:
     """Tell whether rows hold the same cells as others."""
     if not len(rows):
         return True
@@ -317,7 +312,7 @@ def _equal_content(inputs: Inputs, rows: Rows, others: Rows) -> bool:
     return all(bool((_words(here, p) == _words(there, p)).all()) for p in places)
 
 
-def _same_as_next(order: Rows, *keys: NDArray[Any]) -> NDArray[np.bool_]:
+def _same_as_next(order: Index, *keys: Array) -> Mask:
     """Return, for each row in order but the last, whether the next one has the same keys."""
     same = np.ones(max(len(order) - 1, 0), bool)
     for key in keys:

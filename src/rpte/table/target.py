@@ -9,16 +9,15 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.errors import InputError, RPTEWarning
 from rpte.table.column import distinct, is_absent, level_text
 from rpte.table.files import check_column
+from rpte.utils.arrays import Array, Mask
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Array = NDArray[Any]
 SHOWN = 6
 MANY = 20  # different whole numbers from which on they are counts or amounts rather than classes
 
@@ -47,7 +46,7 @@ SURVIVAL = (
 )
 
 
-def has_label(frame: pd.DataFrame, target: str) -> NDArray[np.bool_]:
+def has_label(frame: pd.DataFrame, target: str) -> Mask:
     """Return which rows have a label."""
     check_column(frame, target, "target")
     cells, place = distinct(frame[target].to_numpy(object))
