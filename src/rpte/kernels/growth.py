@@ -171,12 +171,7 @@ def best_splits(
 
 @kernel
 def joint_counts(
-    codes: Array,
-    first: int,
-    others: Ints,
-    weight: Floats,
-    events: Floats,
-    out: Floats,
+    codes: Array, first: int, others: Ints, weight: Floats, events: Floats, out: Floats
 ) -> None:
     """Count rows by the codes of one column, `first`, jointly with each of `others` (k,).
 

@@ -30,13 +30,7 @@ CHUNK = 5  # codes are looked at in chunks of 2^5 before they are looked at one 
 
 @kernel
 def count_blocks(
-    codes: Array,
-    chosen: Ints,
-    starts: Ints,
-    shifts: Ints,
-    rows: Int32s,
-    counts: Ints,
-    out: Ints,
+    codes: Array, chosen: Ints, starts: Ints, shifts: Ints, rows: Int32s, counts: Ints, out: Ints
 ) -> None:
     """Add the `counts` (m,) of a node's `rows` (m,) to the blocks of each chosen column, `out`.
 

@@ -141,13 +141,7 @@ def column_moments(z: Floats, rows: Index, weight: Floats, r: Floats, out: Float
 
 @kernel
 def distance_moments(
-    x: Floats,
-    i: Index,
-    k: Index,
-    unit: Floats,
-    curvature: Floats,
-    r: Floats,
-    out: Floats,
+    x: Floats, i: Index, k: Index, unit: Floats, curvature: Floats, r: Floats, out: Floats
 ) -> None:
     """Fill `out` (m, 3) with sums of ct, ctt and rt for the distances t of rows i and k of x.
 

@@ -14,14 +14,7 @@ from typing import Any
 import numpy as np
 
 from rpte.errors import RPTEWarning
-from rpte.table.column import (
-    EXACT,
-    is_absent,
-    level_text,
-    merged_cells,
-    parse_number,
-    special_text,
-)
+from rpte.table.column import EXACT, is_absent, level_text, merged_cells, parse_number, special_text
 from rpte.table.schema import Variable
 from rpte.utils.arrays import Array, Index
 

@@ -57,11 +57,7 @@ def fingerprint(
 
 
 def table_hash(
-    inputs: Inputs,
-    y: Floats,
-    weight: Floats,
-    labels: Sequence[Any],
-    hashes: Words | None = None,
+    inputs: Inputs, y: Floats, weight: Floats, labels: Sequence[Any], hashes: Words | None = None
 ) -> tuple[int, str]:
     """Return the number of distinct (row, label) and the SHA-256 of them with their weights."""
     hashes = row_hashes(inputs) if hashes is None else hashes

@@ -146,10 +146,7 @@ class Inputs:
 
 
 def read_inputs(
-    X: Any,
-    schema: Schema,
-    ignored: Collection[str] = (),
-    needed: Collection[str] | None = None,
+    X: Any, schema: Schema, ignored: Collection[str] = (), needed: Collection[str] | None = None
 ) -> Inputs:
     """Read the schema's columns from a mapping, a 2-D array, or a table with columns by name.
 
