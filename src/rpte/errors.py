@@ -3,6 +3,7 @@
 Each message states the value, the rule it breaks and what to do about it.
 """
 
+import warnings
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -22,6 +23,11 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
 
 class RPTEWarning(UserWarning):
     """Something in the data or the settings deserves a look; the answer is still exact."""
+
+
+def warn(text: str, stacklevel: int = 3) -> None:
+    """Give an `RPTEWarning`, which by default names the caller of who warns."""
+    warnings.warn(text, RPTEWarning, stacklevel=stacklevel)
 
 
 class InputError(ValueError):

@@ -281,8 +281,7 @@ class TestComparison:
         assert {id(p) for p in ranked} == {id(p) for p in within}
         assert [key(p) for p in ranked] == sorted(map(key, within))
         assert compared.explained() == pytest.approx(explained)
-        for p in evaluations:
-            assert compared.cost(p, explained) == pytest.approx(cost(p), abs=1e-12)
+        assert compared.costs(evaluations) == pytest.approx([*map(cost, evaluations)], abs=1e-12)
 
     @settings(max_examples=150, deadline=None)
     @given(ROWS)

@@ -1,4 +1,4 @@
-"""What was compared in validation: penalties, their losses, and the price of reading a model."""
+"""What inner validation compared: penalties, their losses, and the price of a condition."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from rpte.utils.arrays import Floats, Index
 class Evaluation:
     """Validated loss of one penalty.
 
-    `miu` are the conditions of its active terms on the training rows, `deviance` the weighted mean
-    over the folds (or over blocks of the held-out rows where there is one fold) and `error` its
-    standard error.
+    `miu` counts the conditions of its active terms on the training rows; `deviance` is the weighted
+    mean over the folds (with one fold: over blocks of its held-out rows), `error` its standard
+    error.
     """
 
     penalty: CandidatePenalty
@@ -30,20 +30,25 @@ class Evaluation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the evaluation as plain JSON values."""
-        validated = {"miu": self.miu, "deviance": self.deviance, "error": self.error}
+        validated = {name: getattr(self, name) for name in ("miu", "deviance", "error")}
         return {**self.penalty.to_dict(), **validated}
+
+    @property
+    def complexity(self) -> tuple[int, float]:
+        """Sorts ties between equal numbers of conditions: fewer trees, then a larger penalty."""
+        return self.penalty.candidate.n_trees, -self.penalty.l1
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a model must explain for being read.
+    """How much of the deviance that can be explained a model must explain for its conditions.
 
     Parameters
     ----------
     per_condition : float
-        Share of the deviance that can be explained which one more condition must explain.
+        Fraction that one more condition must explain.
     log_from : float
-        Number of conditions beyond which the price of all of them goes by their logarithm.
+        Number of conditions beyond which the price grows with their logarithm.
     """
 
     per_condition: float = 0.0
@@ -51,12 +56,12 @@ class Price:
 
     @classmethod
     def at(cls, per_condition: float, n_cases: int) -> Price:
-        """Return the price at so many cases, where `per_condition` is that on a small table."""
+        """Return the price on a table of `n_cases`; `per_condition` is that on a small table."""
         less = min(1.0, math.sqrt(scale.FULL_PRICE_CASES / n_cases))
         return cls(per_condition * less, scale.LOG_PRICE_FROM / less**2)
 
     def of(self, conditions: int) -> float:
-        """Return the share that a model of so many conditions must explain."""
+        """Return the fraction that a model with this number of conditions must explain."""
         if conditions <= self.log_from:
             return self.per_condition * conditions
         return self.per_condition * self.log_from * (1.0 + math.log(conditions / self.log_from))
@@ -64,16 +69,17 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All evaluations that were compared, the first of them without terms.
+    """All evaluations that were compared.
 
     Parameters
     ----------
     evaluations : tuple of Evaluation
+        The first is the base rate.
     price : Price
     fits : mapping from CandidatePenalty to (q + 1,)
-        Rough fits on the rows that the model's structure comes from: intercept, coefficients.
+        Approximate intercept and coefficients on the reference fold.
     direct : mapping from Candidate to (d,)
-        The vocabulary columns that were direct terms of a candidate there.
+        The vocabulary columns that are direct terms of a candidate there.
     short : tuple of Evaluation
         Of very short models made by forward selection.
     """
@@ -85,69 +91,60 @@ class Comparison:
     short: tuple[Evaluation, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what the file keeps of the comparison, the frontier left to who makes models."""
-        null = self.evaluations[0].deviance if self.evaluations else None
+        """Return what the model file keeps; the frontier is filled in when its models are there."""
         return {
             "price": self.price.per_condition,
             "many": self.price.log_from,
             "compared": len(self.evaluations) + len(self.short),
-            "null_deviance": null,
+            "null_deviance": self.evaluations[0].deviance if self.evaluations else None,
             "frontier": [],
         }
 
     def explained(self) -> float:
-        """Return the deviance that the best evaluation explains of that without terms."""
-        return max(self.evaluations[0].deviance - min(p.deviance for p in self.evaluations), 0.0)
+        """Return by how much the best evaluation lowers the deviance of the base rate."""
+        return max(self.evaluations[0].deviance - min(e.deviance for e in self.evaluations), 0.0)
 
-    def cost(self, evaluation: Evaluation, explained: float) -> float:
-        """Return the validated deviance and the price of a evaluation's conditions."""
-        return evaluation.deviance + explained * self.price.of(evaluation.miu)
+    def costs(self, evaluations: Sequence[Evaluation]) -> list[float]:
+        """Return validated deviance plus price, for each of some evaluations."""
+        explained = self.explained()
+        return [e.deviance + explained * self.price.of(e.miu) for e in evaluations]
 
     def ranked(self, most: int | None) -> list[Evaluation]:
-        """Return the evaluations of at most so many conditions, best first; ties to the simple.
+        """Return the evaluations of at most `most` conditions, best first; ties to the simpler.
 
-        Where the best of all has more, the very short models compete as well: chosen by validation
-        among many for their shortness, they would win too often where nobody asked for it.
+        The very short models compete only where the best of all is too long: as many are tried,
+        one of them would too often win by chance.
         """
         best = self._sorted(self.evaluations)
         if most is None or best[0].miu <= most:
-            return [p for p in best if most is None or p.miu <= most]
-        return self._sorted([p for p in (*self.evaluations, *self.short) if p.miu <= most])
+            return [e for e in best if most is None or e.miu <= most]
+        return self._sorted([e for e in (*self.evaluations, *self.short) if e.miu <= most])
 
     def _sorted(self, evaluations: Sequence[Evaluation]) -> list[Evaluation]:
-        explained = self.explained()
-        costs = {id(p): round(self.cost(p, explained), 12) for p in evaluations}
-        return sorted(
-            evaluations,
-            key=lambda p: (costs[id(p)], p.miu, p.penalty.candidate.n_trees, -p.penalty.l1),
-        )
+        pairs = zip(self.costs(evaluations), evaluations, strict=True)
+        order = sorted(pairs, key=lambda p: (round(p[0], 12), p[1].miu, p[1].complexity))
+        return [evaluation for _, evaluation in order]
 
     def frontier(
         self, loads: Sequence[int], chosen: Evaluation | None = None, longer: bool = True
     ) -> list[Evaluation]:
-        """Return the best within some numbers of conditions, each better than those before.
+        """Return the best within each of some numbers of conditions, each better than the shorter.
 
         Parameters
         ----------
         loads : sequence of numbers of conditions
         chosen : Evaluation, optional
-            Very short models that validation finds better still are left out: so many were tried
-            that one of them may be so by chance.
+            Very short models that beat it are left out: as many were tried, that may be chance.
         longer : bool
             Whether to return evaluations of more conditions than the chosen one.
         """
         least = -math.inf if chosen is None else chosen.deviance
         most = math.inf if longer or chosen is None else chosen.miu
-        short = [p for p in self.short if p.deviance > least]
+        short = (e for e in self.short if e.deviance > least)
+        compared = [e for e in (*self.evaluations, *short) if e.miu <= most]
         best: list[Evaluation] = []
-
-        def key(p: Evaluation) -> tuple[int, float, int, float]:
-            return p.miu, round(p.deviance, 12), p.penalty.candidate.n_trees, -p.penalty.l1
-
-        for evaluation in sorted(
-            (p for p in (*self.evaluations, *short) if p.miu <= most), key=key
-        ):
-            if not best or key(evaluation)[1] < key(best[-1])[1]:
-                best.append(evaluation)
-        ends = np.searchsorted([p.miu for p in best], [*loads, math.inf], side="right")
+        for e in sorted(compared, key=lambda e: (e.miu, round(e.deviance, 12), e.complexity)):
+            if not best or round(e.deviance, 12) < round(best[-1].deviance, 12):
+                best.append(e)
+        ends = np.searchsorted([e.miu for e in best], [*loads, math.inf], side="right")
         return [best[i - 1] for i in np.unique(ends) if i]

@@ -1,10 +1,8 @@
-"""One fold of inner validation: what is learned from its training rows, and held-out rows.
-
-Everything learned from y is learned again in each fold.
-"""
+"""One fold of inner validation: what is learned from its training rows, and its penalty paths."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,9 +11,11 @@ from rpte.estimation.approximate import ApproximateDesign
 from rpte.estimation.terms import TermSet
 from rpte.fit.structure_learner import Discovery, StructureLearner
 from rpte.kernels.approximate_path import deviances
+from rpte.kernels.blas import one_blas_thread
 from rpte.rows import scale
 from rpte.rows.folds import Cases, Fold, deal
 from rpte.rows.passes import UnevenBlocks, each_block
+from rpte.rows.threads import thread_map
 from rpte.structure.structure import Structure
 from rpte.table.table import Table
 from rpte.utils.arrays import Floats, Index, Int8s, Ints
@@ -25,25 +25,25 @@ from rpte.utils.progress import Watch
 
 @dataclass(slots=True, eq=False)
 class FoldState:
-    """Training rows with what was learned from them so far, and held-out rows.
+    """The training rows of a fold with what was learned from them so far, and its held-out rows.
 
     Parameters
     ----------
     train : Table
     valid : Table or None
-        Held-out rows, block after block; None for all rows of the table.
+        Held-out rows, block after block; None where `train` is the whole table.
     blocks : (b + 1,)
         Where the blocks of `valid` begin, and the end of the last.
     mined : Structure
-        Of Stage 1.
+        Result of Stage 1.
     found : Discovery or None
-        Of Stage 2, once it has begun.
+        Result of Stage 2, once it has begun.
     train_terms, valid_terms : GrowableMatrix
-        The vocabulary and the leaves as rows, in single precision, in the order they came.
+        Values of vocabulary columns and leaves, one row each, in single precision.
     columns, trees : list of int
-        The row of each column of the vocabulary, and of each tree's first leaf.
+        The row there of each vocabulary column, and of each tree's first leaf.
     forward : list of int or None
-        The direct terms of single variables that forward selection takes first, once known.
+        The direct terms in the order of forward selection, once known.
     """
 
     train: Table
@@ -65,7 +65,7 @@ class FoldState:
 
     @property
     def structure(self) -> Structure:
-        """What was learned so far."""
+        """The vocabulary and trees learned so far."""
         return self.mined if self.found is None else self.found.structure
 
     @property
@@ -75,7 +75,7 @@ class FoldState:
         return np.add.reduceat(self.valid.weight, self.blocks[:-1])
 
     def learn(self, found: Discovery) -> None:
-        """Take over a later state of Stage 2."""
+        """Take over a newer result of Stage 2."""
         self.found = found
         self.evaluate()
 
@@ -94,7 +94,7 @@ class FoldState:
                 self.valid_terms.add(leaf == tree.apply(self.valid.inputs))
 
     def design(self, terms: TermSet, penalty: Floats, sign: Int8s) -> ApproximateDesign:
-        """Return Stage 3 of some terms on the training rows."""
+        """Return the design matrix of some terms on the training rows."""
         leaves = [
             first + np.arange(tree.n_leaves)
             for first, tree in zip(self.trees, terms.trees, strict=False)
@@ -107,13 +107,12 @@ class FoldState:
 
     def null_losses(self) -> Floats:
         """Return the deviance of the base rate on each block of held-out rows, (b, 1)."""
-        null = np.array([[self.train.null_score]])
-        return self.losses(np.zeros(0, np.intp), null)
+        return self.losses(np.zeros(0, np.intp), np.array([[self.train.null_score]]))
 
     def losses(self, rows: Index, fits: Floats) -> Floats:
-        """Return the deviance of some fits (f, q + 1) on each block of held-out rows, (b, f).
+        """Return the deviance of fits (f, q + 1) on each block of held-out rows, (b, f).
 
-        `rows` are those of the terms, as in `design`.
+        `rows` (q,) are those of the terms, as in `design`.
         """
         valid, z = self.valid, self.valid_terms.memory
         assert valid is not None
@@ -130,29 +129,29 @@ class FoldState:
 def mine_fold(
     learner: StructureLearner, fold: Fold, count: int, watch: Watch, last: bool = False
 ) -> FoldState:
-    """Mine the training rows of a fold; where it is the only one, hold its rows out in blocks.
+    """Run Stage 1 on the training rows of one of `count` folds.
 
-    After the `last` fold, or all rows, nothing is mined.
+    The held-out rows of a single fold come in blocks. Nothing is mined after the `last` fold.
     """
     table = learner.table
-    blocks = 1 if count > 1 else scale.HELD_OUT_BLOCKS
-    train, held = fold.train.on(table), in_blocks(table.loss.strata(table.y), fold.test, blocks)
+    train, held = fold.train.on(table), [fold.test]
+    if count == 1:
+        held = in_blocks(table.loss.strata(table.y), fold.test)
     test = Cases(*(np.concatenate([getattr(b, name) for b in held]) for name in ("rows", "number")))
     starts = np.concatenate([[0], np.cumsum([len(b.rows) for b in held])]).astype(np.intp)
     mined = mine_rows(learner, train, fold.train.rows, watch, last)
     return FoldState(train, test.on(table), starts, mined)
 
 
-def in_blocks(strata: Ints, test: Cases, count: int) -> list[Cases]:
-    """Divide held-out cases over so many blocks; a row may be in several."""
-    if count == 1:
-        return [test]
-    dealt = [Cases.of(number) for number in deal(strata[test.rows], test.number, count)]
-    return [Cases(test.rows[b.rows], b.number) for b in dealt if len(b.rows)]
+def in_blocks(strata: Ints, test: Cases) -> list[Cases]:
+    """Divide held-out cases into blocks for a standard error; a row may be in several."""
+    dealt = deal(strata[test.rows], test.number, scale.HELD_OUT_BLOCKS)
+    blocks = [Cases.of(number) for number in dealt]
+    return [Cases(test.rows[b.rows], b.number) for b in blocks if len(b.rows)]
 
 
 def mine_all_rows(learner: StructureLearner, watch: Watch) -> FoldState:
-    """Mine all rows, nothing held out."""
+    """Run Stage 1 on the whole table, nothing held out."""
     table = learner.table
     mined = mine_rows(learner, table, None, watch, last=True)
     return FoldState(table, None, np.zeros(1, np.intp), mined)
@@ -161,10 +160,61 @@ def mine_all_rows(learner: StructureLearner, watch: Watch) -> FoldState:
 def mine_rows(
     learner: StructureLearner, part: Table, rows: Index | None, watch: Watch, last: bool
 ) -> Structure:
-    """Run Stage 1 on some rows; when the time is up there is nothing to learn it for."""
-    if watch.is_over():
-        mined = learner.empty_vocabulary(part)
-    else:
-        mined = learner.mine(part, rows, last=last)
+    """Run Stage 1 on some rows; once the time is up, return an empty vocabulary."""
+    over = watch.is_over()
+    mined = learner.empty_vocabulary(part) if over else learner.mine(part, rows, last=last)
     watch.step()
     return mined
+
+
+@dataclass(slots=True, eq=False)
+class FoldPath:
+    """The fits of one candidate on one fold so far, from a large to a small lambda.
+
+    `solve` maps lambdas (f,) below those so far to fits (f, q + 1).
+    """
+
+    fold: FoldState
+    terms: TermSet
+    design: ApproximateDesign
+    solve: Callable[[Floats], Floats]
+    fits: list[Floats] = field(default_factory=list)
+
+    def extend(self, l1s: Floats) -> Floats | None:
+        """Solve for more lambdas; return the losses on held-out rows (b, f), if there are any."""
+        fits = self.solve(l1s)
+        self.fits.extend(fits)
+        return None if self.fold.valid is None else self.fold.losses(self.design.rows, fits)
+
+
+@dataclass(frozen=True, slots=True)
+class CandidatePath:
+    """The fits of one candidate on all folds.
+
+    Parameters
+    ----------
+    grid : (f,)
+        Lambdas, descending; the path may end before the last.
+    terms : list of TermSet
+        By fold.
+    fits : list of lists of (q + 1,)
+        By fold, then by lambda.
+    warm_start : int
+        Index of the lambda at which a larger candidate starts its path.
+    """
+
+    grid: Floats
+    terms: list[TermSet]
+    fits: list[list[Floats]]
+    warm_start: int
+
+    def start_for(self, fold: int, larger: TermSet) -> Floats:
+        """Return the fit from which the path of more terms starts on a fold, (q + 1,)."""
+        return larger.carry(self.fits[fold][self.warm_start], self.terms[fold])
+
+
+def extend_all(paths: list[FoldPath], l1s: Floats) -> list[Floats]:
+    """Extend the paths of all folds, in threads if there are any; return the losses."""
+    with one_blas_thread():
+        losses = list(thread_map(lambda path: path.extend(l1s), paths))
+    return [found for found in losses if found is not None]

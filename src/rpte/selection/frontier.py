@@ -25,7 +25,7 @@ Fitted = tuple[Evaluation, Model]
 def select_models(training: Training, validation: Validation, watch: Watch) -> Learned:
     """Choose terms and penalty by inner validation, and fit the models that it recommends.
 
-    The best model within the budget comes first; then, while there is time, those beside it.
+    The best model within the budget is fitted first; then, while there is time, the frontier.
     """
     table, settings = training.table, training.settings
     found, compared = select(table, settings, validation, watch)
@@ -37,10 +37,10 @@ def select_models(training: Training, validation: Validation, watch: Watch) -> L
             models[evaluation.penalty] = _fit(training, found, compared, evaluation)
         return evaluation, models[evaluation.penalty]
 
-    # Where each model takes long to estimate, few are kept, and none that is harder to read.
+    # On large tables models take long to estimate: few are kept, and none longer than the best.
     loads = scale.FRONTIER_OF_SAMPLED if large else scale.FRONTIER
     watch.begin(ESTIMATING, 1.0, 2 + len(loads))
-    # A sample may promise fewer conditions than the whole table needs; the base rate needs none.
+    # A model of the whole table may have more conditions than validation on a sample has counted.
     tried = map(fitted, compared.ranked(most))
     chosen = next((e, model) for e, model in tried if model.audit().miu <= most)
     watch.step()
@@ -56,7 +56,7 @@ def select_models(training: Training, validation: Validation, watch: Watch) -> L
 def _fit(
     training: Training, found: Discovery, compared: Comparison, evaluation: Evaluation
 ) -> Model:
-    """Fit one model, its terms those that were compared."""
+    """Fit the model of one evaluation, with the same terms."""
     penalty, structure = evaluation.penalty, found.structure
     candidate, start = penalty.candidate, compared.fits.get(penalty)
     if candidate in compared.direct:
@@ -68,9 +68,9 @@ def _fit(
 
 
 def _with_frontier(fitted: list[Fitted]) -> Learned:
-    """Let every model tell of the whole frontier; the last one is the model that was chosen.
+    """Record the whole frontier in every model; the last of `fitted` is the one chosen.
 
-    The frontier goes by the load that each model really has, which may be less than its terms'.
+    A model's own load counts, which may be less than that of its terms.
     """
     shown: list[dict[str, Any]] = []
     kept: list[Model] = []
@@ -91,7 +91,7 @@ def _with_frontier(fitted: list[Fitted]) -> Learned:
 
 
 def _sized(model: Model) -> Model:
-    """Let a model that is larger than was asked for, kept beside the chosen one, say its size."""
+    """Record its own size as the limit of a frontier model that is larger than was asked for."""
     load = model.audit().miu
     limit = conditions_allowed(model)
     if limit is None or load <= limit:

@@ -1,7 +1,7 @@
-"""The search behind inner validation: candidates follow their penalty paths on every fold.
+"""The search of inner validation: candidates are fitted along their penalty paths on every fold.
 
-A candidate that does clearly worse than the best one on the screening folds is not tried on their
-repeats, and what only it needs is not learned there.
+A candidate that is clearly worse than the best one on the screening folds is not tried on the
+repeated folds, and what only it needs is not learned there.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from rpte.fit.settings import Settings
 from rpte.fit.structure_learner import Discovery, StructureLearner, WarmStart
 from rpte.rows import scale
 from rpte.selection.comparison import Comparison, Evaluation, Price
-from rpte.selection.fold_state import FoldState
-from rpte.selection.paths import CandidatePath, FoldPath, extend_all
+from rpte.selection.fold_state import CandidatePath, FoldPath, FoldState, extend_all
 from rpte.utils.arrays import Floats, Index
 from rpte.utils.progress import Watch
 from rpte.vocabulary.vocabulary import PAIR
@@ -42,28 +41,22 @@ class Search:
     folds : list of FoldState
         With held-out rows; repeats of the folds come last.
     reference_fold : FoldState
-        The rows that decide on lambdas and conditions, and from which the model's structure comes:
-        all, or the training rows of a sample.
+        The rows that the lambdas, the counts of conditions and the model's structure come from:
+        the whole table, or the training rows of a sample.
     shrink : float
         Factor on lambda from the rows searched to all rows.
     independent : int
-        Held-out blocks that share no row.
+        Number of held-out blocks that share no row.
     price : Price
     watch : Watch
-    evaluations : list of Evaluation
-        The first is the base rate.
-    short : list of Evaluation
-        Of very short models made by forward selection; they compete where a budget binds.
+    evaluations, short, fits, direct
+        As in `Comparison`.
     losses : dict from CandidatePenalty to (b,)
         By held-out block, of what was evaluated on all folds.
     paths : dict from candidate and L1 ratio to CandidatePath
-        Those that are known on all folds.
-    fits : dict from CandidatePenalty to (q + 1,)
-        On the reference fold.
-    direct : dict from Candidate to (d,)
-        The vocabulary columns that are direct terms of a candidate there.
+        Of the candidates that were evaluated on all folds.
     base : CandidatePenalty or None
-        At whose fits Stage 2 starts; at the base rate if None.
+        Stage 2 starts from its fits; from the base rate if None.
     """
 
     learner: StructureLearner
@@ -88,33 +81,33 @@ class Search:
 
     @property
     def has_many_rows(self) -> bool:
-        """Whether rows are so many that each lambda counts, and rare products can be found."""
+        """Whether there are enough rows for a coarser path and for rare products."""
         return self.learner.table.n_rows > scale.MANY_ROWS
 
     @property
     def all_folds(self) -> list[FoldState]:
-        """All folds, the reference first if it holds nothing out."""
+        """All folds, after the reference fold where that holds nothing out."""
         reference = self.reference_fold
         return self.folds if reference in self.folds else [reference, *self.folds]
 
     @property
     def repeats(self) -> list[FoldState]:
-        """The folds that are dealt out anew: only candidates that may win come to them."""
+        """The repeated folds: only candidates that may win are evaluated there."""
         return self.folds[self.independent :]
 
     @property
     def screening_folds(self) -> list[FoldState]:
-        """The folds that every candidate comes to."""
+        """The folds on which every candidate is evaluated."""
         return self.all_folds[: len(self.all_folds) - len(self.repeats)]
 
     @property
     def complete(self) -> Evaluations:
-        """What was evaluated on all folds."""
+        """The evaluations on all folds."""
         return [evaluation for evaluation in self.evaluations if evaluation.penalty in self.losses]
 
     @property
     def n_pairs(self) -> int:
-        """How many pairs the model can have."""
+        """Number of pairs in the vocabulary of the reference fold."""
         return int((self.reference_fold.structure.vocabulary.block == PAIR).sum())
 
     def compare_base_rate(self) -> None:
@@ -125,23 +118,20 @@ class Search:
         self.losses[penalty] = losses
 
     def without_terms(self) -> CandidatePenalty:
-        """Return a penalty that no term survives, of a candidate that is compared."""
+        """Return a penalty so large that no term is active, of a candidate that is compared."""
         settings, l1_ratio = self.settings, self.settings.fixed_l1_ratio
         shaped = settings.vocabulary == "shapes" and settings.starts_from_terms
         candidate = Candidate("values") if shaped else Candidate("all", 0, None)
-        path = self._path(self.reference_fold, candidate, l1_ratio)
-        return CandidatePenalty(
-            candidate, l1_ratio, float(self._grid(path, l1_ratio)[0]) * self.shrink
-        )
+        grid = self._grid(self._path(self.reference_fold, candidate, l1_ratio), l1_ratio)
+        return CandidatePenalty(candidate, l1_ratio, float(grid[0]) * self.shrink)
 
     def compare(
         self, candidate: Candidate, l1_ratio: float, smaller: Candidate | None = None
     ) -> bool:
-        """Evaluate a candidate at one lambda after the other, until the cost is past its least.
+        """Evaluate a candidate at descending lambdas, until its cost rises; tell if it may win.
 
-        Where it adds to a `smaller` candidate, its path starts from the fits of that one, a little
-        above the lambda where it was best; if that one was dropped, so is this. When the time is up
-        the path ends. Return whether the candidate may win.
+        A candidate that adds to a `smaller` one starts from the fits of that one, a little above
+        its best lambda, and is dropped if that one was. The path ends when the time is up.
         """
         may_win = False
         before = None if smaller is None else self.paths.get((smaller, l1_ratio))
@@ -153,10 +143,7 @@ class Search:
     def _compare(self, candidate: Candidate, l1_ratio: float, before: CandidatePath | None) -> bool:
         paths = [self._path(f, candidate, l1_ratio, before) for f in self.screening_folds]
         reference = paths[self.screening_folds.index(self.reference_fold)]
-        if before is None:
-            grid = self._grid(reference, l1_ratio)
-        else:
-            grid = before.grid[before.warm_start :]
+        grid = before.grid[before.warm_start :] if before else self._grid(reference, l1_ratio)
         found, losses = self._follow(paths, reference, grid, candidate, l1_ratio)
         may_win = bool(found) and not self._is_beaten(found, losses)
         if not found or (self.repeats and not may_win):
@@ -165,17 +152,14 @@ class Search:
             self._bring_repeats_to(candidate.n_trees)
             more = [self._path(f, candidate, l1_ratio, before) for f in self.repeats]
             losses = np.vstack([losses, *extend_all(more, grid[: len(found)])])
-            means = [self._mean(column) for column in losses.T]
-            found = [
-                replace(e, deviance=deviance, error=error)
-                for e, (deviance, error) in zip(found, means, strict=True)
-            ]
+            means = map(self._mean, losses.T)
+            found = [Evaluation(e.penalty, e.miu, *m) for e, m in zip(found, means, strict=True)]
             paths = [*paths, *more]
         self._keep(paths, grid, found, losses)
         return may_win
 
     def compare_forward(self, candidate: Candidate) -> None:
-        """Evaluate the few terms that forward selection takes, on all folds."""
+        """Evaluate a very short candidate, whose terms forward selection takes, on all folds."""
         if not self.watch.is_over():
             l1_ratio = self.settings.fixed_l1_ratio
             paths = [self._path(fold, candidate, l1_ratio) for fold in self.all_folds]
@@ -192,9 +176,9 @@ class Search:
         candidate: Candidate,
         l1_ratio: float,
     ) -> tuple[Evaluations, Floats]:
-        """Go down the lambdas until the cost is past its least; return losses (b, f) too.
+        """Evaluate at descending lambdas until the cost rises; return losses (b, f) too.
 
-        By how much these folds differ from all is taken from the best evaluation so far.
+        Deviances on some of the folds are shifted to the level of all folds.
         """
         found: Evaluations = []
         columns: list[Floats] = []
@@ -216,20 +200,20 @@ class Search:
         return found, np.hstack(columns) if columns else np.zeros((0, 0))
 
     def _shift(self, blocks: int) -> float:
-        """Return by how much all held-out blocks differ from the first ones at the best penalty."""
+        """Return the loss of the best penalty on all held-out blocks minus that on the first."""
         if not self.losses:
             return 0.0
-        losses = self.losses[self._best(self.complete).penalty]
+        losses = self.losses[self._best_complete().penalty]
         return self._mean(losses)[0] - self._mean(losses[:blocks])[0]
 
     def _is_beaten(self, found: Evaluations, losses: Floats) -> bool:
         """Tell whether a candidate is clearly worse on the screening folds than the best one.
 
-        The first candidate never is: Stage 2 may have to start from it.
+        The first candidate never is, because Stage 2 may have to start from it.
         """
         if not self.paths:
             return False
-        rival, costs = self._best(self.complete), self._costs(found)
+        rival, costs = self._best_complete(), self._costs(found)
         at = int(costs.argmin())
         apart = losses[:, at] - self.losses[rival.penalty][: len(losses)]
         return bool(costs[at] - self._costs([rival])[0] > scale.BEATEN * self._mean(apart)[1])
@@ -237,7 +221,7 @@ class Search:
     def _keep(
         self, paths: list[FoldPath], grid: Floats, found: Evaluations, losses: Floats
     ) -> None:
-        """Keep the evaluations of a candidate; if they are of all folds, its path too."""
+        """Keep the evaluations of a candidate and, if it was fitted on all folds, its path."""
         self.evaluations += found
         if len(paths) == len(self.all_folds):
             self.losses |= {e.penalty: losses[:, at] for at, e in enumerate(found)}
@@ -245,11 +229,11 @@ class Search:
             start = max(0, int(self._costs(found).argmin()) - ahead)
             terms, fits = [path.terms for path in paths], [path.fits for path in paths]
             penalty = found[0].penalty
-            path = CandidatePath(grid, terms, fits, start)
-            self.paths[penalty.candidate, penalty.l1_ratio] = path
+            known = CandidatePath(grid, terms, fits, start)
+            self.paths[penalty.candidate, penalty.l1_ratio] = known
 
     def _report(self, part: float, found: Evaluations) -> None:
-        """Say how far the search is, and what is best so far."""
+        """Report how far the search is, and the best evaluation so far."""
         if self.watch.callback is not None:
             short = found[0].penalty.candidate.max_conditions is not None
             evaluations = (*self.evaluations, *(() if short else found))
@@ -260,21 +244,20 @@ class Search:
         self.watch.tell(min(1.0, part))
 
     def _costs(self, evaluations: Sequence[Evaluation]) -> Floats:
-        """Return the costs of some evaluations, as far as is known what can be explained."""
+        """Return the costs of some evaluations, compared with those so far."""
         compared = Comparison((*self.evaluations, *evaluations), self.price)
-        explained = compared.explained()
-        return np.array([compared.cost(e, explained) for e in evaluations])
+        return np.array(compared.costs(evaluations))
 
-    def _best(self, evaluations: Evaluations) -> Evaluation:
-        """Return the evaluation of the least cost."""
-        return evaluations[int(self._costs(evaluations).argmin())]
+    def _best_complete(self) -> Evaluation:
+        """Return the evaluation of the least cost on all folds."""
+        return self.complete[int(self._costs(self.complete).argmin())]
 
     def least_cost(self, evaluations: Sequence[Evaluation]) -> float:
         """Return the least cost of some evaluations; infinite if there are none."""
         return float(self._costs(evaluations).min(initial=np.inf))
 
     def start_stage2(self, base: CandidatePenalty | None) -> None:
-        """Begin Stage 2, from the fits at a penalty that was compared or from the base rate."""
+        """Start Stage 2 from the fits at a penalty that was compared, or from the base rate."""
         self.base = base
         for fold in self.screening_folds:
             if self.watch.is_over():
@@ -287,7 +270,7 @@ class Search:
         fold.learn(self.learner.grow(fold.train, fold.mined, start))
 
     def grow(self, n_trees: int) -> int:
-        """Grow so many trees on the screening folds, if they can; return how many the model can."""
+        """Grow up to `n_trees` on the screening folds; return how many the reference fold has."""
         for fold in self.screening_folds:
             if self.watch.is_over():
                 break
@@ -300,7 +283,7 @@ class Search:
         fold.learn(fold.found.with_trees(n_trees, self.settings))
 
     def _bring_repeats_to(self, n_trees: int) -> None:
-        """Bring Stage 2 of the repeats to where a candidate of so many trees needs it."""
+        """Learn on the repeated folds what a candidate of `n_trees` needs of Stage 2."""
         if self.reference_fold.found is not None:
             for fold in self.repeats:
                 if fold.found is None:
@@ -309,7 +292,7 @@ class Search:
                     self._grow(fold, n_trees)
 
     def look_for_products(self, penalty: CandidatePenalty) -> None:
-        """Look for more products on every fold, from the fit at a penalty that was compared."""
+        """Look for more products on every fold, from the fits at a penalty that was compared."""
         for fold in self.all_folds:
             assert fold.found is not None
             start = self._warm_start(penalty, fold)
@@ -325,9 +308,9 @@ class Search:
         return WarmStart.of(score, fold.structure.vocabulary, terms.direct, coefficients)
 
     def result(self) -> tuple[Discovery, Comparison]:
-        """Return what the model's structure is, and the comparison.
+        """Return the structure of the model, and the comparison.
 
-        From a sample only which terms there are is still needed.
+        Of a sample the values of the terms are not needed any more.
         """
         fold = self.reference_fold
         found = fold.found or self.learner.without_trees(fold.train, fold.mined)
@@ -337,9 +320,9 @@ class Search:
         return found, Comparison(evaluations, self.price, self.fits, self.direct, short)
 
     def _mean(self, losses: Floats) -> tuple[float, float]:
-        """Return the mean of the first or of all blocks and its standard error.
+        """Return the weighted mean of the first or of all blocks, and its standard error.
 
-        Repeats do not add to the rows.
+        Repeated folds hold out the same rows again, so they do not lower the error.
         """
         weights = np.concatenate([fold.weights for fold in self.folds])[: len(losses)]
         mean = float(np.average(losses, weights=weights))
@@ -349,7 +332,7 @@ class Search:
         return mean, float(np.sqrt(variance / (self.independent - 1)))
 
     def _grid(self, path: FoldPath, l1_ratio: float) -> Floats:
-        """Return descending lambdas, the first without terms."""
+        """Return descending lambdas; at the first no term is active."""
         if not len(path.design.rows):
             return np.ones(1)
         length = scale.PATH_LENGTH_OF_MANY_ROWS if self.has_many_rows else scale.PATH_LENGTH
@@ -365,7 +348,7 @@ class Search:
         l1_ratio: float,
         before: CandidatePath | None = None,
     ) -> FoldPath:
-        """Return the path of a candidate on a fold, at its start: a smaller one's fit, if any."""
+        """Return the path of a candidate on a fold, warm-started from a smaller one, if any."""
         settings, terms = self.settings, self._terms(fold, candidate)
         if fold is self.reference_fold:
             self.direct[candidate] = terms.direct

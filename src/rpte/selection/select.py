@@ -1,4 +1,4 @@
-"""Inner validation: which terms are offered, and the penalty, chosen together.
+"""Inner validation: which terms a model may use and the penalty, chosen together.
 
 Everything learned from y (shapes, patterns, products, trees) is learned again in each fold. First
 the direct terms of single variables are compared; Stage 2 starts from the best of them, and what it
@@ -8,13 +8,12 @@ adds is compared with them. When the time is up, what was compared until then is
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rpte.errors import RPTEWarning
+from rpte.errors import warn
 from rpte.estimation.candidate import SHAPE_FAMILIES, Candidate, ShapeFamily
 from rpte.estimation.terms import choose_terms
 from rpte.fit.settings import Settings
@@ -30,19 +29,10 @@ from rpte.utils.progress import GROWING, MINING, Watch
 
 @dataclass(frozen=True, slots=True)
 class Addition:
-    """What is added to a candidate step by step.
-
-    Parameters
-    ----------
-    stage : str
-        For progress reports.
-    until : float
-        Share of the fit that is done then.
-    wanted : sequence of numbers of trees and of pairs
-    """
+    """What is added to a candidate step by step: numbers of trees and of pairs."""
 
     stage: str
-    until: float
+    until: float  # fraction of the fit that is then done, for progress reports
     wanted: Sequence[tuple[int, int]]
 
 
@@ -56,18 +46,14 @@ def select(
 ) -> tuple[Discovery, Comparison]:
     """Compare candidates and penalties by cross-validated deviance.
 
-    Returns
-    -------
-    found : Discovery
-        Stages 1 and 2 on the whole table, or on a sample of it.
-    compared : Comparison
+    Return the results of Stages 1 and 2 on the whole table or a sample of it, and the comparison.
     """
     watch = watch or Watch()
     searched = validation.sample(table)
     folds = validation.folds(searched, searched is not table)
     price = Price.at(settings.audit_price, table.n_cases)
     if not folds:
-        return _nothing_to_validate(table, settings, price)
+        return _base_rate(table, settings, price)
     learner = StructureLearner.of(searched, settings)
     search = _search(table, learner, validation, folds, price, watch)
     _compare_all(search)
@@ -76,7 +62,7 @@ def select(
 
 
 def _compare_all(search: Search) -> None:
-    """Compare the base rate, single variables, then what Stage 2 adds, while there is time."""
+    """Compare the base rate, single variables, and what Stage 2 adds, while there is time."""
     settings, watch = search.settings, search.watch
     search.compare_base_rate()
     if not settings.starts_from_terms:
@@ -92,7 +78,7 @@ def _compare_all(search: Search) -> None:
     _compare_first(search, l1_ratios)
     if watch.is_over():
         return
-    # What is added to the base makes none of its conditions cheaper.
+    # Conditions that are added later shall not make those of the base cheaper.
     linear = replace(search.price, log_from=np.inf)
     base = Comparison(tuple(search.complete), linear).ranked(None)[0].penalty
     watch.begin("finding products and splits", 0.6, len(search.screening_folds))
@@ -109,10 +95,10 @@ def _search(
     price: Price,
     watch: Watch,
 ) -> Search:
-    """Mine every fold, and all rows unless validation sees a sample only."""
+    """Run Stage 1 on every fold, and on the whole table unless only a sample is searched."""
     sampled = learner.table is not table
     watch.begin(MINING, 0.15, len(folds) + 1)
-    # A sample has one fold, and nothing else of it is mined.
+    # A sample has one fold.
     states = [mine_fold(learner, fold, len(folds), watch, sampled) for fold in folds]
     blocks = len(states[0].blocks) - 1 if len(states) == 1 else min(len(states), validation.count)
     if sampled:
@@ -121,11 +107,14 @@ def _search(
     return Search(learner, states, mine_all_rows(learner, watch), 1.0, blocks, price, watch)
 
 
-def _nothing_to_validate(
-    table: Table, settings: Settings, price: Price
-) -> tuple[Discovery, Comparison]:
-    """Admit no term: the model is the base rate."""
-    _warn_of_nothing_to_validate(table)
+def _base_rate(table: Table, settings: Settings, price: Price) -> tuple[Discovery, Comparison]:
+    """Return the base rate alone, with a warning, because there is nothing to validate on."""
+    smaller = table.loss.effective_cases(table.y, table.cases_of())
+    warn(
+        "l1='cv' finds no splits that train and test on both classes "
+        f"({smaller:.0f} row(s) in the smaller class): the model is the base rate alone; "
+        "give more cases or groups, or set l1='4/n' or a number"
+    )
     learner, watch = StructureLearner.of(table, settings), Watch()
     state = mine_all_rows(learner, watch)
     search = Search(learner, [], state, 1.0, 0, price, watch)
@@ -142,7 +131,7 @@ def _l1_ratios(table: Table, settings: Settings) -> Sequence[float]:
 
 
 def _compare_first(search: Search, l1_ratios: Sequence[float]) -> None:
-    """Compare the direct terms of single variables by shape family; equal sets are compared once.
+    """Compare the direct terms of single variables by shape family, equal sets of terms once.
 
     A family that cannot win with one L1 ratio is not tried with the next.
     """
@@ -159,14 +148,12 @@ def _compare_first(search: Search, l1_ratios: Sequence[float]) -> None:
             for l1_ratio in l1_ratios:
                 if not search.compare(candidate, l1_ratio):
                     break
-    if shaped:
-        _compare_few(search, "all" if families == SHAPE_FAMILIES else "levels", 0, 0.52)
-    else:
-        _compare_few(search, "all", None, 0.52)
+    family: ShapeFamily = "levels" if shaped and families != SHAPE_FAMILIES else "all"
+    _compare_few(search, family, 0 if shaped else None, 0.52)
 
 
 def _compare_few(search: Search, family: ShapeFamily, n_pairs: int | None, until: float) -> None:
-    """Compare the very short models of forward selection, up to a share `until` of the fit."""
+    """Compare the very short models of forward selection."""
     search.watch.begin("comparing single conditions", until, len(scale.FORWARD_CONDITIONS))
     for conditions in scale.FORWARD_CONDITIONS:
         search.compare_forward(Candidate(family, 0, n_pairs, conditions))
@@ -175,7 +162,7 @@ def _compare_few(search: Search, family: ShapeFamily, n_pairs: int | None, until
 def _compare_further(search: Search, base: Candidate, l1_ratios: Sequence[float]) -> None:
     """Compare candidates with trees, with products and with both.
 
-    Where rows are many, more products are looked for, from the best candidate so far.
+    With many rows, more products are then looked for, from the best candidate so far.
     """
     if not search.settings.makes_products:
         search.watch.begin(TREES.stage, 0.9, len(scale.TREE_COUNTS) * len(l1_ratios))
@@ -204,9 +191,9 @@ def _compare_in_turn(
     more: Addition,
     rivals: Sequence[Evaluation],
 ) -> bool:
-    """Compare candidates that add more and more to a base, while more helps; tell whether any did.
+    """Compare candidates that add more and more to a base; tell whether any beats the rivals.
 
-    The first one must beat the rivals.
+    The first one that costs more than the rivals and those before it is the last.
     """
     search.watch.begin(more.stage, more.until, len(more.wanted) * len(l1_ratios))
     beaten, tried = list(rivals), {(base.n_trees, base.n_pairs)}
@@ -226,10 +213,10 @@ def _compare_in_turn(
 
 
 def _warn_of_unlike_folds(search: Search) -> None:
-    """Warn where a fold's held-out rows are so unlike the training rows that nothing can be judged.
+    """Warn if held-out rows are so unlike the training rows that candidates cannot be judged.
 
-    Along the path of a candidate the standard error of the validated deviance then grows far beyond
-    what the number of held-out cases explains, though the terms are few for the training cases.
+    Along a penalty path the standard error of the validated deviance then grows far beyond what the
+    number of held-out cases explains, although the terms are few for the training cases.
     """
     null, table = search.evaluations[0].deviance, search.learner.table
     cases = sum(fold.valid.n_cases for fold in search.folds if fold.valid is not None)
@@ -243,34 +230,21 @@ def _warn_of_unlike_folds(search: Search) -> None:
     for candidate, errors in paths.items():
         worst = max(errors)
         if worst > scale.UNLIKE_FOLDS * errors[0] and worst > scale.UNLIKE_FOLDS * expected:
-            warnings.warn(
+            warn(
                 "some held-out rows are unlike all rows that train: along the penalties of "
                 f"{candidate.shape_family!r} terms the standard error of the validated deviance "
                 f"grows from {errors[0]:.3g} to {worst:.3g}, so larger models cannot be judged and "
                 "the model may be too small; look for a group unlike the others, or for rows that "
-                "a code fills (special_values=...), or give splits that mix them (cv=...)",
-                RPTEWarning,
-                stacklevel=2,
+                "a code fills (special_values=...), or give splits that mix them (cv=...)"
             )
             return
 
 
 def _many_cases(table: Table) -> bool:
-    """Tell whether there are cases enough to bear more than slopes, logs and levels."""
+    """Tell whether there are enough cases for more than slopes, logs and levels."""
     return table.loss.effective_cases(table.y, table.weight) >= scale.CASES_FOR_SHAPES
 
 
 def tree_counts(accepted: int) -> list[int]:
     """Return the numbers of trees that are compared."""
     return sorted({min(m, accepted) for m in (*scale.TREE_COUNTS, accepted)})
-
-
-def _warn_of_nothing_to_validate(table: Table) -> None:
-    smaller = table.loss.effective_cases(table.y, table.cases_of())
-    warnings.warn(
-        "l1='cv' finds no splits that train and test on both classes "
-        f"({smaller:.0f} row(s) in the smaller class): the model is the base rate alone; "
-        "give more cases or groups, or set l1='4/n' or a number",
-        RPTEWarning,
-        stacklevel=2,
-    )

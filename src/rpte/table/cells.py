@@ -7,13 +7,12 @@ and, when a model is given, into what the model's variables know.
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 
-from rpte.errors import RPTEWarning
+from rpte.errors import warn
 from rpte.table.column import EXACT, is_absent, level_text, merged_cells, parse_number, special_text
 from rpte.table.schema import Variable
 from rpte.utils.arrays import Array, Index
@@ -69,7 +68,7 @@ def with_points(name: str, cells: list[Any]) -> list[Any]:
     commas = [text for text in texts if "," in text]
     if not commas or not all(COMMA_NUMBER.fullmatch(text) for text in texts):
         return cells
-    say(f"column '{name}': commas are read as decimal points, such as in {commas[0].strip()!r}")
+    warn(f"column '{name}': commas are read as decimal points, such as in {commas[0].strip()!r}")
     return [cell.replace(",", ".") if isinstance(cell, str) else cell for cell in cells]
 
 
@@ -123,7 +122,7 @@ def _are_one(name: str, values: list[Any]) -> bool:
     large = [v for v in values if abs(_number(v) or 0.0) >= EXACT]
     merged = merged_cells(large)
     if merged is not None:
-        say(
+        warn(
             f"column '{name}' holds {merged[0]!s} and {merged[1]!s}, which are one number in "
             "float64 (exact for whole numbers up to 2**53); it is read as a category"
         )
@@ -145,7 +144,7 @@ def _say_markers(name: str, cells: list[Any], values: list[Any]) -> None:
         if value is None and isinstance(cell, str) and cell.strip()
     ]
     if gone and any(isinstance(v, str) and _number(v) is None for v in values):
-        say(
+        warn(
             f"column '{name}': {_texts(gone)} is read as missing; to keep it as a level, say which "
             "texts are missing (--missing, or --missing '' for empty cells only)"
         )
@@ -154,7 +153,7 @@ def _say_markers(name: str, cells: list[Any], values: list[Any]) -> None:
 def _say_dates(name: str, values: list[Any]) -> None:
     texts = [value for value in values if isinstance(value, str)]
     if len(texts) > 1 and all(DATE.fullmatch(text) for text in texts):
-        say(
+        warn(
             f"column '{name}' looks like dates ({texts[0]}) and is read as a category; turn them "
             "into numbers, such as days since a reference date, or leave the column out"
         )
@@ -172,7 +171,7 @@ def _say_mixed(name: str, values: list[Any], counts: Index) -> None:
         return
     if len(odd) > FEW or len(present) - len(odd) <= FEW:  # levels such as 0, 1, 2, 3+
         return
-    say(
+    warn(
         f"column '{name}': {spelled} of {total} cells spell numbers but {_texts(odd)} does not, so "
         "it is read as a category; if that means missing, name it in --missing, if it is a code, "
         f"in --special {name}={','.join(odd)}"
@@ -182,8 +181,3 @@ def _say_mixed(name: str, values: list[Any], counts: Index) -> None:
 def _texts(texts: list[str]) -> str:
     more = ", ..." if len(texts) > FEW else ""
     return ", ".join(repr(text) for text in texts[:FEW]) + more
-
-
-def say(text: str) -> None:
-    """Warn of what was found in a file."""
-    warnings.warn(text, RPTEWarning, stacklevel=3)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rpte.errors import InputError, did_you_mean
-from rpte.table.cells import MARKERS, say, typed, with_points
+from rpte.errors import InputError, did_you_mean, warn
+from rpte.table.cells import MARKERS, typed, with_points
 from rpte.table.column import distinct, is_absent
 from rpte.table.inputs import factorized, repeated
 from rpte.table.schema import Schema
@@ -187,7 +187,7 @@ def _read_parquet(path: Path) -> tuple[pd.DataFrame, None]:
             raise InputError(f"{path} is not a Parquet file that can be read: {error}") from error
     nested = [field.name for field in schema if pa.types.is_nested(field.type)]
     if nested:
-        say(f"{path}: the columns {nested[:5]} hold lists or records and are left out")
+        warn(f"{path}: the columns {nested[:5]} hold lists or records and are left out")
     return frame.drop(columns=nested, errors="ignore"), None
 
 
@@ -203,7 +203,7 @@ def _read_excel(path: Path) -> tuple[pd.DataFrame, None]:
         except (zipfile.BadZipFile, KeyError, ValueError) as error:
             raise InputError(f"{path} is not an Excel file that can be read: {error}") from error
         if len(book.sheet_names) > 1:
-            say(f"{path} has {len(book.sheet_names)} sheets; '{book.sheet_names[0]}' is read")
+            warn(f"{path} has {len(book.sheet_names)} sheets; '{book.sheet_names[0]}' is read")
     if not len(sheet):
         raise InputError(f"{path} is empty; give a table with a header and at least one row")
     header = ["" if cell is None else str(cell) for cell in sheet.iloc[0]]
@@ -245,7 +245,7 @@ def _decoded(path: Path) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
-        say(
+        warn(
             f"{path} is not UTF-8 (line {line}); it is read as Windows-1252, so save it as UTF-8 "
             "if names or levels look wrong"
         )
@@ -290,13 +290,13 @@ def _named(table: pd.DataFrame, header: Sequence[str], path: Path) -> pd.DataFra
         raise InputError(f"{path}: column names occur more than once: {twice}; rename them")
     for place, name in enumerate(names):
         if not name and not _empty(table.iloc[:, place]).all():
-            say(f"{path}: column {place + 1} has no name and is left out; name it to use it")
+            warn(f"{path}: column {place + 1} has no name and is left out; name it to use it")
             break
     kept = [place for place, name in enumerate(names) if name]
     table = table.iloc[:, kept].set_axis([names[place] for place in kept], axis=1)
     blank = np.all([_empty(table[name]) for name in table], axis=0)
     if np.any(blank):
-        say(f"{path}: {int(blank.sum())} rows without any value are left out")
+        warn(f"{path}: {int(blank.sum())} rows without any value are left out")
         table = table[~blank].reset_index(drop=True)
     return table
 

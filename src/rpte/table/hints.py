@@ -7,13 +7,12 @@ repeat it. Hints at what a column may mean are too weak for a warning.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from rpte.errors import RPTEWarning
+from rpte.errors import warn
 from rpte.table.column import parse_number
 from rpte.table.inputs import Inputs
 from rpte.table.schema import Variable
@@ -67,7 +66,7 @@ def warn_of_sentinels(inputs: Inputs) -> dict[str, list[int]]:
     """Warn of the codes in a training table, in one warning; return them by column."""
     found = find_sentinels(inputs)
     if found.codes:
-        warnings.warn(found.said(), RPTEWarning, stacklevel=3)
+        warn(found.said(), stacklevel=4)
     return {name: list(codes) for name, codes in found.codes.items()}
 
 

@@ -8,7 +8,6 @@ number with special codes has both: NaN as its value, and the code of its specia
 from __future__ import annotations
 
 import sys
-import warnings
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from rpte.errors import InputError, RPTEWarning, did_you_mean
+from rpte.errors import InputError, did_you_mean, warn
 from rpte.table.column import (
     EXACT,
     MANY_CELLS,
@@ -251,11 +250,9 @@ def _warn_extra(names: list[str], schema: Schema) -> None:
     known = set(schema.names)
     extra = [name for name in names if name not in known]
     if extra:
-        warnings.warn(
+        warn(
             f"the table has {len(extra)} columns that the model does not know, such as "
-            f"{extra[:3]}; they are ignored (drop them to silence this)",
-            RPTEWarning,
-            stacklevel=2,
+            f"{extra[:3]}; they are ignored (drop them to silence this)"
         )
 
 

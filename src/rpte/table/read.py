@@ -7,14 +7,13 @@ that float64 cannot hold are refused, because a model of them would be another.
 from __future__ import annotations
 
 import datetime
-import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 
-from rpte.errors import InputError, RPTEWarning, did_you_mean
+from rpte.errors import InputError, did_you_mean, warn
 from rpte.table.column import (
     EXACT,
     MISSING,
@@ -181,12 +180,10 @@ def _kind_of_cells(name: str, cells: list[Any], with_specials: bool) -> Kind:
         )
     if texts and (numbers or booleans):
         what = "numbers" if numbers else "booleans"
-        warnings.warn(
+        warn(
             f"column '{name}' mixes text ({_one_of(texts)!r}) and {what} "
             f"({_one_of(numbers or booleans)}); it is read as a category of their texts (clean it, "
-            "or name the text in special_values)",
-            RPTEWarning,
-            stacklevel=2,
+            "or name the text in special_values)"
         )
     elif texts:
         return _kind_of_texts(name, texts, with_specials)
@@ -201,11 +198,9 @@ def _kind_of_texts(name: str, texts: list[str], with_specials: bool) -> Kind:
     if with_specials:
         return "number"
     if len(texts) > MANY and not all(float(number).is_integer() for number in spelled if number):
-        warnings.warn(
+        warn(
             f"column '{name}' is text and so a category, but each of its {len(texts)} different "
-            "cells spells a number; if they are amounts, make them numbers (astype(float))",
-            RPTEWarning,
-            stacklevel=2,
+            "cells spells a number; if they are amounts, make them numbers (astype(float))"
         )
     return "category"
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Iterable, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rpte.errors import InputError, RPTEWarning
+from rpte.errors import InputError, warn
 from rpte.table.column import distinct, is_absent, level_text
 from rpte.table.files import check_column
 from rpte.utils.arrays import Array, Mask
@@ -133,11 +132,10 @@ def warn_of_follow_up(target: Any, columns: Iterable[str]) -> None:
         return
     times = [name for name in columns if is_follow_up(name, [target])]
     if times:
-        warnings.warn(
+        warn(
             f"column '{times[0]}' beside the target '{target}' looks like the time until it: "
             f"{SURVIVAL}; where the time is not known beforehand, leave the column out",
-            RPTEWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
 
