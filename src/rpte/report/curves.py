@@ -6,23 +6,16 @@ variables that a direct term reads, over a grid of both; everything that reads o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.columns.kinds import Column, Hinge, Interval, Pair, Pattern, Scale, Step, Value
-from rpte.model.effect import (
-    Background,
-    Cells,
-    effect,
-    joint_effect,
-    own_parts,
-    shared_parts,
-)
+from rpte.audit.grid import bends, centres, columns_on, jumps, profile_of
+from rpte.model.effect import Background, Cells, effect, joint_effect, own_parts, shared_parts
 from rpte.model.model import Model
-from rpte.model.parts import Component, DirectTerm, TreeTerms, sum_of
+from rpte.model.parts import Component, DirectTerm, sum_of
 from rpte.table.column import MISSING
 
 Floats = NDArray[np.float64]
@@ -82,64 +75,30 @@ def _reading(
 
 def _grid(model: Model, component: Component, source: str, rows: Background | None) -> Floats:
     """Return the numbers at which a curve is drawn: its range, and both sides of every corner."""
-    corners = sorted({c for part in component.parts for c in _corners(part, source)})
+    read = list(columns_on([component], source))
+    corners = {*centres(component, source), *(at for column, _ in read for at in bends(column))}
+    corners.update(at for column, threshold in read for at in jumps(column, threshold))
     low, high = covered(model, source, corners, rows)
-    inside = np.array([c for c in corners if low <= c <= high])
+    inside = np.array([c for c in sorted(corners) if low <= c <= high])
     beside = np.concatenate([np.nextafter(inside, -np.inf), inside, np.nextafter(inside, np.inf)])
     return np.unique(np.concatenate([np.linspace(low, high, STEPS), beside])) + 0.0
 
 
 def covered(
-    model: Model, source: str, corners: Sequence[float], rows: Background | None
+    model: Model, source: str, corners: Iterable[float], rows: Background | None
 ) -> tuple[float, float]:
     """Return where a curve begins and ends: some way beyond nine tenths of the cases.
 
     Not at the very extremes, which squeeze the rest and belong to single cases.
     """
     ends = [] if rows is None else rows.quantiles(source, 0.0, 0.05, 0.95)
-    known = [*corners, *(ends[1:] or _profile_numbers(model, source))]
+    profile = profile_of(model, source)
+    told = [*(profile.get("extremes") or ()), *(profile.get("quantiles") or ())]
+    known = [*corners, *(ends[1:] or [float(number) for number in told if number is not None])]
     floor = 0.0 if ends and ends[0] >= 0 else -np.inf
     low, high = (min(known), max(known)) if known else (0.0, 0.0)
     room = (high - low) * ROOM or 1.0
     return max(low - room, min(floor, low)), high + room
-
-
-def _profile_numbers(model: Model, source: str) -> list[float]:
-    for column in model.data.get("profile") or []:
-        if column["name"] == source:
-            found = [*(column["extremes"] or []), *(column["quantiles"] or [])]
-            return [float(number) for number in found if number is not None]
-    return []
-
-
-def _corners(part: TreeTerms | DirectTerm, source: str) -> Iterator[float]:
-    """Yield the numbers of a variable at which a part may jump or bend."""
-    tests: list[tuple[Column, float | None]]
-    if isinstance(part, DirectTerm):
-        tests = [(part.column, part.centre)]
-    else:
-        tests = [(split.column, split.threshold) for split in part.tree.splits]
-    for column, at in tests:
-        yield from column_corners(column, source)
-        if at is not None and isinstance(column, Value) and column.source == source:
-            yield at
-
-
-def column_corners(column: Column, source: str) -> Iterator[float]:
-    """Yield the numbers of a variable at which a column jumps or bends."""
-    if isinstance(column, (Pair, Pattern)):
-        yield from column_corners(column.left, source)
-        yield from column_corners(column.right, source)
-    elif column.sources != (source,):
-        return
-    elif isinstance(column, Step):
-        yield column.threshold
-    elif isinstance(column, Hinge):
-        yield column.knot
-    elif isinstance(column, Interval):
-        yield from (end for end in (column.low, column.high) if np.isfinite(end))
-    elif isinstance(column, Scale):
-        yield from column.numbers
 
 
 def _simplified(x: Floats, y: Floats | None) -> list[list[float]] | None:

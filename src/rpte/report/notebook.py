@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from rpte.audit.grid import profile_of
 from rpte.errors import InputError, did_you_mean
 from rpte.model.effect import background, own_parts, shared_parts
 from rpte.model.model import Model
@@ -104,8 +105,7 @@ def plot_effect(model: Model, source: str, X: Any = None, sample_weight: Any = N
             f"{source!r} has no terms of its own, and what it does together with others can be "
             f"averaged over rows only; give a table: plot_effect({source!r}, X)"
         )
-    profile = {column["name"]: column for column in model.data.get("profile") or []}
-    box = profile.get(source, {}).get("quantiles")
+    box = profile_of(model, source).get("quantiles")
     return _picture(effect_drawing(shape(model, home, source, rows), box))
 
 
