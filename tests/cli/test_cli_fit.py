@@ -295,7 +295,7 @@ def test_interrupting_the_fit_writes_nothing(loans, tmp_path, monkeypatch):
     def stop(training, progress):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("rpte.cli.fit_request.Training.fit", stop)
+    monkeypatch.setattr("rpte.cli.fit.Training.fit", stop)
     outcome = run("fit", loans, *CREDIT, "-o", tmp_path / "m.json")
     assert outcome.exit_code == 130
     assert outcome.stderr == "interrupted: nothing was written\n"

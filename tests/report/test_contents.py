@@ -10,12 +10,10 @@ from model_files import NAMES, stored
 from report_pages import QUICK, contents_of, evidence_of, model_of
 from rpte import InputError, RPTEClassifier
 from rpte.model.ledger import DERIVED
-from rpte.report.about import EXPECTED, PLACES, read_about, template
+from rpte.report.about import EXPECTED, NOTES, PLACES, read_about, read_items, read_peers, template
 from rpte.report.contents import SECTIONS, ReportOptions, report_contents
-from rpte.report.crosswalk import NOTES, read_items
 from rpte.report.evidence import gather
 from rpte.report.html import render
-from rpte.report.peers import read_peers
 from rpte.report.performance import group_rows
 
 

@@ -2,8 +2,8 @@
 
 A command has a file of its name, but for those in `explanations` (of one case), `audit` (what an
 auditor asks of a model file) and `decisions` (decisions and changes on the record). `options` holds
-what commands share, `tables` reads rows for a model, `show` draws models and explanations,
-`terminal` prints them and says what went wrong. Only this folder prints, and nobody imports it.
+what commands share and reads rows for a model, `show` draws models and explanations, `terminal`
+prints them and says what went wrong. Only this folder prints, and nobody imports it.
 """
 
 from __future__ import annotations

@@ -13,9 +13,9 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from rpte.cli.options import AsJson, MaybePath, MaybeTable, Missing, ModelFile, WeightColumn, option
+from rpte.cli import options as opt
+from rpte.cli.options import Rows, option, rows_for
 from rpte.cli.show import checks_view
-from rpte.cli.tables import Rows, rows_for
 from rpte.cli.terminal import FAILED, console, print_json, say, table_of
 from rpte.errors import InputError
 from rpte.model.file import build, load, read_document
@@ -35,7 +35,10 @@ WIDEST = 100  # columns of the frontier's plot
 
 
 def audit(
-    model: ModelFile, table: MaybeTable = None, missing: Missing = None, as_json: AsJson = False
+    model: opt.ModelFile,
+    table: opt.MaybeTable = None,
+    missing: opt.Missing = None,
+    as_json: opt.AsJson = False,
 ) -> None:
     """Count the audit load: terms (MU), conditions in the model (MIU), and the bound on them.
 
@@ -100,9 +103,9 @@ def _loads(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def frontier(
-    model: ModelFile,
-    svg: Annotated[MaybePath, option("Write the plot to this SVG file too.")] = None,
-    as_json: AsJson = False,
+    model: opt.ModelFile,
+    svg: Annotated[opt.MaybePath, option("Write the plot to this SVG file too.")] = None,
+    as_json: opt.AsJson = False,
 ) -> None:
     """Show the trade-off between conditions and validated deviance that a model file holds.
 
@@ -157,14 +160,14 @@ def _frontier_notes(found: Frontier) -> list[str]:
 
 
 def verify(
-    model: ModelFile,
-    table: MaybeTable = None,
+    model: opt.ModelFile,
+    table: opt.MaybeTable = None,
     target: Annotated[
         str | None, option("The outcome: the table is the one that the model was fitted on.")
     ] = None,
-    weight_column: WeightColumn = None,
-    missing: Missing = None,
-    as_json: AsJson = False,
+    weight_column: opt.WeightColumn = None,
+    missing: opt.Missing = None,
+    as_json: opt.AsJson = False,
 ) -> None:
     """Check every claim of a model file and show the evidence; exit code 1 if one fails.
 

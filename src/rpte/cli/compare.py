@@ -11,9 +11,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from rpte.cli.options import AsJson, IdColumn, MaybeTable, Missing, ModelFile
+from rpte.cli.options import AsJson, IdColumn, MaybeTable, Missing, ModelFile, rows_for
 from rpte.cli.show import coefficient
-from rpte.cli.tables import rows_for
 from rpte.cli.terminal import console, print_json, table_of
 from rpte.model.compare import compare as compare_models
 from rpte.model.file import load

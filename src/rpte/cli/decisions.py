@@ -30,21 +30,8 @@ from rpte.audit.decisions.replay import Replay
 from rpte.audit.decisions.replay import replay as computed_again
 from rpte.audit.edits import Labelled
 from rpte.audit.edits import edit as edited_by
-from rpte.cli.options import (
-    AllowUnknown,
-    AsJson,
-    IdColumn,
-    MaybePath,
-    MaybeTable,
-    Missing,
-    ModelFile,
-    Names,
-    TableFile,
-    WeightColumn,
-    option,
-    output_option,
-)
-from rpte.cli.tables import Rows, rows_for
+from rpte.cli import options as opt
+from rpte.cli.options import Rows, option, output_option, rows_for
 from rpte.cli.terminal import FAILED, console, plain, print_json, say, table_of
 from rpte.errors import InputError
 from rpte.model.file import load
@@ -63,7 +50,7 @@ NO_HEAD_NOTE = (
     "first to its last record cannot be told from the original."
 )
 
-CatalogueFile = Annotated[MaybePath, option("Codes and sentences by variable (TOML).")]
+CatalogueFile = Annotated[opt.MaybePath, option("Codes and sentences by variable (TOML).")]
 Adverse = Annotated[
     str | None, option("The outcome that counts against a case; the positive one by default.")
 ]
@@ -88,21 +75,21 @@ Threshold = Annotated[
 
 
 def reasons(
-    model: ModelFile,
-    table: MaybeTable = None,
-    row: Annotated[Names, option("Rows to show: numbers from 1, or ids; repeatable.")] = None,
+    model: opt.ModelFile,
+    table: opt.MaybeTable = None,
+    row: Annotated[opt.Names, option("Rows to show: numbers from 1, or ids; repeatable.")] = None,
     template: Annotated[bool, option("Write a catalogue to be filled in.", "--template")] = False,
-    output: Annotated[MaybePath, output_option("Where the template goes.")] = None,
+    output: Annotated[opt.MaybePath, output_option("Where the template goes.")] = None,
     catalogue: CatalogueFile = None,
     adverse: Adverse = None,
     reference: ReferenceName = "mean",
     most: MostReasons = MOST,
     threshold: Threshold = None,
     least: LeastShare = LEAST,
-    id_column: IdColumn = None,
-    missing: Missing = None,
-    allow_unknown: AllowUnknown = False,
-    as_json: AsJson = False,
+    id_column: opt.IdColumn = None,
+    missing: opt.Missing = None,
+    allow_unknown: opt.AllowUnknown = False,
+    as_json: opt.AsJson = False,
 ) -> None:
     """Show the principal reasons of cases, or write the catalogue in which you say them.
 
@@ -154,7 +141,7 @@ def _write_template(model: Path, output: Path | None) -> None:
     typer.echo(f"Wrote {output}", err=True)
 
 
-def _places(ids: Sequence[Any], asked: Names) -> NDArray[np.intp]:
+def _places(ids: Sequence[Any], asked: opt.Names) -> NDArray[np.intp]:
     if not asked:
         return np.arange(min(ROWS_SHOWN, len(ids)))
     known = {str(name): place for place, name in enumerate(ids)}
@@ -177,10 +164,10 @@ def _reasons_view(shown: list[tuple[Any, tuple[Reason, ...]]]) -> Table:
 
 
 def decide(
-    model: ModelFile,
-    table: TableFile,
+    model: opt.ModelFile,
+    table: opt.TableFile,
     output: Annotated[Path, output_option("The log; appended to if there is one.")],
-    id_column: IdColumn = None,
+    id_column: opt.IdColumn = None,
     catalogue: CatalogueFile = None,
     adverse: Adverse = None,
     reference: ReferenceName = "mean",
@@ -191,8 +178,8 @@ def decide(
     replace: Annotated[
         bool, option("Make the log anew, and lose the one that is there.", "--replace")
     ] = False,
-    missing: Missing = None,
-    as_json: AsJson = False,
+    missing: opt.Missing = None,
+    as_json: opt.AsJson = False,
 ) -> None:
     """Record every decision of a model on a table, so that it can be replayed and not be altered.
 
@@ -238,7 +225,7 @@ def replay(
     log: Annotated[Path, typer.Argument(help="A log of rpte decide.")],
     model: Annotated[Path, option("The model that decided.")],
     head: Annotated[str | None, option("The head hash that was kept.")] = None,
-    as_json: AsJson = False,
+    as_json: opt.AsJson = False,
 ) -> None:
     """Compute every decision of a log again; name what was changed, removed, moved or put in.
 
@@ -276,25 +263,29 @@ def _say_replay(found: Replay) -> None:
 
 
 def edit(
-    model: ModelFile,
+    model: opt.ModelFile,
     output: Annotated[Path, output_option("The edited model.")],
     by: Annotated[str, option("Who edits it.")],
     reason: Annotated[str, option("Why.")],
     drop_term: Annotated[
-        Names, option("A leaf (T1.L2), tree (T1) or direct term (D3); repeatable.")
+        opt.Names, option("A leaf (T1.L2), tree (T1) or direct term (D3); repeatable.")
     ] = None,
-    drop_source: Annotated[Names, option("A variable not to read any more; repeatable.")] = None,
+    drop_source: Annotated[
+        opt.Names, option("A variable not to read any more; repeatable.")
+    ] = None,
     merge: Annotated[
-        Names, option("All leaves below one test, T1.L1+T1.L2, to be one leaf; repeatable.")
+        opt.Names, option("All leaves below one test, T1.L1+T1.L2, to be one leaf; repeatable.")
     ] = None,
-    refit: Annotated[MaybePath, option("Estimate the coefficients again on this table.")] = None,
-    table: Annotated[MaybePath, option("Measure before and after on this table.")] = None,
+    refit: Annotated[
+        opt.MaybePath, option("Estimate the coefficients again on this table.")
+    ] = None,
+    table: Annotated[opt.MaybePath, option("Measure before and after on this table.")] = None,
     target: Annotated[str | None, option("The outcome in that table.")] = None,
-    weight_column: WeightColumn = None,
+    weight_column: opt.WeightColumn = None,
     force: Annotated[bool, option("Break a guarantee, and give it up.", "--force")] = False,
     when: Annotated[str | None, option("UTC time of the edit; now by default.")] = None,
-    missing: Missing = None,
-    as_json: AsJson = False,
+    missing: opt.Missing = None,
+    as_json: opt.AsJson = False,
 ) -> None:
     """Drop or merge parts of a model, on the record.
 

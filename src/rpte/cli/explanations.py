@@ -9,22 +9,9 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from rpte.cli.options import (
-    AsJson,
-    CaseId,
-    IdColumn,
-    MaybePath,
-    Missing,
-    ModelFile,
-    Names,
-    RowNumber,
-    TableFile,
-    WeightColumn,
-    option,
-    pairs,
-)
+from rpte.cli import options as opt
+from rpte.cli.options import option, pairs, rows_for
 from rpte.cli.show import QUIET, coefficient, explanation_view
-from rpte.cli.tables import rows_for
 from rpte.cli.terminal import console, print_json, progress, table_of
 from rpte.counterfactual import Actions, Answer, Counterfactuals
 from rpte.counterfactual.actions import read_actions
@@ -40,16 +27,16 @@ if TYPE_CHECKING:
 
 
 def explain(
-    model: ModelFile,
-    table: TableFile,
-    row: RowNumber = None,
-    case: CaseId = None,
-    id_column: IdColumn = None,
+    model: opt.ModelFile,
+    table: opt.TableFile,
+    row: opt.RowNumber = None,
+    case: opt.CaseId = None,
+    id_column: opt.IdColumn = None,
     mean: Annotated[
         bool, option("Contributions against their mean in training.", "--mean")
     ] = False,
-    missing: Missing = None,
-    as_json: AsJson = False,
+    missing: opt.Missing = None,
+    as_json: opt.AsJson = False,
 ) -> None:
     """Take the score of one case apart: what each rule adds, in the order of the sum.
 
@@ -68,16 +55,16 @@ def explain(
 
 
 def whatif(
-    model: ModelFile,
-    table: TableFile,
+    model: opt.ModelFile,
+    table: opt.TableFile,
     changes: Annotated[
-        Names, option("NAME=VALUE, once per cell; NAME= makes it missing.", "--set")
+        opt.Names, option("NAME=VALUE, once per cell; NAME= makes it missing.", "--set")
     ] = None,
-    row: RowNumber = None,
-    case: CaseId = None,
-    id_column: IdColumn = None,
-    missing: Missing = None,
-    as_json: AsJson = False,
+    row: opt.RowNumber = None,
+    case: opt.CaseId = None,
+    id_column: opt.IdColumn = None,
+    missing: opt.Missing = None,
+    as_json: opt.AsJson = False,
 ) -> None:
     """Change values of one case and see which contributions move, and that no other does.
 
@@ -128,31 +115,31 @@ def _moves(found: WhatIf) -> Table:
 
 
 def counterfactual(
-    model: ModelFile,
-    table: TableFile,
-    row: RowNumber = None,
-    case: CaseId = None,
-    id_column: IdColumn = None,
+    model: opt.ModelFile,
+    table: opt.TableFile,
+    row: opt.RowNumber = None,
+    case: opt.CaseId = None,
+    id_column: opt.IdColumn = None,
     to: Annotated[float, option("The probability of the positive class.")] = 0.5,
     side: Annotated[
         str | None, option("below or above it; by default the other side than the case.")
     ] = None,
-    keep: Annotated[Names, option("NAME that may not change.")] = None,
+    keep: Annotated[opt.Names, option("NAME that may not change.")] = None,
     may_change: Annotated[
-        Names, option("NAME that may change although it is like age or sex.")
+        opt.Names, option("NAME that may change although it is like age or sex.")
     ] = None,
-    increase: Annotated[Names, option("NAME that may only rise.")] = None,
-    decrease: Annotated[Names, option("NAME that may only fall.")] = None,
-    allow: Annotated[Names, option("NAME=LOW:HIGH, or NAME=LEVEL,LEVEL,...")] = None,
-    cost: Annotated[Names, option("NAME=FACTOR on what its changes cost.")] = None,
-    step: Annotated[Names, option("NAME=STEP of a number.")] = None,
+    increase: Annotated[opt.Names, option("NAME that may only rise.")] = None,
+    decrease: Annotated[opt.Names, option("NAME that may only fall.")] = None,
+    allow: Annotated[opt.Names, option("NAME=LOW:HIGH, or NAME=LEVEL,LEVEL,...")] = None,
+    cost: Annotated[opt.Names, option("NAME=FACTOR on what its changes cost.")] = None,
+    step: Annotated[opt.Names, option("NAME=STEP of a number.")] = None,
     actions: Annotated[
-        MaybePath, option("A TOML file with the same and more; see docs/explanations.md.")
+        opt.MaybePath, option("A TOML file with the same and more; see docs/explanations.md.")
     ] = None,
     at_most: Annotated[int, option("How many variables may change.")] = 3,
     answers: Annotated[int, option("How many answers to look for.")] = 3,
-    missing: Missing = None,
-    as_json: AsJson = False,
+    missing: opt.Missing = None,
+    as_json: opt.AsJson = False,
 ) -> None:
     """Find the cheapest changes of one case that bring its probability to a target.
 
@@ -184,7 +171,7 @@ def counterfactual(
         console().print(Text(one.title, "italic"), _counterfactuals_view(found))
 
 
-def _numbers(option: str, texts: Names) -> dict[str, float]:
+def _numbers(option: str, texts: opt.Names) -> dict[str, float]:
     found = {}
     for name, text in pairs(option, texts).items():
         number = parse_number(text)
@@ -261,21 +248,21 @@ def _notes(found: Counterfactuals, changed: set[str]) -> list[str]:
 
 
 def uncertainty(
-    model: ModelFile,
-    table: TableFile,
+    model: opt.ModelFile,
+    table: opt.TableFile,
     target: Annotated[str, option("The outcome in the training table.")],
-    row: RowNumber = None,
-    case: CaseId = None,
-    id_column: IdColumn = None,
+    row: opt.RowNumber = None,
+    case: opt.CaseId = None,
+    id_column: opt.IdColumn = None,
     resamples: Annotated[int, option("How often rows are drawn again.")] = 200,
     seed: Annotated[int, option("The same seed gives the same numbers.")] = 0,
     groups: Annotated[
         str | None, option("The column whose rows are drawn together (a patient).")
     ] = None,
     level: Annotated[float, option("Share of resamples inside an interval.")] = 0.95,
-    weight_column: WeightColumn = None,
-    missing: Missing = None,
-    as_json: AsJson = False,
+    weight_column: opt.WeightColumn = None,
+    missing: opt.Missing = None,
+    as_json: opt.AsJson = False,
 ) -> None:
     """Show how far coefficients (or one case's score) move when training rows are drawn again.
 

@@ -7,40 +7,34 @@ from typing import Annotated, Any
 
 import typer
 
-from rpte.cli.options import (
-    MaybePath,
-    Missing,
-    ModelFile,
-    Names,
-    listed,
-    option,
-    output_option,
-    pairs,
-)
+from rpte.cli import options as opt
+from rpte.cli.options import listed, option, output_option, pairs
 from rpte.errors import InputError
 from rpte.export.target import HOMES
 from rpte.model.file import load
 
 
 def export(
-    model: ModelFile,
+    model: opt.ModelFile,
     output: Annotated[Path, output_option("The file (or folder) to write.")],
     to: Annotated[
         str | None,
         option(f"Target: {', '.join(HOMES)}. Without it, the export at -o is checked again."),
     ] = None,
     check: Annotated[
-        MaybePath,
+        opt.MaybePath,
         option("Table to compare on (and to make a scorecard's bins from): CSV, Parquet, Excel."),
     ] = None,
-    missing: Missing = None,
+    missing: opt.Missing = None,
     dialect: Annotated[str | None, option("SQL: the dialect.")] = None,
     table_name: Annotated[str | None, option("SQL: the table to score.")] = None,
     contributions: Annotated[
         bool, option("SQL: every contribution as a column.", "--contributions")
     ] = False,
     reasons: Annotated[int | None, option("SQL: so many reason columns.")] = None,
-    other: Annotated[Names, option("Other options of the target, name=value.", "--option")] = None,
+    other: Annotated[
+        opt.Names, option("Other options of the target, name=value.", "--option")
+    ] = None,
 ) -> None:
     """Write a model in another form, and prove row by row that it agrees.
 

@@ -1,13 +1,22 @@
-"""Arguments and options that commands share, and how they are taken apart."""
+"""Arguments and options that commands share, and the rows of a table that they name."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
+from numpy.typing import NDArray
 
-from rpte.errors import InputError
+from rpte.errors import InputError, did_you_mean
+from rpte.model.model import Model
+from rpte.model.unknown import checked_inputs
+from rpte.table.inputs import Inputs, read_inputs
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def option(said: str, *names: str, **more: Any) -> Any:
@@ -78,4 +87,97 @@ def pairs(name: str, texts: Names, empty: bool = False) -> dict[str, str]:
         if key in found:
             raise InputError(f"{name} names '{key}' twice; say it once")
         found[key] = value
+    return found
+
+
+@dataclass(frozen=True)
+class Case:
+    """One row of a table, and what names it: its number, or its id."""
+
+    record: dict[str, Any]  # such as {"row": 17}
+    cells: Inputs
+
+    @property
+    def title(self) -> str:
+        """What names the case, such as ``row 17``."""
+        return ", ".join(f"{name} {value}" for name, value in self.record.items())
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A whole table, and what a model reads of it."""
+
+    frame: pd.DataFrame
+    inputs: Inputs
+
+    def ids(self, id_column: str | None) -> tuple[str, list[Any]]:
+        """Return a name and what names each row: the id column, or row numbers from 1."""
+        if id_column is None:
+            return "row", list(range(1, len(self.frame) + 1))
+        return id_column, self.frame[id_column].tolist()
+
+    def case(self, row: int | None, case: str | None, id_column: str | None) -> Case:
+        """Return the one case that a user names by its number or by its id."""
+        if (row is None) == (case is None):
+            raise InputError("name one case: --row NUMBER, or --id TEXT with --id-column NAME")
+        name, ids = self.ids(id_column)
+        place = self._place(case, id_column) if row is None else row - 1
+        if not 0 <= place < len(ids):
+            raise InputError(f"--row {row}: the table has the rows 1 to {len(ids)}")
+        return Case({name: ids[place]}, self.inputs.take(slice(place, place + 1)))
+
+    def _place(self, case: str | None, id_column: str | None) -> int:
+        """Return the place of the row with an id."""
+        if id_column is None:
+            raise InputError(f"--id {case}: say which column holds it with --id-column NAME")
+        texts = [str(value).strip() for value in self.ids(id_column)[1]]
+        places = [place for place, text in enumerate(texts) if text == str(case).strip()]
+        if len(places) != 1:
+            what = f"in {len(places)} rows" if places else f"in no row{did_you_mean(case, texts)}"
+            remedy = "; name one with --row" if places else ""
+            raise InputError(f"'{case}' stands {what} of the column '{id_column}'{remedy}")
+        return places[0]
+
+    def weight(self, column: str | None) -> NDArray[Any] | None:
+        """Return the weights of the rows."""
+        return None if column is None else weights(self.frame, column)
+
+
+def rows_for(
+    model: Model,
+    path: Path,
+    missing: str | None = None,
+    *,
+    id_column: str | None = None,
+    allow_unknown: bool = False,
+    **others: str | None,
+) -> Rows:
+    """Read the table of a model; `others`, such as the target, are columns that it must hold."""
+    from rpte.table.files import check_column, read_table
+
+    kept = [] if id_column is None else [id_column]
+    frame = read_table(path, schema=model.schema, as_text=kept, missing=listed(missing))
+    beside = {role: name for role, name in {"id": id_column, **others}.items() if name is not None}
+    for role, name in beside.items():
+        check_column(frame, name, role)
+    read = {source for component in model.components for source in component.sources}
+    given = frame if model.schema.named else frame.drop(columns=list(beside.values()))
+    inputs = read_inputs(given, model.schema, ignored=set(frame.columns), needed=read)
+    return Rows(frame, checked_inputs(model, inputs, allow_unknown))
+
+
+def weights(frame: pd.DataFrame, column: str) -> NDArray[Any]:
+    """Return a column of weights as numbers."""
+    from rpte.table.files import check_column
+
+    check_column(frame, column, "weight")
+    values = frame[column].to_numpy()
+    if values.dtype.kind not in "iufb":
+        raise InputError(f"the weight column '{column}' holds texts; weights are numbers")
+    found = values.astype(np.float64)
+    if np.isnan(found).any():
+        row = int(np.flatnonzero(np.isnan(found))[0]) + 1
+        raise InputError(
+            f"the weight column '{column}' is missing in row {row}; give 0 or a weight"
+        )
     return found

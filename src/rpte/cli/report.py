@@ -9,34 +9,35 @@ from typing import Annotated, Any
 
 import typer
 
-from rpte.cli.options import MaybePath, Missing, Names, WeightColumn, option, output_option
-from rpte.cli.tables import rows_for
+from rpte.cli import options as opt
+from rpte.cli.options import option, output_option, rows_for
 from rpte.cli.terminal import FAILED, progress, say
 from rpte.errors import InputError
 from rpte.model.file import load, read_document
 from rpte.model.model import Model
-from rpte.report.about import NOTHING, read_about
+from rpte.report.about import NOTHING, read_about, read_peers
 from rpte.report.about import template as template_text
 from rpte.report.contents import ReportOptions, report_contents
 from rpte.report.evidence import Evidence, gather
-from rpte.report.peers import read_peers
 from rpte.utils.output import check_output, write_text
 
 
 def report(
-    model: Annotated[MaybePath, typer.Argument(help="A model file.")] = None,
+    model: Annotated[opt.MaybePath, typer.Argument(help="A model file.")] = None,
     table: Annotated[
-        MaybePath, typer.Argument(help="Rows, best such as training has not seen.")
+        opt.MaybePath, typer.Argument(help="Rows, best such as training has not seen.")
     ] = None,
-    output: Annotated[MaybePath, output_option("The file to write.")] = None,
+    output: Annotated[opt.MaybePath, output_option("The file to write.")] = None,
     target: Annotated[str | None, option("The column with the outcome.")] = None,
-    weight_column: WeightColumn = None,
-    missing: Missing = None,
-    by: Annotated[Names, option("Measure by the groups of this column; may be repeated.")] = None,
-    about: Annotated[MaybePath, option("What people say of the model (TOML).")] = None,
-    template: Annotated[MaybePath, option("Write an empty --about file, and stop.")] = None,
+    weight_column: opt.WeightColumn = None,
+    missing: opt.Missing = None,
+    by: Annotated[
+        opt.Names, option("Measure by the groups of this column; may be repeated.")
+    ] = None,
+    about: Annotated[opt.MaybePath, option("What people say of the model (TOML).")] = None,
+    template: Annotated[opt.MaybePath, option("Write an empty --about file, and stop.")] = None,
     peers: Annotated[
-        MaybePath, option("Audit loads of other models (JSON or CSV: name, miu, ...).")
+        opt.MaybePath, option("Audit loads of other models (JSON or CSV: name, miu, ...).")
     ] = None,
     threshold: Annotated[
         float, option("Probability from which on a case is flagged.", min=0.01, max=0.99)
@@ -86,7 +87,7 @@ def report(
 
 
 def _check_columns(
-    table: Path | None, target: str | None, weight: str | None, by: Names, refits: int
+    table: Path | None, target: str | None, weight: str | None, by: opt.Names, refits: int
 ) -> None:
     """Refuse what cannot end well before any work is done."""
     if table is None and (target or weight or by):

@@ -8,17 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import typer
 
-from rpte.cli.options import (
-    AllowUnknown,
-    IdColumn,
-    MaybePath,
-    Missing,
-    ModelFile,
-    TableFile,
-    option,
-    output_option,
-)
-from rpte.cli.tables import Rows, rows_for
+from rpte.cli import options as opt
+from rpte.cli.options import Rows, option, output_option, rows_for
 from rpte.cli.terminal import say
 from rpte.errors import InputError
 from rpte.model.file import load
@@ -30,12 +21,12 @@ if TYPE_CHECKING:
 
 
 def score(
-    model: ModelFile,
-    table: TableFile,
+    model: opt.ModelFile,
+    table: opt.TableFile,
     output: Annotated[
-        MaybePath, output_option("CSV, Parquet or Excel; standard output if not given.")
+        opt.MaybePath, output_option("CSV, Parquet or Excel; standard output if not given.")
     ] = None,
-    id_column: IdColumn = None,
+    id_column: opt.IdColumn = None,
     with_class: Annotated[bool, option("Add the class: the more probable one.", "--class")] = False,
     threshold: Annotated[
         float | None, option("Add the class: positive from this probability on.")
@@ -43,8 +34,8 @@ def score(
     contributions: Annotated[
         bool, option("Add the intercept and each component's share.", "--contributions")
     ] = False,
-    missing: Missing = None,
-    allow_unknown: AllowUnknown = False,
+    missing: opt.Missing = None,
+    allow_unknown: opt.AllowUnknown = False,
 ) -> None:
     """Score the rows of a table: the log odds and the probability of the positive class.
 

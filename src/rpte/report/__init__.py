@@ -1,7 +1,7 @@
 """Reports, pictures and notebook views, built from the `Model` alone.
 
 A report is made in three steps: `contents` gathers everything as one plain dict (`evidence` is the
-table that it is measured on; `about`, `cards`, `performance`, `cases`, ... are its sections),
+table that it is measured on; `about`, `cards`, `performance`, ... are its sections),
 `html` fills the templates, and the command line writes the file. Pictures are functions from pieces
 of that dict to SVG text (`charts`, `effect_charts`, `draw`, `frontier`, all on `svg`). Only
 `stability`, which fits models again, imports the stages, and only when it is asked to. The command

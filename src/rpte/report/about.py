@@ -1,10 +1,17 @@
-"""What only people can say of a model: the fields of a small TOML file, and what is still open.
+"""What people supply for a report, and which questions of rules and guidelines that answers.
 
-`about.toml` holds the question that each field answers.
+`about.toml` holds the questions that only people can answer, each a field of a small TOML file.
+Peers are audit loads of other models, from a file. `crosswalk.csv` lists what rules ask for, item
+by item: its number in the text, sections of the report that answer it, fields of the about file
+that people must fill for it, and what lies `beyond` both. The items are in our own words and no
+substitute for the texts themselves.
 """
 
 from __future__ import annotations
 
+import csv
+import json
+import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -109,4 +116,93 @@ def about_contents(about: About) -> dict[str, Any]:
         "expected": dict(about.expected),
         "fields": len(PLACES),
         "open": len(PLACES) - len(about.texts),
+    }
+
+
+NAME_KEYS = ("name", "model", "family")
+
+
+def read_peers(path: Path) -> list[dict[str, Any]]:
+    """Read other models' audit loads: a JSON list of objects, or a CSV table with a header.
+
+    Each has a name (`name`, `model` or `family`) and a number `miu`; `mu`, `iiu` and anything else
+    is shown as it is.
+    """
+    text = path.read_text(encoding="utf-8-sig")
+    try:
+        is_json = path.suffix.lower() == ".json"
+        given = json.loads(text) if is_json else list(csv.DictReader(text.splitlines()))
+    except (json.JSONDecodeError, csv.Error) as error:
+        raise InputError(f"{path} cannot be read: {error}; give a JSON list or a CSV") from error
+    records = given if isinstance(given, list) else [given]
+    return [_peer(path, number, record) for number, record in enumerate(records, 1)]
+
+
+def _peer(path: Path, number: int, record: Any) -> dict[str, Any]:
+    if not isinstance(record, dict):
+        raise InputError(f"{path}: entry {number} is {record!r}; give an object per model")
+    lower = {str(key).strip().lower(): value for key, value in record.items()}
+    name = next((lower.pop(key) for key in NAME_KEYS if lower.get(key)), None)
+    miu = _number(lower.pop("miu", None))
+    if name is None or miu is None:
+        raise InputError(
+            f"{path}: entry {number} lacks a name or a number 'miu'; audit_load(model, X) of "
+            "Python counts both for other families"
+        )
+    loads = {key: _number(lower.pop(key, None)) for key in ("mu", "iiu")}
+    more = {key: _number(v) or str(v) for key, v in lower.items() if v not in (None, "")}
+    return {"name": str(name), "miu": miu, **loads, "more": more}
+
+
+def _number(value: Any) -> float | None:
+    try:
+        found = float(str(value).replace(",", ""))
+    except ValueError:
+        return None
+    return found if math.isfinite(found) and found >= 0 else None
+
+
+NOTES = {
+    "TRIPOD+AI (2024)": "Items by number, in our words.",
+    "EU AI Act, Annex IV": "Points of the technical documentation, in our words.",
+    "SR 26-2 / OCC 2026-13": (
+        "Themes in our words; the guidance is principles-based and does not number them."
+    ),
+}
+
+
+def read_items() -> list[dict[str, Any]]:
+    """Return every item; `sections` and `fields` are lists of names."""
+    text = (files("rpte.report") / "crosswalk.csv").read_text(encoding="utf-8")
+    return [
+        {**item, "sections": item["sections"].split(), "fields": item["fields"].split()}
+        for item in csv.DictReader(text.splitlines())
+    ]
+
+
+def crosswalk(filled: Mapping[str, str], present: Mapping[str, bool]) -> list[dict[str, Any]]:
+    """Return every item with the sections that answer it and what is still open.
+
+    `filled` are the texts of the about file, `present` says which sections have contents.
+    """
+    items, found = read_items(), []
+    for name, note in NOTES.items():
+        rows = [_row(item, filled, present) for item in items if item["text"] == name]
+        closed = sum(not row["open"] for row in rows)
+        found.append({"name": name, "note": note, "rows": rows, "closed": closed})
+    return found
+
+
+def _row(
+    item: Mapping[str, Any], filled: Mapping[str, str], present: Mapping[str, bool]
+) -> dict[str, Any]:
+    gaps = [field for field in item["fields"] if field not in filled]
+    absent = [section for section in item["sections"] if not present.get(section, True)]
+    return {
+        **{key: item[key] for key in ("number", "asks", "sections")},
+        "absent": absent,
+        "supplied": [field for field in item["fields"] if field in filled],
+        "gaps": gaps,
+        "beyond": item["beyond"],
+        "open": bool(gaps or absent or item["beyond"]),
     }

@@ -22,6 +22,8 @@ from rpte.report.about import NOTHING, About, about_contents
 from rpte.report.cards import cards
 from rpte.report.cases import cases
 from rpte.report.crosswalk import crosswalk
+from rpte.report.about import NOTHING, About, about_contents, crosswalk
+from rpte.report.cards import cards, cases
 from rpte.report.evidence import Evidence
 from rpte.report.frontier import read_frontier
 from rpte.report.performance import by_group, performance

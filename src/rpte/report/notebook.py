@@ -15,8 +15,7 @@ from rpte.errors import InputError, did_you_mean
 from rpte.model.effect import background, own_parts, shared_parts
 from rpte.model.model import Model
 from rpte.model.summary import counted, figures, figures_text
-from rpte.report.cards import tree_card
-from rpte.report.cases import explanation_contents
+from rpte.report.cards import explanation_contents, tree_card
 from rpte.report.charts import explanation_chart
 from rpte.report.curves import shape
 from rpte.report.draw import draw_model, tree_drawing

@@ -1,21 +1,236 @@
 """Replay of a log of decisions: every record computed again, and every break of the chain found.
 
 What a replay can tell: a record that was changed, left out, put in or moved, and a result that the
-model does not give. What it cannot tell without the head: that the whole file was made anew.
+model does not give. What it cannot tell without the head: that the whole file was made anew. In a
+log of version 2 digests say where it was changed, heads that it was; `replay_1` reads version 1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
-from rpte.audit.decisions.records import FORMAT, VERSION, Record, record_of
+from rpte.audit.decisions import records
+from rpte.audit.decisions.records import FORMAT, VERSION, Chain, Record, record_of, text_of
 from rpte.audit.decisions.replay_1 import Version1Reader
-from rpte.audit.decisions.replay_2 import CaseReader, Version2Reader
-from rpte.audit.decisions.replay_base import Finding
-from rpte.errors import InputError
+from rpte.audit.decisions.replay_base import (
+    CATALOGUE,
+    RULE,
+    UNREADABLE,
+    Finding,
+    LogReader,
+    differs,
+    short,
+)
+from rpte.errors import InputError, ModelFileError
+from rpte.model.file import sealed_hash
+from rpte.model.format import LABEL, NAMES, SHA256, TEXT, WHOLE, listed, one_of, record
 from rpte.model.model import Model
+from rpte.model.reading import check_plain, parsed
+from rpte.model.validator import validate
+
+DIGEST = {"type": "string", "pattern": "^[A-Za-z0-9_-]{8}$"}
+RECORDS = {
+    "model": record(
+        record={"const": "model"},
+        format={"const": records.FORMAT},
+        version={"const": records.VERSION},
+        model=SHA256,
+        classes=listed(LABEL, 2),
+        positive=WHOLE,
+        variables=NAMES,
+        digest=DIGEST,
+    ),
+    "run": record(
+        {"rule": RULE, "catalogue": CATALOGUE},
+        record={"const": "run"},
+        library_version=TEXT,
+        when=TEXT,
+        fields=listed(one_of(*records.FIELDS)),
+        digest=DIGEST,
+    ),
+    "end": record(
+        record={"const": "end"},
+        cases=WHOLE,
+        **dict.fromkeys(("model", "rules", "head"), SHA256),
+        digest=DIGEST,
+    ),
+}
+
+
+@dataclass
+class Version2Reader(LogReader):
+    """Reads a log of version 2."""
+
+    is_known: bool = False  # the log is of the model given
+    rules: Record | None = None  # rule of reasons and catalogue of the last run
+    fields: list[str] = field(default_factory=list)  # what the cases of that run hold
+    chain: Chain = field(default_factory=Chain)
+    heads: dict[str, int] = field(default_factory=dict)  # cases up to the end of each closed run
+    is_open: bool = False  # the last run is not closed yet
+    last_head: str = ""
+
+    @property
+    def head(self) -> str:
+        """The head of the last run; of a run that is not closed, what it would be."""
+        return self.chain.head if self.is_open or not self.heads else self.last_head
+
+    def take(self, line: int, content: bytes) -> None:
+        """Look at one line of the file."""
+        self.line = line
+        try:
+            text = content.decode("utf-8")
+            found = parsed(text)
+            check_plain(found)
+            inner, seal = records.opened(text.removesuffix("\n"))
+            if not text.endswith("\n"):
+                raise ValueError("it ends without a line break: it was cut off")
+        except UNREADABLE as error:
+            self.find_unreadable(error)
+            self.chain.follow(content, self.chain.last)
+            return
+        follows = seal == records.digest(f"{self.chain.last}\n{inner}")
+        if isinstance(found, list):
+            self._case(found[:-1], follows)
+        else:
+            self._record(found, follows)
+        self.chain.follow(content, seal)
+        if isinstance(found, dict) and found.get("record") == "end":
+            self.chain = Chain(content, seal)
+
+    def finish(self, head: str | None) -> None:
+        """Look at the file as a whole."""
+        self.compute()
+        if self.is_open or not self.heads:
+            self.find(
+                "the file ends without a closing record: it was cut off, or a run was stopped "
+                "while it wrote, or is still writing"
+            )
+        if head is not None and self.proved(head) is None:
+            self.find(
+                f"the head is {self.head}, not {head}: the file was made anew, cut or changed"
+            )
+
+    def proved(self, head: str) -> int | None:
+        """Return how many cases a head proves, None if no run has it."""
+        return self.heads.get(head.strip().lower())
+
+    def _case(self, values: list[Any], follows: bool) -> None:
+        if not self.is_open:
+            self.find("a case stands outside of a run: moved or put in")
+        number = values[0] if values else None
+        if self.stands_right(number) and not follows:
+            self.find(
+                f"case {number} was changed, or the record before it was changed and sealed again"
+            )
+        if type(number) is not int:
+            return
+        if len(values) != len(self.fields):
+            self.find(f"case {number} holds {len(values)} values, not those of {list(self.fields)}")
+            return
+        self.wait(dict(zip(self.fields, values, strict=True)))
+
+    def _record(self, found: Record, follows: bool) -> None:
+        kind = str(found.get("record"))
+        if kind not in RECORDS:
+            self.find(f"is a record of unknown kind {short(kind)}")
+            return
+        if not follows:
+            self.find(
+                f"the {kind!r} record was changed, or the record before it was changed, removed or "
+                "sealed again"
+            )
+        try:
+            validate(found, RECORDS[kind])
+        except ModelFileError as error:
+            self.find(f"the {kind!r} record is malformed: {error}")
+            return
+        readers = {"model": self._model, "run": self._run, "end": self._end}
+        readers[kind]({key: value for key, value in found.items() if key != "digest"})
+
+    def _model(self, found: Record) -> None:
+        if self.line > 1:
+            self.find("is a second record of the model")
+            return
+        self.opening = found
+        self.is_known = self.is_of_model(found)
+        if not self.is_known:
+            return
+        right = records.model_record(self.model, found["model"])
+        wrong = [name for name in right if text_of(found[name]) != text_of(right[name])]
+        if wrong:
+            self.find(f"the 'model' record does not tell of this model: {wrong} differ")
+
+    def _run(self, found: Record) -> None:
+        self.compute()
+        if self.is_open:
+            self.find("a run begins before the one before it was closed: that one was cut off")
+        self.is_open, self.fields = True, found["fields"]
+        options: Record = {"has_ids": "id" in self.fields, "when": found["when"]}
+        given: Record = {name: found[name] for name in ("rule", "catalogue") if name in found}
+        if not given and self.rules is not None:  # those of the run before
+            self.run = self.run and replace(self.run, **options)
+        elif len(given) < 2:
+            self.find("a run has no rule of reasons or no catalogue")
+            self.run = None
+        else:
+            self.rules = given
+            if self.is_known:
+                self.use(**given, **options)
+
+    def _end(self, found: Record) -> None:
+        self.compute()
+        if not self.is_open:
+            self.find("is a closing record where no run is open")
+        if found["cases"] != self.cases:
+            self.find(f"the closing record tells of {found['cases']} cases, not {self.cases}")
+        if found["head"] != self.chain.head:
+            self.find(
+                f"the closing record tells of the head {found['head']}, the lines have "
+                f"{self.chain.head}: lines of this run were changed, removed, put in or moved"
+            )
+        told = self.opening or {}
+        if found["model"] != told.get("model") or found["rules"] != sealed_hash(self.rules):
+            self.find("the closing record tells of another model or of other rules")
+        self.is_open, self.last_head = False, self.chain.head
+        self.heads[self.last_head] = self.cases
+
+    def _cells(self, stored: Record) -> list[Any] | None:
+        cells = stored["inputs"]
+        return cells if isinstance(cells, list) and len(cells) == len(self.variables) else None
+
+    def _differences(self, stored: Record, again: Record) -> Iterator[str]:
+        assert self.run is not None
+        fields = self.run.fields
+        if tuple(stored) != fields:
+            yield f"it holds {list(stored)}, not {list(fields)}"
+            return
+        aside = {"number": stored["number"], "id": stored.get("id")}
+        for key, value in zip(fields, self.run.compact({**again, **aside}), strict=True):
+            if text_of(stored[key]) != text_of(value):
+                yield differs(key, stored[key], value)
+
+
+@dataclass
+class CaseReader(Version2Reader):
+    """Keeps the cases as they are computed again, in place of comparing them."""
+
+    full: list[Record] = field(default_factory=list)
+
+    def compute(self) -> None:
+        """Keep the waiting cases as the model gives them."""
+        waiting, self.waiting = self.waiting, []
+        if not waiting:
+            return
+        if self.run is None:
+            raise InputError(self.findings[0].text if self.findings else "no run is records.opened")
+        for (line, stored), again in zip(waiting, self.again(waiting), strict=True):
+            if isinstance(again, str):
+                raise InputError(f"line {line} cannot be computed again: {again}")
+            named = {name: stored[name] for name in ("number", "id") if name in stored}
+            self.full.append({**named, "when": self.run.when, **again})
 
 
 def read_decisions(path: str | Path, model: Model) -> Iterator[Record]:
