@@ -59,10 +59,7 @@ def concatenate(parts: Sequence[Columns]) -> Columns:
 
 
 def unfold(model: Any, X: Any | None, columns: Columns | None) -> tuple[Any, Any | None, Columns]:
-    """Return the final model of a fitted Pipeline, its rows and what its columns are.
-
-    `columns` describes the rows as the pipeline takes them, if it is the end of another one.
-    """
+    """Return a fitted Pipeline's final model, rows and columns; `columns` are those it is given."""
     if columns is None:
         columns = Columns.raw(fitted(model, "n_features_in_"))
     for name, step in model.steps[:-1]:

@@ -139,7 +139,6 @@ def _operations(
 
 
 def _changed(model: Model, drop_terms: Names, drop_sources: Names, merge: Sequence[Names]) -> Model:
-    """Return the model after drops and merges, all names being those of the model as it is."""
     _check_names(model, drop_terms, drop_sources, merge)
     if not (drop_terms or drop_sources or merge):
         return model
@@ -176,7 +175,6 @@ def _certified(model: Model) -> Model:
 
 
 def _part(part: Part, terms: set[str], sources: set[str], merge: Sequence[Names]) -> Part | None:
-    """Return what is left of a tree or direct term."""
     if part.name in terms:
         return None
     if isinstance(part, DirectTerm):

@@ -49,10 +49,7 @@ def consulted_where(consulted: NDArray[np.bool_]) -> Ints:
 
 
 def direct_terms_consulted(values: NDArray[np.float64], slope: NDArray[np.bool_]) -> Ints:
-    """Say which direct terms each row consults: a slope always, any other where it is not zero.
-
-    `values` and the result, for `Terms.reached`, have the shape (n_rows, n_terms).
-    """
+    """Say which direct terms rows consult, (n_rows, n_terms): slopes, and others if not zero."""
     return consulted_where(is_active(values) | slope[None, :])
 
 
@@ -75,11 +72,7 @@ def tree_arrays(
     level_sets: Mapping[int, tuple[int, int]] | None = None,
     label: Ints | None = None,
 ) -> TreeArrays:
-    """Count the conditions at the nodes of a tree.
-
-    `children` are left and right, `feature` is the column that each inner node tests. For a node
-    that tests a set of levels, `level_sets` has the number of levels in the set and in all.
-    """
+    """Count the conditions at nodes; `level_sets` has sizes of a set and of all levels, by node."""
     left, right = (np.asarray(side, dtype=np.int64) for side in children)
     inner = np.flatnonzero(left != NO_CHILD)
     conditions = np.zeros(len(left), dtype=np.int64)
@@ -103,10 +96,7 @@ def linked_nodes(
 
 
 def leaf_paths(tree: TreeArrays) -> tuple[Ints, Ints]:
-    """Find the active leaves of a tree and the conditions on the path to each, as they stand.
-
-    Only what hangs below the root is seen: some families leave pruned nodes in their arrays.
-    """
+    """Find active leaves below the root, not pruned nodes, and the conditions on their paths."""
     path = np.zeros(len(tree.left), dtype=np.int64)
     level = np.zeros(1, dtype=np.int64)
     leaves: list[Ints] = []
@@ -124,11 +114,7 @@ def leaf_paths(tree: TreeArrays) -> tuple[Ints, Ints]:
 
 
 def tree_terms(trees: Sequence[TreeArrays], leaf_of_row: Any | None) -> Terms:
-    """Count the active leaves of a sum of trees.
-
-    `leaf_of_row`, of shape (n_rows, n_trees), has the label of the leaf that each row reaches in
-    each tree, inactive leaves included.
-    """
+    """Count active leaves; `leaf_of_row` has the labels of all reached, (n_rows, n_trees)."""
     paths = [leaf_paths(tree) for tree in trees]
     conditions = np.concatenate([np.zeros(0, dtype=np.int64), *(path for _, path in paths)])
     if leaf_of_row is None:

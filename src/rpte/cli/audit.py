@@ -66,7 +66,6 @@ def audit(
 
 
 def _load_record(model: Model, X: Any = None) -> dict[str, Any]:
-    """Return the audit load of a model, and of each component, as plain values."""
     load = model.audit(X)
     components: list[dict[str, Any]] = [
         {"component": c.name, "sources": list(c.sources), "terms": 0, "conditions": 0}

@@ -122,7 +122,6 @@ def reasons(
 
 
 def _rule(model: Model, rows: Rows, reference: str, **asked: Any) -> ReasonRule:
-    """Return the rule that the options ask for."""
     if reference not in REFERENCES:
         raise InputError(f"--reference {reference}: it is one of {', '.join(REFERENCES)}")
     cases = rows.inputs if reference == "threshold" else None

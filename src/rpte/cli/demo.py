@@ -72,7 +72,6 @@ def demo(
 
 
 def _breast_cancer() -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-    """Return training and held-out rows, labels in words."""
     from sklearn.datasets import load_breast_cancer
     from sklearn.model_selection import train_test_split
 
@@ -138,7 +137,6 @@ def _guarantee_lines(checks: list[Check]) -> Iterator[Text]:
 
 
 def _next_view(published: bool) -> Table:
-    """Return the commands to go on with."""
     other = {} if published else {"rpte demo --published": "the paper's trees, here"}
     rows = [(command, Text(meaning, "dim")) for command, meaning in (NEXT | other).items()]
     return table_of(("", ""), rows, show_header=False)

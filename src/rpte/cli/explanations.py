@@ -84,7 +84,6 @@ def whatif(
 
 
 def _whatif_view(found: WhatIf) -> Group:
-    """Return the changes, what moved, and what was checked not to have moved."""
     lines = [
         Text(f"{name}: {value_text(old)} -> {value_text(new)}")
         for name, (old, new) in found.changes.items()
@@ -229,7 +228,6 @@ def _answer_view(number: int, answer: Answer) -> Group:
 
 
 def _notes(found: Counterfactuals, changed: set[str]) -> list[str]:
-    """Say how changes are measured."""
     numbers = [
         f"{name}: size 1 is {number_text(scale.spread)}, in steps of {number_text(scale.step)} "
         f"from {number_text(scale.low)} to {number_text(scale.high)}"

@@ -288,7 +288,6 @@ def _say_noticed(fitted: Any) -> None:
 
 
 def _progress_text(now: Progress) -> str:
-    """Say how far the fit is, and the validated deviance of the best model so far."""
     if now.deviance is None:
         return now.stage
     return f"{now.stage}; deviance {now.deviance:.4f}, {now.conditions} conditions"
@@ -338,7 +337,6 @@ def _kept(model: Model, found: Estimate, path: Path) -> Model:
 
 
 def _next(request: FitRequest) -> str:
-    """Say the commands that show and prove the model."""
     show = ["rpte", "show", str(request.output)]
     verify = ["rpte", "verify", str(request.output), str(request.table), "--target", request.target]
     if request.weight_column is not None:

@@ -75,10 +75,7 @@ def listed(text: str | None) -> list[str] | None:
 
 
 def pairs(name: str, texts: Names, empty: bool = False) -> dict[str, str]:
-    """Return the ``NAME=VALUE`` texts of an option as a mapping; NAME may hold the sign ``=``.
-
-    With `empty` a value may be nothing.
-    """
+    """Return ``NAME=VALUE`` texts as a mapping; NAME may hold ``=``, VALUE may be `empty`."""
     found: dict[str, str] = {}
     for text in texts or ():
         key, sign, value = (part.strip() for part in text.rpartition("="))

@@ -89,10 +89,7 @@ def coefficient(value: float) -> Text:
 
 
 def model_view(model: Model, say: Callable[[str], str] = str) -> Group:
-    """Return the whole model: every component, tree, leaf and direct term.
-
-    `say` may shorten the texts of conditions and direct terms.
-    """
+    """Return the whole model; `say` may shorten the texts of conditions and direct terms."""
     positive, other = model.classes[model.positive], model.classes[1 - model.positive]
     title = Text.assemble("log odds of ", (str(positive), "bold"), f" against {other}: the sum of")
     start = Text.assemble("  intercept ", coefficient(model.intercept))

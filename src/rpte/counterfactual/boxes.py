@@ -196,10 +196,7 @@ def _tests(component: Component, choices: Choices, inputs: Inputs) -> Iterator[N
 
 
 def corners_of(grid: Grid, boxes: Boxes, number: int = 0) -> tuple[Positions, Points]:
-    """Return positions of the corners of boxes of a component, and what they cost and gain.
-
-    Each gains the slack of its box too; its `place` is the box.
-    """
+    """Return the corners of boxes as positions and points, each with the slack of its box."""
     at, box = boxes.corners()
     points = grid.points(number, at)
     return at, replace(points, gain=points.gain + slack(grid, boxes)[box], place=box)

@@ -30,10 +30,7 @@ ROUNDS = 60
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """Positions for each component, or None; what they cost, and what any answer costs at least.
-
-    `reach` is the largest gain that was found. Without positions, `cost` is that of the question.
-    """
+    """Positions by component or None, their cost, a bound on any, the largest gain found."""
 
     positions: tuple[Positions, ...] | None
     cost: float
@@ -42,10 +39,7 @@ class Solution:
 
 
 def solve(grids: Sequence[Grid], need: float, most: int, below: float = np.inf) -> Solution:
-    """Find the cheapest positions that gain `need` with at most `most` changed variables.
-
-    Only a solution that costs less than `below` is wanted.
-    """
+    """Find the cheapest positions below a cost that gain `need` with at most `most` changes."""
     if need <= 0:
         unchanged = tuple(np.zeros(len(grid.choices), np.intp) for grid in grids)
         return Solution(unchanged, 0.0, 0.0, 0.0)
@@ -147,10 +141,7 @@ class _Refinement:
         return replace(best, bound=bound, reach=search.most_gain(points, self.most)[0])
 
     def _bounds(self, points: search.Points, corners: list[search.Points]) -> list[Floats]:
-        """Return what an answer with a point of each open box costs at least, per component.
-
-        Infinity where the box cannot gain enough even with the best of all others.
-        """
+        """Return least costs of answers in each open box; infinity where it gains too little."""
         lambdas = search.prices(points, self.need, self.most)
         every = [search.joined([points.of(number), c]) for number, c in enumerate(corners)]
         others = search.without_each(lambdas, every, self.most)

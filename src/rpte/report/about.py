@@ -76,10 +76,7 @@ def _text(path: Path, place: str, value: Any) -> str:
 
 
 def template(sources: Sequence[str] = ()) -> str:
-    """Return a file with every field empty, its question above it.
-
-    `sources` are the variables of which an expert may say what he expects.
-    """
+    """Return a file with every field empty, its question above it; experts speak of `sources`."""
     lines = ["# What only people can say of the model. Leave a text empty and the report shows a"]
     lines += ["# gap in its place. Longer texts: three quotes on either side.", ""]
     for table, title in TITLES.items():
@@ -181,10 +178,7 @@ def read_items() -> list[dict[str, Any]]:
 
 
 def crosswalk(filled: Mapping[str, str], present: Mapping[str, bool]) -> list[dict[str, Any]]:
-    """Return every item with the sections that answer it and what is still open.
-
-    `filled` are the texts of the about file, `present` says which sections have contents.
-    """
+    """Return items with the sections that answer them, given `filled` texts, and what is open."""
     items, found = read_items(), []
     for name, note in NOTES.items():
         rows = [_row(item, filled, present) for item in items if item["text"] == name]

@@ -146,7 +146,6 @@ def _chosen(model: Model, evidence: Evidence, score: Floats) -> Iterator[tuple[i
 def _by_class(
     model: Model, evidence: Evidence, held: NDArray[np.intp]
 ) -> dict[str, NDArray[np.intp]]:
-    """Return the rows of each class that has some, the positive one first."""
     if evidence.y is None:
         return {}
     names = {1.0: model.classes[model.positive], 0.0: model.classes[1 - model.positive]}

@@ -112,7 +112,6 @@ def report_contents(
 
 
 def _measured(model: Model, evidence: Evidence | None, options: ReportOptions) -> dict[str, Any]:
-    """Return the sections that need rows, None where they cannot be had."""
     if evidence is None:
         return dict.fromkeys(("performance", "subgroups", "stability", "cases"))
     at, refits = (options.threshold, options.resamples), options.refits
@@ -216,7 +215,6 @@ def _provenance(
 
 
 def _history(model: Model) -> dict[str, Any]:
-    """Return the record of the fit as plain values."""
     training = model.training
     return {
         "settings": dict(model.settings),
@@ -257,10 +255,7 @@ def _selection(model: Model) -> dict[str, Any]:
 
 
 def _ledger(document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the entries of the edit ledger that a model file may hold, oldest first.
-
-    Fields that are not known here are kept under `more`, so that nothing in a file goes unseen.
-    """
+    """Return the entries of the ledger, oldest first; unknown fields are kept under `more`."""
     return [_entry(entry) for entry in document.get("ledger") or () if isinstance(entry, Mapping)]
 
 

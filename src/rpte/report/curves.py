@@ -87,10 +87,7 @@ def _grid(model: Model, component: Component, source: str, rows: Background | No
 def covered(
     model: Model, source: str, corners: Iterable[float], rows: Background | None
 ) -> tuple[float, float]:
-    """Return where a curve begins and ends: some way beyond nine tenths of the cases.
-
-    Not at the very extremes, which squeeze the rest and belong to single cases.
-    """
+    """Return the ends of a curve: beyond nine tenths of the cases, short of single extremes."""
     ends = [] if rows is None else rows.quantiles(source, 0.0, 0.05, 0.95)
     profile = profile_of(model, source)
     told = [*(profile.get("extremes") or ()), *(profile.get("quantiles") or ())]

@@ -201,7 +201,6 @@ def _leaf_svg(leaf: Mapping[str, Any], y: float, right: int, largest: float) -> 
 
 
 def _columns_svg(right: int, y: float, texts: Sequence[str], look: str) -> str:
-    """Return the three texts beside a bar."""
     start = right + TREE_NAME + TREE_BAR
     places = zip((74, 136, 190), texts, strict=True)
     return "".join(svg.text(start + x, y, text, look, "end") for x, text in places)

@@ -145,10 +145,7 @@ def shape_chart(shape: Mapping[str, Any], scale: Sequence[float], box: Any = Non
 
 
 def level_chart(shape: Mapping[str, Any], largest: float) -> svg.Drawing:
-    """Return what each level of a variable (or special code, or missing) adds, as bars.
-
-    Below a bar a thin line for the variable's own terms, across it one for the spread over rows.
-    """
+    """Return what each level, code or missing adds as bars, with own terms and spread beside."""
     rows = drawn_levels(shape)
     names = ["missing" if row["level"] is None else str(row["level"]) for row in rows]
     room = min(max((len(name) for name in names), default=4), 28) * svg.CHARACTER + 16
@@ -181,10 +178,7 @@ def _beside_bar(row: Mapping[str, Any], middle: float, y: float, unit: float) ->
 
 
 def surface_chart(surface: Mapping[str, Any]) -> svg.Drawing:
-    """Return the picture of one of `curves.surfaces`: red where both raise the log odds, or green.
-
-    The stronger the colour, the more; the scale is written beside it.
-    """
+    """Return one of `curves.surfaces`: the more both raise the log odds, the redder, or greener."""
     cells = [value for row in surface["values"] for value in row]
     body = list(_shades(surface["values"], max(map(abs, cells), default=0.0) or 1.0))
     left, foot, end = GRID_LEFT, GRID_TOP + GRID_HEIGHT, GRID_LEFT + GRID_WIDTH

@@ -36,10 +36,7 @@ DRAWINGS: dict[str, Callable[..., Drawing | None]] = {
 
 
 def render(contents: Mapping[str, Any]) -> str:
-    """Return the report as HTML: no script, nothing loaded from elsewhere.
-
-    `contents` is the dict of `report_contents`, or the same read back from JSON.
-    """
+    """Return the report as HTML from its contents or their JSON: no script, nothing loaded."""
     scale, largest = effect_scale([s for card in contents["components"] for s in card["shapes"]])
     given = {"sections": SECTIONS, "colours": COLOURS, "scale": scale, "largest": largest}
     return fill("report.html.j2", report=contents, **given)

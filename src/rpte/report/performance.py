@@ -118,7 +118,6 @@ def _decision(rows: Ranked, threshold: float) -> dict[str, list[float | None]]:
 
 
 def _histogram(rows: Ranked) -> dict[str, list[float]]:
-    """Return the shares of both classes by predicted probability, in twentieths."""
     place = np.minimum((rows.probability * 20).astype(int), 19)
     found = {}
     for name, y in (("events", 1.0), ("others", 0.0)):

@@ -70,10 +70,7 @@ def _refit(model: Model, evidence: Evidence, weight: Floats) -> Model:
 
 
 def parameters(model: Model) -> dict[str, Any]:
-    """Return the parameters with which the model's own table gives the model again.
-
-    The user's `cv` and `groups` are not in the file: inner validation splits by content.
-    """
+    """Return the parameters that give the model again; `cv` and `groups` are not in a file."""
     from rpte.columns.limits import Limits
 
     limits = dict(model.settings["limits"])
@@ -129,7 +126,6 @@ def _most_used(own: set[Any], others: list[set[Any]], least: float) -> dict[Any,
 
 
 def _pairs(model: Model) -> set[tuple[str, str]]:
-    """Return the pairs of variables that share a component."""
     return {pair for component in model.components for pair in combinations(component.sources, 2)}
 
 

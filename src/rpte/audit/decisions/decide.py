@@ -113,10 +113,7 @@ def _in_blocks(
 
 
 def full_cases(run: Run, inputs: Inputs, cells: Cells) -> Iterator[Record]:
-    """Yield what is known of some cases, number and id aside.
-
-    `cells` has the cells of each variable that the model reads.
-    """
+    """Yield what is known of cases but number and id; `cells` are of the variables read."""
     model, rule = run.model, run.rule
     levels = {v.name: v.levels for v in model.schema.variables if v.kind == "category"}
     reasons = reason_codes(model, inputs, rule, run.catalogue)

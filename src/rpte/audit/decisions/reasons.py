@@ -235,7 +235,6 @@ def _weighed(
 def _gain(
     model: Model, component: Component, inputs: Inputs, source: str, now: Floats, sign: float
 ) -> Floats:
-    """Return how much a component could improve by one variable alone, per row."""
     best = now
     for value in grid(model, component, source):
         other = changed(inputs, source, np.full(inputs.n_rows, value))
@@ -260,7 +259,6 @@ def _best(model: Model, component: Component, sign: float) -> float:
 
 
 def _cases(model: Model, grids: Mapping[str, Any]) -> Inputs:
-    """Return every combination of the values of some variables."""
     variables = [model.schema[source] for source in grids]
     table = np.array(list(product(*grids.values())), np.float64)
     kinds = [np.float64 if variable.kind == "number" else np.int32 for variable in variables]

@@ -35,10 +35,7 @@ def dense(values: Any) -> NDArray[Any]:
 
 
 def ebm(model: Any, X: Any | None, columns: Columns | None) -> Terms:
-    """Read a fitted EBM: all non-zero cells of the shape functions, times the variables of each.
-
-    The cells for missing and unknown values are among them.
-    """
+    """Read a fitted EBM: non-zero cells (missing and unknown too), times the variables of each."""
     features = fitted(model, "term_features_")
     arity = np.array([conditions_of(columns, f).sum() for f in features], dtype=np.int64)
     # A cell may hold one score per class.

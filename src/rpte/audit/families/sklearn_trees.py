@@ -26,10 +26,7 @@ def forest(model: Any, X: Any | None, columns: Columns | None) -> Terms:
 
 
 def boosting(model: Any, X: Any | None, columns: Columns | None) -> Terms:
-    """Read a fitted GradientBoosting model: leaves with a non-zero value, all classes.
-
-    Early stopping has already cut `estimators_`.
-    """
+    """Read a fitted GradientBoosting model, cut by early stopping: leaves that are not zero."""
     estimators = fitted(model, "estimators_")
     start = model.init_
     if not (isinstance(start, str) or type(start).__module__ == "sklearn.dummy"):
