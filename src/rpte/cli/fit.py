@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import shlex
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +19,7 @@ from rpte.cli import options as opt
 from rpte.cli.options import listed, option, output_option, pairs, weights
 from rpte.cli.terminal import console, print_json, progress, say, told_in_one_line
 from rpte.columns.limits import Limits
-from rpte.errors import InputError, RPTEWarning
+from rpte.errors import InputError, warn
 from rpte.utils.interrupts import telling
 from rpte.utils.output import write_bytes
 
@@ -234,11 +233,7 @@ def _say_ids(X: pd.DataFrame) -> None:
         counted = column.dtype.kind == "i" and set(column.diff().dropna()) == {1}
         if texts or counted:
             what = "a different text in every row" if texts else "the numbers of the rows"
-            warnings.warn(
-                f"column '{name}' holds {what}; if it names the cases, say --id-column {name}",
-                RPTEWarning,
-                stacklevel=2,
-            )
+            warn(f"column '{name}' holds {what}; if it names the cases, say --id-column {name}")
 
 
 def _number(option: str, text: str) -> float:

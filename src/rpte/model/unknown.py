@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
-from rpte.errors import InputError, RPTEWarning
+from rpte.errors import InputError, warn
 from rpte.table.column import MISSING
 from rpte.table.inputs import Inputs
 
@@ -40,7 +39,7 @@ def checked_inputs(model: Model, inputs: Inputs, allow_unknown: bool = False) ->
             said.append(_said(inputs, name))
     if said:
         text = f"{'; '.join(said)}; they count as none of the known levels"
-        warnings.warn(text, RPTEWarning, stacklevel=3)
+        warn(text, stacklevel=4)
     return inputs
 
 

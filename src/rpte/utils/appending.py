@@ -10,14 +10,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from rpte.errors import InputError, RPTEWarning
+from rpte.errors import InputError, warn
 from rpte.utils.output import (
     is_named,
     lock,
@@ -139,11 +138,9 @@ def _remove_unfinished(descriptor: int, note: Path, is_whole: IsWhole) -> None:
         if is_whole(_last_line(descriptor, size), file):
             return
     os.ftruncate(descriptor, size)
-    warnings.warn(
+    warn(
         f"{now - size} bytes that a run had begun to append when it was stopped were taken off "
-        f"{note.with_suffix('').name}; nobody was told that they were written",
-        RPTEWarning,
-        stacklevel=2,
+        f"{note.with_suffix('').name}; nobody was told that they were written"
     )
 
 
