@@ -11,7 +11,7 @@ import pandas as pd
 
 from experiments.sirus import Sirus
 from rpte import RPTEClassifier
-from rpte.audit.families.imodels import COMPARE
+from rpte.audit.families.additive import COMPARE
 from rpte.columns.units import is_active
 from rpte.model.parts import DirectTerm
 

@@ -77,15 +77,15 @@ def test_decisions_are_those_of_the_confusion_matrix(sample, threshold):
     y, score, weight = sample
     flagged = BINOMIAL.response(score) >= threshold
     (tn, fp), (fn, tp) = confusion_matrix(y, flagged, sample_weight=weight, labels=[0, 1])
-    found = metrics.at_thresholds(rank(y, score, weight), np.array([threshold]))
-    shares = {name: float(share[0]) for name, (share, _) in found.items()}
+    found = metrics.at_threshold(rank(y, score, weight), threshold)
+    shares = {name: share for name, (share, _) in found.items()}
     assert shares["sensitivity"] == pytest.approx(tp / (tp + fn))
     assert shares["specificity"] == pytest.approx(tn / (tn + fp))
     assert shares["flagged"] == pytest.approx((tp + fp) / weight.sum())
     if tp + fp:
         assert shares["ppv"] == pytest.approx(tp / (tp + fp))
     else:
-        assert np.isnan(shares["ppv"])
+        assert shares["ppv"] is None
     benefit = metrics.net_benefit(rank(y, score, weight), np.array([threshold]))[0]
     odds = threshold / (1 - threshold)
     assert benefit == pytest.approx((tp - fp * odds) / weight.sum())

@@ -104,7 +104,7 @@ def test_actions_from_a_file_and_from_options_come_together(folder):
     path.write_text("kep = []\n")
     assert "did you mean 'keep'" in failing("counterfactual", folder, *options)
     path.write_text("keep = [\n")
-    assert "is no TOML file" in failing("counterfactual", folder, *options)
+    assert "is not a TOML file" in failing("counterfactual", folder, *options)
 
 
 def test_what_cannot_be_reached_is_an_answer_too(folder):

@@ -179,17 +179,10 @@ def net_benefit(rows: Ranked, thresholds: Floats) -> Floats:
     return (true - false * thresholds / (1.0 - thresholds)) / float(rows.weight.sum())
 
 
-def treat_all(rows: Ranked, thresholds: Floats) -> Floats:
-    """Return the net benefit of flagging everybody."""
-    rate = rows.mean(rows.y)
-    return rate - (1.0 - rate) * thresholds / (1.0 - thresholds)
-
-
-def at_thresholds(rows: Ranked, thresholds: Floats) -> dict[str, tuple[Floats, Floats]]:
-    """Return what a decision at each threshold does: shares, and the weight each is a share of."""
-    true, false = confusion(rows, thresholds)
-    events = np.full(len(thresholds), float((rows.weight * rows.y).sum()))
-    total = np.full(len(thresholds), float(rows.weight.sum()))
+def at_threshold(rows: Ranked, threshold: float) -> dict[str, tuple[float | None, float]]:
+    """Return what a decision at a threshold does: shares, and the weight each is a share of."""
+    true, false = (float(count[0]) for count in confusion(rows, np.array([threshold])))
+    events, total = float((rows.weight * rows.y).sum()), float(rows.weight.sum())
     others = total - events
     parts = {
         "flagged": (true + false, total),
@@ -198,11 +191,7 @@ def at_thresholds(rows: Ranked, thresholds: Floats) -> dict[str, tuple[Floats, F
         "ppv": (true, true + false),
         "npv": (others - false, total - true - false),
     }
-    nothing = np.full(len(thresholds), np.nan)
-    return {
-        name: (np.divide(part, whole, out=nothing.copy(), where=whole > 0), whole)
-        for name, (part, whole) in parts.items()
-    }
+    return {name: (part / of if of > 0 else None, of) for name, (part, of) in parts.items()}
 
 
 def calibration_groups(rows: Ranked, groups: int = 10) -> list[dict[str, float]]:

@@ -1,9 +1,10 @@
 """The command line: `app` is what the `rpte` command runs.
 
 A command has a file of its name, but for those in `explanations` (of one case), `audit` (what an
-auditor asks of a model file) and `decisions` (decisions and changes on the record). `options` holds
-what commands share and reads rows for a model, `show` draws models and explanations, `terminal`
-prints them and says what went wrong. Only this folder prints, and nobody imports it.
+auditor asks of model files), `decisions` (decisions and changes on the record) and `score` (with
+`export`). `options` holds what commands share and reads rows for a model, `show` draws models and
+explanations, `terminal` prints them and says what went wrong. Only this folder prints, and nobody
+imports it.
 """
 
 from __future__ import annotations
@@ -13,15 +14,13 @@ from typing import Annotated
 import typer
 
 from rpte import __version__
-from rpte.cli.audit import audit, frontier, verify
-from rpte.cli.compare import compare
+from rpte.cli.audit import audit, compare, frontier, verify
 from rpte.cli.decisions import decide, edit, reasons, replay
 from rpte.cli.demo import demo
 from rpte.cli.explanations import counterfactual, explain, uncertainty, whatif
-from rpte.cli.export import export
 from rpte.cli.fit import fit
 from rpte.cli.report import report
-from rpte.cli.score import score
+from rpte.cli.score import export, score
 from rpte.cli.show import schema, show
 from rpte.cli.terminal import told_in_one_line
 

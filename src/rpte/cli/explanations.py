@@ -12,7 +12,7 @@ from rich.text import Text
 from rpte.cli import options as opt
 from rpte.cli.options import option, pairs, rows_for
 from rpte.cli.show import QUIET, coefficient, explanation_view
-from rpte.cli.terminal import console, print_json, progress, table_of
+from rpte.cli.terminal import print_found, progress, table_of
 from rpte.counterfactual import Actions, Answer, Counterfactuals
 from rpte.counterfactual.actions import read_actions
 from rpte.errors import InputError
@@ -48,10 +48,7 @@ def explain(
     rows = rows_for(loaded, table, missing, id_column=id_column, allow_unknown=True)
     one = rows.case(row, case, id_column)
     found = loaded.explain(one.cells, "mean" if mean else None)[0]
-    if as_json:
-        print_json({**one.record, **asdict(found)})
-    else:
-        console().print(explanation_view(found, one.title))
+    print_found(as_json, {**one.record, **asdict(found)}, explanation_view(found, one.title))
 
 
 def whatif(
@@ -77,10 +74,8 @@ def whatif(
     rows = rows_for(loaded, table, missing, id_column=id_column, allow_unknown=True)
     one = rows.case(row, case, id_column)
     found = loaded.what_if(one.cells, {name: value or None for name, value in asked.items()})
-    if as_json:
-        print_json({**one.record, **found.to_dict()})
-    else:
-        console().print(Text(one.title, "italic"), _whatif_view(found))
+    views = Text(one.title, "italic"), _whatif_view(found)
+    print_found(as_json, {**one.record, **found.to_dict()}, *views)
 
 
 def _whatif_view(found: WhatIf) -> Group:
@@ -164,10 +159,8 @@ def counterfactual(
     found = loaded.counterfactuals(
         one.cells, to, side=side, actions=asked, most=at_most, answers=answers
     )
-    if as_json:
-        print_json({**one.record, **found.to_dict()})
-    else:
-        console().print(Text(one.title, "italic"), _counterfactuals_view(found))
+    views = Text(one.title, "italic"), _counterfactuals_view(found)
+    print_found(as_json, {**one.record, **found.to_dict()}, *views)
 
 
 def _numbers(option: str, texts: opt.Names) -> dict[str, float]:
@@ -273,15 +266,8 @@ def uncertainty(
 
     check_level(level)
     loaded = load(model)
-    rows = rows_for(
-        loaded,
-        table,
-        missing,
-        id_column=id_column,
-        target=target,
-        weight=weight_column,
-        groups=groups,
-    )
+    named = {"target": target, "weight": weight_column, "groups": groups}
+    rows = rows_for(loaded, table, missing, id_column=id_column, **named)
     one = None if row is None and case is None else rows.case(row, case, id_column)
     with progress("drawing rows again") as tell:
         drawn = bootstrap(
@@ -295,12 +281,10 @@ def uncertainty(
             tell=lambda done: tell("drawing rows again", done, resamples),
         )
     found = None if one is None else drawn.cases(one.cells, level)[0]
-    if as_json:
-        print_json({**(one.record if one else {}), **_record(drawn, found, level)})
-        return
+    record = {**(one.record if one else {}), **_record(drawn, found, level)}
     title = [Text(one.title, "italic")] if one else []
     view = _terms_view(drawn.terms(level), level) if found is None else _case_view(found, level)
-    console().print(Group(*title, view, "", _sentence(drawn)))
+    print_found(as_json, record, *title, view, "", _sentence(drawn))
 
 
 def _sentence(drawn: Bootstrap) -> str:

@@ -68,6 +68,14 @@ def print_json(value: Any) -> None:
     typer.echo(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False))
 
 
+def print_found(as_json: bool, record: Any, *views: RenderableType) -> None:
+    """Print what was found: a record for machines, or views for people."""
+    if as_json:
+        print_json(record)
+    else:
+        console().print(*views, sep="\n")
+
+
 @contextmanager
 def progress(doing: str) -> Iterator[Callable[..., None]]:
     """Show on standard error what is being done and for how long; nothing where no one watches.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from numbers import Real
@@ -13,6 +12,7 @@ from typing import Any, Literal
 
 from rpte.errors import InputError, did_you_mean
 from rpte.table.schema import Schema, Variable
+from rpte.utils.toml import read_toml
 
 OneWay = Literal["increase", "decrease"]
 PER_CHANGE = 0.1
@@ -159,10 +159,7 @@ class Actions:
 
 def read_actions(path: Path) -> Actions:
     """Read actions from a TOML file whose keys are the parameters of `Actions`."""
-    try:
-        record = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is no TOML file: {error}") from error
+    record = read_toml(path)
     known = [f.name for f in fields(Actions)]
     for name in record:
         if name not in known:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from rpte.errors import InputError, did_you_mean
+from rpte.utils.toml import quoted, read_toml
 
 QUESTIONS: dict[str, dict[str, str]] = tomllib.loads(
     (files("rpte.report") / "about.toml").read_text(encoding="utf-8")
@@ -46,16 +47,15 @@ NOTHING = About({}, {})
 
 def read_about(path: Path) -> About:
     """Read the file; an empty text is a gap, an unknown name is an error."""
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is not a TOML file: {error}; correct it there") from error
     texts: dict[str, str] = {}
-    for table, values in content.items():
+    for table, values in read_toml(path).items():
         if not isinstance(values, dict):
             raise InputError(f"{path}: {table!r} stands outside a table; put it under [model], ...")
         for key, value in values.items():
-            texts[f"{table}.{key}"] = _text(path, f"{table}.{key}", value)
+            if isinstance(value, (dict, list)):
+                kind = type(value).__name__
+                raise InputError(f"{path}: {table}.{key} is a {kind}; write one text")
+            texts[f"{table}.{key}"] = str(value).strip()
     start = f"{EXPECTED}."
     unknown = [at for at in texts if at not in PLACES and not at.startswith(start)]
     if unknown:
@@ -69,12 +69,6 @@ def read_about(path: Path) -> About:
     return About({p: t for p, t in filled.items() if p in PLACES}, expected)
 
 
-def _text(path: Path, place: str, value: Any) -> str:
-    if isinstance(value, (dict, list)):
-        raise InputError(f"{path}: {place} is a {type(value).__name__}; write one text")
-    return str(value).strip()
-
-
 def template(sources: Sequence[str] = ()) -> str:
     """Return a file with every field empty, its question above it; experts speak of `sources`."""
     lines = ["# What only people can say of the model. Leave a text empty and the report shows a"]
@@ -85,15 +79,8 @@ def template(sources: Sequence[str] = ()) -> str:
             lines += [f"# {question}", f'{key} = ""']
         lines.append("")
     lines += [f"[{EXPECTED}]  # What experts expect of a variable before they see the model"]
-    lines += [f'{_quoted(name)} = ""' for name in sources] or ['# "age" = "risk rises with age"']
+    lines += [f'{quoted(name)} = ""' for name in sources] or ['# "age" = "risk rises with age"']
     return "\n".join([*lines, ""])
-
-
-def _quoted(name: str) -> str:
-    """Return a TOML key in quotes, whatever stands in the name."""
-    escapes = {'"': '\\"', "\\": "\\\\"}
-    plain = "".join(escapes.get(c, c) if c.isprintable() else f"\\U{ord(c):08X}" for c in name)
-    return f'"{plain}"'
 
 
 def about_contents(about: About) -> dict[str, Any]:

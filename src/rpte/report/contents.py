@@ -99,7 +99,7 @@ def report_contents(
         "guarantees": _guarantees(model, evidence),
         "audit": _audit(model, inputs, options.peers),
         "history": _history(model),
-        "ledger": _ledger(record),
+        "ledger": [_entry(e) for e in record.get("ledger") or () if isinstance(e, Mapping)],
         "provenance": _provenance(model, evidence, record, options),
         **_measured(model, evidence, options),
     }
@@ -254,12 +254,8 @@ def _selection(model: Model) -> dict[str, Any]:
     }
 
 
-def _ledger(document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the entries of the ledger, oldest first; unknown fields are kept under `more`."""
-    return [_entry(entry) for entry in document.get("ledger") or () if isinstance(entry, Mapping)]
-
-
 def _entry(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an entry of the ledger; fields that are not known here are kept under `more`."""
     found = {name: entry.get(name) for name in LEDGER_TEXTS}
     states = {name: dict(entry.get(name) or {}) for name in ("before", "after")}
     lists = {name: list(entry.get(name) or ()) for name in ("operations", "withdrawn", "restored")}

@@ -5,9 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from rpte.errors import InputError
 from rpte.model.model import Model
@@ -82,15 +81,14 @@ def read_frontier(model: Model) -> Frontier:
     selection = model.training["selection"]
     if selection is None or not selection["frontier"] or not selection["null_deviance"]:
         raise InputError(f"this model has no frontier: {_why_none(model)}")
-    points = tuple(_point(at, selection["chosen"]) for at in selection["frontier"])
+    chosen, fields = selection["chosen"].items(), ("miu", "components", "deviance", "error")
+    points = tuple(
+        FrontierPoint(*(at[name] for name in fields), all(at[name] == v for name, v in chosen))
+        for at in selection["frontier"]
+    )
     null = selection["null_deviance"]
     explainable = max(null - min(p.deviance for p in points), 0.0)
     return Frontier(points, null, explainable, selection["price"])
-
-
-def _point(at: Mapping[str, Any], chosen: Mapping[str, Any]) -> FrontierPoint:
-    is_chosen = all(at[name] == value for name, value in chosen.items())
-    return FrontierPoint(at["miu"], at["components"], at["deviance"], at["error"], is_chosen)
 
 
 def _why_none(model: Model) -> str:

@@ -55,7 +55,8 @@ def performance(
     table = np.stack([_everything(rows), *metrics.bootstrap(rows, _everything, resamples)])
     sizes = [len(MEASURES), len(GRID), len(GRID) - 1, len(DECISIONS)]  # as in `_everything`
     single, roc, precision, benefit = np.split(table, np.cumsum(sizes)[:-1], axis=1)
-    everybody = _list(metrics.treat_all(rows, DECISIONS))
+    rate = rows.mean(rows.y)
+    everybody = _list(rate - (1.0 - rate) * DECISIONS / (1.0 - DECISIONS))
     return {
         **found,
         "one_class": False,
@@ -108,12 +109,9 @@ def _threshold_rows(rows: Ranked, chosen: float) -> list[dict[str, Any]]:
 
 def _decision(rows: Ranked, threshold: float) -> dict[str, list[float | None]]:
     """Return what flagging at a threshold does, each share with its Wilson interval."""
-    found = metrics.at_thresholds(rows, np.array([threshold]))
     return {
-        name: [None, None, None]
-        if np.isnan(share[0])
-        else [float(share[0]), *metrics.wilson(float(share[0]), float(whole[0]))]
-        for name, (share, whole) in found.items()
+        name: [None] * 3 if share is None else [share, *metrics.wilson(share, whole)]
+        for name, (share, whole) in metrics.at_threshold(rows, threshold).items()
     }
 
 

@@ -14,9 +14,7 @@ A user's catalogue, a TOML file, gives the code and the sentence that a variable
 
 from __future__ import annotations
 
-import json
 import math
-import tomllib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -34,6 +32,7 @@ from rpte.model.model import Label, Model
 from rpte.model.parts import Component, DirectTerm
 from rpte.table.column import MISSING
 from rpte.table.inputs import Inputs
+from rpte.utils.toml import quoted, read_toml
 
 Floats = NDArray[np.float64]
 Reference = Literal["mean", "best", "threshold"]
@@ -302,10 +301,7 @@ def read_catalogue(path: str | Path, model: Model | None = None) -> Catalogue:
         ``[reasons.age]`` with ``code``, ``sentence`` and ``missing``.
     model : Model, optional
     """
-    try:
-        document = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is not a TOML file: {error}") from error
+    document = read_toml(path)
     entries = document.get("reasons")
     if not isinstance(entries, dict) or set(document) != {"reasons"}:
         raise InputError(
@@ -330,12 +326,7 @@ def catalogue_template(model: Model) -> str:
     lines = [TEMPLATE_HEAD]
     for number, name in enumerate(read_variables(model), 1):
         texts = f"R{number:02d}", name, f"{name} is missing"
-        lines.append(f"[reasons.{_quoted(name)}]")
-        lines += [f"{key} = {_quoted(text)}" for key, text in zip(ENTRY_KEYS, texts, strict=True)]
+        lines.append(f"[reasons.{quoted(name)}]")
+        lines += [f"{key} = {quoted(text)}" for key, text in zip(ENTRY_KEYS, texts, strict=True)]
         lines.append("")
     return "\n".join(lines) + "\n"
-
-
-def _quoted(text: str) -> str:
-    """Return a TOML string; JSON's is one but for the control character 127."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

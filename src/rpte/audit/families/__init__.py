@@ -53,8 +53,8 @@ FAMILIES = (
     Family("LightGBM", "lightgbm", "LGBMModel", "boosters.lightgbm"),
     Family("LightGBM", "lightgbm", "Booster", "boosters.lightgbm"),
     Family("EBM", "interpret.glassbox", "EBMModel", "additive.ebm"),
-    Family("RuleFit", "imodels", "RuleFit", "imodels.rulefit"),
-    Family("FIGS", "imodels", "FIGS", "imodels.figs"),
+    Family("RuleFit", "imodels", "RuleFit", "additive.rulefit"),
+    Family("FIGS", "imodels", "FIGS", "additive.figs"),
 )
 
 

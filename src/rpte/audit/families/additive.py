@@ -1,15 +1,31 @@
-"""Additive models: linear ones, and InterpretML's EBM."""
+"""Additive models: linear ones, EBM, RuleFit (rules and linear terms) and FIGS (trees)."""
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rpte.audit.columns import Columns, conditions_of
-from rpte.audit.terms import Terms, consulted_where, direct_terms_consulted
+from rpte.audit.terms import (
+    Terms,
+    consulted_where,
+    direct_terms_consulted,
+    linked_nodes,
+    tree_arrays,
+    tree_terms,
+)
 from rpte.columns.units import any_active, fitted, is_active
+
+COMPARE = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+}
 
 
 def linear(model: Any, X: Any | None, columns: Columns | None) -> Terms:
@@ -51,3 +67,62 @@ def ebm(model: Any, X: Any | None, columns: Columns | None) -> Terms:
         # One score per class: the term is read if any class uses it.
         reached = consulted_where(np.any(scores.reshape(*scores.shape[:2], -1), axis=2))
     return Terms((cells * arity)[used], reached, reading=arity[used])
+
+
+def rulefit(model: Any, X: Any | None, columns: Columns | None) -> Terms:
+    """Read a fitted RuleFit; a rule counts as the model prints it, a linear term in every row."""
+    rules = fitted(model, "rules_without_feature_names_")
+    active = is_active(np.asarray(model.coef, dtype=np.float64))
+    n_linear = len(active) - len(rules)
+    linear = np.flatnonzero(active[:n_linear])
+    column = {name: j for j, name in enumerate(model.feature_placeholders)}
+    literals = [
+        [(column[name], symbol, float(value)) for (name, symbol), value in rule.agg_dict.items()]
+        for rule, counts in zip(rules, active[n_linear:], strict=True)
+        if counts
+    ]
+    conditions = [conditions_of(columns, [j for j, _, _ in rule]).sum() for rule in literals]
+    counts = np.concatenate([conditions_of(columns, linear), np.asarray(conditions, np.int64)])
+    if X is None:
+        return Terms(counts)
+    values = np.asarray(dense(X), dtype=np.float64)
+    consulted = np.ones((len(values), len(counts)), dtype=bool)
+    for r, rule in enumerate(literals, len(linear)):
+        for j, symbol, number in rule:
+            consulted[:, r] &= COMPARE[symbol](values[:, j], number)
+    return Terms(counts, consulted_where(consulted))
+
+
+def figs(model: Any, X: Any | None, columns: Columns | None) -> Terms:
+    """Read a fitted FIGS model; its trees count like boosted ones."""
+    encoded = hasattr(model, "_encoder")
+    values = None
+    if X is not None:
+        if encoded:  # FIGS one-hot encodes by itself; its indicators are ordinary conditions
+            X = model._encode_categories(X, model.categorical_features_, "_encoder")
+        values = np.asarray(dense(X), dtype=np.float64)
+    trees, leaves = [], []
+    for root in fitted(model, "trees_"):
+        nodes, children = linked_nodes(
+            root, lambda node: [] if node.left is None else [node.left, node.right]
+        )
+        feature = [0 if node.left is None else node.feature for node in nodes]
+        active = np.asarray([bool(is_active(node.value).any()) for node in nodes])
+        trees.append(tree_arrays(children, feature, active, None if encoded else columns))
+        if values is not None:
+            leaves.append(_leaves(nodes, children, values))
+    if values is None:
+        return tree_terms(trees, None)
+    return tree_terms(trees, np.reshape(leaves, (len(trees), len(values))).T)
+
+
+def _leaves(
+    nodes: list[Any], children: tuple[list[int], list[int]], values: NDArray[np.float64]
+) -> NDArray[np.int64]:
+    """Return the positions of the leaves that rows reach; parents come before children."""
+    at = np.zeros(len(values), dtype=np.int64)
+    for n, (node, left, right) in enumerate(zip(nodes, *children, strict=True)):
+        if node.left is not None:
+            goes_left = values[:, node.feature] <= node.threshold
+            at = np.where(at == n, np.where(goes_left, left, right), at)
+    return at
