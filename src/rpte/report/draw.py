@@ -20,15 +20,8 @@ from rpte.structure.tree import Branch, Condition
 
 ROW, INDENT, LEFT, BAR, COUNTS = 22, 22, 16, 150, 120
 MEAN_CHARACTER = 7.0  # mean advance of the font at its size, in pixels
-TREE_ROW, TREE_TOP, TREE_LEFT, TREE_GAP, TREE_NAME, TREE_BAR, TREE_NUMBERS = (
-    46,
-    30,
-    8,
-    10,
-    36,
-    120,
-    196,
-)
+TREE_ROW, TREE_TOP, TREE_LEFT, TREE_GAP = 46, 30, 8, 10
+TREE_NAME, TREE_BAR, TREE_NUMBERS = 36, 120, 196  # widths beside the branches
 LINE_LENGTH = 26  # characters of a condition on a branch, which has at most two lines
 
 
@@ -102,9 +95,8 @@ def _lines(model: Model) -> Iterator[Line]:
 
 def _text(line: Line) -> str:
     """Return a direct term with its name first, a leaf with its name last."""
-    return (
-        f"{line.name}  {line.text}" if line.depth == 1 else f"{line.text}   {line.name}"
-    ).strip()
+    text = f"{line.name}  {line.text}" if line.depth == 1 else f"{line.text}   {line.name}"
+    return text.strip()
 
 
 def _line_svg(line: Line, y: int, bars: int, largest: float) -> str:
@@ -140,12 +132,8 @@ def tree_drawing(tree: Mapping[str, Any]) -> svg.Drawing:
     label = f"Tree {tree['name']} over {', '.join(tree['sources'])}: " + "; ".join(
         f"{leaf['name']} if {leaf['conditions']}: {leaf['coefficient']:+.3g}" for leaf in leaves
     )
-    return (
-        right + TREE_NAME + TREE_BAR + TREE_NUMBERS,
-        TREE_TOP + TREE_ROW * len(leaves),
-        label,
-        "".join(body),
-    )
+    width = right + TREE_NAME + TREE_BAR + TREE_NUMBERS
+    return width, TREE_TOP + TREE_ROW * len(leaves), label, "".join(body)
 
 
 def _place(

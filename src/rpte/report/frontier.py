@@ -149,15 +149,13 @@ def _frame(points: Sequence[FrontierPoint], top: float) -> str:
     signs = ["▲ above the scale"] if any(p.deviance > top for p in points) else []
     signs += [f"◆ chosen: MIU {p.miu}, deviance {p.deviance:.4f}" for p in points if p.chosen]
     end, foot, right = LEFT + PLOT_WIDTH, TOP + PLOT_HEIGHT, LEFT + PLOT_WIDTH + RIGHT - 8
-    return "".join(
-        [
-            svg.text(LEFT, 24, "What fewer conditions cost", "h"),
-            svg.text(right, 24, "; ".join(signs), "", "end"),
-            svg.text(LEFT, TOP - 10, "validated deviance; bars: one standard error", "f n"),
-            svg.text(right, TOP - 10, "share explained", "f n", "end"),
-            svg.text((LEFT + end) / 2, foot + 46, "conditions in the model (MIU)", "", "middle"),
-            svg.path(f"M{LEFT} {TOP}H{end}V{foot}H{LEFT}z", svg.LINE),
-        ]
+    return (
+        svg.text(LEFT, 24, "What fewer conditions cost", "h")
+        + svg.text(right, 24, "; ".join(signs), "", "end")
+        + svg.text(LEFT, TOP - 10, "validated deviance; bars: one standard error", "f n")
+        + svg.text(right, TOP - 10, "share explained", "f n", "end")
+        + svg.text((LEFT + end) / 2, foot + 46, "conditions in the model (MIU)", "", "middle")
+        + svg.path(f"M{LEFT} {TOP}H{end}V{foot}H{LEFT}z", svg.LINE)
     )
 
 

@@ -136,11 +136,10 @@ def model_html(model: Model) -> str:
 
 def explanation_html(explanation: Explanation) -> str:
     """Return one prediction as a chart of contributions, with what they rest on."""
+    picture = _picture(explanation_chart(explanation_contents(explanation)))
     return fill(
         "notebook.html.j2",
-        picture=Markup(
-            _picture(explanation_chart(explanation_contents(explanation)))._repr_html_()
-        ),
+        picture=Markup(picture._repr_html_()),
         contributions=[
             (contribution.term, contribution.text, signed(contribution.value))
             for component in explanation.components

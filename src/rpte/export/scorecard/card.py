@@ -25,8 +25,7 @@ from rpte.export.scorecard.difference import bound_note, differences
 from rpte.export.target import Answers, MadeRows, Options, Target
 from rpte.losses import BINOMIAL
 from rpte.scorecard import Scorecard, make_card
-from rpte.scorecard.card import Line, Scale
-from rpte.scorecard.view import card_page, card_text
+from rpte.scorecard.card import Line, Scale, card_page, card_text
 
 SCALE = {field.name: field.default for field in fields(Scale)}
 OPTIONS = {"format": None, **SCALE, "label": None, "card": None}
