@@ -292,10 +292,12 @@ def test_interrupting_the_estimate_loses_nothing(tmp_path):
 
 
 def test_interrupting_the_fit_writes_nothing(loans, tmp_path, monkeypatch):
+    from rpte.cli.fit import Training
+
     def stop(training, progress):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("rpte.cli.fit.Training.fit", stop)
+    monkeypatch.setattr(Training, "fit", stop)
     outcome = run("fit", loans, *CREDIT, "-o", tmp_path / "m.json")
     assert outcome.exit_code == 130
     assert outcome.stderr == "interrupted: nothing was written\n"

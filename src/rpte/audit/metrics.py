@@ -6,9 +6,9 @@ bootstrap sorts nothing again. Tests compare every measure with scikit-learn's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -195,10 +195,7 @@ def at_threshold(rows: Ranked, threshold: float) -> dict[str, tuple[float | None
 
 
 def calibration_groups(rows: Ranked, groups: int = 10) -> list[dict[str, float]]:
-    """Return groups of about equal weight by falling score, equal scores together.
-
-    Each with its weight, mean probability, observed rate and a 95% Wilson interval of it.
-    """
+    """Return groups of about equal weight, lowest scores first: mean, rate, 95% Wilson interval."""
     below = np.cumsum(rows.weight)[rows.ends]
     place = np.ceil(below / below[-1] * groups - 1e-9).astype(int)
     cut = np.append(place[1:] != place[:-1], True)
@@ -220,6 +217,15 @@ def wilson(rate: float, n: float, z: float = 1.959964) -> tuple[float, float]:
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
+def resampled(y: Floats, weight: Floats) -> Iterator[Floats]:
+    """Yield weights of rows drawn with replacement, without end; each draw has both classes."""
+    generator, n = np.random.default_rng(SEED), len(y)
+    while True:
+        drawn = weight * np.bincount(generator.integers(0, n, n), minlength=n)
+        if 0.0 < float((drawn * y).sum()) < float(drawn.sum()):
+            yield drawn
+
+
 def bootstrap(
     rows: Ranked, statistic: Callable[[Ranked], Sequence[Any] | Floats], resamples: int
 ) -> tuple[Floats, Floats]:
@@ -228,15 +234,9 @@ def bootstrap(
     A row that is drawn twice counts twice its weight. Resamples without both classes are drawn
     again; NaN marks what a resample does not define, and NaN comes back where most did not.
     """
-    generator, n = np.random.default_rng(SEED), len(rows.y)
-    values: list[list[float]] = []
-    while len(values) < resamples:
-        weight = rows.weight * np.bincount(generator.integers(0, n, n), minlength=n)
-        events = float((weight * rows.y).sum())
-        if 0.0 < events < float(weight.sum()):
-            found = statistic(replace(rows, weight=weight))
-            values.append([np.nan if v is None else v for v in found])
-    table = np.array(values, np.float64)
+    drawn = islice(resampled(rows.y, rows.weight), resamples)
+    found = (statistic(replace(rows, weight=weight)) for weight in drawn)
+    table = np.array([[np.nan if v is None else v for v in values] for values in found], np.float64)
     undefined = np.isnan(table).mean(axis=0) > 0.5
     table[:, undefined] = 0.0
     low, high = np.nanquantile(table, [0.025, 0.975], axis=0)

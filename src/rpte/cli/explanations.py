@@ -266,7 +266,7 @@ def uncertainty(
 
     check_level(level)
     loaded = load(model)
-    named = {"target": target, "weight": weight_column, "groups": groups}
+    named: dict[str, Any] = {"target": target, "weight": weight_column, "groups": groups}
     rows = rows_for(loaded, table, missing, id_column=id_column, **named)
     one = None if row is None and case is None else rows.case(row, case, id_column)
     with progress("drawing rows again") as tell:

@@ -26,15 +26,11 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Changes that reach the target, scored again by the model.
-
-    `bound` is what any answer costs at least; for the second and later ones, any that leaves a
-    variable of each earlier answer as it is.
-    """
+    """Changes that reach the target, scored again by the model."""
 
     changes: tuple[Change, ...]
     cost: float
-    bound: float
+    bound: float  # least cost of any answer that keeps a variable of each earlier one as it is
     score: float  # of the changed row, as is the probability
     probability: float
     flags: tuple[str, ...] = ()  # what training did not have, as in an explanation
@@ -63,17 +59,13 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """What a change of one variable was measured by; None where it was not a number's.
-
-    `told` is False where neither the file nor the user tells the range of a number, so that only
-    thresholds and the row's own value are known.
-    """
+    """What a change of one variable was measured by; None where it was not a number's."""
 
     spread: float | None = None
     step: float | None = None
     low: float | None = None
     high: float | None = None
-    told: bool = True
+    told: bool = True  # False where neither the file nor the user tells the range of a number
 
 
 @dataclass(frozen=True, slots=True)

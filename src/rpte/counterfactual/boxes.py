@@ -125,10 +125,7 @@ def boxes_of(
     below: float = np.inf,
     limit: float = np.inf,
 ) -> Boxes | None:
-    """Return the boxes in which so many variables change, and which cost less than `below`.
-
-    None if there are more than `limit`.
-    """
+    """Return boxes with so many changes that cost less than `below`; None if beyond `limit`."""
     lists = [np.array(b, np.intp).reshape(-1, 2) for b in blocks]
     costs = [c.costs[b].min(axis=1) for c, b in zip(grid.choices, lists, strict=True)]
     found, total = [np.zeros((0, len(blocks), 2), np.intp)], 0

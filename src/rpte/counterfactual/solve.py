@@ -80,10 +80,8 @@ class _Refinement:
         return found
 
     def _more_boxes(self, below: float) -> float:
-        """Open the boxes with more changes that cost less than `below`; return their least cost.
-
-        Boxes of other components that were dropped may be worth it together with these.
-        """
+        """Open boxes with more changes that cost less than `below`; return their least cost."""
+        # Boxes that were dropped may be worth it together with these: all are opened again.
         floor, self.open = np.inf, list(self.first)
         for number, later in list(self.later.items()):
             grid = self.grids[number]

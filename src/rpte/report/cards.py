@@ -23,10 +23,7 @@ from rpte.table.inputs import Inputs
 def cards(
     model: Model, inputs: Inputs | None, weight: NDArray[np.float64] | None = None
 ) -> list[dict[str, Any]]:
-    """Return every component, in the order in which they are summed.
-
-    `inputs` are rows over which curves and ranges are shown and shared terms are averaged.
-    """
+    """Return every component in order; curves and ranges are over `inputs`, as are means."""
     rows = None if inputs is None else background(inputs, model.sources, weight)
     return [_card(model, component, inputs, rows) for component in model.components]
 

@@ -53,22 +53,16 @@ SECTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class ReportOptions:
-    """What a report is asked to hold beside the model.
-
-    From the probability `threshold` on a case counts as flagged. `resamples` of the bootstrap give
-    intervals, `refits` the stability of structure (0: none), `on_refit` is called with the number
-    of each that is done. Cases show single rows of the table. `files` are those that went in: role
-    to name and sha256; `peers` are records from `read_peers`.
-    """
+    """What a report is asked to hold beside the model."""
 
     about: About = NOTHING
-    peers: list[dict[str, Any]] = field(default_factory=list)
-    threshold: float = 0.5
-    resamples: int = 200
-    refits: int = 0
-    show_cases: bool = True
-    files: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    on_refit: Callable[[int], None] = lambda _: None
+    peers: list[dict[str, Any]] = field(default_factory=list)  # from `read_peers`
+    threshold: float = 0.5  # probability from which on a case counts as flagged
+    resamples: int = 200  # of the bootstrap, for intervals
+    refits: int = 0  # for the stability of structure
+    show_cases: bool = True  # single rows of the table
+    files: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # role: name and sha256
+    on_refit: Callable[[int], None] = lambda _: None  # called with the number of each that is done
 
 
 def report_contents(

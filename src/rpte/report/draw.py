@@ -27,18 +27,14 @@ LINE_LENGTH = 26  # characters of a condition on a branch, which has at most two
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of an outline.
-
-    A term (a leaf or a direct term) has a `name` and a `coefficient`, and a `spread`, its effect
-    per standard unit; `counts` are support and events of what is true or false.
-    """
+    """One line of an outline."""
 
     depth: int
     text: str
-    name: str = ""
+    name: str = ""  # of a term: a leaf or a direct term
     coefficient: float | None = None
-    spread: float = 0.0
-    counts: tuple[float, float] | None = None
+    spread: float = 0.0  # effect of a term per standard unit
+    counts: tuple[float, float] | None = None  # support and events of what is true or false
     heading: bool = False
 
 

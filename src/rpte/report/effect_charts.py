@@ -100,10 +100,7 @@ def effect_scale(shapes: Sequence[Mapping[str, Any]]) -> tuple[tuple[float, floa
 
 
 def effect_drawing(shape: Mapping[str, Any], box: Any = None) -> svg.Drawing:
-    """Return one of `curves.shapes` with its title and caption, as a picture that stands alone.
-
-    `box` are five quantiles: where the cases lie.
-    """
+    """Return one of `curves.shapes` with title and caption; `box` are quantiles of the cases."""
     scale, largest = effect_scale([shape])
     charts = [shape_chart(shape, scale, box)] if shape["kind"] == "number" else []
     if shape["kind"] != "number" or any(row["level"] is not None for row in shape["levels"]):
@@ -121,11 +118,7 @@ def effect_drawing(shape: Mapping[str, Any], box: Any = None) -> svg.Drawing:
 
 
 def shape_chart(shape: Mapping[str, Any], scale: Sequence[float], box: Any = None) -> svg.Drawing:
-    """Return what a variable adds over its range: a thick line, and its own terms as a thin one.
-
-    `scale` are the ends of the added log odds, the same for all curves of a model; `box` are five
-    quantiles, drawn along the axis: where the cases lie.
-    """
+    """Return what a variable (thick) and its own terms (thin) add; `scale` are ends of log odds."""
     curves = {key: [(x, y) for x, y in line or []] for key, line in shape["curves"].items()}
     points = curves["whole"] or curves["own"]
     start, end = points[0][0], points[-1][0]

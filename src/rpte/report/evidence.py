@@ -23,26 +23,19 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Rows to report on; arrays have one entry per row.
-
-    `places` are the numbers of the rows in the user's table, counted from 0. `labels` are outcomes
-    as the model's classes and `y` is 1.0 for the positive one, None where the table has none;
-    `unlabelled` rows were left out because they have no outcome. `sha256` is the fingerprint of
-    rows, outcomes and weights; `training` tells whether it is that of the training rows. `groups`
-    are columns by which performance is split.
-    """
+    """Rows to report on; arrays have one entry per row."""
 
     name: str
     inputs: Inputs
     weight: Floats
-    places: NDArray[np.intp]
+    places: NDArray[np.intp]  # numbers of the rows in the user's table, from 0
     profile: list[dict[str, Any]]
-    labels: NDArray[Any] | None = None
-    y: Floats | None = None
-    unlabelled: int = 0
-    sha256: str | None = None
-    training: bool = False
-    groups: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    labels: NDArray[Any] | None = None  # outcomes as the model's classes; None without outcomes
+    y: Floats | None = None  # 1.0 for the positive class
+    unlabelled: int = 0  # rows that were left out because they have no outcome
+    sha256: str | None = None  # fingerprint of rows, outcomes and weights
+    training: bool = False  # it is that of the training rows
+    groups: Mapping[str, NDArray[Any]] = field(default_factory=dict)  # performance is split by them
 
     @property
     def total(self) -> float:

@@ -38,16 +38,12 @@ class FrontierPoint:
 
 @dataclass(frozen=True, slots=True)
 class Frontier:
-    """The points by rising conditions, and what their shares and the choice are measured by.
-
-    `explainable` is the deviance between the base rate and the best model found, `price` the share
-    of it that one more condition must explain.
-    """
+    """The points by rising conditions, and what their shares and the choice are measured by."""
 
     points: tuple[FrontierPoint, ...]
     null_deviance: float
-    explainable: float
-    price: float
+    explainable: float  # deviance between the base rate and the best model found
+    price: float  # share of it that one more condition must explain
 
     def scale(self) -> tuple[float, float]:
         """Return the range of deviance to draw, so that the models worth a look can be told apart.
@@ -81,9 +77,9 @@ def read_frontier(model: Model) -> Frontier:
     selection = model.training["selection"]
     if selection is None or not selection["frontier"] or not selection["null_deviance"]:
         raise InputError(f"this model has no frontier: {_why_none(model)}")
-    chosen, fields = selection["chosen"].items(), ("miu", "components", "deviance", "error")
+    chosen, names = selection["chosen"].items(), ("miu", "components", "deviance", "error")
     points = tuple(
-        FrontierPoint(*(at[name] for name in fields), all(at[name] == v for name, v in chosen))
+        FrontierPoint(**{n: at[n] for n in names}, chosen=all(at[n] == v for n, v in chosen))
         for at in selection["frontier"]
     )
     null = selection["null_deviance"]
@@ -176,11 +172,7 @@ def _sign(point: FrontierPoint, x: float, y: float, above: bool) -> str:
 
 
 def plot_frontier(frontier: Frontier, width: int) -> str:
-    """Return the plot as lines of at most `width` characters.
-
-    Conditions to the right, validated deviance upwards, bars of one standard error where they are
-    as long as a line.
-    """
+    """Return the plot of `frontier_drawing` as lines of at most `width` characters."""
     low, high = frontier.scale()
     heights = svg.ticks(low, high, 6)
     names = {_line(at, low, high): f"{at:.{svg.decimals(heights)}f}" for at in heights}

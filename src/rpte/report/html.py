@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -14,25 +14,10 @@ from rpte.report.contents import SECTIONS
 from rpte.report.draw import tree_drawing
 from rpte.report.effect_charts import effect_note, effect_scale, effect_title, joint_note
 from rpte.report.numbers import count, exact, fixed, known, percent, short, signed
-from rpte.report.svg import COLOURS, Drawing, inline
+from rpte.report.svg import COLOURS, inline
 
-DRAWINGS: dict[str, Callable[..., Drawing | None]] = {
-    "tree": tree_drawing,
-    "roc": charts.roc_chart,
-    "precision": charts.precision_chart,
-    "calibration": charts.calibration_chart,
-    "decision": charts.decision_chart,
-    "probabilities": charts.probability_chart,
-    "spread": charts.spread_chart,
-    "shape": effect_charts.shape_chart,
-    "levels": effect_charts.level_chart,
-    "surface": effect_charts.surface_chart,
-    "explanation": charts.explanation_chart,
-    "load": charts.load_chart,
-    "share": charts.share_bar,
-    "box": charts.quantile_box,
-    "frontier": charts.frontier_chart,
-}
+# The functions that a template may name.
+DRAWINGS: dict[str, Any] = vars(charts) | vars(effect_charts) | {"tree_drawing": tree_drawing}
 
 
 def render(contents: Mapping[str, Any]) -> str:
@@ -63,7 +48,7 @@ def _environment() -> Environment:
     return found
 
 
-def draw(kind: str, *given: Any) -> Markup:
+def draw(name: str, *given: Any) -> Markup:
     """Return one of the pictures for the page, or nothing where there is nothing to draw."""
-    drawing = DRAWINGS[kind](*given)
+    drawing = DRAWINGS[name](*given)
     return Markup("") if drawing is None else Markup(inline(*drawing))

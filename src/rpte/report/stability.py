@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,6 @@ from rpte.report.evidence import Evidence
 from rpte.table.column import MISSING
 
 Floats = NDArray[np.float64]
-SEED = 0
 RARELY, OFTEN = 0.1, 0.2  # shares of refits from which on a variable, a pair is listed
 MOST_PAIRS, MOST_ROWS = 12, 2000
 
@@ -35,17 +34,12 @@ def stability(
     """
     if evidence.y is None or evidence.labels is None:
         raise InputError("--stability refits the model, which needs outcomes; name them: --target")
-    generator, n = np.random.default_rng(SEED), len(evidence.y)
     fitted: list[Model] = []
     optimism: list[float] = []
-    while len(fitted) < refits:
-        drawn = np.bincount(generator.integers(0, n, n), minlength=n).astype(np.float64)
-        weight = evidence.weight * drawn
-        events = float((weight * evidence.y).sum())
-        if 0.0 < events < float(weight.sum()):
-            fitted.append(_refit(model, evidence, weight))
-            optimism.append(_optimism(fitted[-1], evidence, weight))
-            on_refit(len(fitted))
+    for weight in islice(metrics.resampled(evidence.y, evidence.weight), refits):
+        fitted.append(_refit(model, evidence, weight))
+        optimism.append(_optimism(fitted[-1], evidence, weight))
+        on_refit(len(fitted))
     variables = _most_used(set(model.sources), [set(m.sources) for m in fitted], RARELY)
     pairs = _most_used(_pairs(model), [_pairs(m) for m in fitted], OFTEN)
     together = [{"names": list(pair), **record} for pair, record in pairs.items()]

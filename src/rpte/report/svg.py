@@ -107,20 +107,15 @@ def signed_bar(
 
 @dataclass(slots=True)
 class Plot:
-    """A chart in the making; coordinates are those of the data.
+    """A chart in the making; coordinates are those of the data."""
 
-    `x` and `y` are the ranges of the axes (what lies outside is drawn at the border), `width` and
-    `height` the size of the whole picture in pixels. With `absolute`, heights below zero are read
-    without their sign.
-    """
-
-    x: tuple[float, float]
+    x: tuple[float, float]  # range of the axis; what lies outside is drawn at the border
     y: tuple[float, float]
     x_label: str
     y_label: str
-    width: int = 380
+    width: int = 380  # of the whole picture, in pixels
     height: int = 300
-    absolute: bool = False
+    absolute: bool = False  # heights below zero are read without their sign
     body: list[str] = field(default_factory=list)
 
     def across(self, x: float) -> float:

@@ -36,16 +36,12 @@ FLOOR = 1e-9  # share of the weight for what no row has, so that every mean exis
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """Representative values of a variable: n numbers, then m codes.
-
-    The codes are levels or special codes, `MISSING`, and for a category `UNSEEN` unless rare levels
-    are pooled.
-    """
+    """Representative values of a variable: n numbers, then m codes."""
 
     variable: Variable
     numbers: Floats  # ascending
     cuts: Floats  # between each number and the next; a cut belongs to the lower one
-    codes: Codes
+    codes: Codes  # of levels or special codes, `MISSING`, and of a category `UNSEEN` if not pooled
     weights: Floats  # of numbers and codes; they sum to 1
 
     def __len__(self) -> int:
@@ -148,10 +144,7 @@ def _counted(rows: Inputs, variable: Variable, codes: Codes) -> tuple[Floats, Fl
 
 
 def _told(model: Model, variable: Variable, codes: Codes) -> tuple[Floats, Floats, Floats]:
-    """Return numbers drawn from the quantiles that the file tells of, none if it tells of none.
-
-    And the share of each, and of each code; what the file hides counts as nothing.
-    """
+    """Return numbers from quantiles in the file, their shares and those of codes (hidden: 0)."""
     profile, total = profile_of(model, variable.name), float(model.data.get("rows") or 1.0)
     counts = profile.get("levels") or {}
     told = {code: counts.get(level) for code, level in enumerate(variable.levels)}

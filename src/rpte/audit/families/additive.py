@@ -29,10 +29,7 @@ COMPARE = {
 
 
 def linear(model: Any, X: Any | None, columns: Columns | None) -> Terms:
-    """Read a fitted linear model: each column with a non-zero coefficient is one term.
-
-    With several classes a column counts once, if any uses it.
-    """
+    """Read a fitted linear model: a column with a non-zero coefficient in any class is a term."""
     coef = dense(fitted(model, "coef_"))
     used = np.flatnonzero(any_active(np.atleast_2d(coef).T))
     conditions = conditions_of(columns, used)

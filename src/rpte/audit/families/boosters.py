@@ -77,11 +77,7 @@ def _xgboost_leaves(model: Any, booster: Any, X: Any, rounds: int) -> NDArray[An
 
 
 def lightgbm(model: Any, X: Any | None, columns: Columns | None) -> Terms:
-    """Read a LightGBM scikit-learn model or Booster.
-
-    LightGBM adds the mean of the target to the leaves of its first tree; they are counted as they
-    stand.
-    """
+    """Read a LightGBM model or Booster; its first tree holds the mean of the target too."""
     booster = model if hasattr(model, "dump_model") else fitted(model, "booster_")
     best = booster.best_iteration
     dump = booster.dump_model(num_iteration=best)

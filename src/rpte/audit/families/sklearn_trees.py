@@ -48,11 +48,8 @@ def _tree(tree: Any, columns: Columns | None, all_leaves: bool = True) -> TreeAr
 
 
 def hist(model: Any, X: Any | None, columns: Columns | None) -> Terms:
-    """Read a fitted HistGradientBoosting model: leaves with a non-zero value.
-
-    All its trees count: early stopping here stops, it does not go back to a best iteration, and
-    `predict` uses every tree.
-    """
+    """Read a fitted HistGradientBoosting model: leaves with a non-zero value."""
+    # All trees count: early stopping here does not go back to a best iteration.
     predictors = list(chain.from_iterable(fitted(model, "_predictors")))
     if columns is not None and model.is_categorical_ is not None:
         # The trees see categories before all other columns.
