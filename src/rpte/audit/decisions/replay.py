@@ -225,7 +225,7 @@ class CaseReader(Version2Reader):
         if not waiting:
             return
         if self.run is None:
-            raise InputError(self.findings[0].text if self.findings else "no run is records.opened")
+            raise InputError(self.findings[0].text if self.findings else "no run is opened")
         for (line, stored), again in zip(waiting, self.again(waiting), strict=True):
             if isinstance(again, str):
                 raise InputError(f"line {line} cannot be computed again: {again}")
