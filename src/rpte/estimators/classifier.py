@@ -12,7 +12,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from rpte.columns.limits import Limits
 from rpte.errors import InputError
 from rpte.estimators.checks import read_table, warn_of_idle_groups, warn_of_result
-from rpte.errors import InputError, warn
 from rpte.estimators.json_state import JSONStateMixin
 from rpte.estimators.labels import class_factors, plain, positive_class, read_labels
 from rpte.estimators.model_methods import ModelMethodsMixin

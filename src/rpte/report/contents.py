@@ -18,10 +18,6 @@ from rpte.model.file import to_dict
 from rpte.model.model import Model
 from rpte.model.summary import figures, stopped_note
 from rpte.model.versions import shape_family
-from rpte.report.about import NOTHING, About, about_contents
-from rpte.report.cards import cards
-from rpte.report.cases import cases
-from rpte.report.crosswalk import crosswalk
 from rpte.report.about import NOTHING, About, about_contents, crosswalk
 from rpte.report.cards import cards, cases
 from rpte.report.evidence import Evidence

@@ -14,7 +14,6 @@ import numpy as np
 
 from rpte.errors import warn
 from rpte.table.column import EXACT, is_absent, level_text, merged_cells, parse_number, special_text
-from rpte.table.column import (EXACT, is_absent, level_text, merged_cells, parse_number, special_text, )
 from rpte.table.schema import Variable
 from rpte.utils.arrays import Array, Index
 
