@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import rpte
 import rpte.export.code.python as python_target
-from export_models import every_kind, golden
+from export_models import golden
 from rpte import InputError, RPTEClassifier
 from rpte.cli import app
 from rpte.export import target as registry
@@ -108,14 +108,6 @@ def test_options_may_come_as_text():
         registry.settle_options(target, {"pdo": "much"})
 
 
-def test_what_a_target_lacks_is_refused_before_writing(patched, tmp_path):
-    patched(lacks=frozenset({"log"}))
-    with pytest.raises(InputError, match=r"cannot express a logarithm, which D17 \(slope of"):
-        every_kind().export("python", tmp_path / "m.py")
-    assert not list(tmp_path.iterdir())
-    assert MODEL.export("python", tmp_path / "m.py").holds
-
-
 def test_an_export_that_differs_is_not_written(patched, tmp_path):
     def wrong(form, options):
         return python_target.write(form, options).replace(
@@ -137,21 +129,6 @@ def test_an_export_that_cannot_run_here_says_so(patched, tmp_path):
     assert record.rows == 0
     assert str(record) == "Not compared: snake is not installed"
     assert read_record(tmp_path / "m.py")["engine"] == "snake is not installed"
-
-
-def test_a_folder_can_be_a_target(patched, tmp_path):
-    def files(form, options):
-        return {"a.txt": b"1", "below/b.txt": b"2"}
-
-    def cannot(*args):
-        raise CannotRunError("no")
-
-    patched(write=files, run=cannot, suffix="")
-    MODEL.export("python", tmp_path / "folder")
-    with pytest.raises(InputError, match="folder exists; remove it, or choose another name"):
-        MODEL.export("python", tmp_path / "folder")
-    assert (tmp_path / "folder" / "below" / "b.txt").read_bytes() == b"2"
-    assert len(read_record(tmp_path / "folder")["sha256"]) == 64
 
 
 class TestCheckAgain:
@@ -278,4 +255,3 @@ def test_every_target_is_found_and_complete():
         target = registry.find_target(name)
         assert isinstance(target, Target)
         assert target.name == name
-        assert target.lacks <= set(registry.FEATURES)

@@ -7,7 +7,6 @@ import pytest
 from export_models import DIRTY, TABLES, check, needs_data, table_model
 from rpte.export.form import OneOf, Operation, all_nodes
 from rpte.export.lower import make_form
-from rpte.export.target import features
 from rpte.model.parts import DirectTerm
 
 pytest.importorskip("sqlglot", reason="sqlglot is not installed: pip install 'rpte[sql]'")
@@ -46,8 +45,9 @@ def test_the_tables_have_what_exports_must_handle():
         for published in (False, True):
             model, _ = table_model(name, published)
             form = make_form(model)
-            found |= set(features(form)) | {v.kind for v in model.schema.variables}
-            found |= {p.column.kind for _, p in model.parts() if isinstance(p, DirectTerm)}
+            found |= {v.kind for v in model.schema.variables}
+            direct = [p.column for _, p in model.parts() if isinstance(p, DirectTerm)]
+            found |= {c.kind for c in direct} | {getattr(c, "operation", "") for c in direct}
             trees = [tree for c in model.components for tree in c.trees]
             found |= {"tree" for _ in trees}
             found |= {split.column.kind for tree in trees for split in tree.tree.splits}

@@ -9,9 +9,9 @@ Everything is generated from one small intermediate form, so that a new target i
 2. A target is a module with a `TARGET`, named in `target.HOMES`, in the folder of its family:
    `sql`, `code` (Python, JavaScript, C), `excel`, `onnx`, `pmml`, `scorecard`. `target.Target` says
    what it consists of: at least `write`, and `run` on typed rows (`cells`), which raises
-   `CannotRunError` with the reason where nothing here can run it. The core refuses what a target
-   `lacks` (`target.FEATURES`) and options that it does not have, and fills an option `format` that
-   is None from the ending of the file.
+   `CannotRunError` with the reason where nothing here can run it. The core refuses
+   options that a target does not have, and fills an option `format` that is None from the ending
+   of the file.
 3. The core (`exporting`) does the rest for every target: checks before anything is written, runs
    the export on the user's table or on rows made from the model (`cells.probe_table`), refuses one
    that differs, writes it and its parity record (`parity`) whole or not at all, and repeats the

@@ -19,13 +19,12 @@ from rpte.export.target import (
     MadeRows,
     Options,
     Target,
-    check_expressible,
     find_target,
     settle_options,
 )
 from rpte.model.file import content_hash, to_dict
 from rpte.model.model import Model
-from rpte.utils.output import check_output, is_stream, write_bytes, write_folder
+from rpte.utils.output import check_output, is_stream, write_bytes
 
 MADE = "made from the model's thresholds and levels"
 
@@ -64,15 +63,12 @@ def export_model(
     chosen = find_target(target)
     settled = settle_options(chosen, options)
     path = Path(path)
-    if chosen.suffix and path.is_dir():
+    if path.is_dir():
         raise InputError(f"{path} is a folder; name a file, such as model{chosen.suffix}")
-    if not chosen.suffix and path.exists():
-        raise InputError(f"{path} exists; remove it, or choose another name for the folder")
     check_output(*written_paths(path), reads=files_named(options))
     if settled.get("format", "") is None:
         settled["format"] = path.suffix[1:]
     form = make_form(model)
-    check_expressible(chosen, form)
     settled = dict(chosen.settle(form, settled))
     chosen.check(form, settled)
     settled = dict(chosen.learn(form, settled, X))
@@ -80,10 +76,10 @@ def export_model(
     content = content.encode() if isinstance(content, str) else content
     with tempfile.TemporaryDirectory() as folder:
         staged = Path(folder) / path.name
-        _write(content, staged)
+        write_bytes(content, staged)
         record = check_file(form, chosen, staged, settled, X, rows_from)
     _refuse_unequal(record)
-    _write(content, path)
+    write_bytes(content, path)
     if not is_stream(path):
         write_record(record, path)
     return record
@@ -97,14 +93,6 @@ def written_paths(path: Path) -> list[Path]:
 def files_named(options: Options) -> list[Path]:
     """Return the options that may name a file which the export reads, such as a catalogue."""
     return [Path(value) for value in options.values() if isinstance(value, (str, Path))]
-
-
-def _write(content: bytes | Mapping[str, bytes], path: Path) -> None:
-    """Write a file or a folder whole or not at all."""
-    if isinstance(content, bytes):
-        write_bytes(content, path)
-    else:
-        write_folder(content, path)
 
 
 def check_file(
@@ -133,7 +121,7 @@ def check_file(
         options=options,
         model_hash=content_hash(to_dict(form.model)),
         file=path.name,
-        sha256=file_hash(path),
+        sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
         rows=rows,
         rows_from=rows_from or "a table",
         engine=engine,
@@ -153,7 +141,10 @@ def check_export(model: Model, path: str | Path, X: Any = None, rows_from: str =
     path = Path(path)
     record = read_record(path)
     form, target = make_form(model), find_target(record["target"])
-    found = {"model_hash": content_hash(to_dict(model)), "sha256": file_hash(path)}
+    found = {
+        "model_hash": content_hash(to_dict(model)),
+        "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+    }
     for field, what in (("model_hash", "another model"), ("sha256", "another file")):
         if found[field] != record.get(field):
             raise InputError(
@@ -200,14 +191,3 @@ def read_record(path: Path) -> Mapping[str, Any]:
     if not isinstance(record, dict) or not {"target", "options"} <= set(record):
         raise InputError(f"{place} is no parity record; export again")
     return record
-
-
-def file_hash(path: Path) -> str:
-    """Return the SHA-256 of a file, or of all files of a folder with their names."""
-    if path.is_file():
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    digest = hashlib.sha256()
-    for part in sorted(p for p in path.rglob("*") if p.is_file()):
-        digest.update(f"{part.relative_to(path).as_posix()}\n".encode())
-        digest.update(hashlib.sha256(part.read_bytes()).digest())
-    return digest.hexdigest()

@@ -12,11 +12,10 @@ from typing import Any
 
 from rpte.errors import InputError, did_you_mean
 from rpte.export.cells import Cells
-from rpte.export.form import Constant, Floats, Form, Node, Operation, nodes
-from rpte.export.inputs import CategoryInput, has_words
+from rpte.export.form import Floats, Form
+from rpte.export.inputs import CategoryInput
 
 Options = Mapping[str, Any]
-Content = str | bytes | Mapping[str, bytes]  # a text, a file, or a folder of files by name
 
 # Where each target lives; the module has a `TARGET`. A new target is one file and one line here.
 HOMES = {
@@ -31,13 +30,6 @@ HOMES = {
 }
 ROUNDING = 1e-12
 SIMPLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-# What some target may lack, in words for its users.
-FEATURES = {
-    "log": "a logarithm",
-    "sqrt": "a square root",
-    "product": "a product of two variables",
-    "text code": "a special code that is text in a column of numbers",
-}
 
 
 class CannotRunError(Exception):
@@ -70,7 +62,7 @@ class Target:
     ----------
     name : str
     suffix : str
-        Of the file's name, such as ``.sql``; empty for a folder.
+        Of the file's name, such as ``.sql``.
     write : function of form and options
         Returns the whole export.
     run : function of path, form, options and cells
@@ -81,7 +73,6 @@ class Target:
         Returns the options with files that they name read, so that the record holds all it needs.
     check : function of form and options
         Raises `InputError` for a model that the target cannot hold, such as for a name.
-    lacks : set of keys of `FEATURES`
     tolerance : float
         Largest difference from the model that is rounding, relative to the size of the numbers
         that were added.
@@ -97,11 +88,10 @@ class Target:
 
     name: str
     suffix: str
-    write: Callable[[Form, Options], Content]
+    write: Callable[[Form, Options], str | bytes]
     run: Callable[[Path, Form, Options, Cells], Answers]
     options: Options = field(default_factory=lambda: MappingProxyType({}))
     check: Callable[[Form, Options], None] = lambda form, options: None
-    lacks: frozenset[str] = frozenset()
     tolerance: float = ROUNDING
     notes: Callable[[Form, Options, Any, Answers], tuple[str, ...]] = lambda *given: ()
     packages: tuple[str, ...] = ()
@@ -158,16 +148,6 @@ def check_prefix(prefix: str, names: Iterable[str]) -> None:
         )
 
 
-def check_expressible(target: Target, form: Form) -> None:
-    """Refuse a model with something that the target lacks."""
-    for feature, place in features(form).items():
-        if feature in target.lacks:
-            raise InputError(
-                f"{target.name} cannot express {FEATURES[feature]}, which {place} has; choose "
-                "another target, or fit without it"
-            )
-
-
 def check_levels(target: str, form: Form) -> None:
     """Refuse levels that a target which knows the texts of cells alone cannot tell apart."""
     for given in form.inputs:
@@ -177,23 +157,3 @@ def check_levels(target: str, form: Form) -> None:
                 "tell which of them a number stands for; make them one level, or give them names "
                 "that are no numbers, and fit again"
             )
-
-
-def features(form: Form) -> dict[str, str]:
-    """Return which of `FEATURES` a form has, each with the first place that has it."""
-    found: dict[str, str] = {}
-    for given in filter(has_words, form.inputs):
-        found.setdefault("text code", f"'{given.name}'")
-    for line in form.role("term"):
-        for node in nodes(line.value):
-            feature = "product" if is_product(node) else getattr(node, "name", "")
-            if feature in FEATURES:
-                found.setdefault(feature, f"{line.name} ({line.text})")
-    return found
-
-
-def is_product(node: Node) -> bool:
-    """Tell whether two numbers that vary are multiplied."""
-    if not isinstance(node, Operation) or node.name != "*":
-        return False
-    return not any(isinstance(part, Constant) for part in node.parts)

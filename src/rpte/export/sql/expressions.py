@@ -24,7 +24,6 @@ from rpte.export.form import (
 from rpte.export.inputs import CategoryInput, Code, Input, NumberInput, has_words
 from rpte.export.sql.dialects import find_dialect
 from rpte.export.sql.numbers import is_given, is_number, misread
-from rpte.export.target import is_product
 from rpte.table.column import LARGEST
 from rpte.table.decimals import number_text
 from rpte.table.spelling import NUMBER_BEGINS, TRUTHS
@@ -63,7 +62,7 @@ class Expressions(Translation[exp.Expr]):
         below = [*all_nodes(form), *(node for number in more for node in nodes(number))]
         operations = [node for node in below if isinstance(node, Operation)]
         self.watched = {node.parts[0] for node in operations if node.name == "finite"}
-        products = (node for node in operations if is_product(node) or node in self.watched)
+        products = (node for node in operations if _is_product(node) or node in self.watched)
         self.products = list(dict.fromkeys(products))
 
     def column(self, name: str, table: str | None = None) -> exp.Column:
@@ -322,3 +321,10 @@ def _may_be_tiny(node: Node) -> bool:
         case Operation("if", (_, *sides)):
             return any(map(_may_be_tiny, sides))
     return True
+
+
+def _is_product(node: Node) -> bool:
+    """Tell whether two numbers that vary are multiplied."""
+    if not isinstance(node, Operation) or node.name != "*":
+        return False
+    return not any(isinstance(part, Constant) for part in node.parts)
