@@ -108,18 +108,6 @@ def identifiers(names: Iterable[str]) -> list[str]:
     return list(taken)
 
 
-def called(helpers: Mapping[str, str], program: str) -> str:
-    """Return the helpers that a program calls, in their order, with those that they call."""
-    used: set[str] = set()
-    texts = [program]
-    while texts:
-        text = texts.pop()
-        new = {name for name in helpers if re.search(rf"\b{name}\(", text)} - used
-        used |= new
-        texts += [helpers[name] for name in new]
-    return "".join(text for name, text in helpers.items() if name in used)
-
-
 def codes_text(codes: Iterable[Code]) -> str:
     """Say special codes in a comment."""
     texts = (plain(code) if isinstance(code, str) else f"{code:g}" for code in codes)

@@ -1,31 +1,48 @@
-"""What Python and JavaScript share: a function that reads a row and answers every line."""
+"""The text of a program: a template, and what Python and JavaScript share to fill it in."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Iterable
+from itertools import chain
 from typing import Any, ClassVar
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from rpte.export.form import OneOf, plain
 from rpte.export.inputs import CategoryInput, Input, NumberInput
-from rpte.export.language import Language, called, codes_text
+from rpte.export.language import Language, codes_text
+
+TEMPLATES = Environment(
+    loader=PackageLoader("rpte.export.code"),
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    keep_trailing_newline=True,
+)
+
+
+def filled(template: str, language: Language, read: Iterable[str], **more: Iterable[str]) -> str:
+    """Return a program; `read` are its lines that read the inputs, `more` other lists of texts."""
+    form, texts = language.form, {"read": list(read), **more}
+    lines = [
+        (line.name, plain(line.text), "\n".join(language.statements(line.name, line.value)))
+        for line in form.lines
+    ]
+    program = "\n".join([*chain(*texts.values()), *(statements for _, _, statements in lines)])
+
+    def calls(*names: str) -> bool:
+        return any(re.search(rf"\b{name}\(", program) for name in names)
+
+    parts = [line.name for line in form.role("term", "component")]
+    found = TEMPLATES.get_template(template)
+    return found.render(**form.titles(), **texts, lines=lines, parts=parts, calls=calls)
 
 
 class Script(Language):
     """How one of these languages writes a form; each has the same helpers in its own words."""
 
-    head: ClassVar[str]
-    helpers: ClassVar[Mapping[str, str]]
-    gap: ClassVar[str] = ""  # between the helpers and what calls them
-    tail: ClassVar[str] = ""
-
-    @abstractmethod
-    def literal(self, value: Any) -> str:
-        """Return a number, a text, a truth or some of them."""
-
-    @abstractmethod
-    def returned(self, parts: list[str]) -> list[str]:
-        """Return the lines that end the function; `parts` are the names of contributions."""
+    template: ClassVar[str]
+    literal: ClassVar[Callable[[Any], str]]  # of a number, a text, a truth or some of them
 
     def _one_of(self, node: OneOf) -> str:
         given, name = self.form.input(node.input), self.names[node.input]
@@ -62,13 +79,5 @@ class Script(Language):
 
     def program(self) -> str:
         """Return the file's text."""
-        body = [self.tab + line for given in self.form.inputs for line in self.read(given)]
-        for line in self.form.lines:
-            body += ["", self.tab + self.say("comment", f"{line.name}: {plain(line.text)}")]
-            body += [self.tab + self.say("declare", line.name)] if "declare" in self.spelled else []
-            body += self.statements(line.name, line.value)
-        body += ["", *self.returned([v.name for v in self.form.role("term", "component")])]
-        text = self.gap + "\n".join([*body, ""])
-        return (
-            self.head.format(**self.form.titles()) + called(self.helpers, text) + text + self.tail
-        )
+        read = [line for given in self.form.inputs for line in self.read(given)]
+        return filled(self.template, self, read)
