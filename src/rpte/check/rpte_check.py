@@ -34,10 +34,11 @@ import math
 import re
 import struct
 import sys
+from ast import literal_eval
 from collections.abc import Callable, Iterator
-from itertools import combinations, islice
+from itertools import chain, combinations, islice, product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 Json = dict[str, Any]
 Row = dict[str, "Cell"]
@@ -58,6 +59,7 @@ COMMA = re.compile(r"\s*[+-]?\d+(,\d+)?([eE][+-]?\d+)?\s*")
 TRUTHS = {"true": "true", "t": "true", "1": "true", "false": "false", "f": "false", "0": "false"}
 NUMBER_BEGINS = tuple("0123456789+-.")
 NUMERIC = ("value", "hinge", "scale", "pair")
+RAW = ("value", "level", "missing")
 FORMULAS = {"log": {"low"}, "sqrt": {"low"}, "clip": {"low", "high"}, "distance": {"centre"}}
 
 
@@ -198,10 +200,6 @@ def parts(component: Json) -> list[tuple[str, set[str]]]:
 
 # ---------------------------------------------------------------- the fields of the file
 
-# What a value may be is written as: a word of `KINDS` or `FORM`; a pattern, which begins with ^;
-# a tuple of constants; a dictionary of fields ("?" after those that may be absent); a list of an
-# item's rule with the least and the most items; `Each` for an object with any keys; `Either`.
-
 
 class Each:
     """An object with any keys."""
@@ -240,211 +238,149 @@ KINDS: dict[str, Callable[[Any], bool]] = {
 }
 
 
-def fields(text: str) -> Json:
-    """Return fields from a text of their names and words."""
-    return dict(field.split(": ") for field in text.split(", "))
+# What each value of the file may be. A rule is a word of `KINDS`; the name of another rule; a
+# constant; a pattern, which begins with ^; a list, [item least most]; an object with any keys,
+# {value}; one of several, a|b; or the fields of an object, ? after those that may be absent, *rule
+# for those of another rule. Old rules are those of version 1, of the first release.
+RULES = """\
+sha256 = ^[0-9a-f]{64}$
+said = ^.*[^ ].*$
+when = ^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z$
+release = ^[0-9A-Za-z.+!-]{1,64}$
+tree name = ^T[1-9][0-9]*$
+direct name = ^D[1-9][0-9]*$
+component name = ^C[1-9][0-9]*$
+end = null|number
+value = kind: 'value', source: text
+missing = kind: 'missing', source: text
+level = kind: 'level', source: text, levels: [text 1]
+interval = kind: 'interval', source: text, low: end, high: end
+step = kind: 'step', source: text, threshold: number
+hinge = kind: 'hinge', source: text, knot: number, side: 'above'|'below'
+scale = kind: 'scale', source: text, formula: 'log'|'sqrt'|'clip'|'distance',
+    low?: number, high?: number, centre?: number
+item = level|interval|step
+part = value|hinge|scale|level|interval|step
+pattern = kind: 'pattern', left: item, right: item
+pair = kind: 'pair', operation: 'product'|'absolute difference'|'sum'|'difference',
+    left: part, right: part
+column = part|missing|pattern|pair
+plain test = column: column
+threshold = column: column, at_most: number, missing_holds: flag
+test = plain test|threshold
+reached leaf = leaf: whole
+branch = if: test, yes: node, no: node
+node = reached leaf|branch
+leaf = coefficient: number, support: amount, target_total: amount, penalty: positive
+tree = name: tree name, root: node, leaves: [leaf 2]
+direct = name: direct name, column: column, centre: number, scale: positive, *leaf
+component = name: component name, sources: [text 1], trees: [tree], direct: [direct]
+old leaf = coefficient: number, support: amount, events: amount, penalty: positive
+old tree = name: tree name, root: node, leaves: [old leaf 2]
+old direct = name: direct name, column: column, centre: number, scale: positive, *old leaf
+old component = name: component name, sources: [text 1], trees: [old tree], direct: [old direct]
+variable = name: text, kind: 'number'|'category', levels: [text], has_missing: flag, pooled: flag
+schema = named: flag, variables: [variable 1]
+direction = 'increasing'|'decreasing'
+limits = monotone: {direction}, exclude: [text], linear_only: [text], interactions: null|[[text 2]],
+    penalty: {positive}
+policy = 'component'|'strict'|'separate'|'paper'
+settings = ownership: policy, max_component_sources: from 1, budget: whole, min_gain: amount,
+    vocabulary: 'shapes'|'hug'|'frequent'|'original', pattern_order: 1|2, limits: limits,
+    max_trees: whole, max_leaves: from 2, max_depth: from 1, leaf_ridge: amount, lookahead: flag,
+    min_samples_leaf: positive, learning_rate: positive, audit_price: amount, reassign: flag,
+    criterion: 'newton'|'label', l1: positive|'cv'|'4/n', l1_ratio: null|part of one,
+    max_inspection_units: null|whole, conventions: 'ours'|'paper', profile: 'safe'|'full'|'none'
+family = 'values'|'levels'|'curves'|'steps'|'all'
+option = shape_family: family, n_trees: whole, n_pairs: null|whole, max_conditions?: from 1,
+    l1_ratio: share, l1: positive
+old option = menu: family, n_trees: whole, n_pairs: null|whole, max_conditions?: from 1,
+    l1_ratio: share, l1: positive
+tried = *option, miu: whole, deviance: amount, error: amount, components: whole
+old tried = *old option, miu: whole, deviance: amount, error: amount, components: whole
+selection = price: amount, many?: positive, compared: whole, null_deviance: null|amount,
+    chosen: option|old option, frontier: [tried|old tried]
+objective = l1: positive, l1_ratio: share, value: number, kkt_residual: amount, tolerance: positive,
+    lambda_max: amount, terms_offered: whole, converged: flag
+round = accepted: flag, leaves: whole, step: amount, reason: text, deviance_before: amount,
+    deviance_after: amount
+signed = term: text, sign: -1|0|1
+certificate = variable: text, direction: direction, component: null|text, leaf_pairs: whole,
+    direct: [signed]
+stopped = max_fit_seconds: amount, stage: text, reproducible: False
+validation = by: 'content'|'groups'|'splits', folds: from 1, learned_from_rows?: from 1,
+    stopped?: stopped
+measure = mean: amount, error: null|amount
+mean share = mean: share, error: null|amount
+cross_validation = by: 'content'|'groups', folds: from 1, rows: from 1, log_loss: measure,
+    brier: mean share, auc: null|mean share, miu: measure
+training = rows: positive, distinct_rows: from 1, class_factors: [positive 2 2],
+    validation: validation, vocabulary_size: whole, rounds: [round], selection: null|selection,
+    objective: null|objective, ties: [[text 2]], monotone: [certificate],
+    mean_contributions: {number}, cross_validation?: cross_validation
+old training = *training, events: amount
+profiled = name: text, kind: 'number'|'category', distinct: whole, missing: share|'<5'|'hidden',
+    quantiles: null|[end 5 5], extremes: null|[number 2 2], levels: {amount|'<5'|'hidden'}
+data = rows: positive, distinct_rows: from 1, sha256: sha256, profile: null|[profiled]
+metrics = rows: positive, log_loss: amount, brier: share, auc: share
+state = terms: whole, conditions: whole, intercept: number, model: sha256, metrics: null|metrics
+edit = operation: 'drop-term'|'drop-source'|'merge'|'refit', names: [text]
+entry = number: from 1, by: said, when: when, reason: said, operations: [edit 1], forced: flag,
+    withdrawn: [text], restored: [text], table: null|sha256, before: state, after: state,
+    previous: null|sha256, hash: sha256
+loss = name: 'binomial', link: 'logit'
+label = text|number|flag
+target = classes: [label 2 2], positive: 0|1, total: amount
+file = format: 'rpte-model', version: 2, library_version: release, schema: schema, task: 'binary',
+    loss: loss, target: target, scores: 1, offset: null, baseline: null, bound: whole,
+    intercept: number, ownership: policy, settings: settings, components: [component],
+    training: training, data: data, ledger?: [entry 1], hash: sha256
+old file = format: 'rpte-model', version: 1, library_version: release, schema: schema,
+    classes: [label 2 2], positive: 0|1, bound: whole, intercept: number, ownership: policy,
+    settings: settings, components: [old component], training: old training, data: data,
+    ledger?: [entry 1], hash: sha256"""
+CONSTANT = re.compile(r"'.*'|-?\d+|False")
 
 
-def option(more: str = "") -> Either:
-    """Return the rule of what Stage 3 was offered; the first release said menu."""
-    own = fields("n_trees: whole, max_conditions?: from 1, l1_ratio: share, l1: positive" + more)
-    own |= {"n_pairs": Either("null", "whole")}
-    family = ("values", "levels", "curves", "steps", "all")
-    return Either({"shape_family": family, **own}, {"menu": family, **own})
+def rule_of(text: str) -> Any:
+    """Return the rule that a text stands for, other than fields."""
+    words = text.split("|")
+    listed = re.fullmatch(r"\[(.+?)((?: \d+)*)\]", text)
+    if text.startswith("^"):
+        return text
+    if listed is not None:
+        return [rule_of(listed[1]), *map(int, listed[2].split())]
+    if text.startswith("{"):
+        return Each(rule_of(text[1:-1]))
+    constants = tuple(literal_eval(word) for word in words if CONSTANT.fullmatch(word))
+    if len(constants) == len(words):
+        return constants
+    rules = [rule_of(word) for word in words if not CONSTANT.fullmatch(word)] if words[1:] else []
+    return Either(*rules, *([constants] if constants else [])) if rules else text
 
 
-SHA256 = "^[0-9a-f]{64}$"
-SAID = "^.*[^ ].*$"
-POLICY = ("component", "strict", "separate", "paper")
-WAYS = ("increasing", "decreasing")
-COUNTED = fields("coefficient: number, support: amount, target_total: amount, penalty: positive")
-EVENTS = {"events": "amount"}
-CLASSES = {"classes": [Either("text", "number", "flag"), 2, 2], "positive": (0, 1)}
-ONE_SCORE: Json = {"scores": (1,), "offset": "null", "baseline": "null"}
-METRICS = fields("rows: positive, log_loss: amount, brier: share, auc: share")
-STATE = {
-    **fields("terms: whole, conditions: whole, intercept: number"),
-    "model": SHA256,
-    "metrics": Either("null", METRICS),
-}
-FORM: dict[str, Any] = {
-    "value": {"kind": ("value",), "source": "text"},
-    "missing": {"kind": ("missing",), "source": "text"},
-    "level": {"kind": ("level",), "source": "text", "levels": ["text", 1]},
-    "interval": {"kind": ("interval",), "source": "text", "low": "end", "high": "end"},
-    "end": Either("null", "number"),
-    "step": {"kind": ("step",), "source": "text", "threshold": "number"},
-    "hinge": {"kind": ("hinge",), "source": "text", "knot": "number", "side": ("above", "below")},
-    "scale": {
-        "kind": ("scale",),
-        "source": "text",
-        "formula": tuple(FORMULAS),
-        **{f"{name}?": "number" for name in ("low", "high", "centre")},
-    },
-    "item": Either("level", "interval", "step"),
-    "part": Either("value", "hinge", "scale", "level", "interval", "step"),
-    "pattern": {"kind": ("pattern",), "left": "item", "right": "item"},
-    "pair": {
-        "kind": ("pair",),
-        "operation": ("product", "absolute difference", "sum", "difference"),
-        "left": "part",
-        "right": "part",
-    },
-    "column": Either("part", "missing", "pattern", "pair"),
-    "test": Either(
-        {"column": "column"},
-        {"column": "column", "at_most": "number", "missing_holds": "flag"},
-    ),
-    "node": Either({"leaf": "whole"}, {"if": "test", "yes": "node", "no": "node"}),
-    "tree": {"name": "^T[1-9][0-9]*$", "root": "node", "leaves": [COUNTED, 2]},
-    "direct": {
-        "name": "^D[1-9][0-9]*$",
-        **fields("column: column, centre: number, scale: positive"),
-        **COUNTED,
-    },
-    "component": {
-        "name": "^C[1-9][0-9]*$",
-        "sources": ["text", 1],
-        "trees": ["tree"],
-        "direct": ["direct"],
-    },
-    "variable": {
-        **fields("name: text, has_missing: flag, pooled: flag"),
-        "kind": ("number", "category"),
-        "levels": ["text"],
-    },
-    "limits": {
-        "monotone": Each(WAYS),
-        "exclude": ["text"],
-        "linear_only": ["text"],
-        "interactions": Either("null", [["text", 2]]),
-        "penalty": Each("positive"),
-    },
-    "settings": {
-        **fields("max_component_sources: from 1, budget: whole, min_gain: amount, limits: limits"),
-        **fields("max_trees: whole, max_leaves: from 2, max_depth: from 1, leaf_ridge: amount"),
-        **fields("min_samples_leaf: positive, learning_rate: positive, audit_price: amount"),
-        **fields("lookahead: flag, reassign: flag"),
-        "ownership": POLICY,
-        "vocabulary": ("shapes", "hug", "frequent", "original"),
-        "pattern_order": (1, 2),
-        "criterion": ("newton", "label"),
-        "l1": Either(("cv", "4/n"), "positive"),
-        "l1_ratio": Either("null", "part of one"),
-        "max_inspection_units": Either("null", "whole"),
-        "conventions": ("ours", "paper"),
-        "profile": ("safe", "full", "none"),
-    },
-    "selection": {
-        **fields("price: amount, many?: positive, compared: whole"),
-        "chosen": option(),
-        "null_deviance": Either("null", "amount"),
-        "frontier": [option(", miu: whole, deviance: amount, error: amount, components: whole")],
-    },
-    "objective": {
-        **fields("l1: positive, l1_ratio: share, value: number, kkt_residual: amount"),
-        **fields("tolerance: positive, lambda_max: amount, terms_offered: whole, converged: flag"),
-    },
-    "round": {
-        **fields("accepted: flag, leaves: whole, step: amount, reason: text"),
-        **fields("deviance_before: amount, deviance_after: amount"),
-    },
-    "certificate": {
-        **fields("variable: text, leaf_pairs: whole"),
-        "direction": WAYS,
-        "component": Either("null", "text"),
-        "direct": [{"term": "text", "sign": (-1, 0, 1)}],
-    },
-    "stopped": {**fields("max_fit_seconds: amount, stage: text"), "reproducible": (False,)},
-    "validation": {
-        **fields("folds: from 1, learned_from_rows?: from 1, stopped?: stopped"),
-        "by": ("content", "groups", "splits"),
-    },
-    "measure": {"mean": "amount", "error": Either("null", "amount")},
-    "mean share": {"mean": "share", "error": Either("null", "amount")},
-    "cross_validation": {
-        **fields("folds: from 1, rows: from 1, log_loss: measure, brier: mean share, miu: measure"),
-        "by": ("content", "groups"),
-        "auc": Either("null", "mean share"),
-    },
-    "training": {
-        **fields("rows: positive, distinct_rows: from 1, validation: validation"),
-        **fields("vocabulary_size: whole, cross_validation?: cross_validation"),
-        "class_factors": ["positive", 2, 2],
-        "rounds": ["round"],
-        "selection": Either("null", "selection"),
-        "objective": Either("null", "objective"),
-        "ties": [["text", 2]],
-        "monotone": ["certificate"],
-        "mean_contributions": Each("number"),
-    },
-    "profiled": {
-        **fields("name: text, distinct: whole"),
-        "kind": ("number", "category"),
-        "missing": Either("share", ("<5", "hidden")),
-        "quantiles": Either("null", ["end", 5, 5]),
-        "extremes": Either("null", ["number", 2, 2]),
-        "levels": Each(Either("amount", ("<5", "hidden"))),
-    },
-    "entry": {
-        **fields("number: from 1, forced: flag"),
-        "by": SAID,
-        "when": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z$",
-        "reason": SAID,
-        "operations": [
-            {"operation": ("drop-term", "drop-source", "merge", "refit"), "names": ["text"]},
-            1,
-        ],
-        "withdrawn": ["text"],
-        "restored": ["text"],
-        "table": Either("null", SHA256),
-        "before": STATE,
-        "after": STATE,
-        "previous": Either("null", SHA256),
-        "hash": SHA256,
-    },
-    "file": {
-        "format": ("rpte-model",),
-        "version": (2,),
-        "library_version": "^[0-9A-Za-z.+!-]{1,64}$",
-        "schema": {"named": "flag", "variables": ["variable", 1]},
-        "task": ("binary",),
-        "loss": {"name": ("binomial",), "link": ("logit",)},
-        "target": {**CLASSES, "total": "amount"},
-        **ONE_SCORE,
-        **fields("bound: whole, intercept: number, settings: settings, training: training"),
-        "ownership": POLICY,
-        "components": ["component"],
-        "data": {
-            **fields("rows: positive, distinct_rows: from 1"),
-            "sha256": SHA256,
-            "profile": Either("null", ["profiled"]),
-        },
-        "ledger?": ["entry", 1],
-        "hash": SHA256,
-    },
-}
-NEW = ("task", "loss", "target", *ONE_SCORE)
-FORM |= {  # version 1, of the first release
-    "tree 1": {**FORM["tree"], "leaves": [{**without(COUNTED, "target_total"), **EVENTS}, 2]},
-    "direct 1": {**without(FORM["direct"], "target_total"), **EVENTS},
-    "component 1": {**FORM["component"], "trees": ["tree 1"], "direct": ["direct 1"]},
-    "training 1": {**FORM["training"], **EVENTS},
-}
-FORM["file 1"] = {
-    **without(FORM["file"], *NEW),
-    **CLASSES,
-    "version": (1,),
-    "components": ["component 1"],
-    "training": "training 1",
-}
+def read_rules(text: str) -> dict[str, Any]:
+    """Return rules by name; one that names another's fields stands below it."""
+    found: dict[str, Any] = {}
+    for line in re.sub(",\n +", ", ", text).splitlines():
+        name, rule = line.split(" = ")
+        found[name] = {} if ": " in rule else rule_of(rule)
+        for field in rule.split(", ") if ": " in rule else ():
+            key, _, own = field.partition(": ")
+            found[name] |= {key: rule_of(own)} if own else found[key[1:]]
+    return found
+
+
+FORM = read_rules(RULES)
+NEW = ("task", "loss", "target", "scores", "offset", "baseline")
+OLD = ("classes", "positive")
 
 
 def as_version_2(document: Json) -> Json:
     """Return the document of a file of version 1 with the fields of version 2."""
-    target = {key: document[key] for key in CLASSES}
+    target = {key: document[key] for key in OLD}
     return {
-        **without(document, *CLASSES),
+        **without(document, *OLD),
         "version": 2,
         "task": "binary",
         "loss": {"name": "binomial", "link": "logit"},
@@ -478,7 +414,7 @@ def renamed(value: Any, old: str, new: str) -> Any:
 
 def misfits(document: Any) -> Fault:
     """Yield the fields that are absent, unknown, or not what they may be."""
-    first = "file 1" if document["version"] == 1 else "file"
+    first = "old file" if document["version"] == 1 else "file"
     stack: list[tuple[Any, Any, str]] = [(document, first, "")]
     while stack:
         value, rule, place = stack.pop()
@@ -528,15 +464,6 @@ def looks_like(value: Any, rule: Any) -> bool:
 
 
 # ---------------------------------------------------------------- the sense of the fields
-
-
-def fault_sense(model: Json) -> Fault:
-    """What no rule for a single field can say: that they make sense together."""
-    yield from sense_of_schema(model)
-    yield from sense_of_components(model)
-    yield from sense_of_settings(model)
-    yield from sense_of_training(model)
-    yield from sense_of_data(model)
 
 
 def sense_of_schema(model: Json) -> Fault:
@@ -712,17 +639,22 @@ def sense_of_data(model: Json) -> Fault:
         yield "the profile is not of the variables of the schema"
 
 
+SENSE: tuple[Callable[[Json], Fault], ...] = (
+    sense_of_schema,
+    sense_of_components,
+    sense_of_settings,
+    sense_of_training,
+    sense_of_data,
+)
+
 # ---------------------------------------------------------------- scoring
 
 
-class Cell:
+class Cell(NamedTuple):
     """One cell of a row: a number, a level (or special code), or missing."""
 
-    __slots__ = ("level", "number")
-
-    def __init__(self, number: float | None = None, level: str | None = None) -> None:
-        self.number = number
-        self.level = level
+    number: float | None = None
+    level: str | None = None
 
 
 def logarithm(x: float) -> float:
@@ -1067,13 +999,6 @@ def column_cells(texts: list[str], variable: Json, named: bool) -> list[Cell]:
 # ---------------------------------------------------------------- proofs from the file
 
 
-def fault_hash(model: Json) -> Fault:
-    """The content hash is that of the content."""
-    found = digest(without(model, "hash"))
-    if found != model.get("hash"):
-        yield f"stored {model.get('hash')}, found {found}"
-
-
 def fault_trees(model: Json) -> Fault:
     """Each leaf can hold a case."""
     for tree in trees(model):
@@ -1125,47 +1050,28 @@ def distinguished(variable: Json, own: list[Json]) -> Iterator[Cell]:
 def fault_ownership(model: Json) -> Fault:
     """Variables are owned as the policy says, and components are whole."""
     owned = [(tree["name"], tree_sources(tree)) for tree in trees(model)]
-    for component in model["components"]:
-        pieces = parts(component)
-        if sorted(set().union(*(sources for _, sources in pieces))) != component["sources"]:
-            yield f"{component['name']} does not read what it says"
-        if len(connected([sources for _, sources in pieces])) != 1:
-            yield f"{component['name']} falls apart"
+    terms = [(term["name"], column_sources(term["column"])) for term in direct_terms(model)]
     whole = [(c["name"], set(c["sources"])) for c in model["components"]]
-    yield from shared(owned)
-    yield from shared(whole)
-    policy = model["ownership"]
-    if policy == "component":
-        for component in model["components"]:
-            if len(component["trees"]) > 1:
-                yield f"{component['name']} holds {len(component['trees'])} trees"
-            if len(component["sources"]) > model["settings"]["max_component_sources"]:
-                yield f"{component['name']} reads {len(component['sources'])} variables"
+    for component in model["components"]:
+        pieces = [sources for _, sources in parts(component)]
+        if sorted(set().union(*pieces)) != component["sources"]:
+            yield f"{component['name']} does not read what it says"
+        if len(connected(pieces)) != 1:
+            yield f"{component['name']} falls apart"
+    policy, pairs = model["ownership"], [*combinations(owned, 2), *combinations(whole, 2)]
     if policy in ("separate", "strict"):
-        for name, sources in owned:
-            for term in direct_terms(model):
-                yield from shared([(name, sources), (term["name"], column_sources(term["column"]))])
-    if policy == "strict":
-        yield from fault_strict(model)
-
-
-def fault_strict(model: Json) -> Fault:
-    """No two direct terms share a variable, but for the raw columns of one variable."""
-    raw = ("value", "level", "missing")
-    for a, b in combinations(direct_terms(model), 2):
-        first, second = a["column"], b["column"]
-        group = first["kind"] in raw and second["kind"] in raw
-        if not group:
-            yield from shared(
-                [(a["name"], column_sources(first)), (b["name"], column_sources(second))]
-            )
-
-
-def shared(owners: list[tuple[str, set[str]]]) -> Fault:
-    """Yield each pair of owners that have a variable in common."""
-    for (a, mine), (b, yours) in combinations(owners, 2):
+        pairs += product(owned, terms)
+    if policy == "strict":  # but for the raw columns of one variable
+        raw = {t["name"] for t in direct_terms(model) if t["column"]["kind"] in RAW}
+        pairs += [(a, b) for a, b in combinations(terms, 2) if not {a[0], b[0]} <= raw]
+    for (a, mine), (b, yours) in pairs:
         if mine & yours:
             yield f"{a} and {b} share {sorted(mine & yours)}"
+    for component in model["components"] if policy == "component" else ():
+        if len(component["trees"]) > 1:
+            yield f"{component['name']} holds {len(component['trees'])} trees"
+        if len(component["sources"]) > model["settings"]["max_component_sources"]:
+            yield f"{component['name']} reads {len(component['sources'])} variables"
 
 
 def connected(groups: list[set[str]]) -> list[set[str]]:
@@ -1245,17 +1151,12 @@ def audit_bound(model: Json) -> int:
 
 
 def fault_load(model: Json) -> Fault:
-    """The audit load is within its bound, and the bound is what the parameters give."""
+    """The load is within its bound; the bound and the size are what the parameters give."""
     bound, load = audit_bound(model), audit_load(model)[1]
     if bound != model["bound"]:
         yield f"the bound is {bound}, not {model['bound']}"
     if load > bound:
         yield f"{load} conditions, above the bound {bound}"
-    yield from fault_size(model, load)
-
-
-def fault_size(model: Json, load: int) -> Fault:
-    """The model is no larger than its parameters allow."""
     settings, limit = model["settings"], model["settings"]["max_inspection_units"]
     if limit is None and settings["l1"] == "cv" and settings["reassign"]:
         limit = MOST_CONDITIONS
@@ -1278,7 +1179,7 @@ def is_derived(column: Json) -> bool:
     """Tell whether a column is neither a variable nor the presence of one."""
     kind = column["kind"]
     present = kind == "interval" and column["low"] is None and column["high"] is None
-    return not present and kind not in ("value", "level", "missing")
+    return not present and kind not in RAW
 
 
 def fault_limits(model: Json) -> Fault:
@@ -1296,7 +1197,7 @@ def fault_limits(model: Json) -> Fault:
             if tree_sources(tree) & set(limits["linear_only"]):
                 yield f"{tree['name']} reads a variable that may have a slope alone"
         for term in component["direct"]:
-            derived = term["column"]["kind"] not in ("value", "level", "missing")
+            derived = term["column"]["kind"] not in RAW
             if derived and column_sources(term["column"]) & set(limits["linear_only"]):
                 yield f"{term['name']} reads a variable that may have a slope alone"
 
@@ -1434,7 +1335,8 @@ def certificate(model: Json, source: str, word: str) -> Json:
     sign = 1 if word == "increasing" else -1
     holders = [c["name"] for c in model["components"] if source in c["sources"]]
     terms = [t for t in direct_terms(model) if source in column_sources(t["column"])]
-    signs = [(moves(t["column"], source) or 0) * sign_of(t["coefficient"]) for t in terms]
+    effects = [(moves(t["column"], source) or 0) * t["coefficient"] for t in terms]
+    signs = [(effect > 0) - (effect < 0) for effect in effects]
     return {
         "variable": source,
         "direction": word,
@@ -1442,11 +1344,6 @@ def certificate(model: Json, source: str, word: str) -> Json:
         "leaf_pairs": sum(len(leaf_pairs(tree, source, sign)) for tree in trees(model)),
         "direct": [{"term": t["name"], "sign": s} for t, s in zip(terms, signs, strict=True)],
     }
-
-
-def sign_of(number: float) -> int:
-    """Return 1, 0 or -1."""
-    return (number > 0) - (number < 0)
 
 
 # ---------------------------------------------------------------- objective and ledger
@@ -1541,11 +1438,14 @@ def file_checks(document: Json) -> Iterator[tuple[str, list[str], str]]:
 
     Where a field is not what it may be, the others cannot be read, and no more is checked.
     """
-    yield "content hash", list(fault_hash(document)), f"sha256 {document.get('hash')}"
+    stored, found = document.get("hash"), digest(without(document, "hash"))
+    changed = [f"stored {stored}, found {found}"] if found != stored else []
+    yield "content hash", changed, f"sha256 {stored}"
     faults = list(islice(misfits(document), MOST_FAULTS))
     if not faults and document["version"] == 1:
         document = as_version_2(document)
-    faults = faults or list(islice(fault_sense(document), MOST_FAULTS))
+    sense = (rule(document) for rule in SENSE)
+    faults = faults or list(islice(chain.from_iterable(sense), MOST_FAULTS))
     yield "fields", faults, "each is there, of its kind, and fits the others"
     if not faults:
         model = {**document, "components": floats(document["components"])}
@@ -1636,13 +1536,6 @@ def table_checks(
             raise Problem(str(error)) from error
 
 
-def is_same_file(written: str | None, read: str) -> bool:
-    """Tell whether two names are one file."""
-    if written is None or not Path(written).is_file() or not Path(read).exists():
-        return False
-    return Path(written).samefile(read)
-
-
 def say(text: str, stream: Any = None) -> None:
     """Print a line; what names could do to a terminal is shown as a question mark."""
     shown = "".join(c if c.isprintable() else "?" for c in text)
@@ -1661,7 +1554,8 @@ def main(arguments: list[str] | None = None) -> int:
     if given.table is None and (given.expect or given.scores):
         parser.error("--expect and --scores need a table")
     reads = [path for path in (given.model, given.table, given.expect) if path]
-    if any(is_same_file(given.scores, path) for path in reads):
+    written = Path(given.scores or "")
+    if written.is_file() and any(Path(p).exists() and written.samefile(p) for p in reads):
         parser.error(f"--scores {given.scores} would be written over a file that is read")
     failed = 0
     try:
