@@ -1,11 +1,13 @@
-"""Expressions as text: what programming languages and spreadsheets share."""
+"""Expressions as text, and templates: what programming languages and spreadsheets share."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
-from typing import ClassVar
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, ClassVar
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from rpte.export.form import Form, Node, Operation, Translation, plain
 from rpte.export.inputs import Code
@@ -75,6 +77,17 @@ class Language(Translation[str]):
         yield from self.statements(name, node, depth + 1)
         if self.spelled["end"]:
             yield deep + self.say("end")
+
+
+def find_template(family: str, name: str, finalize: Callable[[Any], Any] | None = None) -> Template:
+    """Return a document with gaps; `finalize` makes a text of what fills one."""
+    return Environment(
+        loader=PackageLoader(f"rpte.export.{family}"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        keep_trailing_newline=True,
+        finalize=finalize,
+    ).get_template(name)
 
 
 def bare(text: str) -> str:

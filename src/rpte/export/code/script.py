@@ -7,18 +7,9 @@ from collections.abc import Callable, Iterable
 from itertools import chain
 from typing import Any, ClassVar
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from rpte.export.form import OneOf, plain
 from rpte.export.inputs import CategoryInput, Input, NumberInput
-from rpte.export.language import Language, codes_text
-
-TEMPLATES = Environment(
-    loader=PackageLoader("rpte.export.code"),
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    keep_trailing_newline=True,
-)
+from rpte.export.language import Language, codes_text, find_template
 
 
 def filled(template: str, language: Language, read: Iterable[str], **more: Iterable[str]) -> str:
@@ -34,7 +25,7 @@ def filled(template: str, language: Language, read: Iterable[str], **more: Itera
         return any(re.search(rf"\b{name}\(", program) for name in names)
 
     parts = [line.name for line in form.role("term", "component")]
-    found = TEMPLATES.get_template(template)
+    found = find_template("code", template)
     return found.render(**form.titles(), **texts, lines=lines, parts=parts, calls=calls)
 
 

@@ -7,10 +7,11 @@ from typing import Any
 
 from rpte.export.excel import looks
 from rpte.export.excel.formulas import FIRST_LISTED, Formulas, Lists
-from rpte.export.excel.layout import CASES, EXPLAIN, FIRST_RULE, RULES, Layout, Rule
+from rpte.export.excel.layout import FIRST_RULE, RULES, Layout, Rule
 from rpte.export.excel.looks import Look, put, put_formula, shortened
 from rpte.export.form import Form, Line, Node, Operation
 from rpte.export.inputs import CategoryInput
+from rpte.export.language import find_template
 from rpte.export.lower import ZERO
 from rpte.model.parts import DirectTerm, TreeTerms, path_text
 
@@ -21,35 +22,12 @@ SMALL, SCIENTIFIC = 1e-3, "+0.000E+00;-0.000E+00"
 
 def about_sheet(sheet: Any, form: Form) -> None:
     """Say what the workbook is and how it is used."""
-    titles, model = form.titles(), form.model
+    titles, parts = form.titles(), sum(1 for _ in form.model.parts())
+    counts = {"variables": len(form.inputs), "components": len(form.role("component"))}
+    told = find_template("excel", "about.txt.j2").render(**titles, **counts, parts=parts)
     looks.head(sheet, titles["title"], [])
-    told = [
-        ("How it is used", ""),
-        (CASES, "One row per case. Fill in the yellow columns; score, probability and every "
-         "contribution are formulas. For more rows, export again with --option rows=5000."),
-        (EXPLAIN, "Type the number of a case and see every rule, whether it holds, and its "
-         "points."),
-        (RULES, "The whole model: every rule with its points. The formulas take the points from "
-         "here."),
-        ("Lists", "Levels, and numbers of more than 15 digits, that formulas refer to."),
-        ("How it is computed", ""),
-        ("Score", f"The log odds of {titles['positive']}: the intercept plus the points of every "
-         "rule that holds, component by component. No variable is in two components."),
-        ("Probability", f"Of {titles['positive']}: 1 / (1 + exp(-score))."),
-        ("Missing", "An empty cell. An empty text, such as a formula's \"\", is missing too."),
-        ("Numbers", "Real numbers, not texts of digits; special codes as the table had them. "
-         "GESTEP(a, b) is 1 where a is at least b, DELTA(a, b) where they are equal; unlike a>=b "
-         "and a=b they look at every digit."),
-        ("Texts", "Compared to the letter: upper and lower case and blanks count (EXACT). A level "
-         "that the model does not know adds nothing, unless the rules have a level '(other)'."),
-        ("Where it is from", ""),
-        ("Model", f"{len(form.inputs)} variables, {len(form.role('component'))} components, "
-         f"{sum(1 for _ in model.parts())} trees and direct terms"),
-        ("Hash", titles["hash"]),
-        ("Library", f"rpte {titles['version']}; the record beside this file (.parity.json) says on "
-         "which rows it was compared with the model"),
-    ]  # fmt: skip
-    for row, (name, text) in enumerate(told, 3):
+    for row, line in enumerate(told.splitlines(), 3):
+        name, _, text = line.partition(": ")
         put(sheet.cell(row, 1), name, looks.LABEL if text else Look(bold=True, size=13))
         put(sheet.cell(row, 2), text or None, looks.PLAIN)
         sheet.row_dimensions[row].height = 16 * (1 + len(text) // 95) + (0 if text else 8)

@@ -20,14 +20,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from xml.etree.ElementTree import Element, SubElement, indent, tostring
+from itertools import islice
+from xml.etree.ElementTree import Element, fromstring, indent, tostring
+from xml.sax.saxutils import escape
 
 from rpte.errors import InputError
-from rpte.export.cells import probe_table, read_cells
+from rpte.export.cells import Cell, probe_table, read_cells
 from rpte.export.evaluate import evaluate
 from rpte.export.form import MAX_FLOAT, Definition, Form, OneOf, Translation, plain
 from rpte.export.inputs import CategoryInput, Code, Input, NumberInput
-from rpte.export.language import identifiers
+from rpte.export.language import find_template, identifiers
 from rpte.export.pmml.run import run
 from rpte.export.target import Options, Target, check_levels, check_prefix
 from rpte.table.column import LARGEST
@@ -36,10 +38,10 @@ from rpte.table.spelling import TRUTHS
 OPTIONS = {"prefix": "rpte_"}
 CASES = 30  # that the document carries
 PROBES = 40  # of which the last quarter holds the largest and smallest numbers
-PRECISION = "1E-12"
 NUMBER = {"optype": "continuous", "dataType": "double"}
 TEXT = {"optype": "categorical", "dataType": "string"}
 NAMESPACE = "http://www.dmg.org/PMML-4_4"
+ESCAPES = {'"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
 HEAD = "<?xml version='1.0' encoding='UTF-8'?>\n"
 FUNCTIONS = {"<=": "lessOrEqual", "<": "lessThan", ">": "greaterThan", ">=": "greaterOrEqual",
              "log": "ln"}  # fmt: skip
@@ -225,109 +227,53 @@ def _derived(name: str, said: str, value: Element, kind: Mapping[str, str] = NUM
 
 def write(form: Form, options: Options) -> str:
     """Return the document's text."""
-    fields, titles = Expressions(form, options["prefix"]), form.titles()
-    made = _element("Application", name="rpte", version=titles["version"])
-    note = _element("Annotation")
-    note.text = f"Generated from the model {titles['hash']}."
-    read = [field for given in form.inputs for field in fields.read(given)]
+    fields, inputs = Expressions(form, options["prefix"]), [given.name for given in form.inputs]
     # The probability is the regression's.
-    lines = [fields.defined(line) for line in form.lines if line.role != "probability"]
-    root = _element(
-        "PMML",
-        _element("Header", made, note, description=titles["title"]),
-        _data(fields),
-        _element("TransformationDictionary", *read, *lines),
-        _model(fields),
-        xmlns=NAMESPACE,
-        version="4.4",
+    computed = [line for line in form.lines if line.role != "probability"]
+    shown = (*form.role("score"), *form.role("probability"), *form.role("term", "component"))
+    tags, results = dict(zip(inputs, identifiers(inputs), strict=True)), ("score", "probability")
+    text = find_template("pmml", "model.pmml.j2", lambda cell: escape(str(cell), ESCAPES)).render(
+        **form.titles(),
+        prefix=fields.prefix,
+        columns=[_column(given) for given in form.inputs],
+        largest=LARGEST,
+        classes=[str(label) for label in form.model.classes],
+        positive_class=form.model.positive,
+        outputs=[(v.name, plain(v.text), v in computed and fields.line(v.name)) for v in shown],
+        score=fields.line("score"),
+        tags=tags,
+        results=results,
+        cases=_cases(form, tags, results),
     )
+    root = _element("PMML", *fromstring(text), xmlns=NAMESPACE, version="4.4")
+    derived = [field for given in form.inputs for field in fields.read(given)]
+    derived += [fields.defined(line) for line in computed]
+    next(root.iter("TransformationDictionary")).extend(derived)
     indent(root)
     # A parser reads a bare carriage return as a line feed.
     return HEAD + tostring(root, encoding="unicode").replace("\r", "&#13;") + "\n"
 
 
-def _data(fields: Expressions) -> Element:
-    """Return the columns of the table, and the label."""
-    found = []
-    for given in fields.form.inputs:
-        if isinstance(given, CategoryInput) or given.words:
-            levels = given.levels if isinstance(given, CategoryInput) else ()
-            found.append(_column(given.name, levels))
-        else:
-            ends = {"leftMargin": repr(-LARGEST), "rightMargin": repr(LARGEST)}
-            interval = _element("Interval", closure="closedClosed", **ends)
-            found.append(_element("DataField", interval, name=given.name, **NUMBER))
-    found.append(_column(f"{fields.prefix}target", map(str, fields.form.model.classes)))
-    return _element("DataDictionary", *found, numberOfFields=str(len(found)))
+def _column(given: Input) -> tuple[str, bool, tuple[str, ...]]:
+    """Return the name of an input, whether it holds numbers alone, and its levels."""
+    if isinstance(given, CategoryInput):
+        return given.name, False, given.levels
+    return given.name, not given.words, ()
 
 
-def _column(name: str, levels: Iterable[str]) -> Element:
-    values = (_element("Value", value=level) for level in levels)
-    return _element("DataField", *values, name=name, **TEXT)
-
-
-def _model(fields: Expressions) -> Element:
-    """Return the logistic regression on the score."""
-    form = fields.form
-    classes = [str(label) for label in form.model.classes]
-    positive, other = classes[form.model.positive], classes[1 - form.model.positive]
-    schema = [_element("MiningField", name=f"{fields.prefix}target", usageType="target")]
-    for given in form.inputs:
-        number = isinstance(given, NumberInput) and not given.words
-        treatment = "asMissing" if number else "asIs"
-        schema.append(_element("MiningField", name=given.name, invalidValueTreatment=treatment))
-    score = _element("NumericPredictor", name=fields.line("score"), coefficient="1")
-    return _element(
-        "RegressionModel",
-        _element("MiningSchema", *schema),
-        _output(fields, positive),
-        _element("RegressionTable", score, targetCategory=positive, intercept="0"),
-        _element("RegressionTable", targetCategory=other, intercept="0"),
-        _verification(form, fields.prefix),
-        modelName="rpte",
-        functionName="classification",
-        normalizationMethod="logit",
-    )
-
-
-def _output(fields: Expressions, positive: str) -> Element:
-    """Return the output: score, probability, then every contribution in the order of the file."""
-    form, found = fields.form, []
-    for line in (*form.role("score"), *form.role("probability"), *form.role("term", "component")):
-        named = {"name": fields.prefix + line.name, "displayName": plain(line.text), **NUMBER}
-        if line.role == "probability":
-            field = _element("OutputField", **named, feature="probability", value=positive)
-        else:
-            value = _field(fields.line(line.name))
-            field = _element("OutputField", value, **named, feature="transformedValue")
-        found.append(field)
-    return _element("Output", *found)
-
-
-def _verification(form: Form, prefix: str) -> Element:
+def _cases(form: Form, tags: Mapping[str, str], results: Iterable[str]) -> list[dict[str, Cell]]:
     """Return cases with their score and probability, made from the model's thresholds and levels.
 
     An engine that reads them checks them whenever it loads the document, so that a model which it
     computes in another way is never put to work.
     """
     cells = read_cells(form, probe_table(form, PROBES))
-    lines, results = evaluate(form, cells), ("score", "probability")
-    inputs = [given.name for given in form.inputs]
-    tags = dict(zip(inputs, identifiers(inputs), strict=True))
-    fields = [_element("VerificationField", field=n, column=tag) for n, tag in tags.items()]
-    fields += [
-        _element("VerificationField", field=prefix + name, column=name, precision=PRECISION)
-        for name in results
-    ]
-    table = Element("InlineTable")
-    for place, cases in zip(range(CASES), cells.rows(), strict=False):
-        row = SubElement(table, "row")
-        shown = {tags[name]: cell for name, cell in cases.items() if cell is not None}
-        shown |= {name: float(lines[name][place]) for name in results}
-        for tag, cell in shown.items():
-            SubElement(row, tag).text = cell if isinstance(cell, str) else repr(cell)
-    counts = {"recordCount": str(CASES), "fieldCount": str(len(fields))}
-    return _element("ModelVerification", _element("VerificationFields", *fields), table, **counts)
+    lines = evaluate(form, cells)
+    found: list[dict[str, Cell]] = []
+    for place, row in enumerate(islice(cells.rows(), CASES)):
+        found.append({tags[name]: cell for name, cell in row.items()})
+        found[-1] |= {name: float(lines[name][place]) for name in results}
+    return found
 
 
 TARGET = Target("pmml", ".pmml", write, run, OPTIONS, check, packages=("jpmml_evaluator",))
