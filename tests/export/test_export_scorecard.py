@@ -13,7 +13,7 @@ from fit_tables import mixed_case
 from rpte import InputError, RPTEClassifier
 from rpte.export.exporting import check_export, read_record
 from rpte.export.parity import expected
-from rpte.export.scorecard.difference import MEASURES
+from rpte.export.scorecard.card import MEASURES
 
 CASE = mixed_case()
 MODEL = RPTEClassifier(l1="4/n").fit(CASE.X, CASE.y).model_

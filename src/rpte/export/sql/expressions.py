@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterable, Iterator
 from functools import reduce
 
 from sqlglot import exp
 
+from rpte.export.cells import NUMBER_TEXT
 from rpte.export.form import (
     MAX_FLOAT,
     Constant,
@@ -23,7 +25,6 @@ from rpte.export.form import (
 )
 from rpte.export.inputs import CategoryInput, Code, Input, NumberInput, has_words
 from rpte.export.sql.dialects import find_dialect
-from rpte.export.sql.numbers import is_given, is_number, misread
 from rpte.table.column import LARGEST
 from rpte.table.decimals import number_text
 from rpte.table.spelling import NUMBER_BEGINS, TRUTHS
@@ -43,6 +44,8 @@ FUNCTIONS = {"log": exp.Ln, "sqrt": exp.Sqrt, "exp": exp.Exp}
 # Logarithms between which a product is an ordinary number.
 LEAST_LOG, MOST_LOG = -600.0, 709.782712893384
 TINY = 1e-200
+# Of a text that is a number: a zero before another digit, with nothing before it but blanks.
+LEADING_ZERO = "*[^-+.0-9eE]0[0-9]*"
 
 
 class Expressions(Translation[exp.Expr]):
@@ -93,7 +96,7 @@ class Expressions(Translation[exp.Expr]):
             wide = value != 0 and not 1e-120 < value < 1e120
             return self._made(exp.Literal.string(text)) if wide else exp.Literal.number(text)
         text = text if "E" in text else f"{text}E0"
-        if self.dialect == "sqlite" and misread(text, value):
+        if self.dialect == "sqlite" and _misread(text, value):
             near = float(f"{value:.15g}")
             return _wrap(exp.Add(this=self.literal(near), expression=self.literal(value - near)))
         return exp.Literal.number(text)
@@ -123,7 +126,10 @@ class Expressions(Translation[exp.Expr]):
         if given.codes:
             columns.append((self._own(given, "code"), self._code(given, cell)))
         if self.quiet:
-            there = is_given(raw, self._as_text(raw), self.traits.text_numbers)
+            there = _there(raw.copy())
+            if self.traits.text_numbers == "null":
+                word = exp.NEQ(this=self._as_text(raw), expression=exp.Literal.string("NaN"))
+                there = exp.and_(there, word, copy=False)
             columns.append((self._own(given, "given"), exp.Case().when(there, self.literal(1.0))))
         return columns
 
@@ -186,9 +192,28 @@ class Expressions(Translation[exp.Expr]):
 
     def _as_number(self, raw: exp.Column) -> exp.Expr:
         number = self._made(raw.copy()) if self.traits.to_number else exp.cast(raw.copy(), "double")
-        most = self.literal(LARGEST)
-        test = is_number(raw, self._as_text(raw), most, self.traits.text_numbers)
+        test = self._is_number(raw)
         return number if test is None else exp.Case().when(test, number)
+
+    def _is_number(self, raw: exp.Column) -> exp.Expr | None:
+        """Return the test for a cell that a cast reads as the model does; None if all are."""
+        match self.traits.text_numbers:
+            case "affinity":
+                # Beside a cast to REAL, SQLite compares a text that is a number to its last
+                # character as that number, and any other text, or a blob, is larger than every
+                # number.
+                most = exp.cast(self.literal(LARGEST), "double")
+                padded = exp.DPipe(this=exp.Literal.string(" "), expression=raw.copy(), safe=True)
+                zero = exp.Glob(this=padded, expression=exp.Literal.string(LEADING_ZERO))
+                number = exp.LTE(this=raw.copy(), expression=most)
+                return exp.and_(number, exp.not_(zero), copy=False)
+            case "pattern":  # by a function that MySQL and MariaDB share
+                parts = [self._as_text(raw), exp.Literal.string(NUMBER_TEXT)]
+                place = exp.Anonymous(this="REGEXP_INSTR", expressions=parts)
+                return exp.EQ(this=place, expression=exp.Literal.number(1))
+            case "blank":
+                return exp.NEQ(this=self._as_text(raw), expression=exp.Literal.string(""))
+        return None
 
     def _made(self, value: exp.Expr) -> exp.Expr:
         return exp.Anonymous(this=self.traits.to_number, expressions=[value])
@@ -328,3 +353,11 @@ def _is_product(node: Node) -> bool:
     if not isinstance(node, Operation) or node.name != "*":
         return False
     return not any(isinstance(part, Constant) for part in node.parts)
+
+
+def _misread(text: str, value: float) -> bool:
+    """Tell whether SQLite reads a decimal as a neighbour of the float that it stands for."""
+    if len(text) < 17:
+        return False
+    with sqlite3.connect(":memory:") as connection:
+        return bool(connection.execute(f"SELECT {text}").fetchone()[0] != value)
