@@ -18,8 +18,9 @@ Everything is generated from one small intermediate form, so that a new target i
    comparison on request. `Model.export` and ``rpte export`` call it.
 
 `language` has expressions as text, for programming languages and workbooks (`code.python` is the
-shortest example); `programs` runs other programs; `reasons` has the principal reasons in the words
-of the form. A family imports from the top of this folder, not from another family. `rpte.mlflow`
-takes `parity`; heavy packages (sqlglot, duckdb, ...) are extras, imported inside `write` and `run`.
-Nothing here imports numba or scikit-learn.
+shortest example), and finds the documents around them in the `templates` of a family; `programs`
+runs other programs; `reasons` has the principal reasons in the words of the form. A family imports
+from the top of this folder, not from another family. `rpte.mlflow` takes `parity`; heavy packages
+(sqlglot, duckdb, ...) are extras, imported inside `write` and `run`. Nothing here imports numba or
+scikit-learn.
 """

@@ -25,6 +25,11 @@ BRACES = {
 }
 
 
+def functions(call: str) -> dict[str, str]:
+    """Return how a language calls the functions that all know by one name."""
+    return {name: call.format(name) for name in ("log", "sqrt", "exp")}
+
+
 class Language(Translation[str]):
     """How one language writes the nodes of a form, by a table of spellings."""
 

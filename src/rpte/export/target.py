@@ -56,47 +56,27 @@ class MadeRows(dict[str, Any]):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One form that a model can be exported to.
-
-    Parameters
-    ----------
-    name : str
-    suffix : str
-        Of the file's name, such as ``.sql``.
-    write : function of form and options
-        Returns the whole export.
-    run : function of path, form, options and cells
-        Returns what the export at `path` computes for some rows, at least the score.
-        Raises `CannotRunError` where it cannot.
-    options : mapping from name to default
-    settle : function of form and options
-        Returns the options with files that they name read, so that the record holds all it needs.
-    check : function of form and options
-        Raises `InputError` for a model that the target cannot hold, such as for a name.
-    tolerance : float
-        Largest difference from the model that is rounding, relative to the size of the numbers
-        that were added.
-    notes : function of form, options, the user's table and answers
-        What else the parity record should say.
-    learn : function of form, options and the user's table (or None)
-        Returns the options with what the export takes from the rows, for the record.
-    truth : function of form, options and table, optional
-        The lines to compare with, if they are not the model's own.
-    packages : tuple of str
-        Whose versions the parity record should hold.
-    """
+    """One form that a model can be exported to."""
 
     name: str
-    suffix: str
-    write: Callable[[Form, Options], str | bytes]
+    suffix: str  # of the file's name, such as `.sql`
+    write: Callable[[Form, Options], str | bytes]  # returns the whole export
+    # Returns what the export at a path computes for some rows, at least the score; raises
+    # `CannotRunError` where it cannot.
     run: Callable[[Path, Form, Options, Cells], Answers]
-    options: Options = field(default_factory=lambda: MappingProxyType({}))
+    options: Options = field(default_factory=lambda: MappingProxyType({}))  # name to default
+    # Raises `InputError` for a model that the target cannot hold, such as for a name.
     check: Callable[[Form, Options], None] = lambda form, options: None
+    # Largest difference from the model that is rounding, relative to the size of what was added.
     tolerance: float = ROUNDING
+    # What else the parity record should say, from the user's table and the answers.
     notes: Callable[[Form, Options, Any, Answers], tuple[str, ...]] = lambda *given: ()
-    packages: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()  # whose versions the parity record should hold
+    # Returns the options with files that they name read, so that the record holds all it needs.
     settle: Callable[[Form, Options], Options] = lambda form, options: options
+    # Returns the options with what the export takes from the user's table, if there is one.
     learn: Callable[[Form, Options, Any], Options] = lambda form, options, X: options
+    # The lines to compare with on a table, if they are not the model's own.
     truth: Callable[[Form, Options, Any], Mapping[str, Floats]] | None = None
 
 

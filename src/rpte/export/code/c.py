@@ -17,7 +17,7 @@ from rpte.export.cells import Cells
 from rpte.export.code.script import filled
 from rpte.export.form import Form, Missing, OneOf, Present, Value, all_nodes, plain
 from rpte.export.inputs import CategoryInput, Input, NumberInput, has_words
-from rpte.export.language import BRACES, Language, codes_text
+from rpte.export.language import BRACES, Language, codes_text, functions
 from rpte.export.programs import find_program, run_program
 from rpte.export.target import Answers, Options, Target
 from rpte.table.spelling import DECIMAL, plain_form
@@ -30,9 +30,7 @@ class C(Language):
 
     spelled: ClassVar[Mapping[str, str]] = {
         **BRACES,
-        "log": "log({0})",
-        "sqrt": "sqrt({0})",
-        "exp": "exp({0})",
+        **functions("{0}({{0}})"),
         "finite": "isfinite({0})",
         "present": "!isnan({0})",
     }

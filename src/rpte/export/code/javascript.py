@@ -10,7 +10,7 @@ from typing import ClassVar
 from rpte.export.cells import Cells
 from rpte.export.code.script import Script
 from rpte.export.form import Form
-from rpte.export.language import BRACES
+from rpte.export.language import BRACES, functions
 from rpte.export.programs import find_program, run_program, run_rows
 from rpte.export.target import Answers, Options, Target
 
@@ -19,12 +19,10 @@ class JavaScript(Script):
     """How JavaScript writes a form."""
 
     template, tab = "model.js.j2", "  "
-    literal = staticmethod(json.dumps)
+    literal = staticmethod(json.dumps)  # JSON's are JavaScript's
     spelled: ClassVar[Mapping[str, str]] = {
         **BRACES,
-        "log": "Math.log({0})",
-        "sqrt": "Math.sqrt({0})",
-        "exp": "Math.exp({0})",
+        **functions("Math.{0}({{0}})"),
         "finite": "Number.isFinite({0})",
         "present": "!Number.isNaN({0})",
         "nan": "Number.isNaN({0})",

@@ -11,6 +11,7 @@ from typing import ClassVar
 from rpte.export.cells import Cells
 from rpte.export.code.script import Script
 from rpte.export.form import Form
+from rpte.export.language import functions
 from rpte.export.programs import run_rows
 from rpte.export.target import Answers, Options, Target
 
@@ -19,13 +20,10 @@ class Python(Script):
     """How Python writes a form."""
 
     template = "model.py.j2"
-    literal = staticmethod(repr)
     spelled: ClassVar[Mapping[str, str]] = {
         "if": "({1} if {0} else {2})",
         "and": " and ",
-        "log": "math.log({0})",
-        "sqrt": "math.sqrt({0})",
-        "exp": "math.exp({0})",
+        **functions("math.{0}({{0}})"),
         "finite": "math.isfinite({0})",
         "present": "not math.isnan({0})",
         "nan": "math.isnan({0})",

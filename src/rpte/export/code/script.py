@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import chain
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from rpte.export.form import OneOf, plain
 from rpte.export.inputs import CategoryInput, Input, NumberInput
@@ -33,7 +33,7 @@ class Script(Language):
     """How one of these languages writes a form; each has the same helpers in its own words."""
 
     template: ClassVar[str]
-    literal: ClassVar[Callable[[Any], str]]  # of a number, a text, a truth or some of them
+    literal = staticmethod(repr)  # of a number, a text, a truth or some of them
 
     def _one_of(self, node: OneOf) -> str:
         given, name = self.form.input(node.input), self.names[node.input]

@@ -179,8 +179,6 @@ def _names(sheet: Any, layout: Layout, computed: dict[int, str]) -> None:
 
 def _mark(sheet: Any, layout: Layout, columns: Columns, lists: Lists) -> None:
     """Colour cells that are no numbers or no known levels, and offer the levels to choose from."""
-    from openpyxl.formatting.rule import FormulaRule
-    from openpyxl.styles import PatternFill
     from openpyxl.worksheet.datavalidation import DataValidation
 
     for given in layout.form.inputs:
@@ -199,6 +197,4 @@ def _mark(sheet: Any, layout: Layout, columns: Columns, lists: Lists) -> None:
             offer = DataValidation("list", levels, allow_blank=True, showErrorMessage=False)
             sheet.add_data_validation(offer)
             offer.add(where)
-        fill_with = PatternFill("solid", bgColor=colour)
-        rule = FormulaRule([test.replace(ROW, str(FIRST))], fill=fill_with)
-        sheet.conditional_formatting.add(where, rule)
+        looks.mark(sheet, where, test.replace(ROW, str(FIRST)), colour, fill=True)

@@ -120,13 +120,18 @@ def headers(sheet: Any, row: int, names: list[str], widths: list[int]) -> None:
 
 def coloured(sheet: Any, cells: str) -> None:
     """Show points that raise the score in red and those that lower it in green."""
-    from openpyxl.formatting.rule import FormulaRule
-    from openpyxl.styles import Font
-
     first = cells.partition(":")[0]
     for sign, colour in ((">", RAISES), ("<", LOWERS)):
-        rule = FormulaRule([f"IF(ISNUMBER({first}),{first}{sign}0,FALSE)"], font=Font(color=colour))
-        sheet.conditional_formatting.add(cells, rule)
+        mark(sheet, cells, f"IF(ISNUMBER({first}),{first}{sign}0,FALSE)", colour)
+
+
+def mark(sheet: Any, cells: str, formula: str, colour: str, fill: bool = False) -> None:
+    """Colour the text of cells, or fill them, where a formula holds."""
+    from openpyxl.formatting.rule import FormulaRule
+    from openpyxl.styles import Font, PatternFill
+
+    look = {"fill": PatternFill("solid", bgColor=colour)} if fill else {"font": Font(color=colour)}
+    sheet.conditional_formatting.add(cells, FormulaRule([formula], **look))
 
 
 def printed(sheet: Any, head_row: int) -> None:

@@ -187,17 +187,13 @@ def _put_if_ready(cell: Any, formula: str, what: str, look: Look) -> None:
 
 
 def _explained(sheet: Any, row: int, cells: list[str]) -> None:
-    from openpyxl.formatting.rule import FormulaRule
-    from openpyxl.styles import Font
-
     for column, text in enumerate(cells[:3], 1):
         put(sheet.cell(row, column), text or None, looks.PLAIN)
     styles = (Look(centre=True), Look(bold=True, format=looks.POINTS))
     for column, (text, look) in enumerate(zip(cells[3:], styles, strict=True), 4):
         _put_if_ready(sheet.cell(row, column), text, cells[1], look)
     sheet.row_dimensions[row].height = 16 * (1 + len(cells[2]) // 65)
-    quiet = FormulaRule([f'$D{row}="no"'], font=Font(color=looks.GREY))
-    sheet.conditional_formatting.add(f"A{row}:E{row}", quiet)
+    looks.mark(sheet, f"A{row}:E{row}", f'$D{row}="no"', looks.GREY)
 
 
 def _subtotals(sheet: Any, layout: Layout, first: int) -> None:

@@ -12,51 +12,26 @@ NO_QUERIES = frozenset({"", "dax", "prql", "solr", "tableau"})
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How one database holds names, texts and numbers.
+    """How one database holds names, texts and numbers."""
 
-    Parameters
-    ----------
-    longest_name : int or None
-        In bytes; longer names would be cut or refused.
-    cases_differ : bool
-        Whether two quoted names may differ in upper and lower case alone.
-    forbidden : str
-        Characters that no column name may have.
-    hidden : frozenset of str
-        Columns, in small letters, that every table has: without one of the user's of that name, a
-        query would read them.
-    text_type : str
-        What texts are read as, where sqlglot's choice does not do.
-    to_number : str
-        The function that makes a float64, where a cast and the letter E do not.
-    text_numbers : str
-        What a cast makes of a text that is no number: ``error``; ``null``; ``blank``: 0 of an empty
-        text, an error otherwise; ``pattern`` or ``affinity``: the number that it begins with, or 0,
-        and how it is told in advance.
-    collation : str
-        What makes the comparison of texts exact, where it is not by itself.
-    national : bool
-        Whether texts need N'...' to keep every character.
-    infinities : bool
-        Whether a product that overflows is infinite; elsewhere it is an error.
-    underflows : bool
-        Whether a product too small to be a number is 0; elsewhere it is an error.
-    materialized : bool
-        Whether layers must be told to be computed once, and can be; a query of many layers grows
-        beyond measure where each is put into the next.
-    """
-
-    longest_name: int | None = 255
-    cases_differ: bool = False
-    forbidden: str = ""
+    longest_name: int | None = 255  # in bytes; longer names would be cut or refused
+    cases_differ: bool = False  # two quoted names may differ in upper and lower case alone
+    forbidden: str = ""  # characters that no column name may have
+    # Columns, in small letters, that every table has: without one of the user's of that name, a
+    # query would read them.
     hidden: frozenset[str] = frozenset()
-    text_type: str = "TEXT"
-    to_number: str = ""
+    text_type: str = "TEXT"  # what texts are read as, where sqlglot's choice does not do
+    to_number: str = ""  # the function that makes a float64, where a cast and the letter E do not
+    # What a cast makes of a text that is no number: `error`; `null`; `blank`: 0 of an empty text,
+    # an error otherwise; `pattern` or `affinity`: the number that it begins with, or 0, and how it
+    # is told in advance.
     text_numbers: str = "error"
-    collation: str = ""
-    national: bool = False
-    infinities: bool = False
-    underflows: bool = True
+    collation: str = ""  # what makes the comparison of texts exact, where it is not by itself
+    national: bool = False  # texts need N'...' to keep every character
+    infinities: bool = False  # a product that overflows is infinite; elsewhere it is an error
+    underflows: bool = True  # a product too small to be a number is 0; elsewhere it is an error
+    # Layers must be told to be computed once, and can be; a query of many layers grows beyond
+    # measure where each is put into the next.
     materialized: bool = False
 
 
