@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, ClassVar
-
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rpte.export.form import Form, Node, Operation, Translation, plain
 from rpte.export.inputs import Code
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 LONGEST_NAME = 40
 # How languages with braces write what others write in their own way; conditions come bare.
@@ -86,6 +87,8 @@ class Language(Translation[str]):
 
 def find_template(family: str, name: str, finalize: Callable[[Any], Any] | None = None) -> Template:
     """Return a document with gaps; `finalize` makes a text of what fills one."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
     return Environment(
         loader=PackageLoader(f"rpte.export.{family}"),
         undefined=StrictUndefined,
