@@ -27,9 +27,8 @@ from rpte.export.target import Answers, MadeRows, Options, Target
 from rpte.losses import BINOMIAL
 from rpte.model.model import Model
 from rpte.scorecard import Scorecard, make_card
-from rpte.scorecard.card import Line, Scale, card_page, card_text
 from rpte.scorecard.build import CERTAIN
-from rpte.scorecard.card import Line, Scale
+from rpte.scorecard.card import Line, Scale, card_page, card_text
 from rpte.scorecard.view import card_page, card_text
 from rpte.table.inputs import as_array, column_names
 from rpte.table.target import as_classes
