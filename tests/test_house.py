@@ -19,7 +19,6 @@ METHODS = "a method that is there for convenience, imported when it is called"
 LAZY = {  # imports inside functions, between files of one room, that close a cycle
     ("model.model", "model.verify"): METHODS,
     ("model.model", "model.file"): METHODS,
-    ("scorecard.card", "scorecard.view"): METHODS,
 }
 
 

@@ -29,7 +29,6 @@ from rpte.model.model import Model
 from rpte.scorecard import Scorecard, make_card
 from rpte.scorecard.build import CERTAIN
 from rpte.scorecard.card import Line, Scale, card_page, card_text
-from rpte.scorecard.view import card_page, card_text
 from rpte.table.inputs import as_array, column_names
 from rpte.table.target import as_classes
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rpte.errors import InputError, did_you_mean
+from rpte.export.target import Options
 
 # sqlglot reads or writes parts of these, but they have no queries of the usual kind.
 NO_QUERIES = frozenset({"", "dax", "prql", "solr", "tableau"})
@@ -108,3 +109,9 @@ def dialect_names() -> list[str]:
     except ImportError as error:
         raise InputError("SQL needs sqlglot; install it with pip install 'rpte[sql]'") from error
     return sorted(set(Known.classes) - NO_QUERIES)
+
+
+def keys_of(options: Options) -> tuple[str, ...]:
+    """Return the columns that identify a row in the result."""
+    keys = options["keys"]
+    return tuple(keys.split(",")) if isinstance(keys, str) else tuple(keys)

@@ -8,9 +8,9 @@ from sqlglot import exp
 
 from rpte.export import reasons
 from rpte.export.form import Form, Role, plain
+from rpte.export.sql.dialects import keys_of
 from rpte.export.sql.expressions import Columns, Expressions
 from rpte.export.sql.reasons import Reasons
-from rpte.export.sql.run import keys_of
 from rpte.export.target import Options
 
 LAYERS: dict[Role, str] = {

@@ -14,16 +14,11 @@ from rpte.export.cells import Cell, Cells
 from rpte.export.form import Floats, Form
 from rpte.export.inputs import CategoryInput, Input
 from rpte.export.programs import failure
+from rpte.export.sql.dialects import keys_of
 from rpte.export.target import Answers, CannotRunError, Options
 
 Columns = list[tuple[str, str, list[Any]]]  # name, type (number, text or truth), cells
 Result = tuple[list[str], list[Any], str]  # names, rows, what ran the query
-
-
-def keys_of(options: Options) -> tuple[str, ...]:
-    """Return the columns that identify a row in the result."""
-    keys = options["keys"]
-    return tuple(keys.split(",")) if isinstance(keys, str) else tuple(keys)
 
 
 def run(path: Path, form: Form, options: Options, cells: Cells) -> Answers:

@@ -7,8 +7,8 @@ from typing import Any
 from rpte.errors import InputError
 from rpte.export import reasons
 from rpte.export.form import Form
-from rpte.export.sql.dialects import Dialect, find_dialect
-from rpte.export.sql.run import keys_of, run
+from rpte.export.sql.dialects import Dialect, find_dialect, keys_of
+from rpte.export.sql.run import run
 from rpte.export.target import SIMPLE, Answers, Options, Target, check_levels, check_prefix
 
 OPTIONS = {
