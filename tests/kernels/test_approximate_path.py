@@ -240,7 +240,8 @@ def test_a_working_set_changes_and_keeps_what_it_knows(compiled, total):
     known[terms] = True
     second, cross = np.arange(9.0).reshape(3, 3), np.arange(3.0)
     run = module.changed if compiled else module.changed.__wrapped__
-    new, m, c = run(z, rows, terms, np.array([0, 2, 5]), known, weight, total, second, cross)
+    wanted, moments = np.array([0, 2, 5]), (second, cross, weight)
+    new, m, c = run(z, rows, terms, wanted, known, moments, total)
     assert new.tolist() == [5, 0, 2]  # those that stay, in their order, then the others
     assert np.flatnonzero(known).tolist() == [0, 2, 5]
     assert m.shape == (3, 3)
@@ -266,7 +267,7 @@ def test_deviances_are_twice_the_log_loss_by_block(compiled, seed, n, q, blocks)
     terms = z[::-1].copy(), np.arange(q)[::-1].copy()
     for b, (low, high) in enumerate(pairwise(cuts)):
         at = slice(low, high)
-        run(BINOMIAL, *terms, y[at], weight[at], low, fits, out[b])
+        run(*terms, (BINOMIAL, 0.25, y[at], weight[at]), low, fits, out[b])
         for f, fit in enumerate(fits):
             p = 1 / (1 + np.exp(-(fit[0] + fit[1:] @ z[:, at].astype(float))))
             loss = log_loss(y[at], p, sample_weight=weight[at], labels=[0, 1])
@@ -277,7 +278,7 @@ def test_deviances_of_sure_scores_are_finite():
     y, one = np.array([0.0, 1.0]), np.ones(2)
     out, fits = np.empty(2), np.array([[800.0], [-800.0]])
     nothing = np.zeros((0, 2), np.float32)
-    deviances(BINOMIAL, nothing, np.arange(0), y, one, 0, fits, out)
+    deviances(nothing, np.arange(0), (BINOMIAL, 0.25, y, one), 0, fits, out)
     assert out.tolist() == [800.0, 800.0]
 
 

@@ -24,6 +24,7 @@ Fit = tuple[Floats, Floats, Floats]  # score, residual and curvature, (n,)
 # L1 and L2 penalties, the sign that a coefficient may have (0: either), penalty factors, (k,)
 Penalties = tuple[Floats, Floats, Int8s, Floats]
 Moments = tuple[Floats, Floats, Floats]  # second (k, k) and cross (k,), under row weights (n,)
+Step = tuple[Floats, Floats, float]  # of scores (n,) and coefficients (k,); expected change
 
 ROUGH = 1e-2  # of lambda: the residual at which a fit stops
 ENOUGH = 1e-5  # of the loss: a step or a wider working set that gains less is the last
@@ -101,21 +102,13 @@ def add_moments(
 
 
 @kernel
-def deviances(
-    code: int,
-    z: Singles,
-    rows: Index,
-    y: Floats,
-    weight: Floats,
-    low: int,
-    fits: Floats,
-    out: Floats,
-) -> None:
+def deviances(z: Singles, rows: Index, data: Data, low: int, fits: Floats, out: Floats) -> None:
     """Fill `out` (f,) with the mean deviance of each fit on the columns of `z` from `low` on.
 
-    `code` is that of the loss; `y` and `weight` (n,) are those of these columns; `fits` (f, q + 1)
-    are intercepts and the coefficients of the terms in some `rows` (q,) of `z`.
+    `data` is of these columns; `fits` (f, q + 1) are intercepts and the coefficients of the terms
+    in some `rows` (q,) of `z`.
     """
+    code, _, y, weight = data
     residual, curvature, total = np.empty(y.size), np.empty(y.size), 0.0
     for i in range(y.size):
         total += weight[i]
@@ -196,15 +189,14 @@ def changed(
     terms: Index,
     wanted: Index,
     known: Mask,
-    weight: Floats,
+    moments: Moments,
     total: float,
-    second: Floats,
-    cross: Floats,
 ) -> tuple[Index, Floats, Floats]:
     """Return another working set with its moments: those known, if there are any, are kept.
 
     The terms that stay come first. `known` (q,) tells which terms are in the set.
     """
+    second, cross, weight = moments
     stays = np.zeros(known.size, np.bool_)
     stays[wanted] = True
     at = np.flatnonzero(stays[terms])
@@ -224,18 +216,11 @@ def changed(
 
 @jitable
 def line_search(
-    data: Data,
-    penalties: Penalties,
-    promised: float,
-    along: Floats,
-    move: Floats,
-    state: Floats,
-    theta: Floats,
-    fit: Fit,
+    data: Data, penalties: Penalties, step: Step, state: Floats, theta: Floats, fit: Fit
 ) -> float:
-    """Halve a step until the objective falls as it should; return the step, 0 if none is taken."""
+    """Halve a step until the objective falls enough; return its factor, 0 if none is taken."""
     (code, _, y, row_weight), (l1, l2, _, _) = data, penalties
-    score, residual, curvature = fit
+    (along, move, promised), (score, residual, curvature) = step, fit
     trial, new_residual = np.empty_like(score), np.empty_like(score)
     new_curvature = np.empty_like(score)
     held = penalised(theta, l1, l2)
@@ -309,7 +294,7 @@ def newton_steps(
             return
         size = 0.0
         if promised < 0.0:
-            size = line_search(data, penalties, promised, along, move, state, theta, fit)
+            size = line_search(data, penalties, (along, move, promised), state, theta, fit)
         if size == 0.0:
             if floor == bound:
                 return
@@ -377,9 +362,8 @@ def approximate_path(
                 for j in range(q):
                     pull[j] = abs(gradient[j]) if sign[j] == 0 else -sign[j] * gradient[j]
                 wanted = working_set(pull, theta, l1)
-                terms, second, cross = changed(
-                    z, rows, terms, wanted, known, weight, state[TOTAL], second, cross
-                )
+                moments = (second, cross, weight)
+                terms, second, cross = changed(z, rows, terms, wanted, known, moments, state[TOTAL])
             here = theta[terms]
             some = (l1[terms], l2[terms], sign[terms], penalty[terms])
             before = state[LOSS] + penalised(here, some[0], some[1])

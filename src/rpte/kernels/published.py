@@ -26,6 +26,7 @@ SLACK = 1e-9
 NONE, UNKNOWN = -1, -2
 HALF, LOW = 32, 2**32 - 1  # where the positive weight begins, and the bits of the weight
 CHUNK = 5  # codes are looked at in chunks of 2^5 before they are looked at one by one
+Node = tuple[Int32s, Ints, Floats, Floats]  # rows and their counts (m,); sums and rule (3,)
 
 
 @kernel
@@ -125,21 +126,14 @@ def scan_blocks(
 
 @jitable
 def search_codes(
-    column: Array,
-    shift: int,
-    blocks: Ints,
-    rows: Int32s,
-    counts: Ints,
-    total: Floats,
-    rule: Floats,
-    fine: Ints,
-    found: Floats,
+    column: Array, shift: int, blocks: Ints, node: Node, fine: Ints, found: Floats
 ) -> None:
     """Find the best split of one column, where the bounds of blocks and chunks leave a chance.
 
     `fine` (codes,) is room to work in; `found` (5,) holds the best gain between two blocks. The
     last code on the left is `UNKNOWN` if it was passed over.
     """
+    rows, counts, total, rule = node
     total_g, total_w, least, scale = total[0], total[2], rule[LEAST], rule[SCALE]
     room = SLACK * (scale + total_g * total_g / total_w + max(found[GAIN], 0.0))
     floor = found[GAIN] - room
@@ -205,13 +199,13 @@ def settle_best(
     `top` is the best gain so far; `order` holds places in `chosen` that are not settled; `fine` has
     room for the codes of each of them.
     """
-    parent = total[0] * total[0] / total[1]
+    node, parent = (rows, counts, total, rule), total[0] * total[0] / total[1]
     for k in order:
         if bound[k] < top - SLACK * (rule[SCALE] + parent + max(top, 0.0)):
             return
         j = chosen[k]
         own = blocks[starts[j] : starts[j + 1]]
-        search_codes(codes[j], shifts[j], own, rows, counts, total, rule, fine, found[k])
+        search_codes(codes[j], shifts[j], own, node, fine, found[k])
         settled[k] = True
         top = max(top, found[k, GAIN])
 

@@ -16,6 +16,16 @@ LEAST_CURVATURE = 1e-6  # fraction of the rows' curvature that a term must have 
 DEPENDENT = 1e-9  # fraction of their variances below which two columns say the same
 
 
+@jitable
+def largest_size(x: Floats) -> float:
+    """Return the largest |x|, NaN left out; 0 where there is nothing else."""
+    biggest = 0.0
+    for j in range(x.size):
+        if not np.isnan(x[j]):
+            biggest = max(biggest, abs(x[j]))
+    return biggest
+
+
 @kernel
 def fingerprints(x: Floats, which: Index, probes: Floats, gap: float, out: Floats) -> None:
     """Fill `out` (k, 4) with the products of columns with two `probes` (2, n), then those of 1 - x.
@@ -26,10 +36,7 @@ def fingerprints(x: Floats, which: Index, probes: Floats, gap: float, out: Float
     """
     for m in range(which.size):
         column = x[which[m]]
-        biggest = 0.0
-        for j in range(column.size):
-            if not np.isnan(column[j]):
-                biggest = max(biggest, abs(column[j]))
+        biggest = largest_size(column)
         constant, binary, seen = True, True, np.nan
         first, second, others, rest = 0.0, 0.0, 0.0, 0.0
         for j in range(column.size):
@@ -56,10 +63,7 @@ def label_slope(x: Floats, weight: Floats, residual: Floats) -> float:
 
     Cells that are NaN are left out; 0 where x does not vary. `residual` has the weight in it.
     """
-    biggest = 0.0
-    for j in range(x.size):
-        if not np.isnan(x[j]):
-            biggest = max(biggest, abs(x[j]))
+    biggest = largest_size(x)
     if biggest == 0.0:
         return 0.0
     total, mean = 0.0, 0.0

@@ -119,8 +119,8 @@ class FoldState:
 
         def block(at: slice) -> Floats:
             out = np.empty(len(fits))
-            held = valid.y[at], valid.weight[at]
-            deviances(valid.loss.code, z, rows, *held, at.start, fits, out)
+            data = valid.loss.code, np.inf, valid.y[at], valid.weight[at]
+            deviances(z, rows, data, at.start, fits, out)
             return out
 
         return np.array(list(each_block(block, UnevenBlocks(self.blocks))))

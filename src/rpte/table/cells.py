@@ -50,10 +50,10 @@ def typed(
         values = [_known(cell, variable, markers) for cell in cells]
     else:
         values = [_meant(cell, markers) for cell in cells]
-        _say_markers(name, cells, values)
-        _say_dates(name, values)
+        _warn_of_markers(name, cells, values)
+        _warn_of_dates(name, values)
         if not codes_known:
-            _say_mixed(name, values, np.bincount(place, minlength=len(cells)))
+            _warn_of_mixed(name, values, np.bincount(place, minlength=len(cells)))
     if variable is not None and variable.kind == "category":  # a number and its text may differ
         return _objects(values, place)
     return _column(values, place, variable is not None or not _are_one(name, values))
@@ -118,7 +118,7 @@ def _known(cell: Any, variable: Variable, markers: Collection[str]) -> Any:
 
 
 def _are_one(name: str, values: list[Any]) -> bool:
-    """Say that different whole numbers would become one number, and so stay levels."""
+    """Warn if different whole numbers would become one number, and so stay levels."""
     large = [v for v in values if abs(_number(v) or 0.0) >= EXACT]
     merged = merged_cells(large)
     if merged is not None:
@@ -136,8 +136,8 @@ def _number(value: Any) -> float | None:
     return float(value) if plain else None
 
 
-def _say_markers(name: str, cells: list[Any], values: list[Any]) -> None:
-    """Say which texts of a column of texts were read as missing; they might be levels."""
+def _warn_of_markers(name: str, cells: list[Any], values: list[Any]) -> None:
+    """Warn of texts in a column of texts that were read as missing; they might be levels."""
     gone = [
         cell.strip()
         for cell, value in zip(cells, values, strict=True)
@@ -150,7 +150,7 @@ def _say_markers(name: str, cells: list[Any], values: list[Any]) -> None:
         )
 
 
-def _say_dates(name: str, values: list[Any]) -> None:
+def _warn_of_dates(name: str, values: list[Any]) -> None:
     texts = [value for value in values if isinstance(value, str)]
     if len(texts) > 1 and all(DATE.fullmatch(text) for text in texts):
         warn(
@@ -159,8 +159,8 @@ def _say_dates(name: str, values: list[Any]) -> None:
         )
 
 
-def _say_mixed(name: str, values: list[Any], counts: Index) -> None:
-    """Say that a few texts make a category of what is otherwise a column of numbers."""
+def _warn_of_mixed(name: str, values: list[Any], counts: Index) -> None:
+    """Warn that a few texts make a category of what is otherwise a column of numbers."""
     present = [(v, int(n)) for v, n in zip(values, counts, strict=True) if v is not None]
     odd = [v for v, _ in present if _number(v) is None]
     spelled = sum(n for v, n in present if _number(v) is not None)

@@ -76,13 +76,7 @@ def _special_levels(specials: Specials, names: list[str]) -> dict[str, tuple[str
             f"special_values names {unknown[:5]}, which are not columns of the table{hint}; use "
             "its names"
         )
-    levels = {str(name): _codes(str(name), specials[name]) for name in specials}
-    for name, codes in levels.items():
-        if not codes or len(set(codes)) < len(codes):
-            raise InputError(
-                f"special_values[{name!r}] is {list(codes)}; list each code once, at least one"
-            )
-    return levels
+    return {str(name): _codes(str(name), codes) for name, codes in specials.items()}
 
 
 def _codes(name: str, codes: Any) -> tuple[str, ...]:
@@ -93,7 +87,12 @@ def _codes(name: str, codes: Any) -> tuple[str, ...]:
             f"special_values[{name!r}] is {list(codes)}; missing cells are read as missing "
             "already, list codes only"
         )
-    return tuple(special_text(code) for code in codes)
+    texts = tuple(special_text(code) for code in codes)
+    if not texts or len(set(texts)) < len(texts):
+        raise InputError(
+            f"special_values[{name!r}] is {list(texts)}; list each code once, at least one"
+        )
+    return texts
 
 
 def _split(X: Any) -> tuple[list[str], list[Raw], list[Kind | None]]:
