@@ -17,7 +17,6 @@ from rpte.utils.output import (
     check_output,
     is_stream,
     write_bytes,
-    write_folder,
     write_text,
     writing,
 )
@@ -235,18 +234,6 @@ def test_long_names(tmp_path):
     write_text("new", path)
     write_text("newer", path)
     assert names(tmp_path) == [path.name]
-
-
-def test_a_folder_is_whole_or_not_there(tmp_path):
-    write_folder({"a.txt": b"a", "b/c.txt": b"c"}, tmp_path / "out")
-    assert (tmp_path / "out" / "b" / "c.txt").read_bytes() == b"c"
-    with pytest.raises(OSError, match=r"folder|directory"):
-        write_folder({"a.txt": b"a", "a.txt/b": b"c"}, tmp_path / "other")
-    left = tmp_path / "other.0123456789abcdef.part"
-    left.mkdir()
-    (left / "a.txt").touch()
-    write_folder({"a.txt": b"a"}, tmp_path / "other")
-    assert names(tmp_path) == ["other", "out"]
 
 
 def test_inputs_are_known_under_every_name(tmp_path):

@@ -12,18 +12,19 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rpte.columns.units import fitted, level_set_conditions
+from rpte.utils.arrays import Array, Ints, Mask
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
     """The columns of a table that a pipeline made; arrays of shape (n_columns,)."""
 
-    source: NDArray[np.int64]  # position of the raw variable that each column comes from
-    conditions: NDArray[np.int64]  # of one test on it: 1, more for a set of many levels
-    slope: NDArray[np.bool_]  # it says something in every row, not only where it is not zero
+    source: Ints  # position of the raw variable that each column comes from
+    conditions: Ints  # of one test on it: 1, more for a set of many levels
+    slope: Mask  # it says something in every row, not only where it is not zero
 
     @staticmethod
     def raw(n_columns: int) -> Columns:
@@ -46,7 +47,7 @@ class Columns:
         return Columns(self.source, self.conditions, np.full(len(self), slope))
 
 
-def conditions_of(columns: Columns | None, index: ArrayLike) -> NDArray[np.int64]:
+def conditions_of(columns: Columns | None, index: ArrayLike) -> Ints:
     """Count the conditions of one test on each of the columns `index`; 1 in a table as it came."""
     positions = np.asarray(index, dtype=np.int64)
     return np.ones_like(positions) if columns is None else columns.conditions[positions]
@@ -165,9 +166,7 @@ def _one_hot(step: Any, name: str, columns: Columns) -> Columns:
     return Columns(source, conditions, np.zeros(len(source), dtype=bool))
 
 
-def _level_conditions(
-    levels: NDArray[Any], infrequent: NDArray[Any] | None, dropped: int | None
-) -> list[int]:
+def _level_conditions(levels: Array, infrequent: Array | None, dropped: int | None) -> list[int]:
     """Conditions of the indicator columns of one variable, the infrequent set last."""
     n_rare = 0 if infrequent is None else len(infrequent)
     conditions = [1] * (len(levels) - n_rare)

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.columns.kinds import Column, Hinge, Interval, Pair, Pattern, Scale, Step, Value
 from rpte.model.model import Model
@@ -20,8 +19,9 @@ from rpte.model.parts import Component
 from rpte.table.column import MISSING
 from rpte.table.inputs import Inputs
 from rpte.table.schema import Schema, Variable
+from rpte.utils.arrays import Floats, Int32s
 
-Cells = NDArray[np.float64] | NDArray[np.int32]
+Cells = Floats | Int32s
 
 
 def grid(model: Model, component: Component, source: str) -> list[float] | list[int]:
@@ -102,7 +102,7 @@ def changed(inputs: Inputs, source: str, values: Cells) -> Inputs:
 
 
 def rows_of(
-    variables: Sequence[Variable], columns: Iterable[Cells], codes: Sequence[NDArray[np.int32]]
+    variables: Sequence[Variable], columns: Iterable[Cells], codes: Sequence[Int32s]
 ) -> Inputs:
     """Return rows of some variables alone; `codes` are special codes, for numbers that have any."""
     specials = {

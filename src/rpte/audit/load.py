@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from rpte.audit.families import read
 from rpte.audit.terms import Terms
+from rpte.utils.arrays import Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +35,7 @@ class AuditLoad:
     iiu: float | None
     family: str
     bound: int | None = None
-    per_row: NDArray[np.int64] | None = field(default=None, compare=False, repr=False)
+    per_row: Ints | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
         parts = [f"{self.mu} terms (MU)", f"{self.miu} conditions in the model (MIU)"]

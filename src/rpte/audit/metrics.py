@@ -12,11 +12,10 @@ from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.losses import BINOMIAL
+from rpte.utils.arrays import Floats, Index
 
-Floats = NDArray[np.float64]
 Measures = dict[str, float | None]
 
 GRID = np.linspace(0.0, 1.0, 201)
@@ -31,7 +30,7 @@ class Ranked:
     y: Floats  # 1.0 for the positive class
     score: Floats  # log odds
     weight: Floats
-    ends: NDArray[np.intp]  # the last row of each run of equal scores
+    ends: Index  # the last row of each run of equal scores
 
     @property
     def probability(self) -> Floats:

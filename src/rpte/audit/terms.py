@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rpte.audit.columns import Columns, conditions_of
 from rpte.columns.units import is_active, level_set_conditions
+from rpte.utils.arrays import Floats, Ints, Mask
 
-Ints = NDArray[np.int64]
 NOT_CONSULTED = -1
 NO_CHILD = -1
 
@@ -43,12 +43,12 @@ class Terms:
         return units
 
 
-def consulted_where(consulted: NDArray[np.bool_]) -> Ints:
+def consulted_where(consulted: Mask) -> Ints:
     """Write a mask "row consults term", shape (n_rows, n_terms), as `Terms.reached`."""
     return np.where(consulted, np.arange(consulted.shape[1], dtype=np.int64), NOT_CONSULTED)
 
 
-def direct_terms_consulted(values: NDArray[np.float64], slope: NDArray[np.bool_]) -> Ints:
+def direct_terms_consulted(values: Floats, slope: Mask) -> Ints:
     """Say which direct terms rows consult, (n_rows, n_terms): slopes, and others if not zero."""
     return consulted_where(is_active(values) | slope[None, :])
 
@@ -60,14 +60,14 @@ class TreeArrays:
     left: Ints  # -1 for a leaf
     right: Ints
     conditions: Ints  # of the test at each inner node
-    active: NDArray[np.bool_]  # leaves that count
+    active: Mask  # leaves that count
     label: Ints | None = None  # of the leaf that a row reaches; by default its position
 
 
 def tree_arrays(
     children: tuple[ArrayLike, ArrayLike],
     feature: ArrayLike,
-    active: NDArray[np.bool_],
+    active: Mask,
     columns: Columns | None,
     level_sets: Mapping[int, tuple[int, int]] | None = None,
     label: Ints | None = None,

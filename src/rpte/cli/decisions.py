@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 from rich.table import Table
 from rich.text import Text
 
@@ -36,6 +35,7 @@ from rpte.cli.terminal import FAILED, console, plain, print_json, say, table_of
 from rpte.errors import InputError
 from rpte.model.file import load
 from rpte.model.model import Model
+from rpte.utils.arrays import Index
 from rpte.utils.output import check_output, write_text
 
 ROWS_SHOWN = 5  # rows that are shown where none is asked for
@@ -140,7 +140,7 @@ def _write_template(model: Path, output: Path | None) -> None:
     typer.echo(f"Wrote {output}", err=True)
 
 
-def _places(ids: Sequence[Any], asked: opt.Names) -> NDArray[np.intp]:
+def _places(ids: Sequence[Any], asked: opt.Names) -> Index:
     if not asked:
         return np.arange(min(ROWS_SHOWN, len(ids)))
     known = {str(name): place for place, name in enumerate(ids)}

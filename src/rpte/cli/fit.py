@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.cli import options as opt
 from rpte.cli.options import listed, option, output_option, pairs, weights
 from rpte.cli.terminal import console, print_json, progress, say, told_in_one_line
 from rpte.columns.limits import Limits
 from rpte.errors import InputError, warn
+from rpte.utils.arrays import Array
 from rpte.utils.interrupts import telling
 from rpte.utils.output import write_bytes
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from rpte.utils.progress import Callback, Progress
     from rpte.validation.cross_validate import Estimate
 
-Array = NDArray[Any]
 CHECKER = "rpte_check.py"
 table_option, limit_option, method_option = (
     partial(option, rich_help_panel=panel)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 
 from rpte.errors import InputError, did_you_mean
 from rpte.model.model import Model
 from rpte.model.unknown import checked_inputs
 from rpte.table.inputs import Inputs, read_inputs
+from rpte.utils.arrays import Array
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -135,7 +135,7 @@ class Rows:
             raise InputError(f"'{case}' stands {what} of the column '{id_column}'{remedy}")
         return places[0]
 
-    def weight(self, column: str | None) -> NDArray[Any] | None:
+    def weight(self, column: str | None) -> Array | None:
         """Return the weights of the rows."""
         return None if column is None else weights(self.frame, column)
 
@@ -163,7 +163,7 @@ def rows_for(
     return Rows(frame, checked_inputs(model, inputs, allow_unknown))
 
 
-def weights(frame: pd.DataFrame, column: str) -> NDArray[Any]:
+def weights(frame: pd.DataFrame, column: str) -> Array:
     """Return a column of weights as numbers."""
     from rpte.table.files import check_column
 

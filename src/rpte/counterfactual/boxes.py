@@ -20,7 +20,6 @@ from itertools import combinations
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.audit.grid import bends, columns_on, rows_of
 from rpte.columns.kinds import Column, Pair, Scale
@@ -28,9 +27,8 @@ from rpte.counterfactual.choices import Choices
 from rpte.counterfactual.search import Points
 from rpte.model.parts import Component, TreeTerms
 from rpte.table.inputs import Inputs
+from rpte.utils.arrays import Floats, Index, Mask
 
-Floats = NDArray[np.float64]
-Positions = NDArray[np.intp]
 Block = tuple[int, int]
 
 
@@ -42,24 +40,24 @@ class Grid:
     choices: tuple[Choices, ...]  # in the order of the component's sources
     sign: int  # +1 if the score shall rise, -1 if it shall fall
 
-    def inputs(self, positions: Positions) -> Inputs:
+    def inputs(self, positions: Index) -> Inputs:
         """Return rows with the cells at some positions, shape (n, sources)."""
         columns = [c.column(positions[:, v]) for v, c in enumerate(self.choices)]
         codes = [c.codes[positions[:, v]] for v, c in enumerate(self.choices)]
         return rows_of([c.variable for c in self.choices], columns, codes)
 
-    def gain(self, positions: Positions) -> Floats:
+    def gain(self, positions: Index) -> Floats:
         """Return how much further the component moves the score than it does now, shape (n,)."""
         asked = np.vstack([np.zeros((1, len(self.choices)), np.intp), positions])
         subtotal = self.component.subtotal(self.inputs(asked))
         return np.asarray(self.sign * (subtotal[1:] - subtotal[0]))
 
-    def cost(self, positions: Positions) -> Floats:
+    def cost(self, positions: Index) -> Floats:
         """Return what changing to some positions costs, shape (n,)."""
         each = (c.costs[positions[:, v]] for v, c in enumerate(self.choices))
         return sum(each, np.zeros(len(positions)))
 
-    def points(self, number: int, positions: Positions) -> Points:
+    def points(self, number: int, positions: Index) -> Points:
         """Return some positions as points of the component of this number."""
         changes, place = (positions > 0).sum(axis=1), np.arange(len(positions))
         numbers = np.full(len(positions), number)
@@ -70,13 +68,13 @@ class Grid:
 class Boxes:
     """Boxes of positions, from `low` to `high` inclusive, both of shape (n, sources)."""
 
-    low: Positions
-    high: Positions
+    low: Index
+    high: Index
 
     def __len__(self) -> int:
         return len(self.low)
 
-    def take(self, chosen: NDArray[np.bool_] | Positions) -> Boxes:
+    def take(self, chosen: Mask | Index) -> Boxes:
         """Return some of the boxes."""
         return Boxes(self.low[chosen], self.high[chosen])
 
@@ -98,7 +96,7 @@ class Boxes:
         high[rows, side], low[rows, side] = middle, middle + 1
         return Boxes(np.vstack([self.low, low]), np.vstack([high, self.high]))
 
-    def corners(self) -> tuple[Positions, Positions]:
+    def corners(self) -> tuple[Index, Index]:
         """Return the corners of all boxes, shape (n, sources), and the box of each."""
         corners, box = self.low, np.arange(len(self))
         for v in range(self.low.shape[1]):
@@ -108,7 +106,7 @@ class Boxes:
             corners, box = np.vstack([corners, other]), np.concatenate([box, box[wide]])
         return corners, box
 
-    def all_points(self) -> Positions:
+    def all_points(self) -> Index:
         """Return every point of every box."""
         single = (self.low == self.high).all(axis=1)
         found = [self.low[single]]
@@ -181,7 +179,7 @@ def blocks_of(grid: Grid, place: int) -> list[Block]:
     return found + rest
 
 
-def _tests(component: Component, choices: Choices, inputs: Inputs) -> Iterator[NDArray[np.bool_]]:
+def _tests(component: Component, choices: Choices, inputs: Inputs) -> Iterator[Mask]:
     """Yield what changes where a number passes a threshold, a knot or the end of a formula."""
     x = inputs[choices.variable.name]
     for column, threshold in columns_on([component], choices.variable.name):
@@ -192,7 +190,7 @@ def _tests(component: Component, choices: Choices, inputs: Inputs) -> Iterator[N
             yield column.evaluate(inputs) <= threshold
 
 
-def corners_of(grid: Grid, boxes: Boxes, number: int = 0) -> tuple[Positions, Points]:
+def corners_of(grid: Grid, boxes: Boxes, number: int = 0) -> tuple[Index, Points]:
     """Return the corners of boxes as positions and points, each with the slack of its box."""
     at, box = boxes.corners()
     points = grid.points(number, at)

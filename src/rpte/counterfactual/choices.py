@@ -23,7 +23,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.audit.grid import bends, centres, columns_on, jumps, profile_of
 from rpte.columns.kinds import Level, Missing, Value
@@ -35,9 +34,8 @@ from rpte.model.model import Model
 from rpte.table.column import MISSING
 from rpte.table.inputs import Inputs
 from rpte.table.schema import Variable
+from rpte.utils.arrays import Array, Floats, Index, Int32s
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int32]
 MOST_VALUES = 20_000
 
 
@@ -47,13 +45,13 @@ class Choices:
 
     variable: Variable
     values: Floats  # NaN where there is no number
-    codes: Codes  # of levels or special codes, `MISSING` where there is none
+    codes: Int32s  # of levels or special codes, `MISSING` where there is none
     costs: Floats
     numbers: int  # how many numbers follow position 0
     origin: float  # from where distances of numbers are counted
     scale: Scale  # what the size of a change is measured by
 
-    def column(self, positions: NDArray[np.intp]) -> NDArray[Any]:
+    def column(self, positions: Index) -> Array:
         """Return the typed cells at some positions."""
         return (self.codes if self.variable.kind == "category" else self.values)[positions]
 

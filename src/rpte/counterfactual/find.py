@@ -12,13 +12,14 @@ import numpy as np
 
 from rpte.counterfactual.actions import Actions
 from rpte.counterfactual.answers import Answer, Change, Changeable, Counterfactuals
-from rpte.counterfactual.boxes import Grid, Positions
+from rpte.counterfactual.boxes import Grid
 from rpte.counterfactual.choices import choices_of
 from rpte.counterfactual.solve import Solution, solve
 from rpte.errors import InputError
 from rpte.model.explain import cell_values, one_row, with_cells
 from rpte.model.model import Model
 from rpte.table.inputs import Inputs
+from rpte.utils.arrays import Index
 
 MARGIN = 1e-9  # log odds beyond the target, so that rounding cannot undo an answer
 
@@ -143,9 +144,7 @@ class Question:
         flags = tuple(flag for flag in explanation.flags if flag not in before)
         return Answer(changes, solution.cost, bound, score, probability, flags)
 
-    def _cells(
-        self, positions: Sequence[Positions]
-    ) -> tuple[dict[str, float | str], dict[str, float]]:
+    def _cells(self, positions: Sequence[Index]) -> tuple[dict[str, float | str], dict[str, float]]:
         cells: dict[str, float | str] = {}
         costs: dict[str, float] = {}
         for component, chosen in zip(self.model.components, positions, strict=True):

@@ -12,13 +12,11 @@ import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Index = NDArray[np.intp]
+from rpte.utils.arrays import Array, Floats, Index, Mask
+
 PRICES = 24
 TOLERANCE = 1e-9  # answers whose costs differ by less are equally good
 
@@ -36,11 +34,11 @@ class Points:
     def __len__(self) -> int:
         return len(self.cost)
 
-    def take(self, chosen: NDArray[np.bool_] | Index) -> Points:
+    def take(self, chosen: Mask | Index) -> Points:
         """Return some of the points."""
         return Points(*(column[chosen] for column in self.columns()))
 
-    def columns(self) -> tuple[NDArray[Any], ...]:
+    def columns(self) -> tuple[Array, ...]:
         """Return the arrays in their order."""
         return self.component, self.cost, self.gain, self.changes, self.place
 

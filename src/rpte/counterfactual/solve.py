@@ -6,21 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.counterfactual import search
 from rpte.counterfactual.boxes import (
     Block,
     Boxes,
     Grid,
-    Positions,
     affordable,
     blocks_of,
     boxes_of,
     corners_of,
 )
+from rpte.utils.arrays import Floats, Index
 
-Floats = NDArray[np.float64]
 MOST_BOXES = 100_000  # of one component
 MOST_POINTS = 1_000_000  # looked at in all
 MOST_ON_LINES = 50_000  # boxes with one long side are looked at whole up to so many points
@@ -32,7 +30,7 @@ ROUNDS = 60
 class Solution:
     """Positions by component or None, their cost, a bound on any, the largest gain found."""
 
-    positions: tuple[Positions, ...] | None
+    positions: tuple[Index, ...] | None
     cost: float
     bound: float
     reach: float
@@ -101,7 +99,7 @@ class _Refinement:
         self._look(number, boxes.take(few).all_points())
         return boxes.take(~few)
 
-    def _look(self, number: int, positions: Positions) -> None:
+    def _look(self, number: int, positions: Index) -> None:
         """Keep those of some points, and of the ones kept before, that no other beats."""
         self.seen += len(positions)
         every = np.vstack([self.kept[number], positions])

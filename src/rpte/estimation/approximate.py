@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.estimation.design import Problem
 from rpte.estimation.solver import MIN_L1_RATIO
@@ -13,12 +12,10 @@ from rpte.kernels.approximate_path import add_rows, approximate_path, exact_grad
 from rpte.kernels.blas import one_blas_thread
 from rpte.kernels.losses import loss_statistics
 from rpte.losses import BINOMIAL, Loss
+from rpte.utils.arrays import Floats, Index, Int8s, Singles
 
 __all__ = ["ApproximateDesign", "ApproximatePath"]
 
-Vector = NDArray[np.float64]
-Singles = NDArray[np.float32]
-Index = NDArray[np.intp]
 
 ROUNDING = 1e-6  # a smaller gradient of values in single precision may be none
 UNBOUNDED = 1e6  # curvature, where the loss has no bound
@@ -31,24 +28,24 @@ class ApproximateDesign(Problem):
 
     z: Singles
     rows: Index
-    y: Vector
-    weight: Vector
-    penalty: Vector
-    sign: NDArray[np.int8]
+    y: Floats
+    weight: Floats
+    penalty: Floats
+    sign: Int8s
     loss: Loss = BINOMIAL
 
     @property
-    def row_weight(self) -> Vector:
+    def row_weight(self) -> Floats:
         """Row weights as the mean deviance has them, 2 w / W."""
         return np.asarray(self.weight * (2.0 / self.weight.sum()))
 
-    def score(self, intercept: float, coefficients: Vector) -> Vector:
+    def score(self, intercept: float, coefficients: Floats) -> Floats:
         """Return the log odds of every row, (n,)."""
         out = np.full(len(self.y), float(intercept))
         add_rows(self.z, self.rows, coefficients, out)
         return out
 
-    def grid(self, l1_ratio: float, length: int, ratio: float) -> Vector:
+    def grid(self, l1_ratio: float, length: int, ratio: float) -> Floats:
         """Return descending lambdas, the first just above the largest with a term.
 
         Where no term has a gradient the grid starts at 1.
@@ -74,7 +71,7 @@ class ApproximatePath:
     """
 
     def __init__(
-        self, design: ApproximateDesign, l1_ratio: float = 1.0, start: Vector | None = None
+        self, design: ApproximateDesign, l1_ratio: float = 1.0, start: Floats | None = None
     ) -> None:
         self.design, self.l1_ratio = design, l1_ratio
         if start is None:
@@ -90,7 +87,7 @@ class ApproximatePath:
         self._set = np.zeros(0, np.intp), np.zeros((0, 0)), np.zeros(0)
         self._weight = np.zeros(n)
 
-    def to(self, l1s: Vector) -> Vector:
+    def to(self, l1s: Floats) -> Floats:
         """Go on to some lambdas, descending; return intercepts and coefficients, (f, q + 1)."""
         design = self.design
         fits = np.empty((len(l1s), len(design.rows) + 1))

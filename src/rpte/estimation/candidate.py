@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rpte.utils.arrays import Mask
 from rpte.vocabulary.vocabulary import CODE, CURVE, PAIR, PLAIN, STEP, Vocabulary
 
 ShapeFamily = Literal["values", "levels", "curves", "steps", "all"]
@@ -44,7 +44,7 @@ class Candidate:
             del given["max_conditions"]
         return given
 
-    def holds(self, vocabulary: Vocabulary) -> NDArray[np.bool_]:
+    def holds(self, vocabulary: Vocabulary) -> Mask:
         """Tell which columns the candidate holds, (V,)."""
         held = np.ones(len(vocabulary), np.bool_)
         if self.shape_family != "all":

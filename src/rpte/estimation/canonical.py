@@ -30,15 +30,13 @@ from rpte.estimation.quadratic import RANK, Penalty, spectrum
 from rpte.estimation.solver import Fit, fit_of, lambda_max
 from rpte.kernels.blas import one_blas_thread
 from rpte.rows.scale import SAMPLED_ABOVE
+from rpte.utils.arrays import Floats, Index, Mask
 
 __all__ = ["canonical"]
 
 logger = logging.getLogger("rpte")
-Vector = NDArray[np.float64]
-Index = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 Conditions = NDArray[np.integer]
-Point = tuple[float, Vector]  # intercept and coefficients
+Point = tuple[float, Floats]  # intercept and coefficients
 
 AT_BOUND = 1e-6  # relative distance of a gradient from its bound that still counts as reached
 MARGIN = 100.0  # residuals of a fit that the gradient of a sum's last term may be off
@@ -90,14 +88,14 @@ def canonical(design: Design, fit: Fit, conditions: Conditions, groups: Sequence
     return result if result.converged or not fit.converged else fit
 
 
-def _engine(design: Design, intercept: float, theta: Vector) -> ProxNewton:
+def _engine(design: Design, intercept: float, theta: Floats) -> ProxNewton:
     """Begin at a solution, with the Gram matrix of all rows."""
     engine = ProxNewton(design, intercept, theta)
     engine.gram_fraction = 1.0
     return engine
 
 
-def _at_bound(design: Design, penalty: Penalty, gradient: Vector, theta: Vector) -> Mask:
+def _at_bound(design: Design, penalty: Penalty, gradient: Floats, theta: Floats) -> Mask:
     """Find the terms that an optimum may use."""
     bound = design.pull(gradient) >= (1.0 - AT_BOUND) * penalty.threshold
     return np.asarray(bound | (theta != 0.0))
@@ -137,13 +135,13 @@ def _is_independent(design: Design, penalty: Penalty, fit: Fit, whole: Sequence[
     return False
 
 
-def _has_full_rank(gram: Vector) -> bool:
+def _has_full_rank(gram: Floats) -> bool:
     """Tell whether a Gram matrix is that of independent columns, by a wide margin."""
     values = spectrum(gram)[1]
     return not values.size or bool(np.diag(gram).all() and values[0] > INDEPENDENT * values[-1])
 
 
-def _moved(fit: Fit, penalty: Penalty, intercept: float, theta: Vector) -> Fit:
+def _moved(fit: Fit, penalty: Penalty, intercept: float, theta: Floats) -> Fit:
     """Return the fit at another point of the same score, and so of the same gradient."""
     kkt = max(fit.kkt, float(penalty.residuals(fit.gradient, theta).max()))
     objective = fit.objective + (penalty.value(theta) - penalty.value(fit.coefficients))
@@ -178,12 +176,12 @@ def _basic(design: Design, penalty: Penalty, engine: ProxNewton) -> Point:
     return engine.intercept + moved, theta
 
 
-def _without_dust(values: Vector) -> Vector:
+def _without_dust(values: Floats) -> Floats:
     """`values` with exact zeros in place of rounding errors."""
     return np.asarray(np.where(np.abs(values) > _rounding(values), values, 0.0))
 
 
-def _rounding(values: Vector) -> float:
+def _rounding(values: Floats) -> float:
     return max(NEGLIGIBLE * float(np.abs(values).max(initial=0.0)), ACTIVE)
 
 
@@ -197,7 +195,7 @@ def _shifted(design: Design, point: Point, sums: Sequence[Index], conditions: Co
     return intercept, theta
 
 
-def _best_shift(design: Design, theta: Vector, members: Index, conditions: Conditions) -> float:
+def _best_shift(design: Design, theta: Floats, members: Index, conditions: Conditions) -> float:
     """Constant to add to terms that sum to one: same L1 cost, fewest active conditions.
 
     Candidates make one member zero (the smallest position wins a tie) or change nothing, and give

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,10 +28,10 @@ from rpte.kernels.design_products import (
 )
 from rpte.rows.passes import RowBlocks, each_block
 from rpte.table.inputs import Inputs
+from rpte.utils.arrays import Array, Bytes, Floats, Index, Int8s, Int32s
 
 __all__ = ["ColumnCache", "EvaluatedTerms", "IndexedCells", "TermReader"]
 
-Vector = NDArray[np.float64]
 
 SOME, MOST = 4096, 256  # rows that tell whether numbers are few, and how many these are
 LARGE = 1e150  # products of smaller numbers are finite
@@ -41,8 +41,8 @@ HELD_CELLS = 12_000_000  # numbers of variables that are held in order; others a
 class IndexedCells(NamedTuple):
     """A column as cells, and the place of each row (n,) among them."""
 
-    cells: Vector
-    rows: NDArray[Any]
+    cells: Floats
+    rows: Array
 
 
 class ColumnCache:
@@ -50,12 +50,12 @@ class ColumnCache:
 
     def __init__(self, inputs: Inputs) -> None:
         self.inputs = inputs
-        self._bits: dict[Column, NDArray[np.uint8]] = {}
-        self._numbers: dict[Column, Vector | IndexedCells] = {}
-        self._codes: dict[str, NDArray[np.int32]] = {}
+        self._bits: dict[Column, Bytes] = {}
+        self._numbers: dict[Column, Floats | IndexedCells] = {}
+        self._codes: dict[str, Int32s] = {}
         self._gaps: dict[Column, bool] = {}
 
-    def bits(self, column: Column) -> NDArray[np.uint8]:
+    def bits(self, column: Column) -> Bytes:
         """Return a 0/1 column, (n,)."""
         if column not in self._bits:
             cells = self.in_order(column.sources)
@@ -68,20 +68,20 @@ class ColumnCache:
         for variable in some.schema.variables:
             if variable.kind == "category" and variable.name not in self._codes:
                 self._codes[variable.name] = some[variable.name]
-        known: dict[str, NDArray[Any]] = {**self._codes}
+        known: dict[str, Array] = {**self._codes}
         for column, numbers in self._numbers.items():
             if isinstance(column, Value) and isinstance(numbers, np.ndarray):
                 known[column.source] = numbers
         columns = [known[name] if name in known else some[name] for name in some.schema.names]
         return replace(some, columns=columns)
 
-    def number(self, column: Column) -> Vector | IndexedCells:
+    def number(self, column: Column) -> Floats | IndexedCells:
         """Return a number, (n,), or where its cells are if there is no room for it."""
         if column not in self._numbers:
             self._numbers[column] = self._made(column)
         return self._numbers[column]
 
-    def _made(self, column: Column) -> Vector | IndexedCells:
+    def _made(self, column: Column) -> Floats | IndexedCells:
         crowded = self.inputs.n_rows * len(self.inputs.schema) > HELD_CELLS
         if not (crowded and isinstance(column, Value)):
             return column.evaluate(self.in_order(column.sources))
@@ -101,7 +101,7 @@ class ColumnCache:
         return self._gaps[column]
 
 
-def _few(cells: Vector, rows: NDArray[np.intp]) -> IndexedCells | None:
+def _few(cells: Floats, rows: Index) -> IndexedCells | None:
     """Return the distinct numbers of some rows and where they are, None if there are many."""
     if len(np.unique(cells[rows[:SOME]])) > MOST:
         return None
@@ -130,16 +130,16 @@ class EvaluatedTerms:
     shape: tuple[int, int]
     numbers: tuple[Column, ...]
     bits: tuple[Column, ...]
-    operation: NDArray[np.int8]
-    kind: NDArray[np.int8]
-    place: NDArray[np.intp]
-    knot: Vector
-    centre: Vector
-    scale: Vector
+    operation: Int8s
+    kind: Int8s
+    place: Index
+    knot: Floats
+    centre: Floats
+    scale: Floats
 
     @classmethod
     def of(
-        cls, cache: ColumnCache, columns: Sequence[Column], centre: Vector, scale: Vector
+        cls, cache: ColumnCache, columns: Sequence[Column], centre: Floats, scale: Floats
     ) -> EvaluatedTerms:
         """Take some columns apart."""
         made = [_made_of(column) for column in columns]
@@ -165,7 +165,7 @@ class EvaluatedTerms:
         """Return the terms of the first rows."""
         return replace(self, shape=(rows, self.shape[1]))
 
-    def sum_to_one(self, columns: NDArray[np.intp]) -> bool:
+    def sum_to_one(self, columns: Index) -> bool:
         """Tell whether some terms sum to one on every row; only 0/1 columns can."""
         if (self.operation[columns] != ALONE).any() or (self.kind[columns] != BIT).any():
             return False
@@ -187,7 +187,7 @@ class EvaluatedTerms:
             (*made, 1.0 / self.scale, reads.any(axis=1)),
         )
 
-    def __getitem__(self, rows: NDArray[np.generic]) -> Vector:
+    def __getitem__(self, rows: NDArray[np.generic]) -> Floats:
         """Return the terms of some rows, (k, d)."""
         whole, reader = np.empty(self.shape), self.open()
         for low, high, tile in reader.tiles(slice(0, self.shape[0])):
@@ -198,11 +198,11 @@ class EvaluatedTerms:
 class TermReader(NamedTuple):
     """Reads blocks of rows: numbers, 0/1 columns, and how terms are made of them."""
 
-    numbers: list[Vector | IndexedCells]
-    bits: list[NDArray[np.uint8]]
+    numbers: list[Floats | IndexedCells]
+    bits: list[Bytes]
     program: Program
 
-    def cells(self, rows: slice) -> tuple[Vector, NDArray[np.uint8], Program]:
+    def cells(self, rows: slice) -> tuple[Floats, Bytes, Program]:
         """Return what `fill_terms` makes the terms of some rows of."""
         count = rows.stop - rows.start
         numbers = np.empty((len(self.numbers), count))
@@ -216,7 +216,7 @@ class TermReader(NamedTuple):
             flags[:] = bit[rows]
         return numbers, bits, self.program
 
-    def tiles(self, rows: slice) -> Iterator[tuple[int, int, Vector]]:
+    def tiles(self, rows: slice) -> Iterator[tuple[int, int, Floats]]:
         """Yield the ends of each tile of a block and its terms, (d, high - low).
 
         The next tile takes the place of the one before.

@@ -23,13 +23,11 @@ from rpte.kernels.losses import loss_statistics
 from rpte.losses import BINOMIAL, Loss
 from rpte.rows import scale
 from rpte.rows.passes import RowBlocks, add, each_block
+from rpte.utils.arrays import Floats, Index, Int8s, Int32s, Mask
 
 __all__ = ["Design", "Problem", "Selection", "Step"]
 
-Vector = NDArray[np.float64]
-Index = NDArray[np.intp]
-Mask = NDArray[np.bool_]
-Tile = tuple[int, int, Vector, int]
+Tile = tuple[int, int, Floats, int]
 Tiles = Callable[[slice, int], Iterator[Tile]]
 
 
@@ -50,21 +48,21 @@ class Step(NamedTuple):
     it costs no further pass.
     """
 
-    along: Vector
-    score: Vector
+    along: Floats
+    score: Floats
     loss: float
-    residual: Vector
-    curvature: Vector
-    slopes: tuple[float, Vector] | None = None
+    residual: Floats
+    curvature: Floats
+    slopes: tuple[float, Floats] | None = None
 
 
 class Problem:
     """What exact and approximate designs share: targets, weights, permitted signs and a loss."""
 
     __slots__ = ()
-    y: Vector
-    weight: Vector
-    sign: NDArray[np.int8]
+    y: Floats
+    weight: Floats
+    sign: Int8s
     loss: Loss
 
     @property
@@ -72,7 +70,7 @@ class Problem:
         """The score without terms."""
         return self.loss.null_score(self.y, self.weight)
 
-    def pull(self, gradient: Vector) -> Vector:
+    def pull(self, gradient: Floats) -> Floats:
         """Force of `gradient` (q,) on a zero coefficient towards a value it may have, (q,).
 
         Negative where only a forbidden value would lower the deviance.
@@ -125,19 +123,19 @@ class Design(Problem):
     2
     """
 
-    leaf_codes: NDArray[np.int32]
+    leaf_codes: Int32s
     leaf_counts: tuple[int, ...]
-    direct: Vector | EvaluatedTerms
-    y: Vector
-    weight: Vector
-    penalty: Vector
-    sign: NDArray[np.int8] = field(default_factory=lambda: np.zeros(0, np.int8))
+    direct: Floats | EvaluatedTerms
+    y: Floats
+    weight: Floats
+    penalty: Floats
+    sign: Int8s = field(default_factory=lambda: np.zeros(0, np.int8))
     loss: Loss = BINOMIAL
     starts: Index = field(init=False, repr=False)
     owner: Index = field(init=False, repr=False)
-    row_weight: Vector = field(init=False, repr=False)
+    row_weight: Floats = field(init=False, repr=False)
     everything: Selection = field(init=False, repr=False)
-    known: dict[str, Vector] = field(init=False, repr=False, default_factory=dict)
+    known: dict[str, Floats] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         """Check shapes and values once, and keep what every product needs."""
@@ -158,7 +156,7 @@ class Design(Problem):
         object.__setattr__(self, "everything", self.select(np.ones(self.n_terms, np.bool_)))
 
     @property
-    def _leaves(self) -> tuple[NDArray[np.int32], Index, Index]:
+    def _leaves(self) -> tuple[Int32s, Index, Index]:
         return self.leaf_codes, self.starts, self.everything.trees
 
     @property
@@ -205,7 +203,7 @@ class Design(Problem):
             return self.direct.sum_to_one(columns)
         return bool((self.direct[:, columns].sum(axis=1) == 1.0).all())
 
-    def sums_and_peaks(self, values: Vector) -> tuple[Vector, Vector]:
+    def sums_and_peaks(self, values: Floats) -> tuple[Floats, Floats]:
         """``Z.T @ values`` and the largest absolute value of each term, both (q,), in one pass."""
         leaves, direct = self.n_leaves, self.direct
         if not isinstance(direct, EvaluatedTerms):
@@ -213,7 +211,7 @@ class Design(Problem):
             return self.transposed(values), np.concatenate((np.ones(leaves), tops))
         read = direct.open().cells
 
-        def found(rows: slice) -> tuple[Vector, Vector]:
+        def found(rows: slice) -> tuple[Floats, Floats]:
             sums, peaks = np.zeros(self.n_terms), np.zeros(direct.shape[1])
             add_leaf_sums(*self._leaves, values[rows], rows.start, sums)
             add_sums_and_peaks(*read(rows), values[rows], sums[leaves:], peaks)
@@ -231,7 +229,7 @@ class Design(Problem):
         reached[self.owner[terms[:first]]] = True
         return Selection(mask, terms, np.flatnonzero(reached), terms[first:] - leaves)
 
-    def score(self, intercept: float, coefficients: Vector) -> Vector:
+    def score(self, intercept: float, coefficients: Floats) -> Floats:
         """F = intercept + Z coefficients, shape (n,)."""
         out, leaves = np.full(len(self.y), float(intercept)), self.n_leaves
         tiles = self.tiles() if coefficients[leaves:].any() else None
@@ -245,7 +243,7 @@ class Design(Problem):
         list(each_block(fill, RowBlocks(len(out))))
         return out
 
-    def transposed(self, values: Vector, selection: Selection | None = None) -> Vector:
+    def transposed(self, values: Floats, selection: Selection | None = None) -> Floats:
         """``Z.T @ values``, shape (q,); with `selection`, the others are not all computed.
 
         Where there are fewer values than rows they are those of the first rows.
@@ -253,7 +251,7 @@ class Design(Problem):
         chosen, leaves = selection or self.everything, self.n_leaves
         tiles = self.tiles() if chosen.columns.size else None
 
-        def sums(rows: slice) -> Vector:
+        def sums(rows: slice) -> Floats:
             out = np.zeros(self.n_terms)
             codes, starts = self.leaf_codes, self.starts
             add_leaf_sums(codes, starts, chosen.trees, values[rows], rows.start, out)
@@ -264,7 +262,7 @@ class Design(Problem):
 
         return add(sums, RowBlocks(len(values)))
 
-    def step(self, score: Vector, shift: float, change: Vector) -> Step:
+    def step(self, score: Floats, shift: float, change: Floats) -> Step:
         """Change the intercept by `shift` and the coefficients by `change` (q,), from `score`.
 
         Where terms are evaluated, one pass gives the gradient too.
@@ -278,7 +276,7 @@ class Design(Problem):
         along, there = np.full(len(score), float(shift)), score.copy()
         residual, curvature = np.empty_like(along), np.empty_like(along)
 
-        def block(rows: slice) -> tuple[float, float, Vector]:
+        def block(rows: slice) -> tuple[float, float, Floats]:
             add_leaf_scores(self.leaf_codes, self.starts, change, rows.start, along[rows])
             slopes, given = np.zeros(self.n_terms), (self.y[rows], self.row_weight[rows])
             made = along[rows], there[rows], residual[rows], curvature[rows]
@@ -290,11 +288,11 @@ class Design(Problem):
             loss, at_intercept, slopes = add(block, RowBlocks(len(score)))
         return Step(along, there, loss, residual, curvature, (at_intercept, slopes))
 
-    def permitted(self, coefficients: Vector) -> Vector:
+    def permitted(self, coefficients: Floats) -> Floats:
         """`coefficients` (q,) with exact zeros in place of forbidden signs."""
         return np.where(self.sign * coefficients < 0.0, 0.0, coefficients)
 
-    def statistics(self, score: Vector) -> tuple[float, Vector, Vector]:
+    def statistics(self, score: Floats) -> tuple[float, Floats, Floats]:
         """Mean deviance at `score` with its first and second derivatives by row, each (n,)."""
         residual, curvature = np.empty_like(score), np.empty_like(score)
 
@@ -304,12 +302,12 @@ class Design(Problem):
 
         return add(loss, RowBlocks(len(score))), residual, curvature
 
-    def gradient(self, intercept: float, coefficients: Vector) -> tuple[float, Vector]:
+    def gradient(self, intercept: float, coefficients: Floats) -> tuple[float, Floats]:
         """Gradient of the mean deviance: the intercept's entry, and the terms' (q,)."""
         _, residual, _ = self.statistics(self.score(intercept, coefficients))
         return float(residual.sum()), self.transposed(residual)
 
-    def deviance(self, intercept: float, coefficients: Vector) -> float:
+    def deviance(self, intercept: float, coefficients: Floats) -> float:
         """Mean deviance of equation (5)."""
         return self.statistics(self.score(intercept, coefficients))[0]
 

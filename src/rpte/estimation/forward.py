@@ -10,13 +10,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.estimation.approximate import ApproximateDesign
 from rpte.kernels.blas import one_blas_thread
-
-Floats = NDArray[np.float64]
-Index = NDArray[np.intp]
+from rpte.utils.arrays import Floats, Ints
 
 FINALISTS = 6  # terms of the largest estimated gain, whose gain is computed
 COLUMNS = 64  # evaluated together
@@ -27,7 +24,7 @@ LEAST_GAIN = 1e-9  # of the deviance
 
 
 def forward_order(
-    design: ApproximateDesign, conditions: NDArray[np.int64], names: Sequence[str], most: int
+    design: ApproximateDesign, conditions: Ints, names: Sequence[str], most: int
 ) -> list[int]:
     """Return the places of terms in the order in which they are taken.
 

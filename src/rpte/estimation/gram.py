@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.estimation.design import Design, Selection
 from rpte.kernels.design_products import (
@@ -16,11 +15,9 @@ from rpte.kernels.design_products import (
     gather_rows,
 )
 from rpte.rows.passes import RowBlocks, add
+from rpte.utils.arrays import Floats, Index
 
 __all__ = ["Gram", "weighted_gram"]
-
-Vector = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,11 +29,11 @@ class Gram:
     """
 
     selection: Selection
-    centred: Vector
-    cross: Vector
+    centred: Floats
+    cross: Floats
     total: float
 
-    def corrected(self, move: Vector, shift: float, bend: Vector, at_intercept: float) -> Gram:
+    def corrected(self, move: Floats, shift: float, bend: Floats, at_intercept: float) -> Gram:
         """Return the matrix that has the curvature met on a step (the BFGS formula).
 
         `move` (k,) and `shift` are the changes of coefficients and intercept, `bend` (k,) and
@@ -58,7 +55,7 @@ class Gram:
         return Gram(self.selection, centred, cross, float(total))
 
 
-def weighted_gram(design: Design, selection: Selection, h: Vector, exact: bool = True) -> Gram:
+def weighted_gram(design: Design, selection: Selection, h: Floats, exact: bool = True) -> Gram:
     """Gram matrix of the columns `selection` of Z under the row weights `h` (n,).
 
     Where `h` is shorter it is that of the first rows. Unless it is to be `exact`, products of
@@ -70,7 +67,7 @@ def weighted_gram(design: Design, selection: Selection, h: Vector, exact: bool =
     leaves, size = int(local[-1]), int(local[-1]) + columns.size + 1
     tiles, kind = design.tiles(), np.float64 if exact else np.float32
 
-    def moments(rows: slice) -> tuple[float, Vector]:
+    def moments(rows: slice) -> tuple[float, Floats]:
         """Leaf against leaf, leaf against direct, direct against direct; the intercept last."""
         out, weight, low = np.zeros((size, size)), h[rows], rows.start
         add_leaf_pairs(design.leaf_codes, local, trees, weight, low, out)

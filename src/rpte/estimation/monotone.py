@@ -11,13 +11,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.estimation.design import Design
 from rpte.estimation.solver import Fit, solve
+from rpte.utils.arrays import Floats, Index
 
-Floats = NDArray[np.float64]
-Index = NDArray[np.intp]
 Order = Sequence[Sequence[tuple[int, int]]]
 
 

@@ -16,19 +16,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.estimation.column_cache import EvaluatedTerms
 from rpte.estimation.design import Design, Selection, Step
 from rpte.estimation.gram import Gram, weighted_gram
 from rpte.estimation.quadratic import Penalty, minimise_quadratic
 from rpte.rows import scale
+from rpte.utils.arrays import Floats, Index, Mask
 
 __all__ = ["Outcome", "ProxNewton"]
 
-Vector = NDArray[np.float64]
-Index = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 
 MAX_STEPS = 400
 PATIENCE = 6  # steps without progress, each with a fresh Gram matrix, before giving up
@@ -64,7 +61,7 @@ class ProxNewton:
     """
 
     def __init__(
-        self, design: Design, intercept: float, theta: Vector, floor: float = FLOOR
+        self, design: Design, intercept: float, theta: Floats, floor: float = FLOOR
     ) -> None:
         self.design, self.floor = design, floor
         self.intercept, self.theta = float(intercept), design.permitted(theta)
@@ -79,7 +76,7 @@ class ProxNewton:
         few = len(self.score) <= scale.GRAM_ROWS
         self.exact = few or not isinstance(design.direct, EvaluatedTerms)
 
-    def gradient(self, selection: Selection | None = None) -> tuple[float, Vector]:
+    def gradient(self, selection: Selection | None = None) -> tuple[float, Floats]:
         """Gradient of the deviance: intercept, and terms (q,) (only `selection` if given)."""
         if self.slopes is not None:
             return self.slopes
@@ -113,7 +110,7 @@ class ProxNewton:
             inner = max(target, EARLY * kkt) if wanted.size else target
             work = _grown(work, wanted, violations)
 
-    def _violations(self, penalty: Penalty) -> tuple[float, Vector]:
+    def _violations(self, penalty: Penalty) -> tuple[float, Floats]:
         """Largest violation over intercept and terms, and those of all terms (q,)."""
         at_intercept, gradient = self.gradient()
         violations = penalty.residuals(gradient, self.theta)
@@ -172,7 +169,7 @@ class ProxNewton:
         return weighted_gram(design, free, h, self.exact)
 
     def _search(
-        self, penalty: Penalty, gram: Gram, move: Vector, at_intercept: float, promised: float
+        self, penalty: Penalty, gram: Gram, move: Floats, at_intercept: float, promised: float
     ) -> bool:
         """Backtrack until the true objective falls as it should; True for the full step.
 
@@ -213,14 +210,14 @@ class ProxNewton:
         steps = CHORD_STEPS + (0 if self.slopes is None else free.terms.size / TERMS_PER_STEP)
         return kkt * (kkt / previous) ** steps > target
 
-    def _learn(self, gram: Gram, move: Vector, shift: float, slopes: tuple[float, Vector]) -> None:
+    def _learn(self, gram: Gram, move: Floats, shift: float, slopes: tuple[float, Floats]) -> None:
         """Correct the Gram matrix by the gradient at the end of a step."""
         at_intercept, gradient = self.gradient()
         bend = (slopes[1] - gradient)[gram.selection.terms]
         self.gram = gram.corrected(move, shift, bend, slopes[0] - at_intercept)
 
 
-def _grown(work: Mask, wanted: Index, violations: Vector) -> Mask:
+def _grown(work: Mask, wanted: Index, violations: Floats) -> Mask:
     """Working set with the worst violations added: enough to finish soon, not all of q."""
     room = max(ROOM, 2 * int(np.count_nonzero(work)))
     grown = work.copy()

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.columns.limits import FREE, Permissions
+from rpte.utils.arrays import Index, Mask
 
 Ownership = Literal["paper", "separate", "strict", "component"]
 Sources = tuple[str, ...]
@@ -80,11 +80,11 @@ def components(parts: Sequence[Sources]) -> list[list[int]]:
 def admit(
     policy: Ownership,
     columns: Sequence[Sources],
-    raw: NDArray[np.bool_],
+    raw: Mask,
     trees: Sequence[Sources],
-    ranking: NDArray[np.intp],
+    ranking: Index,
     rule: ComponentRule,
-) -> NDArray[np.intp]:
+) -> Index:
     """Return which columns enter Stage 3 as direct terms.
 
     Parameters
@@ -114,7 +114,7 @@ def admit(
     return np.array(sorted(chosen), np.intp)
 
 
-def _strict(columns: Sequence[Sources], raw: NDArray[np.bool_], order: list[int]) -> list[int]:
+def _strict(columns: Sequence[Sources], raw: Mask, order: list[int]) -> list[int]:
     """Admit greedily; a source's first owner keeps it, a variable's raw columns come together."""
     owner: dict[str, object] = {}
     chosen = []
@@ -127,10 +127,7 @@ def _strict(columns: Sequence[Sources], raw: NDArray[np.bool_], order: list[int]
 
 
 def _by_component(
-    columns: Sequence[Sources],
-    trees: Sequence[Sources],
-    ranking: NDArray[np.intp],
-    rule: ComponentRule,
+    columns: Sequence[Sources], trees: Sequence[Sources], ranking: Index, rule: ComponentRule
 ) -> list[int]:
     """Admit one-source terms always, two-source terms while parts stay small and hold one tree."""
     joined = Components()

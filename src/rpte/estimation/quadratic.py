@@ -11,15 +11,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.estimation.design import Design
 from rpte.kernels.coordinate_descent import gram_descent, support_step, violations
+from rpte.utils.arrays import Floats, Index
 
 __all__ = ["Penalty", "minimise_quadratic", "spectrum"]
 
-Vector = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 SWEEPS = 250
 ROUNDS = 200
@@ -33,11 +31,11 @@ class Penalty(NamedTuple):
     infinity on the side that the term's sign forbids.
     """
 
-    threshold: Vector
-    up: Vector
-    down: Vector
-    ridge: Vector
-    scale: Vector
+    threshold: Floats
+    up: Floats
+    down: Floats
+    ridge: Floats
+    scale: Floats
 
     @classmethod
     def of(cls, design: Design, l1: float, l1_ratio: float) -> Penalty:
@@ -51,11 +49,11 @@ class Penalty(NamedTuple):
         """Penalty of the terms `terms` alone."""
         return Penalty(*(part[terms] for part in self))
 
-    def value(self, theta: Vector) -> float:
+    def value(self, theta: Floats) -> float:
         """Penalty at `theta` (q,), whose signs must be permitted."""
         return float(self.threshold @ np.abs(theta) + 0.5 * self.ridge @ theta**2)
 
-    def residuals(self, gradient: Vector, theta: Vector) -> Vector:
+    def residuals(self, gradient: Floats, theta: Floats) -> Floats:
         """Violation of the optimality conditions by term, in units of lambda, shape (q,)."""
         out = np.empty_like(theta)
         slope = gradient + self.ridge * theta
@@ -64,8 +62,8 @@ class Penalty(NamedTuple):
 
 
 def minimise_quadratic(
-    gram: Vector, slope: Vector, theta: Vector, penalty: Penalty, tolerance: float
-) -> Vector:
+    gram: Floats, slope: Floats, theta: Floats, penalty: Penalty, tolerance: float
+) -> Floats:
     """Minimiser t (k,) of ``1/2 (t-theta)' gram (t-theta) + slope't`` plus the penalty.
 
     Parameters
@@ -94,7 +92,7 @@ def minimise_quadratic(
     return theta
 
 
-def spectrum(gram: Vector) -> tuple[Vector, Vector, Vector]:
+def spectrum(gram: Floats) -> tuple[Floats, Floats, Floats]:
     """Scale (k,), eigenvalues (k,) ascending and eigenvectors (k, k) of the correlation matrix."""
     root = np.sqrt(np.diag(gram))
     root = np.where(root > 0.0, root, 1.0)

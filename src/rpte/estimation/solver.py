@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.estimation.column_cache import EvaluatedTerms
 from rpte.estimation.design import Design
@@ -15,11 +14,11 @@ from rpte.estimation.newton import FLOOR, Outcome, ProxNewton
 from rpte.estimation.quadratic import Penalty
 from rpte.kernels.blas import one_blas_thread
 from rpte.rows import scale
+from rpte.utils.arrays import Floats
 
 __all__ = ["Fit", "fit_of", "lambda_grid", "lambda_max", "path", "solve"]
 
 logger = logging.getLogger("rpte")
-Vector = NDArray[np.float64]
 
 # Without any L1 penalty no lambda is large enough; the grid then starts as if the ratio were this.
 MIN_L1_RATIO = 1e-3
@@ -55,14 +54,14 @@ class Fit:
     """
 
     intercept: float
-    coefficients: Vector
+    coefficients: Floats
     l1: float
     l1_ratio: float
     objective: float
     kkt: float
     iterations: int
     converged: bool
-    gradient: Vector
+    gradient: Floats
 
 
 def lambda_max(design: Design, l1_ratio: float = 1.0) -> float:
@@ -78,7 +77,7 @@ def lambda_max(design: Design, l1_ratio: float = 1.0) -> float:
 
 def lambda_grid(
     design: Design, l1_ratio: float = 1.0, length: int = 50, ratio: float = 1e-3
-) -> Vector:
+) -> Floats:
     """Descending geometric grid from lambda_max to `ratio` times it, shape (length,).
 
     Where no term has a gradient every lambda gives the model without terms; the grid starts at 1.
@@ -107,7 +106,7 @@ def path(design: Design, l1s: Iterable[float], l1_ratio: float = 1.0) -> list[Fi
     return fits
 
 
-def solve(design: Design, l1: float, l1_ratio: float = 1.0, start: Vector | None = None) -> Fit:
+def solve(design: Design, l1: float, l1_ratio: float = 1.0, start: Floats | None = None) -> Fit:
     """Minimise equation (5) at lambda = `l1`.
 
     Parameters
@@ -152,7 +151,7 @@ def _first_rows(design: Design) -> Design | None:
 
 
 def _engine(
-    design: Design, penalty: Penalty, start: Vector | None, floor: float = FLOOR
+    design: Design, penalty: Penalty, start: Floats | None, floor: float = FLOOR
 ) -> ProxNewton:
     """Begin at `start`, or without terms when that is the better point."""
     intercept, none = design.null_score, np.zeros(design.n_terms)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.columns.kinds import is_true
 from rpte.columns.limits import FREE, Permissions
@@ -20,10 +19,8 @@ from rpte.structure.structure import Structure
 from rpte.structure.tree import Tree, path_conditions
 from rpte.table.schema import Schema
 from rpte.table.table import Table
+from rpte.utils.arrays import Floats, Index, Int8s, Int32s, Ints
 from rpte.vocabulary.vocabulary import ORIGINAL, PAIR, Vocabulary
-
-Floats = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +36,13 @@ class TermSet:
         """Leaves per tree."""
         return tuple(tree.n_leaves for tree in self.trees)
 
-    def conditions(self, schema: Schema) -> NDArray[np.int64]:
+    def conditions(self, schema: Schema) -> Ints:
         """Return how many conditions a person reads for each term, shape (q,)."""
         leaves = [path_conditions(path, schema) for tree in self.trees for path in tree.paths()]
         direct = [self.vocabulary.columns[j].conditions(schema) for j in self.direct]
         return np.array([*leaves, *direct], np.int64)
 
-    def penalties(self, limits: Permissions) -> tuple[Floats, NDArray[np.int8]]:
+    def penalties(self, limits: Permissions) -> tuple[Floats, Int8s]:
         """Return the factor on the penalty of each term, and the sign that it may have, (q,)."""
         columns = [self.vocabulary.columns[j] for j in self.direct]
         paths = [path for tree in self.trees for path in tree.paths()]
@@ -140,7 +137,7 @@ def _without_leaves(
 
 
 def _leaf_indicators(
-    leaf_codes: NDArray[np.int32], counts: Sequence[int]
+    leaf_codes: Int32s, counts: Sequence[int]
 ) -> dict[bytes, list[tuple[int, int, bool]]]:
     """Return which (tree, leaf) has some rows, packed bits, or all but these (False)."""
     said: dict[bytes, list[tuple[int, int, bool]]] = {}
@@ -209,7 +206,7 @@ def design_on(
     return _design(table, terms, codes, _evaluated(cache, terms), limits)
 
 
-def _leaves(table: Table, tree: Tree, cache: ColumnCache) -> NDArray[np.int32]:
+def _leaves(table: Table, tree: Tree, cache: ColumnCache) -> Int32s:
     """Return the leaf of each row, (n,)."""
     rows = TableBlocks(replace(table, inputs=cache.in_order(tree.sources)))
     return np.concatenate(list(each_block(lambda some: tree.apply(some.inputs), rows)))
@@ -228,7 +225,7 @@ def _evaluated(cache: ColumnCache, terms: TermSet) -> EvaluatedTerms:
 def _design(
     table: Table,
     terms: TermSet,
-    leaf_codes: NDArray[np.int32],
+    leaf_codes: Int32s,
     direct: Floats | EvaluatedTerms,
     limits: Permissions,
 ) -> Design:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from rpte.columns.limits import Limits
@@ -29,6 +28,7 @@ from rpte.table.hints import hints_of, warn_of_sentinels
 from rpte.table.schema import Schema
 from rpte.table.table import make_table, read_weights, repetitions
 from rpte.table.target import warn_of_follow_up
+from rpte.utils.arrays import Array
 from rpte.utils.progress import Callback, Watch
 
 
@@ -327,7 +327,7 @@ class RPTEClassifier(
         return self
 
     def _keep(
-        self, learned: Learned, classes: NDArray[Any], schema: Schema, noticed: dict[str, Any]
+        self, learned: Learned, classes: Array, schema: Schema, noticed: dict[str, Any]
     ) -> None:
         """Replace the fitted attributes in one step, so that an interrupt leaves a whole fit."""
         of_fit = ("feature_names_in_", "at_miu_")  # not of every fit

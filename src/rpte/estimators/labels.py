@@ -7,7 +7,6 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import column_or_1d
 
@@ -15,9 +14,7 @@ from rpte.errors import InputError
 from rpte.table.column import distinct, is_absent
 from rpte.table.inputs import as_array
 from rpte.table.target import SURVIVAL, task_of
-
-Floats = NDArray[np.float64]
-Labels = NDArray[Any]
+from rpte.utils.arrays import Array, Floats
 
 KINDS: dict[type, tuple[type, ...]] = {
     bool: (bool, np.bool_),
@@ -28,7 +25,7 @@ KINDS: dict[type, tuple[type, ...]] = {
 LARGEST = 2**53  # beyond it, whole numbers are not the same everywhere that a model file is read
 
 
-def read_labels(y: Any, n_rows: int, columns: Sequence[str] = ()) -> tuple[Labels, Labels]:
+def read_labels(y: Any, n_rows: int, columns: Sequence[str] = ()) -> tuple[Array, Array]:
     """Return the label of each row, and the two classes in order.
 
     Labels are booleans, whole numbers, floats or text: what a model file can keep.
@@ -62,7 +59,7 @@ def read_labels(y: Any, n_rows: int, columns: Sequence[str] = ()) -> tuple[Label
     return labels, classes
 
 
-def _one_per_row(y: Any, n_rows: int) -> Labels:
+def _one_per_row(y: Any, n_rows: int) -> Array:
     array = as_array(y)
     if array.dtype.names is not None:
         raise InputError(f"y has the fields {list(array.dtype.names)}; {SURVIVAL}")
@@ -73,13 +70,13 @@ def _one_per_row(y: Any, n_rows: int) -> Labels:
             f"y should be a 1d array, got an array of shape {array.shape} instead; if its columns "
             f"are a time and an event: {SURVIVAL}"
         )
-    labels: Labels = column_or_1d(array, warn=True)
+    labels: Array = column_or_1d(array, warn=True)
     if len(labels) != n_rows:
         raise InputError(f"X has {n_rows} rows and y has {len(labels)}; give one label per row")
     return labels
 
 
-def _refuse_missing(labels: Labels) -> None:
+def _refuse_missing(labels: Array) -> None:
     if labels.dtype.kind in "biuUS":
         return
     absent = [i for i, label in enumerate(labels) if is_absent(label)]
@@ -90,7 +87,7 @@ def _refuse_missing(labels: Labels) -> None:
         )
 
 
-def _kept(labels: Labels) -> Labels:
+def _kept(labels: Array) -> Array:
     """Return labels of one type that a model file can keep, or say why they are not."""
     if labels.dtype.kind == "O":
         return _of_one_type(labels)
@@ -101,7 +98,7 @@ def _kept(labels: Labels) -> Labels:
     return labels
 
 
-def _of_one_type(labels: Labels) -> Labels:
+def _of_one_type(labels: Array) -> Array:
     """Return object labels as an array of booleans, numbers or (still objects) text."""
     cells, place = distinct(labels, "y")
     kinds = {_kind(cell) for cell in cells}
@@ -152,7 +149,7 @@ def _refuse_large(numbers: list[int]) -> None:
         )
 
 
-def positive_class(positive: Any, classes: NDArray[Any]) -> int:
+def positive_class(positive: Any, classes: Array) -> int:
     """Return the index of the class that the score is of, the second if none is named."""
     if positive is None:
         return 1
@@ -165,10 +162,7 @@ def positive_class(positive: Any, classes: NDArray[Any]) -> int:
 
 
 def class_factors(
-    class_weight: Mapping[Any, float] | str | None,
-    labels: NDArray[Any],
-    classes: NDArray[Any],
-    weight: Floats,
+    class_weight: Mapping[Any, float] | str | None, labels: Array, classes: Array, weight: Floats
 ) -> Floats:
     """Return the factor on the weights of each class; "balanced" is by weight, not by rows."""
     if class_weight is None:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from rpte.errors import InputError
@@ -14,6 +13,7 @@ from rpte.estimators.checks import refuse_sparse
 from rpte.model.unknown import checked_inputs
 from rpte.model.versions import shape_family
 from rpte.table.inputs import Inputs, read_inputs
+from rpte.utils.arrays import Array, Floats
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from rpte.model.model import Model
     from rpte.validation.cross_validate import Estimate
 
-Floats = NDArray[np.float64]
 
 FRONTIER_COLUMNS = [
     "miu",
@@ -44,7 +43,7 @@ FRONTIER_COLUMNS = [
 class ModelMethodsMixin:
     """Methods of a classifier that ask its `model_`, or one of its `frontier_models_`."""
 
-    classes_: NDArray[Any]
+    classes_: Array
     model_: Model
     frontier_models_: tuple[Model, ...]
     at_miu_: int
@@ -63,7 +62,7 @@ class ModelMethodsMixin:
             raise InputError("Found array with 0 sample(s) while a minimum of 1 is required.")
         return checked_inputs(model, inputs, allow_unknown)
 
-    def predict(self, X: Any, *, allow_unknown: bool = False) -> NDArray[Any]:
+    def predict(self, X: Any, *, allow_unknown: bool = False) -> Array:
         """Return the more probable class of each row; see `predict_proba`."""
         chosen = (self.decision_function(X, allow_unknown=allow_unknown) > 0).astype(np.intp)
         return np.asarray(self.classes_[chosen])

@@ -8,12 +8,12 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.columns.logarithm import logarithm
 from rpte.export.cells import Cells, to_the_letter
-from rpte.export.form import MAX_FLOAT, Floats, Form, Line, Node, OneOf, Operation, Translation
+from rpte.export.form import MAX_FLOAT, Form, Line, Node, OneOf, Operation, Translation
 from rpte.export.inputs import NumberInput
+from rpte.utils.arrays import Array, Floats
 
 # What every operation is, on arrays of numbers or truths.
 OPERATIONS: dict[str, Callable[..., Any]] = {
@@ -54,7 +54,7 @@ def magnitudes(form: Form, cells: Cells) -> dict[str, Floats]:
     return sizes.lines
 
 
-class _Rows(Translation[NDArray[Any]]):
+class _Rows(Translation[Array]):
     """Typed columns, and the lines computed so far."""
 
     def __init__(self, form: Form, cells: Cells) -> None:
@@ -71,7 +71,7 @@ class _Rows(Translation[NDArray[Any]]):
             if isinstance(given, NumberInput)
         }
 
-    def _operation(self, name: str, *parts: NDArray[Any]) -> NDArray[Any]:
+    def _operation(self, name: str, *parts: Array) -> Array:
         return np.asarray(OPERATIONS[name](*parts))
 
     def _constant(self, value: float) -> Floats:
@@ -83,13 +83,13 @@ class _Rows(Translation[NDArray[Any]]):
     def _line(self, name: str) -> Floats:
         return self.lines[name]
 
-    def _present(self, name: str) -> NDArray[Any]:
+    def _present(self, name: str) -> Array:
         return np.asarray(~np.isnan(self.numbers[name]))
 
-    def _missing(self, name: str) -> NDArray[Any]:
+    def _missing(self, name: str) -> Array:
         return np.array([cell is None for cell in self.cells[name]], bool)
 
-    def _one_of(self, node: OneOf) -> NDArray[Any]:
+    def _one_of(self, node: OneOf) -> Array:
         known, cells = set(node.levels), self.cells[node.input]
         found = [cell is not None and (cell in known) == node.inside for cell in cells]
         return np.array(found, bool)
@@ -102,7 +102,7 @@ class _Sizes(_Rows):
         super().__init__(form, cells)
         self.exact = _Rows(form, cells)
 
-    def node(self, node: Node) -> NDArray[Any]:
+    def node(self, node: Node) -> Array:
         match node:
             case Operation("+" | "-" | "sum", parts):
                 return np.asarray(sum(np.abs(self.node(part)) for part in parts))

@@ -28,15 +28,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from rpte.export.inputs import Code, Input
 
 if TYPE_CHECKING:
     from rpte.model.model import Model
 
-Floats = NDArray[np.float64]
 MAX_FLOAT = sys.float_info.max
 Role = Literal["term", "component", "score", "probability"]
 Made = TypeVar("Made")

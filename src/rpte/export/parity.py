@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from rpte import __version__
-from rpte.export.form import MAX_FLOAT, Floats, Form
+from rpte.export.form import MAX_FLOAT, Form
 from rpte.export.target import Answers
 from rpte.losses import BINOMIAL
 from rpte.model.model import Model
 from rpte.table.inputs import Inputs, column_names, read_inputs
+from rpte.utils.arrays import Floats
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ import numpy as np
 
 from rpte.errors import InputError
 from rpte.export.cells import Cells
-from rpte.export.form import Floats
 from rpte.export.target import CannotRunError
+from rpte.utils.arrays import Floats
 
 
 def run_rows(command: list[str], cells: Cells) -> dict[str, Floats]:

@@ -12,8 +12,9 @@ from typing import Any
 
 from rpte.errors import InputError, did_you_mean
 from rpte.export.cells import Cells
-from rpte.export.form import Floats, Form
+from rpte.export.form import Form
 from rpte.export.inputs import CategoryInput
+from rpte.utils.arrays import Floats
 
 Options = Mapping[str, Any]
 

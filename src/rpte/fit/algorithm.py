@@ -5,11 +5,12 @@ from __future__ import annotations
 from rpte.estimation.candidate import CandidatePenalty
 from rpte.estimation.terms import TermSet, choose_terms
 from rpte.fit.assemble import assemble
-from rpte.fit.coefficients import Floats, estimate
+from rpte.fit.coefficients import estimate
 from rpte.fit.structure_learner import Discovery, StructureLearner
 from rpte.fit.training import NOT_COMPARED, Record, Training
 from rpte.model.model import Model
 from rpte.rows import scale
+from rpte.utils.arrays import Floats
 from rpte.utils.progress import ESTIMATING, GROWING, MINING, Watch
 
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.columns.units import bound_under, is_active
 from rpte.estimation.ownership import components
@@ -18,8 +17,8 @@ from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms
 from rpte.rows.passes import RowBlocks, TableBlocks, add, each_block
 from rpte.structure.tree import Tree
 from rpte.table.table import Table
+from rpte.utils.arrays import Floats, Int32s
 
-Floats = NDArray[np.float64]
 TieGroups = tuple[Tree, list[int]]
 Part = TreeTerms | DirectTerm
 Counts = tuple[float, float]  # the weight and the events of some rows
@@ -85,7 +84,7 @@ def _trees(table: Table, trained: TrainedTerms) -> tuple[list[TreeTerms], list[T
     return found, tied
 
 
-def _leaf_counts(table: Table, codes: NDArray[np.int32], n_leaves: int) -> Floats:
+def _leaf_counts(table: Table, codes: Int32s, n_leaves: int) -> Floats:
     """Return the weight and the events of each leaf, (2, leaves)."""
 
     def counts(rows: slice) -> Floats:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.columns.kinds import Level, Missing
 from rpte.estimation.candidate import CandidatePenalty
@@ -21,9 +20,8 @@ from rpte.model.certificate import stage3_tolerance
 from rpte.structure.order import ordered_leaves
 from rpte.structure.tree import Tree
 from rpte.table.schema import Schema
+from rpte.utils.arrays import Floats, Index, Int32s
 from rpte.vocabulary.vocabulary import ORIGINAL
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +33,7 @@ class TrainedTerms:
     """
 
     terms: TermSet
-    leaf_codes: NDArray[np.int32]
+    leaf_codes: Int32s
     intercept: float
     coefficients: Floats
     penalty: Floats | None = None
@@ -45,7 +43,7 @@ class TrainedTerms:
         """Return the penalty factor of every term."""
         return np.ones(len(self.coefficients)) if self.penalty is None else self.penalty
 
-    def groups(self, tree: int) -> NDArray[np.intp]:
+    def groups(self, tree: int) -> Index:
         """Return the tie group of each leaf of a tree."""
         if self.ties is None:
             return np.arange(self.terms.leaf_counts[tree])
@@ -109,7 +107,7 @@ def leaf_order(trees: Sequence[Tree], settings: Settings) -> list[list[tuple[int
     return [ordered_leaves(tree, settings.limits.directions) for tree in trees]
 
 
-def _level_groups(design: Design, terms: TermSet) -> list[NDArray[np.intp]]:
+def _level_groups(design: Design, terms: TermSet) -> list[Index]:
     """Return the direct terms of each variable whose levels and missing flag sum to one."""
     by_source: dict[str, list[int]] = {}
     for d, j in enumerate(terms.direct):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.columns.kinds import Pair
 from rpte.fit.settings import Settings
@@ -17,13 +16,11 @@ from rpte.structure.boosting import Grower, NewtonGrower, Stage2, discover_trees
 from rpte.structure.coding import TreeColumns, code_columns
 from rpte.structure.structure import Structure
 from rpte.table.table import Table
+from rpte.utils.arrays import Floats, Index
 from rpte.vocabulary.build import vocabulary_of_shapes
 from rpte.vocabulary.products import find_products
 from rpte.vocabulary.shape_cache import ShapeCache
 from rpte.vocabulary.vocabulary import Vocabulary
-
-Floats = NDArray[np.float64]
-Rows = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +32,7 @@ class WarmStart:
 
     @classmethod
     def of(
-        cls, score: Floats, vocabulary: Vocabulary, direct: Rows, coefficients: Floats
+        cls, score: Floats, vocabulary: Vocabulary, direct: Index, coefficients: Floats
     ) -> WarmStart:
         """Return the start from a score, of which some direct terms have coefficients (d,)."""
         use = np.zeros(len(vocabulary))
@@ -115,7 +112,7 @@ class StructureLearner:
         return cls(table, settings, ShapeCache(table, settings.min_samples_leaf, settings.limits))
 
     def mine(
-        self, part: Table, rows: Rows | None = None, held: int | None = None, last: bool = False
+        self, part: Table, rows: Index | None = None, held: int | None = None, last: bool = False
     ) -> Structure:
         """Run Stage 1 on some rows of the table, all if None: a structure without trees.
 

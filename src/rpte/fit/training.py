@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.estimation.candidate import Candidate, CandidatePenalty
 from rpte.estimation.column_cache import ColumnCache
@@ -24,8 +23,8 @@ from rpte.structure.structure import Structure
 from rpte.structure.tree import Tree
 from rpte.table.fingerprint import fingerprint
 from rpte.table.table import Table
+from rpte.utils.arrays import Floats
 
-Floats = NDArray[np.float64]
 Record = Mapping[str, Any]
 NOT_COMPARED: Record = {
     "price": 0.0,

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.errors import InputError
 from rpte.model.file import to_dict
@@ -23,8 +22,8 @@ from rpte.model.parts import DirectTerm, TreeTerms, joined
 from rpte.model.verify import verify
 from rpte.model.versions import NEWEST
 from rpte.table.inputs import Inputs
+from rpte.utils.arrays import Floats
 
-Floats = NDArray[np.float64]
 Group = frozenset[str]
 MOVED_MOST = 10
 BANDS = 5

@@ -15,7 +15,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.columns.kinds import (
     Column,
@@ -35,13 +34,12 @@ from rpte.structure.gaps import separable
 from rpte.structure.tree import EXACT_BINS, MAX_BINS
 from rpte.table.decimals import edge_between, short_centre, thresholds_between
 from rpte.table.table import Table
+from rpte.utils.arrays import Floats, Index
 from rpte.vocabulary.gain import SortedColumn, median
 from rpte.vocabulary.shapes import shapes_of
 
 if TYPE_CHECKING:
     from rpte.model.model import Model
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +252,7 @@ def _spread(x: Floats, weight: Floats) -> float:
     return biggest * float(np.sqrt((weight * ((x - mean) / biggest) ** 2).sum() / total))
 
 
-def _binned(x: Floats, weight: Floats, first: NDArray[np.intp], most: int) -> Bins:
+def _binned(x: Floats, weight: Floats, first: Index, most: int) -> Bins:
     """Return one bin per value, or bins of like weight where there are too many values.
 
     The values ascend; `first` is where each one that counts as different begins.

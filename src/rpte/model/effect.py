@@ -10,10 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.errors import InputError
 from rpte.model.parts import Component, DirectTerm, TreeTerms, sum_of
@@ -21,9 +19,8 @@ from rpte.table.column import MISSING
 from rpte.table.inputs import Inputs
 from rpte.table.schema import Schema
 from rpte.table.table import row_hashes
+from rpte.utils.arrays import Array, Floats, Int32s
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int32]
 Part = TreeTerms | DirectTerm
 
 MOST_ROWS = 2000  # that an effect is averaged over
@@ -37,7 +34,7 @@ class Cells:
     """Values of one variable: a number (NaN for none) and the code of a level, each (n_cells,)."""
 
     numbers: Floats
-    codes: Codes
+    codes: Int32s
 
     @classmethod
     def of_numbers(cls, numbers: Floats) -> Cells:
@@ -167,10 +164,7 @@ def _rounded(values: Floats) -> Floats:
 
 
 def joint_effect(
-    component: Component,
-    schema: Schema,
-    axes: Mapping[str, Cells],
-    rows: Background | None,
+    component: Component, schema: Schema, axes: Mapping[str, Cells], rows: Background | None
 ) -> Floats:
     """Return what two variables add together, shape (cells of the second, cells of the first).
 
@@ -232,8 +226,8 @@ def _rows_of(schema: Schema, cells: Mapping[str, Cells], others: Inputs | None =
     n_rows = 1 if others is None else others.n_rows
     names = [*cells, *(() if others is None else others.schema.names)]
     part = Schema(tuple(v for v in schema.variables if v.name in names), schema.named)
-    columns: list[NDArray[Any]] = []
-    specials: dict[int, Codes] = {}
+    columns: list[Array] = []
+    specials: dict[int, Int32s] = {}
     for position, variable in enumerate(part.variables):
         if variable.name in cells:
             held = cells[variable.name]

@@ -12,7 +12,6 @@ from operator import add
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.errors import InputError, did_you_mean
 from rpte.model.parts import Component, DirectTerm, TreeTerms, path_text
@@ -22,11 +21,10 @@ from rpte.table.decimals import number_text
 from rpte.table.inputs import Inputs
 from rpte.table.schema import Variable
 from rpte.table.spelling import read_levels
+from rpte.utils.arrays import Mask
 
 if TYPE_CHECKING:
     from rpte.model.model import Model
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +188,7 @@ def cell_values(inputs: Inputs, name: str) -> list[float | str | None]:
 def row_flags(inputs: Inputs, name: str) -> list[tuple[str, ...]]:
     """Return, for each row, what a variable holds that training did not prepare the model for."""
     variable = inputs.schema[name]
-    rules: list[tuple[NDArray[np.bool_], str]] = []
+    rules: list[tuple[Mask, str]] = []
     if not variable.has_missing:
         text = f"{name} is missing, which it never was in training"
         rules.append((inputs.is_missing(name), text))

@@ -8,18 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte import __version__
 from rpte.losses import BINOMIAL, Loss
-from rpte.model.parts import (
-    Component,
-    DirectTerm,
-    Leaf,
-    TreeTerms,
-    path_sources,
-    path_text,
-)
+from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms, path_sources, path_text
 from rpte.model.scoring import Plan
 from rpte.model.target import Label, Target
 from rpte.model.unknown import checked_inputs
@@ -27,6 +19,7 @@ from rpte.model.versions import NEWEST
 from rpte.structure.tree import path_conditions
 from rpte.table.inputs import Inputs, read_inputs
 from rpte.table.schema import Schema
+from rpte.utils.arrays import Array, Floats
 
 if TYPE_CHECKING:
     from rpte.audit.load import AuditLoad
@@ -37,8 +30,6 @@ if TYPE_CHECKING:
     from rpte.scorecard import Scorecard
 
 __all__ = ["Label", "Model", "Rule"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +166,7 @@ class Model:
         """Return the probabilities of the two classes, in their order, shape (n_rows, 2)."""
         return np.stack(self.target.in_order(self.response(X, allow_unknown=allow_unknown)), axis=1)
 
-    def predict(self, X: Any, *, allow_unknown: bool = False) -> NDArray[Any]:
+    def predict(self, X: Any, *, allow_unknown: bool = False) -> Array:
         """Return the class whose log odds are positive (``classes[0]`` at exactly zero)."""
         chosen = (self.decision_function(X, allow_unknown=allow_unknown) > 0).astype(np.intp)
         return self.target.labels[chosen]

@@ -7,15 +7,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.columns.kinds import Column, column_from_dict, operand_text
 from rpte.structure.tree import Condition, Tree
 from rpte.table.decimals import number_text
 from rpte.table.inputs import Inputs
 from rpte.table.schema import Schema
-
-Floats = NDArray[np.float64]
+from rpte.utils.arrays import Floats
 
 
 class Counted:

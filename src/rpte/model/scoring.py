@@ -13,19 +13,17 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.columns.kinds import Column, Level, Pair, Pattern, combine
 from rpte.model.unknown import checked_inputs
 from rpte.structure.tree import Branch, Split
 from rpte.table.inputs import Inputs, plain_matrix, read_part
 from rpte.table.schema import Schema
+from rpte.utils.arrays import Array, Floats, Index, Int32s, Mask
 
 if TYPE_CHECKING:
     from rpte.model.model import Model
 
-Floats = NDArray[np.float64]
-Places = NDArray[np.intp]
 
 FEW_ROWS = 16
 BLOCK_ROWS = 512
@@ -36,8 +34,8 @@ class _Cells:
     """Typed columns as matrices: what stacked columns are evaluated on in place of `Inputs`."""
 
     numbers: Floats
-    missing: NDArray[np.bool_]
-    levels: NDArray[np.int32] | None = None
+    missing: Mask
+    levels: Int32s | None = None
 
     def __getitem__(self, source: Any) -> Any:
         return self.numbers[source]
@@ -56,7 +54,7 @@ class _Cells:
 class _Levels:
     """Several `Level` columns: `wanted` (m, levels + 2) says which codes each is true for."""
 
-    source: Places
+    source: Index
     wanted: Floats
 
     def evaluate(self, cells: _Cells) -> Floats:
@@ -69,10 +67,10 @@ class _Levels:
 class _Stage:
     """Columns of one kind: where their values go, and how they come about."""
 
-    places: Places
+    places: Index
     column: Any  # a stacked column, or the operation of two columns before it
-    left: Places | None = None
-    right: Places | None = None
+    left: Index | None = None
+    right: Index | None = None
 
     def fill(self, values: Floats, cells: _Cells) -> None:
         """Write the values, (columns, rows)."""
@@ -107,7 +105,7 @@ class _Columns:
             kinds.setdefault(_kind(column), []).append(column)
         return [self._stage(columns) for columns in kinds.values()]
 
-    def _at(self, columns: Iterable[Column]) -> Places:
+    def _at(self, columns: Iterable[Column]) -> Index:
         return np.array([self.places[column] for column in columns], np.intp)
 
     def _stage(self, columns: Sequence[Any]) -> _Stage:
@@ -203,7 +201,7 @@ class Plan:
             total = total + component.subtotal(inputs)
         return total
 
-    def _numbers(self, matrix: NDArray[Any]) -> Floats:
+    def _numbers(self, matrix: Array) -> Floats:
         """Return the columns that count, (variables, rows), -0.0 as 0.0.
 
         In blocks of rows that fit the cache: a column of a wide table lies all over the memory.
@@ -257,5 +255,5 @@ class Plan:
         return score
 
 
-def _upright(values: Iterable[Any], dtype: type) -> NDArray[Any]:
+def _upright(values: Iterable[Any], dtype: type) -> Array:
     return np.array([*values], dtype)[:, None]

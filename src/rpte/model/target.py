@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.errors import InputError
 from rpte.losses import BINOMIAL, Loss
 from rpte.table.inputs import as_array
+from rpte.utils.arrays import Array, Floats
 
-Floats = NDArray[np.float64]
 Label = str | int | float | bool
 
 
@@ -56,7 +55,7 @@ class Target:
         return f"log odds of {self.outcome!r} against {self.other!r}"
 
     @property
-    def labels(self) -> NDArray[Any]:
+    def labels(self) -> Array:
         """The classes as an array; of objects where numpy's own types would lose something."""
         labels = np.array(self.classes)
         return labels if labels.tolist() == list(self.classes) else np.array(self.classes, object)

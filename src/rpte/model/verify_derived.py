@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.columns.kinds import Column, Interval, Level, Missing, Pair
 from rpte.model.check import Check, checked
@@ -23,12 +22,11 @@ from rpte.structure.gaps import largest_copy, pair_gap
 from rpte.structure.tree import Branch, Split
 from rpte.table.decimals import thresholds_between
 from rpte.table.table import Table
+from rpte.utils.arrays import Index, Mask
 
 if TYPE_CHECKING:
     from rpte.model.model import Model
 
-Floats = NDArray[np.float64]
-Places = NDArray[np.intp]
 ROUNDING = 1e-9
 
 
@@ -78,8 +76,8 @@ class Test:
     tree: TreeTerms
     split: Split
     data: TrainingTable
-    yes: Places
-    no: Places
+    yes: Index
+    no: Index
 
     def lacks_missing(self) -> bool:
         """Tell whether no row that reaches the test has a missing value for it."""
@@ -103,7 +101,7 @@ def _tests_of(model: Model, data: TrainingTable) -> list[Test]:
 
 def _tests(tree: TreeTerms, data: TrainingTable) -> Iterator[Test]:
     """Yield every test of a tree with the rows on both sides of it."""
-    stack: list[tuple[Branch | int, Places]] = [(tree.tree.root, np.arange(data.table.n_rows))]
+    stack: list[tuple[Branch | int, Index]] = [(tree.tree.root, np.arange(data.table.n_rows))]
     while stack:
         node, inside = stack.pop()
         if isinstance(node, Branch):
@@ -113,7 +111,7 @@ def _tests(tree: TreeTerms, data: TrainingTable) -> Iterator[Test]:
             yield Test(tree, node.split, data, yes, no)
 
 
-def _holds(split: Split, data: TrainingTable) -> NDArray[np.bool_]:
+def _holds(split: Split, data: TrainingTable) -> Mask:
     cells = data.cells(split.column)
     if split.threshold is None:
         return cells > 0.0
@@ -229,7 +227,7 @@ def _test_faults(test: Test) -> Iterator[str]:
         yield f" against {split.threshold!r}; between the training values stands {allowed[:1]}"
 
 
-def _is_test(data: TrainingTable, column: Column, yes: Places, no: Places) -> bool:
+def _is_test(data: TrainingTable, column: Column, yes: Index, no: Index) -> bool:
     """Tell whether a tree may test a 0/1 column in a node."""
     special = bool(data.table.schema[column.sources[0]].levels)
     number = data.table.schema[column.sources[0]].kind == "number"
@@ -254,7 +252,7 @@ def _codings(data: TrainingTable, split: Split) -> list[bool]:
 
 
 def _thresholds(
-    data: TrainingTable, split: Split, filled: bool, yes: Places, no: Places
+    data: TrainingTable, split: Split, filled: bool, yes: Index, no: Index
 ) -> tuple[float, ...]:
     """Return what a threshold that parts these rows has to be."""
     x = data.filled(split.column) if filled else data.cells(split.column)

@@ -8,7 +8,6 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.columns.kinds import RAW, Column, Hinge, Interval, Scale, Step
 from rpte.columns.units import MOST_CONDITIONS, bound_under
@@ -20,11 +19,11 @@ from rpte.structure.tree import Branch, Condition, Tree
 from rpte.table.column import MISSING, UNSEEN
 from rpte.table.inputs import Inputs
 from rpte.table.schema import Schema, Variable
+from rpte.utils.arrays import Floats
 
 if TYPE_CHECKING:
     from rpte.model.model import Model
 
-Floats = NDArray[np.float64]
 Owner = Component | TreeTerms | DirectTerm
 ROUNDING = 1e-9  # sums of weights are rounded
 

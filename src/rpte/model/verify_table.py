@@ -9,7 +9,6 @@ from operator import add
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.errors import InputError
 from rpte.model.check import Check, checked
@@ -19,13 +18,12 @@ from rpte.model.verify_derived import derived_checks
 from rpte.table.fingerprint import fingerprint
 from rpte.table.inputs import Inputs
 from rpte.table.table import Table, check_weight, merge_rows, read_weights, repetitions
+from rpte.utils.arrays import Floats, Ints, Mask
 
 if TYPE_CHECKING:
     from rpte.model.explain import Explanation
     from rpte.model.model import Model
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 TABLE = "training table"
 TOLERANCE = 1e-9
 VALUE_TOLERANCE = 1e-6
@@ -175,9 +173,7 @@ def supports(model: Model, rows: Rows) -> Check:
     return checked("supports and event rates", faults, evidence)
 
 
-def _stored_counts(
-    model: Model, inputs: Inputs
-) -> Iterator[tuple[str, NDArray[np.bool_], float, float]]:
+def _stored_counts(model: Model, inputs: Inputs) -> Iterator[tuple[str, Mask, float, float]]:
     for _, part in model.parts():
         if isinstance(part, DirectTerm):
             values = part.column.evaluate(inputs)

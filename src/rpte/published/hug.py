@@ -8,7 +8,6 @@ by the order of the table's columns.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.columns.kinds import Column
 from rpte.published.mining import (
@@ -19,9 +18,8 @@ from rpte.published.mining import (
     pair_candidates,
     select,
 )
+from rpte.utils.arrays import Floats
 from rpte.vocabulary.gain import in_or_out_gain, weighted_entropy
-
-Floats = NDArray[np.float64]
 
 NEGATIVE_LEVEL = 0.05  # factor on the utility of a level associated with the negative class
 

@@ -6,17 +6,14 @@ import math
 from collections.abc import Container
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.columns.kinds import Interval, Item, Level
 from rpte.table.decimals import edge_between, gap_between, shortest_within
 from rpte.table.table import Table
+from rpte.utils.arrays import Array, Floats, Int8s
 from rpte.vocabulary.gain import BITS, SortedColumn
-
-Floats = NDArray[np.float64]
 
 BIN_COUNTS = (2, 3, 5, 7, 10, 15)
 # A row per bin count: the fractions of the rows at which bins end, then 1.
@@ -37,7 +34,7 @@ class ItemColumn:
 
     position: int
     items: tuple[Item, ...]
-    codes: NDArray[Any]
+    codes: Array
 
     @property
     def is_number(self) -> bool:
@@ -73,7 +70,7 @@ def make_items(
     return tuple(column for column in columns if len(column.items) > 1)
 
 
-def bins_of(x: Floats, edges: Floats) -> NDArray[np.int8]:
+def bins_of(x: Floats, edges: Floats) -> Int8s:
     """Return the number of edges (few, ascending) at or below each value, -1 where missing."""
     codes = np.zeros(len(x), np.int8)
     for edge in edges:

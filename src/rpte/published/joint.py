@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.kernels.growth import joint_counts
 from rpte.kernels.published import joint_bits
 from rpte.table.table import Table
-from rpte.utils.arrays import Words
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Codes = NDArray[Any]
+from rpte.utils.arrays import Array, Floats, Ints, Mask, Words
 
 MOST_BITS = 3  # weights with more bits, or fractions, are added up row by row
 
@@ -28,7 +22,7 @@ class JointCounts:
     out.
     """
 
-    def __init__(self, table: Table, codes: Codes, sizes: Sequence[int]) -> None:
+    def __init__(self, table: Table, codes: Array, sizes: Sequence[int]) -> None:
         self._sizes = np.array(sizes, np.int64)
         self._planes = _planes(table)
         if self._planes is None:
@@ -38,7 +32,7 @@ class JointCounts:
             self._starts = np.concatenate([[0], np.cumsum(self._sizes)])
             self._sets = _sets(codes, self._sizes)
 
-    def beside(self, first: int, others: Integers) -> Floats:
+    def beside(self, first: int, others: Ints) -> Floats:
         """Return weight and positive weight by other column and codes: (k, a, b, 2).
 
         `a` counts the codes of the first column, `b` the most codes of another; 0 where one has
@@ -66,7 +60,7 @@ def _planes(table: Table) -> Words | None:
     return np.array([_packed(np.array([rows, rows & (table.y > 0)])) for rows in bits])
 
 
-def _sets(codes: Codes, sizes: Integers) -> Words:
+def _sets(codes: Array, sizes: Ints) -> Words:
     """Return the rows that hold each code of each column, as bits."""
     width = -(-codes.shape[1] // 64)
     sets = np.zeros((int(sizes.sum()), width), np.uint64)
@@ -77,7 +71,7 @@ def _sets(codes: Codes, sizes: Integers) -> Words:
     return sets
 
 
-def _packed(rows: NDArray[np.bool_]) -> Words:
+def _packed(rows: Mask) -> Words:
     """Return sets of rows (m, n) as 64-bit words."""
     packed = np.packbits(rows, axis=1)
     padded = np.zeros((len(rows), -(-rows.shape[1] // 64) * 8), np.uint8)

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.kernels.growth import BIN, GAIN, N_FOUND, NEXT_BIN, SCALE
 from rpte.kernels.published import HALF, LOW, SLACK, UNKNOWN, count_blocks, scan_blocks, settle_best
@@ -24,15 +23,12 @@ from rpte.structure.grower import (
     GrowthTask,
     Node,
     OpenLeaf,
-    Rows,
     best_first,
     by_chunks,
     may_split,
     stack,
 )
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from rpte.utils.arrays import Floats, Index, Int32s, Ints, Mask
 
 MOST_BLOCKS, FEWEST_BLOCKS = 1024, 16
 MOST_WEIGHT = 2**31  # of all rows; two counts are packed in one integer
@@ -47,13 +43,13 @@ class Scan:
 
     found: Floats
     bound: Floats
-    final: NDArray[np.bool_]
+    final: Mask
 
-    def of(self, which: Integers) -> Scan:
+    def of(self, which: Ints) -> Scan:
         """Return what is known of some columns."""
         return Scan(self.found[which], self.bound[which], self.final[which])
 
-    def learn(self, which: Integers, more: Scan) -> None:
+    def learn(self, which: Ints, more: Scan) -> None:
         """Take over what is known of some columns."""
         self.found[which], self.final[which] = more.found, more.final
 
@@ -70,11 +66,11 @@ class LabelCounts:
 
     columns: CodedColumns
     stats: Floats
-    counts: Integers
-    starts: Integers
-    shifts: Integers
-    fine: Integers
-    root: Integers
+    counts: Ints
+    starts: Ints
+    shifts: Ints
+    fine: Ints
+    root: Ints
     roots: dict[float, Scan] = field(default_factory=dict)
 
     @classmethod
@@ -97,7 +93,7 @@ class LabelCounts:
         rows = np.flatnonzero(weight > 0).astype(np.int32)
         return replace(table, root=table.blocks(np.arange(columns.n_columns), rows))
 
-    def blocks(self, chosen: Integers, rows: Rows) -> Integers:
+    def blocks(self, chosen: Ints, rows: Int32s) -> Ints:
         """Count some rows per block of the chosen columns; 0 in those of others."""
         out = np.zeros(int(self.starts[-1]), np.int64)
         codes, starts, shifts = self.columns.codes, self.starts, self.shifts
@@ -118,12 +114,12 @@ class CountedLeaf(OpenLeaf):
     """
 
     table: LabelCounts
-    chosen: Integers
-    counts: Integers
-    blocks: Integers
+    chosen: Ints
+    counts: Ints
+    blocks: Ints
     scan: Scan
 
-    def best(self, admitted: NDArray[np.bool_]) -> int | None:
+    def best(self, admitted: Mask) -> int | None:
         """Return which admitted column splits best, of equals the first."""
         waiting = np.flatnonzero(admitted & ~self.scan.final)
         if len(waiting):
@@ -134,14 +130,14 @@ class CountedLeaf(OpenLeaf):
             self.found[k, BIN] = codes.max(where=codes < self.found[k, NEXT_BIN], initial=0)
         return k
 
-    def most(self, admitted: NDArray[np.bool_]) -> float:
+    def most(self, admitted: Mask) -> float:
         """Return a gain that no split on an admitted column exceeds."""
         gain = np.where(self.scan.final, self.found[:, GAIN], self.scan.bound)
         top = float(gain.max(where=admitted, initial=-np.inf))
         parent = float(self.total[0] ** 2 / self.total[1])
         return top + SLACK * (float(self.rule[SCALE]) + parent + max(top, 0.0))
 
-    def _search(self, waiting: NDArray[np.intp], known: NDArray[np.bool_]) -> None:
+    def _search(self, waiting: Index, known: Mask) -> None:
         """Search those of the `waiting` columns that may be better than the `known` ones."""
         table = self.table
         settle_best(
@@ -163,9 +159,7 @@ class CountedLeaf(OpenLeaf):
         )
 
 
-def grow_counted(
-    table: LabelCounts, eligible: NDArray[np.intp], limits: GrowthLimits
-) -> CodeTree | None:
+def grow_counted(table: LabelCounts, eligible: Index, limits: GrowthLimits) -> CodeTree | None:
     """Grow one label tree on the eligible columns; None if no split is valid."""
     chosen = eligible[~table.columns.root_only[eligible]]
     task = GrowthTask(table.columns, chosen, table.stats, limits)
@@ -198,7 +192,7 @@ def _root(table: LabelCounts, limits: GrowthLimits) -> Scan:
     return table.roots[limits.least]
 
 
-def _siblings(task: GrowthTask, parent: CountedLeaf, nodes: Sequence[Node]) -> list[Integers]:
+def _siblings(task: GrowthTask, parent: CountedLeaf, nodes: Sequence[Node]) -> list[Ints]:
     """Count the smaller of two children; the other has the rest of their parent."""
     small = int(np.argmin([len(rows) for _, rows, _ in nodes]))
     counted = parent.table.blocks(task.chosen, nodes[small][1])
@@ -207,7 +201,7 @@ def _siblings(task: GrowthTask, parent: CountedLeaf, nodes: Sequence[Node]) -> l
 
 
 def _open(
-    task: GrowthTask, table: LabelCounts, at: Node, blocks: Integers, scan: Scan | None = None
+    task: GrowthTask, table: LabelCounts, at: Node, blocks: Ints, scan: Scan | None = None
 ) -> CountedLeaf | None:
     """Bound the best split of every chosen column in a node; None if it must stay a leaf.
 
@@ -226,7 +220,7 @@ def _open(
     )
 
 
-def _total(counts: Integers) -> Floats:
+def _total(counts: Ints) -> Floats:
     w = float((counts & LOW).sum())
     return np.array([float((counts >> HALF).sum()), w, w])
 
@@ -236,7 +230,7 @@ def _rule(limits: GrowthLimits, total: Floats) -> Floats:
 
 
 def _scan(
-    table: LabelCounts, chosen: Integers, blocks: Integers, total: Floats, limits: GrowthLimits
+    table: LabelCounts, chosen: Ints, blocks: Ints, total: Floats, limits: GrowthLimits
 ) -> Scan:
     k, rule = len(chosen), _rule(limits, total)
     found, bound, final = np.empty((k, N_FOUND)), np.empty(k), np.empty(k, bool)
@@ -256,7 +250,7 @@ class LabelGrower(Grower):
         counts = LabelCounts.of(self.columns, self.y, self.weight) if counted else None
         object.__setattr__(self, "counts", counts)
 
-    def grow(self, eligible: NDArray[np.intp], residuals: Residuals) -> CodeTree | None:
+    def grow(self, eligible: Index, residuals: Residuals) -> CodeTree | None:
         """Grow a tree on the eligible columns, whatever the residuals; None without a split."""
         limits = replace(self.settings.growth(), ridge=0.0, zero_gain=True)
         if self.counts is not None:

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.columns.kinds import Item, Pattern
 from rpte.columns.limits import FREE, Permissions
@@ -19,10 +17,8 @@ from rpte.published.items import ItemColumn
 from rpte.published.joint import JointCounts
 from rpte.rows.threads import thread_map
 from rpte.table.table import Table
+from rpte.utils.arrays import Array, Floats, Index, Ints, Mask
 from rpte.vocabulary.gain import in_or_out_gain
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +38,10 @@ class Candidates:
     def __len__(self) -> int:
         return len(self.first)
 
-    def _fields(self) -> tuple[NDArray[Any], ...]:
+    def _fields(self) -> tuple[Array, ...]:
         return self.first, self.second, self.cover, self.events, self.gain
 
-    def keep(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> Candidates:
+    def keep(self, rows: Mask | Index) -> Candidates:
         """Return some of the candidates."""
         return Candidates(*(values[rows] for values in self._fields()))
 
@@ -70,7 +66,7 @@ class ItemIndex:
     positive: float
     limits: Permissions = FREE
 
-    def covers(self, candidates: Candidates, j: int) -> NDArray[np.bool_]:
+    def covers(self, candidates: Candidates, j: int) -> Mask:
         """Return the rows that a candidate covers."""
         rows, second = self._item_rows(int(candidates.first[j])), int(candidates.second[j])
         return rows if second < 0 else rows & self._item_rows(second)
@@ -83,12 +79,12 @@ class ItemIndex:
             for first, second in zip(candidates.first, candidates.second, strict=True)
         )
 
-    def permitted(self, candidates: Candidates) -> NDArray[np.bool_]:
+    def permitted(self, candidates: Candidates) -> Mask:
         """Return which candidates the user's limits admit."""
         found = [self.limits.admits(column) for column in self.columns_of(candidates)]
         return np.array(found, np.bool_)
 
-    def _item_rows(self, item: int) -> NDArray[np.bool_]:
+    def _item_rows(self, item: int) -> Mask:
         owner = self.owner[item]
         start = int(np.searchsorted(self.owner, owner))
         return np.asarray(self.columns[owner].codes == item - start)
@@ -125,9 +121,7 @@ class Worth:
 
 
 def pair_candidates(
-    index: ItemIndex,
-    allowed: NDArray[np.bool_],
-    worth: Worth | None = None,
+    index: ItemIndex, allowed: Mask, worth: Worth | None = None
 ) -> list[Candidates]:
     """Count the pairs of allowed items of two variables that cover some but not all rows.
 
@@ -142,7 +136,7 @@ def pair_candidates(
     return [pairs.keep(index.permitted(pairs)) for pairs in found]
 
 
-def _allowed_codes(index: ItemIndex, allowed: NDArray[np.bool_]) -> tuple[NDArray[Any], list[Ints]]:
+def _allowed_codes(index: ItemIndex, allowed: Mask) -> tuple[Array, list[Ints]]:
     """Recode each column with an allowed item: its allowed items from 0, then everything else."""
     rows, kept = [], []
     kind = np.int8 if all(c.codes.dtype == np.int8 for c in index.columns) else np.int32
@@ -175,7 +169,7 @@ def _pairs_of(
     return Candidates(kept[c][a], number[k, b], cover, events, gain)
 
 
-def select(index: ItemIndex, candidates: Candidates, order: NDArray[np.intp], budget: int) -> Ints:
+def select(index: ItemIndex, candidates: Candidates, order: Index, budget: int) -> Ints:
     """Take candidates in `order` up to the budget, without repetitions.
 
     Of pairs that share an item and cover the same rows only the first is taken.

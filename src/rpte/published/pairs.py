@@ -11,7 +11,6 @@ from itertools import combinations, islice
 from typing import get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.columns.kinds import Operation, Pair, Value
 from rpte.columns.limits import Permissions
@@ -19,10 +18,9 @@ from rpte.published.items import bins_of
 from rpte.published.joint import JointCounts
 from rpte.rows.threads import thread_map
 from rpte.table.table import Table
+from rpte.utils.arrays import Floats, Int8s
 from rpte.vocabulary.gain import BITS, SortedColumn, information_gain
 from rpte.vocabulary.screening import promising
-
-Floats = NDArray[np.float64]
 
 PAIR_SOURCES = 10
 COARSE_BINS = 4
@@ -97,7 +95,7 @@ def rank_sources(table: Table, among: Container[str], most: int = PAIR_SOURCES) 
     return tuple(names[numbers[i]] for i in ranking[:most])
 
 
-def _coarse(table: Table, position: int) -> NDArray[np.int8]:
+def _coarse(table: Table, position: int) -> Int8s:
     """Code a number into four quantile bins; missing has the code after the last."""
     x = table.inputs.columns[position]
     column = SortedColumn(x, table.y, table.weight)
@@ -120,7 +118,7 @@ def _interactions(counts: JointCounts, c: int, n_columns: int) -> Floats:
     return joint - parts[0] - parts[1]
 
 
-def _own_gain(table: Table, codes: NDArray[np.int8]) -> float:
+def _own_gain(table: Table, codes: Int8s) -> float:
     weight = np.where(codes < COARSE_BINS, table.weight, 0.0)
     total = np.bincount(codes, weight, COARSE_BINS + 1)
     events = np.bincount(codes, weight * table.y, COARSE_BINS + 1)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.columns.kinds import Column
 from rpte.columns.limits import FREE, Permissions
@@ -16,6 +15,7 @@ from rpte.published.items import make_items
 from rpte.published.mining import item_index
 from rpte.published.pairs import mine_pairs
 from rpte.table.table import Table
+from rpte.utils.arrays import Index
 from rpte.vocabulary.gain import SortedColumn, in_or_out_gain
 from rpte.vocabulary.redundancy import keep_independent
 from rpte.vocabulary.screening import SAMPLE_ROWS, promising
@@ -123,7 +123,7 @@ def _independent(table: Table, vocabulary: Vocabulary, rows: int | None) -> Voca
     return vocabulary.keep(which, vocabulary.z[: len(which)])
 
 
-def _rivals(vocabulary: Vocabulary) -> NDArray[np.intp]:
+def _rivals(vocabulary: Vocabulary) -> Index:
     """Return the derived columns and the raw columns of their sources: what may be redundant."""
     derived = vocabulary.block != ORIGINAL
     read = {s for j in np.flatnonzero(derived) for s in vocabulary.columns[j].sources}

@@ -7,7 +7,6 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.losses import BINOMIAL
 from rpte.model.effect import Background, background
@@ -18,10 +17,11 @@ from rpte.report.curves import shapes, surfaces
 from rpte.report.evidence import Evidence
 from rpte.structure.tree import Branch, Condition
 from rpte.table.inputs import Inputs
+from rpte.utils.arrays import Floats, Index
 
 
 def cards(
-    model: Model, inputs: Inputs | None, weight: NDArray[np.float64] | None = None
+    model: Model, inputs: Inputs | None, weight: Floats | None = None
 ) -> list[dict[str, Any]]:
     """Return every component in order; curves and ranges are over `inputs`, as are means."""
     rows = None if inputs is None else background(inputs, model.sources, weight)
@@ -102,9 +102,6 @@ def finite(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-Floats = NDArray[np.float64]
-
-
 def cases(model: Model, evidence: Evidence) -> list[dict[str, Any]]:
     """Return a few rows with the reason why each was taken, and their explanations."""
     score = model.score(evidence.inputs)
@@ -140,9 +137,7 @@ def _chosen(model: Model, evidence: Evidence, score: Floats) -> Iterator[tuple[i
             yield worst, f"Wrong: it was {name}, and no other lay further on the wrong side"
 
 
-def _by_class(
-    model: Model, evidence: Evidence, held: NDArray[np.intp]
-) -> dict[str, NDArray[np.intp]]:
+def _by_class(model: Model, evidence: Evidence, held: Index) -> dict[str, Index]:
     if evidence.y is None:
         return {}
     names = {1.0: model.classes[model.positive], 0.0: model.classes[1 - model.positive]}
@@ -150,7 +145,7 @@ def _by_class(
     return {name: rows for name, rows in found.items() if len(rows)}
 
 
-def _nearest(rows: NDArray[np.intp], score: Floats) -> int:
+def _nearest(rows: Index, score: Floats) -> int:
     middle = np.median(score[rows])
     return int(rows[np.abs(score[rows] - middle).argmin()])
 

@@ -10,15 +10,14 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.audit.grid import bends, centres, columns_on, jumps, profile_of
 from rpte.model.effect import Background, Cells, effect, joint_effect, own_parts, shared_parts
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, sum_of
 from rpte.table.column import MISSING
+from rpte.utils.arrays import Floats
 
-Floats = NDArray[np.float64]
 STEPS = 160  # points of a curve beside its corners
 ROOM = 0.12  # share of its range by which a curve goes on at both ends
 GRID_CELLS, MOST_GRID_LEVELS = 18, 12  # along a number, of a category

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.errors import InputError
 from rpte.model.model import Model
@@ -17,8 +16,7 @@ from rpte.table.fingerprint import Profile, fingerprint, table_hash
 from rpte.table.inputs import Inputs, as_array
 from rpte.table.table import read_weights
 from rpte.table.target import as_classes
-
-Floats = NDArray[np.float64]
+from rpte.utils.arrays import Array, Floats, Index
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +26,14 @@ class Evidence:
     name: str
     inputs: Inputs
     weight: Floats
-    places: NDArray[np.intp]  # numbers of the rows in the user's table, from 0
+    places: Index  # numbers of the rows in the user's table, from 0
     profile: list[dict[str, Any]]
-    labels: NDArray[Any] | None = None  # outcomes as the model's classes; None without outcomes
+    labels: Array | None = None  # outcomes as the model's classes; None without outcomes
     y: Floats | None = None  # 1.0 for the positive class
     unlabelled: int = 0  # rows that were left out because they have no outcome
     sha256: str | None = None  # fingerprint of rows, outcomes and weights
     training: bool = False  # it is that of the training rows
-    groups: Mapping[str, NDArray[Any]] = field(default_factory=dict)  # performance is split by them
+    groups: Mapping[str, Array] = field(default_factory=dict)  # performance is split by them
 
     @property
     def total(self) -> float:
@@ -87,7 +85,7 @@ def gather(
     )
 
 
-def _labelled(model: Model, y: Any, n_rows: int) -> tuple[NDArray[np.intp], NDArray[Any]]:
+def _labelled(model: Model, y: Any, n_rows: int) -> tuple[Index, Array]:
     """Return the rows that have an outcome, and these outcomes as the model's classes."""
     labels = as_array(y)
     if labels.shape != (n_rows,):

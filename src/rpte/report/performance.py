@@ -6,15 +6,14 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.audit import metrics
 from rpte.audit.metrics import GRID, Ranked
 from rpte.model.model import Model
 from rpte.report.cards import finite
 from rpte.report.evidence import Evidence
+from rpte.utils.arrays import Array, Floats, Index, Mask
 
-Floats = NDArray[np.float64]
 MEASURES = {
     "auc": ("Area under the ROC curve", "0.5 is chance, 1 is perfect order"),
     "average_precision": ("Average precision", "chance level is the observed rate"),
@@ -142,7 +141,7 @@ def by_group(
 
 
 def _groups(
-    values: NDArray[Any], evidence: Evidence, score: Floats, threshold: float, resamples: int
+    values: Array, evidence: Evidence, score: Floats, threshold: float, resamples: int
 ) -> list[dict[str, Any]]:
     assert evidence.y is not None
     found = []
@@ -179,7 +178,7 @@ def _group_measures(rows: Ranked, threshold: float, resamples: int) -> dict[str,
     return {**rate, **intervals, **_decision(rows, threshold)}
 
 
-def group_rows(values: NDArray[Any]) -> list[tuple[str, NDArray[np.intp]]]:
+def group_rows(values: Array) -> list[tuple[str, Index]]:
     """Return groups of rows by what a column holds; numbers of many values by quarters."""
     from rpte.table.column import is_absent, level_text
 
@@ -197,7 +196,7 @@ def group_rows(values: NDArray[Any]) -> list[tuple[str, NDArray[np.intp]]]:
     return [*found, ("missing", np.flatnonzero(gone))] if gone.any() else found
 
 
-def _bands(values: NDArray[Any], gone: NDArray[np.bool_]) -> list[tuple[str, NDArray[np.intp]]]:
+def _bands(values: Array, gone: Mask) -> list[tuple[str, Index]]:
     numbers = np.where(gone, np.nan, values).astype(np.float64)
     inner = np.linspace(0, 1, BANDS + 1)[1:-1]
     edges = np.unique(np.quantile(numbers[~gone], inner, method="inverted_cdf"))

@@ -8,7 +8,6 @@ from itertools import combinations, islice
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.audit import metrics
 from rpte.errors import InputError
@@ -17,8 +16,8 @@ from rpte.model.model import Model
 from rpte.report.cards import finite
 from rpte.report.evidence import Evidence
 from rpte.table.column import MISSING
+from rpte.utils.arrays import Floats
 
-Floats = NDArray[np.float64]
 RARELY, OFTEN = 0.1, 0.2  # shares of refits from which on a variable, a pair is listed
 MOST_PAIRS, MOST_ROWS = 12, 2000
 

@@ -12,16 +12,14 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.errors import InputError
 from rpte.rows import scale
 from rpte.table.inputs import as_array
 from rpte.table.table import Table
+from rpte.utils.arrays import Index, Int8s, Ints
 
-Ints = NDArray[np.int64]
-Rows = NDArray[np.intp]
-Split = tuple[Rows, Rows]
+Split = tuple[Index, Index]
 
 TRAIN, TEST = 1, 2
 
@@ -30,7 +28,7 @@ TRAIN, TEST = 1, 2
 class Cases:
     """Some of the cases that the rows of a table stand for: rows (m,), and how many of each."""
 
-    rows: Rows
+    rows: Index
     number: Ints
 
     @classmethod
@@ -68,7 +66,7 @@ class Validation:
 
     count: int = scale.FOLDS
     part: Ints | None = None
-    roles: NDArray[np.int8] | None = None
+    roles: Int8s | None = None
 
     @property
     def by(self) -> str:
@@ -215,7 +213,7 @@ def deal(strata: Ints, cases: Ints, count: int, repeat: int = 0, most: int | Non
     return np.asarray(cases // count + (turn < cases % count))
 
 
-def _whole_groups(table: Table, least: int) -> Rows:
+def _whole_groups(table: Table, least: int) -> Index:
     """Return the rows of as many groups as a sample needs, at least of `least` groups.
 
     Content has put them in random order.

@@ -10,12 +10,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from rpte.rows import scale
 from rpte.rows.threads import thread_map
 from rpte.table.table import Table
+from rpte.utils.arrays import Index
 
 Block = TypeVar("Block")
 BlockRead = TypeVar("BlockRead", covariant=True)
@@ -51,7 +49,7 @@ class RowBlocks:
 class UnevenBlocks:
     """Rows in blocks that begin at `starts` (b + 1,), the end of the last included."""
 
-    starts: NDArray[np.intp]
+    starts: Index
 
     def __len__(self) -> int:
         return len(self.starts) - 1

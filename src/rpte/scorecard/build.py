@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.columns.kinds import Pair
 from rpte.model.model import Model
@@ -22,9 +21,8 @@ from rpte.scorecard.card import Grid, Leaves, Scale, Scorecard, Table
 from rpte.scorecard.values import Values, inputs_of, joint_weights, values_of
 from rpte.structure.tree import Branch, Split, Tree
 from rpte.table.inputs import Inputs
+from rpte.utils.arrays import Floats, Index, Ints
 
-Floats = NDArray[np.float64]
-Places = NDArray[np.intp]
 Part = TreeTerms | DirectTerm
 MOST_BINS = 8
 NEGLIGIBLE = 0.05  # mean squared error in points; rounding to whole points alone makes 0.08
@@ -170,7 +168,7 @@ def _quantiles(effect: Floats, weights: Floats) -> tuple[float, float, float]:
     return low, median, high
 
 
-def _groups(axis: Values, wanted: Floats, weights: Floats, k: int, negligible: float) -> Places:
+def _groups(axis: Values, wanted: Floats, weights: Floats, k: int, negligible: float) -> Index:
     """Return the attribute of each value: bins of numbers, everything else by itself."""
     n = len(axis.numbers)
     effects, counts = (np.moveaxis(a, k, 0).reshape(len(axis), -1)[:n] for a in (wanted, weights))
@@ -179,7 +177,7 @@ def _groups(axis: Values, wanted: Floats, weights: Floats, k: int, negligible: f
     return np.concatenate([bins, first + np.arange(len(axis.codes))])
 
 
-def _sums(values: Floats, groups: list[Places]) -> Floats:
+def _sums(values: Floats, groups: list[Index]) -> Floats:
     """Return sums over the values of each attribute, or pair of attributes."""
     for k, group in enumerate(groups):
         inside = (np.arange(group[-1] + 1)[:, None] == group).astype(np.float64)
@@ -187,9 +185,7 @@ def _sums(values: Floats, groups: list[Places]) -> Floats:
     return values
 
 
-def _merged(
-    axis: Values, points: NDArray[np.int64], group: Places, k: int
-) -> tuple[NDArray[np.int64], Places]:
+def _merged(axis: Values, points: Ints, group: Index, k: int) -> tuple[Ints, Index]:
     """Join neighbouring bins, and levels, that have equal points."""
     lines = np.moveaxis(points, k, 0)
     first = len(lines) - len(axis.codes)  # bins of numbers come before
@@ -205,7 +201,7 @@ def _merged(
 
 def segment(
     effects: Floats, weights: Floats, most: int = MOST_BINS, negligible: float = NEGLIGIBLE
-) -> Places:
+) -> Index:
     """Cut values in order into at most `most` bins with the least squared error of their means.
 
     Where the effect is a slope over evenly spread values, every bin covers the same effect. Fewer

@@ -15,7 +15,6 @@ from itertools import groupby, pairwise, product
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.columns.kinds import Level
 from rpte.errors import InputError
@@ -28,10 +27,8 @@ from rpte.table.column import MISSING, UNSEEN
 from rpte.table.decimals import number_text
 from rpte.table.inputs import Inputs
 from rpte.table.schema import OTHER, Schema
+from rpte.utils.arrays import Floats, Index, Ints
 
-Floats = NDArray[np.float64]
-Points = NDArray[np.int64]
-Places = NDArray[np.intp]
 WIDTH, MARGIN = 100, 8
 LIKELY = math.log(2000)  # log odds beyond which the table of odds tells nothing new
 
@@ -52,7 +49,7 @@ class Axis:
     def __len__(self) -> int:
         return self.bins + len(self.others)
 
-    def places(self, inputs: Inputs) -> Places:
+    def places(self, inputs: Inputs) -> Index:
         """Return which attribute each row has."""
         variable = inputs.schema[self.variable]
         found = np.full(inputs.n_rows, -1, np.intp)
@@ -104,14 +101,14 @@ class Grid:
     """Points by the attributes of one variable, or of two at once."""
 
     axes: tuple[Axis, ...]
-    points: Points  # one dimension for each axis
+    points: Ints  # one dimension for each axis
 
     @property
     def title(self) -> str:
         """The variables."""
         return " and ".join(axis.variable for axis in self.axes)
 
-    def places(self, inputs: Inputs) -> Places:
+    def places(self, inputs: Inputs) -> Index:
         """Return which line applies to each row, shape (n_rows,)."""
         places = tuple(axis.places(inputs) for axis in self.axes)
         return np.asarray(np.ravel_multi_index(places, self.points.shape))
@@ -133,7 +130,7 @@ class Leaves:
 
     name: str  # of the tree or term in the model
     tree: Tree
-    points: Points  # of each leaf
+    points: Ints  # of each leaf
 
     @property
     def title(self) -> str:
@@ -141,7 +138,7 @@ class Leaves:
         *most, last = self.tree.sources
         return f"{', '.join(most)} and {last}" if most else last
 
-    def places(self, inputs: Inputs) -> Places:
+    def places(self, inputs: Inputs) -> Index:
         """Return which line applies to each row, shape (n_rows,)."""
         active = self.points != 0
         line = np.where(active, np.cumsum(active) - 1, active.sum())
@@ -227,7 +224,7 @@ class Scorecard:
     rows: int | None  # that the bins were made from; None if from what the model file tells
     bound: float  # points between card and model at most, over the values the bins were made from
 
-    def points(self, X: Any) -> Points:
+    def points(self, X: Any) -> Ints:
         """Return the score of each row in points, shape (n_rows,)."""
         inputs = self.model.read(X)
         total = np.full(inputs.n_rows, self.base, np.int64)

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.audit.grid import bends, columns_on, jumps, profile_of, rows_of
 from rpte.columns.kinds import Column, Interval, Value
@@ -25,9 +24,8 @@ from rpte.table.decimals import shortest_between
 from rpte.table.fingerprint import QUANTILES
 from rpte.table.inputs import Inputs
 from rpte.table.schema import Variable
+from rpte.utils.arrays import Floats, Index, Int32s
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int32]
 GROUPS = 200
 TAILS = 0.5 ** np.arange(9, 16)  # shares of the outermost groups, so that no outlier hides in one
 EDGES = np.unique(np.concatenate([np.arange(1, GROUPS) / GROUPS, TAILS, 1 - TAILS]))
@@ -41,13 +39,13 @@ class Values:
     variable: Variable
     numbers: Floats  # ascending
     cuts: Floats  # between each number and the next; a cut belongs to the lower one
-    codes: Codes  # of levels or special codes, `MISSING`, and of a category `UNSEEN` if not pooled
+    codes: Int32s  # of levels or special codes, `MISSING`, and of a category `UNSEEN` if not pooled
     weights: Floats  # of numbers and codes; they sum to 1
 
     def __len__(self) -> int:
         return len(self.weights)
 
-    def column(self) -> Floats | Codes:
+    def column(self) -> Floats | Int32s:
         """Return the values as a typed column, NaN or a code where there is no number."""
         if self.variable.kind == "category":
             return self.codes
@@ -58,7 +56,7 @@ class Values:
         named = len(self.variable.levels) - self.variable.pooled
         return 0 <= code < named
 
-    def grouped(self, groups: NDArray[np.intp]) -> Axis:
+    def grouped(self, groups: Index) -> Axis:
         """Return attributes, each of the values that belong to one group."""
         n = len(self.numbers)
         cuts = self.cuts[groups[1:n] != groups[: n - 1]].tolist() if n else None
@@ -67,7 +65,7 @@ class Values:
         others = tuple(tuple(self.codes[groups[n:] == place].tolist()) for place in places)
         return Axis(self.variable.name, None if cuts is None else tuple(cuts), others)
 
-    def specials(self) -> Codes:
+    def specials(self) -> Int32s:
         """Return the special code of each value, `MISSING` where there is none."""
         return np.concatenate([np.full(len(self.numbers), MISSING, np.int32), self.codes])
 
@@ -130,7 +128,7 @@ def _normed(weights: Floats) -> Floats:
     return np.asarray(floored / floored.sum())
 
 
-def _counted(rows: Inputs, variable: Variable, codes: Codes) -> tuple[Floats, Floats, Floats]:
+def _counted(rows: Inputs, variable: Variable, codes: Int32s) -> tuple[Floats, Floats, Floats]:
     """Return the distinct numbers of a variable and how often each, and each code, occurs."""
     name, is_category = variable.name, variable.kind == "category"
     found = rows.codes(name) if variable.levels or is_category else np.zeros(0)
@@ -143,7 +141,7 @@ def _counted(rows: Inputs, variable: Variable, codes: Codes) -> tuple[Floats, Fl
     return numbers, counts.astype(np.float64), np.array(shares, np.float64)
 
 
-def _told(model: Model, variable: Variable, codes: Codes) -> tuple[Floats, Floats, Floats]:
+def _told(model: Model, variable: Variable, codes: Int32s) -> tuple[Floats, Floats, Floats]:
     """Return numbers from quantiles in the file, their shares and those of codes (hidden: 0)."""
     profile, total = profile_of(model, variable.name), float(model.data.get("rows") or 1.0)
     counts = profile.get("levels") or {}

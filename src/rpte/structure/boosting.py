@@ -20,8 +20,7 @@ from rpte.losses import BINOMIAL, Loss, Residuals
 from rpte.structure.coded import CodedColumns, CodeTree
 from rpte.structure.grower import GrowthLimits, grow
 from rpte.structure.lookahead import grow_with_lookahead
-
-Floats = NDArray[np.float64]
+from rpte.utils.arrays import Floats, Index, Int32s
 
 LEAST_DROP = 1e-8  # relative fall of the deviance, for every tree but the first
 
@@ -74,7 +73,7 @@ class Round:
     """
 
     tree: CodeTree
-    leaf: NDArray[np.int32]
+    leaf: Int32s
     accepted: bool
     step: float
     leaf_values: Floats
@@ -119,12 +118,10 @@ class Grower(ABC):
     settings: Stage2Settings
 
     @abstractmethod
-    def grow(self, eligible: NDArray[np.intp], residuals: Residuals) -> CodeTree | None:
+    def grow(self, eligible: Index, residuals: Residuals) -> CodeTree | None:
         """Grow a tree on the eligible columns; None if there is no valid split."""
 
-    def tree(
-        self, eligible: NDArray[np.intp], g: Floats, h: Floats, limits: GrowthLimits
-    ) -> CodeTree | None:
+    def tree(self, eligible: Index, g: Floats, h: Floats, limits: GrowthLimits) -> CodeTree | None:
         """Grow a tree by gradient and hessian, with lookahead if the settings ask for it."""
         if self.settings.lookahead:
             return grow_with_lookahead(self.columns, eligible, self.y, g, h, self.weight, limits)
@@ -134,7 +131,7 @@ class Grower(ABC):
 class NewtonGrower(Grower):
     """Splits by their gain in the second-order loss of the residuals."""
 
-    def grow(self, eligible: NDArray[np.intp], residuals: Residuals) -> CodeTree | None:
+    def grow(self, eligible: Index, residuals: Residuals) -> CodeTree | None:
         """Grow a tree by the residuals."""
         return self.tree(eligible, residuals.gradient, residuals.hessian, self.settings.growth())
 
@@ -205,9 +202,7 @@ def _next_tree(
     return grower.grow(eligible, residuals), "no valid split"
 
 
-def newton_values(
-    leaf: NDArray[np.int32], n_leaves: int, residuals: Residuals, ridge: float
-) -> Floats:
+def newton_values(leaf: Int32s, n_leaves: int, residuals: Residuals, ridge: float) -> Floats:
     """Return the leaf values of equation (4), sum r / (sum h + rho): (n_leaves,)."""
     gradient = np.bincount(leaf, residuals.gradient, n_leaves)
     hessian = np.bincount(leaf, residuals.hessian, n_leaves)

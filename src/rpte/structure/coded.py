@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.kernels.growth import IS_MISSING, LEVELS, ORDERED, reached_leaves
+from rpte.utils.arrays import Bytes, Int32s, Ints, Mask
 
-Codes = NDArray[np.uint8] | NDArray[np.uint16]
+Codes = Bytes | NDArray[np.uint16]
 
 __all__ = ["IS_MISSING", "LEVELS", "ORDERED", "CodeTree", "CodedColumns", "Split", "TreeBuilder"]
 
@@ -28,10 +29,10 @@ class CodedColumns:
     """
 
     codes: Codes
-    n_bins: NDArray[np.int64]
-    is_category: NDArray[np.bool_]
+    n_bins: Ints
+    is_category: Mask
     sources: tuple[tuple[int, ...], ...]
-    root_only: NDArray[np.bool_]
+    root_only: Mask
 
     def __post_init__(self) -> None:
         if self.codes.dtype not in (np.uint8, np.uint16) or not self.codes.flags.c_contiguous:
@@ -72,7 +73,7 @@ class Split:
     left_levels: tuple[int, ...] = ()
     right_levels: tuple[int, ...] = ()
 
-    def table(self) -> NDArray[np.bool_]:
+    def table(self) -> Mask:
         """Say for every code, missing last, whether it goes left: (missing_code + 1,).
 
         Levels the node never saw follow missing.
@@ -97,9 +98,9 @@ class CodeTree:
     """
 
     splits: tuple[Split | None, ...]
-    left: NDArray[np.int32]
-    right: NDArray[np.int32]
-    leaf: NDArray[np.int32]
+    left: Int32s
+    right: Int32s
+    leaf: Int32s
 
     @property
     def n_leaves(self) -> int:
@@ -111,7 +112,7 @@ class CodeTree:
         """The columns that some node tests, ascending."""
         return tuple(sorted({split.column for split in self.splits if split is not None}))
 
-    def apply(self, codes: Codes) -> NDArray[np.int32]:
+    def apply(self, codes: Codes) -> Int32s:
         """Return the leaf number of every row: (V, n) codes -> (n,) int32."""
         found = np.empty(codes.shape[1], dtype=np.int32)
         column = np.array([-1 if s is None else s.column for s in self.splits], np.int32)

@@ -6,10 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.columns.kinds import (
     Column,
@@ -32,10 +30,8 @@ from rpte.structure.tree import EXACT_BINS, MAX_BINS, Branch, Split, Tree
 from rpte.table.decimals import thresholds_between
 from rpte.table.inputs import Inputs
 from rpte.table.table import Table
+from rpte.utils.arrays import Array, Floats, Index, Ints
 from rpte.vocabulary.vocabulary import Vocabulary
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 MOST_ENDS = 4096  # bins whose ends are stored; those of more are looked up in the rows
 
@@ -53,7 +49,7 @@ class CodedColumn:
 
     column: Column
     members: tuple[int, ...]
-    codes: NDArray[Any]
+    codes: Array
     n_bins: int
     low: Floats
     high: Floats
@@ -75,7 +71,7 @@ class TreeColumns:
         """Return the vocabulary columns that a tree used."""
         return {m for j in tree.used_columns for m in self.columns[int(j)].members}
 
-    def read(self, tree: CodeTree) -> tuple[Tree, NDArray[np.intp]]:
+    def read(self, tree: CodeTree) -> tuple[Tree, Index]:
         """Return the readable tree, and for each of its leaves the leaf number of the code tree."""
         leaves: list[int] = []
         root = self._node(tree, 0, leaves)
@@ -159,7 +155,7 @@ def code_columns(
             memory[len(columns)] = column.codes
             columns.append(replace(column, codes=memory[len(columns)]))
     n_roots = sum(limits.in_trees(pair) for pair in roots)
-    codes: NDArray[Any] = memory[: len(columns)]
+    codes: Array = memory[: len(columns)]
     if max((c.n_bins for c in columns), default=0) < 256:
         codes = codes.astype(np.uint8)
         columns = [replace(c, codes=own) for c, own in zip(columns, codes, strict=True)]
@@ -250,7 +246,7 @@ def _number(
     return CodedColumn(column, members, codes, len(first), low, high, fill=fill)
 
 
-def _ordered(x: Floats) -> tuple[Integers, Integers]:
+def _ordered(x: Floats) -> tuple[Ints, Ints]:
     """Return the rows by value, missing ones left out, and where in them each value begins."""
     words, packed = x.view(np.uint64), np.empty(len(x), np.uint64)
     count, least, most = key_range(x, words)
@@ -262,12 +258,12 @@ def _ordered(x: Floats) -> tuple[Integers, Integers]:
     return order, first[: unpack_rows(packed[:count], x, row_bits, order, first)]
 
 
-def _quantile_bins(order: Integers, first: Integers, weight: Floats | None, most: int) -> Integers:
+def _quantile_bins(order: Ints, first: Ints, weight: Floats | None, most: int) -> Ints:
     """Return where in the order of rows each of at most `most` bins begins.
 
     `first` is where each distinct value begins; it is overwritten.
     """
-    before: NDArray[Any] = first
+    before: Array = first
     total = float(len(order))
     if weight is not None and not (weight == 1.0).all():
         number = np.full(len(weight), len(first), np.int32)

@@ -10,25 +10,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.columns.kinds import Pair
 from rpte.table.decimals import EXACT_WHOLE
 from rpte.table.inputs import Inputs
+from rpte.utils.arrays import Array, Floats, Ints, Mask
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 Gap = tuple[float, float]
 
 FEW_ROWS = 20_000  # in more, only values that recur this often are compared with their copies:
 RECURRING = 4
 
 
-def separable(pair: Pair, inputs: Inputs, x: Floats, order: Integers, first: Integers) -> Integers:
+def separable(pair: Pair, inputs: Inputs, x: Floats, order: Ints, first: Ints) -> Ints:
     """Return where values of a pair begin that no copy of the rows confuses with smaller ones.
 
     `x` are the values of all rows, `order` the rows by value (without missing ones), `first` where
@@ -41,7 +37,7 @@ def separable(pair: Pair, inputs: Inputs, x: Floats, order: Integers, first: Int
     highest = np.maximum.accumulate(np.fmax.reduce([x, *copies])[order])
     lowest = np.minimum.accumulate(np.fmin.reduce([x, *copies])[order[::-1]])[::-1]
     apart = highest[first[1:] - 1] < lowest[first[1:]]
-    kept: Integers = first[np.append(True, apart)]
+    kept: Ints = first[np.append(True, apart)]
     return kept
 
 
@@ -70,7 +66,7 @@ def _copies(pair: Pair, inputs: Inputs) -> list[Floats]:
         return [pair.evaluate(replace(own, columns=corner)) for corner in corners]
 
 
-def _extremes(column: NDArray[Any]) -> Sequence[NDArray[Any]]:
+def _extremes(column: Array) -> Sequence[Array]:
     """Return the least and the largest number that single precision cannot tell from each cell.
 
     Codes, and whole numbers that are exact in single precision, are themselves.

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.kernels.growth import (
     BIN,
@@ -35,9 +34,7 @@ from rpte.structure.coded import (
     TreeBuilder,
 )
 from rpte.table.table import WEIGHT_SLACK
-
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int32]
+from rpte.utils.arrays import Floats, Index, Int32s, Ints, Mask
 
 # A thread takes this many columns at a time; below this many cells threads cost more than they do.
 _CHUNK, _WORTH_THREADS = 8, 100_000
@@ -71,7 +68,7 @@ class GrowthTask:
     """What stays the same while one tree grows; `chosen` is (k,), `stats` (n, 3) is g, h, w."""
 
     columns: CodedColumns
-    chosen: NDArray[np.int64]
+    chosen: Ints
     stats: Floats
     limits: GrowthLimits
 
@@ -84,12 +81,12 @@ class OpenLeaf:
     """
 
     node: int
-    rows: Rows
+    rows: Int32s
     total: Floats
     rule: Floats
     found: Floats
 
-    def best(self, admitted: NDArray[np.bool_]) -> int | None:
+    def best(self, admitted: Mask) -> int | None:
         """Return which admitted column splits best, of equals the first."""
         gain = np.where(admitted, self.found[:, GAIN], -np.inf)
         top = gain.max(initial=-np.inf)
@@ -97,22 +94,20 @@ class OpenLeaf:
             return None
         return int(np.argmax(gain >= top - _tie(self.total, self.rule, top)))
 
-    def most(self, admitted: NDArray[np.bool_]) -> float:
+    def most(self, admitted: Mask) -> float:
         """Return a gain that no split on an admitted column exceeds."""
         return float(self.found[:, GAIN].max(where=admitted, initial=-np.inf))
 
 
 # A node with its rows and its depth.
-Node = tuple[int, Rows, int]
+Node = tuple[int, Int32s, int]
 Opener = Callable[[OpenLeaf | None, Sequence[Node]], list[OpenLeaf]]
 
 
 class SourceBudget:
     """The sources a growing tree has used, and which columns it may still test."""
 
-    def __init__(
-        self, columns: CodedColumns, chosen: NDArray[np.int64], limits: GrowthLimits
-    ) -> None:
+    def __init__(self, columns: CodedColumns, chosen: Ints, limits: GrowthLimits) -> None:
         names = sorted({s for j in chosen for s in columns.sources[j]})
         place = {source: k for k, source in enumerate(names)}
         self.reads = np.zeros((len(chosen), len(names)), dtype=np.bool_)
@@ -120,16 +115,16 @@ class SourceBudget:
             self.reads[k, [place[s] for s in columns.sources[j]]] = True
         self.used = np.zeros(len(names), dtype=np.bool_)
         self.most = len(names) if limits.max_sources is None else limits.max_sources
-        self.sets: NDArray[np.bool_] | None = None
+        self.sets: Mask | None = None
         if limits.together is not None:
             inside = [[source in allowed for source in names] for allowed in limits.together]
             self.sets = np.array(inside, dtype=np.bool_).reshape(len(inside), len(names))
 
-    def admits(self) -> NDArray[np.bool_]:
+    def admits(self) -> Mask:
         """Return (k,) whether the tree may test each chosen column."""
         return self.allows(self.reads)
 
-    def allows(self, sources: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def allows(self, sources: Mask) -> Mask:
         """Return which sources (..., s) the tree may read beside its own.
 
         All of them together must be few enough, and inside one set.
@@ -151,7 +146,7 @@ class SourceBudget:
 
 def grow(
     columns: CodedColumns,
-    eligible: NDArray[np.intp],
+    eligible: Index,
     gradient: Floats,
     hessian: Floats,
     weight: Floats,
@@ -200,7 +195,9 @@ def stack(gradient: Floats, hessian: Floats, weight: Floats) -> Floats:
     return np.ascontiguousarray(np.stack([gradient, hessian, weight], axis=1), dtype=np.float64)
 
 
-def divide(task: GrowthTask, tree: TreeBuilder, node: int, rows: Rows, split: Split) -> list[Node]:
+def divide(
+    task: GrowthTask, tree: TreeBuilder, node: int, rows: Int32s, split: Split
+) -> list[Node]:
     """Enter a split in the tree and return its children, left and right, rows in their order."""
     goes_left = split.table().take(task.columns.codes[split.column].take(rows))
     tree.split(node, split)
@@ -209,7 +206,7 @@ def divide(task: GrowthTask, tree: TreeBuilder, node: int, rows: Rows, split: Sp
     return [(child, inside, tree.depth[child]) for child, inside in children]
 
 
-def open_leaf(task: GrowthTask, node: int, rows: Rows, depth: int) -> OpenLeaf | None:
+def open_leaf(task: GrowthTask, node: int, rows: Int32s, depth: int) -> OpenLeaf | None:
     """Find the best split of every chosen column in a node; None if it must stay a leaf."""
     columns, chosen, limits, stats = task.columns, task.chosen, task.limits, task.stats[rows]
     total = stats.sum(axis=0)
@@ -253,7 +250,7 @@ def _tie(total: Floats, rule: Floats, gain: float) -> float:
 
 
 def _next(
-    frontier: Sequence[OpenLeaf], admitted: NDArray[np.bool_], scale: float
+    frontier: Sequence[OpenLeaf], admitted: Mask, scale: float
 ) -> tuple[OpenLeaf, int] | None:
     """Return the leaf to split next and its column; of equal gains the earlier created leaf.
 

@@ -27,7 +27,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from rpte.structure.coded import (
@@ -50,10 +49,8 @@ from rpte.structure.grower import (
     stack,
 )
 from rpte.structure.microtrees import Microtree, SearchSpace, search
+from rpte.utils.arrays import Floats, Index, Int32s, Ints, Mask
 from rpte.vocabulary.gain import BITS, information_gain
-
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int32]
 
 _STALLED, _WORTH = 0.1, 0.01
 _CELLS_GAIN, _INCREMENT, _CELL_WEIGHT = 0.05, 0.03, 2.0
@@ -73,7 +70,7 @@ class _Proposal:
 class _Lookahead:
     """One tree while it grows; the two tasks differ in the columns: `chosen` has the roots too."""
 
-    def __init__(self, task: GrowthTask, chosen: NDArray[np.int64], y: Floats) -> None:
+    def __init__(self, task: GrowthTask, chosen: Ints, y: Floats) -> None:
         self.task = task
         self.chosen = chosen
         self.y = y
@@ -133,7 +130,7 @@ class _Lookahead:
         both = [p for p in (single, double) if p is not None]
         return max(both, key=lambda p: p.worth, default=None)
 
-    def single_split(self, leaf: Node, grown: Rows, probe: Rows) -> _Proposal | None:
+    def single_split(self, leaf: Node, grown: Int32s, probe: Int32s) -> _Proposal | None:
         """Return the best single split on the grow part if it is viable on the probe."""
         opened = open_leaf(self.task, leaf[0], grown, leaf[2])
         admitted = self.budget.admits()[self.single]
@@ -149,7 +146,7 @@ class _Lookahead:
             return None
         return _Proposal(leaf, (split,), (int(self.single[k]),), worth)
 
-    def double_split(self, leaf: Node, grown: Rows, probe: Rows) -> _Proposal | None:
+    def double_split(self, leaf: Node, grown: Int32s, probe: Int32s) -> _Proposal | None:
         """Return the two-level split with the largest confirmed probe gain."""
         least, space = self.task.limits.min_leaf_weight, self.space()
         found = search(self.task.columns, space, grown, self.y, self.weight, least)
@@ -165,7 +162,7 @@ class _Lookahead:
         worth = max(gains) * float(self.weight[probe].sum()) / self.probe_weight
         return _Proposal(leaf, best.splits, best.columns, worth)
 
-    def confirmed_gain(self, probe: Rows, microtree: Microtree, n_candidates: int) -> float:
+    def confirmed_gain(self, probe: Int32s, microtree: Microtree, n_candidates: int) -> float:
         """Return the probe gain of a microtree's four cells, 0 if it is not confirmed."""
         gain, lightest = self.cells_gain(probe, microtree)
         at_root = self.sides(probe, microtree.splits[0])
@@ -175,18 +172,18 @@ class _Lookahead:
         sure = large and significant(gain, weight, 3, n_candidates)
         return gain if sure and significant(increment, weight, 2, n_candidates) else 0.0
 
-    def cells_gain(self, rows: Rows, microtree: Microtree) -> tuple[float, float]:
+    def cells_gain(self, rows: Int32s, microtree: Microtree) -> tuple[float, float]:
         """Return the entropy gain of a microtree's four cells and the weight of the lightest."""
         root, left, right = microtree.splits
         at_root = self.sides(rows, root)
         child = np.where(at_root, self.sides(rows, left), self.sides(rows, right))
         return self.gain(rows, 2 * at_root.astype(np.int64) + child, 4)
 
-    def sides(self, rows: Rows, split: Split) -> NDArray[np.bool_]:
-        goes_left: NDArray[np.bool_] = split.table()[self.task.columns.codes[split.column, rows]]
+    def sides(self, rows: Int32s, split: Split) -> Mask:
+        goes_left: Mask = split.table()[self.task.columns.codes[split.column, rows]]
         return goes_left
 
-    def gain(self, rows: Rows, cell: NDArray[np.int64], n_cells: int) -> tuple[float, float]:
+    def gain(self, rows: Int32s, cell: Ints, n_cells: int) -> tuple[float, float]:
         """Return the entropy gain in bits of a partition of rows, and its lightest cell."""
         weight, positive = self.weight[rows], (self.weight * self.y)[rows]
         cells = np.bincount(cell, weight, n_cells)
@@ -206,13 +203,13 @@ class _Lookahead:
             opened += self.divide(*leaf[:2], split) if mixed else [leaf]
         return opened
 
-    def divide(self, node: int, rows: Rows, split: Split) -> list[Node]:
+    def divide(self, node: int, rows: Int32s, split: Split) -> list[Node]:
         return divide(self.task, self.tree, node, rows, refit_split(self.task, rows, split))
 
 
 def grow_with_lookahead(
     columns: CodedColumns,
-    eligible: NDArray[np.intp],
+    eligible: Index,
     y: Floats,
     gradient: Floats,
     hessian: Floats,
@@ -228,7 +225,7 @@ def grow_with_lookahead(
     return _Lookahead(task, eligible, y).grow()
 
 
-def probe_rows(y: Floats) -> NDArray[np.bool_]:
+def probe_rows(y: Floats) -> Mask:
     """Mark every fourth row of each class, by position; rows come in a canonical order: (n,)."""
     probe = np.zeros(len(y), dtype=np.bool_)
     for label in (0.0, 1.0):
@@ -242,7 +239,7 @@ def significant(gain: float, weight: float, freedom: int, n_candidates: int) -> 
     return bool(chance * n_candidates <= _ALPHA)
 
 
-def refit_split(task: GrowthTask, rows: Rows, split: Split) -> Split:
+def refit_split(task: GrowthTask, rows: Int32s, split: Split) -> Split:
     """Fit a split found on part of a node to all its rows: bins, levels, missing and gain."""
     stats, codes = task.stats[rows], task.columns.codes[split.column, rows]
     counts = np.bincount(codes, stats[:, 2], split.missing_code + 1)

@@ -11,16 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.kernels.growth import joint_counts
 from rpte.structure.coded import LEVELS, ORDERED, CodedColumns, Split
 from rpte.structure.grower import SourceBudget
+from rpte.utils.arrays import Floats, Index, Int32s, Ints, Mask
 from rpte.vocabulary.gain import BITS, weighted_entropy
-
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
-Rows = NDArray[np.int32]
 
 MOST_TESTS, BEAM = 7, 64
 # The search reads at most this many rows of a leaf, evenly spaced; the probe reads all of its own.
@@ -44,10 +40,10 @@ class Microtree:
 class _Coarse:
     """A leaf's columns reduced to tests: `codes` (k, m) below 8 and `edges`, one per test."""
 
-    codes: NDArray[np.int32]
-    edges: tuple[NDArray[np.int64], ...]
-    has_test: Flags
-    is_category: Flags
+    codes: Int32s
+    edges: tuple[Ints, ...]
+    has_test: Mask
+    is_category: Mask
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,19 +54,19 @@ class SearchSpace:
     the sources of the tree so far.
     """
 
-    chosen: NDArray[np.int64]
-    roots: Flags
-    children: Flags
+    chosen: Ints
+    roots: Mask
+    children: Mask
     budget: SourceBudget
 
     def admits(self, columns: tuple[int, ...]) -> bool:
         """Say whether the tree may test all these chosen columns."""
-        union: Flags = np.logical_or.reduce(self.budget.reads[list(columns)])
+        union: Mask = np.logical_or.reduce(self.budget.reads[list(columns)])
         return bool(self.budget.allows(union))
 
 
 def search(
-    columns: CodedColumns, space: SearchSpace, rows: Rows, y: Floats, weight: Floats, least: float
+    columns: CodedColumns, space: SearchSpace, rows: Int32s, y: Floats, weight: Floats, least: float
 ) -> list[Microtree]:
     """Return the best microtrees of a leaf by entropy gain, at most `BEAM`.
 
@@ -103,9 +99,7 @@ def search(
 Test = tuple[int, int]
 
 
-def _coarsen(
-    columns: CodedColumns, chosen: NDArray[np.int64], rows: Rows, weight: Floats
-) -> _Coarse:
+def _coarsen(columns: CodedColumns, chosen: Ints, rows: Int32s, weight: Floats) -> _Coarse:
     codes = np.full((len(chosen), len(rows)), MOST_TESTS, dtype=np.int32)
     edges = []
     for k, j in enumerate(chosen):
@@ -125,14 +119,14 @@ def _coarsen(
     return _Coarse(codes, tuple(edges), has_test, columns.is_category[chosen])
 
 
-def _common_levels(counts: Floats) -> NDArray[np.int64]:
+def _common_levels(counts: Floats) -> Ints:
     """Return the commonest levels, ties by code; of two levels one test is enough."""
     present = np.flatnonzero(counts > 0)
     ordered = present[np.argsort(-counts[present], kind="stable")]
     return ordered[: 1 if len(present) == 2 else MOST_TESTS].astype(np.int64)
 
 
-def _quantile_edges(counts: Floats) -> NDArray[np.int64]:
+def _quantile_edges(counts: Floats) -> Ints:
     """Return the last bins on the left: all of them, or those at the weighted eighths."""
     present = np.flatnonzero(counts > 0)
     if len(present) <= MOST_TESTS + 1:
@@ -143,7 +137,7 @@ def _quantile_edges(counts: Floats) -> NDArray[np.int64]:
 
 
 def _side_costs(
-    coarse: _Coarse, root: int, children: NDArray[np.intp], y: Floats, w: Floats, least: float
+    coarse: _Coarse, root: int, children: Index, y: Floats, w: Floats, least: float
 ) -> Floats:
     """Return the impurity left on each side of each root test by each child test.
 
@@ -157,16 +151,13 @@ def _side_costs(
     root_left = cells.sum(axis=2)[:, :-1, None]
     child_left = _left_sums(joint, coarse.is_category[children], axis=2).sum(axis=1)[:, None, :-1]
     total = joint.sum(axis=(1, 2))[:, None, None]
-    sides = (
-        (both, root_left - both),
-        (child_left - both, total - root_left - child_left + both),
-    )
+    sides = ((both, root_left - both), (child_left - both, total - root_left - child_left + both))
     valid = coarse.has_test[root][None, :, None] & coarse.has_test[children][:, None, :]
     cost = [np.where(valid, _pair_cost(first, second, least), np.inf) for first, second in sides]
     return np.stack(cost).transpose(0, 2, 1, 3)
 
 
-def _left_sums(joint: Floats, is_category: Flags, axis: int) -> Floats:
+def _left_sums(joint: Floats, is_category: Mask, axis: int) -> Floats:
     """Sum the codes that each test sends left: all up to the edge, or the one level."""
     return np.where(is_category[:, None, None, None], joint, np.cumsum(joint, axis=axis))
 
@@ -179,7 +170,7 @@ def _pair_cost(first: Floats, second: Floats, least: float) -> Floats:
 
 
 def _candidates(
-    coarse: _Coarse, space: SearchSpace, root: int, children: NDArray[np.intp], cost: Floats
+    coarse: _Coarse, space: SearchSpace, root: int, children: Index, cost: Floats
 ) -> Iterator[tuple[float, tuple[Test, Test, Test]]]:
     """Yield per root test the best child shared by both sides, and the best one for each side."""
     for edge in np.flatnonzero(coarse.has_test[root]):
@@ -194,7 +185,7 @@ def _candidates(
             yield low + high, (at, first, second)
 
 
-def _least(cost: Floats, children: NDArray[np.intp]) -> tuple[float, Test]:
+def _least(cost: Floats, children: Index) -> tuple[float, Test]:
     """Return the least of (children, tests) and where it is, among equals the first."""
     flat = np.round(cost.ravel(), _DIGITS)
     child, edge = divmod(int(np.argmin(flat)), cost.shape[1])

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from rpte.structure.tree import Tree
+from rpte.utils.arrays import Floats, Int32s
 from rpte.vocabulary.vocabulary import Vocabulary
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +20,7 @@ class Structure:
 
     vocabulary: Vocabulary
     trees: tuple[Tree, ...]
-    leaf_codes: NDArray[np.int32]
+    leaf_codes: Int32s
     used: tuple[frozenset[int], ...]
     start: Floats
     steps: tuple[Floats, ...] = ()

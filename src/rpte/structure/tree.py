@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.columns.kinds import (
     Column,
@@ -21,9 +20,7 @@ from rpte.columns.kinds import (
 from rpte.table.decimals import number_text
 from rpte.table.inputs import Inputs
 from rpte.table.schema import Schema
-
-Rows = NDArray[np.intp]
-Floats = NDArray[np.float64]
+from rpte.utils.arrays import Floats, Index, Int32s, Mask
 
 MAX_BINS = 255  # of a number that trees split on
 EXACT_BINS = 65_535  # in the published configuration
@@ -41,7 +38,7 @@ class Split:
     threshold: float | None = None
     missing_holds: bool = False
 
-    def holds(self, inputs: Inputs) -> NDArray[np.bool_]:
+    def holds(self, inputs: Inputs) -> Mask:
         """Return for which rows the test holds."""
         if self.threshold is None:
             return is_true(self.column, inputs)
@@ -153,10 +150,10 @@ class Tree:
         """Yield the conditions on the way to each leaf, in the order of leaves."""
         return _paths(self.root, ())
 
-    def apply(self, inputs: Inputs) -> NDArray[np.int32]:
+    def apply(self, inputs: Inputs) -> Int32s:
         """Return the number of the leaf that each row reaches, shape (n_rows,)."""
         leaves = np.zeros(inputs.n_rows, np.int32)
-        waiting: list[tuple[Branch | int, Rows]] = [(self.root, np.arange(inputs.n_rows))]
+        waiting: list[tuple[Branch | int, Index]] = [(self.root, np.arange(inputs.n_rows))]
         while waiting:
             node, rows = waiting.pop()
             if isinstance(node, Branch):
@@ -221,7 +218,7 @@ def _paths(node: Branch | int, way: tuple[Condition, ...]) -> Iterator[tuple[Con
 
 
 def _add_sides(
-    node: Branch | int, inputs: Inputs, weight: Floats, rows: Rows, found: list[list[float]]
+    node: Branch | int, inputs: Inputs, weight: Floats, rows: Index, found: list[list[float]]
 ) -> None:
     if not isinstance(node, Branch):
         return

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from rpte.utils.arrays import Array
 
 SPARE_ROWS = 400  # allocated ahead; memory that is never written to costs nothing
 
@@ -17,15 +18,15 @@ class GrowableMatrix:
     """
 
     def __init__(self, width: int, dtype: Any = np.float64, capacity: int = 0) -> None:
-        self.memory: NDArray[Any] = np.empty((capacity, width), dtype)
+        self.memory: Array = np.empty((capacity, width), dtype)
         self.count = 0
 
     @property
-    def rows(self) -> NDArray[Any]:
+    def rows(self) -> Array:
         """The rows so far, (count, width)."""
         return self.memory[: self.count]
 
-    def add(self, rows: NDArray[Any]) -> int:
+    def add(self, rows: Array) -> int:
         """Add rows; return the index of the first."""
         first = self.extend(len(rows))
         self.memory[first : self.count] = rows

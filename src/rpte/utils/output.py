@@ -1,6 +1,6 @@
 """The one way to write a file: whole or not at all, and on disk when the call returns.
 
-A file is written to a temporary name beside it, flushed to the disk and renamed; so is a folder.
+A file is written to a temporary name beside it, flushed to the disk and renamed.
 A replaced file keeps its permissions, a symbolic link stays and its target is replaced, and a
 device, a pipe or an open descriptor (`/dev/stdout`) is written to directly. The temporary file is
 locked as long as its writer lives: the next writer of the same file removes what a killed run left.
@@ -16,7 +16,7 @@ import secrets
 import shutil
 import stat
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import combinations
 from pathlib import Path
@@ -56,23 +56,6 @@ def write_bytes(data: bytes, path: Path) -> None:
     """Write a file whole or not at all."""
     with writing(path) as file:
         file.write(data)
-
-
-def write_folder(files: Mapping[str, bytes], path: Path) -> None:
-    """Write a folder that does not exist, with files by their names in it, whole or not at all."""
-    _check_parent(path.parent)
-    temporary, descriptor = _temporary(path, folder=True)
-    try:
-        for name, data in files.items():
-            (temporary / name).parent.mkdir(parents=True, exist_ok=True)
-            write_bytes(data, temporary / name)
-        temporary.replace(path)
-        sync_folder(path.parent)
-    except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
-        raise
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager
@@ -143,8 +126,8 @@ def _keep_permissions(descriptor: int, path: Path) -> None:
         os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
 
 
-def _temporary(path: Path, folder: bool = False) -> tuple[Path, int]:
-    """Make an empty file (or folder) beside `path`, locked; remove those of killed runs.
+def _temporary(path: Path) -> tuple[Path, int]:
+    """Make an empty file beside `path`, locked; remove those of killed runs.
 
     An existing file may be secret, so nobody else may read the new one before it has its mode.
     """
@@ -153,12 +136,8 @@ def _temporary(path: Path, folder: bool = False) -> tuple[Path, int]:
     while True:
         # Not `tempfile`, whose files nobody but their owner may read.
         temporary = path.with_name(f"{temporary_stem(path)}.{secrets.token_hex(8)}.part")
-        if folder:
-            temporary.mkdir()
-            descriptor = os.open(temporary if fcntl is not None else os.devnull, os.O_RDONLY)
-        else:
-            binary = getattr(os, "O_BINARY", 0)
-            descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | binary, mode)
+        binary = getattr(os, "O_BINARY", 0)
+        descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | binary, mode)
         # Another run may hold the lock for as long as it takes to remove what it thinks abandoned.
         if not lock(descriptor, wait=True) or is_named(descriptor, temporary):
             return temporary, descriptor

@@ -12,19 +12,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.errors import InputError, did_you_mean
 from rpte.losses import BINOMIAL
 from rpte.model.model import Model
 from rpte.table.inputs import column_names
 from rpte.table.table import row_hashes
+from rpte.utils.arrays import Floats
 from rpte.validation.tables import fold_of_rows, labelled_rows, trains_on_both
 
 if TYPE_CHECKING:
     from rpte.estimators.classifier import RPTEClassifier
 
-Floats = NDArray[np.float64]
 Names = tuple[str, ...]
 
 

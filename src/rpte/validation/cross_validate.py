@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.errors import InputError, RPTEWarning
 from rpte.estimators.parameters import checked_parameters, settings_for
@@ -17,6 +16,7 @@ from rpte.model.summary import RECORD
 from rpte.table.inputs import as_array, as_matrix, column_names
 from rpte.table.read import read_training
 from rpte.table.table import row_hashes
+from rpte.utils.arrays import Array, Index
 from rpte.validation.tables import fold_of_rows, is_training_table, labelled_rows, trains_on_both
 
 if TYPE_CHECKING:
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from rpte.model.model import Model
     from rpte.utils.progress import Progress
 
-Array = NDArray[Any]
-Rows = NDArray[np.intp]
 MEASURES = ("auc", "log_loss", "brier", "miu")
 
 
@@ -170,13 +168,13 @@ def _pinned(X: Any, categories: list[str]) -> pd.DataFrame | Array:
     return frame.astype({key: "category" for key in frame.columns if str(key) in categories})
 
 
-def _rows(X: pd.DataFrame | Array, rows: Rows) -> pd.DataFrame | Array:
+def _rows(X: pd.DataFrame | Array, rows: Index) -> pd.DataFrame | Array:
     return X[rows] if isinstance(X, np.ndarray) else X.iloc[rows]
 
 
 def held_out_splits(
     content: Array, y: Array, groups: Array | None, folds: int, weight: Array | None = None
-) -> Iterator[tuple[Rows, Rows]]:
+) -> Iterator[tuple[Index, Index]]:
     """Yield training and held-out rows, folds that train on one class left out."""
     fold = fold_of_rows(content, y, groups, folds, weight)
     for f, trains in enumerate(trains_on_both(fold, y)):

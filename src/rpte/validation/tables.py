@@ -5,16 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.errors import InputError
 from rpte.model.check import Check
 from rpte.model.model import Model
 from rpte.model.verify_table import Rows, labelled, merged, same_table
 from rpte.rows.folds import deal
-
-Array = NDArray[Any]
-Folds = NDArray[np.intp]
+from rpte.utils.arrays import Array, Index
 
 
 def labelled_rows(model: Model, X: Any, y: Any, sample_weight: Any) -> Rows:
@@ -29,7 +26,7 @@ def is_training_table(model: Model, rows: Rows) -> Check:
 
 def fold_of_rows(
     content: Array, y: Array, groups: Array | None, folds: int, weight: Array | None = None
-) -> Folds:
+) -> Index:
     """Return the fold of each row, (n,); rows of one group stay together.
 
     There are fewer folds where the smaller class has fewer rows or groups.
@@ -56,6 +53,6 @@ def fold_of_rows(
     return fold
 
 
-def trains_on_both(fold: Folds, y: Array) -> list[bool]:
+def trains_on_both(fold: Index, y: Array) -> list[bool]:
     """Tell of each fold whether the rows of the others are of both classes."""
     return [len(np.unique(y[fold != f])) == 2 for f in range(int(fold.max()) + 1)]

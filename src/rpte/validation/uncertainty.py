@@ -15,7 +15,6 @@ from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.errors import InputError
 from rpte.estimation.monotone import solve_in_order
@@ -29,10 +28,9 @@ from rpte.model.parts import DirectTerm, TreeTerms
 from rpte.model.verify_table import Rows
 from rpte.table.inputs import Inputs
 from rpte.table.table import Table
+from rpte.utils.arrays import Floats, Ints
 from rpte.validation.tables import is_training_table, labelled_rows
 
-Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
 DRAWS = 1000  # tries for a resample that has both classes
 WHAT = (
     "percentile bootstrap of the coefficients: structure and penalty as in the file, rows drawn "
@@ -248,7 +246,7 @@ class Refit:
         direct = [isinstance(part, DirectTerm) for _, part in model.parts() for _ in _names(part)]
         self.places = np.argsort(np.argsort(direct, kind="stable"))
 
-    def at(self, counts: Counts) -> Fit:
+    def at(self, counts: Ints) -> Fit:
         """Solve with each row counted as often as `counts` (n,) says."""
         weight = self.rows.weight * counts
         kept = np.flatnonzero(weight > 0)
@@ -266,12 +264,12 @@ class Refit:
 class _Draws:
     """Resamples with replacement, as counts per row; each has both classes."""
 
-    def __init__(self, rows: Rows, numbers: Counts, rng: np.random.Generator) -> None:
+    def __init__(self, rows: Rows, numbers: Ints, rng: np.random.Generator) -> None:
         self.rows, self.numbers, self.rng = rows, numbers, rng
         self.size = int(numbers.max(initial=-1)) + 1
         self.redrawn = 0
 
-    def counts(self) -> Counts:
+    def counts(self) -> Ints:
         """Draw once; again while a class has no weight."""
         for _ in range(DRAWS):
             drawn = self.rng.integers(0, self.size, self.size)
@@ -305,7 +303,7 @@ def _names(part: TreeTerms | DirectTerm) -> list[str]:
     return [part.leaf_name(number) for number in range(len(part.leaves))]
 
 
-def _group_numbers(groups: Any, n_rows: int) -> Counts:
+def _group_numbers(groups: Any, n_rows: int) -> Ints:
     if groups is None:
         return np.arange(n_rows)
     labels = np.asarray(groups)

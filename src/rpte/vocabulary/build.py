@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.table.table import Table
+from rpte.utils.arrays import Index
 from rpte.utils.growable import SPARE_ROWS, GrowableMatrix
 from rpte.vocabulary.shape_cache import ShapeCache
 from rpte.vocabulary.vocabulary import ORIGINAL, PATTERN, Vocabulary, original_columns
@@ -14,7 +14,7 @@ from rpte.vocabulary.vocabulary import ORIGINAL, PATTERN, Vocabulary, original_c
 def vocabulary_of_shapes(
     cache: ShapeCache,
     part: Table,
-    rows: NDArray[np.intp],
+    rows: Index,
     budget: int,
     paper: bool = False,
     last: bool = False,

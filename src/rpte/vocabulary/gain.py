@@ -6,9 +6,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from rpte.utils.arrays import Array, Floats, Index
+
 BITS = 1 / np.log(2)
 
 
@@ -22,7 +22,7 @@ def weighted_entropy(total: Any, events: Any) -> Floats:
     return -(positive + negative)
 
 
-def information_gain(total: NDArray[Any], events: NDArray[Any], axis: Any = -1) -> Floats:
+def information_gain(total: Array, events: Array, axis: Any = -1) -> Floats:
     """Return the gain (nats) of the partition into the cells along `axis`."""
     n, n1 = total.sum(axis=axis), events.sum(axis=axis)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -66,7 +66,7 @@ class SortedColumn:
         self.values = np.sort(x) if self._plain else x[self._order]
 
     @cached_property
-    def _order(self) -> NDArray[np.intp]:
+    def _order(self) -> Index:
         """The rows by value; equal values by row, because sums of weights may be rounded."""
         whole = bool((self._weight == np.rint(self._weight)).all())
         return np.argsort(self._x, kind=None if whole else "stable")

@@ -14,7 +14,6 @@ from heapq import heappop, heappush
 from itertools import islice
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.columns.kinds import Column, Hinge, Item, Pair, Pattern, Step, Value
 from rpte.columns.limits import Permissions
@@ -29,12 +28,11 @@ from rpte.kernels.screening import (
 )
 from rpte.table.decimals import shortest_between
 from rpte.table.table import Table
+from rpte.utils.arrays import Floats, Index, Mask
 from rpte.vocabulary.pursuit import pursue
 from rpte.vocabulary.screening import SAMPLE_ROWS, ranked
 from rpte.vocabulary.vocabulary import Vocabulary
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.intp]
 Part = Value | Hinge | Item
 
 CANDIDATES = 240  # given to the final choice
@@ -50,12 +48,7 @@ ROUNDING = 5e-7  # error of sums in single precision, several times the largest 
 
 
 def find_products(
-    table: Table,
-    vocabulary: Vocabulary,
-    use: Floats,
-    score: Floats,
-    most: int,
-    limits: Permissions,
+    table: Table, vocabulary: Vocabulary, use: Floats, score: Floats, most: int, limits: Permissions
 ) -> tuple[Column, ...]:
     """Return the pairs with the largest gradient at `score`, their own parts projected out.
 
@@ -133,13 +126,13 @@ class _Slopes:
         """Return gradients per root of the weight, so that samples of different size compare."""
         return np.asarray(np.round(gradient / np.sqrt(self.weight.sum()), 9), np.float64)
 
-    def of_products(self, z: Floats, own: Floats, i: Rows, k: Rows) -> Floats:
+    def of_products(self, z: Floats, own: Floats, i: Index, k: Index) -> Floats:
         """Return the strength of the products z[i] z[k] beside their parts."""
         found = np.empty(len(i))
         product_gradients(z, i, k, self.curvature, self.residual, own, found)
         return self.strength(found)
 
-    def of_distances(self, x: Floats, unit: Floats, i: Rows, k: Rows) -> Floats:
+    def of_distances(self, x: Floats, unit: Floats, i: Index, k: Index) -> Floats:
         """Return the strength of the distances of x[i] and x[k] beside these."""
         found = np.empty(len(i))
         distance_gradients(x, i, k, unit, self.curvature, self.residual, found)
@@ -174,13 +167,7 @@ def _products(table: Table, known: _Known, slopes: _Slopes) -> Iterator[_Candida
 
 
 def _at_most(
-    z: Floats,
-    place: Rows,
-    binary: NDArray[np.bool_],
-    own: Floats,
-    slopes: _Slopes,
-    i: Rows,
-    k: Rows,
+    z: Floats, place: Index, binary: Mask, own: Floats, slopes: _Slopes, i: Index, k: Index
 ) -> Floats:
     """Return bounds on the strength of the products of the parts i and k, from matrix products.
 
@@ -200,7 +187,7 @@ def _at_most(
 
 
 def _cross_products(
-    z: Floats, place: Rows, squared: NDArray[np.bool_], slopes: _Slopes
+    z: Floats, place: Index, squared: Mask, slopes: _Slopes
 ) -> tuple[Floats, Floats]:
     """Return sums over rows of products of two parts, in single precision by blocks of rows.
 
@@ -240,7 +227,7 @@ def _distances(known: _Known, slopes: _Slopes, limits: Permissions) -> Iterator[
         yield _Candidate(float(strength[place]), pair, x[a], x[b], spread[a])
 
 
-def _near(x: Floats, spread: Floats, slopes: _Slopes) -> tuple[Rows, Rows]:
+def _near(x: Floats, spread: Floats, slopes: _Slopes) -> tuple[Index, Index]:
     """Return the pairs of comparable numbers (rows of x), those that promise most first."""
     with np.errstate(over="ignore"):  # beyond all comparison
         ratio = spread[None, :] / spread[:, None]
@@ -265,9 +252,9 @@ class _Known:
     vocabulary: Vocabulary
     use: Floats
     by_source: Floats
-    is_value: NDArray[np.bool_]
-    two: NDArray[np.bool_]
-    indicator: NDArray[np.bool_]
+    is_value: Mask
+    two: Mask
+    indicator: Mask
 
     @classmethod
     def of(cls, vocabulary: Vocabulary, use: Floats) -> _Known:
@@ -279,13 +266,13 @@ class _Known:
         two, indicator = _few_valued(vocabulary, np.flatnonzero(is_value))
         return cls(vocabulary, np.round(use, 12), np.round(by_source, 12), is_value, two, indicator)
 
-    def numbers(self) -> Rows:
+    def numbers(self) -> Index:
         """Return the numbers that may be subtracted: of variables of most use, by name."""
         fit = np.flatnonzero(self.is_value & ~self.indicator)
         columns = [self.vocabulary.columns[j] for j in fit]
         return np.sort(fit[ranked(columns, self.by_source[fit])[:MOST_NUMBERS]])
 
-    def parts(self) -> Rows:
+    def parts(self) -> Index:
         """Return the columns of most use, then those of variables of most use, by name."""
         known = zip(self.vocabulary.columns, self.is_value, self.two, strict=True)
         may = [isinstance(c, Part) and (two or not number) for c, number, two in known]
@@ -294,9 +281,7 @@ class _Known:
         return np.sort(fit[ranked(columns, self.use[fit], self.by_source[fit])[:MOST_PARTS]])
 
 
-def _few_valued(
-    vocabulary: Vocabulary, values: Rows
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _few_valued(vocabulary: Vocabulary, values: Index) -> tuple[Mask, Mask]:
     """Tell which columns among some have at most two values, and which only 0 and 1; (V,) each."""
     two, indicator = np.zeros((2, len(vocabulary)), np.bool_)
     first = vocabulary.z[values, :FIRST_ROWS]
@@ -308,7 +293,7 @@ def _few_valued(
     return two, indicator
 
 
-def _parts(table: Table, known: _Known, rows: int) -> tuple[list[Part], Floats, Rows]:
+def _parts(table: Table, known: _Known, rows: int) -> tuple[list[Part], Floats, Index]:
     """Return the parts, a matrix with their first rows, and which of its rows they are.
 
     It is the vocabulary's own where each part is there in its own unit.

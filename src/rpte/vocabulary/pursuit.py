@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.kernels.blas import one_blas_thread
 from rpte.kernels.design_products import TILE_ROWS
 from rpte.kernels.screening import pivots
-
-Floats = NDArray[np.float64]
-Rows = NDArray[np.intp]
+from rpte.utils.arrays import Floats, Index
 
 LEFT = 1e-3  # fraction of its variance that the columns before it must leave of a column
 RIDGE = 1e-3  # on the known columns, which may repeat each other
@@ -18,7 +15,7 @@ CONSTANT = 1e-7  # fraction of its root mean square that a column must vary by
 DIGITS = 9
 
 
-def pursue(rows: Floats, known: int, residual: Floats, curvature: Floats, most: int) -> Rows:
+def pursue(rows: Floats, known: int, residual: Floats, curvature: Floats, most: int) -> Index:
     """Return the places of at most `most` columns, each the best beside those before it.
 
     The best gains most in the quadratic model of the loss (`residual` and `curvature`, (n,), are

@@ -11,12 +11,10 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.kernels.screening import fingerprints
+from rpte.utils.arrays import Floats, Index
 from rpte.vocabulary.pursuit import correlations
-
-Floats = NDArray[np.float64]
 
 MAX_INFLATION = 5.0
 NEARLY_EQUAL = 0.8  # squared correlation
@@ -38,7 +36,7 @@ class Registry:
         """Return the number of a column (missing cells NaN), -1 if it is constant where present."""
         return self.numbers(np.ascontiguousarray(x)[None], np.zeros(1, np.intp))[0]
 
-    def numbers(self, x: Floats, which: NDArray[np.intp]) -> list[int]:
+    def numbers(self, x: Floats, which: Index) -> list[int]:
         """Return the numbers of some rows of x (p, n)."""
         found = np.empty((len(which), 4))
         fingerprints(x, which, _probes(x.shape[1]), GAP, found)
@@ -61,7 +59,7 @@ def _probes(n: int) -> Floats:
     return np.random.default_rng(0).random((2, n))
 
 
-def keep_independent(z: Floats, weight: Floats, block: NDArray[np.intp]) -> NDArray[np.intp]:
+def keep_independent(z: Floats, weight: Floats, block: Index) -> Index:
     """Return the columns that the variance inflation pass keeps.
 
     `z` (q, n) has no missing cells and no constant columns; `block` (q,) is 0 for raw variables

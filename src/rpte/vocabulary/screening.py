@@ -10,14 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.columns.kinds import Column
 from rpte.columns.limits import Permissions
 from rpte.kernels.screening import label_slope
 from rpte.table.table import Table
-
-Floats = NDArray[np.float64]
+from rpte.utils.arrays import Floats, Index
 
 MOST_VARIABLES = 200
 SAMPLE_ROWS = 50_000
@@ -107,7 +105,7 @@ def _hinge(sums: Floats, knots: Floats) -> tuple[Floats, Floats, Floats]:
     return cx - knots * c, cxx - 2.0 * knots * cx + knots * knots * c, gx - knots * g
 
 
-def ranked(columns: Sequence[Column], *scores: Any) -> NDArray[np.intp]:
+def ranked(columns: Sequence[Column], *scores: Any) -> Index:
     """Return the places of columns, the highest score first, ties by the next one, then by name."""
     keys = -np.array(scores, np.float64)[::-1]
     order = np.lexsort(keys)

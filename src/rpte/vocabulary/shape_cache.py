@@ -10,20 +10,18 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.columns.kinds import Column, Hinge, Step, Value
 from rpte.columns.limits import Permissions
 from rpte.kernels.screening import column_moments, knot_moments, scaled_squares
 from rpte.table.decimals import short_centre
 from rpte.table.table import Table
+from rpte.utils.arrays import Floats, Index
 from rpte.vocabulary.gain import median
 from rpte.vocabulary.redundancy import Registry
 from rpte.vocabulary.screening import NullModel, promising, strongest
 from rpte.vocabulary.shapes import shapes_of
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.intp]
 Middle = Literal["zero", "mean", "median"]
 
 NARROWEST = 1e-290  # a coefficient of a column that varies less, such as a product, may overflow
@@ -112,8 +110,8 @@ class _Family:
 
     columns: tuple[Column, ...]
     knots: Floats
-    kind: Rows
-    place: Rows
+    kind: Index
+    place: Index
 
     @classmethod
     def of(cls, columns: tuple[Column, ...]) -> _Family:
@@ -169,7 +167,7 @@ class ShapeCache:
         """Release the memory of all columns."""
         self._entries.clear()
 
-    def strongest(self, part: Table, rows: Rows, most: int) -> tuple[Column, ...]:
+    def strongest(self, part: Table, rows: Index, most: int) -> tuple[Column, ...]:
         """Return at most `most` shapes: those of the highest scores in `part`.
 
         `rows` are those of `part` in the cache's table.
@@ -183,7 +181,7 @@ class ShapeCache:
         scores = self._scores(names, rows, NullModel.of(part))
         return tuple(columns[j] for j in strongest(columns, scores, most))
 
-    def _scores(self, names: list[str], rows: Rows, null: NullModel) -> Floats:
+    def _scores(self, names: list[str], rows: Index, null: NullModel) -> Floats:
         """Return the score of each shape of some numbers."""
         families = [self._family(name) for name in names]
         sums, knots = self._knot_sums(names, families, rows, null)
@@ -201,7 +199,7 @@ class ShapeCache:
         return scores
 
     def _knot_sums(
-        self, names: list[str], families: list[_Family], rows: Rows, null: NullModel
+        self, names: list[str], families: list[_Family], rows: Index, null: NullModel
     ) -> tuple[Floats, Floats]:
         """Return sums between knots, (k, m + 1, 5), and the knots in their units, (k, m).
 

@@ -6,14 +6,12 @@ Knots and centres are weighted quantiles, as short decimals.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.columns.kinds import Column, Hinge, Interval, Scale, Step
 from rpte.table.decimals import EXACT_WHOLE, short_centre, shortest_between
 from rpte.table.table import Table
+from rpte.utils.arrays import Floats
 from rpte.vocabulary.gain import SortedColumn
-
-Floats = NDArray[np.float64]
 
 KNOTS, MORE_KNOTS = 6, 12  # more of them from this weight on:
 MUCH = 2_000.0

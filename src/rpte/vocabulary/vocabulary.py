@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.columns.kinds import (
     Column,
@@ -23,11 +21,10 @@ from rpte.columns.kinds import (
 from rpte.columns.limits import FREE, Permissions
 from rpte.table.inputs import Inputs
 from rpte.table.table import Table
+from rpte.utils.arrays import Array, Floats, Index, Int8s, Mask
 from rpte.utils.growable import GrowableMatrix
 from rpte.vocabulary.redundancy import Registry
 from rpte.vocabulary.shape_cache import Middle, evaluate, standardise
-
-Floats = NDArray[np.float64]
 
 ORIGINAL, PATTERN, PAIR = 0, 1, 2  # shapes are in the budget of patterns, products in that of pairs
 PLAIN, CURVE, STEP, CODE = 0, 1, 2, 3  # what shape families tell apart; a log is plain
@@ -45,13 +42,13 @@ class Vocabulary:
     """
 
     columns: tuple[Column, ...]
-    block: NDArray[np.intp]
+    block: Index
     z: Floats
     centre: Floats
     scale: Floats
     memory: GrowableMatrix | None = field(default=None, repr=False, compare=False)
-    role: NDArray[np.int8] = field(init=False)
-    paired: NDArray[np.bool_] = field(init=False)
+    role: Int8s = field(init=False)
+    paired: Mask = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "role", np.array([_role(c) for c in self.columns], np.int8))
@@ -61,13 +58,13 @@ class Vocabulary:
     def __len__(self) -> int:
         return len(self.columns)
 
-    def parts_of(self, pairs: NDArray[np.intp]) -> NDArray[np.bool_]:
+    def parts_of(self, pairs: Index) -> Mask:
         """Tell which columns are parts of some pairs, (V,)."""
         made = [c for j in pairs if isinstance(c := self.columns[j], (Pair, Pattern))]
         parts = {part for column in made for part in (column.left, column.right)}
         return np.array([column in parts for column in self.columns], np.bool_)
 
-    def keep(self, which: NDArray[np.intp], z: Floats | None = None) -> Vocabulary:
+    def keep(self, which: Index, z: Floats | None = None) -> Vocabulary:
         """Return the vocabulary of some columns, whose cells are `z` if they are there already."""
         return Vocabulary(
             tuple(self.columns[j] for j in which),
@@ -81,9 +78,9 @@ class Vocabulary:
         """Return the same columns with the cells of their first rows only."""
         return replace(self, z=self.z[:, :rows].copy(), memory=None)
 
-    def on(self, inputs: Inputs, first: int = 0, kind: type = np.float64) -> NDArray[Any]:
+    def on(self, inputs: Inputs, first: int = 0, kind: type = np.float64) -> Array:
         """Return the columns from the `first` on, on other rows: (V - first, n)."""
-        z: NDArray[Any] = np.empty((len(self) - first, inputs.n_rows), kind)
+        z: Array = np.empty((len(self) - first, inputs.n_rows), kind)
         for row, j in zip(z, range(first, len(self)), strict=True):
             row[:] = standardise(
                 self.columns[j].evaluate(inputs), float(self.centre[j]), float(self.scale[j])

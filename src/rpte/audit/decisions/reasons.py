@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.audit.grid import changed, grid, rows_of
 from rpte.errors import InputError, did_you_mean
@@ -32,9 +31,9 @@ from rpte.model.model import Label, Model
 from rpte.model.parts import Component, DirectTerm
 from rpte.table.column import MISSING
 from rpte.table.inputs import Inputs
+from rpte.utils.arrays import Floats
 from rpte.utils.toml import quoted, read_toml
 
-Floats = NDArray[np.float64]
 Reference = Literal["mean", "best", "threshold"]
 REFERENCES = ("mean", "best", "threshold")
 MOST, LEAST = 4, 0.05

@@ -6,7 +6,6 @@ import operator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.audit.columns import Columns, conditions_of
 from rpte.audit.terms import (
@@ -18,6 +17,7 @@ from rpte.audit.terms import (
     tree_terms,
 )
 from rpte.columns.units import any_active, fitted, is_active
+from rpte.utils.arrays import Array, Floats, Ints
 
 COMPARE = {
     "<": operator.lt,
@@ -42,7 +42,7 @@ def linear(model: Any, X: Any | None, columns: Columns | None) -> Terms:
     return Terms(conditions, direct_terms_consulted(values, columns.slope[used]))
 
 
-def dense(values: Any) -> NDArray[Any]:
+def dense(values: Any) -> Array:
     """Return an array, also of a scipy sparse matrix."""
     return np.asarray(values.toarray() if hasattr(values, "toarray") else values)
 
@@ -113,9 +113,7 @@ def figs(model: Any, X: Any | None, columns: Columns | None) -> Terms:
     return tree_terms(trees, np.reshape(leaves, (len(trees), len(values))).T)
 
 
-def _leaves(
-    nodes: list[Any], children: tuple[list[int], list[int]], values: NDArray[np.float64]
-) -> NDArray[np.int64]:
+def _leaves(nodes: list[Any], children: tuple[list[int], list[int]], values: Floats) -> Ints:
     """Return the positions of the leaves that rows reach; parents come before children."""
     at = np.zeros(len(values), dtype=np.int64)
     for n, (node, left, right) in enumerate(zip(nodes, *children, strict=True)):

@@ -10,11 +10,11 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.audit.columns import Columns
 from rpte.audit.terms import Terms, TreeArrays, linked_nodes, tree_arrays, tree_terms
 from rpte.columns.units import any_active, fitted, is_active
+from rpte.utils.arrays import Array
 
 Node = dict[str, Any]
 
@@ -62,7 +62,7 @@ def _xgboost_tree(tree: Node, levels: dict[int, int], columns: Columns | None) -
     return tree_arrays(children, np.asarray(feature, np.int64), active, columns, level_sets)
 
 
-def _xgboost_leaves(model: Any, booster: Any, X: Any, rounds: int) -> NDArray[Any]:
+def _xgboost_leaves(model: Any, booster: Any, X: Any, rounds: int) -> Array:
     """Labels of the leaves each row reaches."""
     if model is not booster:
         return np.asarray(model.apply(X, iteration_range=(0, rounds)))

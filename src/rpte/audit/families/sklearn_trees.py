@@ -6,11 +6,11 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.audit.columns import Columns
 from rpte.audit.terms import NO_CHILD, Terms, TreeArrays, tree_arrays, tree_terms
 from rpte.columns.units import any_active, fitted, is_active
+from rpte.utils.arrays import Floats
 
 
 def single(model: Any, X: Any | None, columns: Columns | None) -> Terms:
@@ -74,7 +74,7 @@ def _hist_tree(tree: Any, model: Any, columns: Columns | None) -> TreeArrays:
     return tree_arrays((left, right), nodes["feature_idx"], active, columns, level_sets)
 
 
-def _hist_leaves(model: Any, predictors: list[Any], X: Any) -> NDArray[np.float64]:
+def _hist_leaves(model: Any, predictors: list[Any], X: Any) -> Floats:
     """Let scikit-learn walk its own trees, with each node's value replaced by its position."""
     table = model._preprocess_X(X, reset=False)
     known, position = model._bin_mapper.make_known_categories_bitsets()

@@ -15,9 +15,10 @@ from rpte.export.evaluate import magnitudes
 from rpte.export.excel.cases import fill
 from rpte.export.excel.layout import CASES, FIRST, Layout
 from rpte.export.excel.looks import put
-from rpte.export.form import Floats, Form
+from rpte.export.form import Form
 from rpte.export.programs import failure, find_program, run_program
 from rpte.export.target import Answers, Options
+from rpte.utils.arrays import Floats
 
 SECONDS = 1800
 DIGITS = "Digits"

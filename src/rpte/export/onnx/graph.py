@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.errors import InputError
 from rpte.export.cells import NUMBER_TEXT, Cell, Cells, refuse_texts, to_the_letter
@@ -29,6 +28,7 @@ from rpte.export.target import Answers, CannotRunError, Options, Target
 from rpte.table.column import LARGEST
 from rpte.table.decimals import number_text
 from rpte.table.spelling import DECIMAL, TRUTHS, plain_form
+from rpte.utils.arrays import Array
 
 PROPERTIES = {"model_hash": "hash", "positive": "positive"}
 OPTIONS = {"prefix": ""}
@@ -81,7 +81,7 @@ class Graph(Translation[str]):
         """Return a constant: a number, a text, or a row of truths."""
         from onnx import numpy_helper
 
-        array: NDArray[Any] = np.array(value, kind)
+        array: Array = np.array(value, kind)
         key = (array.dtype.kind, repr(array.tolist()))
         if key not in self.made:
             self.made[key] = f"rpte:constant {len(self.constants)}"
@@ -324,7 +324,7 @@ def run(path: Path, form: Form, options: Options, cells: Cells) -> Answers:
     return Answers(lines, f"onnxruntime {onnxruntime.__version__}")
 
 
-def column_of(given: Input, cells: list[Cell]) -> NDArray[Any]:
+def column_of(given: Input, cells: list[Cell]) -> Array:
     """Return a column as the graph takes it."""
     if _is_text(given):
         return np.array([_text(cell) for cell in cells], object)

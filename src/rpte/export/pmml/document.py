@@ -48,11 +48,7 @@ FUNCTIONS = {"<=": "lessOrEqual", "<": "lessThan", ">": "greaterThan", ">=": "gr
 # What is taken out of a text, and what of it stays; then zeros that a number does not need. PMML4S
 # reads no pattern with brackets, and no empty text.
 BLANKS = (r"(?s)^\x20*(.*?)\x20*$", "$1")
-ZEROS = (
-    (r"^(-?(?!0\d)\d+)\.0*$", "$1"),
-    (r"^(-?(?!0\d)\d+\.\d*?)0+$", "$1"),
-    ("^-0$", "0"),
-)
+ZEROS = ((r"^(-?(?!0\d)\d+)\.0*$", "$1"), (r"^(-?(?!0\d)\d+\.\d*?)0+$", "$1"), ("^-0$", "0"))
 NUMBER_BEGINS = r"(?s)^(\d|\+|-|\.).*$"
 # What an XML 1.0 document cannot hold.
 FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

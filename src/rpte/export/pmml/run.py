@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from rpte.export.cells import Cells
-from rpte.export.form import Floats, Form
+from rpte.export.form import Form
 from rpte.export.programs import failure, find_program
 from rpte.export.target import Answers, CannotRunError, Options
+from rpte.utils.arrays import Floats
 
 RUNNER = """
 import json, sys

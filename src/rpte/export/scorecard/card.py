@@ -15,13 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rpte.audit import metrics
 from rpte.audit.metrics import Ranked, rank
 from rpte.errors import InputError, did_you_mean
 from rpte.export.cells import Cells
-from rpte.export.form import Floats, Form
+from rpte.export.form import Form
 from rpte.export.parity import expected, read_silently
 from rpte.export.target import Answers, MadeRows, Options, Target
 from rpte.losses import BINOMIAL
@@ -31,6 +30,7 @@ from rpte.scorecard.build import CERTAIN
 from rpte.scorecard.card import Line, Scale, card_page, card_text
 from rpte.table.inputs import as_array, column_names
 from rpte.table.target import as_classes
+from rpte.utils.arrays import Floats, Ints
 
 SCALE = {field.name: field.default for field in fields(Scale)}
 OPTIONS = {"format": None, **SCALE, "label": None, "card": None}
@@ -91,7 +91,7 @@ def _line(row: dict[str, str]) -> Line:
     return Line(int(row["table"]), row["characteristic"], row["attribute"], int(row["points"]))
 
 
-def _added(card: Scorecard, lines: Iterable[Line], table: dict[str, Any]) -> NDArray[np.int64]:
+def _added(card: Scorecard, lines: Iterable[Line], table: dict[str, Any]) -> Ints:
     """Return the sum of the points of the lines that apply to each row."""
     points: dict[int, list[int]] = {}
     for line in lines:

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from rpte.export.cells import Cell, Cells
-from rpte.export.form import Floats, Form
+from rpte.export.form import Form
 from rpte.export.inputs import CategoryInput, Input
 from rpte.export.programs import failure
 from rpte.export.sql.dialects import keys_of
 from rpte.export.target import Answers, CannotRunError, Options
+from rpte.utils.arrays import Floats
 
 Columns = list[tuple[str, str, list[Any]]]  # name, type (number, text or truth), cells
 Result = tuple[list[str], list[Any], str]  # names, rows, what ran the query
