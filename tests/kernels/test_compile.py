@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 import rpte
+import rpte.kernels.compile as compile_module
+from rpte.kernels.losses import loss_statistics
 
 SOURCE = str(Path(rpte.__file__).parents[1])
 FIT = """
@@ -83,6 +85,22 @@ def test_the_search_for_a_penalty_works_without_a_compiler():
     assert compiled["compared"] > 10
     assert len(compiled["frontier"]) > 1
     assert_close(plain, compiled)
+
+
+def test_a_kernel_is_compiled_again_when_another_file_of_kernels_changes(monkeypatch, tmp_path):
+    """It holds the kernels that it calls, wherever they are written."""
+
+    def stamp():
+        monkeypatch.setattr(compile_module, "_hash_of_sources", hashed)
+        return compile_module.KernelCache(loss_statistics.__wrapped__)._cache_file._source_stamp
+
+    hashed = compile_module._hash_of_sources.__wrapped__
+    monkeypatch.setattr(compile_module, "__file__", str(tmp_path / "compile.py"))
+    (tmp_path / "other.py").write_text("BINOMIAL = 0")
+    before = stamp()
+    assert stamp() == before
+    (tmp_path / "other.py").write_text("BINOMIAL = 1")
+    assert stamp() != before
 
 
 def assert_close(a, b):

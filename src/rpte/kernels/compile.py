@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from functools import wraps
+from functools import cache, wraps
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -76,7 +77,16 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
     Before numba reads a kernel it loads all that it knows of types and their operations, a quarter
     of a second in every process. Kernels that are on disk need none of this but the counting of
     references.
+
+    A kernel holds those that it calls, which may lie in other files: numba would notice a change of
+    its own file only, so the stamp is that of all files in this folder.
     """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        held: Any = getattr(self, "_cache_file", None)
+        if hasattr(held, "_source_stamp"):
+            held._source_stamp = held._source_stamp, _hash_of_sources()
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the kernel for a signature, None if it has yet to be compiled."""
@@ -94,11 +104,18 @@ READS_LEAN = all(
 ) and hasattr(rtsys, "initialize")
 
 
-def _announce(cache: Path, function: Callable[..., Any]) -> None:
+@cache
+def _hash_of_sources() -> str:
+    """Hash the source of all kernels."""
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    return sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+
+
+def _announce(folder: Path, function: Callable[..., Any]) -> None:
     """Log, once per process, that a kernel without a cached binary is about to be compiled."""
     global _announced
     pattern = f"{Path(function.__code__.co_filename).stem}.{function.__qualname__}-*.nbi"
-    if _announced or (cache.is_dir() and any(cache.glob(pattern))):
+    if _announced or (folder.is_dir() and any(folder.glob(pattern))):
         return
     _announced = True
     logger.info("rpte compiles its kernels on first use (about half a minute, then cached)")
