@@ -37,7 +37,7 @@ KEEP_ALL = PoolingRule(0.0, 2**62)
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Typed columns with 0/1 labels and weights, one row per distinct (content, label).
+    """Typed columns with targets and weights, one row per distinct (content, target).
 
     Rows stand in the order of a hash of their content, which is as good as a shuffled order but
     depends on nothing else: permuted or repeated rows give the same table.
@@ -46,7 +46,7 @@ class Table:
     ----------
     inputs : Inputs
     y, weight : (n,)
-        Labels, 1.0 for the positive class.
+        Targets that the loss has a meaning for: of two classes, 1.0 for the positive one.
     part : (n,), optional
         What kept equal rows apart: the group of each row, or its place in the user's splits.
     hashes : (n,), optional
@@ -132,8 +132,9 @@ def make_table(
     part: Ints | None = None,
     copied: bool = True,
     cases: Ints | None = None,
+    loss: Loss = BINOMIAL,
 ) -> Table:
-    """Merge rows of equal content and label, drop rows of weight zero, put the rest in order.
+    """Merge rows of equal content and target, drop rows of weight zero, put the rest in order.
 
     The rule says which levels of a category are pooled as rare. Rows of different parts (n,) are
     never merged. The cells are put in order if they are `copied`, otherwise each column when it is
@@ -145,7 +146,7 @@ def make_table(
         inputs, y, weight = inputs.take(keep), y[keep], weight[keep]
         cases = None if cases is None else cases[keep]
         part = None if part is None else part[keep]
-    return merge_rows(_learn_schema(inputs, weight, rule), y, weight, part, copied, cases)
+    return merge_rows(_learn_schema(inputs, weight, rule), y, weight, part, copied, cases, loss)
 
 
 def merge_rows(
@@ -155,6 +156,7 @@ def merge_rows(
     part: Ints | None = None,
     copied: bool = True,
     cases: Ints | None = None,
+    loss: Loss = BINOMIAL,
 ) -> Table:
     """Do as `make_table`, under the schema as it is; every weight is positive."""
     cases = repetitions(weight) if cases is None else cases
@@ -166,7 +168,7 @@ def merge_rows(
     if copied:
         cells = cells.take(slice(None))
     kept = np.zeros(len(first), np.int64) if part is None else part[first]
-    return Table(cells, y[first], merged, kept, hashes[first], number)
+    return Table(cells, y[first], merged, kept, hashes[first], number, loss)
 
 
 def _sums(column: Array, starts: Index) -> Array:
@@ -289,7 +291,7 @@ def _pool(
 def _canonical_order(
     inputs: Inputs, hashes: Words, y: Floats, weight: Floats, part: Ints | None
 ) -> tuple[Index, Index]:
-    """Return row order by content and where each run of equal (content, label, part) starts."""
+    """Return row order by content and where each run of equal (content, target, part) starts."""
     apart = (y,) if part is None else (part, y)
     order = np.lexsort((weight, *apart, hashes))
     same = _same_as_next(order, hashes, *apart)
