@@ -95,8 +95,9 @@ def _table(model: Model, X: Any, y: Any, sample_weight: Any) -> Table:
         raise InputError("sample_weight must be finite and not negative")
     order = np.lexsort((rows.weight, rows.y, row_hashes(rows.inputs)))
     order = order[rows.weight[order] > 0]
-    table = Table(rows.inputs.take(order), rows.y[order], rows.weight[order])
-    if len(np.unique(table.y)) < 2:
+    inputs, loss = rows.inputs.take(order), model.loss
+    table = Table(inputs, rows.y[order], rows.weight[order], loss=loss)
+    if not loss.varies(table.y):
         raise InputError("the table holds one class only; Stage 3 needs rows of both")
     return table
 

@@ -53,6 +53,12 @@ class Settings:
         return self.conventions == "paper"
 
     @property
+    def two_classes_only(self) -> bool:
+        """Whether some search goes by the entropy or the Gini impurity of two classes."""
+        mined = self.vocabulary in ("hug", "frequent")
+        return mined or self.criterion == "label" or self.lookahead or self.paper
+
+    @property
     def fixed_l1_ratio(self) -> float:
         """The fraction of the penalty that is L1 where none is chosen by validation."""
         return 1.0 if self.l1_ratio is None else self.l1_ratio

@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rpte.columns.kinds import Pair
+from rpte.errors import InputError
 from rpte.fit.settings import Settings
+from rpte.losses import BINOMIAL
 from rpte.published.label_trees import LabelGrower
 from rpte.published.pairs import lookahead_roots
 from rpte.published.vocabulary import build_vocabulary
@@ -108,7 +110,14 @@ class StructureLearner:
 
     @classmethod
     def of(cls, table: Table, settings: Settings) -> StructureLearner:
-        """Return the learner of a table."""
+        """Return the learner of a table; raise where the settings search for two classes only."""
+        if settings.two_classes_only and table.loss is not BINOMIAL:
+            raise InputError(
+                f"the target has the loss '{table.loss.name}'; the vocabularies 'hug' and "
+                "'frequent', criterion='label', lookahead and the paper's conventions tell two "
+                "classes apart: give vocabulary='shapes' or 'original', criterion='newton', "
+                "lookahead=False and conventions='ours'"
+            )
         return cls(table, settings, ShapeCache(table, settings.min_samples_leaf, settings.limits))
 
     def mine(

@@ -165,7 +165,10 @@ def discover_trees(
     available -= {s for tree in before.trees for j in tree.used_columns for s in columns.sources[j]}
     while all(r.accepted for r in rounds) and len(rounds) < settings.max_trees:
         residuals = loss.residuals(score, target, weight)
-        tree, stopped = _next_tree(columns, available, target[weight > 0], residuals, grower)
+        if not loss.varies(target[weight > 0]):
+            stopped = "y has one value"
+            break
+        tree, stopped = _next_tree(columns, available, residuals, grower)
         if tree is None:
             break
         known = rounds[-1].deviance_after if rounds else deviance(score)
@@ -187,18 +190,13 @@ def discover_trees(
 
 
 def _next_tree(
-    columns: CodedColumns, available: set[int], y: Floats, residuals: Residuals, grower: Grower
+    columns: CodedColumns, available: set[int], residuals: Residuals, grower: Grower
 ) -> tuple[CodeTree | None, str]:
-    """Grow a tree on E, the columns whose sources are available, or return why not.
-
-    `y` are the labels of rows with a weight.
-    """
+    """Grow the tree of one round on E, the columns whose sources are available, or say why not."""
     fits = [available.issuperset(sources) for sources in columns.sources]
     eligible = np.flatnonzero(np.array(fits, dtype=np.bool_))
     if not len(eligible):
         return None, "no column has all its sources available"
-    if y.min() == y.max():
-        return None, "y has one value"
     return grower.grow(eligible, residuals), "no valid split"
 
 
