@@ -1,4 +1,4 @@
-"""Stage 3: one L1 logistic fit over leaves and direct terms (equation (5)).
+"""Stage 3: one elastic-net fit over leaves and direct terms (equation (5)).
 
 `terms.py` chooses what is fitted (`ownership.py` admits it) and `design.py` holds it; `solver.py`
 is one fit or the lambda path, `monotone.py` a fit under order, `canonical.py` the choice among

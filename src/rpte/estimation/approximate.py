@@ -40,7 +40,7 @@ class ApproximateDesign(Problem):
         return np.asarray(self.weight * (2.0 / self.weight.sum()))
 
     def score(self, intercept: float, coefficients: Floats) -> Floats:
-        """Return the log odds of every row, (n,)."""
+        """Return the score of every row, (n,)."""
         out = np.full(len(self.y), float(intercept))
         add_rows(self.z, self.rows, coefficients, out)
         return out

@@ -80,7 +80,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Design(Problem):
-    """What Stage 3 fits: M trees as leaf codes, d direct columns, labels and weights.
+    """What Stage 3 fits: M trees as leaf codes, d direct columns, targets and weights.
 
     Coefficients are ordered: leaves of tree 0, leaves of tree 1, ..., direct columns.
 

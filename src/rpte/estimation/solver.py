@@ -1,4 +1,4 @@
-"""One elastic-net logistic fit: equation (5), certified by its optimality conditions."""
+"""One elastic-net fit: equation (5), certified by its optimality conditions."""
 
 from __future__ import annotations
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 # processor.
 BLOCK_ROWS = 16_384  # of one task of a thread, added up in block order
 
-# Inner validation. Cases are rows, those of whole weight counted as often.
+# Inner validation. Cases are rows, those of whole weight counted as often. Effective ones are those
+# that the loss counts: of two classes, the smaller one's.
 FOLDS = 5
 REPEATED_BELOW = 1_000  # rows: all folds are dealt out several times, each time anew
 REPEATS = 3
-MANY_ROWS = 5_000  # from here on fewer folds, a coarser path and no ridge
-TWO_FOLDS_FROM_CASES = 1_000  # of either class, with many rows: two folds are enough
+MANY_ROWS = 5_000  # from here on fewer folds, a coarser path and no ridge share
+TWO_FOLDS_FROM_CASES = 1_000  # effective, with many rows: two folds are enough
 ONE_FOLD_FROM_ROWS = 8_000
 SAMPLED_ABOVE = 20_000  # rows: structure and penalty come from a sample
 SAMPLE_ROWS = 25_000
@@ -28,8 +29,8 @@ PATIENCE, PATIENCE_OF_MANY_ROWS = 4, 1  # lambdas past the least cost before a p
 # How many lambdas above the best of a smaller candidate a larger one starts its path.
 HEAD_START, HEAD_START_OF_MANY_ROWS = 4, 2
 BEATEN = 1.0  # standard errors on the screening folds at which a candidate is dropped
-CASES_FOR_SHAPES = 40  # of the smaller class, to bear more than slopes, logs and levels
-CASES_PER_CONDITION = 10  # of the smaller class, below which a model may fit them by chance
+CASES_FOR_SHAPES = 40  # effective, to bear more than slopes, logs and levels
+CASES_PER_CONDITION = 10  # effective, below which a model may fit them by chance
 UNLIKE_FOLDS = 4.0  # times the error that a path began with, and that its cases explain
 
 # Stage 3. Solvers begin with the first rows, which are in random order.
