@@ -15,6 +15,7 @@ from data_folder import needs_data
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 WRITTEN = sorted([*ROOT.glob("*.md"), *DOCS.glob("*.md"), ROOT / "experiments" / "README.md"])
+EXAMPLE = {"losses/squared.py", "tests/losses/test_squared.py"}  # of a new loss
 MODULES = [info.name for info in pkgutil.walk_packages(rpte.__path__, "rpte.")]
 
 
@@ -79,6 +80,16 @@ def test_the_picture_of_the_rooms_is_that_of_the_imports():
 def test_links_lead_somewhere(page):
     links = re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/how_it_works.md"])
+def test_modules_that_guides_name_are_there(page):
+    """But those of the example of a new loss."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    named = set(re.findall(r"`([a-z_0-9/]+\.py)`", text)) - EXAMPLE
+    files = [f"/{p.relative_to(ROOT)}" for p in ROOT.rglob("*.py") if ".venv" not in p.parts]
+    missing = {name for name in named if not any(f.endswith(f"/{name}") for f in files)}
+    assert missing == set()
 
 
 def test_the_readme_is_short_and_its_example_runs(tmp_path, monkeypatch):
