@@ -216,14 +216,20 @@ def _box(name: str, x: float, y: float, width: float) -> str:
 
 
 def _document(width: float, height: float, body: list[str]) -> str:
-    says = "a line goes down to what a room imports (left out where others lead there); dashed: up"
-    note = f'<text class="note" x="{MARGIN}" y="{height - 12:.0f}">{says}</text>'
+    says = (
+        "a line goes down to what a room imports,",
+        "left out where others lead there; dashed: up",
+    )
+    notes = [
+        f'<text class="note" x="{MARGIN}" y="{height - 12 - 16 * above:.0f}">{text}</text>'
+        for above, text in zip((1, 0), says, strict=True)
+    ]
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" '
         f'aria-label="The rooms of rpte in layers, with lines to the rooms that each imports">'
         f'<style>{STYLE}</style><rect class="page" width="100%" height="100%"/>\n'
-        + "\n".join([*body, note])
+        + "\n".join([*body, *notes])
         + "</svg>\n"
     )
 
