@@ -7,7 +7,7 @@ import pytest
 from designs import random_design
 
 from approximate_designs import rough
-from rpte.estimation import lambda_grid, path
+from exact_path import lambda_grid, path
 from rpte.estimation.approximate import ApproximatePath
 from rpte.estimation.quadratic import Penalty
 from rpte.estimation.solver import lambda_max

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from designs import make_design, one_hot, random_design, standardised, tree_design
 
-from rpte.estimation import Fit, canonical, lambda_max, solve, solver
+from rpte.estimation import solver
+from rpte.estimation.canonical import canonical
 from rpte.estimation.newton import ProxNewton
+from rpte.estimation.solver import Fit, lambda_max, solve
 
 
 @pytest.fixture(autouse=True)

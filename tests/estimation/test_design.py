@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from designs import make_design, one_hot, random_design
 
-from rpte.estimation import Design
+from rpte.estimation.design import Design
 from rpte.estimation.gram import weighted_gram
 
 

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from rpte.estimation import lambda_max, solve
 from rpte.estimation.monotone import Ties, path_in_order, solve_in_order
+from rpte.estimation.solver import lambda_max, solve
 
 RATIOS = (1.0, 0.5)
 

@@ -12,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from rpte.estimation import Design, lambda_max, newton, solve
+from rpte.estimation import newton
+from rpte.estimation.design import Design
+from rpte.estimation.solver import lambda_max, solve
 
 RATIOS = (1.0, 0.5)
 

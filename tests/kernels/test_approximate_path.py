@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import log_loss
 
 from approximate_designs import rough, rows_of
-from rpte.estimation import lambda_grid, path
+from exact_path import lambda_grid, path
 from rpte.estimation.approximate import ApproximatePath
 from rpte.estimation.design import Design
 from rpte.estimation.quadratic import Penalty

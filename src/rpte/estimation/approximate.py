@@ -14,9 +14,6 @@ from rpte.kernels.losses import loss_statistics
 from rpte.losses import BINOMIAL, Loss
 from rpte.utils.arrays import Floats, Index, Int8s, Singles
 
-__all__ = ["ApproximateDesign", "ApproximatePath"]
-
-
 ROUNDING = 1e-6  # a smaller gradient of values in single precision may be none
 UNBOUNDED = 1e6  # curvature, where the loss has no bound
 ABOVE = 1.0 + 1e-6  # times the largest lambda with a term: where a grid begins
@@ -62,12 +59,7 @@ class ApproximateDesign(Problem):
 class ApproximatePath:
     """The penalty path of one design, each fit started from the one before.
 
-    Parameters
-    ----------
-    design : ApproximateDesign
-    l1_ratio : float
-    start : (q + 1,), optional
-        Intercept and coefficients at the lambda before the first one; no terms if None.
+    `start` (q + 1,) are intercept and coefficients at the lambda before the first; None: no terms.
     """
 
     def __init__(

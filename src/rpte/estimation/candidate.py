@@ -19,23 +19,15 @@ FAMILY_ROLES = {"levels": CODE, "curves": CURVE, "steps": STEP}
 class Candidate:
     """A set of terms: what Stage 3 may use of a structure.
 
-    Parameters
-    ----------
-    shape_family : {"values", "levels", "curves", "steps", "all"}
-        Which shapes of single numbers: none but logs; also the single values of numbers that have
-        few; hinges and distances; steps; or all. The parts of pairs always belong to them.
-    n_trees : int
-        Number of trees, the first ones.
-    n_pairs : int or None
-        Number of pairs, the first ones; None for all.
-    max_conditions : int or None
-        Conditions within which forward selection takes direct terms; None for all terms.
+    Shapes of single numbers are none but logs ("values"), also the single values of numbers that
+    have few ("levels"), hinges and distances ("curves"), "steps", or all. The parts of pairs always
+    belong to them.
     """
 
     shape_family: ShapeFamily = "all"
-    n_trees: int = 0
-    n_pairs: int | None = 0
-    max_conditions: int | None = None
+    n_trees: int = 0  # the first ones
+    n_pairs: int | None = 0  # the first ones; None for all
+    max_conditions: int | None = None  # within which forward selection takes direct terms
 
     def to_dict(self) -> dict[str, Any]:
         """Return the candidate as plain JSON values; `max_conditions` where there are any."""

@@ -32,8 +32,6 @@ from rpte.kernels.blas import one_blas_thread
 from rpte.rows.scale import SAMPLED_ABOVE
 from rpte.utils.arrays import Floats, Index, Mask
 
-__all__ = ["canonical"]
-
 logger = logging.getLogger("rpte")
 Conditions = NDArray[np.integer]
 Point = tuple[float, Floats]  # intercept and coefficients
@@ -48,24 +46,12 @@ GOLDEN = 0.6180339887498949
 
 
 def canonical(design: Design, fit: Fit, conditions: Conditions, groups: Sequence[Index]) -> Fit:
-    """Return the canonical optimum with the same score as `fit`.
+    """Return the canonical optimum with the same score as `fit`, equal for every such `fit`.
 
-    Parameters
-    ----------
-    design : Design
-        Free of exact duplicates and complements.
-    fit : Fit
-        A solution of `design`; returned as it is when `l1_ratio` is below 1 (unique optimum).
-    conditions : (q,) int
-        Conditions a person reads for each term when it is active.
-    groups : sequence of index arrays
-        Positions (in coefficient order) of direct 0/1 terms that sum to one on every row.
-
-    Returns
-    -------
-    Fit
-        Equal (to rounding) for every `fit` that solves the same problem. Should rounding make it
-        fail the tolerance that `fit` met, `fit` is kept and a warning logged.
+    `design` has no exact duplicates and complements; `conditions` (q,) are those that a person
+    reads for each active term; each of `groups` has the positions (in coefficient order) of direct
+    0/1 terms that sum to one on every row. With `l1_ratio` below 1 the optimum is unique. Should
+    rounding make the result fail the tolerance that `fit` met, `fit` is kept and a warning logged.
     """
     if fit.l1_ratio != 1.0 or not fit.coefficients.any():
         return fit

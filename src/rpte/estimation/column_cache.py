@@ -30,9 +30,6 @@ from rpte.rows.passes import RowBlocks, each_block
 from rpte.table.inputs import Inputs
 from rpte.utils.arrays import Array, Bytes, Floats, Index, Int8s, Int32s
 
-__all__ = ["ColumnCache", "EvaluatedTerms", "IndexedCells", "TermReader"]
-
-
 SOME, MOST = 4096, 256  # rows that tell whether numbers are few, and how many these are
 LARGE = 1e150  # products of smaller numbers are finite
 HELD_CELLS = 12_000_000  # numbers of variables that are held in order; others are taken each time
@@ -113,28 +110,17 @@ def _few(cells: Floats, rows: Index) -> IndexedCells | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EvaluatedTerms:
-    """Direct terms as the penalty sees them, (value - centre) / scale, 0 where missing.
-
-    Parameters
-    ----------
-    cache : ColumnCache
-    shape : (rows, terms)
-    numbers, bits : tuples of columns
-        What the terms are made of.
-    operation, kind, place, knot
-        How, as `fill_terms` has it.
-    centre, scale : (d,)
-    """
+    """Direct terms as the penalty sees them, (value - centre) / scale, 0 where missing."""
 
     cache: ColumnCache
-    shape: tuple[int, int]
-    numbers: tuple[Column, ...]
+    shape: tuple[int, int]  # rows, terms
+    numbers: tuple[Column, ...]  # what the terms are made of
     bits: tuple[Column, ...]
-    operation: Int8s
+    operation: Int8s  # how, as `fill_terms` has it
     kind: Int8s
     place: Index
     knot: Floats
-    centre: Floats
+    centre: Floats  # (d,)
     scale: Floats
 
     @classmethod

@@ -25,8 +25,6 @@ from rpte.rows import scale
 from rpte.rows.passes import RowBlocks, add, each_block
 from rpte.utils.arrays import Floats, Index, Int8s, Int32s, Mask
 
-__all__ = ["Design", "Problem", "Selection", "Step"]
-
 Tile = tuple[int, int, Floats, int]
 Tiles = Callable[[slice, int], Iterator[Tile]]
 
@@ -41,18 +39,14 @@ class Selection(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What a change of the coefficients leads to.
+    """What a change of the coefficients leads to."""
 
-    `along` is the change of the `score`, `residual` and `curvature` are the derivatives of the mean
-    deviance `loss` by row, all (n,); `slopes` the gradient of the intercept and of all terms, where
-    it costs no further pass.
-    """
-
-    along: Floats
+    along: Floats  # change of the score, (n,)
     score: Floats
-    loss: float
+    loss: float  # mean deviance, and its derivatives by row, (n,)
     residual: Floats
     curvature: Floats
+    # The gradient of the intercept and of all terms, where it costs no further pass.
     slopes: tuple[float, Floats] | None = None
 
 
@@ -82,37 +76,7 @@ class Problem:
 class Design(Problem):
     """What Stage 3 fits: M trees as leaf codes, d direct columns, targets and weights.
 
-    Coefficients are ordered: leaves of tree 0, leaves of tree 1, ..., direct columns.
-
-    Parameters
-    ----------
-    leaf_codes : (M, n) int32
-        Leaf reached by each row, per tree.
-    leaf_counts : tuple of M int
-        Leaves per tree.
-    direct : (n, d) float64, Fortran order; or EvaluatedTerms
-        Direct columns as the penalty sees them (centred and scaled by the caller), no NaN.
-    y : (n,) float64
-        Targets that the loss has a meaning for.
-    weight : (n,) float64
-        Positive row weights; their sum W takes the place of n in equation (5).
-    penalty : (q,) float64
-        Positive relative penalty weights, q = sum(leaf_counts) + d.
-    sign : (q,) int8, optional
-        Sign a coefficient may have: +1 not negative, -1 not positive, 0 (the default) either.
-    loss : Loss
-
-    Attributes
-    ----------
-    starts : (M + 1,)
-        Position of the first leaf of each tree, and of the first direct term.
-    owner : (leaves,)
-        Tree of each leaf.
-    row_weight : (n,)
-        Row weights as the mean deviance has them, 2 w / W.
-    everything : Selection
-    known : dict
-        What was computed once for all who ask.
+    Coefficients are ordered: leaves of tree 0, leaves of tree 1, ..., direct columns; q together.
 
     Examples
     --------
@@ -123,19 +87,21 @@ class Design(Problem):
     2
     """
 
-    leaf_codes: Int32s
-    leaf_counts: tuple[int, ...]
+    leaf_codes: Int32s  # leaf reached by each row, per tree, (M, n)
+    leaf_counts: tuple[int, ...]  # leaves per tree
+    # As the penalty sees them (centred and scaled by the caller), no NaN: (n, d), Fortran order.
     direct: Floats | EvaluatedTerms
-    y: Floats
-    weight: Floats
-    penalty: Floats
+    y: Floats  # targets that the loss has a meaning for, (n,)
+    weight: Floats  # positive, (n,); their sum W takes the place of n in equation (5)
+    penalty: Floats  # positive relative penalty weights, (q,)
+    # The sign that a coefficient may have: +1 not negative, -1 not positive, 0 either, (q,).
     sign: Int8s = field(default_factory=lambda: np.zeros(0, np.int8))
     loss: Loss = BINOMIAL
-    starts: Index = field(init=False, repr=False)
-    owner: Index = field(init=False, repr=False)
-    row_weight: Floats = field(init=False, repr=False)
+    starts: Index = field(init=False, repr=False)  # first leaf of each tree, first direct term
+    owner: Index = field(init=False, repr=False)  # tree of each leaf
+    row_weight: Floats = field(init=False, repr=False)  # as the mean deviance has them, 2 w / W
     everything: Selection = field(init=False, repr=False)
-    known: dict[str, Floats] = field(init=False, repr=False, default_factory=dict)
+    known: dict[str, Floats] = field(init=False, repr=False, default_factory=dict)  # once for all
 
     def __post_init__(self) -> None:
         """Check shapes and values once, and keep what every product needs."""

@@ -29,16 +29,8 @@ def forward_order(
     """Return the places of terms in the order in which they are taken.
 
     Each is the one that lowers the deviance most for each of its conditions, beside those before
-    it, all coefficients fitted again; ties by name.
-
-    Parameters
-    ----------
-    design : ApproximateDesign
-        With q terms; signs are kept.
-    conditions : (q,)
-    names : sequence of q
-    most : int
-        Conditions of all terms together.
+    it, all coefficients fitted again, signs kept; ties by name. `conditions` (q,) and `names` are
+    those of the terms; `most` bounds the conditions of all together.
     """
     chosen: list[int] = []
     with one_blas_thread():
@@ -64,15 +56,9 @@ def _rounded(gain: Any) -> float:
 
 
 class _Fit:
-    """The fit of some terms with hardly any penalty.
+    """The fit of some terms (k, n), the intercept's ones first, with hardly any penalty.
 
-    Parameters
-    ----------
-    design : ApproximateDesign
-    terms : (k, n)
-        Those fitted, the intercept's ones first.
-    start : (k,), optional
-        Coefficients near the solution.
+    `start` (k,) are coefficients near the solution.
     """
 
     def __init__(

@@ -17,8 +17,6 @@ from rpte.kernels.design_products import (
 from rpte.rows.passes import RowBlocks, add
 from rpte.utils.arrays import Floats, Index
 
-__all__ = ["Gram", "weighted_gram"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gram:

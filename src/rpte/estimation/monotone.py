@@ -83,21 +83,12 @@ def solve_in_order(
     ties: Ties | None = None,
     start: Floats | None = None,
 ) -> tuple[Fit, Ties]:
-    """Solve equation (5) with as few ties as the order of leaves needs.
+    """Solve equation (5) with as few ties as the order of leaves needs; return the ties too.
 
-    Parameters
-    ----------
-    order : for each tree, pairs (a, b) of leaves: coefficient a must not exceed coefficient b
-    finish : callable, optional
-        Applied to each solution of a tied design (the canonical solution).
-    ties : Ties, optional
-        Ties to begin with.
-    start : (q + 1,), optional
-        Intercept and coefficients to begin with, where there are no ties.
-
-    Returns
-    -------
-    The fit, with one coefficient per leaf of `design`, and the ties.
+    `order` has for each tree pairs (a, b) of leaves: coefficient a must not exceed coefficient b.
+    `finish` is applied to each solution of a tied design (the canonical solution). `ties` are those
+    to begin with, `start` (q + 1,) the intercept and coefficients, where there are no ties. The fit
+    has one coefficient per leaf of `design`.
     """
     ties = Ties.none(design) if ties is None else ties
     while True:

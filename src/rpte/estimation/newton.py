@@ -1,4 +1,4 @@
-"""Proximal Newton with a working set: the engine behind `solve` and `path`.
+"""Proximal Newton with a working set: the engine behind `solve`.
 
 Each step minimises the second-order model of the deviance plus the penalty (`quadratic.py`) over
 the working set, then backtracks on the true objective. The Gram matrix is the costly part, so it is
@@ -24,9 +24,6 @@ from rpte.estimation.quadratic import Penalty, minimise_quadratic
 from rpte.rows import scale
 from rpte.utils.arrays import Floats, Index, Mask
 
-__all__ = ["Outcome", "ProxNewton"]
-
-
 MAX_STEPS = 400
 PATIENCE = 6  # steps without progress, each with a fresh Gram matrix, before giving up
 FALL = 1e-6  # relative fall of the objective that is progress, whatever the residual says
@@ -50,14 +47,8 @@ class Outcome(NamedTuple):
 class ProxNewton:
     """State of the iteration: the point, its score, and the Gram matrix in use.
 
-    Parameters
-    ----------
-    design : Design
-    intercept : float
-    theta : (q,)
-    floor : float
-        Smallest curvature of a row, as a fraction of its weight. Far from the optimum a larger one
-        keeps a few extreme cells, whose rows are saturated, from shortening every step.
+    `floor` is the smallest curvature of a row, as a fraction of its weight. Far from the optimum a
+    larger one keeps a few extreme cells, whose rows are saturated, from shortening every step.
     """
 
     def __init__(

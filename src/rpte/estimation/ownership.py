@@ -85,21 +85,11 @@ def admit(
     ranking: Index,
     rule: ComponentRule,
 ) -> Index:
-    """Return which columns enter Stage 3 as direct terms.
+    """Return which columns enter Stage 3 as direct terms: (m,) positions in `columns`, ascending.
 
-    Parameters
-    ----------
-    policy : {"paper", "separate", "strict", "component"}
-    columns, trees : sources of each column that no tree used, and of each tree
-    raw : (k,)
-        Values, levels and missing flags: one group per variable for the strict rule.
-    ranking : (k,)
-        The order in which columns are admitted where order decides.
-    rule : ComponentRule
-
-    Returns
-    -------
-    (m,) positions in `columns`, ascending
+    `columns` and `trees` are the sources of each column that no tree used, and of each tree; `raw`
+    (k,) are values, levels and missing flags, one group per variable for the strict rule; `ranking`
+    (k,) is the order in which columns are admitted where order decides.
     """
     owned = {source for sources in trees for source in sources}
     free = [int(j) for j in ranking if not owned.intersection(columns[j])]

@@ -16,9 +16,6 @@ from rpte.estimation.design import Design
 from rpte.kernels.coordinate_descent import gram_descent, support_step, violations
 from rpte.utils.arrays import Floats, Index
 
-__all__ = ["Penalty", "minimise_quadratic", "spectrum"]
-
-
 SWEEPS = 250
 ROUNDS = 200
 RANK = 1e-13  # eigenvalues below this fraction of the largest are null directions
@@ -66,18 +63,9 @@ def minimise_quadratic(
 ) -> Floats:
     """Minimiser t (k,) of ``1/2 (t-theta)' gram (t-theta) + slope't`` plus the penalty.
 
-    Parameters
-    ----------
-    gram : (k, k)
-        Symmetric, positive semi-definite.
-    slope : (k,)
-        Gradient of the smooth part, ridge not included, at `theta`.
-    theta : (k,)
-        Starting point, of permitted signs; not changed.
-    penalty : Penalty
-        Of these k terms.
-    tolerance : float
-        Largest violation of the optimality conditions, in the penalty's units.
+    `gram` (k, k) is positive semi-definite, `slope` (k,) the gradient of the smooth part at the
+    starting point `theta` (k,), ridge not included; `theta` has permitted signs and is not changed.
+    The `tolerance` is the largest violation of the optimality conditions, in the penalty's units.
     """
     slope, theta = slope + penalty.ridge * theta, theta.copy()
     if penalty.ridge.any():

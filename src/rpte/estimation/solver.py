@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,8 +14,6 @@ from rpte.estimation.quadratic import Penalty
 from rpte.kernels.blas import one_blas_thread
 from rpte.rows import scale
 from rpte.utils.arrays import Floats
-
-__all__ = ["Fit", "fit_of", "lambda_grid", "lambda_max", "path", "solve"]
 
 logger = logging.getLogger("rpte")
 
@@ -33,35 +30,19 @@ ROUNDING = 1e-14  # a null gradient below this fraction of the column's largest 
 class Fit:
     """A solution of equation (5) with its certificate.
 
-    Parameters
-    ----------
-    intercept : float
-        Unpenalised intercept b0.
-    coefficients : (q,)
-        In the order of `Design`; exact zeros outside the support, no sign that `Design` forbids.
-    l1, l1_ratio : float
-    objective : float
-        Mean deviance plus penalty.
-    kkt : float
-        Largest violation of the optimality conditions over the intercept and all terms, in units of
-        lambda (term violations are divided by their relative penalty weights).
-    iterations : int
-        Newton steps taken.
-    converged : bool
-        Whether `kkt` is at most 1e-6 of lambda_max and 1e-3 of lambda.
-    gradient : (q,)
-        Of the mean deviance.
+    The coefficients have exact zeros outside the support, and no sign that `Design` forbids. `kkt`
+    is in units of lambda: term violations are divided by their relative penalty weights.
     """
 
-    intercept: float
-    coefficients: Floats
+    intercept: float  # not penalised
+    coefficients: Floats  # in the order of `Design`, (q,)
     l1: float
     l1_ratio: float
-    objective: float
-    kkt: float
-    iterations: int
-    converged: bool
-    gradient: Floats
+    objective: float  # mean deviance plus penalty
+    kkt: float  # largest violation of the optimality conditions, over the intercept and all terms
+    iterations: int  # Newton steps taken
+    converged: bool  # whether `kkt` is at most 1e-6 of lambda_max and 1e-3 of lambda
+    gradient: Floats  # of the mean deviance, (q,)
 
 
 def lambda_max(design: Design, l1_ratio: float = 1.0) -> float:
@@ -75,55 +56,12 @@ def lambda_max(design: Design, l1_ratio: float = 1.0) -> float:
     return float(largest / max(l1_ratio, MIN_L1_RATIO))
 
 
-def lambda_grid(
-    design: Design, l1_ratio: float = 1.0, length: int = 50, ratio: float = 1e-3
-) -> Floats:
-    """Descending geometric grid from lambda_max to `ratio` times it, shape (length,).
-
-    Where no term has a gradient every lambda gives the model without terms; the grid starts at 1.
-    """
-    top = lambda_max(design, l1_ratio) or 1.0
-    return np.asarray(top * np.geomspace(1.0, ratio, length))
-
-
-def path(design: Design, l1s: Iterable[float], l1_ratio: float = 1.0) -> list[Fit]:
-    """One fit per lambda of `l1s`, best in descending order, each started from the one before.
-
-    The strong rule (Tibshirani and others, 2012) only chooses the first working set; every fit is
-    checked against the optimality conditions of all terms.
-    """
-    top = before = lambda_max(design, l1_ratio)
-    engine, fits = ProxNewton(design, design.null_score, np.zeros(design.n_terms)), []
-    for l1 in map(float, l1s):
-        check_penalty(l1, l1_ratio)
-        with one_blas_thread():
-            penalty = Penalty.of(design, l1, l1_ratio)
-            least = (2 * l1 - before) * l1_ratio
-            strong = design.pull(engine.gradient()[1]) >= least * design.penalty
-            outcome = engine.run(penalty, strong, target_residual(l1, top))
-        fits.append(fit_of(engine, penalty, outcome, l1, l1_ratio, top))
-        before = l1
-    return fits
-
-
 def solve(design: Design, l1: float, l1_ratio: float = 1.0, start: Floats | None = None) -> Fit:
-    """Minimise equation (5) at lambda = `l1`.
+    """Minimise equation (5) at lambda = `l1` > 0, of which `l1_ratio` is L1 and the rest ridge.
 
-    Parameters
-    ----------
-    design : Design
-    l1 : float
-        lambda > 0.
-    l1_ratio : float
-        Fraction of the penalty that is L1, in [0, 1]; the rest is ridge.
-    start : (q + 1,), optional
-        Intercept and coefficients to start from (forbidden signs count as zero); ignored where they
-        are worse than the model without terms.
-
-    Returns
-    -------
-    Fit
-        With `converged` False, and a warning in the log, when the residual is above tolerance.
+    `start` (q + 1,) are the intercept and the coefficients to start from (forbidden signs count as
+    zero), ignored where they are worse than the model without terms. When the residual is above
+    tolerance, the fit has `converged` False and a warning is logged.
     """
     check_penalty(l1, l1_ratio)
     top = lambda_max(design, l1_ratio)

@@ -33,20 +33,10 @@ FROZEN = 1e9  # factor on the penalty of a leaf whose coefficient is zero, so th
 
 
 def refit(model: Model, X: Any, y: Any, sample_weight: Any = None) -> Model:
-    """Return the model with its coefficients estimated again.
+    """Return the model with its coefficients estimated again on a table X with labels y.
 
-    Parameters
-    ----------
-    model : Model
-    X : table of shape (n_rows, n_columns)
-    y : labels of shape (n_rows,)
-    sample_weight : (n_rows,), optional
-        The class weights of the first fit are applied on top.
-
-    Returns
-    -------
-    Model
-        Named and ordered anew, as a fit would; the table is now its training table.
+    The class weights of the first fit are applied on top of `sample_weight`. The result is named
+    and ordered anew, as a fit would; the table is now its training table.
     """
     if not model.settings["reassign"]:
         raise InputError("the leaf values are those of Stage 2 (reassign=false); fit it again")

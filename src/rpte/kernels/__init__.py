@@ -10,7 +10,3 @@ and `growth`, Stage 3 `design_products` and `coordinate_descent`, the comparison
 `approximate_path`; `losses` has the losses by code. `published` serves the published configuration
 alone.
 """
-
-from rpte.kernels.compile import kernel
-
-__all__ = ["kernel"]

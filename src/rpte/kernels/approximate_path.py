@@ -326,26 +326,12 @@ def approximate_path(
 ) -> tuple[Index, Floats, Floats]:
     """Go down some lambdas from where the fit is: all that belongs to it goes along.
 
-    Return `terms`, `second` and `cross` as they are then.
-
-    Parameters
-    ----------
-    z, rows : (m, n), (q,)
-        The terms are these rows of `z`.
-    data : tuple
-        The code and the curvature bound of the loss; targets and row weights that sum to 2, (n,).
-    penalty, sign : (q,)
-        Factors on the penalty; the sign that a coefficient may have, 0 for either.
-    l1s : (f,)
-        Descending.
-    state : (3,)
-        The intercept, the loss, and the total of the weights of the moments, 0 if there are none.
-    theta, gradient : (q,)
-    score, residual, curvature : (n,)
-    terms, second, cross, weight : (k,), (k, k), (k,), (n,)
-        The working set, its moments, and the row weights under which they were taken.
-    fits : (f, q + 1)
-        Filled with the intercept and the coefficients at each lambda.
+    The terms are the `rows` (q,) of `z` (m, n); `data` has row weights that sum to 2. `penalty` and
+    `sign` are (q,) as in `Penalties`, the lambdas `l1s` (f,) descend. `state` (3,) holds intercept,
+    loss, and the total of the weights of the moments, 0 if there are none; `theta` and `gradient`
+    are (q,), `score`, `residual` and `curvature` (n,). The working set `terms` (k,) has the moments
+    `second` (k, k) and `cross` (k,) under the row `weight` (n,); all three are returned as they are
+    then. `fits` (f, q + 1) gets the intercept and the coefficients at each lambda.
     """
     q = rows.size
     excess, pull, known = np.empty(q), np.empty(q), np.zeros(q, np.bool_)

@@ -51,15 +51,10 @@ def gram_descent(
     all of them; the minimum is reached when that full sweep finds no violation. Return the largest
     violation met in the last full sweep, in units of `scale` (k,), as the `tolerance` is.
 
-    Parameters
-    ----------
-    gram : (k, k)
-        G, symmetric and positive semi-definite, ridge included. A coordinate whose diagonal is zero
-        cannot change the fit, so only its penalty counts and it is set to zero.
-    slope, theta : (k,)
-        G theta - b and the starting point; both are kept up to date in place.
-    up, down : (k,)
-        L1 penalties of positive and of negative values; infinite where there may be none.
+    `gram` (k, k) is G, positive semi-definite, ridge included: a coordinate whose diagonal is zero
+    cannot change the fit, so only its penalty counts and it is set to zero. `slope` (k,) is
+    G theta - b; it and the starting point `theta` are kept up to date. `up` and `down` (k,) are
+    infinite where there may be no positive or negative values.
     """
     k = theta.shape[0]
     worst = np.inf

@@ -16,17 +16,12 @@ from rpte.utils.arrays import Floats, Index
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """Validated loss of one penalty.
-
-    `miu` counts the conditions of its active terms on the training rows; `deviance` is the weighted
-    mean over the folds (with one fold: over blocks of its held-out rows), `error` its standard
-    error.
-    """
+    """Validated loss of one penalty."""
 
     penalty: CandidatePenalty
-    miu: int
-    deviance: float
-    error: float
+    miu: int  # conditions of its active terms on the training rows
+    deviance: float  # weighted mean over folds, or over blocks of the rows held out by a single one
+    error: float  # its standard error
 
     def to_dict(self) -> dict[str, Any]:
         """Return the evaluation as plain JSON values."""
@@ -41,18 +36,10 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """How much of the deviance that can be explained a model must explain for its conditions.
+    """How much of the deviance that can be explained a model must explain for its conditions."""
 
-    Parameters
-    ----------
-    per_condition : float
-        Fraction that one more condition must explain.
-    log_from : float
-        Number of conditions beyond which the price grows with their logarithm.
-    """
-
-    per_condition: float = 0.0
-    log_from: float = scale.LOG_PRICE_FROM
+    per_condition: float = 0.0  # fraction that one more condition must explain
+    log_from: float = scale.LOG_PRICE_FROM  # conditions beyond which it grows with their logarithm
 
     @classmethod
     def at(cls, per_condition: float, n_cases: int) -> Price:
@@ -69,26 +56,14 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All evaluations that were compared.
+    """All evaluations that were compared; fits and terms are those on the reference fold."""
 
-    Parameters
-    ----------
-    evaluations : tuple of Evaluation
-        The first is the base rate.
-    price : Price
-    fits : mapping from CandidatePenalty to (q + 1,)
-        Approximate intercept and coefficients on the reference fold.
-    direct : mapping from Candidate to (d,)
-        The vocabulary columns that are direct terms of a candidate there.
-    short : tuple of Evaluation
-        Of very short models made by forward selection.
-    """
-
-    evaluations: tuple[Evaluation, ...] = ()
+    evaluations: tuple[Evaluation, ...] = ()  # the first is the base rate
     price: Price = Price()
+    # Approximate intercept and coefficients (q + 1,), and columns that are direct terms (d,).
     fits: Mapping[CandidatePenalty, Floats] = field(default_factory=dict)
     direct: Mapping[Candidate, Index] = field(default_factory=dict)
-    short: tuple[Evaluation, ...] = ()
+    short: tuple[Evaluation, ...] = ()  # of very short models made by forward selection
 
     def to_dict(self) -> dict[str, Any]:
         """Return what the model file keeps; the frontier is filled in when its models are there."""
@@ -130,13 +105,8 @@ class Comparison:
     ) -> list[Evaluation]:
         """Return the best within each of some numbers of conditions, each better than the shorter.
 
-        Parameters
-        ----------
-        loads : sequence of numbers of conditions
-        chosen : Evaluation, optional
-            Very short models that beat it are left out: as many were tried, that may be chance.
-        longer : bool
-            Whether to return evaluations of more conditions than the chosen one.
+        Very short models that beat the `chosen` one are left out: as many were tried, that may be
+        chance. Only if `longer`, evaluations of more conditions than the chosen one are returned.
         """
         least = -math.inf if chosen is None else chosen.deviance
         most = math.inf if longer or chosen is None else chosen.miu

@@ -25,37 +25,19 @@ from rpte.utils.progress import Watch
 
 @dataclass(slots=True, eq=False)
 class FoldState:
-    """The training rows of a fold with what was learned from them so far, and its held-out rows.
-
-    Parameters
-    ----------
-    train : Table
-    valid : Table or None
-        Held-out rows, block after block; None where `train` is the whole table.
-    blocks : (b + 1,)
-        Where the blocks of `valid` begin, and the end of the last.
-    mined : Structure
-        Result of Stage 1.
-    found : Discovery or None
-        Result of Stage 2, once it has begun.
-    train_terms, valid_terms : GrowableMatrix
-        Values of vocabulary columns and leaves, one row each, in single precision.
-    columns, trees : list of int
-        The row there of each vocabulary column, and of each tree's first leaf.
-    forward : list of int or None
-        The direct terms in the order of forward selection, once known.
-    """
+    """The training rows of a fold with what was learned from them so far, and its held-out rows."""
 
     train: Table
-    valid: Table | None
-    blocks: Index
-    mined: Structure
-    found: Discovery | None = None
+    valid: Table | None  # held-out rows, block after block; None where `train` is the whole table
+    blocks: Index  # where the blocks of `valid` begin, and the end of the last, (b + 1,)
+    mined: Structure  # result of Stage 1
+    found: Discovery | None = None  # result of Stage 2, once it has begun
+    # Values of vocabulary columns and leaves, one row each, in single precision.
     train_terms: GrowableMatrix = field(init=False)
     valid_terms: GrowableMatrix = field(init=False)
-    columns: list[int] = field(default_factory=list)
-    trees: list[int] = field(default_factory=list)
-    forward: list[int] | None = None
+    columns: list[int] = field(default_factory=list)  # the row there of each vocabulary column
+    trees: list[int] = field(default_factory=list)  # and of each tree's first leaf
+    forward: list[int] | None = None  # direct terms in the order of forward selection, once known
 
     def __post_init__(self) -> None:
         held_out = 0 if self.valid is None else self.valid.n_rows
@@ -189,24 +171,12 @@ class FoldPath:
 
 @dataclass(frozen=True, slots=True)
 class CandidatePath:
-    """The fits of one candidate on all folds.
+    """The fits of one candidate on all folds."""
 
-    Parameters
-    ----------
-    grid : (f,)
-        Lambdas, descending; the path may end before the last.
-    terms : list of TermSet
-        By fold.
-    fits : list of lists of (q + 1,)
-        By fold, then by lambda.
-    warm_start : int
-        Index of the lambda at which a larger candidate starts its path.
-    """
-
-    grid: Floats
-    terms: list[TermSet]
-    fits: list[list[Floats]]
-    warm_start: int
+    grid: Floats  # lambdas, descending, (f,); the path may end before the last
+    terms: list[TermSet]  # by fold
+    fits: list[list[Floats]]  # by fold, then by lambda, (q + 1,)
+    warm_start: int  # index of the lambda at which a larger candidate starts its path
 
     def start_for(self, fold: int, larger: TermSet) -> Floats:
         """Return the fit from which the path of more terms starts on a fold, (q + 1,)."""

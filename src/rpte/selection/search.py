@@ -34,45 +34,26 @@ Evaluations = list[Evaluation]
 class Search:
     """The folds, and the evaluations so far.
 
-    Parameters
-    ----------
-    learner : StructureLearner
-        Of the rows that are searched: the table, or a sample of it.
-    folds : list of FoldState
-        With held-out rows; repeats of the folds come last.
-    reference_fold : FoldState
-        The rows that the lambdas, the counts of conditions and the model's structure come from:
-        the whole table, or the training rows of a sample.
-    shrink : float
-        Factor on lambda from the rows searched to all rows.
-    independent : int
-        Number of held-out blocks that share no row.
-    price : Price
-    watch : Watch
-    evaluations, short, fits, direct
-        As in `Comparison`.
-    losses : dict from CandidatePenalty to (b,)
-        By held-out block, of what was evaluated on all folds.
-    paths : dict from candidate and L1 ratio to CandidatePath
-        Of the candidates that were evaluated on all folds.
-    base : CandidatePenalty or None
-        Stage 2 starts from its fits; from the base rate if None.
+    The lambdas, the counts of conditions and the model's structure come from the reference fold:
+    the whole table, or the training rows of a sample.
     """
 
-    learner: StructureLearner
-    folds: list[FoldState]
+    learner: StructureLearner  # of the rows that are searched: the table, or a sample of it
+    folds: list[FoldState]  # with held-out rows; repeats of the folds come last
     reference_fold: FoldState
-    shrink: float
-    independent: int
+    shrink: float  # factor on lambda from the rows searched to all rows
+    independent: int  # held-out blocks that share no row
     price: Price
     watch: Watch
+    # `evaluations`, `short`, `fits` and `direct` are as in `Comparison`.
     evaluations: Evaluations = field(default_factory=list)
     short: Evaluations = field(default_factory=list)
+    # What was evaluated on all folds: losses by held-out block (b,), and paths by L1 ratio.
     losses: dict[CandidatePenalty, Floats] = field(default_factory=dict)
     paths: dict[tuple[Candidate, float], CandidatePath] = field(default_factory=dict)
     fits: dict[CandidatePenalty, Floats] = field(default_factory=dict)
     direct: dict[Candidate, Index] = field(default_factory=dict)
-    base: CandidatePenalty | None = None
+    base: CandidatePenalty | None = None  # Stage 2 starts from its fits, or from the base rate
 
     @property
     def settings(self) -> Settings:

@@ -27,30 +27,18 @@ LEAST_DROP = 1e-8  # relative fall of the deviance, for every tree but the first
 
 @dataclass(frozen=True, slots=True)
 class Stage2Settings:
-    """The bounds and rates of Algorithm 1.
+    """The bounds and rates of Algorithm 1."""
 
-    Parameters
-    ----------
-    max_trees, max_leaves, max_depth : T, L_max and D_max
-    min_samples_leaf : least sum of weights in a leaf
-    leaf_ridge : rho of equation (4)
-    learning_rate : eta_0, where the line search begins
-    line_search_trials : B_ls, how many steps are tried, each half the one before
-    max_sources : most sources one tree may read, or None
-    together : sets of sources that a tree may mix, or None
-    lookahead : search two-level splits where no single split helps (`rpte.structure.lookahead`)
-    """
-
-    max_trees: int = 10
-    max_leaves: int = 12
-    max_depth: int = 8
-    min_samples_leaf: float = 5.0
-    leaf_ridge: float = 1.0
-    learning_rate: float = 0.3
-    line_search_trials: int = 6
-    max_sources: int | None = None
-    together: tuple[frozenset[int], ...] | None = None
-    lookahead: bool = False
+    max_trees: int = 10  # T
+    max_leaves: int = 12  # L_max
+    max_depth: int = 8  # D_max
+    min_samples_leaf: float = 5.0  # least sum of weights in a leaf
+    leaf_ridge: float = 1.0  # rho of equation (4)
+    learning_rate: float = 0.3  # eta_0, where the line search begins
+    line_search_trials: int = 6  # B_ls, steps that are tried, each half the one before
+    max_sources: int | None = None  # that one tree may read
+    together: tuple[frozenset[int], ...] | None = None  # sets of sources that a tree may mix
+    lookahead: bool = False  # search two-level splits where no single split helps
 
     def growth(self) -> GrowthLimits:
         """Return the bounds of one tree."""
@@ -66,19 +54,15 @@ class Stage2Settings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Round:
-    """One tree that was grown, and the result of its line search.
-
-    `leaf` (n,) is the leaf of each row; `step` is eta_m (0 if rejected); `leaf_values` (n_leaves,)
-    are before that factor; `deviance_after` equals `deviance_before` for a rejected tree.
-    """
+    """One tree that was grown, and the result of its line search."""
 
     tree: CodeTree
-    leaf: Int32s
+    leaf: Int32s  # of each row, (n,)
     accepted: bool
-    step: float
-    leaf_values: Floats
+    step: float  # eta_m, 0 if rejected
+    leaf_values: Floats  # before that factor, (n_leaves,)
     deviance_before: float
-    deviance_after: float
+    deviance_after: float  # as before for a rejected tree
     reason: str
 
     def to_dict(self) -> dict[str, Any]:
@@ -95,17 +79,13 @@ class Round:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stage2:
-    """The trees of the accepted `rounds`.
-
-    `score` (n,) is the boosted F and `base` its start F_0; `stopped` is why no further tree
-    follows.
-    """
+    """The trees of the accepted `rounds`."""
 
     trees: tuple[CodeTree, ...]
     rounds: tuple[Round, ...]
-    score: Floats
+    score: Floats  # the boosted F, (n,), and its start F_0
     base: float
-    stopped: str
+    stopped: str  # why no further tree follows
 
 
 @dataclass(frozen=True, slots=True, eq=False)

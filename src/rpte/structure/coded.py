@@ -23,16 +23,14 @@ __all__ = ["IS_MISSING", "LEVELS", "ORDERED", "CodeTree", "CodedColumns", "Split
 class CodedColumns:
     """The vocabulary as codes; its order is canonical and breaks ties.
 
-    `codes` (V, n), uint8 or uint16, C-contiguous: 0 .. n_bins[j] - 1, or n_bins[j] where missing.
-    The codes of an `is_category` column are unordered levels; `sources` are one or two source
-    numbers; a `root_only` column may only be the root of a lookahead microtree.
+    `codes` are uint8 or uint16, C-contiguous: 0 .. n_bins[j] - 1, or n_bins[j] where missing.
     """
 
-    codes: Codes
+    codes: Codes  # (V, n)
     n_bins: Ints
-    is_category: Mask
-    sources: tuple[tuple[int, ...], ...]
-    root_only: Mask
+    is_category: Mask  # codes are unordered levels
+    sources: tuple[tuple[int, ...], ...]  # one or two source numbers
+    root_only: Mask  # may only be the root of a lookahead microtree
 
     def __post_init__(self) -> None:
         if self.codes.dtype not in (np.uint8, np.uint16) or not self.codes.flags.c_contiguous:
@@ -57,20 +55,16 @@ class CodedColumns:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """One test of a node: which codes of one column go left.
-
-    `bin` and `next_bin` are the neighbouring non-empty bins of an ordered test; `left_levels` and
-    `right_levels` the levels the node saw. `missing_code` is the column's number of bins.
-    """
+    """One test of a node: which codes of one column go left."""
 
     column: int
     test: int
-    missing_code: int
+    missing_code: int  # the column's number of bins
     missing_left: bool
     gain: float
-    bin: int = -1
+    bin: int = -1  # the neighbouring non-empty bins of an ordered test
     next_bin: int = -1
-    left_levels: tuple[int, ...] = ()
+    left_levels: tuple[int, ...] = ()  # the levels that the node saw
     right_levels: tuple[int, ...] = ()
 
     def table(self) -> Mask:
@@ -91,16 +85,12 @@ class Split:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CodeTree:
-    """A partition of the rows; node 0 is the root, children follow parents.
+    """A partition of the rows; node 0 is the root, children follow parents. All by node."""
 
-    Per node: its split, None at a leaf; `left` and `right` child (-1 at a leaf), and the number of
-    the `leaf`, from left to right (-1 at an inner node).
-    """
-
-    splits: tuple[Split | None, ...]
-    left: Int32s
+    splits: tuple[Split | None, ...]  # None at a leaf
+    left: Int32s  # child, -1 at a leaf
     right: Int32s
-    leaf: Int32s
+    leaf: Int32s  # number of the leaf, from left to right; -1 at an inner node
 
     @property
     def n_leaves(self) -> int:

@@ -44,18 +44,16 @@ _CHUNK, _WORTH_THREADS = 8, 100_000
 class GrowthLimits:
     """Bounds of one tree.
 
-    `max_leaves` and `max_depth` are L_max and D_max, `ridge` is added to every sum of hessians.
-    `zero_gain` also splits impure nodes without gain, as scikit-learn does (g = w y, h = w). The
-    tree reads at most `max_sources`; if it reads two or more, all are inside one set of `together`.
+    `zero_gain` also splits impure nodes without gain, as scikit-learn does (g = w y, h = w).
     """
 
-    max_leaves: int
-    max_depth: int
+    max_leaves: int  # L_max
+    max_depth: int  # D_max
     min_leaf_weight: float
-    ridge: float
+    ridge: float  # added to every sum of hessians
     zero_gain: bool = False
     max_sources: int | None = None
-    together: tuple[frozenset[int], ...] | None = None
+    together: tuple[frozenset[int], ...] | None = None  # two or more sources are inside one of them
 
     @property
     def least(self) -> float:

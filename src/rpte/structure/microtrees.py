@@ -48,16 +48,12 @@ class _Coarse:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SearchSpace:
-    """Which columns may be a root, and which may follow which root.
+    """Which columns may be a root, and which may follow which root."""
 
-    `chosen` (k,) column numbers; `roots` (k,); `children` (k, k) by root and child; `budget` knows
-    the sources of the tree so far.
-    """
-
-    chosen: Ints
-    roots: Mask
-    children: Mask
-    budget: SourceBudget
+    chosen: Ints  # column numbers, (k,)
+    roots: Mask  # (k,)
+    children: Mask  # by root and child, (k, k)
+    budget: SourceBudget  # knows the sources of the tree so far
 
     def admits(self, columns: tuple[int, ...]) -> bool:
         """Say whether the tree may test all these chosen columns."""

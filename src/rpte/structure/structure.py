@@ -11,19 +11,14 @@ from rpte.vocabulary.vocabulary import Vocabulary
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """The result of Stages 1 and 2.
-
-    `trees` in the order in which they were accepted; `leaf_codes` (M, n) is the leaf of each
-    training row, `used` the vocabulary columns that each tree used up. `start` (n,) is the Stage 2
-    score without trees, `steps` what each leaf of each tree adds to it.
-    """
+    """The result of Stages 1 and 2."""
 
     vocabulary: Vocabulary
-    trees: tuple[Tree, ...]
-    leaf_codes: Int32s
-    used: tuple[frozenset[int], ...]
-    start: Floats
-    steps: tuple[Floats, ...] = ()
+    trees: tuple[Tree, ...]  # in the order in which they were accepted
+    leaf_codes: Int32s  # the leaf of each training row, (M, n)
+    used: tuple[frozenset[int], ...]  # the vocabulary columns that each tree used up
+    start: Floats  # the Stage 2 score without trees, (n,)
+    steps: tuple[Floats, ...] = ()  # what each leaf of each tree adds to it
 
     def score(self, n_trees: int) -> Floats:
         """Return the Stage 2 score after the first `n_trees`, (n,)."""

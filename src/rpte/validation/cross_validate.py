@@ -120,16 +120,9 @@ def estimate(
     Rows of one group are never split; rows of equal content are spread over the folds, as new rows
     may repeat old ones. The folds depend on the content of the rows, not on their order.
 
-    Parameters
-    ----------
-    estimator : RPTEClassifier
-        Its parameters are used; it is not changed.
-    X, y, weight, groups : as for `RPTEClassifier.fit`
-        Any table that it takes.
-    folds : int
-        Fewer where the smaller class has fewer rows or groups.
-    on_fold : function of (number, count, share)
-        Called when each fold begins, and between the steps of its fit with the fraction done.
+    X, y, weight and groups are as for `RPTEClassifier.fit`; the estimator is not changed. There are
+    fewer folds where the smaller class has fewer rows or groups. `on_fold` is called with number,
+    count and share when each fold begins, and between the steps of its fit.
     """
     from sklearn.base import clone
 
