@@ -167,7 +167,6 @@ def test_the_source_computes_what_is_compiled():
     grid = lambda_grid(design, 0.5, length=6)
     found = []
     for run in (module.approximate_path, module.approximate_path.__wrapped__):
-        fits = np.empty((6, design.n_terms + 1))
         rate = np.log((design.weight @ design.y) / (design.weight @ (1 - design.y)))
         theta, score = np.zeros(design.n_terms), np.full(60, rate)
         begun = np.empty(60), np.empty(60), np.empty(design.n_terms)
@@ -175,12 +174,12 @@ def test_the_source_computes_what_is_compiled():
         singles = begun[0].astype(np.float32)
         module.gradients(rows_of(design), np.arange(design.n_terms), singles, begun[2])
         state = np.array([rate, loss, 0.0])
-        none = np.zeros(0, np.intp), np.zeros((0, 0)), np.zeros(0)
+        work = np.zeros(0, np.intp), np.zeros((0, 0)), np.zeros(0), np.zeros(60)
         data = BINOMIAL, 0.25, design.y, design.row_weight
-        terms, second, cross = run(
-            rows_of(design), np.arange(design.n_terms), data, design.penalty,
-            design.sign, grid, 0.5, state, theta, score, *begun, *none, np.zeros(60), fits
-        )  # fmt: skip
+        rule = design.penalty, design.sign, 0.5
+        point = state, theta, (score, *begun[:2]), begun[2]
+        z, places = rows_of(design), np.arange(design.n_terms)
+        fits, (terms, second, cross, _) = run(z, places, data, rule, grid, point, work)
         assert set(np.flatnonzero(theta)) <= set(terms.tolist())
         assert second.shape == (len(terms), len(terms))
         assert cross.shape == terms.shape

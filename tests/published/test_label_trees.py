@@ -82,7 +82,7 @@ def test_only_what_is_worth_it_is_searched_code_by_code(monkeypatch):
 
     def watched(*arguments):
         original(*arguments)
-        searched.append(int(arguments[-2].sum()))
+        searched.append(int(arguments[-2][2].sum()))
 
     monkeypatch.setattr(label_trees, "settle_best", watched)
     both(columns, y, np.ones(len(y)), replace(PAPER, max_leaves=2))
@@ -97,7 +97,7 @@ def test_all_rows_are_searched_once_for_all_trees(monkeypatch):
 
     def watched(*arguments):
         original(*arguments)
-        searched.append(len(arguments[5]))
+        searched.append(len(arguments[4][0]))
 
     monkeypatch.setattr(label_trees, "settle_best", watched)
     limits = replace(PAPER, max_leaves=2)

@@ -65,42 +65,26 @@ class ApproximatePath:
     def __init__(
         self, design: ApproximateDesign, l1_ratio: float = 1.0, start: Floats | None = None
     ) -> None:
-        self.design, self.l1_ratio = design, l1_ratio
+        self.design, n, weight = design, len(design.y), design.row_weight
         if start is None:
             start = np.array([design.null_score, *np.zeros(len(design.rows))])
-        n, q = len(design.y), len(design.rows)
-        self._row_weight, self._theta = design.row_weight, np.array(start[1:])
-        self._score = design.score(float(start[0]), self._theta)
-        self._residual, self._curvature, self._gradient = np.empty(n), np.empty(n), np.empty(q)
-        weight, code = self._row_weight, design.loss.code
-        loss = loss_statistics(code, self._score, design.y, weight, self._residual, self._curvature)
-        gradients(design.z, design.rows, self._residual.astype(np.float32), self._gradient)
-        self._state = np.array([start[0], loss, 0.0])
-        self._set = np.zeros(0, np.intp), np.zeros((0, 0)), np.zeros(0)
-        self._weight = np.zeros(n)
+        theta, residual, curvature = np.array(start[1:]), np.empty(n), np.empty(n)
+        score, gradient = design.score(float(start[0]), theta), np.empty(len(design.rows))
+        loss = loss_statistics(design.loss.code, score, design.y, weight, residual, curvature)
+        gradients(design.z, design.rows, residual.astype(np.float32), gradient)
+        bound = design.loss.curvature_bound or UNBOUNDED
+        self._data = design.loss.code, bound, design.y, weight
+        self._rule = design.penalty, design.sign, float(l1_ratio)
+        state = np.array([start[0], loss, 0.0])
+        self._point = state, theta, (score, residual, curvature), gradient
+        self._work = np.zeros(0, np.intp), np.zeros((0, 0)), np.zeros(0), np.zeros(n)
 
     def to(self, l1s: Floats) -> Floats:
         """Go on to some lambdas, descending; return intercepts and coefficients, (f, q + 1)."""
-        design = self.design
-        fits = np.empty((len(l1s), len(design.rows) + 1))
-        bound = design.loss.curvature_bound or UNBOUNDED
+        design, held = self.design, (self._point, self._work)
+        l1s = np.ascontiguousarray(l1s)
         with one_blas_thread():
-            self._set = approximate_path(
-                design.z,
-                design.rows,
-                (design.loss.code, bound, design.y, self._row_weight),
-                design.penalty,
-                design.sign,
-                np.ascontiguousarray(l1s),
-                self.l1_ratio,
-                self._state,
-                self._theta,
-                self._score,
-                self._residual,
-                self._curvature,
-                self._gradient,
-                *self._set,
-                self._weight,
-                fits,
+            fits, self._work = approximate_path(
+                design.z, design.rows, self._data, self._rule, l1s, *held
             )
         return fits

@@ -22,6 +22,7 @@ from rpte.kernels.design_products import (
     NUMBER,
     OPERATIONS,
     TILE_ROWS,
+    Cells,
     Program,
     fill_terms,
     gather,
@@ -188,7 +189,7 @@ class TermReader(NamedTuple):
     bits: list[Bytes]
     program: Program
 
-    def cells(self, rows: slice) -> tuple[Floats, Bytes, Program]:
+    def cells(self, rows: slice) -> Cells:
         """Return what `fill_terms` makes the terms of some rows of."""
         count = rows.stop - rows.start
         numbers = np.empty((len(self.numbers), count))

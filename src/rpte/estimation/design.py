@@ -246,7 +246,7 @@ class Design(Problem):
             add_leaf_scores(self.leaf_codes, self.starts, change, rows.start, along[rows])
             slopes, given = np.zeros(self.n_terms), (self.y[rows], self.row_weight[rows])
             made = along[rows], there[rows], residual[rows], curvature[rows]
-            loss = step_rows(*read(rows), code, change[leaves:], *given, *made, slopes[leaves:])
+            loss = step_rows(read(rows), code, change[leaves:], *given, made, slopes[leaves:])
             add_leaf_sums(*self._leaves, residual[rows], rows.start, slopes)
             return loss, float(residual[rows].sum()), slopes
 

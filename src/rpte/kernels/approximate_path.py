@@ -25,6 +25,12 @@ Fit = tuple[Floats, Floats, Floats]  # score, residual and curvature, (n,)
 Penalties = tuple[Floats, Floats, Int8s, Floats]
 Moments = tuple[Floats, Floats, Floats]  # second (k, k) and cross (k,), under row weights (n,)
 Step = tuple[Floats, Floats, float]  # of scores (n,) and coefficients (k,); expected change
+# Penalty factors, the sign that a coefficient may have (q,), and the fraction that is L1
+Rule = tuple[Floats, Int8s, float]
+# `state` (3,), coefficients (q,), the fit, and the gradient (q,)
+Point = tuple[Floats, Floats, Fit, Floats]
+# The working set (k,), its moments, and the row weights (n,) under which they were taken
+WorkingSet = tuple[Index, Floats, Floats, Floats]
 
 ROUGH = 1e-2  # of lambda: the residual at which a fit stops
 ENOUGH = 1e-5  # of the loss: a step or a wider working set that gains less is the last
@@ -184,13 +190,7 @@ def working_set(pull: Floats, theta: Floats, l1: Floats) -> Index:
 
 @kernel
 def changed(
-    z: Singles,
-    rows: Index,
-    terms: Index,
-    wanted: Index,
-    known: Mask,
-    moments: Moments,
-    total: float,
+    z: Singles, rows: Index, held: Index, wanted: Index, known: Mask, moments: Moments, total: float
 ) -> tuple[Index, Floats, Floats]:
     """Return another working set with its moments: those known, if there are any, are kept.
 
@@ -199,8 +199,8 @@ def changed(
     second, cross, weight = moments
     stays = np.zeros(known.size, np.bool_)
     stays[wanted] = True
-    at = np.flatnonzero(stays[terms])
-    kept, joined = terms[at], wanted[~known[wanted]]
+    at = np.flatnonzero(stays[held])
+    kept, joined = held[at], wanted[~known[wanted]]
     for j in range(known.size):
         known[j] = stays[j]
     terms = np.concatenate((kept, joined))
@@ -305,38 +305,19 @@ def newton_steps(
 
 @kernel
 def approximate_path(
-    z: Singles,
-    rows: Index,
-    data: Data,
-    penalty: Floats,
-    sign: Int8s,
-    l1s: Floats,
-    l1_ratio: float,
-    state: Floats,
-    theta: Floats,
-    score: Floats,
-    residual: Floats,
-    curvature: Floats,
-    gradient: Floats,
-    terms: Index,
-    second: Floats,
-    cross: Floats,
-    weight: Floats,
-    fits: Floats,
-) -> tuple[Index, Floats, Floats]:
-    """Go down some lambdas from where the fit is: all that belongs to it goes along.
+    z: Singles, rows: Index, data: Data, rule: Rule, l1s: Floats, point: Point, work: WorkingSet
+) -> tuple[Floats, WorkingSet]:
+    """Go down some lambdas (f,), descending, from a point: all that belongs to it goes along.
 
-    The terms are the `rows` (q,) of `z` (m, n); `data` has row weights that sum to 2. `penalty` and
-    `sign` are (q,) as in `Penalties`, the lambdas `l1s` (f,) descend. `state` (3,) holds intercept,
-    loss, and the total of the weights of the moments, 0 if there are none; `theta` and `gradient`
-    are (q,), `score`, `residual` and `curvature` (n,). The working set `terms` (k,) has the moments
-    `second` (k, k) and `cross` (k,) under the row `weight` (n,); all three are returned as they are
-    then. `fits` (f, q + 1) gets the intercept and the coefficients at each lambda.
+    The terms are the `rows` (q,) of `z` (m, n); `data` has row weights that sum to 2. `state` holds
+    the intercept, the loss, and the total of the weights of the moments, 0 if there are none.
+    Return the intercept and the coefficients at each lambda, (f, q + 1), and the working set.
     """
-    q = rows.size
+    (penalty, sign, l1_ratio), (state, theta, fit, gradient) = rule, point
+    (terms, second, cross, weight), residual, q = work, fit[1], rows.size
+    fits = np.empty((l1s.size, q + 1))
     excess, pull, known = np.empty(q), np.empty(q), np.zeros(q, np.bool_)
     known[terms] = True
-    fit = score, residual, curvature
     for at in range(l1s.size):
         target = ROUGH * l1s[at]
         l1, l2 = l1s[at] * l1_ratio * penalty, l1s[at] * (1.0 - l1_ratio) * penalty
@@ -364,4 +345,4 @@ def approximate_path(
         fits[at, 0] = state[INTERCEPT]
         for j in range(q):
             fits[at, 1 + j] = theta[j]
-    return terms, second, cross
+    return fits, (terms, second, cross, weight)

@@ -21,6 +21,8 @@ CONSTANT = 1e-12
 # Of each term: operation (d,), kind, place and knot of its parts (d, 2), centre, 1 / scale, and
 # whether it may be missing, all (d,).
 Program = tuple[Int8s, Int8s, Index, Floats, Floats, Floats, Mask]
+Cells = tuple[Floats, Bytes, Program]  # numbers and 0/1 columns of some rows, and what to make
+Moved = tuple[Floats, Floats, Floats, Floats]  # change of the score, score, residual, curvature
 
 NUMBER, ABOVE, BELOW, BIT = 0, 1, 2, 3  # what a part of a term makes of its cells
 ALONE = 0
@@ -217,44 +219,27 @@ def fill_terms(numbers: Floats, bits: Bytes, program: Program, low: int, out: Fl
 
 @kernel
 def step_rows(
-    numbers: Floats,
-    bits: Bytes,
-    program: Program,
-    code: int,
-    change: Floats,
-    y: Floats,
-    row_weight: Floats,
-    along: Floats,
-    score: Floats,
-    residual: Floats,
-    curvature: Floats,
-    slopes: Floats,
+    cells: Cells, code: int, change: Floats, y: Floats, weight: Floats, moved: Moved, slopes: Floats
 ) -> float:
     """Change the coefficients of some rows' terms by `change` (d,); return the loss there.
 
-    `along` gains the change of the score, `score` becomes the new one, `residual` and `curvature`
-    are those of the new one, all (rows,); `slopes` (d,) gains the gradient. Call it with BLAS on
-    one thread.
+    The change of the score gains that of these terms, the rest of `moved` (rows,) becomes what it
+    is at the new score; `slopes` (d,) gains the gradient. Call it with BLAS on one thread.
     """
+    (numbers, bits, program), (along, score, residual, curvature) = cells, moved
     loss, d = 0.0, change.shape[0]
     whole = np.empty((d, SHORT_TILE))
     for low in range(0, along.shape[0], SHORT_TILE):
         high = min(low + SHORT_TILE, along.shape[0])
         z = whole if high - low == SHORT_TILE else np.empty((d, high - low))
         fill_terms(numbers, bits, program, low, z)
-        moved = np.dot(change, z)
-        for i in range(moved.size):
-            along[low + i] += moved[i]
+        added = np.dot(change, z)
+        for i in range(added.size):
+            along[low + i] += added[i]
             score[low + i] += along[low + i]
-        loss += loss_statistics(
-            code,
-            score[low:high],
-            y[low:high],
-            row_weight[low:high],
-            residual[low:high],
-            curvature[low:high],
-        )
-        slopes += np.dot(z, residual[low:high])
+        r, h = residual[low:high], curvature[low:high]
+        loss += loss_statistics(code, score[low:high], y[low:high], weight[low:high], r, h)
+        slopes += np.dot(z, r)
     return loss
 
 

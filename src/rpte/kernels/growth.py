@@ -25,6 +25,11 @@ ORDERED, LEVELS, IS_MISSING = 0, 1, 2
 GAIN, TEST, BIN, NEXT_BIN, MISSING_LEFT, N_FOUND = 0, 1, 2, 3, 4, 5
 # What `rule` holds: ridge, least weight of a child, and the node's scale, the sum of |g|.
 RIDGE, LEAST, SCALE = 0, 1, 2
+Columns = tuple[Array, Ints, Mask]  # codes (V, n), numbers of bins and whether a category, (V,)
+Node = tuple[Int32s, Floats, Floats, Floats]  # rows (m,), g, h, w (m, 3), their sums and rule (3,)
+# Of each node: the row of `codes` that it reads, -1 for a leaf; right and left child (nodes, 2);
+# where its answers begin among those of all, one for every code of its column; number of the leaf
+CodeTree = tuple[Int32s, Int32s, Ints, Mask, Int32s]
 
 
 @kernel
@@ -143,21 +148,12 @@ def scan(hist: Floats, category: bool, total: Floats, rule: Floats, found: Float
 
 
 @kernel
-def best_splits(
-    codes: Array,
-    chosen: Ints,
-    rows: Int32s,
-    stats: Floats,
-    total: Floats,
-    rule: Floats,
-    n_bins: Ints,
-    is_category: Mask,
-    found: Floats,
-) -> None:
+def best_splits(columns: Columns, chosen: Ints, node: Node, found: Floats) -> None:
     """Fill `found` (k, 5) with the best split in a node of each of the k `chosen` columns.
 
     One buffer serves all columns in turn, so that memory does not grow with their number.
     """
+    (codes, n_bins, is_category), (rows, stats, total, rule) = columns, node
     width = 0
     for j in chosen:
         width = max(width, n_bins[j] + 1)
@@ -188,21 +184,9 @@ def joint_counts(
 
 
 @kernel
-def reached_leaves(
-    codes: Array,
-    column: Int32s,
-    children: Int32s,
-    starts: Ints,
-    goes_left: Mask,
-    leaf: Int32s,
-    out: Int32s,
-) -> None:
-    """Fill `out` (n,) with the leaf of a code tree that each row reaches from the root.
-
-    Of each node: `column`, the row of `codes` (V, n) that it reads, -1 for a leaf; `children`
-    (nodes, 2), right and left; `starts`, where its answers begin in `goes_left`, one for every code
-    of its column; `leaf`, the number of the leaf.
-    """
+def reached_leaves(codes: Array, tree: CodeTree, out: Int32s) -> None:
+    """Fill `out` (n,) with the leaf of a code tree that each row reaches from the root."""
+    column, children, starts, goes_left, leaf = tree
     for i in range(codes.shape[1]):
         node = 0
         while column[node] >= 0:

@@ -27,6 +27,11 @@ NONE, UNKNOWN = -1, -2
 HALF, LOW = 32, 2**32 - 1  # where the positive weight begins, and the bits of the weight
 CHUNK = 5  # codes are looked at in chunks of 2^5 before they are looked at one by one
 Node = tuple[Int32s, Ints, Floats, Floats]  # rows and their counts (m,); sums and rule (3,)
+# The best splits (k, 5), what no split of a column exceeds (k,), and which are final (k,)
+Found = tuple[Floats, Floats, Mask]
+# Codes (V, n), where blocks begin (V + 1,), low bits of a code that its block lacks (V,), and room
+# for the counts of one column
+Counted = tuple[Array, Ints, Ints, Ints]
 
 
 @kernel
@@ -84,22 +89,14 @@ def enter(found: Floats, gain: float, last: int, code: int, before: int, total_w
 
 @kernel
 def scan_blocks(
-    blocks: Ints,
-    chosen: Ints,
-    starts: Ints,
-    shifts: Ints,
-    total: Floats,
-    rule: Floats,
-    found: Floats,
-    bound: Floats,
-    settled: Mask,
+    blocks: Ints, chosen: Ints, starts: Ints, shifts: Ints, total: Floats, rule: Floats, out: Found
 ) -> None:
     """Find the best split of each column whose blocks are codes; bound the others from both sides.
 
-    `total` (3,) is G, W, W of the node, `rule` (3,) as in `rpte.kernels.growth`. Overwritten are
-    `found` (k, 5), which is final where `settled` (k,) and otherwise has the best gain between two
-    blocks, and `bound` (k,), which no split of the column exceeds.
+    `total` (3,) is G, W, W of the node, `rule` (3,) as in `rpte.kernels.growth`. A split of `out`
+    that is not final has the best gain between two blocks.
     """
+    found, bound, settled = out
     total_g, total_w, least, scale = total[0], total[2], rule[LEAST], rule[SCALE]
     for k in range(chosen.size):
         j = chosen[k]
@@ -178,28 +175,15 @@ def search_codes(
 
 @kernel
 def settle_best(
-    codes: Array,
-    chosen: Ints,
-    starts: Ints,
-    shifts: Ints,
-    order: Ints,
-    rows: Int32s,
-    counts: Ints,
-    blocks: Ints,
-    total: Floats,
-    rule: Floats,
-    fine: Ints,
-    found: Floats,
-    bound: Floats,
-    settled: Mask,
-    top: float,
+    table: Counted, chosen: Ints, order: Ints, blocks: Ints, node: Node, out: Found, top: float
 ) -> None:
     """Settle columns in `order`, by falling bound, until no other can reach the best gain.
 
-    `top` is the best gain so far; `order` holds places in `chosen` that are not settled; `fine` has
-    room for the codes of each of them.
+    `top` is the best gain so far; `order` holds places in `chosen` that are not settled.
     """
-    node, parent = (rows, counts, total, rule), total[0] * total[0] / total[1]
+    (codes, starts, shifts, fine), (found, bound, settled) = table, out
+    _, _, total, rule = node
+    parent = total[0] * total[0] / total[1]
     for k in order:
         if bound[k] < top - SLACK * (rule[SCALE] + parent + max(top, 0.0)):
             return

@@ -139,24 +139,12 @@ class CountedLeaf(OpenLeaf):
 
     def _search(self, waiting: Index, known: Mask) -> None:
         """Search those of the `waiting` columns that may be better than the `known` ones."""
-        table = self.table
-        settle_best(
-            table.columns.codes,
-            self.chosen,
-            table.starts,
-            table.shifts,
-            waiting[np.argsort(-self.scan.bound[waiting], kind="stable")],
-            self.rows,
-            self.counts,
-            self.blocks,
-            self.total,
-            self.rule,
-            table.fine,
-            self.found,
-            self.scan.bound,
-            self.scan.final,
-            float(self.found[known, GAIN].max(initial=-np.inf)),
-        )
+        table, node = self.table, (self.rows, self.counts, self.total, self.rule)
+        counted = table.columns.codes, table.starts, table.shifts, table.fine
+        order = waiting[np.argsort(-self.scan.bound[waiting], kind="stable")]
+        out = self.found, self.scan.bound, self.scan.final
+        top = float(self.found[known, GAIN].max(initial=-np.inf))
+        settle_best(counted, self.chosen, order, self.blocks, node, out, top)
 
 
 def grow_counted(table: LabelCounts, eligible: Index, limits: GrowthLimits) -> CodeTree | None:
@@ -233,10 +221,9 @@ def _scan(
     table: LabelCounts, chosen: Ints, blocks: Ints, total: Floats, limits: GrowthLimits
 ) -> Scan:
     k, rule = len(chosen), _rule(limits, total)
-    found, bound, final = np.empty((k, N_FOUND)), np.empty(k), np.empty(k, bool)
-    starts, shifts = table.starts, table.shifts
-    scan_blocks(blocks, chosen, starts, shifts, total, rule, found, bound, final)
-    return Scan(found, bound, final)
+    out = np.empty((k, N_FOUND)), np.empty(k), np.empty(k, bool)
+    scan_blocks(blocks, chosen, table.starts, table.shifts, total, rule, out)
+    return Scan(*out)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -109,8 +109,8 @@ class CodeTree:
         tables = [np.zeros(0, np.bool_) if s is None else s.table() for s in self.splits]
         starts = np.cumsum([0, *map(len, tables)])[:-1]
         children = np.stack([self.right, self.left], axis=1)
-        goes_left = np.concatenate(tables)
-        reached_leaves(codes, column, children, starts, goes_left, self.leaf, found)
+        tree = column, children, starts, np.concatenate(tables), self.leaf
+        reached_leaves(codes, tree, found)
         return found
 
 

@@ -212,11 +212,10 @@ def open_leaf(task: GrowthTask, node: int, rows: Int32s, depth: int) -> OpenLeaf
         return None
     rule = np.array([limits.ridge, limits.least, np.abs(stats[:, 0]).sum()])
     found = np.full((len(chosen), N_FOUND), -np.inf)
+    coded = columns.codes, columns.n_bins, columns.is_category
 
     def run(start: int, stop: int) -> None:
-        part, out = chosen[start:stop], found[start:stop]
-        flags = columns.is_category
-        best_splits(columns.codes, part, rows, stats, total, rule, columns.n_bins, flags, out)
+        best_splits(coded, chosen[start:stop], (rows, stats, total, rule), found[start:stop])
 
     by_chunks(run, len(chosen), len(rows))
     gain = found[:, GAIN]
