@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from coded_tables import coded
-from rpte.structure.coded import IS_MISSING, LEVELS, ORDERED, Split, TreeBuilder
+from rpte.kernels.growth import IS_MISSING, LEVELS, ORDERED
+from rpte.structure.coded import Split, TreeBuilder
 
 
 def test_tables_of_the_three_tests():

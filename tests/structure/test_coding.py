@@ -9,10 +9,11 @@ from coded_tables import grower_of
 from raw_tables import Raw, random_raw, raws
 from rpte.columns.kinds import Level, Missing, Pair, Value
 from rpte.columns.limits import FREE
+from rpte.kernels.growth import IS_MISSING, LEVELS, ORDERED
 from rpte.published.pairs import lookahead_roots
 from rpte.published.vocabulary import VocabularySettings, build_vocabulary
 from rpte.structure.boosting import Stage2Settings, discover_trees
-from rpte.structure.coded import IS_MISSING, LEVELS, ORDERED, Split, TreeBuilder
+from rpte.structure.coded import Split, TreeBuilder
 from rpte.structure.coding import MAX_BINS, MOST_ENDS, code_columns
 from rpte.table.decimals import shortest_between
 

@@ -16,10 +16,9 @@ from coded_tables import (
     random_table,
     same_tree,
 )
-from rpte.kernels.growth import level_order
+from rpte.kernels.growth import IS_MISSING, LEVELS, level_order
 from rpte.rows.threads import worker_threads
 from rpte.structure import grower
-from rpte.structure.coded import IS_MISSING, LEVELS
 from rpte.structure.grower import GrowthLimits, OpenLeaf, grow
 
 PAPER = GrowthLimits(12, 8, 5.0, 0.0, True, None)

@@ -6,10 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coded_tables import coded, depth_of, grower_of, node_rows, random_table, same_tree
+from rpte.kernels.growth import IS_MISSING, ORDERED
 from rpte.rows.threads import worker_threads
 from rpte.structure import grower, microtrees
 from rpte.structure.boosting import Stage2Settings, discover_trees
-from rpte.structure.coded import IS_MISSING, ORDERED, Split
+from rpte.structure.coded import Split
 from rpte.structure.grower import GrowthLimits, GrowthTask, stack
 from rpte.structure.lookahead import probe_rows, refit_split, significant
 

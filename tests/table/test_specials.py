@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from raw_tables import same_bits
 from rpte import InputError, RPTEClassifier, RPTEWarning, load
 from rpte.columns.kinds import Interval, Level, Missing, Pair, Value
+from rpte.kernels.growth import IS_MISSING, ORDERED
 from rpte.model.file import to_dict
 from rpte.published.vocabulary import VocabularySettings, build_vocabulary
-from rpte.structure.coded import IS_MISSING, ORDERED, Split, TreeBuilder
+from rpte.structure.coded import Split, TreeBuilder
 from rpte.structure.coding import code_columns
 from rpte.structure.tree import Condition, Tree
 from rpte.structure.tree import Split as TreeSplit

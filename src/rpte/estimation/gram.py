@@ -20,16 +20,12 @@ from rpte.utils.arrays import Floats, Index
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gram:
-    """Second moments of some columns of Z under row weights h.
-
-    `cross` (k,) is Z'h, `total` the sum of h, and `centred` (k, k) is Z'hZ - cross cross' / total;
-    rows of constant columns are exactly zero.
-    """
+    """Second moments of some columns of Z under row weights h."""
 
     selection: Selection
-    centred: Floats
-    cross: Floats
-    total: float
+    centred: Floats  # Z'hZ - cross cross' / total, (k, k); exact zeros for constant columns
+    cross: Floats  # Z'h, (k,)
+    total: float  # sum of h
 
     def corrected(self, move: Floats, shift: float, bend: Floats, at_intercept: float) -> Gram:
         """Return the matrix that has the curvature met on a step (the BFGS formula).

@@ -22,15 +22,11 @@ RANK = 1e-13  # eigenvalues below this fraction of the largest are null directio
 
 
 class Penalty(NamedTuple):
-    """``sum_j threshold_j |theta_j| + ridge_j/2 theta_j^2`` with units `scale`, each (q,).
-
-    `up` and `down` are the thresholds of positive and of negative coefficients: `threshold`, or
-    infinity on the side that the term's sign forbids.
-    """
+    """``sum_j threshold_j |theta_j| + ridge_j/2 theta_j^2`` with units `scale`, each (q,)."""
 
     threshold: Floats
-    up: Floats
-    down: Floats
+    up: Floats  # of positive coefficients: the threshold, or infinity where the sign forbids them
+    down: Floats  # of negative ones
     ridge: Floats
     scale: Floats
 

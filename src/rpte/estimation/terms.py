@@ -102,14 +102,9 @@ def choose_terms(
     if free_to_repeat and not vocabulary.paired[left].any():
         return TermSet(vocabulary, trees, left)
     ranking = _ranking(table, structure, left, n_trees, admission)
-    chosen = admit(
-        admission.policy,
-        [vocabulary.columns[j].sources for j in left],
-        vocabulary.block[left] == ORIGINAL,
-        [tree.sources for tree in trees],
-        ranking,
-        admission.rule,
-    )
+    sources = [vocabulary.columns[j].sources for j in left]
+    raw, owned = vocabulary.block[left] == ORIGINAL, [tree.sources for tree in trees]
+    chosen = admit(admission.policy, sources, raw, owned, ranking, admission.rule)
     return TermSet(vocabulary, trees, left[chosen])
 
 
@@ -214,20 +209,12 @@ def _leaves(table: Table, tree: Tree, cache: ColumnCache) -> Int32s:
 
 def _evaluated(cache: ColumnCache, terms: TermSet) -> EvaluatedTerms:
     vocabulary, which = terms.vocabulary, terms.direct
-    return EvaluatedTerms.of(
-        cache,
-        [vocabulary.columns[j] for j in which],
-        vocabulary.centre[which],
-        vocabulary.scale[which],
-    )
+    columns = [vocabulary.columns[j] for j in which]
+    return EvaluatedTerms.of(cache, columns, vocabulary.centre[which], vocabulary.scale[which])
 
 
 def _design(
-    table: Table,
-    terms: TermSet,
-    leaf_codes: Int32s,
-    direct: Floats | EvaluatedTerms,
-    limits: Permissions,
+    table: Table, terms: TermSet, leaf: Int32s, direct: Floats | EvaluatedTerms, limits: Permissions
 ) -> Design:
     rows, penalties = (table.y, table.weight), terms.penalties(limits)
-    return Design(leaf_codes, terms.leaf_counts, direct, *rows, *penalties, table.loss)
+    return Design(leaf, terms.leaf_counts, direct, *rows, *penalties, table.loss)

@@ -134,27 +134,20 @@ def _direct(trained: TrainedTerms) -> list[DirectTerm]:
 
 @dataclass(frozen=True, slots=True)
 class _Measured:
-    """The parts of a component, counted, with the mean contribution of each.
-
-    `spread` tells how far the component moves scores apart; components stand in this order.
-    """
+    """The parts of a component, counted, with the mean contribution of each."""
 
     parts: list[Part]
     means: list[float]
-    spread: float
+    spread: float  # how far it moves scores apart; components stand in this order
 
 
 class _BlockSums(NamedTuple):
-    """What a block of rows adds to the measure of a component.
+    """What a block of rows adds to the measure of a component."""
 
-    `counts` (parts, 3) are weight and events where a direct term says something, and weight times
-    contribution; `squares` are weighted squared distances from the `mean` of the block.
-    """
-
-    counts: Floats
+    counts: Floats  # weight and events where a term says something, weight times it; (parts, 3)
     weight: float
     mean: float
-    squares: float
+    squares: float  # weighted squared distances from the mean of the block
 
 
 def _measure(table: Table, parts: list[Part]) -> _Measured:

@@ -26,18 +26,14 @@ from rpte.vocabulary.vocabulary import ORIGINAL
 
 @dataclass(frozen=True, slots=True)
 class TrainedTerms:
-    """Terms with their coefficients (q,), in the order of `Design`.
-
-    `leaf_codes` (M, n) are the leaves of all rows, `penalty` (q,) factors on the penalty (ones if
-    None), `ties` the leaves that have one coefficient.
-    """
+    """Terms with their coefficients, in the order of `Design`."""
 
     terms: TermSet
-    leaf_codes: Int32s
+    leaf_codes: Int32s  # the leaves of all rows, (M, n)
     intercept: float
-    coefficients: Floats
-    penalty: Floats | None = None
-    ties: Ties | None = None
+    coefficients: Floats  # (q,)
+    penalty: Floats | None = None  # factors on the penalty, ones if None
+    ties: Ties | None = None  # leaves that have one coefficient
 
     def factors(self) -> Floats:
         """Return the penalty factor of every term."""

@@ -96,13 +96,10 @@ def _terms(model: Model) -> TermSet:
     """Return the model's terms, in the order of a design: trees, then direct terms."""
     trees, direct = _parts(model)
     columns = tuple(term.column for term in direct)
-    vocabulary = Vocabulary(
-        columns,
-        np.array([ORIGINAL if isinstance(c, RAW) else PAIR for c in columns], np.intp),
-        np.zeros((len(columns), 0)),
-        np.array([term.centre for term in direct], np.float64),
-        np.array([term.scale for term in direct], np.float64),
-    )
+    block = np.array([ORIGINAL if isinstance(c, RAW) else PAIR for c in columns], np.intp)
+    location = np.array([(term.centre, term.scale) for term in direct], np.float64)
+    centre, scale = location.reshape(-1, 2).T.copy()
+    vocabulary = Vocabulary(columns, block, np.zeros((len(columns), 0)), centre, scale)
     return TermSet(vocabulary, tuple(t.tree for t in trees), np.arange(len(columns)))
 
 

@@ -46,16 +46,12 @@ class WarmStart:
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """Stages 1 and 2 on a table, so far.
-
-    `stage2` is the record of the trees that were tried; `columns`, what trees may split on, is None
-    where Stage 2 is over or was left out.
-    """
+    """Stages 1 and 2 on a table, so far."""
 
     table: Table
     structure: Structure
-    stage2: Stage2
-    columns: TreeColumns | None = None
+    stage2: Stage2  # the record of the trees that were tried
+    columns: TreeColumns | None = None  # what trees may split on; None: Stage 2 is over or left out
     grower: Grower | None = None
 
     def release(self) -> Discovery:

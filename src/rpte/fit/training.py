@@ -37,18 +37,14 @@ NOT_COMPARED: Record = {
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """What all models of one fit share.
-
-    `positive` is the class that y = 1 stands for, `validation` what the file says of the folds of
-    inner validation, `data` the fingerprint of the table.
-    """
+    """What all models of one fit share."""
 
     table: Table
     settings: Settings
     classes: tuple[Label, Label]
-    positive: int
-    validation: Record
-    data: Record
+    positive: int  # the class that y = 1 stands for
+    validation: Record  # what the file says of the folds of inner validation
+    data: Record  # fingerprint of the table
     cache: ColumnCache
 
     @classmethod

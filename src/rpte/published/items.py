@@ -26,15 +26,11 @@ ELBOW = 0.02  # a further bin count must raise the gain by this fraction
 
 @dataclass(frozen=True, slots=True)
 class ItemColumn:
-    """One variable cut into items.
+    """One variable cut into items."""
 
-    `position` is its place in the schema; `codes` (n,) the item of each row, -1 where missing; int8
-    where that is enough.
-    """
-
-    position: int
+    position: int  # in the schema
     items: tuple[Item, ...]
-    codes: Array
+    codes: Array  # the item of each row, -1 where missing, (n,); int8 where that is enough
 
     @property
     def is_number(self) -> bool:

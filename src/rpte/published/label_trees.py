@@ -36,14 +36,11 @@ MOST_WEIGHT = 2**31  # of all rows; two counts are packed in one integer
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scan:
-    """What is known of the best split of each column in a node.
+    """What is known of the best split of each column in a node."""
 
-    `found` (k, 5) is exact where `final` (k,); no split of a column gains more than `bound` (k,).
-    """
-
-    found: Floats
-    bound: Floats
-    final: Mask
+    found: Floats  # (k, 5)
+    bound: Floats  # what no split of a column exceeds, (k,)
+    final: Mask  # where `found` is exact, (k,)
 
     def of(self, which: Ints) -> Scan:
         """Return what is known of some columns."""
@@ -56,21 +53,16 @@ class Scan:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelCounts:
-    """What all label trees of a table have in common.
-
-    `stats` (n, 3) is w y, w, w; `counts` (n,) what each row counts, see `rpte.kernels.published`.
-    The blocks of column j begin at `starts[j]`; a block is a code without its `shifts[j]` low bits.
-    `fine` is memory for the counts of one column, `root` has the counts of all rows, and `roots`
-    what is known of their splits, by the least weight of a leaf: every tree begins there.
-    """
+    """What all label trees of a table have in common."""
 
     columns: CodedColumns
-    stats: Floats
-    counts: Ints
-    starts: Ints
-    shifts: Ints
-    fine: Ints
-    root: Ints
+    stats: Floats  # w y, w, w, (n, 3)
+    counts: Ints  # what each row counts, see `rpte.kernels.published`, (n,)
+    starts: Ints  # where the blocks of each column begin
+    shifts: Ints  # low bits of a code that its block lacks
+    fine: Ints  # memory for the counts of one column
+    root: Ints  # counts of all rows
+    # What is known of their splits, by the least weight of a leaf: every tree begins there.
     roots: dict[float, Scan] = field(default_factory=dict)
 
     @classmethod

@@ -23,17 +23,13 @@ from rpte.vocabulary.gain import in_or_out_gain
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Patterns with their counts, (c,) each; `second` is -1 for a pattern of one item.
+    """Patterns with their counts, (c,) each."""
 
-    `first` and `second` are item numbers, counted through the item columns in canonical order;
-    `cover`, `events`, `gain` the weight covered, the positive weight covered, and the gain in nats.
-    """
-
-    first: Ints
-    second: Ints
-    cover: Floats
-    events: Floats
-    gain: Floats
+    first: Ints  # item numbers, counted through the item columns in canonical order
+    second: Ints  # -1 for a pattern of one item
+    cover: Floats  # weight
+    events: Floats  # positive weight
+    gain: Floats  # in nats
 
     def __len__(self) -> int:
         return len(self.first)
@@ -53,17 +49,14 @@ class Candidates:
 
 @dataclass(frozen=True, slots=True)
 class ItemIndex:
-    """All items of a table, numbered in canonical order, with their single counts.
-
-    `positive` is the positive weight of all rows.
-    """
+    """All items of a table, numbered in canonical order, with their single counts."""
 
     table: Table
     columns: tuple[ItemColumn, ...]
     items: tuple[Item, ...]
     owner: Ints
     singles: Candidates
-    positive: float
+    positive: float  # weight of all rows
     limits: Permissions = FREE
 
     def covers(self, candidates: Candidates, j: int) -> Mask:

@@ -28,21 +28,15 @@ Miner = Literal["shapes", "hug", "frequent", "original"]
 
 @dataclass(frozen=True, slots=True)
 class VocabularySettings:
-    """What Stage 1 may do.
-
-    `pattern_order` is L, the items per pattern (pairs are made only for 2), `budget` K, the most
-    patterns (or shapes) and the most pairs, `min_gain` G, in nats, what a pattern must exceed.
-    `least` is the weight on either side of the knot of a shape, `lookahead` asks for pairs of its
-    own. Shapes are made by `rpte.vocabulary.build`.
-    """
+    """What Stage 1 may do; shapes are made by `rpte.vocabulary.build`."""
 
     miner: Miner
-    pattern_order: int
-    budget: int
-    min_gain: float
+    pattern_order: int  # L, the items per pattern; pairs are made only for 2
+    budget: int  # K, the most patterns and the most pairs
+    min_gain: float  # G, in nats, what a pattern must exceed
     paper: bool
-    least: float = 5.0
-    lookahead: bool = False
+    least: float = 5.0  # weight on either side of the knot of a shape
+    lookahead: bool = False  # asks for pairs of its own
     limits: Permissions = FREE
 
     @property

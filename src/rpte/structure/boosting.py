@@ -42,14 +42,8 @@ class Stage2Settings:
 
     def growth(self) -> GrowthLimits:
         """Return the bounds of one tree."""
-        return GrowthLimits(
-            max_leaves=self.max_leaves,
-            max_depth=self.max_depth,
-            min_leaf_weight=self.min_samples_leaf,
-            ridge=self.leaf_ridge,
-            max_sources=self.max_sources,
-            together=self.together,
-        )
+        bounds = self.max_leaves, self.max_depth, self.min_samples_leaf, self.leaf_ridge
+        return GrowthLimits(*bounds, max_sources=self.max_sources, together=self.together)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,14 +61,9 @@ class Round:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what the model file keeps of the round."""
-        return {
-            "accepted": self.accepted,
-            "leaves": self.tree.n_leaves,
-            "step": self.step,
-            "deviance_before": self.deviance_before,
-            "deviance_after": self.deviance_after,
-            "reason": self.reason,
-        }
+        kept = ("step", "deviance_before", "deviance_after", "reason")
+        told = {name: getattr(self, name) for name in kept}
+        return {"accepted": self.accepted, "leaves": self.tree.n_leaves, **told}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

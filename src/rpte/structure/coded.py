@@ -11,12 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.kernels.growth import IS_MISSING, LEVELS, ORDERED, reached_leaves
+from rpte.kernels.growth import LEVELS, ORDERED, reached_leaves
 from rpte.utils.arrays import Bytes, Int32s, Ints, Mask
 
 Codes = Bytes | NDArray[np.uint16]
-
-__all__ = ["IS_MISSING", "LEVELS", "ORDERED", "CodeTree", "CodedColumns", "Split", "TreeBuilder"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

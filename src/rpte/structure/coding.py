@@ -23,7 +23,8 @@ from rpte.columns.kinds import (
 )
 from rpte.columns.limits import FREE, Permissions
 from rpte.kernels.codes import assign_bins, key_range, pack_rows, quantile_starts, unpack_rows
-from rpte.structure.coded import IS_MISSING, LEVELS, CodedColumns, CodeTree
+from rpte.kernels.growth import IS_MISSING, LEVELS
+from rpte.structure.coded import CodedColumns, CodeTree
 from rpte.structure.coded import Split as CodeSplit
 from rpte.structure.gaps import largest_copy, pair_gap, separable
 from rpte.structure.tree import EXACT_BINS, MAX_BINS, Branch, Split, Tree
@@ -38,24 +39,17 @@ MOST_ENDS = 4096  # bins whose ends are stored; those of more are looked up in t
 
 @dataclass(frozen=True, slots=True)
 class CodedColumn:
-    """One column of the tree search.
+    """One column of the tree search."""
 
-    `column` names it in splits (`Value` for a whole category); a tree that splits on it uses up its
-    `members` in the vocabulary. `low` and `high` are the smallest and largest training value in
-    each bin of a number, empty if there are many bins; `levels` name the codes of a category.
-    `fill` replaces missing cells (paper configuration); `special`: cells without a number may be
-    special codes.
-    """
-
-    column: Column
-    members: tuple[int, ...]
+    column: Column  # names it in splits (`Value` for a whole category)
+    members: tuple[int, ...]  # what a tree that splits on it uses up of the vocabulary
     codes: Array
     n_bins: int
-    low: Floats
+    low: Floats  # smallest and largest training value in each bin of a number; empty for many bins
     high: Floats
-    levels: tuple[str, ...] = ()
-    fill: float | None = None
-    special: bool = False
+    levels: tuple[str, ...] = ()  # name the codes of a category
+    fill: float | None = None  # replaces missing cells (paper configuration)
+    special: bool = False  # cells without a number may be special codes
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,12 @@ import numpy as np
 from rpte.kernels.growth import (
     BIN,
     GAIN,
+    IS_MISSING,
+    LEVELS,
     MISSING_LEFT,
     N_FOUND,
     NEXT_BIN,
+    ORDERED,
     TEST,
     TIE,
     best_splits,
@@ -24,15 +27,7 @@ from rpte.kernels.growth import (
     level_order,
 )
 from rpte.rows.threads import has_threads, thread_map
-from rpte.structure.coded import (
-    IS_MISSING,
-    LEVELS,
-    ORDERED,
-    CodedColumns,
-    CodeTree,
-    Split,
-    TreeBuilder,
-)
+from rpte.structure.coded import CodedColumns, CodeTree, Split, TreeBuilder
 from rpte.table.table import WEIGHT_SLACK
 from rpte.utils.arrays import Floats, Index, Int32s, Ints, Mask
 

@@ -29,15 +29,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.stats import chi2
 
-from rpte.structure.coded import (
-    IS_MISSING,
-    LEVELS,
-    ORDERED,
-    CodedColumns,
-    CodeTree,
-    Split,
-    TreeBuilder,
-)
+from rpte.kernels.growth import IS_MISSING, LEVELS, ORDERED
+from rpte.structure.coded import CodedColumns, CodeTree, Split, TreeBuilder
 from rpte.structure.grower import (
     GrowthLimits,
     GrowthTask,

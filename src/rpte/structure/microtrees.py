@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rpte.kernels.growth import joint_counts
-from rpte.structure.coded import LEVELS, ORDERED, CodedColumns, Split
+from rpte.kernels.growth import LEVELS, ORDERED, joint_counts
+from rpte.structure.coded import CodedColumns, Split
 from rpte.structure.grower import SourceBudget
 from rpte.utils.arrays import Floats, Index, Int32s, Ints, Mask
 from rpte.vocabulary.gain import BITS, weighted_entropy

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rpte.estimators.classifier import RPTEClassifier
 
 Names = tuple[str, ...]
+Tell = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,18 +178,11 @@ class _Search:
     """Candidates, each with its out-of-fold scores."""
 
     def __init__(
-        self,
-        reference: Model,
-        X: Any,
-        y: Any,
-        groups: Any,
-        sample_weight: Any,
-        folds: int,
-        tell: Callable[[int], None],
+        self, reference: Model, X: Any, y: Any, groups: Any, weight: Any, folds: int, tell: Tell
     ) -> None:
         self.reference, self.X, self.y, self.groups = reference, X, y, groups
-        self.rows = labelled_rows(reference, X, y, sample_weight)
-        given = np.ones(len(self.rows.y)) if sample_weight is None else sample_weight
+        self.rows = labelled_rows(reference, X, y, weight)
+        given = np.ones(len(self.rows.y)) if weight is None else weight
         self.weight = np.broadcast_to(np.asarray(given, np.float64), self.rows.y.shape)
         units = None if groups is None else np.asarray(groups)
         self.fold = fold_of_rows(row_hashes(self.rows.inputs), self.rows.y, units, folds)

@@ -38,11 +38,5 @@ def vocabulary_of_shapes(
     if last:
         cache.close()
     which, (centre, scale) = np.array([*kept.values()], np.intp), location[:, : len(kept)]
-    return Vocabulary(
-        tuple(columns[j] for j in which),
-        np.where(which < len(originals), ORIGINAL, PATTERN),
-        memory.rows,
-        centre,
-        scale,
-        memory,
-    )
+    block, chosen = np.where(which < len(originals), ORIGINAL, PATTERN), [columns[j] for j in which]
+    return Vocabulary(tuple(chosen), block, memory.rows, centre, scale, memory)

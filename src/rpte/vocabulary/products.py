@@ -75,16 +75,13 @@ def find_products(
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A column, its gradient beside its own parts, and the values of these, (n,) each.
-
-    `unit` is that of a distance; a product has none.
-    """
+    """A column, its gradient beside its own parts, and the values of these, (n,) each."""
 
     strength: float
     column: Column
     left: Floats
     right: Floats
-    unit: float | None = None
+    unit: float | None = None  # of a distance
 
     def fill(self, values: Floats) -> None:
         """Write the column's values on the first rows."""
@@ -242,19 +239,14 @@ def _near(x: Floats, spread: Floats, slopes: _Slopes) -> tuple[Index, Index]:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """A vocabulary, and what decides which of its columns are parts; arrays (V,).
-
-    `use` is how much each column moves the score, `by_source` how much all columns of its variable
-    do. A number (`is_value`) may have at most `two` values, or be an `indicator`, only 0 and 1 (or
-    missing, where the centre is one of them).
-    """
+    """A vocabulary, and what decides which of its columns are parts; arrays (V,)."""
 
     vocabulary: Vocabulary
-    use: Floats
-    by_source: Floats
-    is_value: Mask
-    two: Mask
-    indicator: Mask
+    use: Floats  # how much each column moves the score
+    by_source: Floats  # how much all columns of its variable do
+    is_value: Mask  # a number
+    two: Mask  # of at most two values
+    indicator: Mask  # of 0 and 1 only (or missing, where the centre is one of them)
 
     @classmethod
     def of(cls, vocabulary: Vocabulary, use: Floats) -> _Known:

@@ -30,16 +30,12 @@ STEPS, ABOVE, BELOW, OTHER = range(4)  # the first three in the order of `knot_s
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A column on all rows of a table.
+    """A column on all rows of a table."""
 
-    `z` (n,) is (value - centre) / scale, 0 where missing; binary columns as they are. `number` is
-    the same for columns that are equal or complementary; -1 for a constant, or one that varies too
-    little for a coefficient.
-    """
-
-    z: Floats
+    z: Floats  # (value - centre) / scale, 0 where missing, binary columns as they are; (n,)
     centre: float
     scale: float
+    # The same for equal or complementary columns; -1 if it varies too little for a coefficient.
     number: int
 
 
@@ -102,16 +98,12 @@ def _spread(x: Floats, weight: Floats) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Family:
-    """All shapes of a number, and where their scores are found.
-
-    `kind` (s,) is STEPS, ABOVE or BELOW for a step or a hinge at one of the `knots` (m,), at that
-    `place` (s,); OTHER, and place 0, for any other shape.
-    """
+    """All shapes of a number, and where their scores are found."""
 
     columns: tuple[Column, ...]
-    knots: Floats
-    kind: Index
-    place: Index
+    knots: Floats  # (m,)
+    kind: Index  # STEPS, ABOVE or BELOW for a step or a hinge; OTHER; (s,)
+    place: Index  # of its knot; 0 for others; (s,)
 
     @classmethod
     def of(cls, columns: tuple[Column, ...]) -> _Family:

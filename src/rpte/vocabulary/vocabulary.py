@@ -34,21 +34,19 @@ PLAIN, CURVE, STEP, CODE = 0, 1, 2, 3  # what shape families tell apart; a log i
 class Vocabulary:
     """The columns of Stage 1 on some training rows, as Stage 3 sees them.
 
-    Raw variables, then patterns or shapes, then pairs, each `block` in its ranking. `z` (V, rows)
-    in C order is (value - centre) / scale for numeric columns, 0 where missing, and binary ones as
-    they are; of a long table only the first rows. `memory` is that of z, with space for more
-    columns. `role` (V,) is what shape families tell apart: plain, curve, step, or code (a single
-    value); `paired` (V,) whether the column reads two variables.
+    Raw variables, then patterns or shapes, then pairs, each `block` in its ranking. `z` in C order
+    is (value - centre) / scale for numeric columns, 0 where missing, and binary ones as they are.
     """
 
     columns: tuple[Column, ...]
     block: Index
-    z: Floats
+    z: Floats  # (V, rows), of a long table only the first rows
     centre: Floats
     scale: Floats
+    # That of z, with space for more columns.
     memory: GrowableMatrix | None = field(default=None, repr=False, compare=False)
-    role: Int8s = field(init=False)
-    paired: Mask = field(init=False)
+    role: Int8s = field(init=False)  # plain, curve, step, or code (a single value), (V,)
+    paired: Mask = field(init=False)  # whether the column reads two variables, (V,)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "role", np.array([_role(c) for c in self.columns], np.int8))
@@ -66,13 +64,8 @@ class Vocabulary:
 
     def keep(self, which: Index, z: Floats | None = None) -> Vocabulary:
         """Return the vocabulary of some columns, whose cells are `z` if they are there already."""
-        return Vocabulary(
-            tuple(self.columns[j] for j in which),
-            self.block[which],
-            self.z[which] if z is None else z,
-            self.centre[which],
-            self.scale[which],
-        )
+        columns, z = tuple(self.columns[j] for j in which), self.z[which] if z is None else z
+        return Vocabulary(columns, self.block[which], z, self.centre[which], self.scale[which])
 
     def first_rows(self, rows: int) -> Vocabulary:
         """Return the same columns with the cells of their first rows only."""
@@ -101,14 +94,9 @@ class Vocabulary:
             z = memory.rows
         else:  # another vocabulary has grown from this one
             memory, z = None, np.vstack([self.z, more.z])
-        return Vocabulary(
-            (*self.columns, *more.columns),
-            np.concatenate([self.block, more.block]),
-            z,
-            np.concatenate([self.centre, more.centre]),
-            np.concatenate([self.scale, more.scale]),
-            memory,
-        )
+        fields = ("block", "centre", "scale")
+        block, centre, scale = (np.append(getattr(self, f), getattr(more, f)) for f in fields)
+        return Vocabulary((*self.columns, *more.columns), block, z, centre, scale, memory)
 
 
 def _role(column: Column) -> int:
