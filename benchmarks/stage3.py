@@ -31,7 +31,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
-from rpte.estimation import Design, Fit, lambda_grid, lambda_max, path, solve
+from rpte.estimation.design import Design
+from rpte.estimation.solver import Fit, lambda_grid, lambda_max, path, solve
 
 ACCURACY = 1e-6
 AGAINST_SAGA = [(569, 10, 6, 150), (2000, 12, 6, 60), (5000, 20, 5, 100), (11500, 10, 6, 40)]

@@ -7,10 +7,9 @@ import pytest
 from designs import random_design
 
 from approximate_designs import rough
-from exact_path import lambda_grid, path
 from rpte.estimation.approximate import ApproximatePath
 from rpte.estimation.quadratic import Penalty
-from rpte.estimation.solver import lambda_max
+from rpte.estimation.solver import lambda_grid, lambda_max, path
 
 
 @pytest.mark.parametrize("l1_ratio", [1.0, 0.15])

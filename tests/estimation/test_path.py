@@ -7,9 +7,8 @@ import pytest
 from designs import make_design, random_design, tree_design
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from exact_path import lambda_grid, path
 from rpte.estimation.canonical import canonical
-from rpte.estimation.solver import lambda_max, solve
+from rpte.estimation.solver import lambda_grid, lambda_max, path, solve
 from rpte.kernels.blas import one_blas_thread
 
 

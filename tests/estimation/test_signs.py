@@ -12,11 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from exact_path import lambda_grid, path
 from rpte.estimation import solver
 from rpte.estimation.canonical import canonical
 from rpte.estimation.newton import ProxNewton
-from rpte.estimation.solver import lambda_max, solve
+from rpte.estimation.solver import lambda_grid, lambda_max, path, solve
 
 RATIOS = (1.0, 0.5)
 SHARES = (0.3, 0.05, 0.005)

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from sklearn.metrics import log_loss
 
 from approximate_designs import rough, rows_of
-from exact_path import lambda_grid, path
 from rpte.estimation.approximate import ApproximatePath
 from rpte.estimation.design import Design
 from rpte.estimation.quadratic import Penalty
+from rpte.estimation.solver import lambda_grid, path
 from rpte.kernels import approximate_path as module
 from rpte.kernels.approximate_path import ENOUGH, ROUGH, add_moments, deviances
 from rpte.kernels.losses import BINOMIAL, loss_statistics

@@ -6,9 +6,8 @@ from hypothesis import strategies as st
 
 from raw_tables import Raw, random_raw, raws
 from rpte.columns.kinds import Pattern
-from rpte.published.frequent import mine_frequent
 from rpte.published.items import make_items
-from rpte.published.mining import item_index
+from rpte.published.mining import item_index, mine_frequent
 from rpte.rows.threads import worker_threads
 
 

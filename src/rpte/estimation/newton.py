@@ -1,4 +1,4 @@
-"""Proximal Newton with a working set: the engine behind `solve`.
+"""Proximal Newton with a working set: the engine behind `solve` and `path`.
 
 Each step minimises the second-order model of the deviance plus the penalty (`quadratic.py`) over
 the working set, then backtracks on the true objective. The Gram matrix is the costly part, so it is

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,6 +55,37 @@ def lambda_max(design: Design, l1_ratio: float = 1.0) -> float:
         design.known["null pull"] = np.where(pull > ROUNDING * peaks, pull, 0.0)
     largest = np.max(design.known["null pull"] / design.penalty, initial=0.0)
     return float(largest / max(l1_ratio, MIN_L1_RATIO))
+
+
+def lambda_grid(
+    design: Design, l1_ratio: float = 1.0, length: int = 50, ratio: float = 1e-3
+) -> Floats:
+    """Descending geometric grid from lambda_max to `ratio` times it, shape (length,).
+
+    Where no term has a gradient every lambda gives the model without terms; the grid starts at 1.
+    """
+    top = lambda_max(design, l1_ratio) or 1.0
+    return np.asarray(top * np.geomspace(1.0, ratio, length))
+
+
+def path(design: Design, l1s: Iterable[float], l1_ratio: float = 1.0) -> list[Fit]:
+    """One fit per lambda of `l1s`, best in descending order, each started from the one before.
+
+    The strong rule (Tibshirani and others, 2012) only chooses the first working set; every fit is
+    checked against the optimality conditions of all terms.
+    """
+    top = before = lambda_max(design, l1_ratio)
+    engine, fits = ProxNewton(design, design.null_score, np.zeros(design.n_terms)), []
+    for l1 in map(float, l1s):
+        check_penalty(l1, l1_ratio)
+        with one_blas_thread():
+            penalty = Penalty.of(design, l1, l1_ratio)
+            least = (2 * l1 - before) * l1_ratio
+            strong = design.pull(engine.gradient()[1]) >= least * design.penalty
+            outcome = engine.run(penalty, strong, target_residual(l1, top))
+        fits.append(fit_of(engine, penalty, outcome, l1, l1_ratio, top))
+        before = l1
+    return fits
 
 
 def solve(design: Design, l1: float, l1_ratio: float = 1.0, start: Floats | None = None) -> Fit:
@@ -128,14 +160,6 @@ def fit_of(
     if not converged:
         text = "Stage 3 did not converge at lambda=%.6g: residual %.3g after %d steps, %.3g allowed"
         logger.warning(text, l1, *outcome, tolerance)
-    return Fit(
-        engine.intercept,
-        engine.theta.copy(),
-        l1=float(l1),
-        l1_ratio=float(l1_ratio),
-        objective=engine.loss + penalty.value(engine.theta),
-        kkt=outcome.kkt,
-        iterations=steps_before + outcome.steps,
-        converged=converged,
-        gradient=engine.gradient()[1],
-    )
+    objective, steps = engine.loss + penalty.value(engine.theta), steps_before + outcome.steps
+    at = engine.intercept, engine.theta.copy(), float(l1), float(l1_ratio)
+    return Fit(*at, objective, outcome.kkt, steps, converged, engine.gradient()[1])

@@ -25,6 +25,7 @@ ORDERED, LEVELS, IS_MISSING = 0, 1, 2
 GAIN, TEST, BIN, NEXT_BIN, MISSING_LEFT, N_FOUND = 0, 1, 2, 3, 4, 5
 # What `rule` holds: ridge, least weight of a child, and the node's scale, the sum of |g|.
 RIDGE, LEAST, SCALE = 0, 1, 2
+Sums = tuple[float, float, float]
 Columns = tuple[Array, Ints, Mask]  # codes (V, n), numbers of bins and whether a category, (V,)
 Node = tuple[Int32s, Floats, Floats, Floats]  # rows (m,), g, h, w (m, 3), their sums and rule (3,)
 # Of each node: the row of `codes` that it reads, -1 for a leaf; right and left child (nodes, 2);
@@ -77,12 +78,7 @@ def level_order(hist: Floats, n_bins: int, total: Floats, rule: Floats) -> Ints:
 
 
 @jitable
-def better(
-    best: float,
-    left: tuple[float, float, float],
-    total: tuple[float, float, float],
-    rule: tuple[float, float, float],
-) -> float:
+def better(best: float, left: Sums, total: Sums, rule: Sums) -> float:
     """Return the gain of a split whose left child sums to (g, h, w) if it beats `best`, else -inf.
 
     To beat it, the split must be allowed and gain more beyond the tie. Tuples and no arrays are

@@ -1,4 +1,4 @@
-"""Patterns from items, for the high utility gain and the frequent miner.
+"""Patterns from items: the most frequent ones, and what the high utility gain miner shares.
 
 A pattern is one item, or two items of different variables. Candidates carry their cover weights,
 so that no indicator column is built before a pattern is chosen.
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rpte.columns.kinds import Item, Pattern
+from rpte.columns.kinds import Column, Item, Pattern
 from rpte.columns.limits import FREE, Permissions
 from rpte.published.items import ItemColumn
 from rpte.published.joint import JointCounts
@@ -202,3 +202,20 @@ def distinct_covers(index: ItemIndex, candidates: Candidates, rows: Ints, budget
             seen.add(key)
             kept.append(int(row))
     return np.array(kept, np.int64)
+
+
+def mine_frequent(index: ItemIndex, order: int, budget: int) -> tuple[Column, ...]:
+    """Return the `budget` patterns of at most `order` items that cover most weight.
+
+    The label does not count. Patterns that cover every row, or the same rows as a more frequent
+    one, are passed over; ties in support are broken by the canonical order of items.
+    """
+    if not index.items or budget == 0:
+        return ()
+    usable = (index.singles.cover > 0) & (index.singles.cover < index.table.total_weight)
+    usable &= index.permitted(index.singles)
+    found = index.singles.keep(usable)
+    if order > 1:
+        found = found.join(pair_candidates(index, usable))
+    ranking = np.lexsort((found.second, found.first, -found.cover))
+    return index.columns_of(found.keep(distinct_covers(index, found, ranking, budget)))

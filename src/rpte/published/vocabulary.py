@@ -9,10 +9,9 @@ import numpy as np
 
 from rpte.columns.kinds import Column
 from rpte.columns.limits import FREE, Permissions
-from rpte.published.frequent import mine_frequent
 from rpte.published.hug import mine_hug
 from rpte.published.items import make_items
-from rpte.published.mining import item_index
+from rpte.published.mining import item_index, mine_frequent
 from rpte.published.pairs import mine_pairs
 from rpte.table.table import Table
 from rpte.utils.arrays import Index
