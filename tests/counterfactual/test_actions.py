@@ -1,9 +1,9 @@
 """What may be changed: names, values and contradictions are checked before any work."""
 
 import pytest
-from small_models import SCHEMA
 
 from rpte import Actions, InputError
+from small_models import SCHEMA
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from small_models import PROFILE, SCHEMA, make
 
 from rpte import Actions, InputError
 from rpte.columns.kinds import Level, Missing, Scale, Step, Value
 from rpte.counterfactual.choices import choices_of, known_of
 from rpte.model.parts import Component, DirectTerm
 from rpte.table.schema import OTHER, Schema, Variable
+from small_models import PROFILE, SCHEMA, make
 
 ROW = {"a": [2.0], "b": [None], "c": ["u"], "s": ["-9"], "z": [1.25]}
 

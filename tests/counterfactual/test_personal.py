@@ -5,13 +5,13 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_models import make
 
 from rpte import Actions, InputError
 from rpte.columns.kinds import Level, Value
 from rpte.counterfactual.actions import WORDS, is_personal
 from rpte.model.parts import Component, DirectTerm
 from rpte.table.schema import Schema, Variable
+from small_models import make
 
 SCHEMA = Schema(
     (
