@@ -21,7 +21,7 @@ from typing import Any
 
 from rpte import __version__
 from rpte.errors import InputError, ModelFileError
-from rpte.model.format import FORMAT, SCHEMAS, SHA256, record
+from rpte.model.format import FORMAT, SCHEMAS, described
 from rpte.model.model import Model
 from rpte.model.parts import Component
 from rpte.model.reading import check_plain, read_json
@@ -34,7 +34,7 @@ from rpte.utils.output import write_text
 
 ALGORITHM = "hmac-sha256"
 SHORTEST_KEY = 16
-SIGNATURE_SCHEMA = record(algorithm={"const": ALGORITHM}, hash=SHA256, signature=SHA256)
+SIGNATURE_SCHEMA = described(f"algorithm: '{ALGORITHM}', hash: hash, signature: hash")
 
 
 def to_dict(model: Model, version: int | None = None) -> dict[str, Any]:

@@ -7,7 +7,9 @@ is in `rpte.model.semantics`.
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 from typing import Any
 
 from rpte.model.target import TASKS
@@ -16,274 +18,187 @@ from rpte.model.versions import NEWEST
 Schema = dict[str, Any]
 
 FORMAT = "rpte-model"
-HIDDEN = ("<5", "hidden")
-
-TEXT: Schema = {"type": "string"}
-FLAG: Schema = {"type": "boolean"}
-NUMBER: Schema = {"type": "number"}
-WHOLE: Schema = {"type": "integer", "minimum": 0}
-FROM_1: Schema = {"type": "integer", "minimum": 1}
-AMOUNT: Schema = {"type": "number", "minimum": 0}
-POSITIVE: Schema = {"type": "number", "exclusiveMinimum": 0}
-SHARE: Schema = {"type": "number", "minimum": 0, "maximum": 1}
-SHA256: Schema = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
-NUMBER_OR_NULL: Schema = {"type": ["number", "null"]}
-LABEL: Schema = {"type": ["string", "number", "boolean"]}
-NAMES: Schema = {"type": "array", "items": TEXT}
-WORDS = {
-    "text": TEXT,
-    "flag": FLAG,
-    "number": NUMBER,
-    "whole": WHOLE,
-    "from 1": FROM_1,
-    "amount": AMOUNT,
-    "positive": POSITIVE,
-    "share": SHARE,
-    "hash": SHA256,
-    "names": NAMES,
+WORDS: Schema = {
+    "null": {"type": "null"},
+    "text": {"type": "string"},
+    "flag": {"type": "boolean"},
+    "number": {"type": "number"},
+    "whole": {"type": "integer", "minimum": 0},
+    "from 1": {"type": "integer", "minimum": 1},
+    "from 2": {"type": "integer", "minimum": 2},
+    "amount": {"type": "number", "minimum": 0},
+    "positive": {"type": "number", "exclusiveMinimum": 0},
+    "share": {"type": "number", "minimum": 0, "maximum": 1},
+    "part of one": {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+    "number or null": {"type": ["number", "null"]},
+    "text or null": {"type": ["string", "null"]},
+    "label": {"type": ["string", "number", "boolean"]},
+    "names": {"type": "array", "items": {"type": "string"}},
+    "task": {"enum": list(TASKS)},
 }
 
 
-def ref(name: str) -> Schema:
-    """Point to a definition."""
-    return {"$ref": f"#/$defs/{name}"}
+LITERAL = re.compile(r"'|-?[0-9]|False")
+LIST = re.compile(r"\[(?P<item>.*?)( (?P<minItems>[0-9]+)( (?P<maxItems>[0-9]+))?)?\]")
 
 
-def record(optional: Schema | None = None, /, **fields: Schema) -> Schema:
-    """Return the schema of an object with these fields and no others."""
+def described(text: str, **words: Schema) -> Schema:
+    """Return the schema of an object whose fields a text describes, or of a type.
+
+    Fields are ``name: type``, or ``name?: type`` for one that may be left out. A type is one of
+    `words` or `WORDS`, a literal, a pattern (``^...$``), a list ``[type least most]``, a mapping
+    ``{type}``, several types with ``|`` between them, or else the name of a definition.
+    """
+    known = WORDS | words
+    if text.startswith("^") or ": " not in text:
+        return _type(text, known)
+    fields = dict(field.split(": ") for field in text.split(", "))
+    required = [name for name in fields if not name.endswith("?")]
+    ordered = [*required, *(name for name in fields if name.endswith("?"))]
     return {
         "type": "object",
-        "required": list(fields),
-        "properties": {**fields, **(optional or {})},
+        "required": required,
+        "properties": {name.rstrip("?"): _type(fields[name], known) for name in ordered},
         "additionalProperties": False,
     }
 
 
-def fields(text: str) -> Schema:
-    """Return fields that a text names with their types: words of `WORDS`, or definitions."""
-    pairs = [field.split(": ") for field in text.split(", ")]
-    return {name: WORDS.get(word) or ref(word) for name, word in pairs}
+def _type(text: str, words: Schema) -> Schema:
+    if text.startswith("^"):
+        return {"type": "string", "pattern": text}
+    if text.startswith("{"):
+        return {"type": "object", "additionalProperties": _type(text[1:-1], words)}
+    options = text.split("|")
+    if all(LITERAL.match(option) for option in options):
+        values = [ast.literal_eval(option) for option in options]
+        return {"enum": values} if len(values) > 1 else {"const": values[0]}
+    if len(options) > 1:
+        return {"oneOf": [_type(option, words) for option in options]}
+    if found := LIST.fullmatch(text):
+        ends = {name: int(end) for name in ("minItems", "maxItems") if (end := found[name])}
+        return {"type": "array", "items": _type(found["item"], words), "minItems": 0, **ends}
+    return words.get(text, {"$ref": f"#/$defs/{text}"})
 
 
-def listed(item: Schema, least: int = 0, most: int | None = None) -> Schema:
-    """Return the schema of an array."""
-    ends = {"minItems": least} | ({} if most is None else {"maxItems": most})
-    return {"type": "array", "items": item, **ends}
+def _definitions(text: str) -> dict[str, Schema]:
+    """Return schemas by name, each from a line ``name = description``."""
+    lines = text.replace("\n    ", " ").strip().splitlines()
+    return {name: described(said) for name, said in (line.split(" = ") for line in lines)}
 
 
-def one_of(*values: Any) -> Schema:
-    """Return the schema of a value that is one of some."""
-    return {"enum": list(values)}
+WORDS |= _definitions(
+    """
+hash = ^[0-9a-f]{64}$
+said = ^.*[^ ].*$
+when = ^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z$
+release = ^[0-9A-Za-z.+!-]{1,64}$
+tree name = ^T[1-9][0-9]*$
+direct name = ^D[1-9][0-9]*$
+component name = ^C[1-9][0-9]*$
+direction = 'increasing'|'decreasing'
+policy = 'component'|'strict'|'separate'|'paper'
+l1 rule = 'cv'|'4/n'
+family = 'values'|'levels'|'curves'|'steps'|'all'
+hidden = '<5'|'hidden'
+place = leaf: whole
+branch = if: split, yes: node, no: node
+signed = term: text, sign: -1|0|1
+operation = operation: 'drop-term'|'drop-source'|'merge'|'refit', names: names
+columns = named: flag, variables: [variable 1]
+"""
+)
+# What Stage 3 was offered; the first release said `menu` for the family of shapes.
+OFFERED = (
+    "n_trees: whole, l1_ratio: share, l1: positive, n_pairs: null|whole, max_conditions?: from 1"
+)
+TRIED = f"{OFFERED}, miu: whole, deviance: amount, error: amount, components: whole"
+WORDS |= _definitions(
+    f"""
+option = shape_family: family, {OFFERED}
+old option = menu: family, {OFFERED}
+tried = shape_family: family, {TRIED}
+old tried = menu: family, {TRIED}
+"""
+)
 
-
-def mapping(value: Schema) -> Schema:
-    """Return the schema of an object with any keys."""
-    return {"type": "object", "additionalProperties": value}
-
-
-def or_null(schema: Schema) -> Schema:
-    """Return the schema of a value that may be null."""
-    return {"oneOf": [{"type": "null"}, schema]}
-
-
-def kind(name: str, **fields: Schema) -> Schema:
-    """Return the schema of a column of one kind."""
-    return record(kind={"const": name}, **fields)
-
-
-def name_from(letter: str) -> Schema:
-    """Return the schema of a name such as ``T1``."""
-    return {"type": "string", "pattern": f"^{letter}[1-9][0-9]*$"}
-
-
-KINDS = ("value", "missing", "level", "interval", "step", "hinge", "scale", "pattern", "pair")
-ITEMS = [ref(name) for name in ("level", "interval", "step")]
-NUMBERS = [ref(name) for name in ("value", "hinge", "scale")]
-COLUMNS: Schema = {
-    "value": kind("value", source=TEXT),
-    "missing": kind("missing", source=TEXT),
-    "level": kind("level", source=TEXT, levels=listed(TEXT, 1)),
-    "interval": kind("interval", source=TEXT, low=NUMBER_OR_NULL, high=NUMBER_OR_NULL),
-    "step": kind("step", source=TEXT, threshold=NUMBER),
-    "hinge": kind("hinge", source=TEXT, knot=NUMBER, side=one_of("above", "below")),
-    "scale": record(
-        {"low": NUMBER, "high": NUMBER, "centre": NUMBER},
-        kind={"const": "scale"},
-        source=TEXT,
-        formula=one_of("log", "sqrt", "clip", "distance"),
-    ),
-    "item": {"oneOf": ITEMS},
-    "part": {"oneOf": [*NUMBERS, *ITEMS]},
-    "pattern": kind("pattern", left=ref("item"), right=ref("item")),
-    "pair": kind(
-        "pair",
-        operation=one_of("product", "absolute difference", "sum", "difference"),
-        left=ref("part"),
-        right=ref("part"),
-    ),
-    "column": {"oneOf": [ref(name) for name in KINDS]},
+DEFINITIONS = _definitions(
+    """
+value = kind: 'value', source: text
+missing = kind: 'missing', source: text
+level = kind: 'level', source: text, levels: [text 1]
+interval = kind: 'interval', source: text, low: number or null, high: number or null
+step = kind: 'step', source: text, threshold: number
+hinge = kind: 'hinge', source: text, knot: number, side: 'above'|'below'
+scale = kind: 'scale', source: text, formula: 'log'|'sqrt'|'clip'|'distance',
+    low?: number, high?: number, centre?: number
+item = level|interval|step
+part = value|hinge|scale|level|interval|step
+pattern = kind: 'pattern', left: item, right: item
+pair = kind: 'pair', operation: 'product'|'absolute difference'|'sum'|'difference',
+    left: part, right: part
+column = value|missing|level|interval|step|hinge|scale|pattern|pair
+split = column: column, at_most?: number, missing_holds?: flag
+node = place|branch
+leaf = coefficient: number, support: amount, target_total: amount, penalty: positive
+tree = name: tree name, root: node, leaves: [leaf 2]
+direct = name: direct name, column: column, coefficient: number, centre: number, scale: positive,
+    support: amount, target_total: amount, penalty: positive
+component = name: component name, sources: [text 1], trees: [tree], direct: [direct]
+variable = name: text, levels: names, has_missing: flag, pooled: flag, kind: 'number'|'category'
+limits = exclude: names, linear_only: names, monotone: {direction}, interactions: null|[[text 2]],
+    penalty: {positive}
+settings = max_component_sources: from 1, budget: whole, min_gain: amount, lookahead: flag,
+    max_trees: whole, max_depth: from 1, min_samples_leaf: positive, reassign: flag,
+    leaf_ridge: amount, learning_rate: positive, audit_price: amount, ownership: policy,
+    vocabulary: 'shapes'|'hug'|'frequent'|'original', pattern_order: 1|2,
+    criterion: 'newton'|'label', max_leaves: from 2, l1: l1 rule|positive,
+    l1_ratio: null|part of one, max_inspection_units: null|whole, conventions: 'ours'|'paper',
+    profile: 'safe'|'full'|'none', limits: limits
+objective = l1: positive, l1_ratio: share, value: number, kkt_residual: amount, tolerance: positive,
+    lambda_max: amount, terms_offered: whole, converged: flag
+candidate = option|old option
+evaluation = tried|old tried
+selection = chosen: candidate, price: amount, compared: whole, null_deviance: null|amount,
+    frontier: [evaluation], many?: positive
+round = accepted: flag, leaves: whole, step: amount, reason: text, deviance_before: amount,
+    deviance_after: amount
+certificate = variable: text, leaf_pairs: whole, direction: direction, component: text or null,
+    direct: [signed]
+measure = mean: amount, error: null|amount
+mean_share = mean: share, error: null|amount
+cross_validation = folds: from 1, rows: from 1, log_loss: measure, brier: mean_share, miu: measure,
+    by: 'content'|'groups', auc: null|mean_share
+stopped = max_fit_seconds: amount, stage: text, reproducible: False
+validation = folds: from 1, by: 'content'|'groups'|'splits', learned_from_rows?: from 1,
+    stopped?: stopped
+training = rows: positive, distinct_rows: from 1, validation: validation,
+    class_factors: [positive 2 2], vocabulary_size: whole, rounds: [round],
+    selection: null|selection, objective: null|objective, ties: [[text 2]],
+    monotone: [certificate], mean_contributions: {number}, cross_validation?: cross_validation
+profiled = name: text, distinct: whole, kind: 'number'|'category', missing: share|hidden,
+    quantiles: null|[number or null 5 5], extremes: null|[number 2 2], levels: {amount|hidden}
+data = rows: positive, distinct_rows: from 1, sha256: hash, profile: null|[profiled]
+metrics = rows: positive, log_loss: amount, brier: share, auc: share
+state = model: hash, terms: whole, conditions: whole, intercept: number, metrics: null|metrics
+entry = number: from 1, forced: flag, withdrawn: names, restored: names, before: state,
+    after: state, hash: hash, by: said, when: when, reason: said, operations: [operation 1],
+    table: null|hash, previous: null|hash
+"""
+)
+DEFINITIONS["split"]["dependentRequired"] = {
+    "at_most": ["missing_holds"],
+    "missing_holds": ["at_most"],
 }
 
-COUNTS = "support: amount, target_total: amount, penalty: positive"
-PARTS: Schema = {
-    "split": {
-        **record({"at_most": NUMBER, "missing_holds": FLAG}, column=ref("column")),
-        "dependentRequired": {"at_most": ["missing_holds"], "missing_holds": ["at_most"]},
-    },
-    "node": {
-        "oneOf": [
-            record(leaf=WHOLE),
-            record(**{"if": ref("split"), "yes": ref("node"), "no": ref("node")}),
-        ]
-    },
-    "leaf": record(coefficient=NUMBER, **fields(COUNTS)),
-    "tree": record(name=name_from("T"), root=ref("node"), leaves=listed(ref("leaf"), 2)),
-    "direct": record(
-        name=name_from("D"),
-        **fields(f"column: column, coefficient: number, centre: number, scale: positive, {COUNTS}"),
-    ),
-    "component": record(
-        name=name_from("C"),
-        sources=listed(TEXT, 1),
-        trees=listed(ref("tree")),
-        direct=listed(ref("direct")),
-    ),
-    "variable": record(
-        **fields("name: text, levels: names, has_missing: flag, pooled: flag"),
-        kind=one_of("number", "category"),
-    ),
-}
 
-DIRECTION = one_of("increasing", "decreasing")
-OWNERSHIP = one_of("component", "strict", "separate", "paper")
-SETTINGS: Schema = {
-    "limits": record(
-        **fields("exclude: names, linear_only: names"),
-        monotone=mapping(DIRECTION),
-        interactions=or_null(listed(listed(TEXT, 2))),
-        penalty=mapping(POSITIVE),
-    ),
-    "settings": record(
-        **fields("max_component_sources: from 1, budget: whole, min_gain: amount, lookahead: flag"),
-        **fields("max_trees: whole, max_depth: from 1, min_samples_leaf: positive, reassign: flag"),
-        **fields("leaf_ridge: amount, learning_rate: positive, audit_price: amount"),
-        ownership=OWNERSHIP,
-        vocabulary=one_of("shapes", "hug", "frequent", "original"),
-        pattern_order=one_of(1, 2),
-        criterion=one_of("newton", "label"),
-        max_leaves={"type": "integer", "minimum": 2},
-        l1={"oneOf": [one_of("cv", "4/n"), POSITIVE]},
-        l1_ratio=or_null({"type": "number", "exclusiveMinimum": 0, "maximum": 1}),
-        max_inspection_units=or_null(WHOLE),
-        conventions=one_of("ours", "paper"),
-        profile=one_of("safe", "full", "none"),
-        limits=ref("limits"),
-    ),
-}
-
-
-def option(**more: Schema) -> Schema:
-    """Return the schema of what Stage 3 was offered; the first release said `menu`."""
-    family = one_of("values", "levels", "curves", "steps", "all")
-    own = {**fields("n_trees: whole, l1_ratio: share, l1: positive"), "n_pairs": or_null(WHOLE)}
-    names, optional = ("shape_family", "menu"), {"max_conditions": FROM_1}
-    return {"oneOf": [record(optional, **{name: family}, **own, **more) for name in names]}
-
-
-TRAINING: Schema = {
-    "objective": record(
-        **fields("l1: positive, l1_ratio: share, value: number, kkt_residual: amount"),
-        **fields("tolerance: positive, lambda_max: amount, terms_offered: whole, converged: flag"),
-    ),
-    "candidate": option(),
-    "evaluation": option(
-        **fields("miu: whole, deviance: amount, error: amount, components: whole")
-    ),
-    "selection": record(
-        {"many": POSITIVE},
-        **fields("chosen: candidate, price: amount, compared: whole"),
-        null_deviance=or_null(AMOUNT),
-        frontier=listed(ref("evaluation")),
-    ),
-    "round": record(
-        **fields("accepted: flag, leaves: whole, step: amount, reason: text"),
-        **fields("deviance_before: amount, deviance_after: amount"),
-    ),
-    "certificate": record(
-        **fields("variable: text, leaf_pairs: whole"),
-        direction=DIRECTION,
-        component={"type": ["string", "null"]},
-        direct=listed(record(term=TEXT, sign=one_of(-1, 0, 1))),
-    ),
-    "measure": record(mean=AMOUNT, error=or_null(AMOUNT)),
-    "mean_share": record(mean=SHARE, error=or_null(AMOUNT)),
-    "cross_validation": record(
-        **fields("folds: from 1, rows: from 1, log_loss: measure, brier: mean_share, miu: measure"),
-        by=one_of("content", "groups"),
-        auc=or_null(ref("mean_share")),
-    ),
-    "stopped": record(
-        **fields("max_fit_seconds: amount, stage: text"), reproducible={"const": False}
-    ),
-    "validation": record(
-        fields("learned_from_rows: from 1, stopped: stopped"),
-        folds=FROM_1,
-        by=one_of("content", "groups", "splits"),
-    ),
-    "training": record(
-        {"cross_validation": ref("cross_validation")},
-        **fields("rows: positive, distinct_rows: from 1, validation: validation"),
-        class_factors=listed(POSITIVE, 2, 2),
-        vocabulary_size=WHOLE,
-        rounds=listed(ref("round")),
-        selection=or_null(ref("selection")),
-        objective=or_null(ref("objective")),
-        ties=listed(listed(TEXT, 2)),
-        monotone=listed(ref("certificate")),
-        mean_contributions=mapping(NUMBER),
-    ),
-}
-
-DATA: Schema = {
-    "profiled": record(
-        **fields("name: text, distinct: whole"),
-        kind=one_of("number", "category"),
-        missing={"oneOf": [SHARE, one_of(*HIDDEN)]},
-        quantiles=or_null(listed(NUMBER_OR_NULL, 5, 5)),
-        extremes=or_null(listed(NUMBER, 2, 2)),
-        levels=mapping({"oneOf": [AMOUNT, one_of(*HIDDEN)]}),
-    ),
-    "data": record(
-        **fields("rows: positive, distinct_rows: from 1, sha256: hash"),
-        profile=or_null(listed(ref("profiled"))),
-    ),
-}
-
-SAID: Schema = {"type": "string", "pattern": "^.*[^ ].*$"}
-OPERATIONS = one_of("drop-term", "drop-source", "merge", "refit")
-LEDGER: Schema = {
-    "metrics": record(**fields("rows: positive, log_loss: amount, brier: share, auc: share")),
-    "state": record(
-        **fields("model: hash, terms: whole, conditions: whole, intercept: number"),
-        metrics=or_null(ref("metrics")),
-    ),
-    "entry": record(
-        **fields("number: from 1, forced: flag, withdrawn: names, restored: names"),
-        **fields("before: state, after: state, hash: hash"),
-        by=SAID,
-        when={"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z$"},
-        reason=SAID,
-        operations=listed(record(operation=OPERATIONS, names=NAMES), 1),
-        table=or_null(SHA256),
-        previous=or_null(SHA256),
-    ),
-}
-
-DEFINITIONS: Schema = {**COLUMNS, **PARTS, **SETTINGS, **TRAINING, **DATA, **LEDGER}
-
-
-def _file(version: int, definitions: Schema, **target: Schema) -> Schema:
-    """Return the schema of a file in which `target` are the fields that say what is predicted."""
+def _file(version: int, definitions: Schema, predicted: str, **words: Schema) -> Schema:
+    """Return the schema of a file; `predicted` are the fields that say what is predicted."""
+    fields = (
+        f"format: '{FORMAT}', version: {version}, library_version: release, {predicted}, "
+        "schema: columns, ownership: policy, components: [component], bound: whole, "
+        "intercept: number, settings: settings, training: training, data: data, hash: hash, "
+        "ledger?: [entry 1]"
+    )
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"RPTE model file, format version {version}",
@@ -292,18 +207,7 @@ def _file(version: int, definitions: Schema, **target: Schema) -> Schema:
             "the component subtotals, each the sum of its trees' leaves and direct terms. Numbers "
             "are finite 64-bit floats."
         ),
-        **record(
-            {"ledger": listed(ref("entry"), 1)},
-            format={"const": FORMAT},
-            version={"const": version},
-            library_version={"type": "string", "pattern": "^[0-9A-Za-z.+!-]{1,64}$"},
-            **target,
-            schema=record(named=FLAG, variables=listed(ref("variable"), 1)),
-            ownership=OWNERSHIP,
-            components=listed(ref("component")),
-            **fields("bound: whole, intercept: number, settings: settings, training: training"),
-            **fields("data: data, hash: hash"),
-        ),
+        **described(fields, **words),
         "$defs": definitions,
     }
 
@@ -311,20 +215,17 @@ def _file(version: int, definitions: Schema, **target: Schema) -> Schema:
 def _first() -> Schema:
     """Return the schema of version 1, where the weight of the positive class is `events`."""
     definitions = json.loads(json.dumps(DEFINITIONS).replace("target_total", "events"))
-    definitions["training"]["properties"]["events"] = AMOUNT
+    definitions["training"]["properties"]["events"] = WORDS["amount"]
     definitions["training"]["required"].append("events")
-    return _file(1, definitions, **CLASSES)
+    return _file(1, definitions, CLASSES)
 
 
-CLASSES: Schema = {"classes": listed(LABEL, 2, 2), "positive": one_of(0, 1)}
+CLASSES = "classes: [label 2 2], positive: 0|1"
 SCHEMA = _file(
     NEWEST,
     DEFINITIONS,
-    task=one_of(*TASKS),
-    loss=record(name={"const": "binomial"}, link={"const": "logit"}),
-    target=record(**CLASSES, total=AMOUNT),
-    scores={"const": 1},
-    offset={"type": "null"},
-    baseline={"type": "null"},
+    "task: task, loss: loss, target: target, scores: 1, offset: null, baseline: null",
+    loss=described("name: 'binomial', link: 'logit'"),
+    target=described(f"{CLASSES}, total: amount"),
 )
 SCHEMAS = {1: _first(), NEWEST: SCHEMA}

@@ -26,37 +26,26 @@ from rpte.audit.decisions.replay_base import (
 )
 from rpte.errors import InputError, ModelFileError
 from rpte.model.file import sealed_hash
-from rpte.model.format import LABEL, NAMES, SHA256, TEXT, WHOLE, listed, one_of, record
+from rpte.model.format import described
 from rpte.model.model import Model
 from rpte.model.reading import check_plain, parsed
 from rpte.model.validator import validate
 
-DIGEST = {"type": "string", "pattern": "^[A-Za-z0-9_-]{8}$"}
+TYPES = {
+    "digest": described("^[A-Za-z0-9_-]{8}$"),
+    "field": described("|".join(map(repr, records.FIELDS))),
+    "rule": RULE,
+    "catalogue": CATALOGUE,
+}
+KINDS = {
+    "model": f"format: '{FORMAT}', version: {VERSION}, model: hash, classes: [label 2], "
+    "positive: whole, variables: names",
+    "run": "library_version: text, when: text, fields: [field], rule?: rule, catalogue?: catalogue",
+    "end": "cases: whole, model: hash, rules: hash, head: hash",
+}
 RECORDS = {
-    "model": record(
-        record={"const": "model"},
-        format={"const": records.FORMAT},
-        version={"const": records.VERSION},
-        model=SHA256,
-        classes=listed(LABEL, 2),
-        positive=WHOLE,
-        variables=NAMES,
-        digest=DIGEST,
-    ),
-    "run": record(
-        {"rule": RULE, "catalogue": CATALOGUE},
-        record={"const": "run"},
-        library_version=TEXT,
-        when=TEXT,
-        fields=listed(one_of(*records.FIELDS)),
-        digest=DIGEST,
-    ),
-    "end": record(
-        record={"const": "end"},
-        cases=WHOLE,
-        **dict.fromkeys(("model", "rules", "head"), SHA256),
-        digest=DIGEST,
-    ),
+    kind: described(f"record: '{kind}', {fields}, digest: digest", **TYPES)
+    for kind, fields in KINDS.items()
 }
 
 

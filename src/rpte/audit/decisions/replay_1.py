@@ -11,22 +11,16 @@ from rpte.audit.decisions.records import FORMAT, Record
 from rpte.audit.decisions.replay_base import CATALOGUE, RULE, UNREADABLE, LogReader, differs
 from rpte.errors import ModelFileError
 from rpte.model.file import sealed_hash
-from rpte.model.format import SHA256, TEXT, record
+from rpte.model.format import described
 from rpte.model.reading import check_plain, parsed
 from rpte.model.validator import validate
 
 PROBABILITY = 1e-12  # exponentials differ in their last bits between machines
-OPENING = record(
-    record={"const": "head"},
-    format={"const": FORMAT},
-    version={"const": 1},
-    library_version=TEXT,
-    when=TEXT,
-    model=SHA256,
+OPENING = described(
+    f"record: 'head', format: '{FORMAT}', version: 1, library_version: text, when: text, "
+    "model: hash, rule: rule, catalogue: catalogue, previous: null, hash: hash",
     rule=RULE,
     catalogue=CATALOGUE,
-    previous={"type": "null"},
-    hash=SHA256,
 )
 ASIDE = {"record", "number", "id", "previous", "hash"}
 

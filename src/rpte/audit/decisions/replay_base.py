@@ -19,18 +19,15 @@ from rpte.audit.decisions.reasons import (
 from rpte.audit.decisions.records import Record, Run
 from rpte.errors import InputError
 from rpte.model.file import to_dict
-from rpte.model.format import LABEL, NUMBER, SHARE, TEXT, mapping, one_of, or_null, record
+from rpte.model.format import described
 from rpte.model.model import Model
 
-RULE = record(
-    adverse=LABEL,
-    reference=one_of(*REFERENCES),
-    values=mapping(NUMBER),
-    most={"type": "integer", "minimum": 1},
-    threshold=or_null(NUMBER),
-    least=SHARE,
+RULE = described(
+    "adverse: label, reference: reference, values: {number}, most: from 1, "
+    "threshold: null|number, least: share",
+    reference=described("|".join(map(repr, REFERENCES))),
 )
-CATALOGUE = mapping(mapping(TEXT))
+CATALOGUE = described("{{text}}")
 UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
 
 
