@@ -8,7 +8,7 @@ mean score (the partial dependence) by a constant only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -78,13 +78,12 @@ class Background:
 
     def quantiles(self, source: str, *shares: float) -> list[float]:
         """Return quantiles (inverted CDF) of a number; none where no row has it."""
-        present = np.flatnonzero(~np.isnan(self.inputs[source]))
-        if not len(present):
+        x = self.inputs[source]
+        present = ~np.isnan(x)
+        if not present.any():
             return []
-        order = present[np.argsort(self.inputs[source][present], kind="stable")]
-        total = np.cumsum(self.weight[order])
-        places = np.searchsorted(total, np.array(shares) * total[-1])
-        return [float(x) for x in self.inputs[source][order[np.minimum(places, len(order) - 1)]]]
+        found = _quantiles(x[present][None, :], self.weight[present], *shares)
+        return [float(quantile[0]) for quantile in found]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +154,9 @@ def effect(
     whole = base + rows.mean(spread) - mean
     anchor = _spread(shared, {source: reference(rows, source)}, rows)
     moved = spread - anchor + (base + rows.mean(anchor) - mean)[:, None]
-    return Effect(own, *(_rounded(v) for v in (whole, *_quantiles(moved, rows.weight))))
+    return Effect(
+        own, *(_rounded(v) for v in (whole, *_quantiles(moved, rows.weight, OUTER, 1.0 - OUTER)))
+    )
 
 
 def _rounded(values: Floats) -> Floats:
@@ -243,14 +244,12 @@ def _rows_of(schema: Schema, cells: Mapping[str, Cells], others: Inputs | None =
     return Inputs(part, tuple(columns), specials)
 
 
-def _quantiles(values: Floats, weight: Floats) -> tuple[Floats, Floats]:
-    """Return the ends of the middle nine tenths of the weight in each row of a matrix."""
+def _quantiles(values: Floats, weight: Floats, *shares: float) -> Iterator[Floats]:
+    """Yield, for each share, where so much of the weight lies below in the rows of a matrix."""
     order = np.argsort(values, axis=1, kind="stable")
     total = np.cumsum(weight[order], axis=1)
-    ends = []
-    for share in (OUTER, 1.0 - OUTER):
+    for share in shares:
         place = (total < share * total[:, -1:]).sum(axis=1)
         at = np.minimum(place, values.shape[1] - 1)[:, None]
         picked = np.take_along_axis(order, at, axis=1)
-        ends.append(np.take_along_axis(values, picked, axis=1)[:, 0])
-    return ends[0], ends[1]
+        yield np.take_along_axis(values, picked, axis=1)[:, 0]

@@ -14,7 +14,8 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -116,7 +117,7 @@ def check_kind(document: Any) -> None:
 
 def build(document: dict[str, Any]) -> Model:
     """Validate every field and build the model, whatever its hash."""
-    try:
+    with blamed_on("the model file is malformed"):
         validate(document, SCHEMAS[document["version"]])
         newest = document if document["version"] == NEWEST else to_version_2(document)
         check_semantics(newest)
@@ -125,9 +126,16 @@ def build(document: dict[str, Any]) -> Model:
         if model.bound < load:
             text = f"bound is {model.bound}, below the audit load of {load} conditions"
             raise ModelFileError(text)
-    except ModelFileError as error:
-        raise ModelFileError(f"the model file is malformed: {error}") from error
     return model
+
+
+@contextmanager
+def blamed_on(what: object) -> Iterator[None]:
+    """Begin the message of a `ModelFileError` with what it is about."""
+    try:
+        yield
+    except ModelFileError as error:
+        raise ModelFileError(f"{what}: {error}") from error
 
 
 def _rebuild(document: dict[str, Any], version: int) -> Model:
@@ -163,13 +171,10 @@ def from_text(text: str) -> Model:
 
 def read_document(path: str | Path) -> dict[str, Any]:
     """Return the plain document of a model file; its hash and fields are not looked at."""
-    document = read_json(path)
-    try:
+    document: dict[str, Any] = read_json(path)
+    with blamed_on(path):
         check_kind(document)
-    except ModelFileError as error:
-        raise ModelFileError(f"{path}: {error}") from error
-    found: dict[str, Any] = document
-    return found
+    return document
 
 
 def load(path: str | Path) -> Model:
@@ -204,10 +209,8 @@ def load(path: str | Path) -> Model:
     True
     """
     document = read_document(path)
-    try:
+    with blamed_on(path):
         return from_dict(document)
-    except ModelFileError as error:
-        raise ModelFileError(f"{path}: {error}") from error
 
 
 def sign(path: str | Path, key: bytes) -> Path:
@@ -283,11 +286,9 @@ def check_signature(path: str | Path, key: bytes) -> bool:
     found = content_hash(read_document(path))
     target = Path(f"{path}.sig")
     stored = read_json(target)
-    try:
+    with blamed_on(f"{target} is not a signature"):
         check_plain(stored)
         validate(stored, SIGNATURE_SCHEMA)
-    except ModelFileError as error:
-        raise ModelFileError(f"{target} is not a signature: {error}") from error
     own = hmac.compare_digest(stored["hash"], found)
     return hmac.compare_digest(stored["signature"], _signature(found, key)) and own
 

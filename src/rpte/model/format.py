@@ -18,7 +18,7 @@ from rpte.model.versions import NEWEST
 Schema = dict[str, Any]
 
 FORMAT = "rpte-model"
-WORDS: Schema = {
+WORDS: dict[str, Schema] = {
     "null": {"type": "null"},
     "text": {"type": "string"},
     "flag": {"type": "boolean"},
@@ -63,7 +63,7 @@ def described(text: str, **words: Schema) -> Schema:
     }
 
 
-def _type(text: str, words: Schema) -> Schema:
+def _type(text: str, words: dict[str, Schema]) -> Schema:
     if text.startswith("^"):
         return {"type": "string", "pattern": text}
     if text.startswith("{"):

@@ -16,7 +16,6 @@ from typing import Any
 from rpte.errors import ModelFileError
 
 Path = tuple[str | int, ...]
-Fault = str | None
 LONGEST = 60
 
 TYPES: dict[str, tuple[tuple[type, ...], str]] = {
@@ -58,11 +57,12 @@ def validate(document: Any, schema: Mapping[str, Any]) -> None:
     stack: list[tuple[Any, Mapping[str, Any], Path]] = [(document, schema, ())]
     while stack:
         value, rule, path = stack.pop()
-        rule = _resolved(value, rule, definitions, path)
-        for check in (_type, _enum, _limit, _pattern, _keys):
-            fault = check(value, rule)
-            if fault is not None:
-                raise ModelFileError(f"{place(path)} {fault}")
+        rule = _followed(rule, definitions)
+        while "oneOf" in rule:
+            options = [_followed(option, definitions) for option in rule["oneOf"]]
+            rule = _branch(value, options, path)
+        for fault in _faults(value, rule):
+            raise ModelFileError(f"{place(path)} {fault}")
         # Reversed: the first field of the file is looked at first.
         stack.extend(reversed(list(_inside(value, rule, path))))
 
@@ -90,17 +90,6 @@ def shown(value: Any) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
-def _resolved(
-    value: Any, rule: Mapping[str, Any], definitions: Mapping[str, Any], path: Path
-) -> Mapping[str, Any]:
-    """Follow references, and choose the branch that the value means to be."""
-    rule = _followed(rule, definitions)
-    while "oneOf" in rule:
-        options = [_followed(option, definitions) for option in rule["oneOf"]]
-        rule = _branch(value, options, path)
-    return rule
-
-
 def _followed(rule: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any]:
     while "$ref" in rule:
         rule = definitions[rule["$ref"].rsplit("/", 1)[-1]]
@@ -112,10 +101,10 @@ def _branch(value: Any, options: list[Mapping[str, Any]], path: Path) -> Mapping
     objects = [option for option in options if option.get("type") == "object"]
     if not isinstance(value, dict) or not objects:
         for option in options:
-            if _type(value, option) is None and _enum(value, option) is None:
+            if _is_of_type(value, option) and _is_allowed(value, option):
                 return option
-        wanted = " or ".join(_wanted(option) for option in options)
-        raise ModelFileError(f"{place(path)} is {shown(value)}; it must be {wanted}")
+        wanted = [f"one of {o['enum']}" if "enum" in o else _words(o) for o in options]
+        raise ModelFileError(f"{place(path)} is {shown(value)}; it must be {' or '.join(wanted)}")
     kinds = {o["properties"]["kind"]["const"]: o for o in objects if "kind" in o["properties"]}
     if len(kinds) == len(objects) and "kind" in value:
         found = value["kind"]
@@ -128,81 +117,64 @@ def _branch(value: Any, options: list[Mapping[str, Any]], path: Path) -> Mapping
     return [*whole, *some, *objects][0]
 
 
-def _wanted(option: Mapping[str, Any]) -> str:
-    return f"one of {option['enum']}" if "enum" in option else _words(option["type"])
+def _faults(value: Any, rule: Mapping[str, Any]) -> Iterator[str]:
+    """Yield in what a value itself offends against a rule."""
+    if not _is_of_type(value, rule):
+        yield f"is {shown(value)}; it must be {_words(rule)}"
+    if not _is_allowed(value, rule):
+        wanted = f"{rule['const']!r}" if "const" in rule else f"one of {rule['enum']}"
+        yield f"is {shown(value)}; it must be {wanted}"
+    array = isinstance(value, list)
+    if array or (isinstance(value, (int, float)) and not isinstance(value, bool)):
+        size = len(value) if array else value
+        found = f"has {size} items" if array else f"is {shown(value)}"
+        for name, (beyond, words) in LIMITS.items():
+            if name in rule and name.endswith("Items") == array and beyond(size, rule[name]):
+                yield f"{found}; it must {words} {rule[name]}"
+    # JSON Schema's $ is the very end; Python's also stands before a last newline.
+    pattern = rule.get("pattern", "").removesuffix("$") + r"\Z"
+    if isinstance(value, str) and not re.search(pattern, value):
+        yield f"is {shown(value)}; it must match {rule['pattern']}"
+    if isinstance(value, dict):
+        yield from _key_faults(value, rule)
 
 
-def _words(types: str | list[str]) -> str:
-    return " or ".join(TYPES[name][1] for name in ([types] if isinstance(types, str) else types))
+def _key_faults(value: dict[str, Any], rule: Mapping[str, Any]) -> Iterator[str]:
+    yield from (f"lacks the field '{key}'" for key in rule.get("required", ()) if key not in value)
+    if rule.get("additionalProperties") is False:
+        strange = (key for key in value if key not in rule["properties"])
+        yield from (f"has the unknown field {shown(key)}" for key in strange)
+    for key, others in rule.get("dependentRequired", {}).items():
+        lacking = (other for other in others if key in value and other not in value)
+        yield from (f"has '{key}' but lacks '{other}'" for other in lacking)
 
 
-def _type(value: Any, rule: Mapping[str, Any]) -> Fault:
+def _types(rule: Mapping[str, Any]) -> list[str]:
     types = rule.get("type", [])
-    if not types or any(_is(value, t) for t in ([types] if isinstance(types, str) else types)):
-        return None
-    return f"is {shown(value)}; it must be {_words(types)}"
+    return [types] if isinstance(types, str) else types
 
 
-def _is(value: Any, name: str) -> bool:
+def _words(rule: Mapping[str, Any]) -> str:
+    return " or ".join(TYPES[name][1] for name in _types(rule))
+
+
+def _is_of_type(value: Any, rule: Mapping[str, Any]) -> bool:
+    types = _types(rule)
+    if not types:
+        return True
     if isinstance(value, bool):
-        return name == "boolean"
-    known = isinstance(value, TYPES[name][0])
-    return known and (name not in ("number", "integer") or _finite(value))
-
-
-def _finite(value: Any) -> bool:
+        return "boolean" in types
     try:
-        return math.isfinite(float(value))
+        finite = not isinstance(value, (int, float)) or math.isfinite(value)
     except OverflowError:  # a whole number beyond 64-bit floats
-        return False
+        finite = False
+    return finite and any(isinstance(value, TYPES[name][0]) for name in types)
 
 
-def _enum(value: Any, rule: Mapping[str, Any]) -> Fault:
+def _is_allowed(value: Any, rule: Mapping[str, Any]) -> bool:
     allowed = [rule["const"]] if "const" in rule else rule.get("enum")
     # As JSON has it: true is not 1.
-    if allowed is None or any(type(value) is type(item) and value == item for item in allowed):
-        return None
-    wanted = f"{allowed[0]!r}" if "const" in rule else f"one of {allowed}"
-    return f"is {shown(value)}; it must be {wanted}"
-
-
-def _limit(value: Any, rule: Mapping[str, Any]) -> Fault:
-    array = isinstance(value, list)
-    if not array and (isinstance(value, bool) or not isinstance(value, (int, float))):
-        return None
-    size, found = (
-        (len(value), f"has {len(value)} items") if array else (value, f"is {shown(value)}")
-    )
-    for name, (beyond, words) in LIMITS.items():
-        if name in rule and name.endswith("Items") == array and beyond(size, rule[name]):
-            return f"{found}; it must {words} {rule[name]}"
-    return None
-
-
-def _pattern(value: Any, rule: Mapping[str, Any]) -> Fault:
-    if "pattern" not in rule or not isinstance(value, str):
-        return None
-    # JSON Schema's $ is the very end; Python's also stands before a last newline.
-    if re.search(rule["pattern"].removesuffix("$") + r"\Z", value):
-        return None
-    return f"is {shown(value)}; it must match {rule['pattern']}"
-
-
-def _keys(value: Any, rule: Mapping[str, Any]) -> Fault:
-    if not isinstance(value, dict):
-        return None
-    absent = [key for key in rule.get("required", ()) if key not in value]
-    if absent:
-        return f"lacks the field '{absent[0]}'"
-    if rule.get("additionalProperties") is False:
-        strange = [key for key in value if key not in rule["properties"]]
-        if strange:
-            return f"has the unknown field {shown(strange[0])}"
-    for key, others in rule.get("dependentRequired", {}).items():
-        lacking = [other for other in others if key in value and other not in value]
-        if lacking:
-            return f"has '{key}' but lacks '{lacking[0]}'"
-    return None
+    return allowed is None or any(type(value) is type(item) and value == item for item in allowed)
 
 
 def _inside(

@@ -9,10 +9,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rpte.errors import ModelFileError
 from rpte.model.certificate import limit_checks
 from rpte.model.check import Check
-from rpte.model.file import build, content_hash, read_document
+from rpte.model.file import blamed_on, build, content_hash, read_document
 from rpte.model.ledger import OPTIMALITY, ledger_checks, withdrawn
 from rpte.model.verify_structure import structure_checks
 from rpte.model.verify_table import labelled, row_checks, training_checks
@@ -107,10 +106,8 @@ def verify_file(
     ('content hash', True)
     """
     document = read_document(path)
-    try:
+    with blamed_on(path):
         model = build(document)
-    except ModelFileError as error:
-        raise ModelFileError(f"{path}: {error}") from error
     stored, found = document["hash"], content_hash(document)
     evidence = f"sha256 {found}" + ("" if stored == found else f", stored {stored}")
     own = Check("content hash", stored == found, evidence)
