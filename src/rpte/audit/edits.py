@@ -20,9 +20,10 @@ from rpte.model.certificate import limit_checks, monotone_certificate
 from rpte.model.check import Check
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms
-from rpte.model.summary import without_figures
+from rpte.model.summary import RECORD
 from rpte.model.verify_structure import component_size, load_within_bound, ownership, partition
 from rpte.model.verify_table import labelled
+from rpte.model.versions import without
 from rpte.table.fingerprint import table_hash
 
 Names = Sequence[str]
@@ -157,7 +158,7 @@ def _changed(model: Model, drop_terms: Names, drop_sources: Names, merge: Sequen
                 kept.append(new)
                 means[new.name] = after
         components.append(kept)
-    history = without_figures(model.training)  # they are of the fit, not of what is left of it
+    history = without(model.training, RECORD)  # figures are of the fit, not of what is left of it
     training = {**history, "mean_contributions": means, "ties": [], "objective": None}
     if not model.settings["reassign"]:
         training["objective"] = model.training["objective"]

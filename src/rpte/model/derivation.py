@@ -90,12 +90,8 @@ class TrainingTable:
             self._values[name] = np.unique(x[~np.isnan(x)])
         return self._values[name]
 
-    def centre(self, column: Column) -> float:
-        """Return the value that stands for missing in a column."""
-        return self.location(column)[0]
-
     def location(self, column: Column) -> tuple[float, float]:
-        """Return the centre of a number, and its standard deviation with missing cells there."""
+        """Return the centre of a number, which stands for missing, and the deviation with it."""
         if self.sample is not None and not isinstance(column, (Pair, Pattern)):
             return self.sample.location(column)
         if column not in self._locations:
@@ -117,7 +113,7 @@ class TrainingTable:
     def filled(self, column: Column) -> Floats:
         """Return a number on every row, missing cells as the published configuration fills them."""
         x = self.cells(column)
-        return np.where(np.isnan(x), self.centre(column), x)
+        return np.where(np.isnan(x), self.location(column)[0], x)
 
     def bins(self, column: Column, filled: bool, joined: bool = True) -> Bins:
         """Return the bins of a number that trees split on.
@@ -180,8 +176,7 @@ class TrainingTable:
         return self.offers(column)
 
     def _is_flag(self, column: Value) -> bool:
-        x, centre = self.cells(column), self.centre(column)
-        return bool(np.isin(np.where(np.isnan(x), centre, x), (0.0, 1.0)).all())
+        return bool(np.isin(self.filled(column), (0.0, 1.0)).all())
 
     def _made_of(self, name: str) -> list[Column]:
         """Return the derived columns of one number."""

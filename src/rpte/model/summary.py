@@ -111,11 +111,6 @@ def figures(model: Model) -> Mapping[str, Any] | None:
     return found
 
 
-def without_figures(training: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a training record without figures."""
-    return {key: value for key, value in training.items() if key != RECORD}
-
-
 def figures_text(record: Mapping[str, Any]) -> str:
     """Say how the figures were found, AUC, log-loss and Brier score on one line."""
     kept = ", groups together" if record["by"] == "groups" else ""

@@ -14,7 +14,7 @@ from rpte.model.check import Check
 from rpte.model.file import blamed_on, build, content_hash, read_document
 from rpte.model.ledger import OPTIMALITY, ledger_checks, withdrawn
 from rpte.model.verify_structure import structure_checks
-from rpte.model.verify_table import labelled, row_checks, training_checks
+from rpte.model.verify_table import contributions_sum, labelled, one_leaf_per_tree, training_checks
 
 if TYPE_CHECKING:
     from rpte.model.model import Model
@@ -51,12 +51,11 @@ def verify(model: Model, X: Any = None, y: Any = None, sample_weight: Any = None
     list of Check
         The last one, "not checked", says what more the training table would prove.
     """
-    checks = [*structure_checks(model), *limit_checks(model)]
-    checks += ledger_checks(model)
+    checks = [*structure_checks(model), *limit_checks(model), *ledger_checks(model)]
     if X is None:
         return [*checks, _not_checked(*NEEDS_ROWS, *_needs_training(model))]
     inputs = model.read(X)
-    checks += row_checks(model, inputs)
+    checks += [one_leaf_per_tree(model, inputs), contributions_sum(model, inputs)]
     if y is None:
         return [*checks, _not_checked(*_needs_training(model))]
     return [*checks, *training_checks(model, labelled(model, inputs, y, sample_weight))]

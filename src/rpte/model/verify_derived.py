@@ -162,7 +162,7 @@ def _learned_side(test: Test) -> bool | None:
     if data.paper:
         if data.is_root(split.column):
             return None
-        return data.centre(split.column) <= (split.threshold or 0.0)
+        return data.location(split.column)[0] <= (split.threshold or 0.0)
     return test.heavier() if test.lacks_missing() else None
 
 
@@ -221,7 +221,8 @@ def _test_faults(test: Test) -> Iterator[str]:
         return
     if not data.offers(split.column) and not data.is_root(split.column):
         yield ", which is no column that the table offers"
-    codings = _codings(data, split)
+    # Pairs of lookahead are never filled, not even in the published configuration.
+    codings = [True, False] if data.paper and data.is_root(split.column) else [data.paper]
     allowed = [t for filled in codings for t in _thresholds(data, split, filled, yes, no)]
     if split.threshold not in allowed:
         yield f" against {split.threshold!r}; between the training values stands {allowed[:1]}"
@@ -242,13 +243,6 @@ def _is_test(data: TrainingTable, column: Column, yes: Index, no: Index) -> bool
     codes = data.table.inputs.codes(column.source)
     listed = np.unique(codes[yes])
     return len(listed) == len(column.levels) and bool((codes[no] >= 0).any())
-
-
-def _codings(data: TrainingTable, split: Split) -> list[bool]:
-    """Return how a column may have been coded; pairs of lookahead are never filled."""
-    if not data.paper:
-        return [False]
-    return [True, False] if data.is_root(split.column) else [True]
 
 
 def _thresholds(

@@ -15,7 +15,7 @@ from rpte.model.certificate import monotone_directions, stage3_tolerance
 from rpte.model.check import Check, checked
 from rpte.model.ledger import OPTIMALITY, UNMET_MISSING, withdrawn
 from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms, joined
-from rpte.structure.tree import Branch, Condition, Tree
+from rpte.structure.tree import Condition, Tree, leaf_numbers
 from rpte.table.column import MISSING, UNSEEN
 from rpte.table.inputs import Inputs
 from rpte.table.schema import Schema, Variable
@@ -43,7 +43,7 @@ def partition(model: Model) -> Check:
     """
     faults = []
     for tree in model.trees:
-        reached = list(_leaves_below(tree.tree.root))
+        reached = leaf_numbers(tree.tree.root)
         if reached != list(range(len(tree.leaves))):
             faults.append(f"{tree.name} reaches leaves {reached}")
         for split in tree.tree.splits:
@@ -59,14 +59,6 @@ def partition(model: Model) -> Check:
         "each other and cover all values, missing included; each leaf can be reached"
     )
     return checked("leaves partition the inputs", faults, evidence)
-
-
-def _leaves_below(node: Branch | int) -> Iterator[int]:
-    if isinstance(node, Branch):
-        yield from _leaves_below(node.yes)
-        yield from _leaves_below(node.no)
-    else:
-        yield node
 
 
 def ownership(model: Model) -> Check:

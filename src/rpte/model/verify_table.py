@@ -55,11 +55,6 @@ def labelled(model: Model, inputs: Inputs, y: Any, sample_weight: Any) -> Rows:
     return Rows(inputs, positive, weight * own, repetitions(weight))
 
 
-def row_checks(model: Model, inputs: Inputs) -> list[Check]:
-    """Return the checks that any rows allow."""
-    return [one_leaf_per_tree(model, inputs), contributions_sum(model, inputs)]
-
-
 def training_checks(model: Model, rows: Rows) -> list[Check]:
     """Return the checks that need the training table."""
     try:
@@ -287,11 +282,8 @@ def stage2_checks(model: Model, table: Table) -> list[Check]:
             break
         score = score + follows[0].contribution(table.inputs)
         left = [tree for tree in left if tree is not follows[0]]
-    return [
-        checked(
-            "leaf values of Stage 2", faults, f"{len(model.trees)} trees, from the base rate on"
-        )
-    ]
+    evidence = f"{len(model.trees)} trees, from the base rate on"
+    return [checked("leaf values of Stage 2", faults, evidence)]
 
 
 def _is_step(tree: TreeTerms, table: Table, score: Floats, settings: Mapping[str, Any]) -> bool:

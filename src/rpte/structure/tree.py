@@ -203,7 +203,7 @@ class Tree:
         if not isinstance(root, Branch):
             raise ValueError("a tree without a split")
         tree = cls(root)
-        numbers = _leaf_numbers(root)
+        numbers = leaf_numbers(root)
         if numbers != list(range(len(numbers))):
             raise ValueError(f"leaves numbered {numbers[:20]}, not 0, 1, 2, ... in order")
         return tree
@@ -249,14 +249,15 @@ def _nodes(node: Branch | int) -> Iterator[Branch | int]:
         yield from _nodes(node.no)
 
 
-def _leaf_numbers(node: Branch | int) -> list[int]:
+def leaf_numbers(node: Branch | int) -> list[int]:
+    """Return the numbers of the leaves below a node, in order."""
     return [inner for inner in _nodes(node) if not isinstance(inner, Branch)]
 
 
 def _merge(
     node: Branch | int, same: Callable[[list[int]], bool], out: list[list[int]]
 ) -> Branch | int:
-    leaves = _leaf_numbers(node)
+    leaves = leaf_numbers(node)
     if not isinstance(node, Branch) or same(leaves):
         out.append(leaves)
         return len(out) - 1

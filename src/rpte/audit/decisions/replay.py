@@ -15,15 +15,7 @@ from typing import Any
 from rpte.audit.decisions import records
 from rpte.audit.decisions.records import FORMAT, VERSION, Chain, Record, record_of, text_of
 from rpte.audit.decisions.replay_1 import Version1Reader
-from rpte.audit.decisions.replay_base import (
-    CATALOGUE,
-    RULE,
-    UNREADABLE,
-    Finding,
-    LogReader,
-    differs,
-    short,
-)
+from rpte.audit.decisions.replay_base import RULES, UNREADABLE, Finding, LogReader, differs, short
 from rpte.errors import InputError, ModelFileError
 from rpte.model.file import sealed_hash
 from rpte.model.format import described
@@ -34,8 +26,7 @@ from rpte.model.validator import validate
 TYPES = {
     "digest": described("^[A-Za-z0-9_-]{8}$"),
     "field": described("|".join(map(repr, records.FIELDS))),
-    "rule": RULE,
-    "catalogue": CATALOGUE,
+    **RULES,
 }
 KINDS = {
     "model": f"format: '{FORMAT}', version: {VERSION}, model: hash, classes: [label 2], "

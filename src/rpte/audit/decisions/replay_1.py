@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rpte.audit.decisions.records import FORMAT, Record
-from rpte.audit.decisions.replay_base import CATALOGUE, RULE, UNREADABLE, LogReader, differs
+from rpte.audit.decisions.replay_base import RULES, UNREADABLE, LogReader, differs
 from rpte.errors import ModelFileError
 from rpte.model.file import sealed_hash
 from rpte.model.format import described
@@ -19,8 +19,7 @@ PROBABILITY = 1e-12  # exponentials differ in their last bits between machines
 OPENING = described(
     f"record: 'head', format: '{FORMAT}', version: 1, library_version: text, when: text, "
     "model: hash, rule: rule, catalogue: catalogue, previous: null, hash: hash",
-    rule=RULE,
-    catalogue=CATALOGUE,
+    **RULES,
 )
 ASIDE = {"record", "number", "id", "previous", "hash"}
 

@@ -27,7 +27,7 @@ RULE = described(
     "threshold: null|number, least: share",
     reference=described("|".join(map(repr, REFERENCES))),
 )
-CATALOGUE = described("{{text}}")
+RULES = {"rule": RULE, "catalogue": described("{{text}}")}  # of a run
 UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
 
 
