@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rpte.columns.kinds import (
+    RAW,
     Column,
     Hinge,
     Interval,
     Level,
-    Missing,
     Pair,
     Pattern,
     Scale,
@@ -143,10 +143,8 @@ class TrainingTable:
             )
             product = isinstance(column, Pattern) or column.operation == "product"
             return paired and all(self._is_part(p, product) for p in (column.left, column.right))
-        if isinstance(column, (Value, Missing)):
-            return True
-        if isinstance(column, Level):
-            return len(column.levels) == 1
+        if isinstance(column, RAW):
+            return not isinstance(column, Level) or len(column.levels) == 1
         assert isinstance(column, (Step, Hinge, Interval, Scale))
         if self.sample is not None:
             return self.sample.offers(column)

@@ -2,6 +2,6 @@
 
 `reasons` finds what counts most against a case, and the words for it; `decide` works out what a run
 records of each case and appends it to a log, `records` says what the lines of a log hold, `replay`
-checks a log (`replay_1` one of version 1; what both share is in `replay_base`). Every module may be
-imported; numpy and the standard library suffice.
+checks a log (`readers` has what all versions share, and version 1). Every module may be imported;
+numpy and the standard library suffice.
 """

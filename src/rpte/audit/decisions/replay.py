@@ -2,7 +2,7 @@
 
 What a replay can tell: a record that was changed, left out, put in or moved, and a result that the
 model does not give. What it cannot tell without the head: that the whole file was made anew. In a
-log of version 2 digests say where it was changed, heads that it was; `replay_1` reads version 1.
+log of version 2 digests say where it was changed, heads that it was; `readers` has version 1.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from rpte.audit.decisions import records
+from rpte.audit.decisions import readers, records
+from rpte.audit.decisions.readers import Finding, LogReader, Version1Reader, differs
 from rpte.audit.decisions.records import FORMAT, VERSION, Chain, Record, record_of, text_of
-from rpte.audit.decisions.replay_1 import Version1Reader
-from rpte.audit.decisions.replay_base import RULES, UNREADABLE, Finding, LogReader, differs, short
 from rpte.errors import InputError, ModelFileError
 from rpte.model.file import sealed_hash
 from rpte.model.format import described
@@ -26,7 +25,7 @@ from rpte.model.validator import validate
 TYPES = {
     "digest": described("^[A-Za-z0-9_-]{8}$"),
     "field": described("|".join(map(repr, records.FIELDS))),
-    **RULES,
+    **readers.RULES,
 }
 KINDS = {
     "model": f"format: '{FORMAT}', version: {VERSION}, model: hash, classes: [label 2], "
@@ -67,7 +66,7 @@ class Version2Reader(LogReader):
             inner, seal = records.opened(text.removesuffix("\n"))
             if not text.endswith("\n"):
                 raise ValueError("it ends without a line break: it was cut off")
-        except UNREADABLE as error:
+        except readers.UNREADABLE as error:
             self.find_unreadable(error)
             self.chain.follow(content, self.chain.last)
             return
@@ -115,7 +114,7 @@ class Version2Reader(LogReader):
     def _record(self, found: Record, follows: bool) -> None:
         kind = str(found.get("record"))
         if kind not in RECORDS:
-            self.find(f"is a record of unknown kind {short(kind)}")
+            self.find(f"is a record of unknown kind {readers.short(kind)}")
             return
         if not follows:
             self.find(
@@ -127,8 +126,8 @@ class Version2Reader(LogReader):
         except ModelFileError as error:
             self.find(f"the {kind!r} record is malformed: {error}")
             return
-        readers = {"model": self._model, "run": self._run, "end": self._end}
-        readers[kind]({key: value for key, value in found.items() if key != "digest"})
+        takers = {"model": self._model, "run": self._run, "end": self._end}
+        takers[kind]({key: value for key, value in found.items() if key != "digest"})
 
     def _model(self, found: Record) -> None:
         if self.line > 1:
