@@ -35,7 +35,7 @@ class Family:
         return getattr(import_module(f"{__name__}.{module}"), function)(*given)
 
 
-OWN = Family("rpte", "rpte.model", None, "own.terms")
+OWN = Family("rpte", "rpte.model", None, "additive.own")
 PIPELINE = Family("pipeline", "sklearn.pipeline", "Pipeline", "")
 BOOSTING, HIST_BOOSTING = "gradient boosting", "histogram gradient boosting"
 FAMILIES = (

@@ -1,4 +1,4 @@
-"""Additive models: linear ones, EBM, RuleFit (rules and linear terms) and FIGS (trees)."""
+"""Additive models: our own, linear ones, EBM, RuleFit (rules and linear terms), FIGS (trees)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from rpte.audit.columns import Columns, conditions_of
 from rpte.audit.terms import (
+    NOT_CONSULTED,
     Terms,
     consulted_where,
     direct_terms_consulted,
@@ -17,6 +18,9 @@ from rpte.audit.terms import (
     tree_terms,
 )
 from rpte.columns.units import any_active, fitted, is_active
+from rpte.model.model import Model
+from rpte.model.parts import TreeTerms
+from rpte.structure.tree import path_conditions
 from rpte.utils.arrays import Array, Floats, Ints
 
 COMPARE = {
@@ -26,6 +30,35 @@ COMPARE = {
     ">=": operator.ge,
     "==": operator.eq,
 }
+
+
+def own(model: Any, X: Any | None) -> Terms:
+    """Read the active leaves and direct terms of an RPTE model (or of the estimator around it)."""
+    ours: Model = model if isinstance(model, Model) else model.model_
+    inputs = None if X is None else ours.read(X)
+    conditions: list[int] = []
+    reached = []
+    for _, part in ours.parts():
+        first = len(conditions)
+        if isinstance(part, TreeTerms):
+            active = is_active([leaf.coefficient for leaf in part.leaves])
+            paths = zip(part.tree.paths(), active, strict=True)
+            conditions += [path_conditions(path, ours.schema) for path, counts in paths if counts]
+            if inputs is not None:
+                number = np.where(active, first + np.cumsum(active) - 1, NOT_CONSULTED)
+                reached.append(number[part.tree.apply(inputs)])
+        # Per standard deviation: a slope is no less there for being in units of millions.
+        elif is_active(part.coefficient * part.scale):
+            conditions.append(part.column.conditions(ours.schema))
+            if inputs is not None:
+                values = part.column.evaluate(inputs)
+                says = part.column.centred | ~np.isnan(values) & (values != 0)
+                reached.append(np.where(says, first, NOT_CONSULTED))
+    counts = np.array(conditions, np.int64)
+    if inputs is None:
+        return Terms(counts, bound=ours.bound)
+    slots = np.reshape(np.array(reached, np.int64), (len(reached), inputs.n_rows))
+    return Terms(counts, slots.T, bound=ours.bound)
 
 
 def linear(model: Any, X: Any | None, columns: Columns | None) -> Terms:
