@@ -18,17 +18,10 @@ MOST_FACTOR = 2.0 * LARGEST
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """One input with a known value.
-
-    Parameters
-    ----------
-    input : str
-    cell : float or str
-        A number that is no special code, or a level; the pooled level stands for itself.
-    """
+    """One input with a known value."""
 
     input: str
-    cell: Code
+    cell: Code  # a number that is no special code, or a level; the pooled one stands for itself
 
     def number(self, node: Node) -> Node:
         """Return what is left of a number, to the last bit."""

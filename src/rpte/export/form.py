@@ -149,18 +149,11 @@ class Definition:
 class Form:
     """A model as inputs and lines; see the module for what the nodes mean.
 
-    Parameters
-    ----------
-    model : Model
-        What the form was made from.
-    inputs : tuple of Input
-        The variables that the model reads, in the order of its schema.
-    lines : tuple of Definition
-        Each component's terms and then its subtotal, in file order; the score; the probability.
+    The lines are each component's terms and then its subtotal, in file order; score; probability.
     """
 
     model: Model
-    inputs: tuple[Input, ...]
+    inputs: tuple[Input, ...]  # the variables that the model reads, in the order of its schema
     lines: tuple[Definition, ...]
 
     def role(self, *roles: Role) -> tuple[Definition, ...]:

@@ -29,20 +29,11 @@ class NumberInput:
 
 @dataclass(frozen=True, slots=True)
 class CategoryInput:
-    """A column of texts; `rpte.table.spelling` says which level a cell is.
-
-    Parameters
-    ----------
-    name : str
-    levels : tuple of str
-        The levels that training saw, without the one that stands for rare levels.
-    pooled : bool
-        Whether any other text counts as the pooled level; if not, it is an unseen level.
-    """
+    """A column of texts; `rpte.table.spelling` says which level a cell is."""
 
     name: str
-    levels: tuple[str, ...]
-    pooled: bool = False
+    levels: tuple[str, ...]  # seen in training, without the one that stands for rare levels
+    pooled: bool = False  # any other text counts as the pooled level; if not, it is unseen
 
     @property
     def words(self) -> tuple[str, ...]:

@@ -36,39 +36,20 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Parity:
-    """What was compared, and how far the export is from the model.
-
-    Parameters
-    ----------
-    target, options, model_hash, file, sha256
-        What was exported, and the file (for a folder: all of its files).
-    rows : int
-        Rows compared; 0 where nothing could be run here, and then `engine` says why.
-    rows_from : str
-        The table, or how the rows were made.
-    engine : str
-        What ran the export.
-    tolerance : float
-        Largest `Difference.relative` that is rounding.
-    differences : mapping from line to Difference
-        Score, probability, and each contribution that the export gives.
-    versions : mapping from package to version
-    notes : tuple of str
-        What else the target says of itself.
-    """
+    """What was compared, and how far the export is from the model."""
 
     target: str
     options: Mapping[str, Any]
     model_hash: str
     file: str
-    sha256: str
-    rows: int
-    rows_from: str
-    engine: str
-    tolerance: float
-    differences: Mapping[str, Difference]
-    versions: Mapping[str, str]
-    notes: tuple[str, ...] = ()
+    sha256: str  # of the file; for a folder, of all of its files
+    rows: int  # compared; 0 where nothing could be run here, and then `engine` says why
+    rows_from: str  # the table, or how the rows were made
+    engine: str  # what ran the export
+    tolerance: float  # largest `Difference.relative` that is rounding
+    differences: Mapping[str, Difference]  # of score, probability, contributions that are given
+    versions: Mapping[str, str]  # by package
+    notes: tuple[str, ...] = ()  # what else the target says of itself
 
     @property
     def holds(self) -> bool:

@@ -67,20 +67,13 @@ class Picked(Sequence[Array]):
 class Inputs:
     """Typed columns of some rows, by variable.
 
-    Parameters
-    ----------
-    schema : Schema
-    columns : sequence of (n_rows,)
-        In schema order: float64 for numbers, int32 codes for categories.
-    specials : mapping from position to int32 (n_rows,)
-        For each number with special codes: the special level of each row, `MISSING` for none.
-    unknown : mapping from name to counts
-        For each category with cells that are no level known by name, as they were read: how often
-        each of them stands in the table. Rows that are taken do not have it.
+    `specials` has, by position of a number with special codes, the special level of each row,
+    `MISSING` for none. `unknown` counts, by name of a category, the cells that are no level known
+    by name, as they were read; rows that are taken do not have it.
     """
 
     schema: Schema
-    columns: Sequence[Array]
+    columns: Sequence[Array]  # in schema order: float64 for numbers, int32 codes for categories
     specials: Mapping[int, Int32s] = field(default_factory=dict)
     unknown: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 

@@ -12,30 +12,13 @@ OTHER = "(other)"
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """One raw variable (a *source*).
+    """One raw variable (a *source*): a column of the user's table."""
 
-    Parameters
-    ----------
-    name : str
-        The column's name in the user's table (``x0``, ``x1``, ... for an array).
-    kind : {"number", "category"}
-        Booleans are categories with the levels ``False`` and ``True``.
-    levels : tuple of str
-        The training levels of a category, sorted.
-        A number's special codes (text, or numbers as text) stand here too: levels of their own
-        next to the numeric range.
-    has_missing : bool
-        Whether training rows had missing cells here.
-    pooled : bool
-        Whether the last level, ``OTHER``, stands for the category's rare levels, and so for levels
-        never seen.
-    """
-
-    name: str
-    kind: Kind
-    levels: tuple[str, ...] = ()
-    has_missing: bool = False
-    pooled: bool = False
+    name: str  # x0, x1, ... for an array
+    kind: Kind  # booleans are categories with the levels False and True
+    levels: tuple[str, ...] = ()  # sorted; of a number its special codes, as text
+    has_missing: bool = False  # in the training rows
+    pooled: bool = False  # the last level, OTHER, stands for rare levels and levels never seen
 
     def to_dict(self) -> dict[str, Any]:
         """Return the variable as plain JSON values."""

@@ -41,28 +41,14 @@ class Table:
 
     Rows stand in the order of a hash of their content, which is as good as a shuffled order but
     depends on nothing else: permuted or repeated rows give the same table.
-
-    Parameters
-    ----------
-    inputs : Inputs
-    y, weight : (n,)
-        Targets that the loss has a meaning for: of two classes, 1.0 for the positive one.
-    part : (n,), optional
-        What kept equal rows apart: the group of each row, or its place in the user's splits.
-    hashes : (n,), optional
-        Of the content of each row, where they are known.
-    cases : (n,), optional
-        How many rows of the user's table each row stands for, where a row of weight 3 counts as
-        three; one each if None.
-    loss : Loss
     """
 
     inputs: Inputs
-    y: Floats
-    weight: Floats
-    part: Ints | None = None
-    hashes: Words | None = None
-    cases: Ints | None = None
+    y: Floats  # (n,) as the loss takes them: of two classes, 1.0 for the positive one
+    weight: Floats  # (n,)
+    part: Ints | None = None  # what kept equal rows apart: groups, or places in the user's splits
+    hashes: Words | None = None  # of the content of each row, where they are known
+    cases: Ints | None = None  # rows of the user's table per row, one of weight 3 counted as three
     loss: Loss = BINOMIAL
 
     @property
