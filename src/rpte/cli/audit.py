@@ -22,14 +22,7 @@ from rpte.model.compare import compare as compare_models
 from rpte.model.file import build, load, read_document
 from rpte.model.model import Model
 from rpte.model.verify import verify_file
-from rpte.report.frontier import (
-    ASCII,
-    CHOSEN,
-    Frontier,
-    draw_frontier,
-    plot_frontier,
-    read_frontier,
-)
+from rpte.report import frontier as frontiers
 from rpte.utils.output import check_output, write_text
 
 WIDEST = 100  # columns of the frontier's plot
@@ -107,9 +100,9 @@ def frontier(
     Example: rpte frontier model.json --svg frontier.svg
     """
     check_output(svg, reads=[model])
-    found = read_frontier(load(model))
+    found = frontiers.read_frontier(load(model))
     if svg is not None:
-        write_text(draw_frontier(found), svg)
+        write_text(frontiers.draw_frontier(found), svg)
     if as_json:
         print_json(asdict(found))
         return
@@ -119,16 +112,16 @@ def frontier(
         out.print(f"Wrote {svg}", soft_wrap=True)
 
 
-def frontier_view(found: Frontier, width: int, ascii_only: bool = False) -> Group:
+def frontier_view(found: frontiers.Frontier, width: int, ascii_only: bool = False) -> Group:
     """Return the table, the plot and how to read them."""
-    plot = plot_frontier(found, width)
-    chosen = f"{CHOSEN} chosen"
+    plot = frontiers.plot_frontier(found, width)
+    chosen = f"{frontiers.CHOSEN} chosen"
     if ascii_only:
-        plot, chosen = plot.translate(ASCII), chosen.translate(ASCII)
+        plot, chosen = plot.translate(frontiers.ASCII), chosen.translate(frontiers.ASCII)
     return Group(_points(found, chosen), "", Text(plot, no_wrap=True), "", *_frontier_notes(found))
 
 
-def _points(found: Frontier, chosen: str) -> Table:
+def _points(found: frontiers.Frontier, chosen: str) -> Table:
     names = (">conditions", ">components", ">validated deviance", ">error", ">explained", "")
     table = table_of(names)
     for p in found.points:
@@ -138,7 +131,7 @@ def _points(found: Frontier, chosen: str) -> Table:
     return table
 
 
-def _frontier_notes(found: Frontier) -> list[str]:
+def _frontier_notes(found: frontiers.Frontier) -> list[str]:
     best = found.null_deviance - found.explainable
     notes = [
         f"Explained: share of the deviance between the base rate ({found.null_deviance:.4f}) and "

@@ -12,19 +12,8 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from rpte.audit.decisions import reasons as principal
 from rpte.audit.decisions.decide import append_decisions, check_log
-from rpte.audit.decisions.reasons import (
-    LEAST,
-    MOST,
-    REFERENCES,
-    Catalogue,
-    Reason,
-    ReasonRule,
-    catalogue_template,
-    read_catalogue,
-    reason_codes,
-    reason_rule,
-)
 from rpte.audit.decisions.replay import Replay
 from rpte.audit.decisions.replay import replay as computed_again
 from rpte.audit.edits import Labelled
@@ -83,9 +72,9 @@ def reasons(
     catalogue: CatalogueFile = None,
     adverse: Adverse = None,
     reference: ReferenceName = "mean",
-    most: MostReasons = MOST,
+    most: MostReasons = principal.MOST,
     threshold: Threshold = None,
-    least: LeastShare = LEAST,
+    least: LeastShare = principal.LEAST,
     id_column: opt.IdColumn = None,
     missing: opt.Missing = None,
     allow_unknown: opt.AllowUnknown = False,
@@ -105,11 +94,10 @@ def reasons(
         raise InputError("give a table of cases, or --template to write a catalogue")
     rows = rows_for(loaded, table, missing, id_column=id_column, allow_unknown=allow_unknown)
     asked = {"adverse": adverse, "most": most, "threshold": threshold, "least": least}
-    rule = _rule(loaded, rows, reference, **asked)
-    said = Catalogue() if catalogue is None else read_catalogue(catalogue, loaded)
+    rule, said = _rule(loaded, rows, reference, catalogue, **asked)
     ids = rows.ids(id_column)[1]
     places = _places(ids, row)
-    found = reason_codes(loaded, rows.inputs.take(places), rule, said)
+    found = principal.reason_codes(loaded, rows.inputs.take(places), rule, said)
     shown = [(ids[place], reasons) for place, reasons in zip(places, found, strict=True)]
     if as_json:
         print_json([{"case": case, "reasons": list(map(asdict, found))} for case, found in shown])
@@ -121,18 +109,25 @@ def reasons(
         screen.print(f"The first {ROWS_SHOWN} of {len(ids)} cases; --row shows others.")
 
 
-def _rule(model: Model, rows: Rows, reference: str, **asked: Any) -> ReasonRule:
-    if reference not in REFERENCES:
-        raise InputError(f"--reference {reference}: it is one of {', '.join(REFERENCES)}")
+def _rule(
+    model: Model, rows: Rows, reference: str, catalogue: Path | None, **asked: Any
+) -> tuple[principal.ReasonRule, principal.Catalogue]:
+    """Return how reasons are found, and the catalogue that says them."""
+    if reference not in principal.REFERENCES:
+        known = ", ".join(principal.REFERENCES)
+        raise InputError(f"--reference {reference}: it is one of {known}")
     cases = rows.inputs if reference == "threshold" else None
-    return reason_rule(model, reference, cases=cases, **asked)  # type: ignore[arg-type]
+    rule = principal.reason_rule(model, reference, cases=cases, **asked)  # type: ignore[arg-type]
+    if catalogue is None:
+        return rule, principal.Catalogue()
+    return rule, principal.read_catalogue(catalogue, model)
 
 
 def _write_template(model: Path, output: Path | None) -> None:
     if output is not None and output.is_file():
         raise InputError(f"{output} is there already; give another name, so that nothing is lost")
     check_output(output)
-    text = catalogue_template(load(model))
+    text = principal.catalogue_template(load(model))
     if output is None:
         typer.echo(text, nl=False)
         return
@@ -150,7 +145,7 @@ def _places(ids: Sequence[Any], asked: opt.Names) -> Index:
     return np.array([known[name] for name in asked])
 
 
-def _reasons_view(shown: list[tuple[Any, tuple[Reason, ...]]]) -> Table:
+def _reasons_view(shown: list[tuple[Any, tuple[principal.Reason, ...]]]) -> Table:
     view = table_of(("case", ">weighs", "code", "reason", "component"))
     for case, reasons in shown:
         if not reasons:
@@ -170,9 +165,9 @@ def decide(
     catalogue: CatalogueFile = None,
     adverse: Adverse = None,
     reference: ReferenceName = "mean",
-    most: MostReasons = MOST,
+    most: MostReasons = principal.MOST,
     threshold: Threshold = None,
-    least: LeastShare = LEAST,
+    least: LeastShare = principal.LEAST,
     when: Annotated[str | None, option("UTC time of the run; now by default.")] = None,
     replace: Annotated[
         bool, option("Make the log anew, and lose the one that is there.", "--replace")
@@ -194,8 +189,7 @@ def decide(
     check_log(output, loaded, replace)
     rows = rows_for(loaded, table, missing, id_column=id_column)
     asked = {"adverse": adverse, "most": most, "threshold": threshold, "least": least}
-    rule = _rule(loaded, rows, reference, **asked)
-    said = Catalogue() if catalogue is None else read_catalogue(catalogue, loaded)
+    rule, said = _rule(loaded, rows, reference, catalogue, **asked)
     ids = None if id_column is None else rows.ids(id_column)[1]
     given = _columns(loaded, rows, id_column)
     done = append_decisions(output, loaded, given, rule, said, ids=ids, when=when, replace=replace)

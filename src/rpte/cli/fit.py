@@ -36,13 +36,9 @@ table_option, limit_option, method_option = (
     for panel in ("The table", "What the model may do", "The method")
 )
 SAME_NAME = (  # parameters of the estimator that have the name of their option
-    "max_inspection_units",
-    "max_fit_seconds",
-    "audit_price",
-    "ownership",
-    "max_component_sources",
+    "max_inspection_units", "max_fit_seconds", "audit_price", "ownership", "max_component_sources",
     "profile",
-)
+)  # fmt: skip
 MIN_ROWS = 20  # rows from which on a column of nothing but different texts is no accident
 
 

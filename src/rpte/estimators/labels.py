@@ -28,14 +28,8 @@ LARGEST = 2**53  # beyond it, whole numbers are not the same everywhere that a m
 def read_labels(y: Any, n_rows: int, columns: Sequence[str] = ()) -> tuple[Array, Array]:
     """Return the label of each row, and the two classes in order.
 
-    Labels are booleans, whole numbers, floats or text: what a model file can keep.
-
-    Parameters
-    ----------
-    y : (n_rows,)
-    n_rows : int
-    columns : names
-        Of the table beside it, which tell of other tasks.
+    Labels are booleans, whole numbers, floats or text: what a model file can keep. The names of the
+    columns beside them tell of other tasks.
     """
     if y is None:
         raise InputError("RPTEClassifier requires y to be passed, but the target y is None")

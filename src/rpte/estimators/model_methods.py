@@ -27,17 +27,9 @@ if TYPE_CHECKING:
 
 
 FRONTIER_COLUMNS = [
-    "miu",
-    "deviance",
-    "error",
-    "components",
-    "shape_family",
-    "n_trees",
-    "n_pairs",
-    "max_conditions",
-    "l1_ratio",
-    "l1",
-]
+    "miu", "deviance", "error", "components", "shape_family", "n_trees", "n_pairs",
+    "max_conditions", "l1_ratio", "l1",
+]  # fmt: skip
 
 
 class ModelMethodsMixin:

@@ -10,18 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from rpte.errors import InputError
+from rpte.export import target as targets
 from rpte.export.cells import probe_table, read_cells
 from rpte.export.form import Form
 from rpte.export.lower import make_form
 from rpte.export.parity import Parity, compare, expected, known_columns, versions
-from rpte.export.target import (
-    CannotRunError,
-    MadeRows,
-    Options,
-    Target,
-    find_target,
-    settle_options,
-)
 from rpte.model.file import content_hash, to_dict
 from rpte.model.model import Model
 from rpte.utils.output import check_output, is_stream, write_bytes
@@ -34,34 +27,14 @@ def export_model(
 ) -> Parity:
     """Write a model in another form, run it, and write the parity record beside it.
 
-    Parameters
-    ----------
-    model : Model
-    target : str
-        One of `rpte.export.target.HOMES`, such as ``"sql"``.
-    path : str or Path
-        Where to write; the record goes to the same name with ``.parity.json`` added (a device or a
-        pipe has none).
-    X : table, optional
-        Rows to compare the export with the model on; if None, rows made from the model.
-    rows_from : str
-        What the record calls these rows.
-    **options
-        Of the target.
-
-    Returns
-    -------
-    Parity
-        The record.
-
-    Raises
-    ------
-    InputError
-        Before anything is written: an unknown target or option, a model that the target cannot
-        express, an export that does not agree with the model.
+    The `target` is one of `rpte.export.target.HOMES`, with options of its own. The record goes to
+    the same name with ``.parity.json`` added (a device or a pipe has none). The export is compared
+    with the model on the rows of `X`, which the record calls `rows_from`; if None, on rows made
+    from the model. An unknown target or option, a model that the target cannot express and an
+    export that does not agree with the model are errors before anything is written.
     """
-    chosen = find_target(target)
-    settled = settle_options(chosen, options)
+    chosen = targets.find_target(target)
+    settled = targets.settle_options(chosen, options)
     path = Path(path)
     if path.is_dir():
         raise InputError(f"{path} is a folder; name a file, such as model{chosen.suffix}")
@@ -90,20 +63,20 @@ def written_paths(path: Path) -> list[Path]:
     return [path] if is_stream(path) else [path, record_path(path)]
 
 
-def files_named(options: Options) -> list[Path]:
+def files_named(options: targets.Options) -> list[Path]:
     """Return the options that may name a file which the export reads, such as a catalogue."""
     return [Path(value) for value in options.values() if isinstance(value, (str, Path))]
 
 
 def check_file(
-    form: Form, target: Target, path: Path, options: Options, X: Any, rows_from: str
+    form: Form, target: targets.Target, path: Path, options: targets.Options, X: Any, rows_from: str
 ) -> Parity:
     """Run an export on some rows and compare it with the model.
 
     See `export_model` for `X` and `rows_from`.
     """
     if X is None:
-        X, rows_from = MadeRows(probe_table(form)), MADE
+        X, rows_from = targets.MadeRows(probe_table(form)), MADE
     known = known_columns(form.model, X)
     truth = target.truth(form, options, known) if target.truth else expected(form.model, known)
     if not len(truth["score"]):
@@ -114,7 +87,7 @@ def check_file(
         answers = target.run(path, form, options, read_cells(form, known))
         engine, notes = answers.engine, target.notes(form, options, X, answers)
         differences = compare(form, truth, answers, target.tolerance)
-    except CannotRunError as reason:
+    except targets.CannotRunError as reason:
         rows, engine = 0, str(reason)
     return Parity(
         target=target.name,
@@ -140,7 +113,7 @@ def check_export(model: Model, path: str | Path, X: Any = None, rows_from: str =
     """
     path = Path(path)
     record = read_record(path)
-    form, target = make_form(model), find_target(record["target"])
+    form, target = make_form(model), targets.find_target(record["target"])
     found = {
         "model_hash": content_hash(to_dict(model)),
         "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
@@ -150,7 +123,7 @@ def check_export(model: Model, path: str | Path, X: Any = None, rows_from: str =
             raise InputError(
                 f"the record {record_path(path)} is of {what} than was given; export again"
             )
-    options = settle_options(target, record["options"])
+    options = targets.settle_options(target, record["options"])
     again = check_file(form, target, path, options, X, rows_from)
     write_record(again, path)
     return again

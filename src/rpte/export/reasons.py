@@ -13,15 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from rpte.audit.decisions.reasons import (
-    LEAST,
-    Catalogue,
-    Reason,
-    ReasonRule,
-    read_catalogue,
-    reason_codes,
-    reason_rule,
-)
+from rpte.audit.decisions import reasons as principal
 from rpte.audit.grid import grid
 from rpte.errors import InputError
 from rpte.export.fixed import Fixed
@@ -36,7 +28,7 @@ OPTIONS = {
     "adverse": None,
     "reference": "mean",
     "threshold": None,
-    "least": LEAST,
+    "least": principal.LEAST,
     "catalogue": None,
 }
 TIE = 1e-9  # of the first weight: what may be another order after rounding
@@ -62,9 +54,9 @@ def settle(form: Form, options: Options) -> dict[str, Any]:
     """Return the options with the catalogue itself in place of its file, and numbers read."""
     settled = dict(options)
     given = settled["catalogue"]
-    if given is not None and not isinstance(given, (Catalogue, Mapping)):
-        given = read_catalogue(given, form.model)
-    entries = given.entries if isinstance(given, Catalogue) else given
+    if given is not None and not isinstance(given, (principal.Catalogue, Mapping)):
+        given = principal.read_catalogue(given, form.model)
+    entries = given.entries if isinstance(given, principal.Catalogue) else given
     settled["catalogue"] = entries and {name: dict(entry) for name, entry in entries.items()}
     if isinstance(settled["threshold"], str):
         try:
@@ -74,14 +66,14 @@ def settle(form: Form, options: Options) -> dict[str, Any]:
     return settled
 
 
-def rule_of(form: Form, options: Options) -> ReasonRule:
+def rule_of(form: Form, options: Options) -> principal.ReasonRule:
     """Return how reasons are found, refusing what a query cannot compare with."""
     if options["reference"] == "threshold":
         raise InputError(
             "reference='threshold' compares with cases of a table, which an export does not have; "
             "use 'mean' or 'best'"
         )
-    return reason_rule(
+    return principal.reason_rule(
         form.model,
         options["reference"],
         adverse=options["adverse"],
@@ -105,10 +97,10 @@ def check(form: Form, options: Options) -> None:
 
 def candidates(form: Form, options: Options) -> list[Candidate]:
     """Return the variables that may be reasons: by component in file order, then by name."""
-    catalogue, found = Catalogue(options["catalogue"] or {}), []
+    catalogue, found = principal.Catalogue(options["catalogue"] or {}), []
     for component in form.model.components:
         for source in component.sources:
-            bare = Reason(source, component.name, "", "", 0.0, 0.0)
+            bare = principal.Reason(source, component.name, "", "", 0.0, 0.0)
             there, gone = catalogue.said(bare, ()), catalogue.said(bare, (source,))
             others = _alternatives(form, component, source) if len(component.sources) > 1 else ()
             said = (there.code, there.sentence, gone.sentence)
@@ -136,18 +128,12 @@ def _alternatives(form: Form, component: Component, source: str) -> tuple[Node, 
 def same_reasons(form: Form, options: Options, X: Any, told: Sequence[Sequence[Any]]) -> str:
     """Compare the reasons of an export with those of the library, and say that they agree.
 
-    Parameters
-    ----------
-    told : for each row and place the code, the sentence and the weight, None where there is none
-
-    Raises
-    ------
-    InputError
-        If some row has other reasons, and not for a tie that rounding decides.
+    `told` has for each row and place the code, the sentence and the weight, None where there is
+    none. Another order is an error unless it is for a tie that rounding decides.
     """
     model, rule = form.model, rule_of(form, options)
-    catalogue = Catalogue(options["catalogue"] or {})
-    truth = reason_codes(model, read_silently(model, X), rule, catalogue)
+    catalogue = principal.Catalogue(options["catalogue"] or {})
+    truth = principal.reason_codes(model, read_silently(model, X), rule, catalogue)
     for row, (reasons, found) in enumerate(zip(truth, told, strict=True)):
         wanted: list[tuple[Any, ...]] = [(r.code, r.sentence, r.weight) for r in reasons]
         wanted += [(None, None, None)] * (rule.most - len(wanted))

@@ -33,16 +33,10 @@ HUGE = 1e6  # log odds that sums stay exact with
 
 
 def make_card(model: Model, X: Any = None, **scale: Any) -> Scorecard:
-    """Make a card of a model.
+    """Make a card of a model; `scale` are the fields of `Scale`.
 
-    Parameters
-    ----------
-    model : Model
-    X : table, optional
-        Rows, such as the training table, from whose values bins are made. Without them they are
-        made from the quantiles that the model file tells of; `InputError` where it does not.
-    **scale
-        `pdo`, `base_score`, `base_odds` and `points_for`; see `Scale`.
+    Bins are made from the values of some rows, such as the training table; without them from the
+    quantiles that the model file tells of, and `InputError` is raised where it does not.
     """
     scaled = Scale(**scale)
     rows = None if X is None else model.read(X)

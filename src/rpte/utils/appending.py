@@ -17,15 +17,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from rpte.errors import InputError, warn
-from rpte.utils.output import (
-    is_named,
-    lock,
-    named_errors,
-    sync_folder,
-    temporary_stem,
-    write_text,
-    writing,
-)
+from rpte.utils import output
 
 IsWhole = Callable[[bytes, Iterable[bytes]], bool]
 
@@ -48,12 +40,12 @@ def appending(path: Path, is_whole: IsWhole) -> Iterator[Appended]:
     found where a run was killed, whether they are all that it was to append.
     """
     real = Path(os.path.realpath(path))
-    with named_errors(path), locked(real) as descriptor:
+    with output.named_errors(path), locked(real) as descriptor:
         note = _note_path(real)
         _remove_unfinished(descriptor, note, is_whole)
         size = os.fstat(descriptor).st_size
         last = _last_line(descriptor, size)
-        write_text(json.dumps(_note(descriptor, size)), note)
+        output.write_text(json.dumps(_note(descriptor, size)), note)
         try:
             with os.fdopen(os.dup(descriptor), "wb") as file:
                 yield Appended(file, last)
@@ -64,15 +56,15 @@ def appending(path: Path, is_whole: IsWhole) -> Iterator[Appended]:
             raise
         finally:
             note.unlink(missing_ok=True)
-            sync_folder(real.parent)
+            output.sync_folder(real.parent)
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """Open a new file in place of one that others may be appending to; they wait."""
     real = Path(os.path.realpath(path))
-    with named_errors(path), locked(real):
-        with writing(real) as file:
+    with output.named_errors(path), locked(real):
+        with output.writing(real) as file:
             yield file
         _note_path(real).unlink(missing_ok=True)
 
@@ -83,14 +75,14 @@ def last_line(path: Path) -> bytes | None:
     None after a run that was killed: the next writer has to remove what it left.
     """
     real = Path(os.path.realpath(path))
-    with named_errors(path), locked(real) as descriptor:
+    with output.named_errors(path), locked(real) as descriptor:
         if _note_path(real).exists():
             return None
         return _last_line(descriptor, os.fstat(descriptor).st_size)
 
 
 def _note_path(path: Path) -> Path:
-    return path.with_name(f"{temporary_stem(path)}.appending")
+    return path.with_name(f"{output.temporary_stem(path)}.appending")
 
 
 def _note(descriptor: int, size: int) -> dict[str, int | str]:
@@ -107,18 +99,18 @@ def locked(path: Path) -> Iterator[int]:
     made = not path.exists()
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
-        if not lock(descriptor, wait=True):
+        if not output.lock(descriptor, wait=True):
             os.close(descriptor)
             if made:
                 path.unlink(missing_ok=True)
             raise InputError(f"{path} cannot be locked there; choose a folder of this machine")
-        if is_named(descriptor, path):
+        if output.is_named(descriptor, path):
             break
         os.close(descriptor)  # replaced by another writer while this one waited
     try:
         yield descriptor
     finally:
-        if made and is_named(descriptor, path) and not os.fstat(descriptor).st_size:
+        if made and output.is_named(descriptor, path) and not os.fstat(descriptor).st_size:
             path.unlink()
         os.close(descriptor)
 
