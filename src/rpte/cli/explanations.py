@@ -156,9 +156,8 @@ def counterfactual(
     )
     rows = rows_for(loaded, table, missing, id_column=id_column, allow_unknown=True)
     one = rows.case(row, case, id_column)
-    found = loaded.counterfactuals(
-        one.cells, to, side=side, actions=asked, most=at_most, answers=answers
-    )
+    wanted: dict[str, Any] = {"side": side, "actions": asked, "most": at_most, "answers": answers}
+    found = loaded.counterfactuals(one.cells, to, **wanted)
     views = Text(one.title, "italic"), _counterfactuals_view(found)
     print_found(as_json, {**one.record, **found.to_dict()}, *views)
 

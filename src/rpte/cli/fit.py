@@ -150,9 +150,8 @@ class FitRequest:
         from rpte.table.target import binary_labels, has_label, warn_of_follow_up
 
         kept = [name for name in (self.id_column, self.group_column) if name is not None]
-        frame = read_table(
-            self.table, as_text=kept, special=self.specials(), missing=listed(self.missing)
-        )
+        gaps, special = listed(self.missing), self.specials()
+        frame = read_table(self.table, as_text=kept, special=special, missing=gaps)
         for role, column in (("id", self.id_column), ("group", self.group_column)):
             if column is not None:
                 check_column(frame, column, role)

@@ -163,18 +163,16 @@ def rows_for(
     return Rows(frame, checked_inputs(model, inputs, allow_unknown))
 
 
-def weights(frame: pd.DataFrame, column: str) -> Array:
+def weights(frame: pd.DataFrame, name: str) -> Array:
     """Return a column of weights as numbers."""
     from rpte.table.files import check_column
 
-    check_column(frame, column, "weight")
-    values = frame[column].to_numpy()
+    check_column(frame, name, "weight")
+    values = frame[name].to_numpy()
     if values.dtype.kind not in "iufb":
-        raise InputError(f"the weight column '{column}' holds texts; weights are numbers")
+        raise InputError(f"the weight column '{name}' holds texts; weights are numbers")
     found = values.astype(np.float64)
     if np.isnan(found).any():
         row = int(np.flatnonzero(np.isnan(found))[0]) + 1
-        raise InputError(
-            f"the weight column '{column}' is missing in row {row}; give 0 or a weight"
-        )
+        raise InputError(f"the weight column '{name}' is missing in row {row}; give 0 or a weight")
     return found

@@ -70,19 +70,15 @@ def score(
     say(f"Wrote {output}: {len(scores)} rows")
 
 
-def score_table(
-    model: Model, rows: Rows, id_column: str | None, contributions: bool
-) -> pd.DataFrame:
+def score_table(model: Model, rows: Rows, id_column: str | None, with_parts: bool) -> pd.DataFrame:
     """Return id, score and probability of each row, and what its components add."""
     import pandas as pd
 
     inputs = rows.inputs
     name, ids = rows.ids(id_column)
-    columns = {
-        "score": model.score(inputs),
-        "probability": model.predict_proba(inputs)[:, model.positive],
-    }
-    if contributions:
+    chance = model.predict_proba(inputs)[:, model.positive]
+    columns = {"score": model.score(inputs), "probability": chance}
+    if with_parts:
         columns["intercept"] = np.full(inputs.n_rows, model.intercept)
         columns |= {part.name: part.subtotal(inputs) for part in model.components}
     if name in (*columns, "class"):
@@ -144,9 +140,8 @@ def export(
     if to is None:
         check_output(exporting.record_path(output), reads=[model, check, output])
     elif not output.is_dir():
-        check_output(
-            *exporting.written_paths(output), reads=[model, check, *exporting.files_named(given)]
-        )
+        reads = [model, check, *exporting.files_named(given)]
+        check_output(*exporting.written_paths(output), reads=reads)
     found, rows, source = load(model), None, ""
     if check is not None:
         rows = read_table(check, schema=found.schema, missing=listed(missing))

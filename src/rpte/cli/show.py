@@ -137,9 +137,8 @@ def explanation_view(explanation: Explanation, title: str) -> Table:
 def checks_view(checks: list[Check]) -> Table:
     """Return the guarantees with their evidence."""
     rows = [(check_mark(check), check.name, Text(check.evidence, QUIET)) for check in checks]
-    return table_of(
-        ("", "claim", "evidence"), rows, title="What was verified", title_justify="left"
-    )
+    heads = ("", "claim", "evidence")
+    return table_of(heads, rows, title="What was verified", title_justify="left")
 
 
 def check_mark(check: Check) -> Text:

@@ -319,25 +319,21 @@ class RPTEClassifier(
             else:
                 learned = Learned(learn(training, watch))
             learned = learned.stopped_by(watch)
-        learned = learned.with_training(
-            lambda record: {**record, "class_factors": factors.tolist()}
-        )
+        learned = learned.with_training(lambda kept: {**kept, "class_factors": factors.tolist()})
         warn_of_result(learned.model)
         self._keep(learned, known, schema, noticed)
         return self
 
-    def _keep(
-        self, learned: Learned, classes: Array, schema: Schema, noticed: dict[str, Any]
-    ) -> None:
+    def _keep(self, learned: Learned, known: Array, schema: Schema, notes: dict[str, Any]) -> None:
         """Replace the fitted attributes in one step, so that an interrupt leaves a whole fit."""
         of_fit = ("feature_names_in_", "at_miu_")  # not of every fit
         before = {name: value for name, value in vars(self).items() if name not in of_fit}
         fitted = {
-            "classes_": classes,
+            "classes_": known,
             "n_features_in_": len(schema),
             "model_": learned.model,
             "frontier_models_": learned.frontier,
-            **noticed,
+            **notes,
         }
         if schema.named:
             fitted["feature_names_in_"] = np.array(schema.names, dtype=object)

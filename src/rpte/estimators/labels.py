@@ -38,9 +38,8 @@ def read_labels(y: Any, n_rows: int, columns: Sequence[str] = ()) -> tuple[Array
     labels = _kept(labels)
     classes = np.unique(labels)
     if len(classes) == 1:
-        raise InputError(
-            f"y holds one class only, {plain(classes[0])!r}; a classifier needs rows of two"
-        )
+        only = plain(classes[0])
+        raise InputError(f"y holds one class only, {only!r}; a classifier needs rows of two")
     kind = type_of_target(labels)
     task = task_of(classes.tolist(), getattr(y, "name", None), columns)
     if kind.startswith("continuous"):
@@ -149,9 +148,8 @@ def positive_class(positive: Any, classes: Array) -> int:
         return 1
     found = np.flatnonzero(classes == positive)
     if not len(found):
-        raise InputError(
-            f"positive={positive!r} is not a class; the classes are {classes.tolist()}"
-        )
+        known = classes.tolist()
+        raise InputError(f"positive={positive!r} is not a class; the classes are {known}")
     return int(found[0])
 
 

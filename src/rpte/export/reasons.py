@@ -117,10 +117,7 @@ def _alternatives(form: Form, component: Component, source: str) -> tuple[Node, 
     for value in grid(form.model, component, source):
         cell = float(value) if variable.kind == "number" else variable.levels[int(value)]
         fixed = Fixed(source, cell)
-        changed = (
-            fixed.number(line.value) if source in line.sources else Line(line.name)
-            for line in parts
-        )
+        changed = (fixed.number(p.value) if source in p.sources else Line(p.name) for p in parts)
         found[fixed.number(apply("sum", *changed))] = None
     return tuple(found)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Any
 
 import numpy as np
 
@@ -13,16 +12,14 @@ from rpte.model.effect import Background, background
 from rpte.model.explain import Explanation, value_text
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms, path_text
-from rpte.report.curves import shapes, surfaces
+from rpte.report.curves import Record, shapes, surfaces
 from rpte.report.evidence import Evidence
 from rpte.structure.tree import Branch, Condition
 from rpte.table.inputs import Inputs
 from rpte.utils.arrays import Floats, Index
 
 
-def cards(
-    model: Model, inputs: Inputs | None, weight: Floats | None = None
-) -> list[dict[str, Any]]:
+def cards(model: Model, inputs: Inputs | None, weight: Floats | None = None) -> list[Record]:
     """Return every component in order; curves and ranges are over `inputs`, as are means."""
     rows = None if inputs is None else background(inputs, model.sources, weight)
     return [_card(model, component, inputs, rows) for component in model.components]
@@ -30,7 +27,7 @@ def cards(
 
 def _card(
     model: Model, component: Component, inputs: Inputs | None, rows: Background | None
-) -> dict[str, Any]:
+) -> Record:
     rules = [rule for rule in model.rules() if rule.component == component.name]
     total = None if inputs is None or not inputs.n_rows else component.subtotal(inputs)
     ends = None if total is None else [float(f(total)) for f in (np.min, np.median, np.max)]
@@ -47,7 +44,7 @@ def _card(
     }
 
 
-def tree_card(model: Model, tree: TreeTerms) -> dict[str, Any]:
+def tree_card(model: Model, tree: TreeTerms) -> Record:
     """Return a tree as nested nodes, and its leaves as rows."""
     leaves = [
         {"name": tree.leaf_name(n), **_counts(leaf), "conditions": path_text(path, model.schema)}
@@ -62,7 +59,7 @@ def tree_card(model: Model, tree: TreeTerms) -> dict[str, Any]:
     }
 
 
-def _counts(term: Leaf | DirectTerm) -> dict[str, Any]:
+def _counts(term: Leaf | DirectTerm) -> Record:
     return {
         "support": term.support,
         "events": term.events,
@@ -72,7 +69,7 @@ def _counts(term: Leaf | DirectTerm) -> dict[str, Any]:
     }
 
 
-def _node(model: Model, tree: TreeTerms, node: Branch | int) -> dict[str, Any]:
+def _node(model: Model, tree: TreeTerms, node: Branch | int) -> Record:
     """Return the two ways out of a node; a way ends in a leaf's number or in another node."""
     if not isinstance(node, Branch):
         return {"leaf": node, "support": tree.leaves[node].support}
@@ -83,7 +80,7 @@ def _node(model: Model, tree: TreeTerms, node: Branch | int) -> dict[str, Any]:
     return {"ways": ways, "support": sum(way["support"] for way in ways)}
 
 
-def _term(term: DirectTerm) -> dict[str, Any]:
+def _term(term: DirectTerm) -> Record:
     return {
         "name": term.name,
         "text": term.text,
@@ -102,7 +99,7 @@ def finite(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def cases(model: Model, evidence: Evidence) -> list[dict[str, Any]]:
+def cases(model: Model, evidence: Evidence) -> list[Record]:
     """Return a few rows with the reason why each was taken, and their explanations."""
     score = model.score(evidence.inputs)
     chosen: dict[int, str] = {}
@@ -150,7 +147,7 @@ def _nearest(rows: Index, score: Floats) -> int:
     return int(rows[np.abs(score[rows] - middle).argmin()])
 
 
-def explanation_contents(explanation: Explanation) -> dict[str, Any]:
+def explanation_contents(explanation: Explanation) -> Record:
     """Return an explanation as plain values, its inputs as they are printed."""
     record = asdict(explanation)
     for component, plain in zip(explanation.components, record["components"], strict=True):

@@ -65,9 +65,8 @@ def decision_chart(performance: Mapping[str, Any]) -> svg.Drawing:
     plot.line([(0.0, rate), *everybody], svg.FAINT, 1.5, svg.DASH)
     plot.line([(0, 0), (1, 0)], svg.INK, 1)
     _curve(plot, curve)
-    return plot.drawing(
-        "Decision curve: net benefit of the model, of flagging all (dashed) and none (zero)"
-    )
+    said = "Decision curve: net benefit of the model, of flagging all (dashed) and none (zero)"
+    return plot.drawing(said)
 
 
 def probability_chart(performance: Mapping[str, Any]) -> svg.Drawing:
@@ -82,9 +81,8 @@ def probability_chart(performance: Mapping[str, Any]) -> svg.Drawing:
         middle = plot.down(0.0)
         plot.body.append(svg.rect(x, plot.down(up), width, middle - plot.down(up), svg.RAISES))
         plot.body.append(svg.rect(x, middle, width, plot.down(-down) - middle, svg.LOWERS))
-    return plot.drawing(
-        "Predicted probabilities in twentieths: events above the line, others below"
-    )
+    said = "Predicted probabilities in twentieths: events above the line, others below"
+    return plot.drawing(said)
 
 
 def spread_chart(stability: Mapping[str, Any]) -> svg.Drawing:

@@ -20,6 +20,7 @@ from rpte.model.summary import figures, stopped_note
 from rpte.model.versions import shape_family
 from rpte.report.about import NOTHING, About, about_contents, crosswalk
 from rpte.report.cards import cards, cases
+from rpte.report.curves import Record
 from rpte.report.evidence import Evidence
 from rpte.report.frontier import read_frontier
 from rpte.report.performance import by_group, performance
@@ -52,7 +53,7 @@ class ReportOptions:
     """What a report is asked to hold beside the model."""
 
     about: About = NOTHING
-    peers: list[dict[str, Any]] = field(default_factory=list)  # from `read_peers`
+    peers: list[Record] = field(default_factory=list)  # from `read_peers`
     threshold: float = 0.5  # probability from which on a case counts as flagged
     resamples: int = 200  # of the bootstrap, for intervals
     refits: int = 0  # for the stability of structure
@@ -66,7 +67,7 @@ def report_contents(
     evidence: Evidence | None = None,
     options: ReportOptions | None = None,
     document: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
+) -> Record:
     """Return all contents of a report as plain JSON values.
 
     Without `evidence`, the rows to report on, the sections that need rows are None. The `document`
@@ -75,7 +76,7 @@ def report_contents(
     options = options or ReportOptions()
     inputs = None if evidence is None else evidence.inputs
     record = document if document is not None else to_dict(model)
-    found: dict[str, Any] = {
+    found: Record = {
         "format": FORMAT,
         "version": VERSION,
         "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
@@ -97,11 +98,11 @@ def report_contents(
     present |= {"cases": bool(found["cases"]), "ledger": True}
     found["crosswalk"] = crosswalk(options.about.texts, present)
     # Through text and back: what the page shows is what `--json` writes, and no NaN is in either.
-    plain: dict[str, Any] = json.loads(json.dumps(found, allow_nan=False))
+    plain: Record = json.loads(json.dumps(found, allow_nan=False))
     return plain
 
 
-def _measured(model: Model, evidence: Evidence | None, options: ReportOptions) -> dict[str, Any]:
+def _measured(model: Model, evidence: Evidence | None, options: ReportOptions) -> Record:
     if evidence is None:
         return dict.fromkeys(("performance", "subgroups", "stability", "cases"))
     at, refits = (options.threshold, options.resamples), options.refits
@@ -113,7 +114,7 @@ def _measured(model: Model, evidence: Evidence | None, options: ReportOptions) -
     }
 
 
-def _audit(model: Model, inputs: Inputs | None, peers: list[dict[str, Any]]) -> dict[str, Any]:
+def _audit(model: Model, inputs: Inputs | None, peers: list[Record]) -> Record:
     load = model.audit(inputs)
     rows = load.per_row
     return {
@@ -126,7 +127,7 @@ def _audit(model: Model, inputs: Inputs | None, peers: list[dict[str, Any]]) -> 
     }
 
 
-def _identity(model: Model) -> dict[str, Any]:
+def _identity(model: Model) -> Record:
     training = model.training
     return {
         "positive": str(model.classes[model.positive]),
@@ -146,7 +147,7 @@ def _identity(model: Model) -> dict[str, Any]:
     }
 
 
-def _data(model: Model, evidence: Evidence | None) -> dict[str, Any]:
+def _data(model: Model, evidence: Evidence | None) -> Record:
     trained = {column["name"]: column for column in model.data.get("profile") or []}
     here = {} if evidence is None else {column["name"]: column for column in evidence.profile}
     homes = {s: c.name for c in model.components for s in c.sources}
@@ -164,7 +165,7 @@ def _data(model: Model, evidence: Evidence | None) -> dict[str, Any]:
     return {"variables": variables, "table": _table(evidence)}
 
 
-def _table(evidence: Evidence | None) -> dict[str, Any] | None:
+def _table(evidence: Evidence | None) -> Record | None:
     if evidence is None:
         return None
     events = None if evidence.y is None else float((evidence.weight * evidence.y).sum())
@@ -180,7 +181,7 @@ def _table(evidence: Evidence | None) -> dict[str, Any] | None:
     }
 
 
-def _guarantees(model: Model, evidence: Evidence | None) -> list[dict[str, Any]]:
+def _guarantees(model: Model, evidence: Evidence | None) -> list[Record]:
     """Return every check that can be made: the training table allows more than another one."""
     given: tuple[Any, ...] = () if evidence is None else (evidence.inputs,)
     if evidence is not None and evidence.training:
@@ -190,7 +191,7 @@ def _guarantees(model: Model, evidence: Evidence | None) -> list[dict[str, Any]]
 
 def _provenance(
     model: Model, evidence: Evidence | None, document: Mapping[str, Any], options: ReportOptions
-) -> dict[str, Any]:
+) -> Record:
     return {
         "content_hash": document["hash"],
         "training_table": model.data.get("sha256"),
@@ -204,7 +205,7 @@ def _provenance(
     }
 
 
-def _history(model: Model) -> dict[str, Any]:
+def _history(model: Model) -> Record:
     training = model.training
     return {
         "settings": dict(model.settings),
@@ -219,7 +220,7 @@ def _history(model: Model) -> dict[str, Any]:
     }
 
 
-def _selection(model: Model) -> dict[str, Any]:
+def _selection(model: Model) -> Record:
     """Return the frontier with the penalty of each of its models, or why there is none."""
     try:
         found = read_frontier(model)
@@ -244,7 +245,7 @@ def _selection(model: Model) -> dict[str, Any]:
     }
 
 
-def _entry(entry: Mapping[str, Any]) -> dict[str, Any]:
+def _entry(entry: Mapping[str, Any]) -> Record:
     """Return an entry of the ledger; fields that are not known here are kept under `more`."""
     found = {name: entry.get(name) for name in LEDGER_TEXTS}
     states = {name: dict(entry.get(name) or {}) for name in ("before", "after")}

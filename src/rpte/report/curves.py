@@ -18,13 +18,14 @@ from rpte.model.parts import Component, DirectTerm, sum_of
 from rpte.table.column import MISSING
 from rpte.utils.arrays import Floats
 
+Record = dict[str, Any]  # plain values, as JSON holds them
 STEPS = 160  # points of a curve beside its corners
 ROOM = 0.12  # share of its range by which a curve goes on at both ends
 GRID_CELLS, MOST_GRID_LEVELS = 18, 12  # along a number, of a category
 KEYS = ("whole", "own", "low", "high")
 
 
-def shapes(model: Model, component: Component, rows: Background | None) -> list[dict[str, Any]]:
+def shapes(model: Model, component: Component, rows: Background | None) -> list[Record]:
     """Return the shape of each variable of a component.
 
     Shared terms are averaged over `rows`, whose range the curves cover. Without rows that is the
@@ -35,9 +36,7 @@ def shapes(model: Model, component: Component, rows: Background | None) -> list[
     return [shape(model, component, source, rows) for source in drawn]
 
 
-def shape(
-    model: Model, component: Component, source: str, rows: Background | None
-) -> dict[str, Any]:
+def shape(model: Model, component: Component, source: str, rows: Background | None) -> Record:
     """Return one variable's effect as plain values: a curve of a number, levels, missing."""
     variable = model.schema[source]
     found = {"source": source, "kind": variable.kind, **_reading(component, (source,), rows)}
@@ -57,9 +56,7 @@ def shape(
     return found
 
 
-def _reading(
-    component: Component, names: tuple[str, ...], rows: Background | None
-) -> dict[str, Any]:
+def _reading(component: Component, names: tuple[str, ...], rows: Background | None) -> Record:
     """Return what reads some variables: own terms, terms shared with others, averaged over what."""
     shared, over = shared_parts(component, *names), None
     if rows is not None and shared:
@@ -116,7 +113,7 @@ def _simplified(x: Floats, y: Floats | None) -> list[list[float]] | None:
     return [[float(x[k]), float(y[k])] for k in sorted(kept)]
 
 
-def surfaces(model: Model, component: Component, rows: Background | None) -> list[dict[str, Any]]:
+def surfaces(model: Model, component: Component, rows: Background | None) -> list[Record]:
     """Return a grid for each pair of variables that direct terms read together, strongest first.
 
     The grids cover the range of `rows` without its outer twentieths, and terms shared with further
@@ -141,7 +138,7 @@ def _reach(terms: list[DirectTerm], rows: Background | None) -> float:
 
 def _surface(
     model: Model, component: Component, names: tuple[str, ...], rows: Background | None
-) -> dict[str, Any]:
+) -> Record:
     axes = {name: _axis(model, name, rows) for name in names}
     cells = {name: axis[0] for name, axis in axes.items()}
     values = joint_effect(component, model.schema, cells, rows)
@@ -154,7 +151,7 @@ def _surface(
     }
 
 
-def _axis(model: Model, name: str, rows: Background | None) -> tuple[Cells, dict[str, Any]]:
+def _axis(model: Model, name: str, rows: Background | None) -> tuple[Cells, Record]:
     """Return the cells along one variable, and what is written at them."""
     variable = model.schema[name]
     if variable.kind == "category":

@@ -164,9 +164,8 @@ def _beside_bar(row: Mapping[str, Any], middle: float, y: float, unit: float) ->
         low, high = (middle + row[end] * unit for end in ("low", "high"))
         drawn += svg.path(f"M{low:.1f} {y - 3:.1f}v6m0 -3H{high:.1f}m0 -3v6", svg.INK, 0.9)
     if row["own"] is not None and row["whole"] is not None:
-        drawn += svg.path(
-            f"M{middle:.1f} {y + 11:.1f}H{middle + row['own'] * unit:.1f}", svg.INK, 1.8
-        )
+        end = middle + row["own"] * unit
+        drawn += svg.path(f"M{middle:.1f} {y + 11:.1f}H{end:.1f}", svg.INK, 1.8)
     return drawn
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from rpte.audit import metrics
 from rpte.audit.metrics import GRID, Ranked
 from rpte.model.model import Model
 from rpte.report.cards import finite
+from rpte.report.curves import Record
 from rpte.report.evidence import Evidence
 from rpte.utils.arrays import Array, Floats, Index, Mask
 
@@ -33,14 +33,14 @@ BANDS = 4
 
 def performance(
     model: Model, evidence: Evidence, threshold: float, resamples: int
-) -> dict[str, Any] | None:
+) -> Record | None:
     """Return everything that is measured on the whole table; None without outcomes."""
     if evidence.y is None:
         return None
     rows = metrics.rank(evidence.y, model.score(evidence.inputs), evidence.weight)
     events = float((rows.weight * rows.y).sum())
     groups = metrics.calibration_groups(rows)
-    found: dict[str, Any] = {
+    found: Record = {
         "rows": len(rows.y),
         "weight": float(rows.weight.sum()),
         "events": events,
@@ -74,7 +74,7 @@ def _everything(rows: Ranked) -> Floats:
     return np.concatenate([single, roc, precision, metrics.net_benefit(rows, DECISIONS)])
 
 
-def _measures(rows: Ranked, ends: Floats | None) -> list[dict[str, Any]]:
+def _measures(rows: Ranked, ends: Floats | None) -> list[Record]:
     found = metrics.measures(rows)
     records = []
     for place, (key, (name, meaning)) in enumerate(MEASURES.items()):
@@ -92,7 +92,7 @@ def _list(values: Floats) -> list[float | None]:
     return [None if np.isnan(v) else round(float(v), 4) for v in values]
 
 
-def _threshold_rows(rows: Ranked, chosen: float) -> list[dict[str, Any]]:
+def _threshold_rows(rows: Ranked, chosen: float) -> list[Record]:
     thresholds = np.array(sorted({*THRESHOLDS, chosen}))
     benefit = metrics.net_benefit(rows, thresholds)
     return [
@@ -123,9 +123,7 @@ def _histogram(rows: Ranked) -> dict[str, list[float]]:
     return found
 
 
-def by_group(
-    model: Model, evidence: Evidence, threshold: float, resamples: int
-) -> list[dict[str, Any]]:
+def by_group(model: Model, evidence: Evidence, threshold: float, resamples: int) -> list[Record]:
     """Return performance within the groups of each column named."""
     if evidence.y is None:
         return []
@@ -142,13 +140,13 @@ def by_group(
 
 def _groups(
     values: Array, evidence: Evidence, score: Floats, threshold: float, resamples: int
-) -> list[dict[str, Any]]:
+) -> list[Record]:
     assert evidence.y is not None
     found = []
     for name, inside in group_rows(values):
         y, weight = evidence.y[inside], evidence.weight[inside]
         rows = metrics.rank(y, score[inside], weight)
-        record: dict[str, Any] = {"group": name, "rows": len(rows.y), "weight": float(weight.sum())}
+        record: Record = {"group": name, "rows": len(rows.y), "weight": float(weight.sum())}
         if len(rows.y) >= LEAST:
             record |= _group_measures(rows, threshold, resamples)
         found.append(record)
@@ -159,7 +157,7 @@ def _groups(
     return found
 
 
-def _group_measures(rows: Ranked, threshold: float, resamples: int) -> dict[str, Any]:
+def _group_measures(rows: Ranked, threshold: float, resamples: int) -> Record:
     """Return the measures of one group with intervals, None where a class is missing."""
     keys = ("expected", "auc", "brier")
 

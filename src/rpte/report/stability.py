@@ -14,6 +14,7 @@ from rpte.errors import InputError
 from rpte.losses import BINOMIAL
 from rpte.model.model import Model
 from rpte.report.cards import finite
+from rpte.report.curves import Record
 from rpte.report.evidence import Evidence
 from rpte.table.column import MISSING
 from rpte.utils.arrays import Floats
@@ -24,7 +25,7 @@ MOST_PAIRS, MOST_ROWS = 12, 2000
 
 def stability(
     model: Model, evidence: Evidence, refits: int, on_refit: Callable[[int], None] = lambda _: None
-) -> dict[str, Any]:
+) -> Record:
     """Fit the model again on bootstrap resamples, with the settings of its file.
 
     The training table says how stable this very model is. Returned are variables with the share of
@@ -62,7 +63,7 @@ def _refit(model: Model, evidence: Evidence, weight: Floats) -> Model:
     return estimator.model_
 
 
-def parameters(model: Model) -> dict[str, Any]:
+def parameters(model: Model) -> Record:
     """Return the parameters that give the model again; `cv` and `groups` are not in a file."""
     from rpte.columns.limits import Limits
 
@@ -84,7 +85,7 @@ def _frame(model: Model, evidence: Evidence) -> Any:
     """Return the rows as a data frame whose categories are declared, an array if they were one."""
     import pandas as pd
 
-    columns: dict[str, Any] = {}
+    columns: Record = {}
     for variable in model.schema.variables:
         cells = evidence.inputs[variable.name]
         if variable.kind == "category":
@@ -104,13 +105,12 @@ def _optimism(fitted: Model, evidence: Evidence, weight: Floats) -> float:
     """Return how much better a refit is on its own resample than on the rows themselves."""
     assert evidence.y is not None
     score = fitted.score(evidence.inputs)
-    own, all_rows = (
-        metrics.auc(metrics.rank(evidence.y, score, w)) for w in (weight, evidence.weight)
-    )
+    weights = (weight, evidence.weight)
+    own, all_rows = (metrics.auc(metrics.rank(evidence.y, score, w)) for w in weights)
     return float("nan") if own is None or all_rows is None else own - all_rows
 
 
-def _most_used(own: set[Any], others: list[set[Any]], least: float) -> dict[Any, dict[str, Any]]:
+def _most_used(own: set[Any], others: list[set[Any]], least: float) -> dict[Any, Record]:
     """Return what the model or at least a share of the refits hold, most often first."""
     counts, refits = Counter(key for held in others for key in held), len(others)
     shown = {key for key, count in counts.items() if count >= least * refits} | own
@@ -122,7 +122,7 @@ def _pairs(model: Model) -> set[tuple[str, str]]:
     return {pair for component in model.components for pair in combinations(component.sources, 2)}
 
 
-def _spread(model: Model, fitted: list[Model], evidence: Evidence) -> dict[str, Any]:
+def _spread(model: Model, fitted: list[Model], evidence: Evidence) -> Record:
     """Return how far the probabilities of refits lie apart, by the model's own probability."""
     score = model.score(evidence.inputs)
     order = np.argsort(score, kind="stable")

@@ -126,9 +126,7 @@ class Plot:
         """Return the place of a value on the picture."""
         return self.height - BOTTOM - share_between(*self.y, y) * (self.height - TOP - BOTTOM)
 
-    def line(
-        self, points: Points, colour: str = ACCENT, width: float = 2.0, dash: str = ""
-    ) -> None:
+    def line(self, points: Points, colour: str = ACCENT, width: float = 2, dash: str = "") -> None:
         """Draw a line through points."""
         if points:
             more = f' stroke-dasharray="{dash}"' if dash else ""

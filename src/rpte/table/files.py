@@ -150,10 +150,8 @@ def _format(path: Path) -> str:
     """Return the format that the ending of a file names, if it can be read and written here."""
     found = FORMATS.get(_ending(path))
     if found is None:
-        remedy = "save it as .xlsx" if path.suffix.lower() == ".xls" else f"use {ENDINGS}"
-        raise InputError(
-            f"{path}: the ending '{path.suffix}' names no format that is known; {remedy}"
-        )
+        fix = "save it as .xlsx" if path.suffix.lower() == ".xls" else f"use {ENDINGS}"
+        raise InputError(f"{path}: the ending '{path.suffix}' names no format that is known; {fix}")
     if found in PACKAGES:
         try:
             import_module(PACKAGES[found])

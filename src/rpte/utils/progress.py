@@ -111,9 +111,5 @@ class Watch:
         """Return what the model file keeps of a search that ran out of time."""
         if self.stopped is None:
             return {}
-        stopped = {
-            "max_fit_seconds": self.max_seconds,
-            "stage": self.stopped,
-            "reproducible": False,
-        }
-        return {"stopped": stopped}
+        found = {"max_fit_seconds": self.max_seconds, "stage": self.stopped, "reproducible": False}
+        return {"stopped": found}
