@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rpte.cli import options as opt
-from rpte.cli.options import Rows, option, rows_for
+from rpte.cli.options import MaybePath, Rows, option, rows_for
 from rpte.cli.show import checks_view, coefficient
 from rpte.cli.terminal import FAILED, console, print_found, print_json, say, table_of
 from rpte.errors import InputError
@@ -92,7 +92,7 @@ def _loads(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 def frontier(
     model: opt.ModelFile,
-    svg: Annotated[opt.MaybePath, option("Write the plot to this SVG file too.")] = None,
+    svg: Annotated[MaybePath, option("Write the plot to this SVG file too.")] = None,
     as_json: opt.AsJson = False,
 ) -> None:
     """Show the trade-off between conditions and validated deviance that a model file holds.

@@ -19,7 +19,7 @@ from rpte.audit.decisions.replay import replay as computed_again
 from rpte.audit.edits import Labelled
 from rpte.audit.edits import edit as edited_by
 from rpte.cli import options as opt
-from rpte.cli.options import Rows, option, output_option, rows_for
+from rpte.cli.options import MaybePath, Names, Rows, option, output_option, rows_for
 from rpte.cli.terminal import FAILED, console, plain, print_json, say, table_of
 from rpte.errors import InputError
 from rpte.model.file import load
@@ -39,7 +39,7 @@ NO_HEAD_NOTE = (
     "first to its last record cannot be told from the original."
 )
 
-CatalogueFile = Annotated[opt.MaybePath, option("Codes and sentences by variable (TOML).")]
+CatalogueFile = Annotated[MaybePath, option("Codes and sentences by variable (TOML).")]
 Adverse = Annotated[
     str | None, option("The outcome that counts against a case; the positive one by default.")
 ]
@@ -66,9 +66,9 @@ Threshold = Annotated[
 def reasons(
     model: opt.ModelFile,
     table: opt.MaybeTable = None,
-    row: Annotated[opt.Names, option("Rows to show: numbers from 1, or ids; repeatable.")] = None,
+    row: Annotated[Names, option("Rows to show: numbers from 1, or ids; repeatable.")] = None,
     template: Annotated[bool, option("Write a catalogue to be filled in.", "--template")] = False,
-    output: Annotated[opt.MaybePath, output_option("Where the template goes.")] = None,
+    output: Annotated[MaybePath, output_option("Where the template goes.")] = None,
     catalogue: CatalogueFile = None,
     adverse: Adverse = None,
     reference: ReferenceName = "mean",
@@ -135,7 +135,7 @@ def _write_template(model: Path, output: Path | None) -> None:
     typer.echo(f"Wrote {output}", err=True)
 
 
-def _places(ids: Sequence[Any], asked: opt.Names) -> Index:
+def _places(ids: Sequence[Any], asked: Names) -> Index:
     if not asked:
         return np.arange(min(ROWS_SHOWN, len(ids)))
     known = {str(name): place for place, name in enumerate(ids)}
@@ -261,18 +261,14 @@ def edit(
     by: Annotated[str, option("Who edits it.")],
     reason: Annotated[str, option("Why.")],
     drop_term: Annotated[
-        opt.Names, option("A leaf (T1.L2), tree (T1) or direct term (D3); repeatable.")
+        Names, option("A leaf (T1.L2), tree (T1) or direct term (D3); repeatable.")
     ] = None,
-    drop_source: Annotated[
-        opt.Names, option("A variable not to read any more; repeatable.")
-    ] = None,
+    drop_source: Annotated[Names, option("A variable not to read any more; repeatable.")] = None,
     merge: Annotated[
-        opt.Names, option("All leaves below one test, T1.L1+T1.L2, to be one leaf; repeatable.")
+        Names, option("All leaves below one test, T1.L1+T1.L2, to be one leaf; repeatable.")
     ] = None,
-    refit: Annotated[
-        opt.MaybePath, option("Estimate the coefficients again on this table.")
-    ] = None,
-    table: Annotated[opt.MaybePath, option("Measure before and after on this table.")] = None,
+    refit: Annotated[MaybePath, option("Estimate the coefficients again on this table.")] = None,
+    table: Annotated[MaybePath, option("Measure before and after on this table.")] = None,
     target: Annotated[str | None, option("The outcome in that table.")] = None,
     weight_column: opt.WeightColumn = None,
     force: Annotated[bool, option("Break a guarantee, and give it up.", "--force")] = False,

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rpte.cli import options as opt
-from rpte.cli.options import option, pairs, rows_for
+from rpte.cli.options import MaybePath, Names, option, pairs, rows_for
 from rpte.cli.show import QUIET, coefficient, explanation_view
 from rpte.cli.terminal import print_found, progress, table_of
 from rpte.counterfactual import Actions, Answer, Counterfactuals
@@ -55,7 +55,7 @@ def whatif(
     model: opt.ModelFile,
     table: opt.TableFile,
     changes: Annotated[
-        opt.Names, option("NAME=VALUE, once per cell; NAME= makes it missing.", "--set")
+        Names, option("NAME=VALUE, once per cell; NAME= makes it missing.", "--set")
     ] = None,
     row: opt.RowNumber = None,
     case: opt.CaseId = None,
@@ -118,17 +118,17 @@ def counterfactual(
     side: Annotated[
         str | None, option("below or above it; by default the other side than the case.")
     ] = None,
-    keep: Annotated[opt.Names, option("NAME that may not change.")] = None,
+    keep: Annotated[Names, option("NAME that may not change.")] = None,
     may_change: Annotated[
-        opt.Names, option("NAME that may change although it is like age or sex.")
+        Names, option("NAME that may change although it is like age or sex.")
     ] = None,
-    increase: Annotated[opt.Names, option("NAME that may only rise.")] = None,
-    decrease: Annotated[opt.Names, option("NAME that may only fall.")] = None,
-    allow: Annotated[opt.Names, option("NAME=LOW:HIGH, or NAME=LEVEL,LEVEL,...")] = None,
-    cost: Annotated[opt.Names, option("NAME=FACTOR on what its changes cost.")] = None,
-    step: Annotated[opt.Names, option("NAME=STEP of a number.")] = None,
+    increase: Annotated[Names, option("NAME that may only rise.")] = None,
+    decrease: Annotated[Names, option("NAME that may only fall.")] = None,
+    allow: Annotated[Names, option("NAME=LOW:HIGH, or NAME=LEVEL,LEVEL,...")] = None,
+    cost: Annotated[Names, option("NAME=FACTOR on what its changes cost.")] = None,
+    step: Annotated[Names, option("NAME=STEP of a number.")] = None,
     actions: Annotated[
-        opt.MaybePath, option("A TOML file with the same and more; see docs/explanations.md.")
+        MaybePath, option("A TOML file with the same and more; see docs/explanations.md.")
     ] = None,
     at_most: Annotated[int, option("How many variables may change.")] = 3,
     answers: Annotated[int, option("How many answers to look for.")] = 3,
@@ -162,7 +162,7 @@ def counterfactual(
     print_found(as_json, {**one.record, **found.to_dict()}, *views)
 
 
-def _numbers(option: str, texts: opt.Names) -> dict[str, float]:
+def _numbers(option: str, texts: Names) -> dict[str, float]:
     found = {}
     for name, text in pairs(option, texts).items():
         number = parse_number(text)

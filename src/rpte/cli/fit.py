@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 
 from rpte.cli import options as opt
-from rpte.cli.options import listed, option, output_option, pairs, weights
+from rpte.cli.options import Names, listed, option, output_option, pairs, weights
 from rpte.cli.terminal import console, print_json, progress, say, told_in_one_line
 from rpte.columns.limits import Limits
 from rpte.errors import InputError, warn
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rpte.validation.cross_validate import Estimate
 
 CHECKER = "rpte_check.py"
-table_option, limit_option, method_option = (
+of_table, limit, method = (
     partial(option, rich_help_panel=panel)
     for panel in ("The table", "What the model may do", "The method")
 )
@@ -52,54 +52,45 @@ class FitRequest:
     positive: Annotated[
         str | None, option("The outcome that the model speaks of; the later one by default.")
     ] = None
-    id_column: Annotated[str | None, table_option("Names each case; no feature.")] = None
-    weight_column: Annotated[str | None, table_option("Weights (repetitions) of rows.")] = None
+    id_column: Annotated[str | None, of_table("Names each case; no feature.")] = None
+    weight_column: Annotated[str | None, of_table("Weights (repetitions) of rows.")] = None
     group_column: Annotated[
         str | None,
-        table_option("Rows with equal values here (a patient) are never split by validation."),
+        of_table("Rows with equal values here (a patient) are never split by validation."),
     ] = None
     special: Annotated[
-        opt.Names, table_option("Codes that are no measurements, NAME=-9,-8; repeatable.")
+        Names, of_table("Codes that are no measurements, NAME=-9,-8; repeatable.")
     ] = None
     missing: opt.Missing = None
     drop_unlabelled: Annotated[
-        bool, table_option("Leave out rows without outcome.", "--drop-unlabelled")
+        bool, of_table("Leave out rows without outcome.", "--drop-unlabelled")
     ] = False
     max_inspection_units: Annotated[
-        int | None, limit_option("The most conditions to read, 300 if not given.")
+        int | None, limit("The most conditions to read, 300 if not given.")
     ] = None
-    monotone: Annotated[
-        opt.Names, limit_option("NAME=increasing or NAME=decreasing; repeatable.")
-    ] = None
-    exclude: Annotated[opt.Names, limit_option("A variable not to use; repeatable.")] = None
-    linear_only: Annotated[
-        opt.Names, limit_option("A number that has a slope at most; repeatable.")
-    ] = None
+    monotone: Annotated[Names, limit("NAME=increasing or NAME=decreasing; repeatable.")] = None
+    exclude: Annotated[Names, limit("A variable not to use; repeatable.")] = None
+    linear_only: Annotated[Names, limit("A number that has a slope at most; repeatable.")] = None
     together: Annotated[
-        opt.Names,
-        limit_option("Variables that may interact, A,B,...; repeatable; all others stand alone."),
+        Names, limit("Variables that may interact, A,B,...; repeatable; all others stand alone.")
     ] = None
-    penalty: Annotated[
-        opt.Names, limit_option("NAME=FACTOR on the penalty of a variable; repeatable.")
-    ] = None
+    penalty: Annotated[Names, limit("NAME=FACTOR on the penalty of a variable; repeatable.")] = None
     ownership: Annotated[
-        str | None, limit_option("component (the default), strict, separate or paper.")
+        str | None, limit("component (the default), strict, separate or paper.")
     ] = None
-    max_component_sources: Annotated[
-        int | None, limit_option("Most variables in one component.")
-    ] = None
+    max_component_sources: Annotated[int | None, limit("Most variables in one component.")] = None
     audit_price: Annotated[
         float | None,
-        method_option("Share of the explainable deviance that one more condition must explain."),
+        method("Share of the explainable deviance that one more condition must explain."),
     ] = None
-    l1: Annotated[str | None, method_option("cv (the default), 4/n or a number.")] = None
-    balanced: Annotated[bool, method_option("Weight both classes alike.", "--balanced")] = False
-    paper: Annotated[bool, method_option("The published configuration.", "--paper")] = False
+    l1: Annotated[str | None, method("cv (the default), 4/n or a number.")] = None
+    balanced: Annotated[bool, method("Weight both classes alike.", "--balanced")] = False
+    paper: Annotated[bool, method("The published configuration.", "--paper")] = False
     max_fit_seconds: Annotated[
         float | None,
-        method_option("End the search after so many seconds, with the best model until then."),
+        method("End the search after so many seconds, with the best model until then."),
     ] = None
-    jobs: Annotated[int | None, method_option("Threads; -1 for every core.")] = None
+    jobs: Annotated[int | None, method("Threads; -1 for every core.")] = None
     profile: Annotated[
         str | None, option("What the file tells of each column: safe, full or none.")
     ] = None

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from rpte.cli import options as opt
-from rpte.cli.options import option, output_option, rows_for
+from rpte.cli.options import MaybePath, Names, option, output_option, rows_for
 from rpte.cli.terminal import FAILED, progress, say
 from rpte.errors import InputError
 from rpte.model.file import load, read_document
@@ -23,21 +23,19 @@ from rpte.utils.output import check_output, write_text
 
 
 def report(
-    model: Annotated[opt.MaybePath, typer.Argument(help="A model file.")] = None,
+    model: Annotated[MaybePath, typer.Argument(help="A model file.")] = None,
     table: Annotated[
-        opt.MaybePath, typer.Argument(help="Rows, best such as training has not seen.")
+        MaybePath, typer.Argument(help="Rows, best such as training has not seen.")
     ] = None,
-    output: Annotated[opt.MaybePath, output_option("The file to write.")] = None,
+    output: Annotated[MaybePath, output_option("The file to write.")] = None,
     target: Annotated[str | None, option("The column with the outcome.")] = None,
     weight_column: opt.WeightColumn = None,
     missing: opt.Missing = None,
-    by: Annotated[
-        opt.Names, option("Measure by the groups of this column; may be repeated.")
-    ] = None,
-    about: Annotated[opt.MaybePath, option("What people say of the model (TOML).")] = None,
-    template: Annotated[opt.MaybePath, option("Write an empty --about file, and stop.")] = None,
+    by: Annotated[Names, option("Measure by the groups of this column; may be repeated.")] = None,
+    about: Annotated[MaybePath, option("What people say of the model (TOML).")] = None,
+    template: Annotated[MaybePath, option("Write an empty --about file, and stop.")] = None,
     peers: Annotated[
-        opt.MaybePath, option("Audit loads of other models (JSON or CSV: name, miu, ...).")
+        MaybePath, option("Audit loads of other models (JSON or CSV: name, miu, ...).")
     ] = None,
     threshold: Annotated[
         float, option("Probability from which on a case is flagged.", min=0.01, max=0.99)
@@ -87,7 +85,7 @@ def report(
 
 
 def _check_columns(
-    table: Path | None, target: str | None, weight: str | None, by: opt.Names, refits: int
+    table: Path | None, target: str | None, weight: str | None, by: Names, refits: int
 ) -> None:
     """Refuse what cannot end well before any work is done."""
     if table is None and (target or weight or by):

@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 from rpte.cli import options as opt
-from rpte.cli.options import Rows, listed, option, output_option, pairs, rows_for
+from rpte.cli.options import MaybePath, Names, Rows, listed, option, output_option, pairs, rows_for
 from rpte.cli.terminal import say
 from rpte.errors import InputError
 from rpte.export.target import HOMES
@@ -26,7 +26,7 @@ def score(
     model: opt.ModelFile,
     table: opt.TableFile,
     output: Annotated[
-        opt.MaybePath, output_option("CSV, Parquet or Excel; standard output if not given.")
+        MaybePath, output_option("CSV, Parquet or Excel; standard output if not given.")
     ] = None,
     id_column: opt.IdColumn = None,
     with_class: Annotated[bool, option("Add the class: the more probable one.", "--class")] = False,
@@ -107,7 +107,7 @@ def export(
         option(f"Target: {', '.join(HOMES)}. Without it, the export at -o is checked again."),
     ] = None,
     check: Annotated[
-        opt.MaybePath,
+        MaybePath,
         option("Table to compare on (and to make a scorecard's bins from): CSV, Parquet, Excel."),
     ] = None,
     missing: opt.Missing = None,
@@ -117,9 +117,7 @@ def export(
         bool, option("SQL: every contribution as a column.", "--contributions")
     ] = False,
     reasons: Annotated[int | None, option("SQL: so many reason columns.")] = None,
-    other: Annotated[
-        opt.Names, option("Other options of the target, name=value.", "--option")
-    ] = None,
+    other: Annotated[Names, option("Other options of the target, name=value.", "--option")] = None,
 ) -> None:
     """Write a model in another form, and prove row by row that it agrees.
 
