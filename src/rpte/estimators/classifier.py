@@ -19,7 +19,6 @@ from rpte.fit.algorithm import learn
 from rpte.fit.learned import Learned
 from rpte.fit.training import Training
 from rpte.kernels.blas import one_blas_thread
-from rpte.report.in_notebooks import NotebookMixin
 from rpte.rows import scale
 from rpte.rows.folds import make_validation
 from rpte.rows.threads import worker_threads
@@ -34,7 +33,6 @@ from rpte.utils.progress import Callback, Watch
 
 class RPTEClassifier(
     ModelMethodsMixin,
-    NotebookMixin,
     JSONStateMixin,
     ClassifierMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]

@@ -88,7 +88,7 @@ def plot_tree(model: Model, tree: int | str = 1) -> Picture:
 
 
 def plot_effect(model: Model, source: str, X: Any = None, sample_weight: Any = None) -> Picture:
-    """Return the picture of what a variable does to the score; see `NotebookMixin.plot_effect`."""
+    """Return the picture of what a variable does to the score; see `RPTEClassifier.plot_effect`."""
     home = next((c for c in model.components if source in c.sources), None)
     if home is None:
         hint = did_you_mean(source, model.sources)
