@@ -58,15 +58,10 @@ AllowUnknown = Annotated[
 AsJson = Annotated[bool, option("Print JSON for machines.", "--json")]
 
 EXAMPLES = {
-    "--allow": "income=0:5000",
-    "--cost": "income=2",
-    "--set": "age=50",
-    "--step": "income=100",
-    "--monotone": "age=increasing",
-    "--option": "points_for=positive",
-    "--special": "age=-9,-8",
+    "--allow": "income=0:5000", "--cost": "income=2", "--set": "age=50", "--step": "income=100",
+    "--monotone": "age=increasing", "--option": "points_for=positive", "--special": "age=-9,-8",
     "--penalty": "postcode=2",
-}
+}  # fmt: skip
 
 
 def listed(text: str | None) -> list[str] | None:

@@ -17,22 +17,12 @@ from rpte.utils.arrays import Array, Floats
 
 # What every operation is, on arrays of numbers or truths.
 OPERATIONS: dict[str, Callable[..., Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "log": logarithm,
-    "sqrt": np.sqrt,
-    "exp": np.exp,
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+    "log": logarithm, "sqrt": np.sqrt, "exp": np.exp, "if": np.where, "finite": np.isfinite,
     "sum": lambda *parts: reduce(operator.add, parts),
-    "if": np.where,
-    "finite": np.isfinite,
     "and": lambda *parts: reduce(np.logical_and, parts),
-}
+}  # fmt: skip
 
 
 def evaluate(form: Form, cells: Cells) -> dict[str, Floats]:
@@ -60,16 +50,11 @@ class _Rows(Translation[Array]):
     def __init__(self, form: Form, cells: Cells) -> None:
         self.cells, self.n_rows = to_the_letter(form, cells).columns, cells.n_rows
         self.lines: dict[str, Floats] = {}
-        self.numbers = {
-            given.name: np.array(
-                [
-                    np.nan if cell is None or cell in given.codes else float(cell)
-                    for cell in cells.columns[given.name]
-                ]
-            )
-            for given in form.inputs
-            if isinstance(given, NumberInput)
-        }
+        codes = {given.name: given.codes for given in form.inputs if isinstance(given, NumberInput)}
+        self.numbers: dict[str, Floats] = {}
+        for name, own in codes.items():
+            found = (np.nan if c is None or c in own else float(c) for c in cells.columns[name])
+            self.numbers[name] = np.array(list(found))
 
     def _operation(self, name: str, *parts: Array) -> Array:
         return np.asarray(OPERATIONS[name](*parts))

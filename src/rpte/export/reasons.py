@@ -24,13 +24,9 @@ from rpte.model.parts import Component
 
 # How many reasons are told, and how; the other options as `rpte reasons` has them.
 OPTIONS = {
-    "reasons": 0,
-    "adverse": None,
-    "reference": "mean",
-    "threshold": None,
-    "least": principal.LEAST,
-    "catalogue": None,
-}
+    "reasons": 0, "adverse": None, "reference": "mean", "threshold": None,
+    "least": principal.LEAST, "catalogue": None,
+}  # fmt: skip
 TIE = 1e-9  # of the first weight: what may be another order after rounding
 
 

@@ -16,14 +16,9 @@ Drawing = tuple[int, int, str, str]  # width, height, label, body
 Points = Sequence[tuple[float, float]]
 
 COLOURS = {
-    "raises": "#b3261e",
-    "lowers": "#1b6e4f",
-    "ink": "#1c1b1f",
-    "faint": "#6b6b6b",
-    "line": "#c9c9c9",
-    "accent": "#1f5fa8",
-    "paper": "#ffffff",
-}
+    "raises": "#b3261e", "lowers": "#1b6e4f", "ink": "#1c1b1f", "faint": "#6b6b6b",
+    "line": "#c9c9c9", "accent": "#1f5fa8", "paper": "#ffffff",
+}  # fmt: skip
 RAISES, LOWERS, INK, FAINT, LINE, ACCENT, PAPER = COLOURS.values()
 LEFT, TOP, RIGHT, BOTTOM = 56, 14, 16, 46  # margins of a chart
 DASH = "5 4"

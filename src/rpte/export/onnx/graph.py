@@ -34,21 +34,10 @@ PROPERTIES = {"model_hash": "hash", "positive": "positive"}
 OPTIONS = {"prefix": ""}
 TINY_TEXT = "-?0x0[.][0-9a-f]{13}p-1022"  # how `_text` writes subnormal numbers
 OPERATORS = {
-    "+": "Add",
-    "-": "Sub",
-    "*": "Mul",
-    "/": "Div",
-    "<": "Less",
-    "<=": "LessOrEqual",
-    ">": "Greater",
-    ">=": "GreaterOrEqual",
-    "log": "Log",
-    "sqrt": "Sqrt",
-    "exp": "Exp",
-    "if": "Where",
-    "sum": "Add",
-    "and": "And",
-}
+    "+": "Add", "-": "Sub", "*": "Mul", "/": "Div", "log": "Log", "sqrt": "Sqrt", "exp": "Exp",
+    "<": "Less", "<=": "LessOrEqual", ">": "Greater", ">=": "GreaterOrEqual",
+    "if": "Where", "sum": "Add", "and": "And",
+}  # fmt: skip
 SMALLEST = sys.float_info.min
 WORDS = "a text that is a number or one of the codes"
 # onnxruntime reads None, NaN and pandas' NA in a column of texts as these words.

@@ -31,15 +31,9 @@ from rpte.table.spelling import NUMBER_BEGINS, TRUTHS
 
 Columns = list[tuple[str, exp.Expr]]  # by name
 SIGNS: dict[str, type[exp.Expr]] = {
-    "+": exp.Add,
-    "-": exp.Sub,
-    "*": exp.Mul,
-    "/": exp.Div,
-    "<=": exp.LTE,
-    "<": exp.LT,
-    ">": exp.GT,
-    ">=": exp.GTE,
-}
+    "+": exp.Add, "-": exp.Sub, "*": exp.Mul, "/": exp.Div,
+    "<=": exp.LTE, "<": exp.LT, ">": exp.GT, ">=": exp.GTE,
+}  # fmt: skip
 FUNCTIONS = {"log": exp.Ln, "sqrt": exp.Sqrt, "exp": exp.Exp}
 # Logarithms between which a product is an ordinary number.
 LEAST_LOG, MOST_LOG = -600.0, 709.782712893384

@@ -12,14 +12,9 @@ from rpte.export.sql.run import run
 from rpte.export.target import SIMPLE, Answers, Options, Target, check_levels, check_prefix
 
 OPTIONS = {
-    "dialect": "postgres",
-    "table_name": "cases",
-    "keys": (),
-    "contributions": False,
-    "prefix": "rpte_",
-    "quoted": True,
-    **reasons.OPTIONS,
-}
+    "dialect": "postgres", "table_name": "cases", "keys": (), "contributions": False,
+    "prefix": "rpte_", "quoted": True, **reasons.OPTIONS,
+}  # fmt: skip
 
 
 def check(form: Form, options: Options) -> None:
@@ -93,14 +88,7 @@ def notes(form: Form, options: Options, X: Any, answers: Answers) -> tuple[str, 
     return (reasons.same_reasons(form, options, X, told),)
 
 
+WITH = ("sqlglot", "duckdb")
 TARGET = Target(
-    "sql",
-    ".sql",
-    write,
-    run,
-    OPTIONS,
-    check,
-    notes=notes,
-    packages=("sqlglot", "duckdb"),
-    settle=reasons.settle,
+    "sql", ".sql", write, run, OPTIONS, check, notes=notes, packages=WITH, settle=reasons.settle
 )
