@@ -296,10 +296,8 @@ def _moves(found: dict[str, Any], label: str) -> Iterator[RenderableType]:
         (f"{at['mean_size']:.4f}", f"{at['largest']:.4f}", ", ".join(at["variables"]))
         for at in found["by_variables"]
     ]
-    bands = [
-        (str(at["rows"]), *(f"{at[key]:.4f}" for key in ("a", "b", "largest")))
-        for at in found["by_band"]
-    ]
+    keys = ("a", "b", "largest")
+    bands = [(str(at["rows"]), *(f"{at[key]:.4f}" for key in keys)) for at in found["by_band"]]
     rows = [
         (str(at[label]), f"{at['a']:.4f}", f"{at['b']:.4f}", ", ".join(at["mostly"]))
         for at in found["moved_most"]

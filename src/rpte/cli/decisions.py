@@ -208,7 +208,6 @@ def decide(
 
 
 def _columns(model: Model, rows: Rows, id_column: str | None) -> Any:
-    """Return the model's columns as they were read from the file."""
     if model.schema.named:
         return rows.frame[[name for name in rows.frame if name in model.schema.names]]
     return rows.frame if id_column is None else rows.frame.drop(columns=id_column)

@@ -126,7 +126,6 @@ def _operand(term: DirectTerm) -> str:
 
 
 def _guarantee_lines(checks: list[Check]) -> Iterator[Text]:
-    """Yield a line for each guarantee and for each check that fails."""
     shown = [check for check in checks if check.name.startswith(GUARANTEES) or not check.holds]
     others = len(checks) - len(shown)
     more = f", with {others} further checks that rpte verify lists" if others else ""

@@ -119,7 +119,6 @@ class Rows:
         return Case({name: ids[place]}, self.inputs.take(slice(place, place + 1)))
 
     def _place(self, case: str | None, id_column: str | None) -> int:
-        """Return the place of the row with an id."""
         if id_column is None:
             raise InputError(f"--id {case}: say which column holds it with --id-column NAME")
         texts = [str(value).strip() for value in self.ids(id_column)[1]]

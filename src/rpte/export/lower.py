@@ -147,7 +147,6 @@ def _all(*conditions: Node) -> Node:
 
 
 def _holds(column: kinds.Column, schema: Schema) -> Node:
-    """Return when a 0/1 column is true."""
     match column:
         case kinds.Level():
             return _level(column, schema[column.source])
@@ -179,7 +178,6 @@ def _interval(column: kinds.Interval) -> Node:
 
 
 def _number(column: kinds.Column, schema: Schema) -> Node:
-    """Return the value of a numeric column, for where it is there."""
     match column:
         case kinds.Value():
             return Value(column.source)

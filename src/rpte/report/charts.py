@@ -19,7 +19,6 @@ def _points(curve: Mapping[str, Any], key: str, x: str = "x") -> svg.Points:
 
 
 def _curve(plot: svg.Plot, curve: Mapping[str, Any], *start: tuple[float, float]) -> None:
-    """Draw a curve with its band."""
     plot.band(_points(curve, "low"), _points(curve, "high"))
     plot.line([*start, *_points(curve, "y")])
 

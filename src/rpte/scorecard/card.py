@@ -276,7 +276,6 @@ class Scorecard:
 
 
 def _sides(card: Scorecard) -> tuple[str, str]:
-    """Return the class that points count for, and the other."""
     classes, positive = [str(label) for label in card.model.classes], card.model.positive
     place = positive if card.scale.points_for == "positive" else 1 - positive
     return classes[place], classes[1 - place]

@@ -26,9 +26,7 @@ MOSTLY = 0.5  # fraction of the rows that spell numbers, from which on other tex
 FEW = 5  # different texts that are shown, and more than which are no codes
 
 COMMA_NUMBER = re.compile(r"\s*[+-]?\d+(,\d+)?([eE][+-]?\d+)?\s*")
-DATE = re.compile(
-    r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})([ T]\d{1,2}:\d{2}.*)?"
-)
+DATE = re.compile(r"(\d{4}[-/.]\d\d?[-/.]\d\d?|\d\d?[-/.]\d\d?[-/.]\d{4})([ T]\d\d?:\d{2}.*)?")
 
 
 def typed(
@@ -104,7 +102,6 @@ def _meant(cell: Any, markers: Collection[str]) -> Any:
 
 
 def _known(cell: Any, variable: Variable, markers: Collection[str]) -> Any:
-    """Return what a cell means to a model's variable."""
     if not isinstance(cell, str):
         return _meant(cell, markers)
     for text in (cell, cell.strip()):

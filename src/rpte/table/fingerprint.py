@@ -126,7 +126,6 @@ def _level_counts(inputs: Inputs, name: str, weight: Floats) -> dict[str, float]
 
 
 def _values(inputs: Inputs, name: str, weight: Floats) -> tuple[Floats, Floats]:
-    """Return the distinct numbers of a variable, ascending, with their weights."""
     if inputs.schema[name].kind != "number":
         return np.zeros(0), np.zeros(0)
     x = inputs[name]

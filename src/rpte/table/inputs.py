@@ -175,7 +175,6 @@ def plain_matrix(X: Any, schema: Schema) -> Array | None:
 
 
 def _typed(raw: list[Array], schema: Schema) -> Inputs:
-    """Return the schema's columns as numbers and codes."""
     columns: list[Array] = []
     specials: dict[int, Int32s] = {}
     unknown: dict[str, dict[str, int]] = {}

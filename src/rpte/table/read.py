@@ -124,7 +124,6 @@ def _declared_kind(dtype: Any) -> Kind | None:
 def _learn(
     name: str, column: Raw, kind: Kind, specials: tuple[str, ...]
 ) -> tuple[Variable, Array, Int32s | None]:
-    """Return the variable, its typed training values and its special codes."""
     if kind == "number":
         codes: Int32s | None = None
         if specials:

@@ -158,7 +158,6 @@ def merge_rows(
 
 
 def _sums(column: Array, starts: Index) -> Array:
-    """Return the sum of each run."""
     return np.add.reduceat(column, starts) if len(starts) else column
 
 
@@ -292,7 +291,6 @@ def _canonical_order(
 
 
 def _equal_content(inputs: Inputs, rows: Index, others: Index) -> bool:
-    """Tell whether rows hold the same cells as others."""
     if not len(rows):
         return True
     here, there = inputs.take(rows), inputs.take(others)

@@ -82,7 +82,6 @@ class C(Language):
         return [f"!rpte_is({cell}, {literal(word)})" for word in given.words]
 
     def _no_code(self, given: NumberInput) -> list[str]:
-        """Return tests that a number is none of its special codes."""
         numbers = [f"row->{self.names[given.name]} != {code!r}" for code in given.numbers]
         return numbers + self._not_words(given)
 
@@ -152,7 +151,6 @@ def run(path: Path, form: Form, options: Options, cells: Cells) -> Answers:
 
 
 def _call(predict: Any, form: Form, cells: Cells) -> dict[str, np.ndarray[Any, Any]]:
-    """Call the function on every row."""
     fields: list[tuple[str, Any]] = []
     for i, given in enumerate(form.inputs):
         category = isinstance(given, CategoryInput)

@@ -163,7 +163,6 @@ class Formulas(Language):
         return text
 
     def _there(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Return the tests for numbers that are neither missing nor special codes."""
         found = []
         for name in names:
             given, cell = self.form.input(name), self.names[name]
@@ -248,7 +247,6 @@ class Formulas(Language):
 
 
 def _read(*sides: Node) -> list[str]:
-    """Return the inputs whose numbers some expressions read."""
     found = (node for side in sides for node in nodes(side))
     return list(dict.fromkeys(node.input for node in found if isinstance(node, Value)))
 

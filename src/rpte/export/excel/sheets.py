@@ -197,7 +197,6 @@ def _explained(sheet: Any, row: int, cells: list[str]) -> None:
 
 
 def _subtotals(sheet: Any, layout: Layout, first: int) -> None:
-    """Write what each component adds beside its first rule."""
     rows: dict[str, int] = {}
     for rule in layout.rules.values():
         rows.setdefault(rule.component, first + rule.row - FIRST_RULE)

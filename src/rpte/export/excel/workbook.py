@@ -70,7 +70,6 @@ def write(form: Form, options: Options) -> bytes:
 
 
 def _cases(form: Form, path: str | Path | None) -> Cells | None:
-    """Return the rows of a table that the workbook should hold."""
     if path is None:
         return None
     from rpte.table.files import read_table

@@ -156,7 +156,6 @@ class Graph(Translation[str]):
         return self._joined("And", found) if found else ""
 
     def _is_code(self, given: NumberInput, code: Any) -> str:
-        """Return where a number's cell holds one special code."""
         if not isinstance(code, str):
             return self.add("Equal", self._read(given), self.constant(code))
         place = self.constant(given.words.index(code), np.int64)
@@ -276,7 +275,6 @@ def _is_text(given: Input) -> bool:
 
 
 def _told(given: Input) -> str:
-    """Say what an input holds."""
     if isinstance(given, CategoryInput):
         return "a text; empty where missing"
     codes = ", ".join(c if isinstance(c, str) else number_text(c) for c in given.codes)

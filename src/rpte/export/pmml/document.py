@@ -91,7 +91,6 @@ class Expressions(Translation[Element]):
         return f"{self.prefix}{what}_{self.form.inputs.index(given) + 1}"
 
     def _cell_field(self, given: NumberInput) -> str:
-        """Return the field that holds a number or a special code that is one."""
         return self._own(given, "cell") if given.words else given.name
 
     def read(self, given: Input) -> Iterator[Element]:
@@ -251,7 +250,6 @@ def write(form: Form, options: Options) -> str:
 
 
 def _column(given: Input) -> tuple[str, bool, tuple[str, ...]]:
-    """Return the name of an input, whether it holds numbers alone, and its levels."""
     if isinstance(given, CategoryInput):
         return given.name, False, given.levels
     return given.name, not given.words, ()

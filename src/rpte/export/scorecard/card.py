@@ -92,7 +92,6 @@ def _line(row: dict[str, str]) -> Line:
 
 
 def _added(card: Scorecard, lines: Iterable[Line], table: dict[str, Any]) -> Ints:
-    """Return the sum of the points of the lines that apply to each row."""
     points: dict[int, list[int]] = {}
     for line in lines:
         points.setdefault(line.table, []).append(line.points)

@@ -132,7 +132,6 @@ class Expressions(Translation[exp.Expr]):
         return f"{self.prefix}{what}_{self.form.inputs.index(given) + 1}"
 
     def _code(self, given: NumberInput, cell: exp.Expr) -> exp.Expr:
-        """Return which special code a cell holds, as a text."""
         case = exp.Case()
         for word in given.words:
             text = self._exact(self._as_text(self.raw(given.name)))
@@ -271,7 +270,6 @@ class Expressions(Translation[exp.Expr]):
         return self._in(self._exact(self.column(given.name)), levels, node.inside)
 
     def _exact(self, text: exp.Expr) -> exp.Expr:
-        """Return a text that is compared byte by byte."""
         if not self.traits.collation:
             return text
         if self.traits.collation == "binary":
@@ -314,7 +312,6 @@ def _there(expression: exp.Expr) -> exp.Expr:
 
 
 def _wrap(expression: exp.Expr) -> exp.Expr:
-    """Put parentheses around an operation."""
     simple = (exp.Column, exp.Literal, exp.Func, exp.Neg)
     return expression if isinstance(expression, simple) else exp.Tuple(expressions=[expression])
 

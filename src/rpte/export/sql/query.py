@@ -94,7 +94,6 @@ class Query:
         return [exp.alias_(value, self.sql.identifier(name), copy=False) for name, value in columns]
 
     def _shown(self) -> list[exp.Expr]:
-        """Return the columns of the result."""
         sql = self.sql
         shown = self._named((key, sql.line(f"key_{i}")) for i, key in enumerate(self.keys, 1))
         shown = shown or [sql.column(given.name) for given in self.form.inputs]
