@@ -7,8 +7,6 @@ explanations, `terminal` prints them and says what went wrong. Only this folder 
 imports it.
 """
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

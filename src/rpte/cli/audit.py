@@ -1,7 +1,5 @@
 """`rpte audit`, `frontier`, `verify` and `compare`: what an auditor asks of model files."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path

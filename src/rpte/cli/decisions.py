@@ -1,7 +1,5 @@
 """`rpte reasons`, `decide`, `replay` and `edit`: decisions and changes, and why, on the record."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path

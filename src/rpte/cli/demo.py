@@ -1,7 +1,5 @@
 """`rpte demo`: a model of the breast cancer table that comes with scikit-learn, on one screen."""
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Iterator

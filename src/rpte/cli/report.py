@@ -1,7 +1,5 @@
 """`rpte report`: one self-contained page about a model and a table."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

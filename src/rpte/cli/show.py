@@ -1,7 +1,5 @@
 """`rpte show` and `schema`, and models, explanations and checks drawn for a terminal."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What commands print: tables, JSON for machines, progress, and what went wrong in one line."""
 
-from __future__ import annotations
-
 import json
 import os
 import warnings

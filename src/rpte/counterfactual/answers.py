@@ -1,7 +1,5 @@
 """What people read: the changes, what they cost, and how sure it is that none is cheaper."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """From a row and a target to several ways of reaching it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The cheapest change of one row: boxes refined until none can beat the best answer."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

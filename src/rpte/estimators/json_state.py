@@ -5,8 +5,6 @@ are read back. So a file of `skops` needs trust in `TRUSTED` and no other type o
 a text that was changed is refused by its hash, as `rpte.load` would.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 # For `skops.io.load(file, trusted=...)`; `Limits` only where there are any.

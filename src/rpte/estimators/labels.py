@@ -1,7 +1,5 @@
 """Labels, their classes and factors on weights, as users give them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any

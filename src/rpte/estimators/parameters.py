@@ -1,7 +1,5 @@
 """Parameters of the estimator, checked before any work: value, rule and remedy in one message."""
 
-from __future__ import annotations
-
 import math
 from numbers import Integral, Real
 from typing import Any

@@ -1,7 +1,5 @@
 """Rows as a target sees them: numbers, texts and special codes, None for missing."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random

@@ -1,7 +1,5 @@
 """The reference evaluator: what the nodes of a form mean, on numpy arrays."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable
 from functools import reduce

@@ -1,7 +1,5 @@
 """Write an export and its parity record, or check one that was written before."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import tempfile

@@ -1,7 +1,5 @@
 """A form with one input fixed: what remains of an expression when a variable has a known value."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

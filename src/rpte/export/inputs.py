@@ -1,7 +1,5 @@
 """The columns that an export reads."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rpte.table.spelling import DECIMAL, forms_of, is_boolean, plain_form, truth_form

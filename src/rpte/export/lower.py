@@ -1,7 +1,5 @@
 """From a `Model` to its `Form`: every column kind in terms of comparisons and arithmetic."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 

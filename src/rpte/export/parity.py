@@ -1,7 +1,5 @@
 """The parity record: how far an export is from the model, row by row."""
 
-from __future__ import annotations
-
 import platform
 from collections.abc import Mapping
 from contextlib import suppress

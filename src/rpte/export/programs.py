@@ -1,7 +1,5 @@
 """Run what was exported in other programs."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

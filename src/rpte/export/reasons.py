@@ -6,8 +6,6 @@ at every value of that variable between which the component can tell a differenc
 as they are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """What a target is, and which ones there are."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -7,8 +7,6 @@ that people must fill for it, and what lies `beyond` both. The items are in our 
 substitute for the texts themselves.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import math

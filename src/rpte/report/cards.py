@@ -1,7 +1,5 @@
 """The whole model as plain values, each component a card, and some cases taken apart."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import asdict
 

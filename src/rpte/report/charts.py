@@ -1,7 +1,5 @@
 """The charts of a report, each from a piece of its contents: width, height, label, body."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from itertools import accumulate

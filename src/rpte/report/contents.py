@@ -1,7 +1,5 @@
 """Everything that a report says, as one plain dict: what the template gets, and what JSON holds."""
 
-from __future__ import annotations
-
 import json
 import platform
 from collections.abc import Callable, Mapping

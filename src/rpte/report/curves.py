@@ -4,8 +4,6 @@
 variables that a direct term reads, over a grid of both; everything that reads one of them counts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -3,8 +3,6 @@
 `draw_model` shows the whole model, `tree_drawing` one tree from left to right.
 """
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

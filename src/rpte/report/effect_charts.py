@@ -3,8 +3,6 @@
 A caption says what is shown: all that reads a variable or its own terms alone, averaged over what.
 """
 
-from __future__ import annotations
-
 import math
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The table that a report is made on: typed rows, outcomes, weights and groups."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -3,8 +3,6 @@
 `frontier_drawing` is the picture, `plot_frontier` the same for a terminal of any width.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

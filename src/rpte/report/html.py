@@ -1,7 +1,5 @@
 """From plain values to HTML: the contents of a report become one self-contained page."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """Performance on a table: single numbers, curves, calibration and decisions, with intervals."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

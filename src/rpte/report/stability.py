@@ -1,7 +1,5 @@
 """Stability of structure: the whole fit again on resamples of the rows."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from itertools import combinations, islice

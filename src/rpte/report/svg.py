@@ -4,8 +4,6 @@ A picture has its colours as attributes, so that it looks right alone and on whi
 report they are replaced by those of the reader's colour scheme: `COLOURS` has their names there.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field

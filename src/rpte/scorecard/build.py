@@ -5,8 +5,6 @@ of them alone goes to its table, and what is left makes a table of both. Trees o
 and conditions on two keep their leaves.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -6,8 +6,6 @@ category a level that training did not have. Numbers are those of the rows; with
 drawn from the quantiles that the model file holds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import pairwise

@@ -4,8 +4,6 @@ A CSV file and a sheet hold texts where a data frame holds values; one rule turn
 and, when a model is given, into what the model's variables know.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection
 from typing import Any

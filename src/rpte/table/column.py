@@ -1,7 +1,5 @@
 """One column of a table, from its cells to numbers or to codes of levels, with numpy alone."""
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Iterator, Sequence

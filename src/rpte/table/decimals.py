@@ -5,8 +5,6 @@ or the other way round. A threshold therefore separates not only two neighbourin
 what either precision makes of them, wherever single precision can tell them apart.
 """
 
-from __future__ import annotations
-
 import math
 import struct
 

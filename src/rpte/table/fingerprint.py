@@ -5,8 +5,6 @@ the same table gives the same hash however it is passed. Numpy and the standard 
 `verify` computes it again wherever a model can be loaded.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Sequence

@@ -5,8 +5,6 @@ usual ones, recurs, and stands apart from all other numbers of its column, or wh
 repeat it. Hints at what a column may mean are too weak for a warning.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 

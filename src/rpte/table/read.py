@@ -4,8 +4,6 @@ The type of a column or the set of its cells decides of which kind it is, never 
 that float64 cannot hold are refused, because a model of them would be another.
 """
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any

@@ -8,8 +8,6 @@ letter tells which is meant; anything else is refused, and so is a number other 
 boolean. What is left is a level that training did not have.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

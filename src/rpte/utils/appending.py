@@ -5,8 +5,6 @@ the next writer removes what a killed one had begun to append. Lines are on disk
 returns.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """The array types of annotations, each named once; shapes are said where they are used."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

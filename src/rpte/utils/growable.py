@@ -1,7 +1,5 @@
 """A matrix that rows are added to."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

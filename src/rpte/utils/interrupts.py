@@ -6,8 +6,6 @@ their compiled code runs, or turn it into another one: it is raised again until 
 ended, and after a few seconds the process exits without it.
 """
 
-from __future__ import annotations
-
 import _thread
 import os
 import signal

@@ -7,8 +7,6 @@ locked as long as its writer lives: the next writer of the same file removes wha
 A file that grows in place is written by `rpte.utils.appending`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

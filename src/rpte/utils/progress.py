@@ -1,7 +1,5 @@
 """Progress of a fit for a callback, which may cancel it, and the time limit."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """TOML files that people write: reading them, and texts for templates of them."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from pathlib import Path

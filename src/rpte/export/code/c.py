@@ -1,7 +1,5 @@
 """C: one function in C99 that allocates nothing, for embedded use."""
 
-from __future__ import annotations
-
 import ctypes
 import math
 import re

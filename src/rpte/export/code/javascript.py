@@ -1,7 +1,5 @@
 """JavaScript: one function without dependencies, for Node and for browsers."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Python: one function that needs nothing but the standard library."""
 
-from __future__ import annotations
-
 import platform
 import sys
 from collections.abc import Mapping

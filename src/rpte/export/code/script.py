@@ -1,7 +1,5 @@
 """The text of a program: a template, and what Python and JavaScript share to fill it in."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from itertools import chain

@@ -1,7 +1,5 @@
 """The sheet with one row per case: inputs to fill in, and what the model makes of them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from rpte.errors import InputError

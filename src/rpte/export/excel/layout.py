@@ -1,7 +1,5 @@
 """Where everything stands in a workbook."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

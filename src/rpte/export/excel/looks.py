@@ -1,7 +1,5 @@
 """How the cells of a workbook are filled, and how they look."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Any

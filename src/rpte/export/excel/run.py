@@ -1,7 +1,5 @@
 """Recompute a workbook in LibreOffice, with cases filled in."""
 
-from __future__ import annotations
-
 import subprocess
 import tempfile
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The sheets beside the cases: what the workbook is, the rules, one case explained, the lists."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Excel: a workbook whose formulas score one row per case, with its rules and an explanation."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable
 from itertools import product

@@ -8,8 +8,6 @@ zeros that it does not need, is not read: every output of its row is NaN. So it 
 is neither a number nor one of its codes.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import sys

@@ -16,8 +16,6 @@ Comparisons are false where a value is missing (``mapMissingTo``). A number beyo
 holds the number without them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice

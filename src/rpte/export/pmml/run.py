@@ -1,7 +1,5 @@
 """Run a PMML document in the JPMML evaluator, in a Java machine of its own."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -5,8 +5,6 @@ kept in the parity record, so that a later check on other rows checks the same c
 is that the printed lines give the card's own points; how far the card is from the model is told.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Callable, Iterable

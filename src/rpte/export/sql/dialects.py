@@ -1,7 +1,5 @@
 """What SQL dialects differ in beyond their syntax, which sqlglot knows."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rpte.errors import InputError, did_you_mean

@@ -1,7 +1,5 @@
 """The nodes of a form as sqlglot expressions."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterable, Iterator
 from functools import reduce

@@ -1,7 +1,5 @@
 """The query: layers that read the inputs and compute every line, and what it shows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from sqlglot import exp

@@ -1,7 +1,5 @@
 """Reasons in SQL: the layers of the query that find them, and the columns that tell them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import reduce
 

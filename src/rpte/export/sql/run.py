@@ -1,7 +1,5 @@
 """Run an exported query: in DuckDB or SQLite, on a table made from typed rows."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 from importlib.util import find_spec

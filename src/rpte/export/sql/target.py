@@ -1,7 +1,5 @@
 """SQL: one query that reads a table and gives score, probability, contributions and reasons."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from rpte.errors import InputError
