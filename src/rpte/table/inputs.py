@@ -31,6 +31,8 @@ from rpte.table.schema import Schema
 from rpte.table.spelling import read_levels
 from rpte.utils.arrays import Array, Index, Int32s, Mask
 
+Names = Collection[str]
+
 
 class Picked(Sequence[Array]):
     """Some rows of columns, each column taken when it is asked for; -0.0 is then 0.0.
@@ -111,11 +113,11 @@ class Inputs:
         special = self.specials.get(position)
         return empty if special is None else empty & (special == MISSING)
 
-    def without(self, names: Collection[str]) -> Inputs:
+    def without(self, names: Names) -> Inputs:
         """Return the inputs without some variables."""
         return self.only([name for name in self.schema.names if name not in names])
 
-    def only(self, names: Collection[str]) -> Inputs:
+    def only(self, names: Names) -> Inputs:
         """Return the inputs of some variables, in their own order."""
         kept = [i for i, v in enumerate(self.schema.variables) if v.name in names]
         schema = Schema(tuple(self.schema.variables[i] for i in kept), self.schema.named)
@@ -137,9 +139,7 @@ class Inputs:
         return Inputs(self.schema, Picked(self.columns, rows), specials)
 
 
-def read_inputs(
-    X: Any, schema: Schema, ignored: Collection[str] = (), needed: Collection[str] | None = None
-) -> Inputs:
+def read_inputs(X: Any, schema: Schema, ignored: Names = (), needed: Names | None = None) -> Inputs:
     """Read the schema's columns from a mapping, a 2-D array, or a table with columns by name.
 
     Columns that are `ignored` may be there without a warning although the schema does not have
@@ -152,7 +152,7 @@ def read_inputs(
     return _typed(raw, schema)
 
 
-def read_part(X: Any, schema: Schema, ignored: Collection[str], part: Schema) -> Inputs:
+def read_part(X: Any, schema: Schema, ignored: Names, part: Schema) -> Inputs:
     """Read some of the schema's variables; where there are names, no others are looked at.
 
     `part` has some of the variables, in the order of `schema`; a table with names must have them.
@@ -207,11 +207,7 @@ def check_shapes(names: Sequence[str], columns: Sequence[Raw]) -> None:
 
 
 def columns_of(
-    X: Any,
-    schema: Schema,
-    ignored: Collection[str],
-    needed: Collection[str],
-    part: Schema | None = None,
+    X: Any, schema: Schema, ignored: Names, needed: Names, part: Schema | None = None
 ) -> list[Array]:
     """Return the schema's columns of `X` as 1-D arrays, matched by name where there are names.
 

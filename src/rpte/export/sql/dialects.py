@@ -34,24 +34,20 @@ class Dialect:
     materialized: bool = False
 
 
-IEEE = Dialect(infinities=True)
-QUIET = Dialect(text_numbers="null")
-QUIET_IEEE = Dialect(infinities=True, text_numbers="null")
 SYSTEM = frozenset({"tableoid", "xmin", "cmin", "xmax", "cmax", "ctid", "oid"})
 ROWID = frozenset({"rowid", "oid", "_rowid_"})
 POSTGRES = Dialect(
     longest_name=63, cases_differ=True, hidden=SYSTEM, underflows=False, materialized=True
 )
+SPARK = ("databricks", "hive", "spark", "spark2")
 DIALECTS = {
-    "athena": IEEE,
+    **dict.fromkeys(("athena", "presto", "trino"), Dialect(infinities=True)),
+    **dict.fromkeys(("doris", "druid", "starrocks"), Dialect(text_numbers="null")),
+    **dict.fromkeys(SPARK, Dialect(infinities=True, text_numbers="null")),
     "bigquery": Dialect(longest_name=300, forbidden='!"$()*,./;?@[\\]^`{}~\n\t'),
     "clickhouse": Dialect(cases_differ=True, infinities=True),
-    "databricks": QUIET_IEEE,
-    "doris": QUIET,
-    "druid": QUIET,
     "duckdb": Dialect(longest_name=None, hidden=frozenset({"rowid"}), infinities=True),
     "fabric": Dialect(text_numbers="blank"),
-    "hive": QUIET_IEEE,
     "materialize": Dialect(longest_name=255, cases_differ=True, underflows=False),
     "mysql": Dialect(longest_name=64, collation="binary", text_numbers="pattern"),
     "oracle": Dialect(
@@ -63,13 +59,10 @@ DIALECTS = {
         to_number="TO_BINARY_DOUBLE",
     ),
     "postgres": POSTGRES,
-    "presto": IEEE,
     "redshift": Dialect(longest_name=127, hidden=SYSTEM, underflows=False),
     "risingwave": Dialect(longest_name=63, cases_differ=True, underflows=False),
     "singlestore": Dialect(text_numbers="pattern"),
     "snowflake": Dialect(cases_differ=True),
-    "spark": QUIET_IEEE,
-    "spark2": QUIET_IEEE,
     "sqlite": Dialect(
         longest_name=None,
         hidden=ROWID,
@@ -78,9 +71,7 @@ DIALECTS = {
         infinities=True,
         materialized=True,
     ),
-    "starrocks": QUIET,
     "teradata": Dialect(longest_name=128, text_type="VARCHAR(4000)", text_numbers="blank"),
-    "trino": IEEE,
     "tsql": Dialect(
         longest_name=128,
         text_type="NVARCHAR(MAX)",
