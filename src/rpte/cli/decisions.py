@@ -238,15 +238,12 @@ def _say_replay(found: Replay) -> None:
     if len(found.findings) > FINDINGS_SHOWN:
         typer.echo(f"... and {len(found.findings) - FINDINGS_SHOWN} more")
     if not found.findings:
-        later, kept = found.cases - found.proved, " and the head is the one given"
+        proved, later = found.proved, found.cases - found.proved
+        kept = " and the head is the one given"
         if later:
-            kept = (
-                f"; the head given proves the first {found.proved}, {later} were appended after it"
-            )
-        kept = kept if found.head_given else ""
-        typer.echo(
-            f"{found.cases} cases computed again: all are as recorded, the chain is whole{kept}"
-        )
+            kept = f"; the head given proves the first {proved}, {later} were appended after it"
+        said = "all are as recorded, the chain is whole" + (kept if found.head_given else "")
+        typer.echo(f"{found.cases} cases computed again: {said}")
     typer.echo(f"head {found.head}")
     if not found.head_given:
         typer.echo(NO_HEAD_NOTE)

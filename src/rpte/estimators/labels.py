@@ -160,20 +160,16 @@ def class_factors(
     if isinstance(class_weight, str) and class_weight == "balanced":
         total = np.array([weight[labels == label].sum() for label in classes])
         return np.where(total > 0, total.sum() / 2.0 / np.where(total > 0, total, 1.0), 1.0)
+    given = f"class_weight={class_weight!r}"
     if not isinstance(class_weight, Mapping):
-        raise InputError(
-            f"class_weight={class_weight!r}; it must be None, 'balanced' or a mapping "
-            "from class to weight"
-        )
+        raise InputError(f"{given}; it must be None, 'balanced' or a mapping from class to weight")
     unknown = [label for label in class_weight if label not in classes.tolist()]
     if unknown:
-        raise InputError(
-            f"class_weight={class_weight!r}; {unknown[0]!r} is not a class, the classes "
-            f"are {classes.tolist()}"
-        )
+        known = classes.tolist()
+        raise InputError(f"{given}; {unknown[0]!r} is not a class, the classes are {known}")
     factors = [class_weight.get(label, 1.0) for label in classes.tolist()]
     if any(not isinstance(f, Real) or not (np.isfinite(f) and f >= 0) for f in factors):
-        raise InputError(f"class_weight={class_weight!r}; weights must be finite and not negative")
+        raise InputError(f"{given}; weights must be finite and not negative")
     return np.array(factors, np.float64)
 
 

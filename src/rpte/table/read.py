@@ -78,18 +78,16 @@ def _special_levels(specials: Specials, names: list[str]) -> dict[str, tuple[str
 
 
 def _codes(name: str, codes: Any) -> tuple[str, ...]:
+    given = f"special_values[{name!r}] is"
     if isinstance(codes, (str, Mapping)) or not isinstance(codes, Iterable):
-        raise InputError(f"special_values[{name!r}] is {codes!r}; it must be a list of codes")
+        raise InputError(f"{given} {codes!r}; it must be a list of codes")
     if any(is_absent(code) for code in codes):
         raise InputError(
-            f"special_values[{name!r}] is {list(codes)}; missing cells are read as missing "
-            "already, list codes only"
+            f"{given} {list(codes)}; missing cells are read as missing already, list codes only"
         )
     texts = tuple(special_text(code) for code in codes)
     if not texts or len(set(texts)) < len(texts):
-        raise InputError(
-            f"special_values[{name!r}] is {list(texts)}; list each code once, at least one"
-        )
+        raise InputError(f"{given} {list(texts)}; list each code once, at least one")
     return texts
 
 

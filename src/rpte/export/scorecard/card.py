@@ -168,9 +168,7 @@ MEASURES: dict[str, Callable[[Ranked], float | None]] = {
     "AUC": metrics.auc,
     "log-loss": metrics.log_loss,
     "Brier score": metrics.brier,
-    "mean probability minus observed rate": lambda rows: (
-        metrics.expected(rows) - float(rows.y.mean())
-    ),
+    "mean probability minus observed rate": lambda r: metrics.expected(r) - float(r.y.mean()),
 }
 TARGET = Target(
     "scorecard", ".txt", write, run, OPTIONS, tolerance=0.0, notes=notes, learn=learn, truth=truth
