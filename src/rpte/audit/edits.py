@@ -6,8 +6,6 @@ sources, a partition and a bounded load, and its supports and means stay those o
 table; it is no longer the optimum of Stage 3, and says so, until Stage 3 is solved again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime

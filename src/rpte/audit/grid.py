@@ -6,8 +6,6 @@ ends of the range that the model file knows of the training values: the extremes
 else the outermost quantiles that are shown, else none. Missing and special codes are not in it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The audit load: terms, conditions in the whole model, conditions for one prediction."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

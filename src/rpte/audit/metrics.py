@@ -4,8 +4,6 @@ Rows are sorted by score once (`rank`); a resample is the same rows with other w
 bootstrap sorts nothing again. Tests compare every measure with scikit-learn's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise

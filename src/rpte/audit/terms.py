@@ -1,7 +1,5 @@
 """The common form every family is read into before it is counted; sums of trees as arrays."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

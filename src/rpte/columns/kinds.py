@@ -5,8 +5,6 @@ column of one variable is missing exactly where the variable has no number. Mode
 column as the record that `to_dict` writes and `column_from_dict` reads: its kind and its fields.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields

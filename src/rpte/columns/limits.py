@@ -1,7 +1,5 @@
 """Limits that people set on variables: one object, checked against the table before any work."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields

@@ -5,8 +5,6 @@ smaller one. A score must be reproducible everywhere and a monotone claim exact,
 nothing but operations that IEEE 754 rounds correctly.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from rpte.utils.arrays import Floats

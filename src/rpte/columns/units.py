@@ -3,8 +3,6 @@
 Every other part of the library counts with these functions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

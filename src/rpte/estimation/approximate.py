@@ -1,7 +1,5 @@
 """Approximate fits: good enough to compare penalties on held-out rows, and no better."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What inner validation compares: a set of terms, and a penalty to fit them at."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 

@@ -12,8 +12,6 @@ shifts alone, and shifting any of them gives the canonical one. Of many rows the
 all of them.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from dataclasses import replace

@@ -11,8 +11,6 @@ without one, directions that leave the score as it is must be told from others. 
 grows by violations of the optimality conditions over all terms.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

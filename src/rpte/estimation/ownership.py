@@ -4,8 +4,6 @@ Trees are source-disjoint by construction (Stage 2). This file decides which of 
 columns enter Stage 3 as direct terms, and tells the components of the terms that are left.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal

@@ -1,7 +1,5 @@
 """One elastic-net fit: equation (5), certified by its optimality conditions."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The paper's Algorithm 1: vocabulary, trees, terms, fit, model; selection runs it per fold."""
 
-from __future__ import annotations
-
 from rpte.estimation.candidate import CandidatePenalty
 from rpte.estimation.terms import TermSet, choose_terms
 from rpte.fit.assemble import assemble

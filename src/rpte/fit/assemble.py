@@ -1,7 +1,5 @@
 """From estimated terms to the frozen model: drop what is zero, prune, name, order, bound."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 

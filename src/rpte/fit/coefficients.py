@@ -1,7 +1,5 @@
 """Stage 3 on a table: equation (5) under the user's limits, and what the file keeps of it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ The terms are those that the model has: a coefficient of zero stays zero, others
 Penalty and limits are those of the model; monotone directions hold again in the result.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """All parameters of a fit as one frozen value."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 

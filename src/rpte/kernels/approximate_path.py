@@ -7,8 +7,6 @@ residual of `ROUGH` times lambda over all terms, or where the objective hardly f
 Columns are in single precision, which is far finer than that.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from rpte.kernels.codes import stable_order

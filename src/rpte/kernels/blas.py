@@ -1,7 +1,5 @@
 """BLAS on one thread, so that no sum depends on the number of threads."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache

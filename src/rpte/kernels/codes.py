@@ -5,8 +5,6 @@ the leading bits of a value, then the number of its row. Only the rows of differ
 share these bits, few if any, are put in order by the values themselves.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

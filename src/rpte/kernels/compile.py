@@ -1,7 +1,5 @@
 """How kernels are compiled and announced."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from functools import cache, wraps

@@ -3,8 +3,6 @@
 The L1 penalty may differ on the two sides of zero. An infinite one forbids its side.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from rpte.kernels.compile import jitable, kernel

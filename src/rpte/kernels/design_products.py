@@ -6,8 +6,6 @@ Where the direct columns of a long table are not kept, a `Program` makes them, a
 from the cells of the variables that they read.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from rpte.kernels.compile import jitable, kernel

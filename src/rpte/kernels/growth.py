@@ -9,8 +9,6 @@ with g = w y, h = w and no ridge for the paper's Gini splits on labels (half the
 decrease), and g = w (y - p), h = w p (1 - p) for second-order splits on the deviance.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from rpte.kernels.codes import stable_order

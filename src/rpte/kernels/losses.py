@@ -5,8 +5,6 @@ derivatives; `rpte.losses` says the same in numpy, and a test compares the two. 
 of `rpte.losses`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from rpte.kernels.compile import jitable, kernel

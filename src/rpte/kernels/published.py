@@ -9,8 +9,6 @@ Weights are whole numbers, so every sum is exact, in any order and by subtractio
 one integer: the positive weight times 2^32, plus the weight.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -5,8 +5,6 @@ term t of the columns a and b has the sums of cab, ct, rt, cat, cbt and ctt, (6,
 much a product or a distance says beside its two columns.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from rpte.kernels.compile import jitable, kernel

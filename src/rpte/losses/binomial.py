@@ -1,7 +1,5 @@
 """The binomial loss: two classes as y = 0 and 1, scores are log odds."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A claim of a model, checked."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 MOST_FAULTS = 5

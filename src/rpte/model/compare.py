@@ -5,8 +5,6 @@ components, the difference of two scores is a sum over the groups of variables t
 of both connect: these say where a prediction has moved.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator

@@ -9,8 +9,6 @@ holds the key can make one; whoever can check it holds the key too, and could ha
 the origin to people who must not be able to sign, use an asymmetric tool on the same file.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json

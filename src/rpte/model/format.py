@@ -5,8 +5,6 @@ exactly these keywords. What a schema cannot say (sources exist, leaves are numb
 is in `rpte.model.semantics`.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import re

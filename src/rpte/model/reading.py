@@ -1,7 +1,5 @@
 """From a file to plain JSON values, trusting nothing: size, encoding, nesting, keys, numbers."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -4,8 +4,6 @@ Each rule yields (place, what is wrong); the first stops the reading. Claims tha
 see *fail* (the bound, ownership, certificates, counts) are checks of `verify`, not rules here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -5,8 +5,6 @@ offence. In two points it is stricter than the standard, which cannot say them: 
 written without a decimal point, and every number is a finite 64-bit float.
 """
 
-from __future__ import annotations
-
 import math
 import operator
 import re

@@ -5,8 +5,6 @@ Version 1 knew two classes only: `classes`, `positive` and `events`, which in ve
 version 1 has the hash of that file.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -5,8 +5,6 @@ cover times the sum of its items' utilities. Ties are broken by the canonical or
 by the order of the table's columns.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from rpte.columns.kinds import Column

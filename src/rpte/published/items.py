@@ -1,7 +1,5 @@
 """Items: the bins and levels that patterns are made of (supervised adaptive binning)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Container
 from dataclasses import dataclass

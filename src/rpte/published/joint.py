@@ -1,7 +1,5 @@
 """How often codes of two columns meet, with the label: what patterns and pairs are screened by."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ As in the published implementation: ten sources that interact most, four operati
 ranked by the best information gain over 2 to 12 quantile bins.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Container
 from itertools import combinations, islice
 from typing import get_args

@@ -1,7 +1,5 @@
 """Stage 1 as published: patterns of items and pairs (the paper's ConstructVocabulary)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Literal
 

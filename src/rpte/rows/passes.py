@@ -4,8 +4,6 @@ A pass is a function of one block whose results are added in block order. Blocks
 rows alone, so the sum is the same for any number of threads.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar

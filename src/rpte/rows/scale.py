@@ -3,8 +3,6 @@
 One place and one value each, read as `scale.NAME`. Each was set on many tables and several seeds.
 """
 
-from __future__ import annotations
-
 # Passes. Kernels go through a block in shorter tiles (`TILE_ROWS` of each) that stay near the
 # processor.
 BLOCK_ROWS = 16_384  # of one task of a thread, added up in block order

@@ -3,8 +3,6 @@
 No result depends on how many there are: each task writes its own place, or is added up in order.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor

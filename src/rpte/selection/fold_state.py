@@ -1,7 +1,5 @@
 """One fold of inner validation: what is learned from its training rows, and its penalty paths."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 

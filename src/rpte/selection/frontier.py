@@ -1,7 +1,5 @@
 """The model of the best penalty, and the models beside it on the frontier."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

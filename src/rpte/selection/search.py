@@ -4,8 +4,6 @@ A candidate that is clearly worse than the best one on the screening folds is no
 repeated folds, and what only it needs is not learned there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 

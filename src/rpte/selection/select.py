@@ -5,8 +5,6 @@ the direct terms of single variables are compared; Stage 2 starts from the best 
 adds is compared with them. When the time is up, what was compared until then is the result.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -6,8 +6,6 @@ deviance. Its sources then leave the pool. The leaf values serve the next round'
 Stage 3 estimates every coefficient anew.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Stage 2 sees nothing else. A `CodeTree` says between which two bins of its node 
 `rpte.structure.tree` turns that into a threshold that a person can read.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

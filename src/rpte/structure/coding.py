@@ -1,7 +1,5 @@
 """The vocabulary as integer codes for Stage 2, and the way back from codes to readable splits."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

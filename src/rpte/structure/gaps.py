@@ -5,8 +5,6 @@ the rule of `rpte.table.decimals` for single numbers is not enough. Results that
 the rounding of their parts, such as 0.1 + 0.2 and 0.3, are one value to a tree.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product

@@ -4,8 +4,6 @@ Every frontier leaf keeps the best split of *each* column, because an expansion 
 up the tree's sources: the column of a leaf is decided when the leaf is split.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

@@ -21,8 +21,6 @@ Leaves are split in the order of probe gain times this fraction. Once a split is
 levels and gain are those of all rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

@@ -5,8 +5,6 @@ quantiles, or `code == level` for the commonest levels of a category; missing ro
 joint histogram of two columns then holds the counts of all 49 pairs of their tests.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

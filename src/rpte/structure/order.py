@@ -5,8 +5,6 @@ variable alone: their conditions on everything else can hold together. In doubt 
 so a tree that passes is monotone, without sampling.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 

@@ -1,7 +1,5 @@
 """The result of Stages 1 and 2 on a table: a vocabulary, and trees without common variables."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rpte.structure.tree import Tree

@@ -1,7 +1,5 @@
 """Labelled rows of a model's table, and how they are split into folds."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

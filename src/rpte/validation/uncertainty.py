@@ -7,8 +7,6 @@ the estimates vary *given* the terms; they know nothing of the choice of terms a
 and they are intervals of penalised coefficients, which are drawn towards zero.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from itertools import chain, pairwise

@@ -1,7 +1,5 @@
 """Stage 1 of the default: raw variables and the strongest shapes of single numbers."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rpte.table.table import Table

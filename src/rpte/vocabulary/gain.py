@@ -1,7 +1,5 @@
 """Information gain of partitions from weighted counts, and weighted order statistics."""
 
-from __future__ import annotations
-
 from functools import cached_property
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Choosing among many columns that are much alike: orthogonal matching pursuit."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rpte.kernels.blas import one_blas_thread

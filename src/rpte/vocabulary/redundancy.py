@@ -5,8 +5,6 @@ a pattern or a pair that the others nearly determine, and that one kept column n
 Raw variables stay.
 """
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 

@@ -3,8 +3,6 @@
 Knots and centres are weighted quantiles, as short decimals.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from rpte.columns.kinds import Column, Hinge, Interval, Scale, Step

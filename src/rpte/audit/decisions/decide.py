@@ -3,8 +3,6 @@
 A log is appended to under a lock, or refused with words.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import tempfile

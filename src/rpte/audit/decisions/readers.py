@@ -3,8 +3,6 @@
 In a log of version 1 a record holds everything, its own hash included.
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence

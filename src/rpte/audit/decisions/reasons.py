@@ -12,8 +12,6 @@ the case does not have is a reason like any other, said with its sentence for mi
 A user's catalogue, a TOML file, gives the code and the sentence that a variable is told with.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace

@@ -11,8 +11,6 @@ SHA-256 of all lines of the run and of the closing line before it, and so of all
 who knows it can tell any change.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -5,8 +5,6 @@ model does not give. What it cannot tell without the head: that the whole file w
 log of version 2 digests say where it was changed, heads that it was; `readers` has version 1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path

@@ -5,8 +5,6 @@ modules and names of the classes a model's type descends from, so that subclasse
 package is imported to find them. Only `rpte.audit.load` imports from here.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any

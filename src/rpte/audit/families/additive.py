@@ -1,7 +1,5 @@
 """Additive models: our own, linear ones, EBM, RuleFit (rules and linear terms), FIGS (trees)."""
 
-from __future__ import annotations
-
 import operator
 from typing import Any
 

@@ -3,8 +3,6 @@
 Splits on sets of levels are counted too.
 """
 
-from __future__ import annotations
-
 import json
 from importlib import import_module
 from typing import Any

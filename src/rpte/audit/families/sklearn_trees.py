@@ -1,7 +1,5 @@
 """Trees of scikit-learn: alone, in forests and in both kinds of gradient boosting."""
 
-from __future__ import annotations
-
 from itertools import chain
 from typing import Any
 
