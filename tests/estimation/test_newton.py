@@ -29,7 +29,7 @@ def reached(seed):
 @pytest.mark.parametrize("falls", [True, False])
 def test_an_objective_that_falls_is_progress(monkeypatch, falls):
     """The residual may rise on the way."""
-    monkeypatch.setattr(module, "PATIENCE", 1)
+    monkeypatch.setattr(module, "STALLED_STEPS", 1)
     if not falls:
         monkeypatch.setattr(module, "FALL", np.inf)
     assert all(reached(seed) for seed in range(6)) == falls

@@ -153,7 +153,7 @@ def test_a_start_whose_intercept_alone_is_wrong():
 
 def test_many_rows():
     """More than are taken together for a Gram matrix."""
-    assert module.TILE_ROWS < 20_000
+    assert module.SINGLE_TILE_ROWS < 20_000
     design = design_of(5, n=20_000, d=6)
     grid = lambda_grid(design, length=6)
     fits = ApproximatePath(rough(design)).to(grid)

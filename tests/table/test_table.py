@@ -142,7 +142,7 @@ def test_cells_that_are_put_in_order_when_asked_for_are_the_same(raw):
 def test_rows_are_hashed_alike_however_many_at_a_time(monkeypatch):
     inputs = random_raw(3, ["number", "category", "few"], 50).table().inputs
     whole = row_hashes(inputs)
-    monkeypatch.setattr(module, "FEW_ROWS", 7)
+    monkeypatch.setattr(module, "HASHED_ROWS", 7)
     assert same_bits(row_hashes(inputs), whole)
 
 

@@ -23,7 +23,7 @@ from rpte.rows import scale
 from rpte.utils.arrays import Floats, Index, Mask
 
 MAX_STEPS = 400
-PATIENCE = 6  # steps without progress, each with a fresh Gram matrix, before giving up
+STALLED_STEPS = 6  # steps without progress, each with a fresh Gram matrix, before giving up
 FALL = 1e-6  # relative fall of the objective that is progress, whatever the residual says
 CHORD_STEPS = 5  # a Gram matrix is worth keeping when it is this close to the end
 TERMS_PER_STEP = 25  # evaluated terms whose Gram matrix costs as much as a step
@@ -124,9 +124,9 @@ class ProxNewton:
             onward = kkt < 0.9 * best or objective < (1.0 - FALL) * least
             waited = 0 if onward else waited + self.fresh
             best, least = min(best, kkt), min(least, objective)
-            if kkt <= target or waited >= PATIENCE:
+            if kkt <= target or waited >= STALLED_STEPS:
                 return step
-            self.exact |= 2 * waited >= PATIENCE
+            self.exact |= 2 * waited >= STALLED_STEPS
             gram = self._use_gram(free, not full or self._slow(kkt, previous, target, free))
             previous = kkt
             inner = slope - gram.cross * (at_intercept / gram.total)

@@ -42,7 +42,7 @@ FLOOR = 1e-10  # smallest curvature of a row, as a fraction of its weight
 RAISED = 1e-3  # the floor where a step fails; ten times so if it fails again, up to the largest
 # curvature there is: with that the objective falls.
 SHORTEST = 1e-4  # step
-TILE_ROWS = 4_096  # of a Gram matrix in single precision, which half the memory holds
+SINGLE_TILE_ROWS = 4_096  # of a Gram matrix in single precision, which half the memory holds
 PANEL = 48  # of its rows, so that only half of it is computed
 
 
@@ -85,8 +85,8 @@ def add_moments(
     k, n = rows.size, h.size
     second[known:], cross[known:] = 0.0, 0.0
     root = np.sqrt(h).astype(np.float32)
-    for low in range(0, n, TILE_ROWS):
-        high = min(low + TILE_ROWS, n)
+    for low in range(0, n, SINGLE_TILE_ROWS):
+        high = min(low + SINGLE_TILE_ROWS, n)
         block = np.empty((k, high - low), np.float32)
         for a in range(k):
             row = z[rows[a]]

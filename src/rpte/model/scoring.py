@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 FEW_ROWS = 16
-BLOCK_ROWS = 512
+SCORED_TOGETHER = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,8 +207,8 @@ class Plan:
         In blocks of rows that fit the cache: a column of a wide table lies all over the memory.
         """
         numbers = np.empty((len(self._positions), len(matrix)))
-        for start in range(0, len(matrix), BLOCK_ROWS):
-            rows = slice(start, start + BLOCK_ROWS)
+        for start in range(0, len(matrix), SCORED_TOGETHER):
+            rows = slice(start, start + SCORED_TOGETHER)
             np.add(matrix[rows, self._positions].T, 0.0, out=numbers[:, rows])
         return numbers
 

@@ -11,11 +11,12 @@ from rpte.published.hug import mine_hug
 from rpte.published.items import make_items
 from rpte.published.mining import item_index, mine_frequent
 from rpte.published.pairs import mine_pairs
+from rpte.rows import scale
 from rpte.table.table import Table
 from rpte.utils.arrays import Index
 from rpte.vocabulary.gain import SortedColumn, in_or_out_gain
 from rpte.vocabulary.redundancy import keep_independent
-from rpte.vocabulary.screening import SAMPLE_ROWS, promising
+from rpte.vocabulary.screening import promising
 from rpte.vocabulary.vocabulary import ORIGINAL, Vocabulary, evaluate_columns, original_columns
 
 ORIGINAL_SCORE_BINS = 16
@@ -64,11 +65,11 @@ def build_vocabulary(
         else:
             patterns = mine_frequent(index, order, budget)
         if order > 1:
-            sample = table.sample(SAMPLE_ROWS)
+            sample = table.sample(scale.SCREENED_ROWS)
             pairs = mine_pairs(sample, settings.pair_budget, among, limits)
     if settings.paper:
         originals = _cap_originals(table, originals, settings.budget)
-    evaluated = None if rows is None else max(rows, SAMPLE_ROWS)
+    evaluated = None if rows is None else max(rows, scale.SCREENED_ROWS)
     found = evaluate_columns(table, originals, patterns, pairs, settings.paper, rows=evaluated)
     return _independent(table, found, rows)
 
@@ -101,7 +102,7 @@ def _independent(table: Table, vocabulary: Vocabulary, rows: int | None) -> Voca
     overwritten: a copy of them would take as much again.
     """
     rivals = _rivals(vocabulary)
-    n = min(table.n_rows, SAMPLE_ROWS)
+    n = min(table.n_rows, scale.SCREENED_ROWS)
     z = vocabulary.z[:, :n] if len(rivals) == len(vocabulary) else vocabulary.z[rivals, :n]
     kept = keep_independent(z, table.weight[:n], vocabulary.block[rivals])
     dropped = np.setdiff1d(rivals, rivals[kept])

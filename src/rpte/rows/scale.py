@@ -17,6 +17,7 @@ TWO_FOLDS_FROM_CASES = 1_000  # effective, with many rows: two folds are enough
 ONE_FOLD_FROM_ROWS = 8_000
 SAMPLED_ABOVE = 20_000  # rows: structure and penalty come from a sample
 SAMPLE_ROWS = 25_000
+SCREENED_ROWS = 50_000  # of more, products and patterns are screened on a sample
 HELD_OUT_BLOCKS = 10  # of the held-out rows, for the standard error where there is one fold
 SAMPLE_ROWS_KEPT = 256  # of the vocabulary of a sample, once it is searched
 

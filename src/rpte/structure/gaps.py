@@ -18,7 +18,7 @@ from rpte.utils.arrays import Array, Floats, Ints, Mask
 
 Gap = tuple[float, float]
 
-FEW_ROWS = 20_000  # in more, only values that recur this often are compared with their copies:
+ALL_COMPARED_ROWS = 20_000  # in more, only values that recur this often are compared:
 RECURRING = 4
 
 
@@ -28,7 +28,7 @@ def separable(pair: Pair, inputs: Inputs, x: Floats, order: Ints, first: Ints) -
     `x` are the values of all rows, `order` the rows by value (without missing ones), `first` where
     in it each distinct value begins.
     """
-    many = len(x) > FEW_ROWS and len(first) * RECURRING > len(order)
+    many = len(x) > ALL_COMPARED_ROWS and len(first) * RECURRING > len(order)
     copies = [] if many else _copies(pair, inputs)
     if len(copies) < 2 or not len(first):
         return first

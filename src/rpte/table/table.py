@@ -19,7 +19,7 @@ from rpte.table.inputs import Inputs, as_array
 from rpte.table.schema import OTHER, Schema, Variable
 from rpte.utils.arrays import Array, Floats, Index, Int32s, Ints, Mask, Words
 
-FEW_ROWS = 8192  # hashed at a time: they stay at hand from column to column
+HASHED_ROWS = 8192  # hashed at a time: they stay at hand from column to column
 # Sums of weights such as 0.1 fall short by rounding alone, differently in each order of rows.
 WEIGHT_SLACK = 1e-9
 
@@ -333,10 +333,10 @@ def row_hashes(inputs: Inputs) -> Words:
     keys = [np.uint64(_hash(v.name if named else str(p))) for p, v in enumerate(variables)]
     names = [_level_words(variable) for variable in variables]
     total = np.zeros(inputs.n_rows, np.uint64)
-    for low in range(0, len(total), FEW_ROWS):
-        some = inputs.take(slice(low, low + FEW_ROWS))
+    for low in range(0, len(total), HASHED_ROWS):
+        some = inputs.take(slice(low, low + HASHED_ROWS))
         for position, key in enumerate(keys):
-            total[low : low + FEW_ROWS] += _mix(_words(some, position, names[position]) ^ key)
+            total[low : low + HASHED_ROWS] += _mix(_words(some, position, names[position]) ^ key)
     return _mix(total)
 
 

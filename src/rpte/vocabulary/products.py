@@ -26,11 +26,12 @@ from rpte.kernels.screening import (
     product_gradients,
     rough_gradients,
 )
+from rpte.rows import scale
 from rpte.table.decimals import shortest_between
 from rpte.table.table import Table
 from rpte.utils.arrays import Floats, Index, Mask
 from rpte.vocabulary.pursuit import pursue
-from rpte.vocabulary.screening import SAMPLE_ROWS, ranked
+from rpte.vocabulary.screening import ranked
 from rpte.vocabulary.vocabulary import Vocabulary
 
 Part = Value | Hinge | Item
@@ -42,7 +43,7 @@ SHORT_LIST = 120  # distances whose gradient beside their numbers is computed
 COMPARABLE = 3.0  # largest ratio of the standard deviations of two numbers that are subtracted
 DISTANCE_ROWS = 10_000  # for distances, and for the final choice
 FEWER_ROWS = 4_000  # for the first ranking of all distances
-FIRST_ROWS = 64  # enough to show of most numbers that they have more than two values
+PEEK_ROWS = 64  # enough to show of most numbers that they have more than two values
 AT_ONCE = 128  # products computed in double precision at a time
 ROUNDING = 5e-7  # error of sums in single precision, several times the largest observed
 
@@ -99,7 +100,7 @@ def _candidates(
     known = _Known.of(vocabulary, use)
     found: list[_Candidate] = []
     for candidates in (
-        _products(table, known, slopes.first(SAMPLE_ROWS)),
+        _products(table, known, slopes.first(scale.SCREENED_ROWS)),
         _distances(known, slopes.first(DISTANCE_ROWS), limits),
     ):
         found += islice((c for c in candidates if limits.admits(c.column)), CANDIDATES)
@@ -276,7 +277,7 @@ class _Known:
 def _few_valued(vocabulary: Vocabulary, values: Index) -> tuple[Mask, Mask]:
     """Tell which columns among some have at most two values, and which only 0 and 1; (V,) each."""
     two, indicator = np.zeros((2, len(vocabulary)), np.bool_)
-    first = vocabulary.z[values, :FIRST_ROWS]
+    first = vocabulary.z[values, :PEEK_ROWS]
     low, high = first.min(axis=1, keepdims=True), first.max(axis=1, keepdims=True)
     for j in values[((first == low) | (first == high)).all(axis=1)]:
         z, centre, scale = vocabulary.z[j], vocabulary.centre[j], vocabulary.scale[j]

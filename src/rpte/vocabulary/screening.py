@@ -18,7 +18,6 @@ from rpte.table.table import Table
 from rpte.utils.arrays import Floats, Index
 
 MOST_VARIABLES = 200
-SAMPLE_ROWS = 50_000
 
 
 def promising(table: Table, limits: Permissions) -> frozenset[str]:
