@@ -302,7 +302,7 @@ def test_a_log_is_on_disk_before_its_head_is_told(tmp_path, monkeypatch):
 
 
 def test_locks_are_needed(tmp_path, monkeypatch):
-    monkeypatch.setattr(appending, "lock", lambda *given, **more: False)
+    monkeypatch.setattr(appending.output, "lock", lambda *given, **more: False)
     with pytest.raises(InputError, match="cannot be locked"):
         append(tmp_path / "log.jsonl")
     assert list(tmp_path.iterdir()) == []
