@@ -58,6 +58,26 @@ class Components:
         return trees <= 1 and len(members) <= rule.largest and rule.limits.may_interact(members)
 
 
+class Joining:
+    """Which of some terms may still be taken, when each of those taken joins its sources."""
+
+    def __init__(self, sources: Sequence[Sources], policy: Ownership, rule: ComponentRule) -> None:
+        self._sources, self._rule, self._joined = sources, rule, Components()
+        self._bound = [j for j, of in enumerate(sources) if len(set(of)) > 1]
+        if policy != "component":
+            self._bound = []
+        self.allowed = np.ones(len(sources), np.bool_)
+
+    def take(self, j: int) -> None:
+        """Take a term, and rule out those that would then join too many sources."""
+        self.allowed[j] = False
+        if len(set(self._sources[j])) > 1:
+            self._joined.join(self._sources[j])
+            for i in self._bound:
+                if self.allowed[i]:
+                    self.allowed[i] = self._joined.allows(self._sources[i], self._rule)
+
+
 def components(parts: Sequence[Sources]) -> list[list[int]]:
     """Return the connected groups of parts (trees or direct terms) that share sources.
 

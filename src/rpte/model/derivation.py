@@ -144,7 +144,8 @@ class TrainingTable:
             product = isinstance(column, Pattern) or column.operation == "product"
             return paired and all(self._is_part(p, product) for p in (column.left, column.right))
         if isinstance(column, RAW):
-            return not isinstance(column, Level) or len(column.levels) == 1
+            single = not isinstance(column, Level) or len(column.levels) == 1
+            return single or self.settings["vocabulary"] == "shapes"
         assert isinstance(column, (Step, Hinge, Interval, Scale))
         if self.sample is not None:
             return self.sample.offers(column)
@@ -186,7 +187,7 @@ class TrainingTable:
         if vocabulary == "original":
             return []
         if vocabulary == "shapes":
-            return shapes_of(self.table, name, self.settings["min_samples_leaf"])
+            return shapes_of(self.table, name, self.settings["min_samples_leaf"]).columns
         column = SortedColumn(self.table.inputs[name], self.table.y, self.table.weight)
         ends = [-math.inf, *inner_edges(column, not self.paper).tolist(), math.inf]
         return [Interval(name, a, b) for a, b in pairwise(ends)]

@@ -41,12 +41,18 @@ ROWS_PER_TERM = 100  # at least, in a problem or a Gram matrix of the first rows
 L1_RATIOS = (1.0, 0.15)
 TREE_COUNTS = (0, 1, 2, 3, 5, 8)
 MOST_PRODUCTS = 60
-FORWARD_CONDITIONS = (1, 2, 3)  # of the models that forward selection makes
+FEW_CONDITIONS = (1, 2, 3)  # of the very short models that forward selection makes
+LENGTHS = (5, 8, 12, 20, 30, 50, 80, 120, 200, 300)  # conditions of models compared by length
+LENGTHS_FROM_CASES = 200  # effective, where folds are not repeated
+LENGTHS_ALONE_FROM_CASES = 1_000  # effective: no penalty paths of products and trees beside them
+LENGTH_LAMBDAS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4)  # of lambda_max, for models of given lengths
+PRODUCT_ROUNDS = 6  # there, each from the best fit so far
 FRONTIER = (0, 1, 2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200, 300)  # conditions of the models kept
 FRONTIER_OF_SAMPLED = (0, 1, 2, 3, 8, 25)
 
 # The price of a condition.
-FULL_PRICE_CASES = 1_000  # from here on it falls with the root of the cases
+FULL_PRICE_CASES = 1_000  # from here on it falls with this power of the cases:
+PRICE_POWER = 0.75
 LOG_PRICE_FROM = 20  # conditions for every 1,000 cases, and on smaller tables
 
 # The published configuration.

@@ -44,8 +44,8 @@ class Price:
     @classmethod
     def at(cls, per_condition: float, n_cases: int) -> Price:
         """Return the price on a table of `n_cases`; `per_condition` is that on a small table."""
-        less = min(1.0, math.sqrt(scale.FULL_PRICE_CASES / n_cases))
-        return cls(per_condition * less, scale.LOG_PRICE_FROM / less**2)
+        less = min(1.0, scale.FULL_PRICE_CASES / n_cases)
+        return cls(per_condition * less**scale.PRICE_POWER, scale.LOG_PRICE_FROM / less)
 
     def of(self, conditions: int) -> float:
         """Return the fraction that a model with this number of conditions must explain."""

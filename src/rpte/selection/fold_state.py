@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rpte.estimation.approximate import ApproximateDesign
+from rpte.estimation.candidate import Candidate
 from rpte.estimation.terms import TermSet
 from rpte.fit.structure_learner import Discovery, StructureLearner
 from rpte.kernels.approximate_path import deviances
@@ -35,7 +36,7 @@ class FoldState:
     valid_terms: GrowableMatrix = field(init=False)
     columns: list[int] = field(default_factory=list)  # the row there of each vocabulary column
     trees: list[int] = field(default_factory=list)  # and of each tree's first leaf
-    forward: list[int] | None = None  # direct terms in the order of forward selection, once known
+    subsets: dict[Candidate, Index] = field(default_factory=dict)  # direct terms of given lengths
 
     def __post_init__(self) -> None:
         held_out = 0 if self.valid is None else self.valid.n_rows

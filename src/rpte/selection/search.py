@@ -14,6 +14,8 @@ from rpte.estimation.approximate import ApproximateDesign, ApproximatePath
 from rpte.estimation.candidate import Candidate, CandidatePenalty
 from rpte.estimation.forward import forward_order
 from rpte.estimation.monotone import path_in_order
+from rpte.estimation.ownership import Joining
+from rpte.estimation.subsets import best_subsets
 from rpte.estimation.terms import TermSet, choose_terms, make_design
 from rpte.fit.coefficients import leaf_order
 from rpte.fit.settings import Settings
@@ -122,7 +124,10 @@ class Search:
     def _compare(self, candidate: Candidate, l1_ratio: float, before: CandidatePath | None) -> bool:
         paths = [self._path(f, candidate, l1_ratio, before) for f in self.screening_folds]
         reference = paths[self.screening_folds.index(self.reference_fold)]
-        grid = before.grid[before.warm_start :] if before else self._grid(reference, l1_ratio)
+        taken = candidate.max_conditions is not None
+        grid = self._grid(reference, l1_ratio, taken)
+        if before is not None and not taken:
+            grid = before.grid[before.warm_start :]
         found, losses = self._follow(paths, reference, grid, candidate, l1_ratio)
         may_win = bool(found) and not self._is_beaten(found, losses)
         if not found or (self.repeats and not may_win):
@@ -146,6 +151,41 @@ class Search:
             grid = self._grid(reference, l1_ratio)
             self.short += self._follow(paths, reference, grid, candidate, l1_ratio)[0]
         self.watch.step()
+
+    def compare_lengths(self, start: CandidatePenalty) -> None:
+        """Evaluate models of more and more conditions, each of the terms that say most in so many.
+
+        They are chosen from all terms, around the fits at a penalty that was compared. It ends when
+        two lengths one after the other cost more than the best one before.
+        """
+        everything = Candidate("all", 0, self.n_pairs)
+        lengths = [replace(everything, max_conditions=m) for m in scale.LENGTHS]
+        for fold in self.all_folds:
+            fold.subsets |= zip(lengths, self._subsets(fold, everything, start), strict=True)
+        least: list[float] = []
+        before, l1_ratio = None, self.settings.fixed_l1_ratio
+        for candidate in lengths:
+            known = len(self.evaluations)
+            self.compare(candidate, l1_ratio, before)
+            before = candidate
+            least.append(self.least_cost(self.evaluations[known:]))
+            if self.watch.is_over() or min(least) < min(least[-2:]):
+                break
+
+    def _subsets(
+        self, fold: FoldState, everything: Candidate, start: CandidatePenalty
+    ) -> list[Index]:
+        """Return the direct terms of a fold for each length."""
+        vocabulary, settings = fold.structure.vocabulary, self.settings
+        terms = TermSet(vocabulary, (), np.flatnonzero(everything.holds(vocabulary)))
+        known, fit = self._fit_at(start, fold)
+        leaves = sum(known.leaf_counts)
+        fit = terms.carry(np.delete(fit, np.s_[1 : 1 + leaves]), replace(known, trees=()))
+        sources = [vocabulary.columns[j].sources for j in terms.direct]
+        joining = Joining(sources, settings.ownership, settings.admission().rule)
+        read = terms.conditions(fold.train.schema)
+        found = best_subsets(self._design(fold, terms), fit, read, joining, scale.LENGTHS)
+        return [terms.direct[places] for places in found]
 
     def _follow(
         self,
@@ -182,7 +222,7 @@ class Search:
         """Return the loss of the best penalty on all held-out blocks minus that on the first."""
         if not self.losses:
             return 0.0
-        losses = self.losses[self._best_complete().penalty]
+        losses = self.losses[self.best(self.complete).penalty]
         return self._mean(losses)[0] - self._mean(losses[:blocks])[0]
 
     def _is_beaten(self, found: Evaluations, losses: Floats) -> bool:
@@ -192,7 +232,7 @@ class Search:
         """
         if not self.paths:
             return False
-        rival, costs = self._best_complete(), self._costs(found)
+        rival, costs = self.best(self.complete), self._costs(found)
         at = int(costs.argmin())
         apart = losses[:, at] - self.losses[rival.penalty][: len(losses)]
         return bool(costs[at] - self._costs([rival])[0] > scale.BEATEN * self._mean(apart)[1])
@@ -227,9 +267,9 @@ class Search:
         compared = Comparison((*self.evaluations, *evaluations), self.price)
         return np.array(compared.costs(evaluations))
 
-    def _best_complete(self) -> Evaluation:
-        """Return the evaluation of the least cost on all folds."""
-        return self.complete[int(self._costs(self.complete).argmin())]
+    def best(self, evaluations: Sequence[Evaluation]) -> Evaluation:
+        """Return the one of the least cost among some evaluations."""
+        return evaluations[int(self._costs(evaluations).argmin())]
 
     def least_cost(self, evaluations: Sequence[Evaluation]) -> float:
         """Return the least cost of some evaluations; infinite if there are none."""
@@ -279,12 +319,16 @@ class Search:
 
     def _warm_start(self, penalty: CandidatePenalty, fold: FoldState) -> WarmStart:
         """Return the fit at a penalty on a fold, for Stage 2 to start from."""
-        path, number = self.paths[penalty.candidate, penalty.l1_ratio], self.all_folds.index(fold)
-        at = int(np.argmin(np.abs(path.grid * self.shrink - penalty.l1)))
-        terms, fit = path.terms[number], path.fits[number][at]
+        terms, fit = self._fit_at(penalty, fold)
         score = self._design(fold, terms).score(float(fit[0]), fit[1:])
         coefficients = fit[1 + sum(terms.leaf_counts) :]
         return WarmStart.of(score, fold.structure.vocabulary, terms.direct, coefficients)
+
+    def _fit_at(self, penalty: CandidatePenalty, fold: FoldState) -> tuple[TermSet, Floats]:
+        """Return terms and fit of a fold at a penalty that was compared on all folds."""
+        path, number = self.paths[penalty.candidate, penalty.l1_ratio], self.all_folds.index(fold)
+        at = int(np.argmin(np.abs(path.grid * self.shrink - penalty.l1)))
+        return path.terms[number], path.fits[number][at]
 
     def result(self) -> tuple[Discovery, Comparison]:
         """Return the structure of the model, and the comparison.
@@ -310,10 +354,15 @@ class Search:
         variance = float(np.average((losses - mean) ** 2, weights=weights))
         return mean, float(np.sqrt(variance / (self.independent - 1)))
 
-    def _grid(self, path: FoldPath, l1_ratio: float) -> Floats:
-        """Return descending lambdas; at the first no term is active."""
+    def _grid(self, path: FoldPath, l1_ratio: float, taken: bool = False) -> Floats:
+        """Return descending lambdas; at the first no term is active, unless the terms are `taken`.
+
+        Those of a chosen length hardly need a penalty.
+        """
         if not len(path.design.rows):
             return np.ones(1)
+        if taken:
+            return np.asarray(path.design.grid(l1_ratio, 1, 1.0) * scale.LENGTH_LAMBDAS)
         length = scale.PATH_LENGTH_OF_MANY_ROWS if self.has_many_rows else scale.PATH_LENGTH
         return path.design.grid(l1_ratio, length, scale.SMALLEST_LAMBDA)
 
@@ -344,11 +393,15 @@ class Search:
         terms = choose_terms(fold.train, fold.structure, candidate, admission)
         if candidate.max_conditions is None:
             return terms
+        if candidate not in fold.subsets:
+            self._take_few(fold, terms, candidate)
+        return replace(terms, direct=fold.subsets[candidate])
+
+    def _take_few(self, fold: FoldState, terms: TermSet, candidate: Candidate) -> None:
+        """Choose the terms of the very short models of a fold."""
         read = terms.conditions(fold.train.schema)
-        if fold.forward is None:
-            names = [terms.vocabulary.columns[j].text for j in terms.direct]
-            most = max(scale.FORWARD_CONDITIONS)
-            fold.forward = forward_order(self._design(fold, terms), read, names, most)
-        within = np.cumsum(read[fold.forward]) <= candidate.max_conditions
-        taken = np.array(fold.forward, np.intp)[within]
-        return replace(terms, direct=np.sort(terms.direct[taken]))
+        names = [terms.vocabulary.columns[j].text for j in terms.direct]
+        order = forward_order(self._design(fold, terms), read, names, max(scale.FEW_CONDITIONS))
+        for few in scale.FEW_CONDITIONS:
+            within = np.array(order, np.intp)[np.cumsum(read[order]) <= few]
+            fold.subsets[replace(candidate, max_conditions=few)] = np.sort(terms.direct[within])

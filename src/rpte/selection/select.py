@@ -81,8 +81,16 @@ def _compare_all(search: Search) -> None:
     base = Comparison(tuple(search.complete), linear).ranked(None)[0].penalty
     watch.begin("finding products and splits", 0.6, len(search.screening_folds))
     search.start_stage2(base)
-    if _many_cases(search.learner.table):
+    if watch.is_over():
+        return
+    table = search.learner.table
+    cases = table.loss.effective_cases(table.y, table.cases_of())
+    if cases < scale.CASES_FOR_SHAPES:
+        return
+    if cases < scale.LENGTHS_ALONE_FROM_CASES:
         _compare_further(search, base.candidate, l1_ratios)
+    if cases >= scale.LENGTHS_FROM_CASES and not search.repeats:
+        _compare_lengths(search)
 
 
 def _search(
@@ -152,16 +160,13 @@ def _compare_first(search: Search, l1_ratios: Sequence[float]) -> None:
 
 def _compare_few(search: Search, family: ShapeFamily, n_pairs: int | None, until: float) -> None:
     """Compare the very short models of forward selection."""
-    search.watch.begin("comparing single conditions", until, len(scale.FORWARD_CONDITIONS))
-    for conditions in scale.FORWARD_CONDITIONS:
+    search.watch.begin("comparing single conditions", until, len(scale.FEW_CONDITIONS))
+    for conditions in scale.FEW_CONDITIONS:
         search.compare_forward(Candidate(family, 0, n_pairs, conditions))
 
 
 def _compare_further(search: Search, base: Candidate, l1_ratios: Sequence[float]) -> None:
-    """Compare candidates with trees, with products and with both.
-
-    With many rows, more products are then looked for, from the best candidate so far.
-    """
+    """Compare candidates with trees, with products and with both."""
     if not search.settings.makes_products:
         search.watch.begin(TREES.stage, 0.9, len(scale.TREE_COUNTS) * len(l1_ratios))
         for m in tree_counts(search.grow(search.settings.max_trees))[1:]:
@@ -173,13 +178,24 @@ def _compare_further(search: Search, base: Candidate, l1_ratios: Sequence[float]
     products = _compare_in_turn(search, base, l1_ratios, PRODUCTS, singles)
     if trees and products:
         _compare_in_turn(search, base, l1_ratios, BOTH, search.evaluations)
-    best = Comparison(tuple(search.complete), search.price).ranked(None)[0].penalty
-    if best.candidate.n_pairs and search.has_many_rows and not search.watch.is_over():
-        known = search.n_pairs
-        search.look_for_products(best)
-        wanted = [(best.candidate.n_trees, known + more) for _, more in PRODUCTS.wanted]
-        more = Addition("comparing more products", 0.9, wanted)
-        _compare_in_turn(search, best.candidate, l1_ratios, more, search.evaluations)
+
+
+def _compare_lengths(search: Search) -> None:
+    """Compare models by their lengths; look for more products from the best of them, and again.
+
+    The first round that is no better than the one before is the last.
+    """
+    start, least = search.best(search.complete), np.inf
+    for rounds in range(scale.PRODUCT_ROUNDS):
+        search.watch.begin("comparing lengths", 0.85 + 0.01 * rounds, len(scale.LENGTHS))
+        if rounds and search.settings.makes_products:
+            search.look_for_products(start.penalty)
+        known = len(search.evaluations)
+        search.compare_lengths(start.penalty)
+        new = search.evaluations[known:]
+        if search.watch.is_over() or search.least_cost(new) >= least:
+            break
+        start, least = search.best(new), search.least_cost(new)
 
 
 def _compare_in_turn(

@@ -16,7 +16,8 @@ from rpte.columns.limits import Permissions
 from rpte.kernels.screening import column_moments, knot_moments, scaled_squares
 from rpte.table.decimals import short_centre
 from rpte.table.table import Table
-from rpte.utils.arrays import Floats, Index
+from rpte.utils.arrays import Floats, Index, Mask
+from rpte.vocabulary.cuts import best_cuts, level_sets
 from rpte.vocabulary.gain import median
 from rpte.vocabulary.redundancy import Registry
 from rpte.vocabulary.screening import NullModel, promising, strongest
@@ -102,15 +103,27 @@ class _Family:
 
     columns: tuple[Column, ...]
     knots: Floats  # (m,)
+    fine: Mask  # whether a knot is there for labels to choose from, (m,)
     kind: Index  # STEPS, ABOVE or BELOW for a step or a hinge; OTHER; (s,)
     place: Index  # of its knot; 0 for others; (s,)
 
     @classmethod
-    def of(cls, columns: tuple[Column, ...]) -> _Family:
+    def of(cls, columns: tuple[Column, ...], fine_knots: frozenset[float]) -> _Family:
         found = np.array([_kind_and_knot(column) for column in columns]).reshape(-1, 2)
         kind, at = found[:, 0].astype(np.intp), found[:, 1]
         knots = np.unique(at[kind != OTHER])
-        return cls(columns, knots, kind, np.searchsorted(knots, at))
+        fine = np.isin(knots, list(fine_knots))
+        return cls(columns, knots, fine, kind, np.searchsorted(knots, at))
+
+    def offered(self, sums: Floats) -> Mask:
+        """Tell which columns are offered: of the fine knots those that labels ask for, (s,).
+
+        `sums` (m + 1, 5) are those between the knots.
+        """
+        kept = ~self.fine
+        if not kept.all():
+            kept[best_cuts(sums[:, 0], sums[:, 3])] = True
+        return np.asarray((self.kind == OTHER) | np.append(kept, False)[self.place])
 
 
 def _kind_and_knot(column: Column) -> tuple[int, float]:
@@ -142,8 +155,8 @@ class ShapeCache:
     def _family(self, name: str) -> _Family:
         if name not in self._families:
             found = shapes_of(self.table, name, self.least)
-            admitted = tuple(c for c in found if self.limits.admits(c))
-            self._families[name] = _Family.of(admitted)
+            admitted = tuple(c for c in found.columns if self.limits.admits(c))
+            self._families[name] = _Family.of(admitted, found.fine_knots)
         return self._families[name]
 
     def entry(self, column: Column, last: bool = False) -> Entry:
@@ -160,23 +173,34 @@ class ShapeCache:
         self._entries.clear()
 
     def strongest(self, part: Table, rows: Index, most: int) -> tuple[Column, ...]:
-        """Return at most `most` shapes: those of the highest scores in `part`.
+        """Return at most `most` shapes and sets of levels: those of the highest scores in `part`.
 
         `rows` are those of `part` in the cache's table.
         """
-        among = promising(part, self.limits)
+        among, null = promising(part, self.limits), NullModel.of(part)
+        sets = level_sets(part, null, self.limits)[:most]
         variables = [part.schema.variables[i] for i in part.schema.canonical()]
         names = [v.name for v in variables if v.kind == "number" and v.name in among]
-        columns = [column for name in names for column in self.shapes(name)]
-        if len(columns) <= most:
-            return tuple(columns)
-        scores = self._scores(names, rows, NullModel.of(part))
-        return tuple(columns[j] for j in strongest(columns, scores, most))
-
-    def _scores(self, names: list[str], rows: Index, null: NullModel) -> Floats:
-        """Return the score of each shape of some numbers."""
-        families = [self._family(name) for name in names]
+        families, most = [self._family(name) for name in names], most - len(sets)
+        columns = [column for family in families for column in family.columns]
+        few = len(columns) <= most
+        if few and not any(family.fine.any() for family in families):
+            return (*columns, *sets)
         sums, knots = self._knot_sums(names, families, rows, null)
+        offered = np.concatenate(
+            [f.offered(s[: len(f.knots) + 1]) for f, s in zip(families, sums, strict=True)]
+        )
+        which = np.flatnonzero(offered)
+        columns = [columns[j] for j in which]
+        if len(columns) > most:
+            scores = self._scores(families, sums, knots, rows, null)[which]
+            columns = [columns[j] for j in strongest(columns, scores, most)]
+        return (*columns, *sets)
+
+    def _scores(
+        self, families: list[_Family], sums: Floats, knots: Floats, rows: Index, null: NullModel
+    ) -> Floats:
+        """Return the score of each shape of some numbers; `sums` and `knots` are theirs."""
         kind = np.concatenate([family.kind for family in families])
         place = np.concatenate([family.place for family in families])
         owner = np.repeat(np.arange(len(families)), [len(family.kind) for family in families])

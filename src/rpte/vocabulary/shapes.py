@@ -1,25 +1,38 @@
 """Shapes of single numbers: steps, codes, hinges and scales, beyond a slope.
 
-Knots and centres are weighted quantiles, as short decimals.
+Knots and centres are weighted quantiles, as short decimals. Where rows are many there are finer
+knots too, of which labels choose.
 """
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from rpte.columns.kinds import Column, Hinge, Interval, Scale, Step
 from rpte.table.decimals import EXACT_WHOLE, short_centre, shortest_between
 from rpte.table.table import Table
-from rpte.utils.arrays import Floats
+from rpte.utils.arrays import Floats, Index
 from rpte.vocabulary.gain import SortedColumn
 
 KNOTS, MORE_KNOTS = 6, 12  # more of them from this weight on:
 MUCH = 2_000.0
+FINE_KNOTS = 48  # of which labels choose a few, from this weight on:
+FOR_FINE_KNOTS = 4_000.0
 FEWEST_FOR_CURVES = 4  # distinct values; for fewer, steps are enough
 FEWEST_FOR_LOG = 6
 MOST_CODES = 6  # distinct whole numbers
 SKEWED = 1.0
 
 
-def shapes_of(table: Table, name: str, least: float) -> list[Column]:
+@dataclass(frozen=True, slots=True)
+class Shapes:
+    """The shapes of a number, and which of their knots are there for labels to choose from."""
+
+    columns: list[Column]
+    fine_knots: frozenset[float] = frozenset()
+
+
+def shapes_of(table: Table, name: str, least: float) -> Shapes:
     """Return the shapes of a number: log, distance, hinges, codes, steps.
 
     `least` is the weight that must lie on either side of a knot. Labels are not looked at.
@@ -28,29 +41,44 @@ def shapes_of(table: Table, name: str, least: float) -> list[Column]:
     first = np.flatnonzero(np.diff(column.values, prepend=np.nan))  # where a new value begins
     values = column.values[first]
     if len(values) < 3:
-        return []
+        return Shapes([])
     below = np.append(column.weight[first[1:]], column.total)  # weight up to each value
-    knots = _knots(values, below, least)
+    coarse, fine = _gaps(values, below, least)
+    knots = _between(values, np.union1d(coarse, fine))
+    chosen_from = frozenset(_between(values, np.setdiff1d(fine, coarse)))
     weight = np.diff(below, prepend=0.0)
     steps: list[Column] = [*_codes(name, values, weight, least)]
     steps += [Step(name, knot) for knot in knots]
     if len(values) < FEWEST_FOR_CURVES:
-        return steps
+        return Shapes(steps)
     hinges = [Hinge(name, knot, side) for knot in knots for side in ("above", "below")]
-    return [*_scales(name, values, weight, below), *hinges, *steps]
+    return Shapes([*_scales(name, values, weight, below), *hinges, *steps], chosen_from)
 
 
-def _knots(values: Floats, below: Floats, least: float) -> list[float]:
-    """Return short decimals between neighbouring values, near the inner quantiles."""
-    most = KNOTS if below[-1] < MUCH else MORE_KNOTS
-    if len(values) > most + 2:
-        wanted = below[-1] * np.arange(1, most + 1) / (most + 1)
-        gaps = np.unique(np.searchsorted(below, wanted * (1 - 1e-12)))
+def _gaps(values: Floats, below: Floats, least: float) -> tuple[Index, Index]:
+    """Return after which values coarse and fine knots are: near the inner quantiles."""
+    total, most = below[-1], KNOTS if below[-1] < MUCH else MORE_KNOTS
+    if len(values) <= most + 2:
+        coarse, fine = np.arange(len(values) - 1), np.zeros(0, np.intp)
     else:
-        gaps = np.arange(len(values) - 1)
-    gaps = gaps[(gaps < len(values) - 1)]
-    inside = (below[gaps] >= least) & (below[-1] - below[gaps] >= least)
-    return [shortest_between(float(values[g]), float(values[g + 1])) for g in gaps[inside]]
+        coarse, fine = _quantiles(below, most), np.zeros(0, np.intp)
+        if total >= FOR_FINE_KNOTS:  # values that recur must not hide the others
+            capped = np.minimum(np.diff(below, prepend=0.0), total / (FINE_KNOTS + 1))
+            fine = _quantiles(np.cumsum(capped), FINE_KNOTS)
+    inside = (below >= least) & (total - below >= least)
+    inside[-1] = False
+    return coarse[inside[coarse]], fine[inside[fine]]
+
+
+def _quantiles(below: Floats, count: int) -> Index:
+    """Return the places of inner quantiles, of the weight up to each value."""
+    wanted = below[-1] * np.arange(1, count + 1) / (count + 1)
+    return np.unique(np.searchsorted(below, wanted * (1 - 1e-12)))
+
+
+def _between(values: Floats, gaps: Index) -> list[float]:
+    """Return short decimals between neighbouring values, after some places."""
+    return [shortest_between(float(values[g]), float(values[g + 1])) for g in gaps]
 
 
 def _codes(name: str, values: Floats, weight: Floats, least: float) -> list[Interval]:

@@ -102,6 +102,8 @@ class Vocabulary:
 def _role(column: Column) -> int:
     if isinstance(column, (Hinge, Scale)):
         return PLAIN if isinstance(column, Scale) and column.formula == "log" else CURVE
+    if isinstance(column, Level) and len(column.levels) > 1:
+        return STEP
     return CODE if isinstance(column, Interval) else STEP if isinstance(column, Step) else PLAIN
 
 
