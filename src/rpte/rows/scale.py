@@ -26,7 +26,7 @@ PATH_LENGTH, PATH_LENGTH_OF_MANY_ROWS = 25, 21  # lambdas
 SMALLEST_LAMBDA = 1e-4  # of lambda_max
 PATIENCE, PATIENCE_OF_MANY_ROWS = 4, 1  # lambdas past the least cost before a path ends
 # How many lambdas above the best of a smaller candidate a larger one starts its path.
-HEAD_START, HEAD_START_OF_MANY_ROWS = 4, 2
+HEAD_START, HEAD_START_OF_MANY_ROWS, HEAD_START_OF_LENGTHS = 4, 2, 1
 BEATEN = 1.0  # standard errors on the screening folds at which a candidate is dropped
 CASES_FOR_SHAPES = 40  # effective, to bear more than slopes, logs and levels
 CASES_PER_CONDITION = 10  # effective, below which a model may fit them by chance
@@ -46,7 +46,7 @@ LENGTHS = (5, 8, 12, 20, 30, 50, 80, 120, 200, 300)  # conditions of models comp
 LENGTHS_FROM_CASES = 200  # effective, where folds are not repeated
 LENGTHS_ALONE_FROM_CASES = 1_000  # effective: no penalty paths of products and trees beside them
 LENGTH_LAMBDAS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4)  # of lambda_max, for models of given lengths
-PRODUCT_ROUNDS = 6  # there, each from the best fit so far
+PRODUCT_ROUNDS = 4  # there, each from the best fit so far
 FRONTIER = (0, 1, 2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200, 300)  # conditions of the models kept
 FRONTIER_OF_SAMPLED = (0, 1, 2, 3, 8, 25)
 

@@ -125,9 +125,9 @@ class Search:
         paths = [self._path(f, candidate, l1_ratio, before) for f in self.screening_folds]
         reference = paths[self.screening_folds.index(self.reference_fold)]
         taken = candidate.max_conditions is not None
-        grid = self._grid(reference, l1_ratio, taken)
-        if before is not None and not taken:
-            grid = before.grid[before.warm_start :]
+        grid = self._grid(reference, l1_ratio, taken) if taken or not before else before.grid
+        if before is not None:
+            grid = grid[len(grid) - len(before.grid) + before.warm_start :]
         found, losses = self._follow(paths, reference, grid, candidate, l1_ratio)
         may_win = bool(found) and not self._is_beaten(found, losses)
         if not found or (self.repeats and not may_win):
@@ -244,10 +244,12 @@ class Search:
         self.evaluations += found
         if len(paths) == len(self.all_folds):
             self.losses |= {e.penalty: losses[:, at] for at, e in enumerate(found)}
+            penalty = found[0].penalty
             ahead = scale.HEAD_START_OF_MANY_ROWS if self.has_many_rows else scale.HEAD_START
+            if penalty.candidate.max_conditions is not None:
+                ahead = scale.HEAD_START_OF_LENGTHS
             start = max(0, int(self._costs(found).argmin()) - ahead)
             terms, fits = [path.terms for path in paths], [path.fits for path in paths]
-            penalty = found[0].penalty
             known = CandidatePath(grid, terms, fits, start)
             self.paths[penalty.candidate, penalty.l1_ratio] = known
 
