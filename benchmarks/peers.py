@@ -176,6 +176,11 @@ def rpte_strict(rows: Rows) -> Fitted:
     return Fitted(fit_ours(RPTEClassifier(ownership="strict"), rows))
 
 
+def rpte_rules(rows: Rows) -> Fitted:
+    """Our default with yes/no statements alone."""
+    return Fitted(fit_ours(RPTEClassifier(form="rules"), rows))
+
+
 def rpte_paper(rows: Rows, ownership: str = "paper") -> Fitted:
     """The published configuration, tuned as in the paper."""
 
@@ -326,7 +331,12 @@ def ebm_notes(rows: Rows, wide: bool) -> Iterator[str]:
         yield "no interactions"
 
 
-OURS = {"rpte": rpte, "rpte_strict": rpte_strict, "rpte_paper": rpte_paper}
+OURS = {
+    "rpte": rpte,
+    "rpte_strict": rpte_strict,
+    "rpte_rules": rpte_rules,
+    "rpte_paper": rpte_paper,
+}
 PEERS = {
     "l1_logistic": l1_logistic,
     "xgboost": xgboost,

@@ -30,6 +30,8 @@ CONFIGURATIONS = {
     "not reassigned": lambda: RPTEClassifier(
         reassign=False, ownership="paper", vocabulary="hug", budget=100
     ),
+    "rules": lambda: RPTEClassifier(form="rules"),
+    "rules, separate": lambda: RPTEClassifier(form="rules", ownership="separate", **QUICK),
     "ridge share": lambda: RPTEClassifier(l1_ratio=0.5, **QUICK),
     "tight": lambda: RPTEClassifier(
         max_trees=2,

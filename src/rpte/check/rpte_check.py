@@ -290,12 +290,13 @@ settings = ownership: policy, max_component_sources: from 1, budget: whole, min_
     max_trees: whole, max_leaves: from 2, max_depth: from 1, leaf_ridge: amount, lookahead: flag,
     min_samples_leaf: positive, learning_rate: positive, audit_price: amount, reassign: flag,
     criterion: 'newton'|'label', l1: positive|'cv'|'4/n', l1_ratio: null|part of one,
-    max_inspection_units: null|whole, conventions: 'ours'|'paper', profile: 'safe'|'full'|'none'
+    max_inspection_units: null|whole, conventions: 'ours'|'paper', profile: 'safe'|'full'|'none',
+    form?: 'any'|'rules'
 family = 'values'|'levels'|'curves'|'steps'|'all'
 option = shape_family: family, n_trees: whole, n_pairs: null|whole, max_conditions?: from 1,
-    l1_ratio: share, l1: positive
+    l1_ratio: share, l1: positive, apart?: flag
 old option = menu: family, n_trees: whole, n_pairs: null|whole, max_conditions?: from 1,
-    l1_ratio: share, l1: positive
+    l1_ratio: share, l1: positive, apart?: flag
 tried = *option, miu: whole, deviance: amount, error: amount, components: whole
 old tried = *old option, miu: whole, deviance: amount, error: amount, components: whole
 selection = price: amount, many?: positive, compared: whole, null_deviance: null|amount,
@@ -1180,6 +1181,16 @@ def is_derived(column: Json) -> bool:
     return not present and kind not in RAW
 
 
+def fault_form(model: Json) -> Fault:
+    """Where rules were asked for, no direct term is a number and trees compare plain ones."""
+    for term in direct_terms(model):
+        if term["column"]["kind"] in NUMERIC:
+            yield f"{term['name']} is a number, not a yes/no statement"
+    for tree in trees(model):
+        if any(test["column"]["kind"] in NUMERIC[1:] for test in tests(tree["root"])):
+            yield f"{tree['name']} compares a number that is made of others"
+
+
 def fault_limits(model: Json) -> Fault:
     """Excluded variables are not read, linear ones have slopes alone, company is allowed."""
     limits = model["settings"]["limits"]
@@ -1473,6 +1484,8 @@ def model_checks(model: Json) -> Iterator[tuple[str, list[str], str]]:
         ("limits", fault_limits, "excluded, linear only, interactions"),
         ("objective", fault_objective, "none claimed" if objective is None else "as asked for"),
     ]
+    if model["settings"].get("form") == "rules":
+        rules.append(("rules", fault_form, "every term is a yes/no statement"))
     for name, rule, evidence in rules:
         yield name, list(rule(model)), evidence
     directions = model["settings"]["limits"]["monotone"]

@@ -37,7 +37,7 @@ of_table, limit, method = (
 )
 SAME_NAME = (  # parameters of the estimator that have the name of their option
     "max_inspection_units", "max_fit_seconds", "audit_price", "ownership", "max_component_sources",
-    "profile",
+    "profile", "form",
 )  # fmt: skip
 MIN_ROWS = 20  # rows from which on a column of nothing but different texts is no accident
 
@@ -79,6 +79,9 @@ class FitRequest:
         str | None, limit("component (the default), strict, separate or paper.")
     ] = None
     max_component_sources: Annotated[int | None, limit("Most variables in one component.")] = None
+    form: Annotated[
+        str | None, limit("any (the default), or rules: every term is a yes/no statement.")
+    ] = None
     audit_price: Annotated[
         float | None,
         method("Share of the explainable deviance that one more condition must explain."),

@@ -10,6 +10,7 @@ from rpte.vocabulary.vocabulary import CODE, CURVE, PAIR, PLAIN, STEP, Vocabular
 
 ShapeFamily = Literal["values", "levels", "curves", "steps", "all"]
 SHAPE_FAMILIES: tuple[ShapeFamily, ...] = ("values", "levels", "curves", "steps")
+RULE_FAMILIES: tuple[ShapeFamily, ...] = ("steps", "all")  # of yes/no statements
 FAMILY_ROLES = {"levels": CODE, "curves": CURVE, "steps": STEP}
 
 
@@ -26,12 +27,15 @@ class Candidate:
     n_trees: int = 0  # the first ones
     n_pairs: int | None = 0  # the first ones; None for all
     max_conditions: int | None = None  # within which forward selection takes direct terms
+    apart: bool = False  # direct terms read no variable that a tree reads
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the candidate as plain JSON values; `max_conditions` where there are any."""
+        """Return the candidate as plain JSON values; the last two fields where they say more."""
         given = asdict(self)
         if self.max_conditions is None:
             del given["max_conditions"]
+        if not self.apart:
+            del given["apart"]
         return given
 
     def holds(self, vocabulary: Vocabulary) -> Mask:

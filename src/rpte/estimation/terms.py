@@ -98,6 +98,9 @@ def choose_terms(
     free_to_repeat = admission.policy == "component"
     used = frozenset() if free_to_repeat else frozenset().union(*structure.used[:n_trees])
     held = [j for j in np.flatnonzero(candidate.holds(vocabulary)).tolist() if j not in used]
+    if candidate.apart:
+        taken = {source for tree in trees for source in tree.sources}
+        held = [j for j in held if not taken.intersection(vocabulary.columns[j].sources)]
     left = np.array(_without_leaves(table, structure, n_trees, held), np.intp)
     if free_to_repeat and not vocabulary.paired[left].any():
         return TermSet(vocabulary, trees, left)

@@ -58,6 +58,11 @@ class RPTEClassifier(
     limits : Limits, default=None
         What the model may not do, by variable: monotone directions, excluded variables, slopes
         only, which variables may meet in a component, penalty factors.
+    form : {"any", "rules"}, default="any"
+        What a term may be. Under "rules" every term is a yes/no statement: a step or a code of a
+        number, levels of a category, a missing flag, two of these at once, or a leaf of a tree; no
+        slopes, logs, hinges, distances or products of numbers. Costs a little accuracy where
+        effects are smooth.
     max_inspection_units : int, default=None
         The audit load (conditions in the whole model) that you can afford: the best model within
         it, guaranteed. None is 300 with ``l1="cv"``, and no bound with a given penalty.
@@ -114,8 +119,8 @@ class RPTEClassifier(
         learned again.
     l1_ratio : float, default=None
         L1 part of the penalty; the rest is ridge. Below 1 correlated variables share their effect:
-        often a little more accurate, with more terms. None lets validation choose 1 or 0.15 (up to
-        5,000 rows, with ``l1="cv"``), otherwise 1.
+        often a little more accurate, with more terms. None lets validation choose 1 or 0.15 (0.7
+        with ``form="rules"``; up to 5,000 rows, with ``l1="cv"``), otherwise 1.
     audit_price : float, default=0.002
         Fraction of the explainable deviance that one more condition must explain; falls with the
         root of n above 1,000 rows. Beyond 20 conditions (20 for every 1,000 rows above 1,000) the
@@ -160,6 +165,7 @@ class RPTEClassifier(
         max_component_sources: int = 6,
         positive: Any = None,
         limits: Limits | None = None,
+        form: str = "any",
         max_inspection_units: int | None = None,
         max_fit_seconds: float | None = None,
         special_values: Mapping[str, Any] | None = None,
@@ -189,6 +195,7 @@ class RPTEClassifier(
         self.max_component_sources = max_component_sources
         self.positive = positive
         self.limits = limits
+        self.form = form
         self.max_inspection_units = max_inspection_units
         self.max_fit_seconds = max_fit_seconds
         self.special_values = special_values

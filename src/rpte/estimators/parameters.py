@@ -4,7 +4,7 @@ import math
 from numbers import Integral, Real
 from typing import Any
 
-from rpte.columns.limits import permissions
+from rpte.columns.limits import Permissions, permissions
 from rpte.errors import InputError
 from rpte.estimators.labels import plain
 from rpte.fit.settings import Settings
@@ -17,6 +17,7 @@ CHOICES = {
     "conventions": ("ours", "paper"),
     "pattern_order": (1, 2),
     "profile": ("safe", "full", "none"),
+    "form": ("any", "rules"),
 }
 WHOLE_RANGES = {
     "max_component_sources": (1, 10**6),
@@ -83,6 +84,8 @@ def settings_for(parameters: dict[str, Any], limits: Any, schema: Schema) -> Set
         )
     if found.directions and not parameters["reassign"]:
         raise InputError("limits.monotone with reassign=False: only Stage 3 can keep the order")
+    if parameters["form"] == "rules":
+        _check_rules(parameters, found)
     units, l1 = parameters["max_inspection_units"], parameters["l1"]
     if units is not None and not parameters["reassign"]:
         raise InputError(
@@ -95,3 +98,20 @@ def settings_for(parameters: dict[str, Any], limits: Any, schema: Schema) -> Set
             "penalties; use l1='cv'"
         )
     return Settings(**parameters, limits=found)
+
+
+def _check_rules(parameters: dict[str, Any], limits: Permissions) -> None:
+    """Refuse what a model of yes/no statements cannot have."""
+    for name, only in (("vocabulary", "shapes"), ("conventions", "ours"), ("criterion", "newton")):
+        if parameters[name] != only:
+            raise InputError(
+                f"form='rules' with {name}={parameters[name]!r}: yes/no statements are made with "
+                f"{name}={only!r} alone"
+            )
+    if parameters["lookahead"]:
+        raise InputError("form='rules' with lookahead=True: lookahead splits on pairs of numbers")
+    if limits.linear_only:
+        raise InputError(
+            f"form='rules' with limits.linear_only={sorted(limits.linear_only)}: a slope is no "
+            "yes/no statement; use limits.monotone, or form='any'"
+        )

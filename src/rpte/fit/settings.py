@@ -15,6 +15,7 @@ from rpte.table.table import PoolingRule
 
 Conventions = Literal["ours", "paper"]
 Criterion = Literal["newton", "label"]
+Form = Literal["any", "rules"]
 MOST_LEVELS = {"ours": 100, "paper": 1000}
 
 
@@ -43,12 +44,23 @@ class Settings:
     max_inspection_units: int | None
     conventions: Conventions
     profile: Profile = "safe"
+    form: Form = "any"
     limits: Permissions = FREE
 
     @property
     def paper(self) -> bool:
         """Whether the published configuration's small choices are followed."""
         return self.conventions == "paper"
+
+    @property
+    def rules(self) -> bool:
+        """Whether every term must be a yes/no statement."""
+        return self.form == "rules"
+
+    @property
+    def grows_jointly(self) -> bool:
+        """Whether Stage 2 grows all trees at once; direct terms say what single variables do."""
+        return self.rules and self.reassign
 
     @property
     def two_classes_only(self) -> bool:
@@ -106,6 +118,7 @@ class Settings:
         return Admission(self.ownership, rule, self.paper)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the settings as plain JSON values."""
-        record = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "limits"}
+        """Return the settings as plain JSON values; the form where it is not any."""
+        left_out = ("limits",) if self.rules else ("limits", "form")
+        record = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in left_out}
         return {**record, "limits": describe(self.limits)}

@@ -16,6 +16,7 @@ from rpte.published.vocabulary import build_vocabulary
 from rpte.rows import scale
 from rpte.structure.boosting import Grower, NewtonGrower, Stage2, discover_trees
 from rpte.structure.coding import TreeColumns, code_columns
+from rpte.structure.joint_trees import discover_joint_trees
 from rpte.structure.structure import Structure
 from rpte.table.table import Table
 from rpte.utils.arrays import Floats, Index
@@ -73,9 +74,14 @@ class Discovery:
         table, columns = self.table, self.columns
         assert columns is not None
         rules = replace(settings.stage2(table.schema), max_trees=min(most, settings.max_trees))
-        stage2 = discover_trees(
-            columns.coded, table.y, table.weight, rules, self.grower, self.stage2, table.loss
-        )
+        stage2 = self.stage2
+        if not settings.grows_jointly:
+            stage2 = discover_trees(
+                columns.coded, table.y, table.weight, rules, self.grower, stage2, table.loss
+            )
+        elif not stage2.rounds:  # all of them at once
+            rules = settings.stage2(table.schema)
+            stage2 = discover_joint_trees(columns.coded, table.y, table.weight, rules, table.loss)
         trees, codes = list(self.structure.trees), list(self.structure.leaf_codes)
         steps = list(self.structure.steps)
         for accepted in [r for r in stage2.rounds if r.accepted][len(trees) :]:
@@ -114,7 +120,8 @@ class StructureLearner:
                 "classes apart: give vocabulary='shapes' or 'original', criterion='newton', "
                 "lookahead=False and conventions='ours'"
             )
-        return cls(table, settings, ShapeCache(table, settings.min_samples_leaf, settings.limits))
+        least, limits = settings.min_samples_leaf, settings.limits
+        return cls(table, settings, ShapeCache(table, least, limits, settings.rules))
 
     def mine(
         self, part: Table, rows: Index | None = None, held: int | None = None, last: bool = False

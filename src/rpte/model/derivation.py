@@ -187,7 +187,8 @@ class TrainingTable:
         if vocabulary == "original":
             return []
         if vocabulary == "shapes":
-            return shapes_of(self.table, name, self.settings["min_samples_leaf"]).columns
+            rules = self.settings.get("form") == "rules"
+            return shapes_of(self.table, name, self.settings["min_samples_leaf"], rules).columns
         column = SortedColumn(self.table.inputs[name], self.table.y, self.table.weight)
         ends = [-math.inf, *inner_edges(column, not self.paper).tolist(), math.inf]
         return [Interval(name, a, b) for a, b in pairwise(ends)]

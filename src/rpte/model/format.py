@@ -107,7 +107,8 @@ columns = named: flag, variables: [variable 1]
 )
 # What Stage 3 was offered; the first release said `menu` for the family of shapes.
 OFFERED = (
-    "n_trees: whole, l1_ratio: share, l1: positive, n_pairs: null|whole, max_conditions?: from 1"
+    "n_trees: whole, l1_ratio: share, l1: positive, n_pairs: null|whole, max_conditions?: from 1, "
+    "apart?: flag"
 )
 TRIED = f"{OFFERED}, miu: whole, deviance: amount, error: amount, components: whole"
 WORDS |= _definitions(
@@ -151,7 +152,7 @@ settings = max_component_sources: from 1, budget: whole, min_gain: amount, looka
     vocabulary: 'shapes'|'hug'|'frequent'|'original', pattern_order: 1|2,
     criterion: 'newton'|'label', max_leaves: from 2, l1: l1 rule|positive,
     l1_ratio: null|part of one, max_inspection_units: null|whole, conventions: 'ours'|'paper',
-    profile: 'safe'|'full'|'none', limits: limits
+    profile: 'safe'|'full'|'none', limits: limits, form?: 'any'|'rules'
 objective = l1: positive, l1_ratio: share, value: number, kkt_residual: amount, tolerance: positive,
     lambda_max: amount, terms_offered: whole, converged: flag
 candidate = option|old option

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rpte.columns.kinds import RAW, Column, Hinge, Interval, Scale, Step
+from rpte.columns.kinds import RAW, Column, Hinge, Interval, Scale, Step, Value
 from rpte.columns.units import MOST_CONDITIONS, bound_under
 from rpte.model.certificate import monotone_directions, stage3_tolerance
 from rpte.model.check import Check, checked
@@ -31,7 +31,7 @@ ROUNDING = 1e-9  # sums of weights are rounded
 def structure_checks(model: Model) -> list[Check]:
     """Return the checks of this file."""
     one_each = (partition, ownership, component_size, load_within_bound)
-    checks = [check(model) for check in one_each] + recorded_objective(model)
+    checks = [check(model) for check in one_each] + yes_or_no(model) + recorded_objective(model)
     return [*checks, adds_up(model), as_asked_for(model)]
 
 
@@ -118,6 +118,26 @@ def component_size(model: Model) -> Check:
     allowed = "; the policy sets no limit" if limit is None else f", at most {limit} allowed"
     evidence = f"the largest of {len(sizes)} components reads {largest} variables{allowed}"
     return Check("component size", limit is None or largest <= limit, evidence)
+
+
+def yes_or_no(model: Model) -> list[Check]:
+    """Every term is a yes/no statement, where the parameters ask for rules.
+
+    A direct term is one if its column is 0 or 1; a leaf, if its tree tests such columns and
+    compares single numbers with thresholds.
+    """
+    if model.settings.get("form") != "rules":
+        return []
+    faults = [
+        f"{d.name} is the number {d.column.text}" for d in model.direct if not d.column.binary
+    ]
+    for tree in model.trees:
+        tested = [split.column for split in tree.tree.splits]
+        numbers = [column for column in tested if not isinstance(column, Value)]
+        faults += [f"{tree.name} compares {c.text}" for c in numbers if not c.binary]
+    leaves = sum(len(tree.leaves) for tree in model.trees)
+    evidence = f"{len(model.direct)} direct terms and {leaves} leaves: each holds or does not hold"
+    return [checked("every term is a yes/no statement", faults, evidence)]
 
 
 def load_within_bound(model: Model) -> Check:

@@ -39,6 +39,7 @@ ROWS_PER_TERM = 100  # at least, in a problem or a Gram matrix of the first rows
 
 # What is compared and kept.
 L1_RATIOS = (1.0, 0.15)
+L1_RATIOS_OF_RULES = (1.0, 0.7)  # less ridge: it spreads an effect over neighbouring steps
 TREE_COUNTS = (0, 1, 2, 3, 5, 8)
 MOST_PRODUCTS = 60
 FEW_CONDITIONS = (1, 2, 3)  # of the very short models that forward selection makes
@@ -54,6 +55,7 @@ FRONTIER_OF_SAMPLED = (0, 1, 2, 3, 8, 25)
 FULL_PRICE_CASES = 1_000  # from here on it falls with this power of the cases:
 PRICE_POWER = 0.75
 LOG_PRICE_FROM = 20  # conditions for every 1,000 cases, and on smaller tables
+LOG_PRICE_OF_RULES = 5.0  # times as many, where steps do what one slope would
 
 # The published configuration.
 HELD_ROWS = 2_048  # of a long table's vocabulary

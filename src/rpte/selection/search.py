@@ -102,7 +102,8 @@ class Search:
         """Return a penalty so large that no term is active, of a candidate that is compared."""
         settings, l1_ratio = self.settings, self.settings.fixed_l1_ratio
         shaped = settings.vocabulary == "shapes" and settings.starts_from_terms
-        candidate = Candidate("values") if shaped else Candidate("all", 0, None)
+        plain = Candidate("steps" if settings.rules else "values")
+        candidate = plain if shaped else Candidate("all", 0, None)
         grid = self._grid(self._path(self.reference_fold, candidate, l1_ratio), l1_ratio)
         return CandidatePenalty(candidate, l1_ratio, float(grid[0]) * self.shrink)
 

@@ -8,11 +8,12 @@ adds is compared with them. When the time is up, what was compared until then is
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 
 from rpte.errors import warn
-from rpte.estimation.candidate import SHAPE_FAMILIES, Candidate, ShapeFamily
+from rpte.estimation.candidate import RULE_FAMILIES, SHAPE_FAMILIES, Candidate, ShapeFamily
 from rpte.estimation.terms import choose_terms
 from rpte.fit.settings import Settings
 from rpte.fit.structure_learner import Discovery, StructureLearner
@@ -50,6 +51,8 @@ def select(
     searched = validation.sample(table)
     folds = validation.folds(searched, searched is not table)
     price = Price.at(settings.audit_price, table.n_cases)
+    if settings.rules:
+        price = replace(price, log_from=price.log_from * scale.LOG_PRICE_OF_RULES)
     if not folds:
         return _base_rate(table, settings, price)
     learner = StructureLearner.of(searched, settings)
@@ -133,7 +136,8 @@ def _l1_ratios(table: Table, settings: Settings) -> Sequence[float]:
     """Return the L1 ratios that are compared."""
     if settings.l1_ratio is not None:
         return (settings.l1_ratio,)
-    return scale.L1_RATIOS if table.n_rows <= scale.MANY_ROWS else scale.L1_RATIOS[:1]
+    ratios = scale.L1_RATIOS_OF_RULES if settings.rules else scale.L1_RATIOS
+    return ratios if table.n_rows <= scale.MANY_ROWS else ratios[:1]
 
 
 def _compare_first(search: Search, l1_ratios: Sequence[float]) -> None:
@@ -142,7 +146,8 @@ def _compare_first(search: Search, l1_ratios: Sequence[float]) -> None:
     A family that cannot win with one L1 ratio is not tried with the next.
     """
     settings, reference = search.settings, search.reference_fold
-    families = SHAPE_FAMILIES if _many_cases(search.learner.table) else SHAPE_FAMILIES[:2]
+    families = RULE_FAMILIES if settings.rules else SHAPE_FAMILIES
+    families = families if _many_cases(search.learner.table) else families[:2]
     shaped = settings.vocabulary == "shapes"
     known: set[tuple[int, ...]] = set()
     candidates = [Candidate(f) for f in families] if shaped else [Candidate("all", 0, None)]
@@ -154,7 +159,8 @@ def _compare_first(search: Search, l1_ratios: Sequence[float]) -> None:
             for l1_ratio in l1_ratios:
                 if not search.compare(candidate, l1_ratio):
                     break
-    family: ShapeFamily = "levels" if shaped and families != SHAPE_FAMILIES else "all"
+    few = shaped and families == SHAPE_FAMILIES[:2]
+    family: ShapeFamily = "levels" if few else "all"
     _compare_few(search, family, 0 if shaped else None, 0.52)
 
 
@@ -169,12 +175,16 @@ def _compare_further(search: Search, base: Candidate, l1_ratios: Sequence[float]
     """Compare candidates with trees, with products and with both."""
     if not search.settings.makes_products:
         search.watch.begin(TREES.stage, 0.9, len(scale.TREE_COUNTS) * len(l1_ratios))
-        for m in tree_counts(search.grow(search.settings.max_trees))[1:]:
-            for l1_ratio in l1_ratios:
-                search.compare(replace(base, n_trees=m), l1_ratio, base)
+        counts = tree_counts(search.grow(search.settings.max_trees))[1:]
+        for apart in (False, True) if search.settings.rules else (False,):
+            for m, l1_ratio in product(counts, l1_ratios):
+                search.compare(replace(base, n_trees=m, apart=apart), l1_ratio, base)
         return
     singles = list(search.evaluations)
     trees = _compare_in_turn(search, base, l1_ratios, TREES, singles)
+    if search.settings.rules:  # a tree may also replace the direct terms of its variables
+        instead = replace(base, apart=True)
+        trees |= _compare_in_turn(search, instead, l1_ratios, TREES, singles, base)
     products = _compare_in_turn(search, base, l1_ratios, PRODUCTS, singles)
     if trees and products:
         _compare_in_turn(search, base, l1_ratios, BOTH, search.evaluations)
@@ -204,6 +214,7 @@ def _compare_in_turn(
     l1_ratios: Sequence[float],
     more: Addition,
     rivals: Sequence[Evaluation],
+    smaller: Candidate | None = None,
 ) -> bool:
     """Compare candidates that add more and more to a base; tell whether any beats the rivals.
 
@@ -218,7 +229,8 @@ def _compare_in_turn(
         tried.add(offered)
         known = len(search.evaluations)
         for l1_ratio in l1_ratios:
-            search.compare(replace(base, n_trees=offered[0], n_pairs=offered[1]), l1_ratio, base)
+            candidate = replace(base, n_trees=offered[0], n_pairs=offered[1])
+            search.compare(candidate, l1_ratio, smaller or base)
         new = search.evaluations[known:]
         if search.least_cost(new) > search.least_cost(beaten):
             break

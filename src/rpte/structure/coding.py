@@ -178,7 +178,13 @@ def _filled(x: Floats, fill: float | None) -> Floats:
 
 def _our_columns(table: Table, vocabulary: Vocabulary) -> Iterator[CodedColumn]:
     done: set[str] = set()
+    known = set(vocabulary.columns)
     for j, column in enumerate(vocabulary.columns):
+        if isinstance(column, Step) and Value(column.source) not in known:
+            if column.source not in done:  # a number that has no slope
+                done.add(column.source)
+                yield _stepped(table, vocabulary, column.source)
+            continue
         if isinstance(column, (Hinge, Scale, Step)):
             continue  # thresholds on the value say the same
         if isinstance(column, (Level, Missing)) and vocabulary.block[j] == 0:
@@ -192,8 +198,20 @@ def _our_columns(table: Table, vocabulary: Vocabulary) -> Iterator[CodedColumn]:
         elif column.binary:
             yield _binary(table, vocabulary, j)
         else:
-            special = any(table.schema[source].levels for source in column.sources)
-            yield replace(_quantile_coded(table, column, (j,)), special=special)
+            yield _free_number(table, column, (j,))
+
+
+def _free_number(table: Table, column: Column, members: tuple[int, ...]) -> CodedColumn:
+    special = any(table.schema[source].levels for source in column.sources)
+    return replace(_quantile_coded(table, column, members), special=special)
+
+
+def _stepped(table: Table, vocabulary: Vocabulary, name: str) -> CodedColumn:
+    """Return a number of which the vocabulary has steps but no value."""
+    steps = (
+        j for j, c in enumerate(vocabulary.columns) if isinstance(c, Step) and c.source == name
+    )
+    return _free_number(table, Value(name), tuple(steps))
 
 
 def _quantile_coded(table: Table, column: Column, members: tuple[int, ...]) -> CodedColumn:

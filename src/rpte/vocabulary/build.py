@@ -21,7 +21,7 @@ def vocabulary_of_shapes(
 
     The `last` call empties the cache, so that no column is in memory twice.
     """
-    originals = original_columns(cache.table, paper, cache.limits)
+    originals = original_columns(cache.table, paper, cache.limits, not cache.rules)
     columns = (*originals, *cache.strongest(part, rows, budget))
     memory = GrowableMatrix(len(rows), capacity=len(columns) + SPARE_ROWS)
     kept: dict[int, int] = {}  # the first of several equal columns, by their number

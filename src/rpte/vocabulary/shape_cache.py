@@ -138,12 +138,14 @@ def _kind_and_knot(column: Column) -> tuple[int, float]:
 class ShapeCache:
     """All shapes of a table's numbers, each evaluated when it is first needed.
 
-    `least` is the weight that must lie on either side of a knot.
+    `least` is the weight that must lie on either side of a knot; with `rules` there are codes and
+    steps alone, and no values.
     """
 
     table: Table
     least: float
     limits: Permissions
+    rules: bool = False
     _families: dict[str, _Family] = field(default_factory=dict)
     _entries: dict[Column, Entry] = field(default_factory=dict)
     _seen: Registry = field(default_factory=Registry)
@@ -154,7 +156,7 @@ class ShapeCache:
 
     def _family(self, name: str) -> _Family:
         if name not in self._families:
-            found = shapes_of(self.table, name, self.least)
+            found = shapes_of(self.table, name, self.least, self.rules)
             admitted = tuple(c for c in found.columns if self.limits.admits(c))
             self._families[name] = _Family.of(admitted, found.fine_knots)
         return self._families[name]

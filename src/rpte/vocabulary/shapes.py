@@ -18,6 +18,8 @@ KNOTS, MORE_KNOTS = 6, 12  # more of them from this weight on:
 MUCH = 2_000.0
 FINE_KNOTS = 48  # of which labels choose a few, from this weight on:
 FOR_FINE_KNOTS = 4_000.0
+# Where there are steps alone: as many as the weight bears.
+WEIGHT_PER_STEP, FEWEST_STEPS, MOST_STEPS = 30.0, 8, 20
 FEWEST_FOR_CURVES = 4  # distinct values; for fewer, steps are enough
 FEWEST_FOR_LOG = 6
 MOST_CODES = 6  # distinct whole numbers
@@ -32,32 +34,35 @@ class Shapes:
     fine_knots: frozenset[float] = frozenset()
 
 
-def shapes_of(table: Table, name: str, least: float) -> Shapes:
+def shapes_of(table: Table, name: str, least: float, rules: bool = False) -> Shapes:
     """Return the shapes of a number: log, distance, hinges, codes, steps.
 
-    `least` is the weight that must lie on either side of a knot. Labels are not looked at.
+    `least` is the weight that must lie on either side of a knot. With `rules` there are codes and
+    steps alone, also of a number that has two values. Labels are not looked at.
     """
     column = SortedColumn(table.inputs[name], table.y, table.weight)
     first = np.flatnonzero(np.diff(column.values, prepend=np.nan))  # where a new value begins
     values = column.values[first]
-    if len(values) < 3:
+    if len(values) < (2 if rules else 3):
         return Shapes([])
     below = np.append(column.weight[first[1:]], column.total)  # weight up to each value
-    coarse, fine = _gaps(values, below, least)
+    coarse, fine = _gaps(values, below, least, rules)
     knots = _between(values, np.union1d(coarse, fine))
     chosen_from = frozenset(_between(values, np.setdiff1d(fine, coarse)))
     weight = np.diff(below, prepend=0.0)
-    steps: list[Column] = [*_codes(name, values, weight, least)]
+    steps: list[Column] = [*_codes(name, values, weight, least)] if len(values) > 2 else []
     steps += [Step(name, knot) for knot in knots]
-    if len(values) < FEWEST_FOR_CURVES:
-        return Shapes(steps)
+    if rules or len(values) < FEWEST_FOR_CURVES:
+        return Shapes(steps, chosen_from)
     hinges = [Hinge(name, knot, side) for knot in knots for side in ("above", "below")]
     return Shapes([*_scales(name, values, weight, below), *hinges, *steps], chosen_from)
 
 
-def _gaps(values: Floats, below: Floats, least: float) -> tuple[Index, Index]:
+def _gaps(values: Floats, below: Floats, least: float, rules: bool) -> tuple[Index, Index]:
     """Return after which values coarse and fine knots are: near the inner quantiles."""
     total, most = below[-1], KNOTS if below[-1] < MUCH else MORE_KNOTS
+    if rules:
+        most = int(min(max(total / WEIGHT_PER_STEP, FEWEST_STEPS), MOST_STEPS))
     if len(values) <= most + 2:
         coarse, fine = np.arange(len(values) - 1), np.zeros(0, np.intp)
     else:

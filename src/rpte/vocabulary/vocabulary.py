@@ -107,14 +107,16 @@ def _role(column: Column) -> int:
     return CODE if isinstance(column, Interval) else STEP if isinstance(column, Step) else PLAIN
 
 
-def original_columns(table: Table, paper: bool, limits: Permissions = FREE) -> tuple[Column, ...]:
+def original_columns(
+    table: Table, paper: bool, limits: Permissions = FREE, values: bool = True
+) -> tuple[Column, ...]:
     """Return values, levels (special codes too) and missing flags, by variable in order."""
     columns: list[Column] = []
     for position in table.schema.canonical():
         variable = table.schema.variables[position]
         if not limits.usable(variable.name):
             continue
-        if variable.kind == "number":
+        if variable.kind == "number" and values:
             columns.append(Value(variable.name))
         columns.extend(Level(variable.name, (level,)) for level in variable.levels)
         if variable.has_missing and not (paper and variable.kind == "number"):
