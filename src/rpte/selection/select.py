@@ -90,7 +90,7 @@ def _compare_all(search: Search) -> None:
     cases = table.loss.effective_cases(table.y, table.cases_of())
     if cases < scale.CASES_FOR_SHAPES:
         return
-    if cases < scale.LENGTHS_ALONE_FROM_CASES:
+    if settings.rules or cases < scale.LENGTHS_ALONE_FROM_CASES:
         _compare_further(search, base.candidate, l1_ratios)
     if cases >= scale.LENGTHS_FROM_CASES and not search.repeats:
         _compare_lengths(search)
