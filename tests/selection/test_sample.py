@@ -81,7 +81,7 @@ class TestSample:
             checks = model.verify(case.X, case.y, case.weight)
             assert [check for check in checks if not check.holds] == []
         assert found.model_.training["distinct_rows"] == 600
-        assert len(found.frontier_models_) <= len(scale.FRONTIER_OF_SAMPLED) + 2
+        assert len(found.frontier_models_) <= len(scale.FRONTIER_OF_LONG_TABLES) + 2
         promised = [row["miu"] for row in found.model_.training["selection"]["frontier"]]
         assert max(promised) == found.model_.audit().miu  # none is harder to read
 

@@ -234,30 +234,54 @@ ROWS = st.lists(
 PRICES = st.sampled_from([0.0, 0.002, 0.01, 0.05])
 
 
-class TestMoreProducts:
-    def test_they_are_looked_for_from_the_best_candidate_where_rows_are_many(self, monkeypatch):
+class TestLengths:
+    def case(self):
         rng = np.random.default_rng(2)
-        X = rng.normal(size=(900, 4))
+        X = rng.normal(size=(1_200, 4))
         score = 2 * X[:, 0] * X[:, 1] + 1.5 * X[:, 2] * X[:, 3]
-        y = (rng.random(900) < 1 / (1 + np.exp(-score))).astype(int)
-        case = Case(pd.DataFrame(X, columns=list("abcd")), y, np.ones(900))
+        y = (rng.random(1_200) < 1 / (1 + np.exp(-score))).astype(int)
+        return Case(pd.DataFrame(X, columns=list("abcd")), y, np.ones(1_200))
+
+    def compared(self, **parameters):
+        case = self.case()
         validation = make_validation(2, None, case.y, None)
-        table, chosen = table_of(case, validation, l1_ratio=1.0, audit_price=0.0)
-        monkeypatch.setattr(scale, "MOST_PRODUCTS", 20)
-        monkeypatch.setattr(scale, "BEATEN", np.inf)
+        table, chosen = table_of(case, validation, l1_ratio=1.0, **parameters)
+        return table, select(table, chosen, validation)
 
-        def compared():
-            found, evaluations = select(table, chosen, validation)
-            return found, {p.penalty.candidate.n_pairs for p in evaluations.evaluations}
+    def test_models_of_given_lengths_are_compared_where_cases_are_many(self, monkeypatch):
+        monkeypatch.setattr(scale, "LENGTHS_FROM_CASES", 10**6)
+        _, (_, without) = self.compared()
+        assert all(e.penalty.candidate.max_conditions is None for e in without.evaluations)
+        monkeypatch.setattr(scale, "LENGTHS_FROM_CASES", 200)
+        _, (_, compared) = self.compared()
+        lengths = [e for e in compared.evaluations if e.penalty.candidate.max_conditions]
+        assert {e.penalty.candidate.max_conditions for e in lengths} <= set(scale.LENGTHS)
+        assert all(e.miu <= e.penalty.candidate.max_conditions for e in lengths)
+        assert len(compared.evaluations) > len(without.evaluations)
 
-        few, tried = compared()
-        assert tried == {0, 20}
-        monkeypatch.setattr(scale, "MANY_ROWS", 0)
-        more, tried = compared()
-        assert max(tried) > 20
+    def test_they_cost_fewer_conditions_for_the_same_deviance(self, monkeypatch):
+        """A penalty path needs more terms to say as much."""
+        monkeypatch.setattr(scale, "LENGTHS_ALONE_FROM_CASES", 10**6)
+        _, (_, compared) = self.compared(audit_price=0.0)
+        taken, path = [], []
+        for e in compared.evaluations:
+            (path if e.penalty.candidate.max_conditions is None else taken).append(e)
+        good = min(e.deviance for e in path) * 1.01
+        assert min(e.miu for e in taken if e.deviance <= good) < min(
+            e.miu for e in path if e.deviance <= good
+        )
+
+    def test_more_products_are_looked_for_from_the_best_of_them(self, monkeypatch):
+        monkeypatch.setattr(scale, "LENGTHS_ALONE_FROM_CASES", 0)
+        monkeypatch.setattr(scale, "MOST_PRODUCTS", 5)
+        monkeypatch.setattr(scale, "PRODUCT_ROUNDS", 1)
+        _, (few, _) = self.compared()
+        monkeypatch.setattr(scale, "PRODUCT_ROUNDS", 3)
+        _, (more, compared) = self.compared()
         known, now = (f.structure.vocabulary.columns for f in (few, more))
         assert now[: len(known)] == known
         assert len(set(now)) == len(now) > len(known)
+        assert max(e.penalty.candidate.n_pairs for e in compared.evaluations) > 5
 
 
 class TestComparison:

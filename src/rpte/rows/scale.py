@@ -49,7 +49,8 @@ LENGTHS_ALONE_FROM_CASES = 1_000  # effective: no penalty paths of products and 
 LENGTH_LAMBDAS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4)  # of lambda_max, for models of given lengths
 PRODUCT_ROUNDS = 4  # there, each from the best fit so far
 FRONTIER = (0, 1, 2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200, 300)  # conditions of the models kept
-FRONTIER_OF_SAMPLED = (0, 1, 2, 3, 8, 25)
+FRONTIER_OF_LONG_TABLES = (0, 1, 2, 3, 8, 25)  # above these rows, where a fit takes long:
+LONG_TABLE_ABOVE = 200_000
 
 # The price of a condition.
 FULL_PRICE_CASES = 1_000  # from here on it falls with this power of the cases:

@@ -27,7 +27,7 @@ def select_models(training: Training, validation: Validation, watch: Watch) -> L
     """
     table, settings = training.table, training.settings
     found, compared = select(table, settings, validation, watch)
-    large, most = table.n_rows > scale.SAMPLED_ABOVE, settings.most_conditions
+    long, most = table.n_rows > scale.LONG_TABLE_ABOVE, settings.most_conditions
     models: dict[Any, Model] = {}
 
     def fitted(evaluation: Evaluation) -> Fitted:
@@ -35,15 +35,15 @@ def select_models(training: Training, validation: Validation, watch: Watch) -> L
             models[evaluation.penalty] = _fit(training, found, compared, evaluation)
         return evaluation, models[evaluation.penalty]
 
-    # On large tables models take long to estimate: few are kept, and none longer than the best.
-    loads = scale.FRONTIER_OF_SAMPLED if large else scale.FRONTIER
+    # On long tables models take long to estimate: few are kept, and none longer than the best.
+    loads = scale.FRONTIER_OF_LONG_TABLES if long else scale.FRONTIER
     watch.begin(ESTIMATING, 1.0, 2 + len(loads))
     # A model of the whole table may have more conditions than validation on a sample has counted.
     tried = map(fitted, compared.ranked(most))
     chosen = next((e, model) for e, model in tried if model.audit().miu <= most)
     watch.step()
     beside = []
-    for evaluation in compared.frontier(loads, chosen[0], longer=not large):
+    for evaluation in compared.frontier(loads, chosen[0], longer=not long):
         if evaluation.penalty not in models and watch.is_over():
             break
         beside.append(fitted(evaluation))
@@ -89,7 +89,7 @@ def _with_frontier(fitted: list[Fitted]) -> Learned:
 
 
 def _sized(model: Model) -> Model:
-    """Record its own size as the limit of a frontier model that is larger than was asked for."""
+    """Record its own size as the limit of a frontier model that is longr than was asked for."""
     load = model.audit().miu
     limit = conditions_allowed(model)
     if limit is None or load <= limit:
