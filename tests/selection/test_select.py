@@ -283,6 +283,16 @@ class TestLengths:
         assert len(set(now)) == len(now) > len(known)
         assert max(e.penalty.candidate.n_pairs for e in compared.evaluations) > 5
 
+    def test_no_two_rounds_compare_models_under_one_name(self):
+        """A round that finds no products would fit other terms as the same candidates."""
+        rng = np.random.default_rng(101)
+        Z = rng.normal(size=(1_500, 8))
+        a, b = Z[:, 0] > 0, Z[:, 1] > 0
+        y = rng.random(1_500) < 1 / (1 + np.exp(-(2.0 * (a ^ b) - 1.8)))
+        frame = pd.DataFrame(Z, columns=[f"x{j}" for j in range(8)])
+        model = RPTEClassifier().fit(frame, y).model_
+        assert {"x0", "x1"} <= set(model.rules()[0].sources)
+
 
 class TestComparison:
     @settings(max_examples=150, deadline=None)

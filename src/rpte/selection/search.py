@@ -313,12 +313,18 @@ class Search:
                 if n_trees:
                     self._grow(fold, n_trees)
 
-    def look_for_products(self, penalty: CandidatePenalty) -> None:
-        """Look for more products on every fold, from the fits at a penalty that was compared."""
+    def look_for_products(self, penalty: CandidatePenalty) -> bool:
+        """Look for more products on every fold, from the fits at a penalty that was compared.
+
+        Tell whether the reference fold has more than before.
+        """
+        known = self.n_pairs
         for fold in self.all_folds:
             assert fold.found is not None
             start = self._warm_start(penalty, fold)
-            fold.learn(fold.found.with_products(start, self.settings))
+            if self.settings.makes_products:
+                fold.learn(fold.found.with_products(start, self.settings))
+        return self.n_pairs > known
 
     def _warm_start(self, penalty: CandidatePenalty, fold: FoldState) -> WarmStart:
         """Return the fit at a penalty on a fold, for Stage 2 to start from."""

@@ -193,13 +193,13 @@ def _compare_further(search: Search, base: Candidate, l1_ratios: Sequence[float]
 def _compare_lengths(search: Search) -> None:
     """Compare models by their lengths; look for more products from the best of them, and again.
 
-    The first round that is no better than the one before is the last.
+    The first round that is no better than the one before, or finds no products, is the last.
     """
     start, least = search.best(search.complete), np.inf
     for rounds in range(scale.PRODUCT_ROUNDS):
         search.watch.begin("comparing lengths", 0.85 + 0.01 * rounds, len(scale.LENGTHS))
-        if rounds and search.settings.makes_products:
-            search.look_for_products(start.penalty)
+        if rounds and not search.look_for_products(start.penalty):
+            break
         known = len(search.evaluations)
         search.compare_lengths(start.penalty)
         new = search.evaluations[known:]
