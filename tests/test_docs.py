@@ -108,3 +108,14 @@ def test_the_picture_of_the_readme_is_that_of_the_default():
     kept = (DOCS / "model.svg").read_text(encoding="utf-8")
     said = [re.findall(r">([^<>]+)</text>", picture) for picture in (drawn, kept)]
     assert said[0] == said[1]
+
+
+@pytest.mark.slow
+def test_the_pictures_of_the_method_are_those_of_the_default():
+    """After a change of the learner: python docs/make_method.py ; mend what the page says."""
+    make = runpy.run_path(str(DOCS / "make_method.py"))
+    example = make["Example"].fitted()
+    for name, draw in make["PICTURES"].items():
+        kept = (DOCS / "method" / f"{name}.svg").read_text(encoding="utf-8")
+        said = [re.findall(r">([^<>]+)</text>", picture) for picture in (draw(example), kept)]
+        assert said[0] == said[1]

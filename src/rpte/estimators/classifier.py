@@ -123,8 +123,8 @@ class RPTEClassifier(
         with ``form="rules"``; up to 5,000 rows, with ``l1="cv"``), otherwise 1.
     audit_price : float, default=0.002
         Fraction of the explainable deviance that one more condition must explain; falls with the
-        root of n above 1,000 rows. Beyond 20 conditions (20 for every 1,000 rows above 1,000) the
-        price of all goes by their logarithm. Larger gives shorter models.
+        0.75th power of n above 1,000 rows. Beyond 20 conditions (20 for every 1,000 rows above
+        1,000) the price of all goes by their logarithm. Larger gives shorter models.
     conventions : {"ours", "paper"}, default="ours"
         The small choices that the paper leaves to its implementation (docs/published.md).
 
