@@ -92,7 +92,7 @@ class Validation:
         """Return training and held-out cases; folds that train on one class only are left out.
 
         Below 1,000 distinct rows the folds are dealt out three times, each time anew, when content
-        decides. Above 5,000 distinct rows two of the folds are used, above 8,000 one (all where a
+        decides. Above 5,000 distinct rows two of the folds are used, above 12,000 one (all where a
         class has fewer than 1,000 cases), above 20,000 or of a sample always one. The user's own
         splits are all used.
         None are returned where all held-out cases are of one class: they could not tell a model
