@@ -76,7 +76,7 @@ def test_the_vocabulary_is_bounded_and_names_raw_variables(raw, chosen):
         assert (found.block == block).sum() <= chosen.budget
     kinds = {ORIGINAL: (Value, Level, Missing), PATTERN: (Level, Interval, Pattern), PAIR: Pair}
     if chosen.miner == "shapes":
-        kinds[PATTERN] = (Hinge, Interval, Scale, Step)
+        kinds[PATTERN] = (Hinge, Interval, Level, Scale, Step)
     for j, (column, block) in enumerate(zip(found.columns, found.block, strict=True)):
         assert isinstance(column, kinds[int(block)])
         assert set(column.sources) <= set(raw.columns)
