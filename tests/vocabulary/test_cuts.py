@@ -96,3 +96,13 @@ def _has_knot(column):
 def test_there_are_no_fine_knots_on_short_tables():
     assert shapes_of(spike(int(FOR_FINE_KNOTS) + 1), "x", 5.0).fine_knots
     assert not shapes_of(spike(int(FOR_FINE_KNOTS) - 1), "x", 5.0).fine_knots
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.integers(4, 9))
+def test_sets_do_not_depend_on_which_class_is_positive(seed, levels):
+    rng = np.random.default_rng(seed)
+    level = rng.choice([f"l{i}" for i in range(levels)], 80).astype(object)
+    y = (rng.random(80) < 0.5).astype(float)
+    tables = [Raw({"k": level}, labels, np.ones(80)).table() for labels in (y, 1.0 - y)]
+    assert sets_of(tables[0]) == sets_of(tables[1])

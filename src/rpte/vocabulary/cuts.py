@@ -66,7 +66,9 @@ def level_sets(table: Table, null: NullModel, limits: Permissions) -> list[Level
         known, size = codes >= 0, len(variable.levels)
         sums = [np.bincount(codes[known], x[known], size) for x in (null.curvature, null.gradient)]
         curvature, gradient = np.array(sums, np.float64)
-        order = np.argsort(np.round(gradient / (curvature + PRIOR), 12), kind="stable")
+        slope = np.round(gradient / (curvature + PRIOR), 12)
+        # One of both directions, whichever class is the positive one.
+        order = min((np.argsort(s, kind="stable") for s in (slope, -slope)), key=tuple)
         for cut in best_cuts(curvature[order], gradient[order]):
             side = min(order[: cut + 1], order[cut + 1 :], key=len)
             if len(side) > 1:
