@@ -35,6 +35,7 @@ from rpte.structure.tree import EXACT_BINS, MAX_BINS
 from rpte.table.decimals import edge_between, short_centre, thresholds_between
 from rpte.table.table import Table
 from rpte.utils.arrays import Floats, Index
+from rpte.vocabulary.cuts import FEWEST_LEVELS, MOST_LEVELS
 from rpte.vocabulary.gain import SortedColumn, median
 from rpte.vocabulary.shapes import shapes_of
 
@@ -145,11 +146,16 @@ class TrainingTable:
             return paired and all(self._is_part(p, product) for p in (column.left, column.right))
         if isinstance(column, RAW):
             single = not isinstance(column, Level) or len(column.levels) == 1
-            return single or self.settings["vocabulary"] == "shapes"
+            return single or (self.settings["vocabulary"] == "shapes" and self._has_sets(column))
         assert isinstance(column, (Step, Hinge, Interval, Scale))
         if self.sample is not None:
             return self.sample.offers(column)
         return any(self._same(column, other) for other in self._made_of(column.source))
+
+    def _has_sets(self, column: Column) -> bool:
+        """Tell whether a category has as many levels as sets are made of."""
+        variable = self.table.schema[column.sources[0]]
+        return variable.kind != "number" and FEWEST_LEVELS <= len(variable.levels) <= MOST_LEVELS
 
     def is_root(self, column: Column) -> bool:
         """Tell whether lookahead may have made a pair, for a tree alone."""

@@ -87,9 +87,9 @@ def _compare_all(search: Search) -> None:
     if watch.is_over():
         return
     table = search.learner.table
-    cases = table.loss.effective_cases(table.y, table.cases_of())
-    if cases < scale.CASES_FOR_SHAPES:
+    if not _many_cases(table):
         return
+    cases = table.loss.effective_cases(table.y, table.cases_of())
     if settings.rules or cases < scale.LENGTHS_ALONE_FROM_CASES:
         _compare_further(search, base.candidate, l1_ratios)
     if cases >= scale.LENGTHS_FROM_CASES and not search.repeats:
