@@ -35,9 +35,8 @@ from rpte.structure.tree import EXACT_BINS, MAX_BINS
 from rpte.table.decimals import edge_between, short_centre, thresholds_between
 from rpte.table.table import Table
 from rpte.utils.arrays import Floats, Index
-from rpte.vocabulary.cuts import FEWEST_LEVELS, MOST_LEVELS
 from rpte.vocabulary.gain import SortedColumn, median
-from rpte.vocabulary.shapes import shapes_of
+from rpte.vocabulary.shapes import FEWEST_LEVELS, MOST_LEVELS, shapes_of
 
 if TYPE_CHECKING:
     from rpte.model.model import Model

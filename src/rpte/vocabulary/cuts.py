@@ -12,11 +12,10 @@ from rpte.columns.limits import Permissions
 from rpte.table.table import Table
 from rpte.utils.arrays import Floats
 from rpte.vocabulary.screening import NullModel
+from rpte.vocabulary.shapes import FEWEST_LEVELS, MOST_LEVELS
 
 MOST_CUTS = 7
 LEAST_TEST = 4.0  # squared score test that a cut must have
-# Fewer levels are read one by one; a set of many would fit their labels by chance.
-FEWEST_LEVELS, MOST_LEVELS = 4, 16
 PRIOR = 2.5  # curvature at which a level counts half: ten cases of two even classes
 
 

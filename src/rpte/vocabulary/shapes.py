@@ -24,6 +24,9 @@ FEWEST_FOR_CURVES = 4  # distinct values; for fewer, steps are enough
 FEWEST_FOR_LOG = 6
 MOST_CODES = 6  # distinct whole numbers
 SKEWED = 1.0
+# Levels of a category that offers sets of them: fewer are read one by one, and a set of many would
+# fit their labels by chance.
+FEWEST_LEVELS, MOST_LEVELS = 4, 16
 
 
 @dataclass(frozen=True, slots=True)
