@@ -23,6 +23,7 @@ from rpte.fit.algorithm import learn_structure
 from rpte.fit.training import Training
 from rpte.model.file import to_dict
 from rpte.rows.folds import Validation
+from rpte.rows.training_rows import MemoryRows
 from rpte.selection.select import select
 from rpte.table.read import read_training
 from rpte.table.table import make_table
@@ -378,7 +379,7 @@ def one_hot(classifier, table):
     chosen = settings_of(classifier, table)
     penalty = classifier.model_.training["selection"]["chosen"]
     if classifier.l1 == "cv":
-        found, _ = select(table, chosen, Validation())
+        found, _ = select(MemoryRows(table), chosen, Validation())
     else:
         found = discovery_of(table, chosen)
     structure = found.structure

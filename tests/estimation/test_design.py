@@ -7,7 +7,6 @@ import pytest
 from designs import make_design, one_hot, random_design
 
 from rpte.estimation.design import Design
-from rpte.estimation.gram import weighted_gram
 
 
 @pytest.mark.parametrize(("n", "trees", "d"), [(50, 3, 4), (5000, 2, 3), (30, 0, 3), (30, 2, 0)])
@@ -53,7 +52,7 @@ def test_gram_of_some_terms(n):
     terms = np.array([0, 2, 9, 10, design.n_leaves + 1, design.n_leaves + 4])
     mask = np.zeros(design.n_terms, np.bool_)
     mask[terms] = True
-    gram = weighted_gram(design, design.select(mask), h)
+    gram = design.weighted_gram(design.select(mask), h)
     np.testing.assert_array_equal(gram.selection.terms, terms)
     np.testing.assert_array_equal(gram.centred, gram.centred.T)
     z = one_hot(design)[:, terms]

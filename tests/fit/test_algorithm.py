@@ -43,7 +43,7 @@ def test_the_score_of_the_boosted_trees_is_that_of_stage_2():
     found = learn_structure(training, Watch())
     model = learn(training, Watch())
     np.testing.assert_allclose(
-        model.score(training.table.inputs), found.stage2.score, rtol=1e-12, atol=1e-12
+        model.score(training.rows.whole().inputs), found.stage2.score, rtol=1e-12, atol=1e-12
     )
     assert model.training["objective"] is None
 
@@ -55,7 +55,7 @@ def test_trees_share_no_variable_and_their_codes_are_those_of_the_rows():
     assert len(structure.trees) > 1
     assert len(sources) == len(set(sources))
     for tree, codes in zip(structure.trees, structure.leaf_codes, strict=True):
-        assert (tree.apply(training.table.inputs) == codes).all()
+        assert (tree.apply(training.rows.whole().inputs) == codes).all()
 
 
 def test_when_the_time_is_up_no_tree_is_grown():

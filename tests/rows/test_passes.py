@@ -7,8 +7,9 @@ from sklearn.datasets import load_breast_cancer
 from raw_tables import random_raw
 from rpte import RPTEClassifier
 from rpte.rows import scale
-from rpte.rows.passes import RowBlocks, TableBlocks, UnevenBlocks, add, each_block
+from rpte.rows.passes import RowBlocks, UnevenBlocks, add, each_block
 from rpte.rows.threads import worker_threads
+from rpte.rows.training_rows import MemoryRows
 
 THREADS = pytest.mark.parametrize("n_jobs", [None, 1, 2, 3])
 
@@ -76,9 +77,9 @@ def test_what_a_block_raises_is_raised(short_blocks, n_jobs):
 def test_a_table_is_read_block_by_block(short_blocks, n_jobs):
     table = random_raw(3, ["number", "category", "few"], 40).table()
     with worker_threads(n_jobs):
-        blocks = list(each_block(lambda some: some, TableBlocks(table)))
+        blocks = list(each_block(lambda some: some, MemoryRows(table)))
         weight, events = add(
-            lambda some: (some.weight.sum(), (some.weight * some.y).sum()), TableBlocks(table)
+            lambda some: (some.weight.sum(), (some.weight * some.y).sum()), MemoryRows(table)
         )
     assert sum(block.n_rows for block in blocks) == table.n_rows
     for name in table.schema.names:

@@ -19,6 +19,7 @@ from rpte.estimation.terms import choose_terms
 from rpte.model.file import to_dict
 from rpte.rows import scale
 from rpte.rows.folds import make_validation
+from rpte.rows.training_rows import MemoryRows
 from rpte.selection.select import select
 from searches import call_large, set_scale, table_of, watch_fits
 
@@ -28,15 +29,25 @@ def sampled(**changes):
     """Fit 600 rows as if these were many; return the problems of Stage 3 too."""
     with pytest.MonkeyPatch.context() as patch:
         call_large(patch)
-        designs, honest = [], training_module.design_on
+        designs, honest = [], training_module.block_design
 
-        def watched(table, *given):
-            designs.append((table, honest(table, *given)))
-            return designs[-1][1]
+        def watched(rows, *given):
+            designs.append(honest(rows, *given))
+            return designs[-1]
 
-        patch.setattr(training_module, "design_on", watched)
+        patch.setattr(training_module, "block_design", watched)
         case = mixed_case(600)
         return case, case.fit(RPTEClassifier(**{"l1_ratio": 1.0, **changes})), designs
+
+
+def scores_of(design, fit):
+    """Return the scores of a fit on all rows."""
+    table, theta = design.rows.whole(), fit.coefficients
+    tiles = design.terms.tiles(table)
+    score = fit.intercept + np.concatenate([theta[design.n_leaves :] @ z for *_, z in tiles])
+    for start, codes in zip(design.starts, design.terms.codes(table), strict=False):
+        score += theta[start + codes]
+    return score
 
 
 class TestSample:
@@ -49,8 +60,9 @@ class TestSample:
     def test_every_model_solves_its_terms_on_all_rows(self, changes):
         case, found, designs = sampled(**changes)
         problems = {}
-        for table, design in designs:
-            assert table.n_rows == 600
+        for design in designs:
+            assert design.n_rows == 600
+            assert design.sample.n_rows < 200
             problems.setdefault(design.n_terms, []).append(design)
         models = [found.model_, *found.frontier_models_]
         assert any(model.audit().miu > 3 for model in models)
@@ -70,7 +82,7 @@ class TestSample:
             ]
             assert close
             design, fit = close[0]
-            scores = np.sort(design.score(fit.intercept, fit.coefficients))
+            scores = np.sort(scores_of(design, fit))
             np.testing.assert_allclose(np.sort(model.score(case.X)), scores, atol=1e-4)
 
     @pytest.mark.parametrize("changes", CHANGES)
@@ -130,7 +142,7 @@ class TestSample:
         found, terms = [], []
         for rows in (8, 10**6):
             monkeypatch.setattr(scale, "SAMPLE_ROWS_KEPT", rows)
-            found.append(select(table, chosen, validation)[0])
+            found.append(select(MemoryRows(table), chosen, validation)[0])
             assert found[-1].structure.vocabulary.z.shape[1] == min(rows, found[-1].table.n_rows)
             candidate = Candidate("all", len(found[-1].structure.trees), None)
             admission = chosen.admission()
@@ -174,7 +186,7 @@ class TestSample:
         case = mixed_case(600)
         validation = make_validation(None, None, case.y, None)
         table, chosen = table_of(case, validation, l1_ratio=1.0, max_trees=1)
-        found, compared = select(table, chosen, validation)
+        found, compared = select(MemoryRows(table), chosen, validation)
         trained = found.table.n_rows
         assert {rows for rows, *_ in seen} == {trained}
         assert 155 < trained < 165  # four of five folds of 200 rows

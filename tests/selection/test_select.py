@@ -25,6 +25,7 @@ from rpte.fit.structure_learner import StructureLearner
 from rpte.model.file import to_dict
 from rpte.rows import scale
 from rpte.rows.folds import Cases, Fold, make_validation
+from rpte.rows.training_rows import MemoryRows
 from rpte.selection.comparison import Comparison, Evaluation, Price
 from rpte.selection.search import Search
 from rpte.selection.select import select
@@ -78,7 +79,7 @@ class TestFolds:
         def learned(table):
             """Return what was fitted on the training rows, on all rows, and the structure."""
             seen.clear()
-            found, _ = select(table, chosen, validation)
+            found, _ = select(MemoryRows(table), chosen, validation)
             part = [fit for fit in seen if fit[0] == trained.sum()]
             return part, [fit for fit in seen if fit[0] == table.n_rows], found
 
@@ -99,7 +100,7 @@ class TestFolds:
         splits = [(np.flatnonzero(role == 0), np.flatnonzero(role == 1))]
         validation = make_validation(splits, None, MIXED.y, None)
         table, chosen = table_of(MIXED, validation, max_trees=1, l1_ratio=1.0, budget=20)
-        found, compared = select(table, chosen, validation)
+        found, compared = select(MemoryRows(table), chosen, validation)
         assert found.table is table
         assert compared.evaluations[0].deviance > min(p.deviance for p in compared.evaluations)
 
@@ -116,7 +117,7 @@ class TestFolds:
         groups = np.arange(150) % 12
         validation = make_validation(3, None, MIXED.y, groups)
         table, chosen = table_of(MIXED, validation, vocabulary="original", max_trees=1)
-        select(table, chosen, validation)
+        select(MemoryRows(table), chosen, validation)
         assert len(seen) == 3
         assert all(train and test and not train & test for train, test in seen)
         assert set().union(*(test for _, test in seen)) == set(range(12))
@@ -129,7 +130,7 @@ class TestFolds:
         splits = [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(3)]
         validation = make_validation(splits, None, SMALL.y, None)
         table, chosen = table_of(SMALL, validation, max_trees=1)
-        _, compared = select(table, chosen, validation)
+        _, compared = select(MemoryRows(table), chosen, validation)
         vocabulary = StructureLearner.of(table, chosen).mine(table).vocabulary
         z = vocabulary.z[Candidate("values").holds(vocabulary)]
         losses, base, weights = [], [], []
@@ -162,7 +163,7 @@ class TestPaths:
         validation = make_validation(3, None, MIXED.y, None)
         given = {"audit_price": 0.0, "max_trees": 2, **parameters}
         table, chosen = table_of(MIXED, validation, **given)
-        _, compared = select(table, chosen, validation)
+        _, compared = select(MemoryRows(table), chosen, validation)
         paths = {}
         for evaluation in compared.evaluations[1:]:
             paths.setdefault(
@@ -246,7 +247,7 @@ class TestLengths:
         case = self.case()
         validation = make_validation(2, None, case.y, None)
         table, chosen = table_of(case, validation, l1_ratio=1.0, **parameters)
-        return table, select(table, chosen, validation)
+        return table, select(MemoryRows(table), chosen, validation)
 
     def test_models_of_given_lengths_are_compared_where_cases_are_many(self, monkeypatch):
         monkeypatch.setattr(scale, "LENGTHS_FROM_CASES", 10**6)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rpte.estimation.design import Problem
+from rpte.estimation.problem import Problem
 from rpte.estimation.solver import MIN_L1_RATIO
 from rpte.kernels.approximate_path import add_rows, approximate_path, exact_gradients, gradients
 from rpte.kernels.blas import one_blas_thread

@@ -8,8 +8,8 @@ on a side of zero where they may be), with the signs the gradient gives them (R.
 one-hot groups are shifted.
 
 Where E depends only through whole trees and groups, which sum to one, the optima differ by their
-shifts alone, and shifting any of them gives the canonical one. Of many rows the first few tell, or
-all of them.
+shifts alone, and shifting any of them gives the canonical one. Of many rows a few tell, or all of
+them.
 """
 
 import logging
@@ -21,13 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from rpte.estimation.design import Design
-from rpte.estimation.gram import weighted_gram
 from rpte.estimation.newton import ProxNewton
+from rpte.estimation.problem import AnyProblem
 from rpte.estimation.quadratic import RANK, Penalty, spectrum
 from rpte.estimation.solver import Fit, fit_of, lambda_max
 from rpte.kernels.blas import one_blas_thread
-from rpte.rows.scale import SAMPLED_ABOVE
+from rpte.rows import scale
 from rpte.utils.arrays import Floats, Index, Mask
 
 logger = logging.getLogger("rpte")
@@ -43,7 +42,7 @@ INDEPENDENT = 1e-6  # fraction of the largest eigenvalue that the least one exce
 GOLDEN = 0.6180339887498949
 
 
-def canonical(design: Design, fit: Fit, conditions: Conditions, groups: Sequence[Index]) -> Fit:
+def canonical(design: AnyProblem, fit: Fit, conditions: Conditions, groups: Sequence[Index]) -> Fit:
     """Return the canonical optimum with the same score as `fit`, equal for every such `fit`.
 
     `design` has no exact duplicates and complements; `conditions` (q,) are those that a person
@@ -56,7 +55,7 @@ def canonical(design: Design, fit: Fit, conditions: Conditions, groups: Sequence
     top, penalty = lambda_max(design), Penalty.of(design, fit.l1, 1.0)
     trees = [np.arange(a, b) for a, b in pairwise(design.starts)]
     sums = [*trees, *groups]
-    if len(design.y) > SAMPLED_ABOVE:
+    if design.n_rows > scale.SAMPLED_ABOVE:
         whole = _whole(design, penalty, fit, sums)
         if _is_independent(design, penalty, fit, whole):
             point = _shifted(design, (fit.intercept, fit.coefficients), whole, conditions)
@@ -72,20 +71,20 @@ def canonical(design: Design, fit: Fit, conditions: Conditions, groups: Sequence
     return result if result.converged or not fit.converged else fit
 
 
-def _engine(design: Design, intercept: float, theta: Floats) -> ProxNewton:
+def _engine(design: AnyProblem, intercept: float, theta: Floats) -> ProxNewton:
     """Begin at a solution, with the Gram matrix of all rows."""
     engine = ProxNewton(design, intercept, theta)
     engine.gram_fraction = 1.0
     return engine
 
 
-def _at_bound(design: Design, penalty: Penalty, gradient: Floats, theta: Floats) -> Mask:
+def _at_bound(design: AnyProblem, penalty: Penalty, gradient: Floats, theta: Floats) -> Mask:
     """Find the terms that an optimum may use."""
     bound = design.pull(gradient) >= (1.0 - AT_BOUND) * penalty.threshold
     return np.asarray(bound | (theta != 0.0))
 
 
-def _whole(design: Design, penalty: Penalty, fit: Fit, sums: Sequence[Index]) -> list[Index]:
+def _whole(design: AnyProblem, penalty: Penalty, fit: Fit, sums: Sequence[Index]) -> list[Index]:
     """Return the sums to one that an optimum may use all terms of.
 
     The gradients of these sum to nothing, so that of the last one has the errors of all others.
@@ -95,10 +94,10 @@ def _whole(design: Design, penalty: Penalty, fit: Fit, sums: Sequence[Index]) ->
     return [members for members in sums if used[members].all()]
 
 
-def _is_independent(design: Design, penalty: Penalty, fit: Fit, whole: Sequence[Index]) -> bool:
+def _is_independent(design: AnyProblem, penalty: Penalty, fit: Fit, whole: Sequence[Index]) -> bool:
     """Tell whether what an optimum may use is independent once `whole` sums have lost a term each.
 
-    What is independent on the first rows is so on all, and so is what is zero there if it is
+    What is independent on some rows is so on all, and so is what is zero there if it is
     independent by itself.
     """
     mask = _at_bound(design, penalty, fit.gradient, fit.coefficients)
@@ -106,8 +105,8 @@ def _is_independent(design: Design, penalty: Penalty, fit: Fit, whole: Sequence[
         mask[members] = True
     terms = design.select(mask)
     with one_blas_thread():
-        for rows in (SAMPLED_ABOVE, len(design.y)):
-            gram = weighted_gram(design, terms, 0.5 * design.row_weight[:rows])
+        for part in (True, False):
+            gram = design.data_gram(terms, part)
             absent = (np.diag(gram.centred) == 0.0) & (gram.cross == 0.0)
             free = ~absent
             for members in whole:
@@ -115,7 +114,7 @@ def _is_independent(design: Design, penalty: Penalty, fit: Fit, whole: Sequence[
                 free[places[np.argmax(gram.cross[places])]] = False  # the others are least alike
             if _has_full_rank(gram.centred[np.ix_(free, free)]):
                 rest = design.select(np.isin(np.arange(design.n_terms), terms.terms[absent]))
-                return _has_full_rank(weighted_gram(design, rest, 0.5 * design.row_weight).centred)
+                return not rest.terms.size or _has_full_rank(design.data_gram(rest).centred)
     return False
 
 
@@ -132,7 +131,7 @@ def _moved(fit: Fit, penalty: Penalty, intercept: float, theta: Floats) -> Fit:
     return replace(fit, intercept=intercept, coefficients=theta, objective=objective, kkt=kkt)
 
 
-def _basic(design: Design, penalty: Penalty, engine: ProxNewton) -> Point:
+def _basic(design: AnyProblem, penalty: Penalty, engine: ProxNewton) -> Point:
     """Choose a basic optimum (independent active columns) by non-negative least squares.
 
     With signs s, all optima are theta = s u with u >= 0 and the same centred score. Under the data
@@ -143,19 +142,19 @@ def _basic(design: Design, penalty: Penalty, engine: ProxNewton) -> Point:
     chosen = design.select(_at_bound(design, penalty, gradient, engine.theta))
     terms = chosen.terms
     signs = np.where(engine.theta != 0.0, np.sign(engine.theta), -np.sign(gradient))[terms]
-    gram = weighted_gram(design, chosen, 0.5 * design.row_weight)
-    scale, values, vectors = spectrum(gram.centred)
+    gram = design.data_gram(chosen)
+    size, values, vectors = spectrum(gram.centred)
     kept = values > RANK * values[-1]
     root = np.sqrt(values[kept])[:, None] * vectors[:, kept].T
-    goal = root @ (engine.theta[terms] * scale)
+    goal = root @ (engine.theta[terms] * size)
     factors = 1.0 + 0.1 * np.mod(GOLDEN * np.arange(1, terms.size + 1), 1.0)
     try:
-        size = nnls(root * (signs * factors), goal, maxiter=50 * terms.size + 100)[0]
+        found = nnls(root * (signs * factors), goal, maxiter=50 * terms.size + 100)[0]
     except RuntimeError:  # the iteration cap of scipy
         logger.warning("Stage 3 found no basic solution at %d terms; kept as solved", terms.size)
         return engine.intercept, engine.theta.copy()
     theta = np.zeros_like(engine.theta)
-    theta[terms] = _without_dust(signs * factors * size) / scale
+    theta[terms] = _without_dust(signs * factors * found) / size
     moved = float(gram.cross @ (engine.theta - theta)[terms]) / gram.total
     return engine.intercept + moved, theta
 
@@ -169,7 +168,9 @@ def _rounding(values: Floats) -> float:
     return max(NEGLIGIBLE * float(np.abs(values).max(initial=0.0)), ACTIVE)
 
 
-def _shifted(design: Design, point: Point, sums: Sequence[Index], conditions: Conditions) -> Point:
+def _shifted(
+    design: AnyProblem, point: Point, sums: Sequence[Index], conditions: Conditions
+) -> Point:
     """Return the point of the same score whose terms that sum to one have fewest conditions."""
     intercept, theta = point[0], point[1].copy()
     for members in sums:
@@ -179,7 +180,7 @@ def _shifted(design: Design, point: Point, sums: Sequence[Index], conditions: Co
     return intercept, theta
 
 
-def _best_shift(design: Design, theta: Floats, members: Index, conditions: Conditions) -> float:
+def _best_shift(design: AnyProblem, theta: Floats, members: Index, conditions: Conditions) -> float:
     """Constant to add to terms that sum to one: same L1 cost, fewest active conditions.
 
     Candidates make one member zero (the smallest position wins a tie) or change nothing, and give

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rpte.estimation.design import Design
+from rpte.estimation.problem import AnyProblem
 from rpte.estimation.solver import Fit, solve
 from rpte.utils.arrays import Floats, Index
 
@@ -29,7 +29,7 @@ class Ties:
     group: tuple[Index, ...]
 
     @classmethod
-    def none(cls, design: Design) -> Ties:
+    def none(cls, design: AnyProblem) -> Ties:
         """Return every leaf on its own."""
         return cls(tuple(np.arange(count) for count in design.leaf_counts))
 
@@ -50,21 +50,16 @@ class Ties:
         parts = [start + group for start, group in zip(starts, self.group, strict=False)]
         return np.concatenate([np.zeros(0, np.intp), *parts]).astype(np.intp)
 
-    def apply(self, design: Design) -> Design:
+    def apply(self, design: AnyProblem) -> AnyProblem:
         """Return the design in which tied leaves are one term, its penalty the sum of theirs."""
         if all(len(np.unique(group)) == len(group) for group in self.group):
             return design
-        codes = [group[codes] for group, codes in zip(self.group, design.leaf_codes, strict=True)]
         members, leaves = self.members, design.n_leaves
         counts = tuple(int(group.max()) + 1 for group in self.group)
-        penalty = np.bincount(members, design.penalty[:leaves], sum(counts))
-        return replace(
-            design,
-            leaf_codes=np.array(codes, np.int32).reshape(design.leaf_codes.shape),
-            leaf_counts=counts,
-            penalty=np.concatenate([penalty, design.penalty[leaves:]]),
-            sign=np.concatenate([np.zeros(sum(counts), np.int8), design.sign[leaves:]]),
-        )
+        in_groups = np.bincount(members, design.penalty[:leaves], sum(counts))
+        penalty = np.concatenate([in_groups, design.penalty[leaves:]])
+        sign = np.concatenate([np.zeros(sum(counts), np.int8), design.sign[leaves:]])
+        return design.tied(self.group, counts, penalty, sign)
 
     def spread(self, fit: Fit) -> Fit:
         """Return a fit of the tied design with one coefficient per leaf again."""
@@ -75,11 +70,11 @@ class Ties:
 
 
 def solve_in_order(
-    design: Design,
+    design: AnyProblem,
     order: Order,
     l1: float,
     l1_ratio: float,
-    finish: Callable[[Design, Fit, Ties], Fit] | None = None,
+    finish: Callable[[AnyProblem, Fit, Ties], Fit] | None = None,
     ties: Ties | None = None,
     start: Floats | None = None,
 ) -> tuple[Fit, Ties]:
@@ -105,7 +100,7 @@ def solve_in_order(
             ties = ties.tie(tree, a, b)
 
 
-def _worst(design: Design, order: Order, coefficients: Floats) -> list[tuple[int, int, int]]:
+def _worst(design: AnyProblem, order: Order, coefficients: Floats) -> list[tuple[int, int, int]]:
     """Return the pair of leaves of each tree that is most out of order."""
     found = []
     for tree, pairs in enumerate(order):
@@ -116,7 +111,7 @@ def _worst(design: Design, order: Order, coefficients: Floats) -> list[tuple[int
     return found
 
 
-def path_in_order(design: Design, order: Order, l1_ratio: float) -> Callable[[Floats], Floats]:
+def path_in_order(design: AnyProblem, order: Order, l1_ratio: float) -> Callable[[Floats], Floats]:
     """Return a function from lambdas (f,) to fits (f, q + 1), the intercept first."""
 
     def to(l1s: Floats) -> Floats:

@@ -3,21 +3,19 @@
 Each step minimises the second-order model of the deviance plus the penalty (`quadratic.py`) over
 the working set, then backtracks on the true objective. The Gram matrix is the costly part, so it is
 kept while steps made with it shrink the residual fast enough (a chord method), from one lambda to
-the next too. Where rows are many it is that of the first ones, which stand for all as long as the
-order of rows is random, and of more only when the residual shrinks too slowly; gradients are always
-those of all rows. Where terms are evaluated, each step corrects the matrix by the change of the
-gradient that it met, and with a ridge sums of products need only single precision within a block;
-without one, directions that leave the score as it is must be told from others. The working set
-grows by violations of the optimality conditions over all terms.
+the next too. Where rows are many it is that of some, which stand for all (the first of those in
+random order, or a sample), and of more only when the residual shrinks too slowly; gradients are
+always those of all rows. Where a step is a pass that gives the gradient too, it corrects the matrix
+by the change of the gradient that it met, and with a ridge sums of products need only single
+precision within a tile; without one, directions that leave the score as it is must be told from
+others. The working set grows by violations of the optimality conditions over all terms.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from rpte.estimation.column_cache import EvaluatedTerms
-from rpte.estimation.design import Design, Selection, Step
-from rpte.estimation.gram import Gram, weighted_gram
+from rpte.estimation.problem import AnyProblem, Gram, Point, Selection, Slopes
 from rpte.estimation.quadratic import Penalty, minimise_quadratic
 from rpte.rows import scale
 from rpte.utils.arrays import Floats, Index, Mask
@@ -43,35 +41,49 @@ class Outcome(NamedTuple):
 
 
 class ProxNewton:
-    """State of the iteration: the point, its score, and the Gram matrix in use.
+    """State of the iteration: the point, and the Gram matrix in use.
 
     `floor` is the smallest curvature of a row, as a fraction of its weight. Far from the optimum a
     larger one keeps a few extreme cells, whose rows are saturated, from shortening every step.
     """
 
     def __init__(
-        self, design: Design, intercept: float, theta: Floats, floor: float = FLOOR
+        self, design: AnyProblem, intercept: float, theta: Floats, floor: float = FLOOR
     ) -> None:
         self.design, self.floor = design, floor
-        self.intercept, self.theta = float(intercept), design.permitted(theta)
-        begun = design.step(np.zeros(len(design.y)), self.intercept, self.theta)
-        self.score, self.loss = begun.score, begun.loss
-        self.residual, self.curvature = begun.residual, begun.curvature
-        self.slopes = begun.slopes  # full gradient, if known at this point
+        self.point: Point = design.at(float(intercept), design.permitted(theta))
+        self.known_slopes: Slopes | None = (
+            self.point.slopes
+        )  # full gradient, if known at this point
         self.gram: Gram | None = None
         self.fresh = False  # whether the Gram matrix is that of all rows at this point
         self.gram_fraction = 1 / MORE_ROWS  # of the rows
         # Whether these are summed in double precision throughout.
-        few = len(self.score) <= scale.GRAM_ROWS
-        self.exact = few or not isinstance(design.direct, EvaluatedTerms)
+        self.exact = design.n_rows <= scale.GRAM_ROWS or not design.by_blocks
+        self.grams = 0  # matrices made so far
 
-    def gradient(self, selection: Selection | None = None) -> tuple[float, Floats]:
+    @property
+    def intercept(self) -> float:
+        """The intercept of the point."""
+        return self.point.intercept
+
+    @property
+    def theta(self) -> Floats:
+        """Its coefficients, (q,)."""
+        return self.point.theta
+
+    @property
+    def loss(self) -> float:
+        """Its mean deviance."""
+        return self.point.loss
+
+    def gradient(self, selection: Selection | None = None) -> Slopes:
         """Gradient of the deviance: intercept, and terms (q,) (only `selection` if given)."""
-        if self.slopes is not None:
-            return self.slopes
-        slopes = float(self.residual.sum()), self.design.transposed(self.residual, selection)
+        if self.known_slopes is not None:
+            return self.known_slopes
+        slopes: Slopes = self.design.slopes(self.point, selection)
         if selection is None:
-            self.slopes = slopes
+            self.known_slopes = slopes
         return slopes
 
     def run(
@@ -141,21 +153,11 @@ class ProxNewton:
         if gram is None or gram.selection is not free or renew:
             if renew and gram is not None:
                 self.gram_fraction = min(1.0, MORE_ROWS * self.gram_fraction)
-            self.gram = gram = self._new_gram(free)
+            given = self.gram_fraction, self.floor, self.exact
+            self.gram, self.fresh = self.design.gram(free, self.point, *given)
+            self.grams += 1
+            return self.gram
         return gram
-
-    def _new_gram(self, free: Selection) -> Gram:
-        """Return the Gram matrix of `free` under the curvature of the first rows, or of all."""
-        design, n = self.design, len(self.score)
-        least = max(scale.GRAM_ROWS, scale.ROWS_PER_TERM * free.terms.size)
-        rows = max(least, int(self.gram_fraction * n))
-        rows = rows if 2 * rows <= n else n
-        self.fresh = rows == n
-        weight = design.row_weight[:rows]
-        h = np.maximum(self.curvature[:rows], 0.5 * self.floor * weight)
-        if rows < n:
-            h *= 2.0 / float(weight.sum())
-        return weighted_gram(design, free, h, self.exact)
 
     def _search(
         self, penalty: Penalty, gram: Gram, move: Floats, at_intercept: float, promised: float
@@ -169,24 +171,20 @@ class ProxNewton:
         change = np.zeros_like(self.theta)
         change[gram.selection.terms] = move
         shift = -(at_intercept + float(gram.cross @ move)) / gram.total
-        step, held = self.design.step(self.score, shift, change), penalty.value(self.theta)
+        to, held = self.design.line(self.point, shift, change), penalty.value(self.theta)
         here = self.loss + held
-        slack = SLACK * max(1.0, len(self.score) / scale.GRAM_ROWS) * abs(here)
+        slack = SLACK * max(1.0, self.design.n_rows / scale.GRAM_ROWS) * abs(here)
         promised += at_intercept * shift + penalty.value(self.theta + change) - held
         size = 1.0
         while size > MIN_STEP:
-            theta = self.theta + size * change
+            there = to(size)
             # Close to the optimum the gain is below rounding error; the slack lets such steps pass.
-            if step.loss + penalty.value(theta) <= here + 1e-4 * size * promised + slack:
-                if step.slopes is not None and size == 1.0:
-                    self._learn(gram, move, shift, step.slopes)
-                self.intercept, self.theta = self.intercept + size * shift, theta
-                self.score, self.loss, self.slopes = step.score, step.loss, step.slopes
-                self.residual, self.curvature = step.residual, step.curvature
+            if there.loss + penalty.value(there.theta) <= here + 1e-4 * size * promised + slack:
+                if there.slopes is not None and size == 1.0:
+                    self._learn(gram, move, shift, there.slopes)
+                self.point, self.known_slopes = there, there.slopes
                 return size == 1.0
             size *= 0.5
-            score = self.score + size * step.along
-            step = Step(step.along, score, *self.design.statistics(score))
         return False
 
     def _slow(self, kkt: float, previous: float, target: float, free: Selection) -> bool:
@@ -196,10 +194,10 @@ class ProxNewton:
         """
         if not np.isfinite(previous):
             return False
-        steps = CHORD_STEPS + (0 if self.slopes is None else free.terms.size / TERMS_PER_STEP)
+        steps = CHORD_STEPS + (0 if self.known_slopes is None else free.terms.size / TERMS_PER_STEP)
         return kkt * (kkt / previous) ** steps > target
 
-    def _learn(self, gram: Gram, move: Floats, shift: float, slopes: tuple[float, Floats]) -> None:
+    def _learn(self, gram: Gram, move: Floats, shift: float, slopes: Slopes) -> None:
         """Correct the Gram matrix by the gradient at the end of a step."""
         at_intercept, gradient = self.gradient()
         bend = (slopes[1] - gradient)[gram.selection.terms]

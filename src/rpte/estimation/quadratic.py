@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rpte.estimation.design import Design
+from rpte.estimation.problem import AnyProblem
 from rpte.kernels.coordinate_descent import gram_descent, support_step, violations
 from rpte.utils.arrays import Floats, Index
 
@@ -31,7 +31,7 @@ class Penalty(NamedTuple):
     scale: Floats
 
     @classmethod
-    def of(cls, design: Design, l1: float, l1_ratio: float) -> Penalty:
+    def of(cls, design: AnyProblem, l1: float, l1_ratio: float) -> Penalty:
         """Build the penalty of equation (5), with a ridge when `l1_ratio` is below 1."""
         threshold = l1 * l1_ratio * design.penalty
         up = np.where(design.sign < 0, np.inf, threshold)

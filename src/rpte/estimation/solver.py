@@ -6,19 +6,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rpte.estimation.column_cache import EvaluatedTerms
-from rpte.estimation.design import Design
 from rpte.estimation.newton import FLOOR, Outcome, ProxNewton
+from rpte.estimation.problem import AnyProblem
 from rpte.estimation.quadratic import Penalty
 from rpte.kernels.blas import one_blas_thread
-from rpte.rows import scale
 from rpte.utils.arrays import Floats
 
 logger = logging.getLogger("rpte")
 
 # Without any L1 penalty no lambda is large enough; the grid then starts as if the ratio were this.
 MIN_L1_RATIO = 1e-3
-# On the first rows: more steps would go after what only these say.
+# On some of the rows: more steps would go after what only these say.
 FIRST_FLOOR, FIRST_STEPS = 0.01, 6
 FIRST_RESIDUAL = 0.05  # of lambda: less than what the other rows change
 SLACK = 3.0  # times the residual of many rows: still 300-fold inside what is promised
@@ -44,19 +42,16 @@ class Fit:
     gradient: Floats  # of the mean deviance, (q,)
 
 
-def lambda_max(design: Design, l1_ratio: float = 1.0) -> float:
+def lambda_max(design: AnyProblem, l1_ratio: float = 1.0) -> float:
     """Smallest lambda at which every coefficient is zero; 0 when no term has a gradient."""
-    if "null pull" not in design.known:
-        score = design.score(design.null_score, np.zeros(design.n_terms))
-        gradient, peaks = design.sums_and_peaks(design.statistics(score)[1])
-        pull = design.pull(gradient)
-        design.known["null pull"] = np.where(pull > ROUNDING * peaks, pull, 0.0)
-    largest = np.max(design.known["null pull"] / design.penalty, initial=0.0)
-    return float(largest / max(l1_ratio, MIN_L1_RATIO))
+    null = design.null_model()
+    pull = design.pull(null.gradient)
+    sizes = np.where(pull > ROUNDING * null.peaks, pull, 0.0) / design.penalty
+    return float(np.max(sizes, initial=0.0) / max(l1_ratio, MIN_L1_RATIO))
 
 
 def lambda_grid(
-    design: Design, l1_ratio: float = 1.0, length: int = 50, ratio: float = 1e-3
+    design: AnyProblem, l1_ratio: float = 1.0, length: int = 50, ratio: float = 1e-3
 ) -> Floats:
     """Descending geometric grid from lambda_max to `ratio` times it, shape (length,).
 
@@ -66,7 +61,7 @@ def lambda_grid(
     return np.asarray(top * np.geomspace(1.0, ratio, length))
 
 
-def path(design: Design, l1s: Iterable[float], l1_ratio: float = 1.0) -> list[Fit]:
+def path(design: AnyProblem, l1s: Iterable[float], l1_ratio: float = 1.0) -> list[Fit]:
     """One fit per lambda of `l1s`, best in descending order, each started from the one before.
 
     The strong rule (Tibshirani and others, 2012) only chooses the first working set; every fit is
@@ -86,7 +81,7 @@ def path(design: Design, l1s: Iterable[float], l1_ratio: float = 1.0) -> list[Fi
     return fits
 
 
-def solve(design: Design, l1: float, l1_ratio: float = 1.0, start: Floats | None = None) -> Fit:
+def solve(design: AnyProblem, l1: float, l1_ratio: float = 1.0, start: Floats | None = None) -> Fit:
     """Minimise equation (5) at lambda = `l1` > 0, of which `l1_ratio` is L1 and the rest ridge.
 
     `start` (q + 1,) are the intercept and the coefficients to start from (forbidden signs count as
@@ -96,11 +91,11 @@ def solve(design: Design, l1: float, l1_ratio: float = 1.0, start: Floats | None
     check_penalty(l1, l1_ratio)
     top = lambda_max(design, l1_ratio)
     penalty = Penalty.of(design, l1, l1_ratio)
-    target, few = target_residual(l1, top), _first_rows(design)
-    costly = isinstance(design.direct, EvaluatedTerms)
-    first = np.full(design.n_terms, costly)  # not to let the working set grow where passes cost
-    if costly:
-        target *= SLACK if len(design.y) > scale.SAMPLED_ABOVE else 0.1
+    target, few = target_residual(l1, top), design.part()
+    if design.by_blocks:
+        target *= SLACK
+    # Not to let the working set grow where each step is a pass.
+    first = np.full(design.n_terms, design.by_blocks)
     with one_blas_thread():
         if few is not None:
             engine = _engine(few, penalty, start, FIRST_FLOOR)
@@ -108,24 +103,19 @@ def solve(design: Design, l1: float, l1_ratio: float = 1.0, start: Floats | None
             start = np.array([engine.intercept, *engine.theta])
         engine = _engine(design, penalty, start)
         outcome = engine.run(penalty, first, target)
+    told = design.n_rows, design.n_terms, outcome.steps, engine.grams, outcome.kkt
+    logger.debug("Stage 3: %d rows, %d terms, %d steps, %d Gram matrices, residual %.3g", *told)
     return fit_of(engine, penalty, outcome, l1, l1_ratio, top)
 
 
-def _first_rows(design: Design) -> Design | None:
-    """Return the problem of the first rows, whose solution is close; None if there are few."""
-    rows = max(scale.FIRST_ROWS, scale.ROWS_PER_TERM * design.n_terms, len(design.y) // 8)
-    few = 2 * rows > len(design.y) or not design.loss.varies(design.y[:rows])
-    return None if few else design.first_rows(rows)
-
-
 def _engine(
-    design: Design, penalty: Penalty, start: Floats | None, floor: float = FLOOR
+    design: AnyProblem, penalty: Penalty, start: Floats | None, floor: float = FLOOR
 ) -> ProxNewton:
     """Begin at `start`, or without terms when that is the better point."""
     intercept, none = design.null_score, np.zeros(design.n_terms)
     if start is not None:
         warm = ProxNewton(design, float(start[0]), start[1:], floor)
-        if warm.loss + penalty.value(warm.theta) < design.deviance(intercept, none):
+        if warm.loss + penalty.value(warm.theta) < design.null_model().loss:
             return warm
     return ProxNewton(design, intercept, none, floor)
 

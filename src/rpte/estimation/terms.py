@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from rpte.columns.kinds import is_true
 from rpte.columns.limits import FREE, Permissions
+from rpte.estimation.block_design import BlockDesign
+from rpte.estimation.block_terms import BlockTerms
 from rpte.estimation.candidate import Candidate
-from rpte.estimation.column_cache import ColumnCache, EvaluatedTerms
 from rpte.estimation.design import Design
 from rpte.estimation.ownership import ComponentRule, Ownership, admit
-from rpte.rows.passes import TableBlocks, each_block
+from rpte.rows.training_rows import TrainingRows
 from rpte.structure.structure import Structure
 from rpte.structure.tree import Tree, path_conditions
 from rpte.table.schema import Schema
@@ -174,50 +175,37 @@ def _gradient_order(table: Table, vocabulary: Vocabulary, left: Index, score: Fl
 
 
 def make_design(
-    table: Table,
-    structure: Structure,
-    terms: TermSet,
-    limits: Permissions = FREE,
-    cache: ColumnCache | None = None,
+    table: Table, structure: Structure, terms: TermSet, limits: Permissions = FREE
 ) -> Design:
-    """Return the Stage 3 problem of some terms on the structure's table, under the limits.
-
-    Direct terms whose values are not held are evaluated, from the `cache` of the table.
-    """
+    """Return the Stage 3 problem of some terms on the structure's table, whose cells it holds."""
     codes = np.ascontiguousarray(structure.leaf_codes[: len(terms.trees)])
-    z = terms.vocabulary.z
-    whole = z.shape[1] == table.n_rows
-    direct = z[terms.direct].T if whole else _evaluated(cache or ColumnCache(table.inputs), terms)
+    return _design(table, terms, codes, terms.vocabulary.z[terms.direct].T, limits)
+
+
+def design_on(table: Table, terms: TermSet, limits: Permissions) -> Design:
+    """Return the Stage 3 problem of some terms on a table that they were not learned from."""
+    found = [tree.apply(table.inputs) for tree in terms.trees]
+    codes = np.array(found, np.int32).reshape(len(found), table.n_rows)
+    direct = terms.vocabulary.keep(terms.direct).on(table.inputs).T
     return _design(table, terms, codes, direct, limits)
 
 
-def design_on(
-    table: Table, terms: TermSet, limits: Permissions, cache: ColumnCache | None = None
-) -> Design:
-    """Return the Stage 3 problem of some terms on a table that they were not learned from.
+def block_design(
+    rows: TrainingRows, terms: TermSet, limits: Permissions, sample: TrainingRows | None
+) -> BlockDesign:
+    """Return the Stage 3 problem of some terms on rows that come in blocks.
 
-    The `cache` of the table keeps what terms are made of, for other terms too.
+    The `sample` of the rows is in memory, and stands for all until the end.
     """
-    cache = cache or ColumnCache(table.inputs)
-    found = [_leaves(table, tree, cache) for tree in terms.trees]
-    codes = np.array(found, np.int32).reshape(len(found), table.n_rows)
-    return _design(table, terms, codes, _evaluated(cache, terms), limits)
-
-
-def _leaves(table: Table, tree: Tree, cache: ColumnCache) -> Int32s:
-    """Return the leaf of each row, (n,)."""
-    rows = TableBlocks(replace(table, inputs=cache.in_order(tree.sources)))
-    return np.concatenate(list(each_block(lambda some: tree.apply(some.inputs), rows)))
-
-
-def _evaluated(cache: ColumnCache, terms: TermSet) -> EvaluatedTerms:
     vocabulary, which = terms.vocabulary, terms.direct
     columns = [vocabulary.columns[j] for j in which]
-    return EvaluatedTerms.of(cache, columns, vocabulary.centre[which], vocabulary.scale[which])
+    made = BlockTerms.of(terms.trees, columns, vocabulary.centre[which], vocabulary.scale[which])
+    penalties = terms.penalties(limits)
+    return BlockDesign(rows, made, terms.leaf_counts, *penalties, sample, rows.loss)
 
 
 def _design(
-    table: Table, terms: TermSet, leaf: Int32s, direct: Floats | EvaluatedTerms, limits: Permissions
+    table: Table, terms: TermSet, leaf: Int32s, direct: Floats, limits: Permissions
 ) -> Design:
     rows, penalties = (table.y, table.weight), terms.penalties(limits)
     return Design(leaf, terms.leaf_counts, direct, *rows, *penalties, table.loss)

@@ -25,7 +25,7 @@ def learn(training: Training, watch: Watch) -> Model:
 
 def learn_structure(training: Training, watch: Watch) -> Discovery:
     """Run Stages 1 and 2; when the time is up no more trees are grown."""
-    table, settings = training.table, training.settings
+    table, settings = training.rows.whole(), training.settings
     learner = StructureLearner.of(table, settings)
     watch.begin(MINING, 0.3)
     held = scale.HELD_ROWS if settings.paper and table.n_rows > scale.SAMPLED_ABOVE else None
@@ -52,6 +52,6 @@ def fit_model(
 ) -> Model:
     """Solve equation (5) over some terms (Stage 3), and assemble the model."""
     terms, start, design = training.problem(found, terms, start)
-    estimated = estimate(design, terms, training.table.schema, training.settings, penalty, start)
+    estimated = estimate(design, terms, training.rows.schema, training.settings, penalty, start)
     record = training.record(found, estimated, penalty, compared)
     return assemble(training, estimated.trained(terms), record)

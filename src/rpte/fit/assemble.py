@@ -1,23 +1,24 @@
 """From estimated terms to the frozen model: drop what is zero, prune, name, order, bound."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rpte.columns.units import bound_under, is_active
+from rpte.estimation.block_terms import leaves_of
 from rpte.estimation.ownership import components
 from rpte.fit.coefficients import TrainedTerms
 from rpte.fit.training import Training
 from rpte.model.certificate import monotone_certificate
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms
-from rpte.rows.passes import RowBlocks, TableBlocks, add, each_block
+from rpte.rows.training_rows import TrainingRows
 from rpte.structure.tree import Tree
 from rpte.table.table import Table
-from rpte.utils.arrays import Floats, Int32s
+from rpte.utils.arrays import Floats
 
-TieGroups = tuple[Tree, list[int]]
 Part = TreeTerms | DirectTerm
 Counts = tuple[float, float]  # the weight and the events of some rows
 
@@ -27,28 +28,28 @@ def assemble(training: Training, trained: TrainedTerms, record: dict[str, Any]) 
 
     `record` is what the file keeps of the search.
     """
-    table, settings = training.table, training.settings
-    trees, tied = _trees(table, trained)
-    parts: list[Part] = [*trees, *_direct(trained)]
+    rows, settings = training.rows, training.settings
+    drawn = _trees(trained)
+    parts: list[Part] = [*(tree.terms for tree in drawn), *_direct(trained)]
     groups = components([part.sources for part in parts])
-    measured = [_measure(table, [parts[i] for i in group]) for group in groups]
+    measured = _measure(rows, drawn, [[parts[i] for i in group] for group in groups])
     measured.sort(key=lambda group: (-group.spread, group.parts[0].sources))
     named = _named([group.parts for group in measured])
     means = [mean for group in measured for mean in group.means]
     names = [part.name for component in named for part in component.parts]
     model = Model(
-        schema=table.schema,
+        schema=rows.schema,
         target=training.target,
         intercept=float(trained.intercept),
         components=named,
         ownership=settings.ownership,
         settings=settings.to_dict(),
-        bound=bound_under(table.schema, settings.to_dict()),
+        bound=bound_under(rows.schema, settings.to_dict()),
         training={
-            "rows": table.total_weight,
-            "distinct_rows": table.n_rows,
+            "rows": rows.total_weight,
+            "distinct_rows": rows.n_rows,
             "class_factors": [1.0, 1.0],
-            "ties": _ties(named, tied),
+            "ties": _ties(named, drawn),
             "mean_contributions": dict(zip(names, means, strict=True)),
             **record,
         },
@@ -57,13 +58,26 @@ def assemble(training: Training, trained: TrainedTerms, record: dict[str, Any]) 
     return replace(model, training={**model.training, "monotone": monotone_certificate(model)})
 
 
-def _trees(table: Table, trained: TrainedTerms) -> tuple[list[TreeTerms], list[TieGroups]]:
-    """Return the trees that say something, and the tie group of each of their leaves.
+class _Drawn(NamedTuple):
+    """A tree that says something, subtrees that say one thing drawn together."""
 
-    Subtrees that say one thing are drawn together.
-    """
-    found, tied, start = [], [], 0
-    for t, (tree, codes) in enumerate(zip(trained.terms.trees, trained.leaf_codes, strict=True)):
+    terms: TreeTerms  # its leaves not yet counted
+    whole: Tree
+    members: list[list[int]]  # the leaves of the whole tree that each leaf replaces
+    groups: list[int]  # the tie group of each leaf
+
+    def counted(self, sums: Floats) -> TreeTerms:
+        """Return the tree with its counts; `sums` (2, leaves) are weight and events by leaf."""
+        counts = [sums[:, old].sum(axis=1).tolist() for old in self.members]
+        pairs = zip(self.terms.leaves, counts, strict=True)
+        leaves = tuple(replace(leaf, support=s[0], target_total=s[1]) for leaf, s in pairs)
+        return replace(self.terms, leaves=leaves)
+
+
+def _trees(trained: TrainedTerms) -> list[_Drawn]:
+    """Return the trees that say something."""
+    found, start = [], 0
+    for t, tree in enumerate(trained.terms.trees):
         rows = slice(start, start + tree.n_leaves)
         start += tree.n_leaves
         coefficients, factors = trained.coefficients[rows], trained.factors()[rows]
@@ -75,28 +89,17 @@ def _trees(table: Table, trained: TrainedTerms) -> tuple[list[TreeTerms], list[T
         pruned, members = tree.merge_leaves(same)
         if pruned is None:
             continue
-        sums = _leaf_counts(table, codes, len(idle))
-        leaves = tuple(_leaf(sums, coefficients, factors, old) for old in members)
-        found.append(TreeTerms("", pruned, leaves))
-        tied.append((pruned, [int(group[old[0]]) for old in members]))
-    return found, tied
+        leaves = tuple(_leaf(coefficients, factors, old) for old in members)
+        groups = [int(group[old[0]]) for old in members]
+        found.append(_Drawn(TreeTerms("", pruned, leaves), tree, members, groups))
+    return found
 
 
-def _leaf_counts(table: Table, codes: Int32s, n_leaves: int) -> Floats:
-    """Return the weight and the events of each leaf, (2, leaves)."""
-
-    def counts(rows: slice) -> Floats:
-        weights = table.weight[rows], table.weight[rows] * table.y[rows]
-        return np.array([np.bincount(codes[rows], w, n_leaves) for w in weights])
-
-    return add(counts, RowBlocks(table.n_rows))
-
-
-def _ties(named: tuple[Component, ...], tied: list[TieGroups]) -> list[list[str]]:
+def _ties(named: tuple[Component, ...], drawn: list[_Drawn]) -> list[list[str]]:
     """Name the active leaves that share a coefficient because a monotone limit tied them."""
     ties: list[list[str]] = []
     for tree in (tree for component in named for tree in component.trees):
-        groups = next(groups for drawn, groups in tied if drawn is tree.tree)
+        groups = next(each.groups for each in drawn if each.terms.tree is tree.tree)
         names: dict[int, list[str]] = {}
         for number, leaf in enumerate(tree.leaves):
             if leaf.coefficient != 0:
@@ -105,14 +108,10 @@ def _ties(named: tuple[Component, ...], tied: list[TieGroups]) -> list[list[str]
     return ties
 
 
-def _leaf(sums: Floats, coefficients: Floats, factors: Floats, old: list[int]) -> Leaf:
-    """Return the leaf that stands for some old ones; its penalty is the sum of theirs.
-
-    `sums` (2, leaves) are the weight and the events of all old leaves.
-    """
+def _leaf(coefficients: Floats, factors: Floats, old: list[int]) -> Leaf:
+    """Return the leaf that stands for some old ones; its penalty is the sum of theirs."""
     coefficient = float(coefficients[old[0]]) if is_active(coefficients[old[0]]) else 0.0
-    support, events = sums[:, old].sum(axis=1).tolist()
-    return Leaf(coefficient, support, events, float(factors[old].sum()))
+    return Leaf(coefficient, 0.0, 0.0, float(factors[old].sum()))
 
 
 def _direct(trained: TrainedTerms) -> list[DirectTerm]:
@@ -148,11 +147,19 @@ class _BlockSums(NamedTuple):
     squares: float  # weighted squared distances from the mean of the block
 
 
-def _measure(table: Table, parts: list[Part]) -> _Measured:
-    """Evaluate every part once, in one pass over all rows."""
-    cells = table.inputs.only({source for part in parts for source in part.sources})
-    rows = TableBlocks(replace(table, inputs=cells))
-    found = list(each_block(lambda some: _block_sums(some, parts), rows))
+def _measure(rows: TrainingRows, drawn: list[_Drawn], groups: list[list[Part]]) -> list[_Measured]:
+    """Evaluate every part and count every leaf once, in one pass over all rows."""
+    if not groups:
+        return []
+    found = list(rows.map(_Measurement(tuple(each.whole for each in drawn), groups)))
+    sums = [sum(block) for block in zip(*(leaves for leaves, _ in found), strict=True)]
+    counted = {id(each.terms): each.counted(s) for each, s in zip(drawn, sums, strict=True)}
+    by_group = zip(groups, zip(*(blocks for _, blocks in found), strict=True), strict=True)
+    return [_measured([counted.get(id(p), p) for p in parts], sums) for parts, sums in by_group]
+
+
+def _measured(parts: list[Part], found: Sequence[_BlockSums]) -> _Measured:
+    """Add up what blocks say of a component."""
     counts = sum((block.counts for block in found), np.zeros((len(parts), 3)))
     weight, means, squares = np.array([block[1:] for block in found]).T
     mass, mean = weight.sum(), np.average(means, weights=weight)
@@ -166,6 +173,27 @@ def _measure(table: Table, parts: list[Part]) -> _Measured:
     return _Measured(counted, (counts[:, 2] / mass).tolist(), float(np.round(spread, 9)))
 
 
+@dataclass(frozen=True, slots=True)
+class _Measurement:
+    """Counts of the leaves of trees in a block, (2, leaves) each, and measures of components."""
+
+    trees: tuple[Tree, ...]
+    groups: list[list[Part]]
+
+    def __call__(self, block: Table) -> tuple[list[Floats], list[_BlockSums]]:
+        weights = block.weight, block.weight * block.y
+        leaves = []
+        for tree in self.trees:
+            codes, count = leaves_of(block, tree), tree.n_leaves
+            leaves.append(np.array([np.bincount(codes, w, count) for w in weights]))
+        return leaves, [self._sums(block, parts) for parts in self.groups]
+
+    def _sums(self, block: Table, parts: list[Part]) -> _BlockSums:
+        inputs = block.inputs.only({source for part in parts for source in part.sources})
+        some = Table(inputs.take(slice(None)), block.y, block.weight, loss=block.loss)
+        return _block_sums(some, parts)
+
+
 def _block_sums(some: Table, parts: list[Part]) -> _BlockSums:
     weight, total, counts = some.weight, np.zeros(some.n_rows), np.zeros((len(parts), 3))
     whole = float(weight.sum()), float((weight * some.y).sum())
@@ -173,7 +201,7 @@ def _block_sums(some: Table, parts: list[Part]) -> _BlockSums:
         said, contribution = _evaluated(some, whole, part)
         total += contribution
         sums[:] = *said, (contribution * weight).sum()
-    mean = float((total * weight).sum() / whole[0])
+    mean = float((total * weight).sum() / whole[0]) if whole[0] else 0.0
     return _BlockSums(counts, whole[0], mean, float((((total - mean) ** 2) * weight).sum()))
 
 

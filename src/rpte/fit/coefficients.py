@@ -9,8 +9,8 @@ import numpy as np
 from rpte.columns.kinds import Level, Missing
 from rpte.estimation.candidate import CandidatePenalty
 from rpte.estimation.canonical import canonical
-from rpte.estimation.design import Design
 from rpte.estimation.monotone import Ties, solve_in_order
+from rpte.estimation.problem import AnyProblem
 from rpte.estimation.solver import Fit, lambda_max
 from rpte.estimation.terms import TermSet
 from rpte.fit.settings import Settings
@@ -18,7 +18,7 @@ from rpte.model.certificate import stage3_tolerance
 from rpte.structure.order import ordered_leaves
 from rpte.structure.tree import Tree
 from rpte.table.schema import Schema
-from rpte.utils.arrays import Floats, Index, Int32s
+from rpte.utils.arrays import Floats, Index
 from rpte.vocabulary.vocabulary import ORIGINAL
 
 
@@ -27,7 +27,6 @@ class TrainedTerms:
     """Terms with their coefficients, in the order of `Design`."""
 
     terms: TermSet
-    leaf_codes: Int32s  # the leaves of all rows, (M, n)
     intercept: float
     coefficients: Floats  # (q,)
     penalty: Floats | None = None  # factors on the penalty, ones if None
@@ -49,13 +48,13 @@ class Estimate:
     """The fit, the problem that it solves, and the leaves tied in it."""
 
     fit: Fit
-    design: Design
+    design: AnyProblem
     ties: Ties
 
     def trained(self, terms: TermSet) -> TrainedTerms:
         """Return the terms of the problem with their coefficients."""
         fitted = self.fit.intercept, self.fit.coefficients
-        return TrainedTerms(terms, self.design.leaf_codes, *fitted, self.design.penalty, self.ties)
+        return TrainedTerms(terms, *fitted, self.design.penalty, self.ties)
 
     def objective(self) -> dict[str, Any]:
         """Return what the file keeps of the problem and its solution."""
@@ -74,7 +73,7 @@ class Estimate:
 
 
 def estimate(
-    design: Design,
+    design: AnyProblem,
     terms: TermSet,
     schema: Schema,
     settings: Settings,
@@ -86,7 +85,7 @@ def estimate(
     in_leaves, in_direct = read[: design.n_leaves], read[design.n_leaves :]
     groups = _level_groups(design, terms)
 
-    def finish(tied: Design, fit: Fit, ties: Ties) -> Fit:
+    def finish(tied: AnyProblem, fit: Fit, ties: Ties) -> Fit:
         in_groups = np.bincount(ties.members, in_leaves, tied.n_leaves).astype(np.int64)
         conditions = np.concatenate([in_groups, in_direct])
         return canonical(tied, fit, conditions, [tied.n_leaves + g for g in groups])
@@ -101,7 +100,7 @@ def leaf_order(trees: Sequence[Tree], settings: Settings) -> list[list[tuple[int
     return [ordered_leaves(tree, settings.limits.directions) for tree in trees]
 
 
-def _level_groups(design: Design, terms: TermSet) -> list[Index]:
+def _level_groups(design: AnyProblem, terms: TermSet) -> list[Index]:
     """Return the direct terms of each variable whose levels and missing flag sum to one."""
     by_source: dict[str, list[int]] = {}
     for d, j in enumerate(terms.direct):

@@ -5,16 +5,18 @@ Penalty and limits are those of the model; monotone directions hold again in the
 """
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from rpte.columns.kinds import RAW
 from rpte.columns.limits import Permissions
 from rpte.errors import InputError
+from rpte.estimation.block_design import BlockDesign
 from rpte.estimation.candidate import Candidate, CandidatePenalty
 from rpte.estimation.design import Design
-from rpte.estimation.terms import TermSet, design_on
+from rpte.estimation.problem import AnyProblem
+from rpte.estimation.terms import TermSet, block_design, design_on
 from rpte.fit.assemble import assemble
 from rpte.fit.coefficients import Estimate, estimate
 from rpte.fit.settings import Settings
@@ -24,9 +26,13 @@ from rpte.model.model import Model
 from rpte.model.parts import DirectTerm, TreeTerms
 from rpte.model.verify_table import labelled
 from rpte.model.versions import shape_family
+from rpte.rows import scale
+from rpte.rows.training_rows import MemoryRows
 from rpte.table.table import Table, row_hashes
+from rpte.utils.arrays import Floats
 from rpte.vocabulary.vocabulary import ORIGINAL, PAIR, Vocabulary
 
+D = TypeVar("D", Design, BlockDesign)
 FROZEN = 1e9  # factor on the penalty of a leaf whose coefficient is zero, so that it stays zero
 
 
@@ -41,10 +47,17 @@ def refit(model: Model, X: Any, y: Any, sample_weight: Any = None) -> Model:
     table, penalty = _table(model, X, y, sample_weight), _penalty(model)
     if model.settings["l1"] == "4/n":
         penalty = replace(penalty, l1=4.0 / table.total_weight)
-    terms, settings, design = problem(model, table)
-    estimated = estimate(freeze_zero_leaves(model, design), terms, table.schema, settings, penalty)
-    trained = replace(estimated.trained(terms), penalty=design.penalty)
+    terms, settings = _terms(model), _settings(model)
     training = Training.of(table, settings, model.classes, model.positive, {})
+    design: AnyProblem
+    if table.n_rows > scale.SAMPLED_ABOVE:
+        sample = MemoryRows(table.sample(scale.SAMPLE_ROWS))
+        blocks = block_design(training.rows, terms, settings.limits, sample)
+        design = freeze_zero_leaves(model, _with_factors(model, blocks))
+    else:
+        design = freeze_zero_leaves(model, problem(model, table)[2])
+    estimated = estimate(design, terms, table.schema, settings, penalty)
+    trained = replace(estimated.trained(terms), penalty=_factors(model))
     made = assemble(training, trained, _record(model, penalty, estimated))
     distinct = {**made.training, "distinct_rows": training.data["distinct_rows"]}
     return replace(made, settings=model.settings, training=distinct, ledger=model.ledger)
@@ -56,13 +69,20 @@ def problem(model: Model, table: Table) -> tuple[TermSet, Settings, Design]:
     Penalty factors are those of the file, where a leaf may stand for several.
     """
     terms, settings = _terms(model), _settings(model)
+    return terms, settings, _with_factors(model, design_on(table, terms, settings.limits))
+
+
+def _factors(model: Model) -> Floats:
     trees, direct = _parts(model)
     leaves = [leaf.penalty for tree in trees for leaf in tree.leaves]
-    factors = np.array([*leaves, *(term.penalty for term in direct)], np.float64)
-    return terms, settings, replace(design_on(table, terms, settings.limits), penalty=factors)
+    return np.array([*leaves, *(term.penalty for term in direct)], np.float64)
 
 
-def freeze_zero_leaves(model: Model, design: Design) -> Design:
+def _with_factors(model: Model, design: D) -> D:
+    return replace(design, penalty=_factors(model))
+
+
+def freeze_zero_leaves(model: Model, design: D) -> D:
     """Return the problem in which leaves whose coefficient is zero keep it."""
     silent = [leaf.coefficient == 0 for tree in _parts(model)[0] for leaf in tree.leaves]
     silent += [False] * (design.n_terms - len(silent))

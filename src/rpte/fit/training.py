@@ -1,4 +1,4 @@
-"""What all models of one fit share: the table, the settings, the target, how rows were split."""
+"""What all models of one fit share: the rows, the settings, the target, how rows were split."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 
 from rpte.estimation.candidate import Candidate, CandidatePenalty
-from rpte.estimation.column_cache import ColumnCache
-from rpte.estimation.design import Design
 from rpte.estimation.monotone import solve_in_order
-from rpte.estimation.terms import TermSet, choose_terms, design_on, make_design
+from rpte.estimation.problem import AnyProblem
+from rpte.estimation.terms import TermSet, block_design, choose_terms, make_design
 from rpte.fit.coefficients import Estimate, TrainedTerms
 from rpte.fit.settings import Settings
 from rpte.fit.structure_learner import Discovery, WarmStart
 from rpte.model.target import Label, Target
 from rpte.rows import scale
-from rpte.rows.passes import TableBlocks, add
+from rpte.rows.passes import add
+from rpte.rows.training_rows import MemoryRows, TrainingRows
 from rpte.structure.structure import Structure
 from rpte.structure.tree import Tree
 from rpte.table.fingerprint import fingerprint
@@ -39,13 +39,12 @@ NOT_COMPARED: Record = {
 class Training:
     """What all models of one fit share."""
 
-    table: Table
+    rows: TrainingRows
     settings: Settings
     classes: tuple[Label, Label]
     positive: int  # the class that y = 1 stands for
     validation: Record  # what the file says of the folds of inner validation
     data: Record  # fingerprint of the table
-    cache: ColumnCache
 
     @classmethod
     def of(
@@ -56,23 +55,22 @@ class Training:
         positive: int,
         validation: Record,
     ) -> Training:
-        """Take the table's fingerprint."""
+        """Return the training of a table in memory; take its fingerprint."""
         named = classes[1 - positive], classes[positive]
         inputs, y, profile = table.inputs, table.y, settings.profile
         data = fingerprint(inputs, y, table.weight, named, profile, table.hashes)
-        return cls(table, settings, classes, positive, validation, data, ColumnCache(inputs))
+        return cls(MemoryRows(table), settings, classes, positive, validation, data)
 
     @property
     def target(self) -> Target:
         """What the model is of."""
-        events = float((self.table.weight * self.table.y).sum())
-        return Target(self.classes, self.positive, events)
+        return Target(self.classes, self.positive, self.rows.target_total)
 
     @property
     def fixed_l1(self) -> float:
         """Lambda where it is not chosen by validation."""
         l1 = self.settings.l1
-        return 4.0 / self.table.total_weight if l1 == "4/n" else float(l1)
+        return 4.0 / self.rows.total_weight if l1 == "4/n" else float(l1)
 
     def fixed_penalty(self, found: Discovery) -> CandidatePenalty:
         """Return what is fitted where validation does not choose: all trees and columns."""
@@ -81,33 +79,41 @@ class Training:
 
     def problem(
         self, found: Discovery, terms: TermSet, start: Floats | None
-    ) -> tuple[TermSet, Floats | None, Design]:
+    ) -> tuple[TermSet, Floats | None, AnyProblem]:
         """Return Stage 3 of some terms, and the fit to start from.
 
-        Where the terms were found on a sample, those that the fit of the sample uses.
+        Where the terms were found on a sample, those that the fit of the sample uses, over blocks
+        of all rows; and over blocks too where the values of the terms are not held.
         """
-        limits = self.settings.limits
-        if found.table is self.table:
-            design = make_design(self.table, found.structure, terms, limits, self.cache)
-            return terms, start, design
+        limits, searched = self.settings.limits, found.table
+        if not self._was_sampled(found):
+            if terms.vocabulary.z.shape[1] == searched.n_rows:
+                return terms, start, make_design(searched, found.structure, terms, limits)
+            sample = MemoryRows(searched.sample(scale.SAMPLE_ROWS))
+            return terms, start, block_design(self.rows, terms, limits, sample)
         if start is None:
             start = np.zeros(1 + sum(terms.leaf_counts) + len(terms.direct))
         terms, start = terms.active(start)
         if not self.settings.paper:  # missing cells go as all rows have it
-            terms = replace(terms, trees=tuple(map(self._with_heavier_sides, terms.trees)))
-        return terms, start, design_on(self.table, terms, limits, self.cache)
+            terms = replace(terms, trees=self._with_heavier_sides(terms.trees))
+        return terms, start, block_design(self.rows, terms, limits, MemoryRows(searched))
 
-    def _with_heavier_sides(self, tree: Tree) -> Tree:
-        rows = TableBlocks(replace(self.table, inputs=self.cache.in_order(tree.sources)))
-        return tree.with_heavier_sides(
-            add(lambda some: tree.side_weights(some.inputs, some.weight), rows)
-        )
+    def _was_sampled(self, found: Discovery) -> bool:
+        """Tell whether terms were found on some of the rows."""
+        return found.table.n_rows < self.rows.n_rows
+
+    def _with_heavier_sides(self, trees: tuple[Tree, ...]) -> tuple[Tree, ...]:
+        if not trees:
+            return ()
+        sums = add(_SideWeights(trees), self.rows)
+        return tuple(tree.with_heavier_sides(each) for tree, each in zip(trees, sums, strict=True))
 
     def warm_start(self, mined: Structure) -> WarmStart | None:
         """Return the fit of all direct terms of single variables, if Stage 2 starts from one."""
-        table, settings = self.table, self.settings
+        settings = self.settings
         if not settings.starts_from_terms:
             return None
+        table = self.rows.whole()
         terms = choose_terms(table, mined, Candidate(), settings.admission())
         design = make_design(table, mined, terms, settings.limits)
         if design.n_terms == 0:
@@ -121,7 +127,7 @@ class Training:
         structure = found.structure
         terms = TermSet(structure.vocabulary, structure.trees, np.zeros(0, np.intp))
         coefficients = np.concatenate([np.zeros(0), *structure.steps])
-        return TrainedTerms(terms, structure.leaf_codes, found.stage2.base, coefficients)
+        return TrainedTerms(terms, found.stage2.base, coefficients)
 
     def record(
         self,
@@ -135,8 +141,8 @@ class Training:
         Where the terms were found on a sample, the file says on how many distinct rows.
         """
         chosen = None if penalty is None else {**(compared or {}), "chosen": penalty.to_dict()}
-        whole = found.table is self.table
-        sample = {} if whole else {"learned_from_rows": found.table.n_rows}
+        few = self._was_sampled(found)
+        sample = {"learned_from_rows": found.table.n_rows} if few else {}
         return {
             "objective": None if estimated is None else estimated.objective(),
             "selection": chosen,
@@ -144,3 +150,17 @@ class Training:
             "vocabulary_size": len(found.structure.vocabulary),
             "rounds": [round_.to_dict() for round_ in found.stage2.rounds],
         }
+
+
+@dataclass(frozen=True, slots=True)
+class _SideWeights:
+    """What the rows of a block add up to at the branches of trees."""
+
+    trees: tuple[Tree, ...]
+
+    def __call__(self, block: Table) -> tuple[Floats, ...]:
+        found = []
+        for tree in self.trees:
+            inputs = block.inputs.only(tree.sources).take(slice(None))
+            found.append(tree.side_weights(inputs, block.weight))
+        return tuple(found)

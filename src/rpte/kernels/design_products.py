@@ -13,14 +13,13 @@ from rpte.kernels.losses import loss_statistics
 from rpte.utils.arrays import Bytes, Floats, Index, Int8s, Int32s, Mask
 
 TILE_ROWS = 2_048  # of direct columns that stay near the processor
-COLUMNS = 8  # of float64 are one line of a cache
 # Below this fraction of its raw second moment, the centred one of a column is rounding error.
 CONSTANT = 1e-12
 # Of each term: operation (d,), kind, place and knot of its parts (d, 2), centre, 1 / scale, and
 # whether it may be missing, all (d,).
 Program = tuple[Int8s, Int8s, Index, Floats, Floats, Floats, Mask]
 Cells = tuple[Floats, Bytes, Program]  # numbers and 0/1 columns of some rows, and what to make
-Moved = tuple[Floats, Floats, Floats, Floats]  # change of the score, score, residual, curvature
+Moved = tuple[Floats, Floats]  # score and residual of some rows
 
 NUMBER, ABOVE, BELOW, BIT = 0, 1, 2, 3  # what a part of a term makes of its cells
 ALONE = 0
@@ -95,36 +94,19 @@ def add_leaf_pairs(
 
 
 @kernel
-def gather_rows(direct: Floats, columns: Index, root: Floats, at: int, out: Floats) -> None:
-    """Copy ``root * direct[columns, at:]``, transposed, into `out` (rows, k + 1).
-
-    The last column of `out` is `root` (rows,) itself. A few columns at a time, so that what is
-    written lies together.
-    """
-    k, rows = columns.shape[0], root.shape[0]
-    for i in range(rows):
-        out[i, k] = root[i]
-    for first in range(0, k, COLUMNS):
-        last = min(first + COLUMNS, k)
-        for i in range(rows):
-            for c in range(first, last):
-                out[i, c] = root[i] * direct[columns[c], at + i]
-
-
-@kernel
 def add_leaf_rows(
     codes: Int32s, starts: Index, trees: Index, root: Floats, tile: Floats, low: int, out: Floats
 ) -> None:
-    """Add the rows of `tile`, times `root` (rows,), up by leaf: a row of `out` per leaf of `trees`.
+    """Add the columns of `tile`, times `root` (rows,), up by leaf: a row of `out` per leaf.
 
-    `tile` (rows, k) comes from `gather_rows` and begins at row `low` of the design.
+    `tile` (k, rows) are direct terms times `root`, from row `low` of the design on.
     """
     for t in range(trees.shape[0]):
         code, sums = codes[trees[t]], out[starts[t] :]
-        for r in range(tile.shape[0]):
-            row, total, factor = tile[r], sums[code[low + r]], root[r]
-            for c in range(row.shape[0]):
-                total[c] += factor * row[c]
+        for c in range(tile.shape[0]):
+            column = tile[c]
+            for r in range(column.shape[0]):
+                sums[code[low + r], c] += root[r] * column[r]
 
 
 @kernel
@@ -144,13 +126,6 @@ def centre_moments(raw: Floats, kept: Index, cross: Floats, total: float, out: F
         if out[a, a] <= CONSTANT * raw[kept[a], kept[a]]:
             out[a, :] = 0.0
             out[:, a] = 0.0
-
-
-@kernel
-def gather(column: Floats, rows: Index, low: int, out: Floats) -> None:
-    """Fill `out` with the cells of a column at the `rows` from `low` on."""
-    for i in range(out.shape[0]):
-        out[i] = column[rows[low + i]]
 
 
 @jitable
@@ -216,26 +191,26 @@ def fill_terms(numbers: Floats, bits: Bytes, program: Program, low: int, out: Fl
 
 
 @kernel
-def step_rows(
-    cells: Cells, code: int, change: Floats, y: Floats, weight: Floats, moved: Moved, slopes: Floats
+def loss_of_rows(
+    cells: Cells, code: int, theta: Floats, y: Floats, weight: Floats, moved: Moved, slopes: Floats
 ) -> float:
-    """Change the coefficients of some rows' terms by `change` (d,); return the loss there.
+    """Return the loss of some rows, whose terms have the coefficients `theta` (d,).
 
-    The change of the score gains that of these terms, the rest of `moved` (rows,) becomes what it
-    is at the new score; `slopes` (d,) gains the gradient. Call it with BLAS on one thread.
+    The scores in `moved` gain those of these terms, its residuals become what they are there;
+    `slopes` (d,) gains the gradient. Call it with BLAS on one thread.
     """
-    (numbers, bits, program), (along, score, residual, curvature) = cells, moved
-    loss, d = 0.0, change.shape[0]
-    whole = np.empty((d, SHORT_TILE))
-    for low in range(0, along.shape[0], SHORT_TILE):
-        high = min(low + SHORT_TILE, along.shape[0])
+    (numbers, bits, program), (score, residual) = cells, moved
+    loss, d = 0.0, theta.shape[0]
+    whole, curvature = np.empty((d, SHORT_TILE)), np.empty(SHORT_TILE)
+    for low in range(0, score.shape[0], SHORT_TILE):
+        high = min(low + SHORT_TILE, score.shape[0])
         z = whole if high - low == SHORT_TILE else np.empty((d, high - low))
         fill_terms(numbers, bits, program, low, z)
-        added = np.dot(change, z)
-        for i in range(added.size):
-            along[low + i] += added[i]
-            score[low + i] += along[low + i]
-        r, h = residual[low:high], curvature[low:high]
+        if d > 0:  # BLAS leaves the sum over nothing as it finds it
+            added = np.dot(theta, z)
+            for i in range(added.size):
+                score[low + i] += added[i]
+        r, h = residual[low:high], curvature[: high - low]
         loss += loss_statistics(code, score[low:high], y[low:high], weight[low:high], r, h)
         slopes += np.dot(z, r)
     return loss

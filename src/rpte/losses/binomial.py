@@ -25,10 +25,10 @@ class Binomial(Loss):
         if not np.isin(y, (0.0, 1.0)).all() or not self.varies(y):
             raise InputError("y must hold 0 and 1, and both of them; give rows of both classes")
 
-    def null_score(self, y: Floats, weight: Floats) -> float:
+    def score_of(self, mean: float) -> float:
         """Return the log odds of the base rate."""
-        mean = float(np.clip((weight * y).sum() / weight.sum(), LEAST_MEAN, 1 - LEAST_MEAN))
-        return float(np.log(mean / (1 - mean)))
+        rate = float(np.clip(mean, LEAST_MEAN, 1 - LEAST_MEAN))
+        return float(np.log(rate / (1 - rate)))
 
     def residuals(self, score: Floats, y: Floats, weight: Floats) -> Residuals:
         """Return w (y - p) and w p (1 - p)."""

@@ -52,8 +52,8 @@ class Loss(ABC):
         """Raise `InputError` on targets that the loss has no meaning for."""
 
     @abstractmethod
-    def null_score(self, y: Floats, weight: Floats) -> float:
-        """Return the score of the model without terms."""
+    def score_of(self, mean: float) -> float:
+        """Return the score of the model without terms on targets with some mean."""
 
     @abstractmethod
     def residuals(self, score: Floats, y: Floats, weight: Floats) -> Residuals:
@@ -78,6 +78,10 @@ class Loss(ABC):
     @abstractmethod
     def effective_cases(self, y: Floats, weight: NDArray[np.generic]) -> float:
         """Return how many cases tell something: of two classes, those of the smaller one."""
+
+    def null_score(self, y: Floats, weight: Floats) -> float:
+        """Return the score of the model without terms."""
+        return self.score_of(float((weight * y).sum() / weight.sum()))
 
     def varies(self, y: Floats) -> bool:
         """Tell whether some rows can train, or judge, a model."""

@@ -1,20 +1,23 @@
 """Rows: passes over blocks of them, the threads that share a pass, folds and samples, scale.
 
-Every pass over all rows is `passes.add(statistic, engine)`: a function of one block, the results
-added in block order. An engine tells how many blocks there are and reads one of them. It must keep
-three promises:
+Every pass over all rows is `passes.add(statistic, rows)` or `rows.map(function)`: a function of one
+block, the results taken in block order. An engine is what has `map`, and it keeps three promises:
 
-- blocks depend on the rows alone, never on threads or free memory;
-- any thread may read any block at any time, and reads the same each time;
-- the first blocks are a random sample of the rows, because solvers begin with the first rows.
+- blocks depend on the rows alone, never on threads, workers or free memory;
+- results come in block order, and a block is read the same each time;
+- BLAS has one thread in a function.
 
-`TableBlocks` and `RowBlocks` are the engine of tables in memory, whose rows stand in the order of a
-hash of their content; other engines (files, a cluster) go beside them. Such an engine would still
-have to provide block by block what is one array over all rows today: of `Table` the targets,
-weights, hashes, cases and groups; of `estimation.Design` the leaf codes and the score, residual
-and curvature of a fit; of `selection.FoldState` the matrices of terms, which are those of a sample
-where rows are many. Stage 1 and the grower hold whole columns of the rows that they are given. The
-merge of equal rows and the hash of a table (`table/`, below this room) sort all rows by content.
+`passes.RowBlocks` is the engine of arrays in memory: a block is a slice. What a fit is given is
+`training_rows.TrainingRows`: an engine whose blocks are tables, with the sums over all rows that a
+model needs (schema, loss, rows, cases, weight, weight times target), and `searched`, the table in
+memory that Stages 1 and 2 and inner validation see: all rows, or a random sample by content.
+`MemoryRows` is that of a table in memory; files and clusters go beside it. Stage 3 and the model
+come from passes over blocks wherever the rows are more than those that were searched
+(`estimation.BlockDesign`, `fit.assemble`). The functions of these passes hold terms and
+coefficients, no table and no engine, so that they can be sent to where the rows are.
+
+What sees all rows at once needs `whole`, a table in memory: fixed penalties and the published
+configuration (their Stages 1 and 2), the fingerprint of a model file, and the merge of equal rows.
 
 Imported by the stages, `model/` (to verify what was learned from which rows), `fit/` and
 `selection/`; it imports `table/` and `losses/`.

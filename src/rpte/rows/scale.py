@@ -32,10 +32,11 @@ CASES_FOR_SHAPES = 40  # effective, to bear more than slopes, logs and levels
 CASES_PER_CONDITION = 10  # effective, below which a model may fit them by chance
 UNLIKE_FOLDS = 4.0  # times the error that a path began with, and that its cases explain
 
-# Stage 3. Solvers begin with the first rows, which are in random order.
+# Stage 3. Solvers begin with the first rows, which are in random order, or with a sample.
 FIRST_ROWS = 32_768  # solved first where there are twice as many
 GRAM_ROWS = 16_384  # a Gram matrix of no more rows is always that of all
 ROWS_PER_TERM = 100  # at least, in a problem or a Gram matrix of the first rows
+SAMPLED_ROWS_PER_TERM = 20  # at least, in a Gram matrix of a sample
 
 # What is compared and kept.
 L1_RATIOS = (1.0, 0.15)

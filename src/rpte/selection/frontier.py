@@ -25,9 +25,9 @@ def select_models(training: Training, validation: Validation, watch: Watch) -> L
 
     The best model within the budget is fitted first; then, while there is time, the frontier.
     """
-    table, settings = training.table, training.settings
-    found, compared = select(table, settings, validation, watch)
-    long, most = table.n_rows > scale.LONG_TABLE_ABOVE, settings.most_conditions
+    rows, settings = training.rows, training.settings
+    found, compared = select(rows, settings, validation, watch)
+    long, most = rows.n_rows > scale.LONG_TABLE_ABOVE, settings.most_conditions
     models: dict[Any, Model] = {}
 
     def fitted(evaluation: Evaluation) -> Fitted:

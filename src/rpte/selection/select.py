@@ -19,6 +19,7 @@ from rpte.fit.settings import Settings
 from rpte.fit.structure_learner import Discovery, StructureLearner
 from rpte.rows import scale
 from rpte.rows.folds import Fold, Validation
+from rpte.rows.training_rows import TrainingRows
 from rpte.selection.comparison import Comparison, Evaluation, Price
 from rpte.selection.fold_state import mine_all_rows, mine_fold
 from rpte.selection.search import Search
@@ -41,22 +42,22 @@ BOTH = Addition("comparing trees with products", 0.85, ((1, 20), (3, 60)))
 
 
 def select(
-    table: Table, settings: Settings, validation: Validation, watch: Watch | None = None
+    rows: TrainingRows, settings: Settings, validation: Validation, watch: Watch | None = None
 ) -> tuple[Discovery, Comparison]:
     """Compare candidates and penalties by cross-validated deviance.
 
-    Return the results of Stages 1 and 2 on the whole table or a sample of it, and the comparison.
+    Return the results of Stages 1 and 2 on all rows or a sample of them, and the comparison.
     """
     watch = watch or Watch()
-    searched = validation.sample(table)
-    folds = validation.folds(searched, searched is not table)
-    price = Price.at(settings.audit_price, table.n_cases)
+    searched = rows.searched(validation)
+    folds = validation.folds(searched, searched.n_rows < rows.n_rows)
+    price = Price.at(settings.audit_price, rows.n_cases)
     if settings.rules:
         price = replace(price, log_from=price.log_from * scale.LOG_PRICE_OF_RULES)
     if not folds:
-        return _base_rate(table, settings, price)
+        return _base_rate(searched, settings, price)
     learner = StructureLearner.of(searched, settings)
-    search = _search(table, learner, validation, folds, price, watch)
+    search = _search(rows, learner, validation, folds, price, watch)
     _compare_all(search)
     _warn_of_unlike_folds(search)
     return search.result()
@@ -97,21 +98,21 @@ def _compare_all(search: Search) -> None:
 
 
 def _search(
-    table: Table,
+    rows: TrainingRows,
     learner: StructureLearner,
     validation: Validation,
     folds: list[Fold],
     price: Price,
     watch: Watch,
 ) -> Search:
-    """Run Stage 1 on every fold, and on the whole table unless only a sample is searched."""
-    sampled = learner.table is not table
+    """Run Stage 1 on every fold, and on all rows unless only a sample is searched."""
+    sampled = learner.table.n_rows < rows.n_rows
     watch.begin(MINING, 0.15, len(folds) + 1)
     # A sample has one fold.
     states = [mine_fold(learner, fold, len(folds), watch, sampled) for fold in folds]
     blocks = len(states[0].blocks) - 1 if len(states) == 1 else min(len(states), validation.count)
     if sampled:
-        shrink = math.sqrt(states[0].train.n_cases / table.n_cases)
+        shrink = math.sqrt(states[0].train.n_cases / rows.n_cases)
         return Search(learner, states, states[0], shrink, blocks, price, watch)
     return Search(learner, states, mine_all_rows(learner, watch), 1.0, blocks, price, watch)
 
