@@ -77,10 +77,50 @@ def synthetic(n: int, p: int) -> tuple[np.ndarray, np.ndarray]:
     return X, (rng.random(n) < 1.0 / (1.0 + np.exp(-score))).astype(int)
 
 
+def classification(n: int, p: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return scikit-learn's clusters on the corners of a cube, 16 informative columns among p."""
+    from sklearn.datasets import make_classification
+
+    return make_classification(n, p, n_informative=16, random_state=0)
+
+
+def friedman(n: int, p: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return Friedman's first problem, its noisy target above its median."""
+    from sklearn.datasets import make_friedman1
+
+    X, target = make_friedman1(n, p, noise=1.0, random_state=0)
+    return X, (target > np.median(target)).astype(int)
+
+
+def categories(n: int) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return ten categories of 50 levels as text, ten numbers, and labels that use half of both."""
+    rng = np.random.default_rng(0)
+    codes, numbers = rng.integers(50, size=(n, 10)), rng.standard_normal((n, 10))
+    effects = 0.6 * rng.standard_normal((5, 50))
+    score = sum(effects[k][codes[:, k]] for k in range(5)) + numbers[:, :5] @ np.full(5, 0.5)
+    score += 0.5 * numbers[:, 0] * numbers[:, 1]
+    levels = np.array([f"level {k:02d}" for k in range(50)], dtype=object)
+    columns = {f"category_{k}": levels[codes[:, k]] for k in range(10)}
+    columns |= {f"number_{k}": numbers[:, k] for k in range(10)}
+    return pd.DataFrame(columns), (rng.random(n) < 1.0 / (1.0 + np.exp(-score))).astype(int)
+
+
+def float32(n: int, p: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the synthetic table in single precision."""
+    X, y = synthetic(n, p)
+    return X.astype(np.float32), y
+
+
+MADE: dict[str, Callable[..., tuple[Any, np.ndarray]]] = {
+    made.__name__: made for made in (synthetic, classification, friedman, categories, float32)
+}
+
+
 def table(name: str) -> tuple[Any, np.ndarray]:
-    """Return the features and the label of a cell."""
-    if name.startswith("synthetic_"):
-        return synthetic(*map(int, name.removeprefix("synthetic_").split("x")))
+    """Return the features and the label of a cell; of one that is made, its name says the size."""
+    kind, _, size = name.partition("_")
+    if kind in MADE:
+        return MADE[kind](*map(int, size.split("x")))
     if name == "breast_cancer":
         from sklearn.datasets import load_breast_cancer
 

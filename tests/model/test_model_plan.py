@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from model_files import NAMES, stored
-from rpte import InputError, RPTEClassifier
+from rpte import InputError, RPTEClassifier, RPTEWarning
 from rpte.columns.kinds import Hinge, Interval, Missing, Pair, Scale, Step, Value
 from rpte.model.file import from_dict
 from rpte.model.parts import Component, DirectTerm
@@ -146,3 +146,36 @@ def test_values_near_the_largest_overflow_to_missing_in_both_ways(wide):
     X = rng.choice(cells, size=(80, 40))
     with np.errstate(over="ignore", invalid="ignore"):
         assert np.array_equal(one_by_one(model, X), model.score(X), equal_nan=True)
+
+
+def test_blocks_of_rows_and_tables_of_levels_give_the_defined_sum(monkeypatch):
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame({"c": rng.choice(list("abcd"), 400), "x": rng.normal(size=400)})
+    y = (X["x"] + X["c"].isin(["a", "b"]) + rng.normal(size=400) > 0.5).astype(int)
+    model = RPTEClassifier(l1=0.01, max_component_sources=1).fit(X, y).model_
+    assert ("c",) in [component.sources for component in model.components]
+    given = X.assign(c=X["c"].astype(object))
+    given.loc[:4, "c"], given.loc[5:9, "c"] = None, "never seen"
+    monkeypatch.setattr("rpte.model.scoring.BLOCK", 64)
+    with pytest.warns(RPTEWarning, match="never seen"):
+        inputs = model.read(given)
+    expected = np.full(400, model.intercept)
+    for component in model.components:
+        expected = expected + component.subtotal(inputs)
+    assert np.array_equal(model.score(inputs), expected)
+
+
+def test_a_classifier_reads_what_its_model_reads_but_needs_every_column(wide):
+    X, model = wide
+    names = [f"x{k}" for k in range(40)]
+    frame = pd.DataFrame(X, columns=names)
+    y = model.predict(X)
+    clf = RPTEClassifier(l1=0.05).fit(frame, y)
+    unread = next(name for name in names if name not in clf.model_.sources)
+    odd = frame.assign(**{unread: "text"})
+    for method in ("predict_proba", "decision_function", "predict"):
+        assert np.array_equal(getattr(clf, method)(odd), getattr(clf.model_, method)(frame))
+        with pytest.raises(InputError, match=f"lacks 1 of the 40 columns .*{unread}"):
+            getattr(clf, method)(frame.drop(columns=unread))
+        with pytest.raises(InputError, match="0 sample"):
+            getattr(clf, method)(frame[:0])

@@ -161,3 +161,13 @@ class TestNoCopies:
         for inputs in (picked, taken):
             column, rows = inputs.source("c")
             np.testing.assert_array_equal(column[rows], picked["c"])
+
+
+@pytest.mark.parametrize("levels", [["b", "a", "z"], [30, 10, 20]])
+def test_categories_are_read_as_their_cells(levels):
+    column = pd.Series(pd.Categorical([levels[0], None, levels[1]] * 3, categories=levels))
+    inputs = read_training({"c": column.astype(str).where(column.notna(), None).to_numpy()})
+    assert len(inputs.schema["c"].levels) == 2  # the third is not used
+    found = read_inputs(pd.DataFrame({"c": column}), inputs.schema)
+    assert found["c"].tolist() == inputs["c"].tolist()
+    assert not found.unknown

@@ -10,9 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from rpte.errors import InputError
 from rpte.estimators.checks import refuse_sparse
-from rpte.model.unknown import checked_inputs
 from rpte.model.versions import shape_family
-from rpte.table.inputs import Inputs, read_inputs
+from rpte.table.inputs import Inputs, require_columns
 from rpte.utils.arrays import Array, Floats
 
 if TYPE_CHECKING:
@@ -45,15 +44,17 @@ class ModelMethodsMixin:
         check_is_fitted(self, "model_")
         return self.model_
 
-    def _inputs(self, X: Any, allow_unknown: bool = False) -> Inputs:
+    def _for(self, X: Any) -> Model:
+        """Return the model for a table that has all columns of training."""
         model = self._fitted()
-        if isinstance(X, Inputs):
-            return X
         refuse_sparse(X, "; pass X.toarray()")
-        inputs = read_inputs(X, model.schema, model.settings["limits"]["exclude"])
-        if inputs.n_rows == 0:
-            raise InputError("Found array with 0 sample(s) while a minimum of 1 is required.")
-        return checked_inputs(model, inputs, allow_unknown)
+        require_columns(X, model.schema)
+        return model
+
+    def _inputs(self, X: Any, allow_unknown: bool = False) -> Inputs:
+        inputs = self._for(X).read(X, allow_unknown=allow_unknown)
+        _require_rows(inputs.n_rows)
+        return inputs
 
     def predict(self, X: Any, *, allow_unknown: bool = False) -> Array:
         """Return the more probable class of each row; see `predict_proba`."""
@@ -70,13 +71,15 @@ class ModelMethodsMixin:
             Levels that training did not have are warned of. A column of which more than half of the
             cells (ten at least, missing ones aside) are such is refused unless this is True.
         """
-        inputs = self._inputs(X, allow_unknown)
-        return self.model_.predict_proba(inputs)
+        found = self._for(X).predict_proba(X, allow_unknown=allow_unknown)
+        _require_rows(len(found))
+        return found
 
     def decision_function(self, X: Any, *, allow_unknown: bool = False) -> Floats:
         """Return the log odds of ``classes_[1]``, shape (n_rows,); see `predict_proba`."""
-        inputs = self._inputs(X, allow_unknown)
-        return self.model_.decision_function(inputs)
+        found = self._for(X).decision_function(X, allow_unknown=allow_unknown)
+        _require_rows(len(found))
+        return found
 
     def explain(
         self, X: Any, reference: str | None = None, *, allow_unknown: bool = False
@@ -242,3 +245,8 @@ class ModelMethodsMixin:
 
             return model_html(self.model_)
         return super()._html_repr()  # type: ignore[misc]
+
+
+def _require_rows(n_rows: int) -> None:
+    if n_rows == 0:
+        raise InputError("Found array with 0 sample(s) while a minimum of 1 is required.")

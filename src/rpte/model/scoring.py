@@ -17,16 +17,19 @@ import numpy as np
 from rpte.columns.kinds import Column, Level, Pair, Pattern, combine
 from rpte.model.unknown import checked_inputs
 from rpte.structure.tree import Branch, Split
+from rpte.table.column import MISSING, UNSEEN
 from rpte.table.inputs import Inputs, plain_matrix, read_part
 from rpte.table.schema import Schema
 from rpte.utils.arrays import Array, Floats, Index, Int32s, Mask
 
 if TYPE_CHECKING:
     from rpte.model.model import Model
+    from rpte.model.parts import Component
 
 
 FEW_ROWS = 16
 SCORED_TOGETHER = 512
+BLOCK = 16_384  # rows of which what a component adds fits the cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +177,7 @@ class Plan:
         self._threshold = _upright((s.threshold or 0.0 for s in self._splits), float)
         self._binary = _upright((s.threshold is None for s in self._splits), bool)
         self._missing_holds = _upright((s.missing_holds for s in self._splits), bool)
+        self._tables = [_level_table(component, self.schema) for component in model.components]
 
     def _node(self, node: Branch | int) -> Any:
         """Return a tree as (number of the split, yes, no), leaves as their numbers."""
@@ -197,9 +201,17 @@ class Plan:
         if 0 < inputs.n_rows <= FEW_ROWS:
             return self._score_cells(self._cells(inputs))
         total = np.full(inputs.n_rows, self._intercept)
-        for component in self._model.components:
-            total = total + component.subtotal(inputs)
+        for low in range(0, len(total), BLOCK):
+            rows = slice(low, low + BLOCK)
+            self._add_subtotals(total[rows], inputs.take(rows))
         return total
+
+    def _add_subtotals(self, total: Floats, inputs: Inputs) -> None:
+        for component, table in zip(self._model.components, self._tables, strict=True):
+            if table is None:
+                total += component.subtotal(inputs)
+            else:
+                total += table[inputs.codes(component.sources[0])]
 
     def _numbers(self, matrix: Array) -> Floats:
         """Return the columns that count, (variables, rows), -0.0 as 0.0.
@@ -257,3 +269,15 @@ class Plan:
 
 def _upright(values: Iterable[Any], dtype: type) -> Array:
     return np.array([*values], dtype)[:, None]
+
+
+def _level_table(component: Component, schema: Schema) -> Floats | None:
+    """Return what a component of one category adds by level; None for any other component.
+
+    The last two entries are for unseen and missing, whose codes -2 and -1 reach them.
+    """
+    variable = schema[component.sources[0]]
+    if len(component.sources) > 1 or variable.kind != "category":
+        return None
+    codes = np.array([*range(len(variable.levels)), UNSEEN, MISSING], np.int32)
+    return component.subtotal(Inputs(Schema((variable,), schema.named), (codes,)))

@@ -35,6 +35,11 @@ class Factorized:
     def __len__(self) -> int:
         return len(self.places)
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of rows, as an array says it."""
+        return self.places.shape
+
 
 Raw = Array | Factorized
 

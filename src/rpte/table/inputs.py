@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -148,20 +148,20 @@ def read_inputs(X: Any, schema: Schema, ignored: Names = (), needed: Names | Non
     """
     if isinstance(X, Inputs):
         return X
-    raw = columns_of(X, schema, ignored, schema.names if needed is None else needed)
-    return _typed(raw, schema)
+    needed = schema.names if needed is None else needed
+    return _typed(columns_of(X, schema, ignored, needed, read=factorized), schema)
 
 
 def read_part(X: Any, schema: Schema, ignored: Names, part: Schema) -> Inputs:
-    """Read some of the schema's variables; where there are names, no others are looked at.
+    """Read some of the schema's variables; of a table with names no others are looked at.
 
     `part` has some of the variables, in the order of `schema`; a table with names must have them.
     """
     if isinstance(X, Inputs):
         return X
-    if schema.named and column_names(X) is not None:
-        return _typed(columns_of(X, schema, ignored, part.names, part), part)
-    return read_inputs(X, schema, ignored, part.names)
+    if column_names(X) is None:
+        return read_inputs(X, schema, ignored, part.names)
+    return _typed(columns_of(X, schema, ignored, part.names, part, factorized), part)
 
 
 def plain_matrix(X: Any, schema: Schema) -> Array | None:
@@ -174,7 +174,16 @@ def plain_matrix(X: Any, schema: Schema) -> Array | None:
     return matrix if plain else None
 
 
-def _typed(raw: list[Array], schema: Schema) -> Inputs:
+def require_columns(X: Any, schema: Schema) -> None:
+    """Refuse a table with names that lacks a variable of the schema."""
+    if isinstance(X, Inputs):
+        return
+    names = column_names(X)
+    if names is not None and schema.named:
+        _require(names, schema.names)
+
+
+def _typed(raw: Sequence[Raw], schema: Schema) -> Inputs:
     columns: list[Array] = []
     specials: dict[int, Int32s] = {}
     unknown: dict[str, dict[str, int]] = {}
@@ -206,32 +215,85 @@ def check_shapes(names: Sequence[str], columns: Sequence[Raw]) -> None:
         raise InputError(f"columns have different lengths {sorted(lengths)}; give one row per case")
 
 
-def columns_of(
-    X: Any, schema: Schema, ignored: Names, needed: Names, part: Schema | None = None
-) -> list[Array]:
-    """Return the schema's columns of `X` as 1-D arrays, matched by name where there are names.
+def as_array(column: Any, name: str = "") -> Array:
+    """Return a column, or a table without names, as a numpy array that keeps each cell's type."""
+    if type(column).__module__.startswith("pyarrow") and str(column.type).startswith("dictionary"):
+        # Numpy alone would turn a null of a dictionary column into the last level.
+        return np.array(column.to_pylist(), object)
+    rows = column if isinstance(column, (list, tuple)) else [column]
+    if any(isinstance(row, np.ma.MaskedArray) for row in rows):  # numpy would show what is masked
+        return _unmasked(np.ma.array(column))
+    array = np.asarray(column)
+    if isinstance(column, (list, tuple)) and _changes(column, array):
+        return np.array(column, object)
+    return array.astype(object) if array.dtype.kind == "T" else array
 
-    With names, only those of `part`, if it is given.
+
+def factorized(column: Any, name: str) -> Raw:
+    """Return a column as an array; one of objects, which is asked for its distinct cells, as these.
+
+    Pandas needs no object for each cell of a column that it keeps as text or as categories.
+    """
+    pandas, dtype = sys.modules.get("pandas"), getattr(column, "dtype", None)
+    if pandas is not None and isinstance(dtype, pandas.StringDtype) and len(column) > MANY_CELLS:
+        places, cells = column.factorize(use_na_sentinel=False)
+        return Factorized(list(cells), places)
+    if pandas is not None and isinstance(dtype, pandas.CategoricalDtype):
+        levels = as_array(dtype.categories)
+        if levels.dtype.kind in "OUiu":
+            return _categories(levels, np.asarray(getattr(column, "array", column).codes))
+    array = as_array(column)
+    whole = array.dtype == object and array.ndim == 1
+    return Factorized(*distinct(array, name)) if whole else array
+
+
+def _categories(levels: Array, codes: Array) -> Factorized:
+    """Return the categories that some codes use; -1 is a missing cell."""
+    counts = np.bincount(codes + np.intp(1), minlength=len(levels) + 1)
+    used = np.flatnonzero(counts[1:])
+    places = np.full(len(levels) + 1, len(used))  # -1 reaches the last
+    places[used] = np.arange(len(used))
+    missing = [None] if counts[0] else []
+    return Factorized([*levels[used].tolist(), *missing], places[codes])
+
+
+def columns_of(
+    X: Any,
+    schema: Schema,
+    ignored: Names,
+    needed: Names,
+    part: Schema | None = None,
+    read: Callable[[Any, str], Any] = as_array,
+) -> list[Any]:
+    """Return the schema's columns of `X`, or those of `part`, matched by name if there are names.
+
+    Columns are 1-D arrays, or what `read` makes of each and its name.
     """
     names = column_names(X)
-    if names is not None and schema.named:
-        absent = [name for name in needed if name not in names]
-        if absent:
-            more = ", ..." if len(absent) > 10 else ""
-            hint = did_you_mean(absent[0], names)
-            raise InputError(
-                f"the table lacks {len(absent)} of the {len(needed)} columns that the model needs: "
-                f"{absent[:10]}{more}{hint}; add or rename them"
-            )
-        _warn_extra([name for name in names if name not in ignored], schema)
-        wanted = (schema if part is None else part).names
-        found = {name: as_array(X[names[name]]) for name in wanted if name in names}
-        height = next((column.shape[:1] for column in found.values()), (0,))
-        empty = np.full(height, None, object)
-        return [found.get(name, empty) for name in wanted]
-    by_position = as_matrix(X).T if names is None else [as_array(X[k]) for k in names.values()]
-    _check_width(len(by_position), schema)
-    return list(by_position)
+    wanted = (schema if part is None else part).names
+    if names is None or not schema.named:
+        columns = as_matrix(X).T if names is None else list(names.values())
+        _check_width(len(columns), schema)
+        some = [(name, columns[schema.position(name)]) for name in wanted]
+        return [read(found if names is None else X[found], name) for name, found in some]
+    _require(names, needed)
+    _warn_extra([name for name in names if name not in ignored], schema)
+    by_name = {name: read(X[names[name]], name) for name in wanted if name in names}
+    height = next((column.shape[:1] for column in by_name.values()), (0,))
+    empty = np.full(height, None, object)
+    return [by_name.get(name, empty) for name in wanted]
+
+
+def _require(names: Names, needed: Names) -> None:
+    """Refuse names among which some that are needed are not."""
+    absent = [name for name in needed if name not in names]
+    if absent:
+        more = ", ..." if len(absent) > 10 else ""
+        hint = did_you_mean(absent[0], names)
+        raise InputError(
+            f"the table lacks {len(absent)} of the {len(needed)} columns that the model needs: "
+            f"{absent[:10]}{more}{hint}; add or rename them"
+        )
 
 
 def _warn_extra(names: list[str], schema: Schema) -> None:
@@ -272,35 +334,6 @@ def column_names(X: Any) -> dict[str, Any] | None:
 def repeated(names: Iterable[str]) -> list[str]:
     """Return the first ten of the names that occur more than once, sorted."""
     return sorted(name for name, count in Counter(names).items() if count > 1)[:10]
-
-
-def as_array(column: Any) -> Array:
-    """Return a column, or a table without names, as a numpy array that keeps each cell's type."""
-    if type(column).__module__.startswith("pyarrow") and str(column.type).startswith("dictionary"):
-        # Numpy alone would turn a null of a dictionary column into the last level.
-        return np.array(column.to_pylist(), object)
-    rows = column if isinstance(column, (list, tuple)) else [column]
-    if any(isinstance(row, np.ma.MaskedArray) for row in rows):  # numpy would show what is masked
-        return _unmasked(np.ma.array(column))
-    array = np.asarray(column)
-    if isinstance(column, (list, tuple)) and _changes(column, array):
-        return np.array(column, object)
-    return array.astype(object) if array.dtype.kind == "T" else array
-
-
-def factorized(column: Any, name: str) -> Raw:
-    """Return a column as an array; one of objects, which is asked for its distinct cells, as these.
-
-    Pandas needs no object for each cell of a column that it keeps as text.
-    """
-    pandas = sys.modules.get("pandas")
-    is_text = pandas is not None and isinstance(getattr(column, "dtype", None), pandas.StringDtype)
-    if is_text and len(column) > MANY_CELLS:
-        places, cells = column.factorize(use_na_sentinel=False)
-        return Factorized(list(cells), places)
-    array = as_array(column)
-    whole = array.dtype == object and array.ndim == 1
-    return Factorized(*distinct(array, name)) if whole else array
 
 
 def _changes(cells: Sequence[Any], array: Array) -> bool:
