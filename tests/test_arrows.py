@@ -30,6 +30,7 @@ ROOMS = (
     "estimators",
     "validation",
     "mlflow",
+    "dask",
     "check",
     "cli",
     "__main__",

@@ -425,7 +425,7 @@ def test_every_claim_of_the_model_is_verified(name):
 def test_threads_do_not_change_the_model(name):
     @for_all(name, examples=3)
     def check(case):
-        alone = document_of(fitted(name, case))
+        alone = document_of(fitted(name, case, n_jobs=1))
         for n_jobs in (2, 3):
             assert document_of(fitted(name, case, n_jobs=n_jobs)) == alone
 

@@ -670,7 +670,7 @@ class TestWhatNewcomersTry:
         y = np.arange(40) % 2
         with pytest.raises(InputError, match="did you mean 'Gender'"):
             RPTEClassifier(limits={"exclude": ["Gendr"]}).fit(X, y)
-        with pytest.raises(InputError, match="read a file with"):
+        with pytest.raises(InputError, match="the table is in files, so name the column"):
             RPTEClassifier().fit("table.csv", y)
         with pytest.raises(InputError, match="mixes labels of the types"):
             RPTEClassifier().fit(X, np.array([1, "Y"] * 20, dtype=object))

@@ -58,6 +58,7 @@ COMMANDS = {
     "reasons": (["model.json"], "reasons model.json --template -o {out}"),
 }
 # Options that name a file to write; all others that are paths are read.
+COMPILED = {"output"}  # of `compile`, which reads no file
 WRITTEN = {
     "fit": {"output"},
     "score": {"output"},
@@ -71,6 +72,7 @@ WRITTEN = {
 }
 READ = {
     "model", "table", "catalogue", "refit", "about", "peers", "check", "actions", "log", "a", "b",
+    "cache_dir",  # a folder in which a new one is made
 }  # fmt: skip
 
 
@@ -123,7 +125,7 @@ def test_every_path_of_every_command_is_known_here():
     for command in app.registered_commands:
         parameters = inspect.signature(command.callback, eval_str=True).parameters
         for name, parameter in parameters.items():
-            if "Path" not in str(parameter.annotation):
+            if "Path" not in str(parameter.annotation) or name in COMPILED:
                 continue
             written = WRITTEN.get(command.callback.__name__, set())
             assert name in written or name in READ, (command.callback.__name__, name)

@@ -294,7 +294,7 @@ def test_interrupting_the_estimate_loses_nothing(tmp_path):
 def test_interrupting_the_fit_writes_nothing(loans, tmp_path, monkeypatch):
     from rpte.cli.fit import Training
 
-    def stop(training, progress):
+    def stop(training, *given):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Training, "fit", stop)

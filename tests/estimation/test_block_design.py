@@ -8,8 +8,9 @@ import pytest
 from designs import random_design, tree_design
 
 from raw_tables import random_raw, same_bits
+from row_engines import uneven
 from rpte.columns.kinds import Hinge, Interval, Level, Missing, Pair, Pattern, Scale, Value
-from rpte.estimation.block_design import BlockDesign
+from rpte.estimation.block_design import BlockDesign, _Evaluation
 from rpte.estimation.block_terms import BlockTerms
 from rpte.estimation.canonical import canonical
 from rpte.estimation.design import Design
@@ -23,7 +24,6 @@ from rpte.rows.threads import worker_threads
 from rpte.rows.training_rows import MemoryRows
 from rpte.structure.tree import Branch, Split, Tree
 from rpte.table.inputs import Picked
-from rpte.table.table import Table
 from rpte.vocabulary.shape_cache import standardise
 
 COLUMNS = (
@@ -50,29 +50,6 @@ TREES = (
     Tree(Branch(Split(Value("z0"), 0.1, True), Branch(Split(Level("y1", ("a",))), 0, 1), 2)),
     Tree(Branch(Split(Value("v4"), 0.5, False), 0, Branch(Split(Missing("x2")), 1, 2))),
 )
-
-
-class UnevenTables(MemoryRows):
-    """The rows of a table in blocks of any lengths, in any order; it notes what it is given."""
-
-    def __init__(self, table, lengths=(), order=None):
-        super().__init__(table)
-        order = np.arange(table.n_rows) if order is None else order
-        self.blocks = [
-            Table(table.inputs.take(rows), table.y[rows], table.weight[rows], loss=table.loss)
-            for rows in np.split(order, np.cumsum(lengths))
-        ]
-        self.sent = []
-
-    def map(self, function):
-        self.sent.append(pickle.dumps(function))
-        return map(pickle.loads(self.sent[-1]), self.blocks)
-
-
-def uneven(table, seed=0):
-    rng = np.random.default_rng(seed)
-    lengths = [0, 1, table.n_rows // 7, table.n_rows // 3]
-    return UnevenTables(table, lengths, rng.permutation(table.n_rows))
 
 
 @pytest.fixture(scope="module", params=[120, 5000])
@@ -133,7 +110,8 @@ def test_a_distance_is_made_of_its_number(case):
 def test_what_is_made_of_a_block_is_kept_where_there_is_room(case, monkeypatch, room):
     table, terms, _ = case
     monkeypatch.setattr(rows_module, "KEPT_BYTES", room)
-    few = len(table.schema) * table.n_rows * 4
+    monkeypatch.setattr(rows_module, "KEPT_PER_CELL", 2)
+    few = len(table.schema) * table.n_rows * 2
     lazy = MemoryRows(replace(table, inputs=table.inputs.pick(np.arange(table.n_rows))))
     first = np.concatenate(list(lazy.map(lambda block: values_of(terms, block))))
     taken, honest = [], Picked.__getitem__
@@ -280,8 +258,10 @@ def test_blocks_in_any_order_have_the_same_solution(case, seed):
 
 
 def test_a_sample_makes_the_first_gram_matrices(case, monkeypatch):
+    """Then some rows of every block do, then all rows."""
     table = case[0]
-    monkeypatch.setattr(scale, "SAMPLED_ROWS_PER_TERM", 1)
+    for name in ("SAMPLED_ROWS_PER_TERM", "ROWS_PER_TERM", "GRAM_ROWS"):
+        monkeypatch.setattr(scale, name, 0.5)
     rows = uneven(table)
     whole = designs(case, rows)[1]
     design = replace(whole, sample=MemoryRows(table.sample(table.n_rows // 3)))
@@ -289,16 +269,35 @@ def test_a_sample_makes_the_first_gram_matrices(case, monkeypatch):
     point = design.at(0.1, np.zeros(design.n_terms))
     passes = len(rows.sent)
     with one_blas_thread():
-        gram, fresh = design.gram(every, point, 0.1, 1e-10, True)
+        gram, fresh = design.gram(every, point, 1 / 64, 1e-10, True)
         assert (fresh, len(rows.sent)) == (False, passes)
         expected = design.part().gram(every, point, 1.0, 1e-10, True)[0]
         assert same_bits(gram.centred, expected.centred)
+        some, fresh = design.gram(every, point, 1 / 8, 1e-10, True)
+        assert (fresh, len(rows.sent)) == (False, passes + 1)
         gram, fresh = design.gram(every, point, 1.0, 1e-10, True)
-    assert (fresh, len(rows.sent)) == (True, passes + 1)
+    assert (fresh, len(rows.sent)) == (True, passes + 2)
+    assert some.total == pytest.approx(gram.total, rel=1e-12)  # at a constant score
+    if table.n_rows > 1000:
+        np.testing.assert_allclose(some.cross[:3], gram.cross[:3], rtol=0.3)
+    assert not np.array_equal(some.cross[:3], gram.cross[:3])
     l1 = 0.01 * lambda_max(whole)
-    np.testing.assert_allclose(
-        solve(design, l1, 0.9).coefficients, solve(whole, l1, 0.9).coefficients, atol=1e-6
-    )
+    found, expected = (solve(problem, l1, 0.9).coefficients for problem in (design, whole))
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_a_start_is_not_solved_on_the_sample_again(case):
+    table = case[0]
+    sample = uneven(table.sample(table.n_rows // 3))
+    design = replace(designs(case)[1], sample=sample)
+    l1 = 0.01 * lambda_max(design)
+    cold = solve(design, l1)
+    evaluations = [pickle.loads(sent) for sent in sample.sent]
+    assert any(isinstance(each, _Evaluation) for each in evaluations)
+    sample.sent.clear()
+    warm = solve(design, l1, start=np.array([cold.intercept, *cold.coefficients]))
+    assert sample.sent == []
+    np.testing.assert_allclose(warm.coefficients, cold.coefficients, atol=1e-6)
 
 
 def test_a_step_corrects_the_gram_matrix(case):
@@ -385,6 +384,6 @@ def test_what_is_not_unique_on_many_rows_is_made_canonical_too(seed, monkeypatch
     design, conditions, groups = tree_design(seed)
     fit = solve(design, 0.1 * lambda_max(design))
     expected = canonical(design, fit, conditions, groups)
-    monkeypatch.setattr(scale, "SAMPLED_ABOVE", 60)
+    monkeypatch.setattr(scale, "LONG_ABOVE", 60)
     found = canonical(design, fit, conditions, groups)
     np.testing.assert_allclose(found.coefficients, expected.coefficients, atol=1e-6)

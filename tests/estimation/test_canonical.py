@@ -139,7 +139,7 @@ def test_where_only_trees_depend_a_shift_is_enough(seed, monkeypatch):
     for fit in fits_from_random_points(design, 2e-3 * lambda_max(design), 3, seed):
         expected = canonical(design, fit, conditions, [])
         with monkeypatch.context() as many:
-            many.setattr(scale, "SAMPLED_ABOVE", 100)
+            many.setattr(scale, "LONG_ABOVE", 100)
             many.setitem(canonical.__globals__, "ProxNewton", no_steps)
             found = canonical(design, fit, conditions, [])
         moved += not np.array_equal(found.coefficients, fit.coefficients)
@@ -161,7 +161,7 @@ def test_where_other_terms_depend_shifts_are_not_enough(monkeypatch):
     theta[7:] += 0.01 * spread
     fit = replace(fit, coefficients=theta)
     conditions = np.ones(design.n_terms, np.intp)
-    monkeypatch.setattr(scale, "SAMPLED_ABOVE", 100)
+    monkeypatch.setattr(scale, "LONG_ABOVE", 100)
     assert np.count_nonzero(canonical(design, fit, conditions, []).coefficients[7:]) == 3
     monkeypatch.setitem(canonical.__globals__, "ProxNewton", no_steps)
     with pytest.raises(AssertionError, match="solved again"):

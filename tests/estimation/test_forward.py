@@ -8,6 +8,8 @@ from sklearn.linear_model import LogisticRegression
 
 from rpte.estimation.approximate import ApproximateDesign
 from rpte.estimation.forward import forward_order
+from rpte.kernels.few_terms import fit_few_terms
+from rpte.losses import BINOMIAL
 
 
 def design_of(z, y, weight=None, sign=None):
@@ -87,3 +89,15 @@ def test_nothing_to_take():
     y = np.array([0, 1] * 10)
     assert forward_order(design_of(np.zeros((0, 20)), y), np.zeros(0, int), [], 3) == []
     assert forward_order(design_of(np.zeros((2, 20)), y), np.ones(2, int), ["a", "b"], 3) == []
+
+
+def test_the_compiled_fit_is_that_of_numpy():
+    z, y = made(5)
+    terms, weight = np.vstack([np.ones(300), z[[1, 7]]]), np.random.default_rng(1).random(300)
+    rows, rule = (y.astype(float), weight / weight.sum()), (1e-4, 1e-8, 1e-12, 30)
+    theta = np.zeros(3)
+    deviance = fit_few_terms(BINOMIAL.code, terms, rows, theta, rule)
+    at = BINOMIAL.residuals(theta @ terms, *rows)
+    np.testing.assert_allclose(terms @ at.gradient, [0.0, *(1e-4 * theta[1:])], atol=1e-7)
+    told = BINOMIAL.deviance(theta @ terms, *rows) + 1e-4 * (theta[1:] @ theta[1:])
+    assert deviance == pytest.approx(told, rel=1e-12)

@@ -281,7 +281,7 @@ class TestFit:
     def test_threads_do_not_change_the_model(self, make):
         X, y = load_breast_cancer(return_X_y=True, as_frame=True)
         X, y = X.iloc[::3, :12], y.iloc[::3]
-        alone = to_dict(make(l1=0.02).fit(X, y).model_)
+        alone = to_dict(make(l1=0.02, n_jobs=1).fit(X, y).model_)
         for n_jobs in (2, -1):
             assert to_dict(make(l1=0.02, n_jobs=n_jobs).fit(X, y).model_) == alone
 

@@ -36,7 +36,7 @@ def training_of(table, settings):
 def same_structure(a, b):
     return (
         a.vocabulary.columns == b.vocabulary.columns
-        and same_bits(a.vocabulary.z, b.vocabulary.z)
+        and same_bits(a.vocabulary.z[:], b.vocabulary.z[:])
         and a.trees == b.trees
         and same_bits(a.leaf_codes, b.leaf_codes)
         and a.used == b.used
@@ -78,7 +78,7 @@ def test_a_long_table_holds_no_vocabulary_and_gives_the_same_model(changes, monk
         designs.append(honest(*given))
         return designs[-1]
 
-    monkeypatch.setattr(scale, "SAMPLED_ABOVE", 50)
+    monkeypatch.setattr(scale, "LONG_ABOVE", 50)
     monkeypatch.setattr(scale, "HELD_ROWS", 40)
     monkeypatch.setattr(training_module, "block_design", watched)
     found = CASE.fit(RPTEClassifier.paper(**changes)).model_

@@ -58,8 +58,8 @@ def watch_fits(monkeypatch):
 
 
 def call_large(monkeypatch):
-    """Treat tables of more than 300 rows as large: the search sees 200 of them."""
-    set_scale(monkeypatch, REPEATED_BELOW=10, SAMPLED_ABOVE=300, SAMPLE_ROWS=200)
+    """Treat tables of more than 200 rows as large: the search sees 200 of them."""
+    set_scale(monkeypatch, REPEATED_BELOW=10, LONG_ABOVE=150, SAMPLE_ROWS=200)
     set_scale(monkeypatch, LONG_TABLE_ABOVE=300)
 
 

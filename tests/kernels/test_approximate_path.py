@@ -8,14 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import log_loss
 
-from approximate_designs import rough, rows_of
-from rpte.estimation.approximate import ApproximatePath
+from approximate_designs import rough
+from rpte.estimation import approximate
+from rpte.estimation.approximate import ApproximatePath, Blocks
 from rpte.estimation.design import Design
 from rpte.estimation.quadratic import Penalty
 from rpte.estimation.solver import lambda_grid, path
 from rpte.kernels import approximate_path as module
-from rpte.kernels.approximate_path import ENOUGH, ROUGH, add_moments, deviances
+from rpte.kernels import term_products
+from rpte.kernels.approximate_path import ENOUGH, ROUGH
 from rpte.kernels.losses import BINOMIAL, loss_statistics
+from rpte.kernels.term_products import deviances
+from rpte.rows import scale
 
 LEFT = 10 * ENOUGH  # a step that gains little is the last; a few more may be left
 
@@ -151,9 +155,11 @@ def test_a_start_whose_intercept_alone_is_wrong():
     assert not fit[1:].any()
 
 
-def test_many_rows():
-    """More than are taken together for a Gram matrix."""
-    assert module.SINGLE_TILE_ROWS < 20_000
+@pytest.mark.parametrize("cells", [0, np.inf])
+def test_many_rows(monkeypatch, cells):
+    """More than are taken together for a Gram matrix, in blocks or compiled as a whole."""
+    assert max(term_products.TILE, scale.SEARCH_BLOCK_ROWS) < 20_000
+    monkeypatch.setattr(approximate, "IN_BLOCKS", cells)
     design = design_of(5, n=20_000, d=6)
     grid = lambda_grid(design, length=6)
     fits = ApproximatePath(rough(design)).to(grid)
@@ -162,32 +168,27 @@ def test_many_rows():
         assert objective(design, l1, 1.0, fit) <= 1.001 * exact.objective
 
 
-def test_the_source_computes_what_is_compiled():
-    design = design_of(4, n=60, d=5, signs=True, factors=True)
-    grid = lambda_grid(design, 0.5, length=6)
-    found = []
-    for run in (module.approximate_path, module.approximate_path.__wrapped__):
-        rate = np.log((design.weight @ design.y) / (design.weight @ (1 - design.y)))
-        theta, score = np.zeros(design.n_terms), np.full(60, rate)
-        begun = np.empty(60), np.empty(60), np.empty(design.n_terms)
-        loss = loss_statistics(BINOMIAL, score, design.y, design.row_weight, *begun[:2])
-        singles = begun[0].astype(np.float32)
-        module.gradients(rows_of(design), np.arange(design.n_terms), singles, begun[2])
-        state = np.array([rate, loss, 0.0])
-        work = np.zeros(0, np.intp), np.zeros((0, 0)), np.zeros(0), np.zeros(60)
-        data = BINOMIAL, 0.25, design.y, design.row_weight
-        rule = design.penalty, design.sign, 0.5
-        point = state, theta, (score, *begun[:2]), begun[2]
-        z, places = rows_of(design), np.arange(design.n_terms)
-        fits, (terms, second, cross, _) = run(z, places, data, rule, grid, point, work)
+def test_blocks_compute_what_is_compiled():
+    design = rough(design_of(4, n=60, d=5, signs=True, factors=True))
+    grid, found = lambda_grid(design_of(4, n=60, d=5, signs=True), 0.5, length=6), []
+    for blocks in (None, Blocks(60), design.blocks):
+        walk = ApproximatePath(design, 0.5)
+        (state, theta, (score, *_), _), work = walk._point, walk._work
+        problem = design.terms, walk._data, walk._rule, grid, walk._point, work
+        run = (
+            module.approximate_path(*problem) if blocks is None else module.follow(*problem, blocks)
+        )
+        fits, (terms, second, cross, _) = run
         assert set(np.flatnonzero(theta)) <= set(terms.tolist())
         assert second.shape == (len(terms), len(terms))
         assert cross.shape == terms.shape
         np.testing.assert_allclose(theta, fits[-1, 1:])
         np.testing.assert_allclose(score, design.score(state[module.INTERCEPT], theta), atol=1e-5)
-        assert state[module.LOSS] == pytest.approx(design.deviance(fits[-1, 0], theta), rel=1e-5)
+        loss = loss_statistics(BINOMIAL, score, design.y, design.row_weight, *np.empty((2, 60)))
+        assert state[module.LOSS] == pytest.approx(loss, rel=1e-5)
         found.append(fits)
     np.testing.assert_allclose(found[0], found[1], atol=1e-6)
+    assert (found[1] == found[2]).all()
 
 
 @pytest.mark.parametrize("n", [300, 9_000])
@@ -230,26 +231,17 @@ def test_a_step_that_saturates_its_rows_is_no_dead_end():
 
 
 @pytest.mark.parametrize("compiled", [True, False])
-@pytest.mark.parametrize("total", [0.0, 3.0])
-def test_a_working_set_changes_and_keeps_what_it_knows(compiled, total):
-    rng = np.random.default_rng(3)
-    z, weight = rng.normal(size=(9, 40)).astype(np.float32), rng.random(40)
-    rows, terms = np.arange(1, 9), np.array([5, 0, 3])
-    known = np.zeros(8, bool)
+def test_a_working_set_changes_and_keeps_what_it_knows(compiled):
+    terms, known = np.array([5, 0, 3]), np.zeros(8, bool)
     known[terms] = True
     second, cross = np.arange(9.0).reshape(3, 3), np.arange(3.0)
-    run = module.changed if compiled else module.changed.__wrapped__
-    wanted, moments = np.array([0, 2, 5]), (second, cross, weight)
-    new, m, c = run(z, rows, terms, wanted, known, moments, total)
+    run = module.kept_moments if compiled else module.kept_moments.__wrapped__
+    new, stayed, m, c = run(terms, np.array([0, 2, 5]), known, (second, cross, np.ones(4)))
     assert new.tolist() == [5, 0, 2]  # those that stay, in their order, then the others
     assert np.flatnonzero(known).tolist() == [0, 2, 5]
-    assert m.shape == (3, 3)
-    if total:
-        x = z[rows[new]].astype(float)
-        expected, sums = (x * weight) @ x.T, x @ weight
-        expected[:2, :2], sums[:2] = second[:2, :2], cross[:2]
-        np.testing.assert_allclose(m, expected, atol=1e-4)
-        np.testing.assert_allclose(c, sums, atol=1e-4)
+    assert (stayed, m.shape, c.shape) == (2, (3, 3), (3,))
+    assert (m[:2, :2] == second[:2, :2]).all()
+    assert (c[:2] == cross[:2]).all()
 
 
 @pytest.mark.parametrize("compiled", [True, False])
@@ -279,23 +271,3 @@ def test_deviances_of_sure_scores_are_finite():
     nothing = np.zeros((0, 2), np.float32)
     deviances(nothing, np.arange(0), (BINOMIAL, 0.25, y, one), 0, fits, out)
     assert out.tolist() == [800.0, 800.0]
-
-
-@pytest.mark.parametrize("compiled", [True, False])
-@settings(max_examples=40, deadline=None)
-@given(st.integers(0, 10_000), st.integers(1, 120), st.integers(0, 120))
-def test_moments_are_extended_as_if_taken_at_once(compiled, seed, k, known):
-    """Also across panels: those of the terms that stay are not computed again."""
-    rng = np.random.default_rng(seed)
-    known = min(known, k)
-    z, h = rng.normal(size=(130, 50)).astype(np.float32), rng.random(50)
-    rows = rng.permutation(130)[:k].astype(np.intp)
-    second, cross = np.full((k, k), np.nan), np.full(k, np.nan)
-    second[:known, :known], cross[:known] = 7.0, 7.0
-    run = add_moments if compiled else add_moments.__wrapped__
-    run(z, rows, known, h, second, cross)
-    x = z[rows].astype(float)
-    expected, sums = (x * h) @ x.T, x @ h
-    expected[:known, :known], sums[:known] = 7.0, 7.0
-    np.testing.assert_allclose(second, expected, atol=1e-4)
-    np.testing.assert_allclose(cross, sums, atol=1e-4)

@@ -10,6 +10,7 @@ from rpte.kernels.codes import (
     key_range,
     pack_rows,
     quantile_starts,
+    sorted_numbers,
     stable_order,
     unpack_rows,
 )
@@ -100,3 +101,10 @@ def test_the_smallest_comes_first_and_equal_ones_keep_their_places(compiled, val
 def test_many_values():
     values = np.random.default_rng(0).integers(0, 500, 3001).astype(float)
     assert (stable_order(values) == np.argsort(values, kind="stable")).all()
+
+
+@pytest.mark.parametrize("how", ["equal", "close", "tiny", "wide"])
+@pytest.mark.parametrize("n", [0, 1, 2, 1000])
+def test_numbers_are_sorted_by_their_bits(how, n):
+    x = spread_out(np.random.default_rng(n), n, how) + 0.0
+    assert (sorted_numbers(x.copy()) == np.sort(x)).all()

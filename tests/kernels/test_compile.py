@@ -10,6 +10,7 @@ import pytest
 
 import rpte
 import rpte.kernels.compile as compile_module
+from rpte.kernels import compiled
 from rpte.kernels.losses import loss_statistics
 
 SOURCE = str(Path(rpte.__file__).parents[1])
@@ -42,10 +43,11 @@ def fit(more="", **environment):
 
 @pytest.mark.slow
 def test_the_first_compile_is_announced_once_and_a_cached_one_is_not(tmp_path):
-    log, model = fit(NUMBA_CACHE_DIR=str(tmp_path))
+    to_compile = {"NUMBA_CACHE_DIR": str(tmp_path), "RPTE_COMPILED_KERNELS": "0"}
+    log, model = fit(**to_compile)
     assert log.count(ANNOUNCED) == 1
     assert log.count("rpte: ") == 1
-    again, same = fit(NUMBA_CACHE_DIR=str(tmp_path))
+    again, same = fit(**to_compile)
     assert ANNOUNCED not in again
     assert same == model
 
@@ -91,16 +93,24 @@ def test_a_kernel_is_compiled_again_when_another_file_of_kernels_changes(monkeyp
     """It holds the kernels that it calls, wherever they are written."""
 
     def stamp():
-        monkeypatch.setattr(compile_module, "_hash_of_sources", hashed)
-        return compile_module.KernelCache(loss_statistics.__wrapped__)._cache_file._source_stamp
+        monkeypatch.setattr(compile_module, "hash_of_sources", compiled.hash_of_sources.__wrapped__)
+        return compile_module.FolderCache(loss_statistics.__wrapped__)._cache_file._source_stamp
 
-    hashed = compile_module._hash_of_sources.__wrapped__
-    monkeypatch.setattr(compile_module, "__file__", str(tmp_path / "compile.py"))
+    monkeypatch.setattr(compiled, "HERE", tmp_path)
     (tmp_path / "other.py").write_text("BINOMIAL = 0")
     before = stamp()
     assert stamp() == before
     (tmp_path / "other.py").write_text("BINOMIAL = 1")
     assert stamp() != before
+
+
+def test_without_a_folder_to_write_to_kernels_are_compiled_in_every_process(monkeypatch):
+    def no_folder(function):
+        raise RuntimeError("cannot cache function: no locator available")
+
+    monkeypatch.setattr(compile_module, "FolderCache", no_folder)
+    cache = compile_module.KernelCache(loss_statistics.__wrapped__)
+    assert cache.folder.load_overload((), None) is None
 
 
 def assert_close(a, b):

@@ -180,10 +180,12 @@ def test_the_order_of_rows_does_not_matter():
 
 
 @pytest.mark.slow
-def test_a_long_table_whose_sample_is_drawn_again():
+def test_a_long_table_whose_sample_is_drawn_again(monkeypatch):
     """Every number of a model whose terms were found on a part of 25,000 of its rows."""
+    monkeypatch.setattr("rpte.rows.scale.SAMPLE_ROWS", 25_000)
     case = mixed_case(30_000)
     model = RPTEClassifier(max_trees=2, l1_ratio=1.0).fit(case.X, case.y, case.weight).model_
+    monkeypatch.undo()  # the file says how many rows were searched
     assert 19_000 < model.training["validation"]["learned_from_rows"] < 21_000
     document, given = json.loads(json.dumps(to_dict(model))), (case.X, case.y, case.weight)
     assert passes_on(document, given)

@@ -31,7 +31,7 @@ SMOOTH = {
 FREE = {"audit_price": 0.0, "max_leaves": 8, **CODES}
 SPLIT = {
     "trees": lambda: RPTEClassifier(ownership="paper", vocabulary="original", cv=3, **FREE),
-    "components": lambda: RPTEClassifier(pattern_order=1, class_weight="balanced", **FREE),
+    "components": lambda: RPTEClassifier(pattern_order=1, class_weight="balanced", cv=3, **FREE),
     "lookahead": lambda: RPTEClassifier(
         ownership="paper", vocabulary="hug", budget=40, lookahead=True, **FREE
     ),
@@ -176,11 +176,15 @@ def test_groups_are_said_not_to_be_checked():
     assert [c.evidence for c in checks if c.name == "not checked" and "groups" in c.evidence]
 
 
-def test_a_table_between_large_and_the_size_of_a_sample_is_searched_as_a_whole(monkeypatch):
+def test_a_table_up_to_the_size_of_a_sample_is_searched_on_one_fold_of_all_rows(
+    monkeypatch,
+):
     monkeypatch.setattr("rpte.rows.scale.SAMPLE_ROWS", 800)
     X, y = full_table()
     model = RPTEClassifier(**CODES).fit(X, y).model_
-    assert "learned_from_rows" not in model.training["validation"]
+    validation = model.training["validation"]
+    assert validation["searched_rows"] == model.training["distinct_rows"]
+    assert 0.7 < validation["learned_from_rows"] / validation["searched_rows"] < 0.9
     checks = model.verify(X, y)
     assert [check for check in checks if not check.holds] == []
     assert DERIVED in {check.name for check in checks}
@@ -192,6 +196,7 @@ def test_a_long_tail_that_the_sample_does_not_hold(monkeypatch):
     The tolerance of Stage 3 is bounded by the penalty all the same.
     """
     rng = np.random.default_rng(5)
+    monkeypatch.setattr("rpte.rows.scale.OUTSIDE", 1)  # else rows outside tell of the tail
     monkeypatch.setattr("rpte.rows.scale.SAMPLE_ROWS", 200)
     tail = rng.standard_t(1.2, size=600).round(2)
     X = pd.DataFrame({"tail": tail, "other": rng.normal(size=600).round(2)})

@@ -143,6 +143,10 @@ def more_distinct(d):
     d["data"]["distinct_rows"] = d["training"]["distinct_rows"] + 1
 
 
+def no_hash(d):
+    d["data"]["sha256"] = None
+
+
 def a_column_less(d):
     d["data"]["profile"].pop()
 
@@ -189,6 +193,7 @@ CASES = [
     (tie_of_different, r"training\.ties\[0\] must name leaves of one tree that share one"),
     (other_rows, r"data\.rows is .*, training\.rows"),
     (more_distinct, r"data\.distinct_rows is more than training\.distinct_rows"),
+    (no_hash, r"data\.sha256 and data\.distinct_rows must both be null, or neither"),
     (a_column_less, r"data\.profile has 4 columns, the schema 5"),
     (other_column, r"data\.profile\[0\] is not of the variable 'age'"),
     (other_levels, r"data\.profile\[2\]\.levels are not those of the schema"),

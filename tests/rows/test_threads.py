@@ -1,33 +1,87 @@
-"""The threads of a fit: those who ask for some have them, and their work has none of its own."""
+"""The threads of a fit: those who ask for some have them, nested or not."""
 
 import os
 import threading
+import time
 
 import numpy as np
 import pytest
+from joblib import Parallel, delayed
 
 from rpte.rows import threads
-from rpte.rows.threads import has_threads, thread_map, worker_threads
+from rpte.rows.threads import has_threads, thread_count, thread_map, worker_threads
+
+CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
 
-@pytest.mark.parametrize(("n_jobs", "workers"), [(None, 1), (1, 1), (3, 3), (-1, os.cpu_count())])
-def test_worker_threads(n_jobs, workers):
+@pytest.mark.parametrize(("n_jobs", "workers"), [(None, CORES), (1, 1), (3, 3), (-1, CORES)])
+def test_worker_threads(monkeypatch, n_jobs, workers):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    before = threading.active_count()
     with worker_threads(n_jobs):
-        pool = threads._pool.get()
-        assert has_threads() == (pool is not None) == (workers > 1)
-        assert pool is None or pool._max_workers == workers
+        assert thread_count(n_jobs) == workers
+        assert has_threads() == (workers > 1)
+        assert threading.active_count() - before == workers - 1
         assert list(thread_map(np.sqrt, [1.0, 4.0])) == [1.0, 2.0]
     assert not has_threads()
-    if pool is not None:
-        with pytest.raises(RuntimeError):
-            pool.submit(int)
+    assert threading.active_count() == before
 
 
-def test_a_worker_thread_has_no_threads():
+def test_what_openmp_is_told_is_for_us_too(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    assert (thread_count(None), thread_count(-1), thread_count(2)) == (3, CORES, 2)
+
+
+@pytest.mark.parametrize("backend", ["loky", "multiprocessing", "threading"])
+def test_a_worker_of_joblib_has_one(monkeypatch, backend):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    found = Parallel(n_jobs=2, backend=backend)(delayed(thread_count)(n) for n in (None, 3))
+    assert found == [1, 3]
+
+
+def test_no_more_threads_work_than_were_set():
+    """However tasks are nested, and all of them do."""
+    lock, at_work, most = threading.Lock(), 0, 0
+
+    def task(_):
+        nonlocal at_work, most
+        with lock:
+            at_work += 1
+            most = max(most, at_work)
+        time.sleep(0.002)
+        with lock:
+            at_work -= 1
+
+    with worker_threads(3):
+        list(thread_map(lambda _: list(thread_map(task, range(6))), range(4)))
+    assert most == 3
+
+
+def test_an_idle_thread_helps_with_the_last_task():
+    names = set()
+
+    def inner(_):
+        names.add(threading.current_thread().name)
+        time.sleep(0.01)
+
     with worker_threads(2):
-        assert list(thread_map(lambda _: has_threads(), range(8))) == [False] * 8
-        with worker_threads(1):
-            assert has_threads()  # one thread more adds none, and takes none away
+        list(thread_map(lambda i: list(thread_map(inner, range(8))) if i else None, range(2)))
+    assert len(names) == 2
+
+
+def test_what_is_not_asked_for_any_more_is_not_begun():
+    begun = []
+
+    def task(i):
+        begun.append(i)
+        time.sleep(0.001)
+        return i == 2
+
+    with worker_threads(2):
+        assert any(thread_map(task, range(500)))
+        ended = len(begun)
+        time.sleep(0.01)
+    assert ended == len(begun) < 20
 
 
 def test_an_error_ends_the_threads():
@@ -52,16 +106,32 @@ def test_results_come_in_the_order_of_arguments(n_jobs):
         assert list(thread_map(first_last, range(9))) == [i * i for i in range(9)]
 
 
-def test_a_task_runs_its_own_passes_in_its_thread():
+def test_tasks_may_be_nested():
     def outer(i):
-        return has_threads(), list(thread_map(lambda j: i + j, range(5)))
+        with np.errstate(over="raise" if i == 1 else "ignore"):
+            return list(thread_map(lambda j: (i, j, np.geterr()["over"]), range(5)))
 
     with worker_threads(2):
         found = list(thread_map(outer, range(8)))
-    assert found == [(False, [i + j for j in range(5)]) for i in range(8)]
+    kind = {1: "raise"}
+    assert found == [[(i, j, kind.get(i, "ignore")) for j in range(5)] for i in range(8)]
 
 
-def test_a_single_task_leaves_the_threads_to_its_passes():
-    with worker_threads(2):
-        assert list(thread_map(lambda _: has_threads(), [0])) == [True]
-        assert list(thread_map(lambda _: has_threads(), [0, 1])) == [False, False]
+def test_an_error_in_a_nested_task_is_that_of_the_whole():
+    def outer(i):
+        return list(thread_map(lambda j: 1 / (i - j), range(5)))
+
+    with worker_threads(3), pytest.raises(ZeroDivisionError):
+        list(thread_map(outer, range(8)))
+
+
+def test_a_recorder_takes_the_place_of_threads(monkeypatch):
+    seen = []
+
+    def record(function, *arguments):
+        seen.append(len(arguments[0]))
+        return map(function, *arguments)
+
+    monkeypatch.setattr(threads, "recorder", record)
+    assert list(thread_map(abs, [-1, 2])) == [1, 2]
+    assert seen == [2]

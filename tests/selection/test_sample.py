@@ -126,7 +126,7 @@ class TestSample:
         )  # fmt: skip
         with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
             warnings.simplefilter("ignore", RPTEWarning)  # some samples have too few cases
-            set_scale(patch, REPEATED_BELOW=10, SAMPLED_ABOVE=60, SAMPLE_ROWS=50)
+            set_scale(patch, REPEATED_BELOW=10, LONG_ABOVE=40, SAMPLE_ROWS=50)
             groups = np.arange(len(case.y)) % 7 if grouped else None
             found = made.fit(case.X, case.y, case.weight, groups=groups)
             for model in (found.model_, *found.frontier_models_):

@@ -15,6 +15,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 
 import rpte.fit.settings as settings_module
 import rpte.rows.folds as folds_module
+import rpte.selection.fold_state as fold_state
 import rpte.selection.select as module
 from fit_tables import Case, make_case, mixed_case
 from rpte import InputError, Limits, RPTEClassifier, RPTEWarning
@@ -72,6 +73,8 @@ class TestFolds:
         fold = Fold(*(Cases(side, np.ones(len(side), np.int64)) for side in (train, test)))
         taken = (lambda _, table: table.take(rows)) if sample else (lambda _, table: table)
         monkeypatch.setattr(folds_module.Validation, "sample", taken)
+        if sample:
+            monkeypatch.setattr(scale, "LONG_ABOVE", 0)
         monkeypatch.setattr(folds_module.Validation, "folds", lambda *_: [fold])
         turned = replace(table, y=np.where(trained, table.y, 1.0 - table.y))
         seen = watch_fits(monkeypatch)
@@ -106,14 +109,14 @@ class TestFolds:
 
     def test_groups_are_never_split(self, monkeypatch):
         seen = []
-        honest = module.mine_fold
+        honest = fold_state.mine_fold
 
         def watched(learner, fold, *given):
             part = learner.table.part
             seen.append((set(part[fold.train.rows]), set(part[fold.test.rows])))
             return honest(learner, fold, *given)
 
-        monkeypatch.setattr(module, "mine_fold", watched)
+        monkeypatch.setattr(fold_state, "mine_fold", watched)
         groups = np.arange(150) % 12
         validation = make_validation(3, None, MIXED.y, groups)
         table, chosen = table_of(MIXED, validation, vocabulary="original", max_trees=1)

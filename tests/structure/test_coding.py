@@ -1,5 +1,7 @@
 """The way to codes and back: a tree read from codes sends every training row the same way."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,7 +16,7 @@ from rpte.published.pairs import lookahead_roots
 from rpte.published.vocabulary import VocabularySettings, build_vocabulary
 from rpte.structure.boosting import Stage2Settings, discover_trees
 from rpte.structure.coded import Split, TreeBuilder
-from rpte.structure.coding import MAX_BINS, MOST_ENDS, code_columns
+from rpte.structure.coding import MAX_BINS, Ranks, code_columns
 from rpte.table.decimals import shortest_between
 
 KINDS = ("number", "few", "skewed", "01", "huge", "category", "two", "one")
@@ -26,6 +28,12 @@ def coded(raw, paper, roots=0, order=2, budget=8):
     known = [c for c in vocabulary.columns if isinstance(c, Pair)]
     extra = lookahead_roots(table, known, roots, FREE)
     return table, vocabulary, code_columns(table, vocabulary, paper, extra)
+
+
+def of_value(columns):
+    """The codes of the first number, and how many bins it has."""
+    j = next(k for k, c in enumerate(columns.columns) if isinstance(c.column, Value))
+    return columns.coded.codes[j], columns.coded.n_bins[j]
 
 
 def random_tree(columns, weight, rng, leaves=9):
@@ -130,7 +138,7 @@ def test_codes_keep_the_order_of_values_and_the_gaps(raw, paper):
     table, vocabulary, columns = coded(raw, paper)
     names = table.schema.names
     for j, column in enumerate(columns.columns):
-        codes, bins = columns.coded.codes[j].astype(int), column.n_bins
+        codes, bins = columns.coded.codes[j].astype(int), columns.coded.n_bins[j]
         assert [names[s] for s in columns.coded.sources[j]] == list(column.column.sources)
         assert codes.max() <= bins
         if column.levels:
@@ -150,7 +158,6 @@ def test_codes_keep_the_order_of_values_and_the_gaps(raw, paper):
         assert (apart[new] > 0).all()
         # What differs only by the rounding of its parts, such as 0.1 + 0.2 and 0.3, is one value.
         assert new[apart > (1e-6 if isinstance(column.column, Pair) else 0)].all()
-        assert (column.low <= column.high).all()
     assert columns.coded.codes.shape == (len(columns.columns), table.n_rows)
     if paper:
         assert [c.members for c in columns.columns] == [(j,) for j in range(len(vocabulary))]
@@ -164,21 +171,23 @@ def test_many_values_fall_into_255_bins_of_like_weight(weighted):
     weight = rng.integers(1, 4, n).astype(float) if weighted else np.ones(n)
     raw = Raw({"x": np.where(np.arange(n) < 50, np.nan, x)}, (x > 1).astype(float), weight)
     table, _, columns = coded(raw, paper=False)
-    (column,) = (c for c in columns.columns if isinstance(c.column, Value))
-    assert column.n_bins == MAX_BINS == 255
+    codes, n_bins = of_value(columns)
+    assert n_bins == MAX_BINS == 255
     assert columns.coded.codes.dtype == np.uint8
-    assert ((column.codes == 255) == np.isnan(table.inputs["x"])).all()
-    present = column.codes < 255
-    shares = np.bincount(column.codes[present], table.weight[present])
+    assert ((codes == 255) == np.isnan(table.inputs["x"])).all()
+    present = codes < 255
+    shares = np.bincount(codes[present], table.weight[present])
     mean = shares.sum() / 255
     assert (np.abs(shares - mean) <= table.weight.max()).all()
-    assert (column.high[:-1] < column.low[1:]).all()
+    x_now = table.inputs["x"]
+    ends = [(x_now[codes == b].min(), x_now[codes == b].max()) for b in range(255)]
+    assert all(a[1] < b[0] for a, b in pairwise(ends))
     _, _, again = coded(raw.repeated(), paper=False)
     assert (again.coded.codes == columns.coded.codes).all()
     exact = coded(raw, paper=True)[2]
     assert exact.coded.codes.dtype == np.uint16
     filled = exact.columns[0].fill
-    assert exact.columns[0].n_bins == len(np.unique([*x[50:], filled]))
+    assert exact.coded.n_bins[0] == len(np.unique([*x[50:], filled]))
 
 
 @pytest.mark.parametrize("gap", [2.0**-50, 2.0**-20])
@@ -188,30 +197,27 @@ def test_values_that_hardly_differ_have_codes_of_their_own(gap):
     x[:2], x[2:30] = (-1e300, 1e300), np.nan
     raw = Raw({"x": x}, (rng.random(600) < 0.5).astype(float), np.ones(600))
     table, _, columns = coded(raw, paper=False)
-    (column,) = (c for c in columns.columns if isinstance(c.column, Value))
+    codes, n_bins = of_value(columns)
     cells = table.inputs["x"]
-    values, codes = np.unique(cells[~np.isnan(cells)], return_inverse=True)
-    assert column.n_bins == len(values) == 42
-    assert (column.codes[~np.isnan(cells)] == codes).all()
-    assert (column.codes[np.isnan(cells)] == 42).all()
-    assert (column.low == values).all()
-    assert (column.high == values).all()
+    values, places = np.unique(cells[~np.isnan(cells)], return_inverse=True)
+    assert n_bins == len(values) == 42
+    assert (codes[~np.isnan(cells)] == places).all()
+    assert (codes[np.isnan(cells)] == 42).all()
 
 
-def test_ends_of_many_bins_are_looked_up_in_the_rows():
+def test_the_ends_of_bins_are_looked_up_in_the_rows():
     rng = np.random.default_rng(5)
-    n = MOST_ENDS + 2000
+    n = 6000
     raw = Raw({"x": rng.normal(size=n)}, (rng.random(n) < 0.5).astype(float), np.ones(n))
     raw.columns["x"][:9] = np.nan
     table, vocabulary, columns = coded(raw, paper=True, order=1)
     (column,) = (c for c in columns.columns if isinstance(c.column, Value))
-    assert column.n_bins > MOST_ENDS
-    assert not len(column.low)
+    n_bins = int(columns.coded.n_bins[0])
     x = table.inputs["x"]
     values = np.unique([*x[~np.isnan(x)], vocabulary.centre[0]])
     for last in (0, int(np.searchsorted(values, column.fill)) - 1, len(values) - 2):
         builder = TreeBuilder()
-        split = Split(0, ORDERED, column.n_bins, False, 1.0, bin=last, next_bin=last + 1)
+        split = Split(0, ORDERED, n_bins, False, 1.0, bin=last, next_bin=last + 1)
         builder.split(0, split)
         threshold = columns.read(builder.finish())[0].root.split.threshold
         assert threshold == values[last] / 2 + values[last + 1] / 2
@@ -221,10 +227,10 @@ def test_a_heavy_value_leaves_fewer_bins_but_stays_whole():
     x = np.concatenate([np.full(5000, 7.0), np.arange(400.0)])
     raw = Raw({"x": x}, (x > 100).astype(float), np.ones(len(x)))
     table, _, columns = coded(raw, paper=False)
-    (column,) = (c for c in columns.columns if isinstance(c.column, Value))
-    assert 2 < column.n_bins < 255
+    codes, n_bins = of_value(columns)
+    assert 2 < n_bins < 255
     for value in np.unique(x):
-        assert len(np.unique(column.codes[table.inputs["x"] == value])) == 1
+        assert len(np.unique(codes[table.inputs["x"] == value])) == 1
 
 
 @pytest.mark.parametrize("paper", [True, False])
@@ -277,3 +283,30 @@ def test_roots_come_last_and_use_up_nothing():
     _, _, columns = coded(raw, paper=False, roots=3)
     assert columns.coded.root_only.tolist() == [False] * (len(columns.columns) - 3) + [True] * 3
     assert all(c.members == () for c in columns.columns[-3:])
+
+
+@settings(max_examples=40, deadline=None)
+@given(raws(kinds=KINDS, least=4), st.booleans())
+def test_ranks_of_a_table_code_any_of_its_rows(raw, some):
+    table = raw.table()
+    rows = np.arange(table.n_rows)[:: 2 if some else 1]
+    part = table.take(rows) if some else table
+    vocabulary = build_vocabulary(part, VocabularySettings("hug", 2, 8, 0.001, False))
+    ranks = Ranks(table)
+    assert (ranks.rows_of(part) == rows).all()
+    found = code_columns(part, vocabulary, False, ranks=ranks).coded
+    alone = code_columns(part, vocabulary, False).coded
+    assert (found.codes == alone.codes).all()
+    assert (found.n_bins == alone.n_bins).all()
+
+
+def test_ranks_put_many_values_into_the_same_bins():
+    rng = np.random.default_rng(2)
+    x = np.where(rng.random(4000) < 0.1, np.nan, rng.normal(size=4000).round(3))
+    raw = Raw({"x": x}, (rng.random(4000) < 0.5).astype(float), rng.integers(1, 4, 4000) * 1.0)
+    table, vocabulary, _ = coded(raw, paper=False, order=1)
+    part = table.take(np.flatnonzero(rng.random(table.n_rows) < 0.8))
+    found = code_columns(part, vocabulary, False, ranks=Ranks(table)).coded
+    alone = code_columns(part, vocabulary, False).coded
+    assert found.n_bins.max() == MAX_BINS
+    assert (found.codes == alone.codes).all()

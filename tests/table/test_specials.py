@@ -25,7 +25,7 @@ from rpte.table.inputs import read_inputs
 from rpte.table.read import read_training
 from rpte.table.schema import Schema
 from rpte.table.table import make_table, row_hashes
-from rpte.vocabulary.vocabulary import original_columns
+from rpte.vocabulary.shape_cache import original_columns
 
 CELLS = [1.5, -9.0, None, -8.0, 3.0, -9.0]
 

@@ -15,7 +15,14 @@ from rpte.table.column import MISSING, UNSEEN
 from rpte.table.inputs import Inputs, read_inputs
 from rpte.table.read import read_training
 from rpte.table.schema import OTHER, Schema
-from rpte.table.table import KEEP_ALL, PoolingRule, make_table, read_weights, row_hashes
+from rpte.table.table import (
+    KEEP_ALL,
+    PoolingRule,
+    make_table,
+    order_by_hash,
+    read_weights,
+    row_hashes,
+)
 
 
 def identical(a, b):
@@ -355,3 +362,12 @@ def test_a_level_never_seen_is_flagged_without_a_pool():
         (), ("c holds a level that was not seen in training",)
     ]  # fmt: skip
     assert explained[1].inputs["c"] == "a level not seen before"
+
+
+@pytest.mark.parametrize("few", [4, 2**62])
+def test_the_order_by_hash_is_that_of_all_keys(few):
+    rng = np.random.default_rng(4)
+    hashes = rng.integers(few, size=3000).astype(np.uint64)
+    hashes[::7] = hashes[3] ^ np.arange(len(hashes[::7]), dtype=np.uint64) % np.uint64(3)
+    weight, y = rng.integers(3, size=3000) * 1.0, rng.integers(2, size=3000) * 1.0
+    assert (order_by_hash(hashes, weight, y) == np.lexsort((weight, y, hashes))).all()

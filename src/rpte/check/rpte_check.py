@@ -310,7 +310,7 @@ certificate = variable: text, direction: direction, component: null|text, leaf_p
     direct: [signed]
 stopped = max_fit_seconds: amount, stage: text, reproducible: False
 validation = by: 'content'|'groups'|'splits', folds: from 1, learned_from_rows?: from 1,
-    stopped?: stopped
+    searched_rows?: from 1, stopped?: stopped
 measure = mean: amount, error: null|amount
 mean share = mean: share, error: null|amount
 cross_validation = by: 'content'|'groups', folds: from 1, rows: from 1, log_loss: measure,
@@ -322,7 +322,7 @@ training = rows: positive, distinct_rows: from 1, class_factors: [positive 2 2],
 old training = *training, events: amount
 profiled = name: text, kind: 'number'|'category', distinct: whole, missing: share|'<5'|'hidden',
     quantiles: null|[end 5 5], extremes: null|[number 2 2], levels: {amount|'<5'|'hidden'}
-data = rows: positive, distinct_rows: from 1, sha256: sha256, profile: null|[profiled]
+data = rows: positive, distinct_rows: null|from 1, sha256: null|sha256, profile: null|[profiled]
 metrics = rows: positive, log_loss: amount, brier: share, auc: share
 state = terms: whole, conditions: whole, intercept: number, model: sha256, metrics: null|metrics
 edit = operation: 'drop-term'|'drop-source'|'merge'|'refit', names: [text]
@@ -628,7 +628,9 @@ def sense_of_data(model: Json) -> Fault:
     data, training = model["data"], model["training"]
     if abs(data["rows"] - training["rows"]) > ROUNDING * training["rows"]:
         yield "the table has another number of rows than the training"
-    if data["distinct_rows"] > training["distinct_rows"]:
+    if (data["sha256"] is None) != (data["distinct_rows"] is None):
+        yield "the table has a hash without a count of distinct rows, or the other way round"
+    if (data["distinct_rows"] or 0) > training["distinct_rows"]:
         yield "the table has more distinct rows than the training"
     profile = data["profile"]
     if (profile is None) != (model["settings"]["profile"] == "none"):

@@ -13,6 +13,7 @@ import typer
 
 from rpte import __version__
 from rpte.cli.audit import audit, compare, frontier, verify
+from rpte.cli.compile import compile
 from rpte.cli.decisions import decide, edit, reasons, replay
 from rpte.cli.demo import demo
 from rpte.cli.explanations import counterfactual, explain, uncertainty, whatif
@@ -46,5 +47,5 @@ def main(
 
 
 READ = (show, score, explain, reasons, whatif, counterfactual, uncertainty, audit, frontier, verify)
-for _command in (fit, *READ, compare, edit, decide, replay, report, export, demo, schema):
+for _command in (fit, *READ, compare, edit, decide, replay, report, export, demo, schema, compile):
     app.command()(told_in_one_line()(_command))

@@ -242,6 +242,7 @@ def _views(found: dict[str, Any], names: tuple[str, str], label: str) -> Iterato
         yield Text(f"{name}: {load}; {facts['rows']:g} training rows; {facts['hash'][:16]}")
     tables = {model["training_table"] for model in found["models"]}
     same = "the same table" if len(tables) == 1 else "tables with different hashes"
+    same = "tables of which one has no hash" if None in tables else same
     yield f"Fitted on {same}."
     if found["turned_round"]:
         yield f"The models speak of different classes; both are shown for {found['positive']}."

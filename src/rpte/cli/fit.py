@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 
 from rpte.cli import options as opt
+from rpte.cli.in_batches import ClusterTraining, FileTraining, in_batches, named
 from rpte.cli.options import Names, listed, option, output_option, pairs, weights
 from rpte.cli.terminal import console, print_json, progress, say, told_in_one_line
 from rpte.columns.limits import Limits
@@ -46,7 +47,7 @@ MIN_ROWS = 20  # rows from which on a column of nothing but different texts is n
 class FitRequest:
     """The options of `rpte fit`, as they were given; the command takes its parameters from here."""
 
-    table: opt.TableFile
+    table: opt.TableFiles
     target: Annotated[str, option("The column with the outcome.")]
     output: Annotated[Path, output_option("Write the model here.")]
     positive: Annotated[
@@ -93,7 +94,15 @@ class FitRequest:
         float | None,
         method("End the search after so many seconds, with the best model until then."),
     ] = None
-    jobs: Annotated[int | None, method("Threads; -1 for every core.")] = None
+    jobs: Annotated[int | None, method("Threads; every core if left out.")] = None
+    cache_dir: Annotated[
+        Path | None,
+        method("Where tables read in batches are kept meanwhile; temporary files if not given."),
+    ] = None
+    scheduler: Annotated[
+        str | None,
+        method("Fit Parquet files on this dask cluster, tcp://HOST:8786; its workers read them."),
+    ] = None
     profile: Annotated[
         str | None, option("What the file tells of each column: safe, full or none.")
     ] = None
@@ -114,8 +123,8 @@ class FitRequest:
 
         if self.with_checker and is_stream(self.output):
             raise InputError(f"--with-checker: nothing can stand beside {self.output}; name a file")
-        check_output(self.output, reads=[self.table])
-        check_output(self.output, self.checker, reads=[self.table])
+        check_output(self.output, reads=self.table)
+        check_output(self.output, self.checker, reads=self.table)
         if self.folds < 0 or self.folds == 1:
             raise InputError(f"--folds {self.folds}: give 0 for no estimate, or at least 2")
         self.limits()
@@ -138,14 +147,22 @@ class FitRequest:
             penalty={name: _number("--penalty", text) for name, text in factors.items()},
         )
 
-    def read(self) -> Training:
+    def read(self) -> Training | FileTraining:
+        """Read the table, or open its files where they are read in batches."""
+        if self.scheduler is None and not in_batches(self.table):
+            return self._read_whole()
+        roles = self.target, self.weight_column, self.group_column, self.id_column
+        kind = FileTraining if self.scheduler is None else ClusterTraining
+        return kind.of(self.table, *roles, self.drop_unlabelled, self.estimator)
+
+    def _read_whole(self) -> Training:
         """Read the table and set features, labels, weights and groups apart."""
         from rpte.table.files import check_column, read_table
         from rpte.table.target import binary_labels, has_label, warn_of_follow_up
 
         kept = [name for name in (self.id_column, self.group_column) if name is not None]
         gaps, special = listed(self.missing), self.specials()
-        frame = read_table(self.table, as_text=kept, special=special, missing=gaps)
+        frame = read_table(self.table[0], as_text=kept, special=special, missing=gaps)
         for role, column in (("id", self.id_column), ("group", self.group_column)):
             if column is not None:
                 check_column(frame, column, role)
@@ -159,14 +176,13 @@ class FitRequest:
         unread = [name for name in self.exclude or () if name in X]
         X = X.assign(**dict.fromkeys(unread, 0.0))  # they need not even be readable, as dates
         if not X.shape[1]:
-            raise InputError(f"{self.table} has no variables beside the columns that were named")
+            raise InputError(f"{self.table[0]} has no variables beside the columns that were named")
         _say_ids(X)
         warn_of_follow_up(self.target, [str(name) for name in X if name not in unread])
         return Training(X, labels, weight, groups, self.estimator(labels), self)
 
     def estimator(self, labels: Array) -> Any:
         """Return the unfitted estimator."""
-        from rpte.estimators.classifier import RPTEClassifier
         from rpte.table.target import matching_label
 
         classes = np.unique(labels).tolist()
@@ -178,8 +194,10 @@ class FitRequest:
             "n_jobs": self.jobs,
             "special_values": self.specials() or None,
             "limits": self.limits(),
+            "client": self.scheduler,
         }
-        make = RPTEClassifier.paper if self.paper else RPTEClassifier
+        kind = _estimator_of(self.scheduler)
+        make = kind.paper if self.paper else kind
         return make(**{name: value for name, value in asked.items() if value is not None})
 
 
@@ -194,14 +212,19 @@ class Training:
     estimator: Any
     request: FitRequest
 
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.y)
+
     def description(self) -> str:
         """Say what is there to learn from."""
         values, counts = np.unique(self.y, return_counts=True)
         held = " and ".join(f"{v} in {n}" for v, n in zip(values, counts, strict=True))
         return f"{len(self.y)} rows, {self.request.target} {held}; {self.X.shape[1]} variables"
 
-    def fit(self, progress: Callback) -> Any:
-        """Return the fitted estimator."""
+    def fit(self, progress: Callback, cache_dir: Path | None = None) -> Any:
+        """Return the fitted estimator; nothing is kept on disk meanwhile."""
         return self.estimator.fit(self.X, self.y, self.weight, self.groups, progress=progress)
 
     def estimate(self, on_fold: Callable[[int, int, float], None]) -> Estimate:
@@ -224,6 +247,19 @@ def _say_ids(X: pd.DataFrame) -> None:
             warn(f"column '{name}' holds {what}; if it names the cases, say --id-column {name}")
 
 
+def _estimator_of(scheduler: str | None) -> Any:
+    """Return the class of estimators in memory, or on a cluster."""
+    from rpte.estimators.classifier import RPTEClassifier
+
+    if scheduler is None:
+        return RPTEClassifier
+    try:
+        from rpte.dask import RPTEClassifier as OnCluster
+    except ImportError as error:
+        raise InputError(f"--scheduler {scheduler}: {error}") from None
+    return OnCluster
+
+
 def _number(option: str, text: str) -> float:
     try:
         return float(text)
@@ -238,6 +274,10 @@ def fit(**given: Any) -> None:
     nothing that is written. The file then keeps the estimate, too.
 
     Example: rpte fit loans.csv --target bad -o model.json --monotone income=decreasing
+
+    Larger than memory: rpte fit loans/*.parquet --target bad -o model.json
+
+    On a dask cluster: rpte fit loans/*.parquet --target bad -o m.json --scheduler tcp://host:8786
     """
     logging.basicConfig(format="%(message)s")
     logging.getLogger("rpte").setLevel(logging.INFO)  # says when kernels are compiled
@@ -246,10 +286,12 @@ def fit(**given: Any) -> None:
     with telling(request.output, state), told_in_one_line():
         request.check()
         checker = (files("rpte") / "check" / CHECKER).read_bytes()
-        with progress(f"reading {request.table}") as tell:
+        with progress(f"reading {named(request.table)}") as tell:
             training = request.read()
             tell(f"fitting {training.description()}")
-            fitted = training.fit(lambda now: tell(_progress_text(now), now.share, 1.0))
+            fitted = training.fit(
+                lambda now: tell(_progress_text(now), now.share, 1.0), request.cache_dir
+            )
         _say_noticed(fitted)
         if request.checker is not None:
             write_bytes(checker, request.checker)
@@ -276,7 +318,7 @@ def _progress_text(now: Progress) -> str:
     return f"{now.stage}; deviance {now.deviance:.4f}, {now.conditions} conditions"
 
 
-def _finish(training: Training, fitted: Any, request: FitRequest) -> None:
+def _finish(training: Training | FileTraining, fitted: Any, request: FitRequest) -> None:
     """Say what was written; then estimate, keep that in the file, and say it."""
     from rpte.model.file import to_dict
     from rpte.model.summary import counted
@@ -284,7 +326,7 @@ def _finish(training: Training, fitted: Any, request: FitRequest) -> None:
     model, out = fitted.model_, console()
     load = model.audit()
     if not request.as_json:
-        out.print(f"Read {request.table}: {training.description()}.", soft_wrap=True)
+        out.print(f"Read {named(request.table)}: {training.description()}.", soft_wrap=True)
         size = f"{counted(load.mu, 'term')}, {counted(load.miu, 'condition')} to read"
         bound = f"(bound before training: {load.bound})"
         out.print(f"Wrote {request.output}: {size} {bound}.", soft_wrap=True)
@@ -294,7 +336,7 @@ def _finish(training: Training, fitted: Any, request: FitRequest) -> None:
     if request.as_json:
         record = {
             "model": str(request.output),
-            "rows": len(training.y),
+            "rows": training.n_rows,
             "terms": load.mu,
             "conditions": load.miu,
             "bound": load.bound,
@@ -321,7 +363,10 @@ def _kept(model: Model, found: Estimate, path: Path) -> Model:
 
 def _next(request: FitRequest) -> str:
     show = ["rpte", "show", str(request.output)]
-    verify = ["rpte", "verify", str(request.output), str(request.table), "--target", request.target]
+    if in_batches(request.table):  # `verify` reads a table whole
+        return f"Next: {shlex.join(show)}"
+    table = str(request.table[0])
+    verify = ["rpte", "verify", str(request.output), table, "--target", request.target]
     if request.weight_column is not None:
         verify += ["--weight-column", request.weight_column]
     if request.missing is not None:
@@ -329,7 +374,7 @@ def _next(request: FitRequest) -> str:
     return f"Next: {shlex.join(show)}; {shlex.join(verify)}"
 
 
-def _estimated(training: Training, request: FitRequest) -> Estimate | None:
+def _estimated(training: Training | FileTraining, request: FitRequest) -> Estimate | None:
     """Return the estimate, or None where none is asked for or possible."""
     if not request.folds:
         return None

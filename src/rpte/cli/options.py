@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -35,6 +36,13 @@ _TABLE = typer.Argument(help="A table: CSV, Parquet or Excel.")
 
 ModelFile = Annotated[Path, typer.Argument(help="A model file.")]
 TableFile = Annotated[Path, _TABLE]
+TableFiles = Annotated[
+    list[Path],
+    typer.Argument(
+        help="A table: CSV, Parquet or Excel. Several Parquet files, a folder or a pattern of "
+        "them, or one above 200 MB, are read in batches and may be larger than memory."
+    ),
+]
 MaybeTable = Annotated[MaybePath, _TABLE]
 IdColumn = Annotated[str | None, option("The column that names each case.")]
 RowNumber = Annotated[int | None, option("Which row: 1 is the first below the header.")]
@@ -101,11 +109,12 @@ class Rows:
 
     frame: pd.DataFrame
     inputs: Inputs
+    first: int = 1  # number of the first row
 
     def ids(self, id_column: str | None) -> tuple[str, list[Any]]:
         """Return a name and what names each row: the id column, or row numbers from 1."""
         if id_column is None:
-            return "row", list(range(1, len(self.frame) + 1))
+            return "row", list(range(self.first, self.first + len(self.frame)))
         return id_column, self.frame[id_column].tolist()
 
     def case(self, row: int | None, case: str | None, id_column: str | None) -> Case:
@@ -152,9 +161,16 @@ def rows_for(
     for role, name in beside.items():
         check_column(frame, name, role)
     read = {source for component in model.components for source in component.sources}
-    given = frame if model.schema.named else frame.drop(columns=list(beside.values()))
-    inputs = read_inputs(given, model.schema, ignored=set(frame.columns), needed=read)
+    inputs = row_inputs(model, frame, list(beside.values()), read)
     return Rows(frame, checked_inputs(model, inputs, allow_unknown))
+
+
+def row_inputs(
+    model: Model, frame: pd.DataFrame, beside: list[str], read: Collection[str]
+) -> Inputs:
+    """Read what a model knows of a table; columns `beside` it are no variables."""
+    given = frame if model.schema.named else frame.drop(columns=beside)
+    return read_inputs(given, model.schema, ignored=set(frame.columns), needed=read)
 
 
 def weights(frame: pd.DataFrame, name: str) -> Array:

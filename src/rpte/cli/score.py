@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 def score(
     model: opt.ModelFile,
-    table: opt.TableFile,
+    table: opt.TableFiles,
     output: Annotated[
         MaybePath, output_option("CSV, Parquet or Excel; standard output if not given.")
     ] = None,
@@ -46,23 +45,34 @@ def score(
     levels that training did not have is refused.
 
     Example: rpte score model.json cases.csv --id-column case -o scores.csv
+
+    In batches: rpte score model.json cases/*.parquet -o scores.parquet
     """
+    from rpte.cli.in_batches import flags_of, in_batches, say_flags, score_in_batches
     from rpte.table.files import check_writable, write_table
 
-    check_output(output, reads=[model, table])
+    check_output(output, reads=[model, *table])
     if output is not None:
         check_writable(output)
     if threshold is not None and not 0 <= threshold <= 1:
         raise InputError(f"--threshold {threshold:g}: a probability lies between 0 and 1")
     loaded = load(model)
-    rows = rows_for(loaded, table, missing, id_column=id_column, allow_unknown=allow_unknown)
-    scores = score_table(loaded, rows, id_column, contributions)
-    if threshold is not None:
-        positive, other = loaded.classes[loaded.positive], loaded.classes[1 - loaded.positive]
-        scores["class"] = np.where(scores["probability"] >= threshold, positive, other)
-    elif with_class:
-        scores["class"] = loaded.predict(rows.inputs)
-    _say_flags(loaded, rows)
+
+    def scored(rows: Rows) -> pd.DataFrame:
+        scores = score_table(loaded, rows, id_column, contributions)
+        if threshold is not None:
+            positive, other = loaded.classes[loaded.positive], loaded.classes[1 - loaded.positive]
+            scores["class"] = np.where(scores["probability"] >= threshold, positive, other)
+        elif with_class:
+            scores["class"] = loaded.predict(rows.inputs)
+        return scores
+
+    if in_batches(table):
+        score_in_batches(loaded, table, output, id_column, allow_unknown, scored)
+        return
+    rows = rows_for(loaded, table[0], missing, id_column=id_column, allow_unknown=allow_unknown)
+    scores = scored(rows)
+    say_flags(loaded, flags_of(loaded, rows.inputs), rows.inputs.n_rows)
     if output is None:
         typer.echo(scores.to_csv(index=False, lineterminator="\n"), nl=False)
         return
@@ -84,19 +94,6 @@ def score_table(model: Model, rows: Rows, id_column: str | None, with_parts: boo
     if name in (*columns, "class"):
         raise InputError(f"the id column '{name}' has the name of a result; rename it")
     return pd.DataFrame({name: ids, **columns})
-
-
-def _say_flags(model: Model, rows: Rows) -> None:
-    """Say how many rows hold what training did not have; reading them has told of new levels."""
-    from rpte.model.explain import level_flag, row_flags
-
-    inputs = rows.inputs
-    read = sorted({source for component in model.components for source in component.sources})
-    counts = Counter(flag for name in read for row in row_flags(inputs, name) for flag in row)
-    told = {level_flag(model.schema[name]) for name in read if not model.schema[name].pooled}
-    for flag, count in counts.items():
-        if flag not in told:
-            say(f"note: {count} of {inputs.n_rows} rows: {flag}")
 
 
 def export(

@@ -117,6 +117,8 @@ class Permissions:
         A monotone variable is split by thresholds on its value alone, so that the order of leaves
         can be read from the tree.
         """
+        if not self.excluded and not self.linear_only and not self.directions:
+            return True
         if not all(self.derivable(source) for source in column.sources):
             return False
         bound = any(source in self.directions for source in column.sources)

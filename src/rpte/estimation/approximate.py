@@ -1,20 +1,100 @@
 """Approximate fits: good enough to compare penalties on held-out rows, and no better."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from rpte.estimation.problem import Problem
 from rpte.estimation.solver import MIN_L1_RATIO
-from rpte.kernels.approximate_path import add_rows, approximate_path, exact_gradients, gradients
+from rpte.kernels.approximate_path import Fit, approximate_path, follow, try_rows
 from rpte.kernels.blas import one_blas_thread
-from rpte.kernels.losses import loss_statistics
+from rpte.kernels.term_products import (
+    Data,
+    Terms,
+    add_rows,
+    exact_gradients,
+    gradients,
+    moments_of_rows,
+)
 from rpte.losses import BINOMIAL, Loss
-from rpte.utils.arrays import Floats, Index, Int8s, Singles
+from rpte.rows.passes import add, each_block, search_blocks
+from rpte.utils.arrays import Array, Floats, Index, Int8s, Ints, Singles
 
 ROUNDING = 1e-6  # a smaller gradient of values in single precision may be none
 UNBOUNDED = 1e6  # curvature, where the loss has no bound
 ABOVE = 1.0 + 1e-6  # times the largest lambda with a term: where a grid begins
+IN_BLOCKS = 100_000  # cells of a problem of more than one block, from which it is in blocks
+
+
+class Blocks:
+    """What a path does over rows, in blocks whose results are added in order.
+
+    The blocks come from the number of rows alone, so the sums are the same for any threads.
+    """
+
+    def __init__(self, n_rows: int) -> None:
+        self._rows = search_blocks(n_rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def gradients(self, terms: Terms, values: Floats, out: Floats) -> None:
+        """Fill `out` (k,) with the products of terms and values (n,)."""
+        singles = values.astype(np.float32)
+
+        def part(at: slice) -> Floats:
+            found = np.empty_like(out)
+            gradients(terms, singles, at.start, at.stop, found)
+            return found
+
+        out[:] = add(part, self._rows)
+
+    def exact_gradients(self, terms: Terms, values: Floats) -> Floats:
+        """Return the products of terms and values (n,) in double precision, (k,)."""
+
+        def part(at: slice) -> Floats:
+            found = np.empty(len(terms[3]))
+            exact_gradients(terms, values, at.start, at.stop, found)
+            return found
+
+        return add(part, self._rows)
+
+    def moments(self, terms: Terms, known: int, h: Floats) -> Floats:
+        """Return moments as `tile_moments` has them."""
+
+        def part(at: slice) -> Floats:
+            found = np.zeros((len(terms[3]) - known, len(terms[3]) + 1))
+            moments_of_rows(terms, known, h, at.start, at.stop, found)
+            return found
+
+        return add(part, self._rows)
+
+    def along(self, terms: Terms, move: Floats, shift: float, out: Floats) -> None:
+        """Fill `out` (n,) with a number and the terms times some coefficients."""
+
+        def part(at: slice) -> None:
+            out[at] = shift
+            add_rows(terms, move, at.start, at.stop, out)
+
+        list(each_block(part, self._rows))
+
+    def trial(self, data: Data, fit: Fit, along: Floats, size: float, trial: Fit) -> float:
+        """Fill a trial with the fit after a step; return its loss."""
+
+        def part(at: slice) -> float:
+            return try_rows(data, fit, along, size, at.start, at.stop, trial)
+
+        return add(part, self._rows)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Codes:
+    """Terms that exclude each other, as codes of the rows: what `term_products` reads."""
+
+    codes: Array  # (groups, n), 0 where none of a group's terms is 1
+    widths: Ints  # numbers of codes, (groups,)
+    group: Index  # of each term, -1 for none, (q,)
+    level: Index  # the code of each term in its group, (q,)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,6 +108,19 @@ class ApproximateDesign(Problem):
     penalty: Floats
     sign: Int8s
     loss: Loss = BINOMIAL
+    coded: Codes | None = None
+    terms: Terms = field(init=False)
+    blocks: Blocks = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Put together what kernels read."""
+        coded, q = self.coded, len(self.rows)
+        if coded is None:
+            nothing = np.zeros((0, len(self.y)), np.uint16), np.zeros(0, np.int64)
+            coded = Codes(*nothing, np.full(q, -1, np.intp), np.zeros(q, np.intp))
+        groups = coded.codes, coded.widths, self.rows, coded.group, coded.level
+        object.__setattr__(self, "terms", (self.z, *groups))
+        object.__setattr__(self, "blocks", Blocks(len(self.y)))
 
     @property
     def row_weight(self) -> Floats:
@@ -36,8 +129,8 @@ class ApproximateDesign(Problem):
 
     def score(self, intercept: float, coefficients: Floats) -> Floats:
         """Return the score of every row, (n,)."""
-        out = np.full(len(self.y), float(intercept))
-        add_rows(self.z, self.rows, coefficients, out)
+        out = np.empty(len(self.y))
+        self.blocks.along(self.terms, coefficients, float(intercept), out)
         return out
 
     def grid(self, l1_ratio: float, length: int, ratio: float) -> Floats:
@@ -45,10 +138,9 @@ class ApproximateDesign(Problem):
 
         Where no term has a gradient the grid starts at 1.
         """
-        score, gradient = np.full(len(self.y), self.null_score), np.empty(len(self.rows))
+        score = np.full(len(self.y), self.null_score)
         pulls = -self.loss.residuals(score, self.y, self.row_weight).gradient
-        exact_gradients(self.z, self.rows, pulls, gradient)
-        pull = self.pull(gradient)
+        pull = self.pull(self.blocks.exact_gradients(self.terms, pulls))
         size = np.where(pull > ROUNDING, pull, 0.0) / self.penalty
         top = size.max(initial=0.0) * ABOVE / max(l1_ratio, MIN_L1_RATIO) or 1.0
         return np.asarray(top * np.geomspace(1.0, ratio, length))
@@ -68,21 +160,24 @@ class ApproximatePath:
             start = np.array([design.null_score, *np.zeros(len(design.rows))])
         theta, residual, curvature = np.array(start[1:]), np.empty(n), np.empty(n)
         score, gradient = design.score(float(start[0]), theta), np.empty(len(design.rows))
-        loss = loss_statistics(design.loss.code, score, design.y, weight, residual, curvature)
-        gradients(design.z, design.rows, residual.astype(np.float32), gradient)
         bound = design.loss.curvature_bound or UNBOUNDED
         self._data = design.loss.code, bound, design.y, weight
         self._rule = design.penalty, design.sign, float(l1_ratio)
+        fit = score, residual, curvature
+        loss = design.blocks.trial(self._data, fit, np.zeros(n), 0.0, fit)
+        design.blocks.gradients(design.terms, residual, gradient)
         state = np.array([start[0], loss, 0.0])
-        self._point = state, theta, (score, residual, curvature), gradient
+        self._point = state, theta, fit, gradient
         self._work = np.zeros(0, np.intp), np.zeros((0, 0)), np.zeros(0), np.zeros(n)
 
     def to(self, l1s: Floats) -> Floats:
         """Go on to some lambdas, descending; return intercepts and coefficients, (f, q + 1)."""
-        design, held = self.design, (self._point, self._work)
-        l1s = np.ascontiguousarray(l1s)
+        design = self.design
+        problem = design.terms, self._data, self._rule, np.ascontiguousarray(l1s)
+        in_blocks = len(design.blocks) > 1 and len(design.rows) * len(design.y) >= IN_BLOCKS
         with one_blas_thread():
-            fits, self._work = approximate_path(
-                design.z, design.rows, self._data, self._rule, l1s, *held
-            )
+            if in_blocks:
+                fits, self._work = follow(*problem, self._point, self._work, design.blocks)
+            else:
+                fits, self._work = approximate_path(*problem, self._point, self._work)
         return fits

@@ -33,6 +33,9 @@ from rpte.rows.training_rows import TrainingRows
 from rpte.table.table import Table
 from rpte.utils.arrays import Floats, Index, Int8s, Int32s
 
+STEP = 8  # rows, of which one stands for all in a Gram matrix of some
+SOME = 1 / STEP  # a smaller fraction of the rows is the sample
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BlockDesign(ExactProblem[Point]):
@@ -115,13 +118,15 @@ class BlockDesign(ExactProblem[Point]):
     def gram(
         self, selection: Selection, point: Point, fraction: float, floor: float, exact: bool
     ) -> tuple[Gram, bool]:
-        """Gram matrix of some terms under the curvature of the sample, or of all rows."""
-        few = self.part() if fraction < 1.0 else None
-        if few is not None and few.n_rows >= scale.SAMPLED_ROWS_PER_TERM * selection.terms.size:
+        """Gram matrix of some terms under the curvature of the sample, of some rows, or of all."""
+        over, size = self._over(point.intercept, point.theta), selection.terms.size
+        few = self.part() if fraction < SOME else None
+        if few is not None and few.n_rows >= scale.SAMPLED_ROWS_PER_TERM * size:
             return few.gram(selection, point, 1.0, floor, exact)[0], False
-        over = self._over(point.intercept, point.theta)
-        moments = add(_Moments(over, Places.of(self, selection), floor, exact), self.rows)
-        return centred_gram(self, selection, moments), True
+        enough = self.n_rows // STEP >= max(scale.GRAM_ROWS, scale.ROWS_PER_TERM * size)
+        step = STEP if fraction < 1.0 and enough else 1
+        moments = add(_Moments(over, Places.of(self, selection), floor, exact, step), self.rows)
+        return centred_gram(self, selection, moments), step == 1
 
     def data_gram(self, selection: Selection, part: bool = False) -> Gram:
         """Gram matrix under the weights of the data, or of the sample if `part`."""
@@ -204,23 +209,28 @@ class _Moments:
     places: Places
     floor: float
     exact: bool
+    step: int  # of rows, of which the first stands for all
 
     def __call__(self, block: Table) -> Moments:
-        codes, h = self.over.terms.codes(block), np.empty(block.n_rows)
+        codes = self.over.terms.codes(block, self.step)
+        h = np.empty(len(range(0, block.n_rows, self.step)))
         return self.places.moments(codes, 0, h, self._tiles(block, codes, h))
 
     def _tiles(self, block: Table, codes: Int32s, h: Floats) -> Tiles:
         """Yield the tiles of a block, and fill in the curvature `h` of its rows."""
         over, columns = self.over, self.places.columns
-        leaves, weight = int(over.starts[-1]), over.weight * block.weight
-        score, residual = np.full((2, block.n_rows), over.intercept)
+        y = np.ascontiguousarray(block.y[:: self.step])
+        weight = over.weight * block.weight[:: self.step]
+        if len(weight):
+            weight *= block.weight.sum() / block.weight[:: self.step].sum()
+        leaves, (score, residual) = int(over.starts[-1]), np.full((2, len(h)), over.intercept)
         add_leaf_scores(codes, over.starts, over.theta, 0, score)
         kind = np.float64 if self.exact else np.float32
-        buffer = np.empty((len(columns) + 1, min(TILE_ROWS, block.n_rows)), kind)
-        for low, high, z in over.terms.tiles(block):
+        buffer = np.empty((len(columns) + 1, min(TILE_ROWS, len(h))), kind)
+        for low, high, z in over.terms.tiles(block, self.step):
             some = slice(low, high)
             score[some] += over.theta[leaves:] @ z
-            given = over.code, score[some], block.y[some], weight[some]
+            given = over.code, score[some], y[some], weight[some]
             loss_statistics(*given, residual[some], h[some])
             np.maximum(h[some], 0.5 * self.floor * weight[some], out=h[some])
             root = np.sqrt(h[some])

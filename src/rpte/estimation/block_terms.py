@@ -25,7 +25,7 @@ from rpte.kernels.design_products import (
     Cells,
     fill_terms,
 )
-from rpte.rows.training_rows import made_once
+from rpte.rows.training_rows import made_once, taken
 from rpte.structure.tree import Tree
 from rpte.table.table import Table
 from rpte.utils.arrays import Array, Floats, Index, Int8s, Int32s
@@ -91,36 +91,39 @@ class BlockTerms:
         """Return direct terms that are 0/1 columns."""
         return [_bits(block, self.bits[place]) for place in self.place[columns, 0]]
 
-    def codes(self, block: Table) -> Int32s:
-        """Return the leaf of each row among the terms of its tree, (M, rows)."""
-        out = np.empty((len(self.trees), block.n_rows), np.int32)
+    def codes(self, block: Table, step: int = 1) -> Int32s:
+        """Return the leaf of every `step`-th row among the terms of its tree, (M, rows)."""
+        rows = len(range(0, block.n_rows, step))
+        out = np.empty((len(self.trees), rows), np.int32)
         for codes, tree, leaves in zip(out, self.trees, self.leaves, strict=True):
-            np.take(leaves, leaves_of(block, tree), out=codes, mode="clip")
+            np.take(leaves, leaves_of(block, tree)[::step], out=codes, mode="clip")
         return out
 
-    def cells(self, block: Table) -> Cells:
-        """Return what `fill_terms` makes the direct terms of."""
-        numbers = np.empty((len(self.numbers), block.n_rows))
-        bits = np.empty((len(self.bits), block.n_rows), np.uint8)
+    def cells(self, block: Table, step: int = 1) -> Cells:
+        """Return what `fill_terms` makes the direct terms of every `step`-th row of."""
+        rows = len(range(0, block.n_rows, step))
+        numbers = np.empty((len(self.numbers), rows))
+        bits = np.empty((len(self.bits), rows), np.uint8)
         gaps = np.zeros(len(self.numbers), np.bool_)
         for place, column in enumerate(self.numbers):
-            numbers[place] = x = made_once(block, column, partial(column.evaluate, block.inputs))
-            ends = (float(x.max()), float(x.min())) if len(x) else (0.0, 0.0)
-            gaps[place] = not (ends[0] <= LARGE and ends[1] >= -LARGE)
+            x = _numbers(block, column)
+            numbers[place] = x[::step]
+            gaps[place] = made_once(block, (column, "gaps"), partial(_has_gaps, x))
         for flags, column in zip(bits, self.bits, strict=True):
-            flags[:] = _bits(block, column)
+            flags[:] = _bits(block, column)[::step]
         reads = (self.kind != BIT) & np.isin(self.place, np.flatnonzero(gaps))
         made = self.operation, self.kind, self.place, self.knot, self.centre
         return numbers, bits, (*made, 1.0 / self.scale, reads.any(axis=1))
 
-    def tiles(self, block: Table) -> Iterator[tuple[int, int, Floats]]:
+    def tiles(self, block: Table, step: int = 1) -> Iterator[tuple[int, int, Floats]]:
         """Yield the ends of each tile of a block and its direct terms, (d, high - low).
 
-        The next tile takes the place of the one before.
+        Of every `step`-th row. The next tile takes the place of the one before.
         """
-        cells, out = self.cells(block), np.empty((self.n_direct, TILE_ROWS))
-        for low in range(0, block.n_rows, TILE_ROWS):
-            high = min(low + TILE_ROWS, block.n_rows)
+        cells, out = self.cells(block, step), np.empty((self.n_direct, TILE_ROWS))
+        rows = cells[0].shape[1]
+        for low in range(0, rows, TILE_ROWS):
+            high = min(low + TILE_ROWS, rows)
             if high - low < TILE_ROWS:
                 out = np.empty((self.n_direct, high - low))
             fill_terms(*cells, low, out)
@@ -131,16 +134,27 @@ def leaves_of(block: Table, tree: Tree) -> Array:
     """Return the leaf that each row of a block reaches, (rows,)."""
 
     def made() -> Array:
-        inputs = block.inputs.only(tree.sources).take(slice(None))
+        inputs = taken(block, tree.sources)
         return tree.apply(inputs).astype(np.min_scalar_type(tree.n_leaves))
 
     return made_once(block, tree, made)
 
 
+def _numbers(block: Table, column: Column) -> Array:
+    if isinstance(column, Value):
+        return made_once(block, column.source, partial(column.evaluate, block.inputs))
+    return made_once(block, column, lambda: column.evaluate(taken(block, column.sources)))
+
+
+def _has_gaps(x: Array) -> Array:
+    """Tell whether a number may be missing somewhere, or its products overflow."""
+    ends = (float(x.max()), float(x.min())) if len(x) else (0.0, 0.0)
+    return np.array(not (ends[0] <= LARGE and ends[1] >= -LARGE))
+
+
 def _bits(block: Table, column: Column) -> Array:
     def made() -> Array:
-        inputs = block.inputs.only(column.sources).take(slice(None))
-        return column.evaluate(inputs).astype(np.uint8)
+        return column.evaluate(taken(block, column.sources)).astype(np.uint8)
 
     return made_once(block, column, made)
 

@@ -55,7 +55,7 @@ def canonical(design: AnyProblem, fit: Fit, conditions: Conditions, groups: Sequ
     top, penalty = lambda_max(design), Penalty.of(design, fit.l1, 1.0)
     trees = [np.arange(a, b) for a, b in pairwise(design.starts)]
     sums = [*trees, *groups]
-    if design.n_rows > scale.SAMPLED_ABOVE:
+    if design.n_rows > scale.LONG_ABOVE:
         whole = _whole(design, penalty, fit, sums)
         if _is_independent(design, penalty, fit, whole):
             point = _shifted(design, (fit.intercept, fit.coefficients), whole, conditions)

@@ -187,7 +187,7 @@ class Design(ExactProblem[HeldPoint]):
 
     def data_gram(self, selection: Selection, part: bool = False) -> Gram:
         """Gram matrix under the weights of the data, or of the first rows if `part`."""
-        rows = scale.SAMPLED_ABOVE if part else self.n_rows
+        rows = scale.LONG_ABOVE if part else self.n_rows
         return self.weighted_gram(selection, 0.5 * self.row_weight[:rows])
 
     def weighted_gram(self, selection: Selection, h: Floats) -> Gram:

@@ -13,6 +13,8 @@ import numpy as np
 
 from rpte.estimation.approximate import ApproximateDesign
 from rpte.kernels.blas import one_blas_thread
+from rpte.kernels.few_terms import fit_few_terms
+from rpte.rows.threads import chunks, thread_map
 from rpte.utils.arrays import Floats, Ints
 
 FINALISTS = 6  # terms of the largest estimated gain, whose gain is computed
@@ -38,9 +40,8 @@ def forward_order(
         while left := most - int(conditions[chosen].sum()):
             free = (conditions <= left) & ~np.isin(np.arange(len(names)), chosen)
             gains = np.where(free, fit.gains(), 0.0) / conditions
-            useful: list[int] = np.flatnonzero(gains > 0).tolist()
-            ranking = sorted(useful, key=lambda j: (-_rounded(gains[j]), names[j]))
-            tried = [(j, fit.with_term(j)) for j in ranking[:FINALISTS]]
+            finalists = _largest(gains, names)
+            tried = [*zip(finalists, thread_map(fit.with_term, finalists), strict=True)]
             drops = [(fit.deviance - other.deviance) / conditions[j] for j, other in tried]
             if not tried or max(drops) <= LEAST_GAIN * fit.deviance:
                 break
@@ -48,6 +49,16 @@ def forward_order(
             chosen.append(tried[best][0])
             fit = tried[best][1]
     return chosen
+
+
+def _largest(gains: Floats, names: Sequence[str]) -> list[int]:
+    """Return the places of the largest gains above 0, at most `FINALISTS`, ties by name."""
+    useful = np.flatnonzero(gains > 0)
+    if len(useful) > FINALISTS:  # as good as the last of them before rounding
+        last = np.partition(gains[useful], -FINALISTS)[-FINALISTS]
+        useful = useful[gains[useful] >= last * (1.0 - 1e-8)]
+    ranking: list[int] = useful.tolist()
+    return sorted(ranking, key=lambda j: (-_rounded(gains[j]), names[j]))[:FINALISTS]
 
 
 def _rounded(gain: Any) -> float:
@@ -67,37 +78,14 @@ class _Fit:
         self.design, self.weight = design, design.weight / design.weight.sum()
         self.terms = np.ones((1, len(design.y))) if terms is None else terms
         self.theta = np.zeros(len(self.terms)) if start is None else start
-        self.deviance = self._deviance(self.theta)
-        for _ in range(STEPS):
-            before = self.deviance
-            self._step()
-            if before - self.deviance <= LEAST_GAIN * before:
-                break
-
-    def _deviance(self, theta: Floats) -> float:
-        """Return the mean deviance and the ridge of some coefficients."""
-        deviance = self.design.loss.deviance(theta @ self.terms, self.design.y, self.weight)
-        return deviance + float(RIDGE * (theta[1:] @ theta[1:]))
+        rows, rule = (design.y, self.weight), (RIDGE, DEPENDENT, LEAST_GAIN, STEPS)
+        self.deviance = fit_few_terms(design.loss.code, self.terms, rows, self.theta, rule)
 
     def _moments(self) -> tuple[Floats, Floats, Floats]:
         """Return residuals and curvatures of the rows, and the terms times their curvature."""
         score = self.theta @ self.terms
         found = self.design.loss.residuals(score, self.design.y, self.weight)
         return found.gradient, found.hessian, self.terms * found.hessian
-
-    def _step(self) -> None:
-        """Take a Newton step, halved until the deviance falls."""
-        residual, _, bent = self._moments()
-        ridge = np.full(len(self.theta), RIDGE)
-        ridge[0] = 0.0
-        hessian = bent @ self.terms.T + np.diag(ridge + DEPENDENT)
-        step = np.linalg.solve(hessian, self.terms @ residual - ridge * self.theta)
-        for _ in range(STEPS):
-            deviance = self._deviance(self.theta + step)
-            if deviance < self.deviance:
-                self.theta, self.deviance = self.theta + step, deviance
-                return
-            step = step / 2.0
 
     def with_term(self, j: int) -> _Fit:
         """Return the fit with one more term."""
@@ -111,15 +99,16 @@ class _Fit:
         """
         residual, curvature, bent = self._moments()
         inverse = np.linalg.pinv(bent @ self.terms.T)
-        design, gains = self.design, np.zeros(len(self.design.rows))
-        for low in range(0, len(gains), COLUMNS):
-            z = design.z[design.rows[low : low + COLUMNS]].astype(np.float64)
+        design = self.design
+
+        def gains(some: slice) -> Floats:
+            z = design.z[design.rows[some]].astype(np.float64)
             gradient, shared = z @ residual, z @ bent.T
             total = (z * z) @ curvature
             own = total - np.einsum("ij,jk,ik->i", shared, inverse, shared)
-            allowed = design.sign[low : low + COLUMNS] * gradient >= 0.0
+            allowed = design.sign[some] * gradient >= 0.0
             usable = allowed & (own > DEPENDENT * np.maximum(total, 1e-300))
-            gains[low : low + COLUMNS] = np.where(
-                usable, gradient**2 / np.where(usable, own + RIDGE, 1.0), 0.0
-            )
-        return gains
+            return np.where(usable, gradient**2 / np.where(usable, own + RIDGE, 1.0), 0.0)
+
+        columns = chunks(len(design.rows), COLUMNS)
+        return np.concatenate([np.zeros(0), *thread_map(gains, columns)])

@@ -28,6 +28,7 @@ TERMS_PER_STEP = 25  # evaluated terms whose Gram matrix costs as much as a step
 EARLY = 0.05  # fraction of the full residual to which a growing working set is solved
 ROOM = 200  # terms that may always join the working set at once
 MIN_STEP = 1e-12
+NEARER = 0.05  # fraction of the residual at which the curvature is another
 MORE_ROWS = 8  # times as many when these do not do
 SLACK = 1e-14  # fraction of the objective that is rounding error, of few rows
 FLOOR = 1e-10  # saturated rows must count
@@ -57,10 +58,11 @@ class ProxNewton:
         )  # full gradient, if known at this point
         self.gram: Gram | None = None
         self.fresh = False  # whether the Gram matrix is that of all rows at this point
-        self.gram_fraction = 1 / MORE_ROWS  # of the rows
+        # Of the rows; where these come in blocks, less than the smallest part of a block.
+        self.gram_fraction = 1 / MORE_ROWS**2 if design.by_blocks else 1 / MORE_ROWS
         # Whether these are summed in double precision throughout.
         self.exact = design.n_rows <= scale.GRAM_ROWS or not design.by_blocks
-        self.grams = 0  # matrices made so far
+        self.grams, self.made_at = 0, np.inf  # matrices made so far, and the residual at the last
 
     @property
     def intercept(self) -> float:
@@ -139,7 +141,8 @@ class ProxNewton:
             if kkt <= target or waited >= STALLED_STEPS:
                 return step
             self.exact |= 2 * waited >= STALLED_STEPS
-            gram = self._use_gram(free, not full or self._slow(kkt, previous, target, free))
+            renew = not full or self._slow(kkt, previous, target, free)
+            gram = self._use_gram(free, renew, kkt)
             previous = kkt
             inner = slope - gram.cross * (at_intercept / gram.total)
             accuracy = max(0.03 * kkt, 0.1 * target)
@@ -147,15 +150,19 @@ class ProxNewton:
             full = self._search(penalty, gram, move, at_intercept, float(slope @ move))
         return budget
 
-    def _use_gram(self, free: Selection, renew: bool) -> Gram:
-        """Return the Gram matrix of `free`: the one at hand, or one at the present curvature."""
+    def _use_gram(self, free: Selection, renew: bool, kkt: float) -> Gram:
+        """Return the Gram matrix of `free`: the one at hand, or one at the present curvature.
+
+        One that has become too slow far from where it was made is made again of as many rows, and
+        otherwise of more.
+        """
         gram, self.fresh = self.gram, False
         if gram is None or gram.selection is not free or renew:
-            if renew and gram is not None:
+            if renew and gram is not None and kkt > NEARER * self.made_at:
                 self.gram_fraction = min(1.0, MORE_ROWS * self.gram_fraction)
             given = self.gram_fraction, self.floor, self.exact
             self.gram, self.fresh = self.design.gram(free, self.point, *given)
-            self.grams += 1
+            self.grams, self.made_at = self.grams + 1, kkt
             return self.gram
         return gram
 

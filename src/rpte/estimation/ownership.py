@@ -25,37 +25,47 @@ class ComponentRule:
     limits: Permissions = FREE
 
 
+@dataclass(slots=True, eq=False)
+class _Part:
+    """Sources that terms have joined."""
+
+    sources: list[str]
+    trees: int = 0
+
+
 class Components:
-    """Sources joined by the terms that read them (union-find), with the trees each part holds."""
+    """Sources joined by the terms that read them, with the trees each part holds."""
 
     def __init__(self) -> None:
-        self._parent: dict[str, str] = {}
-        self._trees: dict[str, int] = {}
+        self._part: dict[str, _Part] = {}
 
-    def root(self, source: str) -> str:
-        """Return the representative of the part that holds `source`."""
-        while (parent := self._parent.setdefault(source, source)) != source:
-            self._parent[source] = self._parent[parent]  # halves the way for the next question
-            source = parent
-        return source
+    def part(self, source: str) -> _Part:
+        """Return the part that holds `source`."""
+        found = self._part.get(source)
+        if found is None:
+            found = self._part[source] = _Part([source])
+        return found
 
     def join(self, sources: Iterable[str], trees: int = 0) -> None:
         """Join the parts of some sources; `trees` counts a tree that reads them all."""
-        roots = sorted({self.root(source) for source in sources})
-        first = roots[0]
-        for other in roots[1:]:
-            self._parent[other] = first
-            self._trees[first] = self._trees.get(first, 0) + self._trees.get(other, 0)
-        self._trees[first] = self._trees.get(first, 0) + trees
+        parts = {id(part): part for part in map(self.part, sources)}.values()
+        first, *others = sorted(parts, key=lambda part: -len(part.sources))
+        for other in others:
+            first.sources += other.sources
+            first.trees += other.trees
+            for source in other.sources:
+                self._part[source] = first
+        first.trees += trees
 
     def allows(self, sources: Iterable[str], rule: ComponentRule) -> bool:
         """Tell whether the joined part has at most one tree, few enough sources, and may be."""
-        roots = {self.root(source) for source in sources}
-        if len(roots) == 1:
+        parts = {id(part): part for part in map(self.part, sources)}.values()
+        if len(parts) == 1:
             return True
-        trees = sum(self._trees.get(root, 0) for root in roots)
-        members = [s for s in self._parent if self.root(s) in roots]
-        return trees <= 1 and len(members) <= rule.largest and rule.limits.may_interact(members)
+        if sum(len(part.sources) for part in parts) > rule.largest:
+            return False
+        members = [source for part in parts for source in part.sources]
+        return sum(part.trees for part in parts) <= 1 and rule.limits.may_interact(members)
 
 
 class Joining:
@@ -89,9 +99,9 @@ def components(parts: Sequence[Sources]) -> list[list[int]]:
     joined = Components()
     for sources in parts:
         joined.join(sources)
-    groups: dict[str, list[int]] = {}
+    groups: dict[int, list[int]] = {}
     for number, sources in enumerate(parts):
-        groups.setdefault(joined.root(sources[0]), []).append(number)
+        groups.setdefault(id(joined.part(sources[0])), []).append(number)
     return sorted(groups.values())
 
 

@@ -91,7 +91,9 @@ def solve(design: AnyProblem, l1: float, l1_ratio: float = 1.0, start: Floats | 
     check_penalty(l1, l1_ratio)
     top = lambda_max(design, l1_ratio)
     penalty = Penalty.of(design, l1, l1_ratio)
-    target, few = target_residual(l1, top), design.part()
+    target = target_residual(l1, top)
+    # A start of rows that come in blocks is a fit of their sample.
+    few = None if design.by_blocks and start is not None else design.part()
     if design.by_blocks:
         target *= SLACK
     # Not to let the working set grow where each step is a pass.

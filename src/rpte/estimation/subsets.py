@@ -17,7 +17,8 @@ from rpte.estimation.approximate import ApproximateDesign
 from rpte.estimation.ownership import Joining
 from rpte.kernels.blas import one_blas_thread
 from rpte.kernels.design_products import TILE_ROWS
-from rpte.rows.passes import RowBlocks, add
+from rpte.rows.passes import add, search_blocks
+from rpte.rows.threads import chunks, thread_map
 from rpte.utils.arrays import Floats, Index, Int8s, Ints, Mask
 
 LEFT = 1e-2  # fraction of its curvature that a term must have beside those taken
@@ -26,6 +27,7 @@ LEAST_TEST = 1.0  # squared score test for each condition, below which no term i
 EFFECTIVE_ROWS = 30  # that must make up a term's curvature: its fit shall not hang on a few rows
 CONSTANT = 1e-9  # fraction of all curvature below which a term does not vary
 DIGITS = 9
+COLUMNS = 16  # of a task
 
 
 def best_subsets(
@@ -65,7 +67,8 @@ class _QuadraticModel:
         usable = own > CONSTANT * at.hessian.sum()
         usable &= own * own > EFFECTIVE_ROWS * fourth
         slope += gram @ fit[1:]
-        return cls(gram + np.diag(SHRINK * own), slope, usable, design.sign)
+        gram.flat[:: len(gram) + 1] += SHRINK * own
+        return cls(gram, slope, usable, design.sign)
 
     def take(self, conditions: Ints, joining: Joining, most: int) -> Index:
         """Take the term that gains most for each of its conditions, again and again.
@@ -99,10 +102,10 @@ def _moments(
     design: ApproximateDesign, gradient: Floats, hessian: Floats
 ) -> tuple[Floats, Floats, Floats]:
     """Return second moments (q, q), slopes and fourth moments (q,) of the terms, centred."""
-    share = (hessian / hessian.sum()).astype(np.float32)
-    mean = np.array([design.z[j] @ share for j in design.rows], np.float32)[:, None]
+    size, share = len(design.rows), (hessian / hessian.sum()).astype(np.float32)
+    means = thread_map(lambda some: design.z[design.rows[some]] @ share, chunks(size, COLUMNS))
+    mean = np.concatenate([np.zeros(0, np.float32), *means])[:, None]
     root, residual = np.sqrt(hessian).astype(np.float32), gradient.astype(np.float32)
-    size = len(design.rows)
 
     def moments(rows: slice) -> tuple[Floats, Floats, Floats]:
         second, slope, fourth = np.zeros((size, size)), np.zeros(size), np.zeros(size)
@@ -117,5 +120,5 @@ def _moments(
             fourth += np.einsum("ij,ij->i", z, z)
         return second, slope, fourth
 
-    second, slope, fourth = add(moments, RowBlocks(len(gradient)))
+    second, slope, fourth = add(moments, search_blocks(len(gradient)))
     return second, slope, fourth

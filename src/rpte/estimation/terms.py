@@ -45,8 +45,11 @@ class TermSet:
 
     def penalties(self, limits: Permissions) -> tuple[Floats, Int8s]:
         """Return the factor on the penalty of each term, and the sign that it may have, (q,)."""
-        columns = [self.vocabulary.columns[j] for j in self.direct]
         paths = [path for tree in self.trees for path in tree.paths()]
+        if not limits.penalty and not limits.directions:
+            count = len(paths) + len(self.direct)
+            return np.ones(count), np.zeros(count, np.int8)
+        columns = [self.vocabulary.columns[j] for j in self.direct]
         read = [{s for condition in path for s in condition.sources} for path in paths]
         factors = [limits.factor(sources) for sources in (*read, *(c.sources for c in columns))]
         signs = [0] * len(paths) + [limits.sign(column) or 0 for column in columns]
@@ -121,7 +124,7 @@ def _without_leaves(
     said = _leaf_indicators(structure.leaf_codes[:n_trees, :rows], counts)
 
     def repeats(j: int) -> bool:
-        if not said or not vocabulary.columns[j].binary:
+        if not vocabulary.columns[j].binary:
             return False
         alike = said.get(np.packbits(vocabulary.z[j] > 0).tobytes(), [])
         if rows == table.n_rows or not alike:
@@ -132,7 +135,7 @@ def _without_leaves(
             for t, leaf, is_in in alike
         )
 
-    return [j for j in which if not repeats(j)]
+    return [j for j in which if not repeats(j)] if said else which
 
 
 def _leaf_indicators(

@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from rpte.columns.limits import Limits
-from rpte.errors import InputError
-from rpte.estimators.checks import read_table, warn_of_idle_groups, warn_of_result
+from rpte.estimators.checks import warn_of_result
+from rpte.estimators.cost import FitCost, estimate_cost
 from rpte.estimators.json_state import JSONStateMixin
-from rpte.estimators.labels import class_factors, plain, positive_class, read_labels
 from rpte.estimators.model_methods import ModelMethodsMixin
-from rpte.estimators.parameters import checked_parameters, settings_for
+from rpte.estimators.parameters import checked_parameters
+from rpte.estimators.training_data import TrainingData, read_memory
+from rpte.estimators.training_files import read_files
 from rpte.fit.algorithm import learn
 from rpte.fit.learned import Learned
-from rpte.fit.training import Training
 from rpte.kernels.blas import one_blas_thread
-from rpte.rows import scale
-from rpte.rows.folds import make_validation
+from rpte.rows.files import is_stored
 from rpte.rows.threads import worker_threads
 from rpte.selection.frontier import select_models
-from rpte.table.hints import hints_of, warn_of_sentinels
 from rpte.table.schema import Schema
-from rpte.table.table import make_table, read_weights, repetitions
-from rpte.table.target import warn_of_follow_up
 from rpte.utils.arrays import Array
 from rpte.utils.progress import Callback, Watch
 
@@ -80,7 +78,9 @@ class RPTEClassifier(
     cv : int, splitter or iterable of (train, test), default=None
         How inner validation splits rows; 5 folds by content, or by `groups`, if None.
     n_jobs : int, default=None
-        Threads inside one fit; -1 for every core. The model does not depend on it.
+        Threads inside one fit. None and -1 are every core, but None is one inside a worker of
+        joblib or multiprocessing, and what OMP_NUM_THREADS says where that is set. The model does
+        not depend on it.
     profile : {"safe", "full", "none"}, default="safe"
         What the model file tells of each training column beside the table's hash. "safe" hides
         counts under 5 and exact extremes, "full" shows them, "none" leaves the profile out. No
@@ -265,6 +265,7 @@ class RPTEClassifier(
         groups: Any = None,
         *,
         progress: Callback | None = None,
+        cache_dir: str | Path | None = None,
     ) -> RPTEClassifier:
         """Learn a model.
 
@@ -272,62 +273,77 @@ class RPTEClassifier(
         ----------
         X : table of shape (n_rows, n_columns)
             pandas, polars, pyarrow, a mapping of columns, numpy or lists; numbers, booleans,
-            strings and categories, with missing cells.
-        y : array of shape (n_rows,)
+            strings and categories, with missing cells. A table larger than memory: paths or a
+            pattern of Parquet files, a folder, a `pyarrow.dataset.Dataset`, or a stream
+            (`__arrow_c_stream__`); the model is that of the same rows in memory.
+        y : array of shape (n_rows,), or the name of a column in files
             Two different labels: text, booleans or numbers.
-        sample_weight : array of shape (n_rows,), optional
+        sample_weight : array of shape (n_rows,), or the name of a column in files, optional
             A whole weight is the same as repeating the row, zero as leaving it out.
-        groups : array of shape (n_rows,), optional
+        groups : array of shape (n_rows,), or the name of a column in files, optional
             Rows of one group (a patient, a recording) are never split by inner validation.
         progress : function of one `rpte.Progress`, optional
             Called between the steps of the fit, in the thread that called `fit`. Where it returns
             False, or raises `rpte.Cancelled`, the fit ends with `rpte.Cancelled`; the classifier
             stays as it was, as it does on any error. The model does not depend on it.
+        cache_dir : path, optional
+            Where a table in files is kept while it is fitted, in a folder of its own that is
+            removed afterwards; that of temporary files if None.
         """
         parameters = checked_parameters(self)
         watch = Watch(progress, self.max_fit_seconds)
         watch.begin("reading the table", 0.05)
-        inputs = read_table(X, self.special_values)
-        schema = inputs.schema
-        labels, known = read_labels(y, inputs.n_rows, schema.names)
-        settings = settings_for(parameters, self.limits, schema)
-        used = [name for name in schema.names if name not in settings.limits.excluded]
-        warn_of_follow_up(getattr(y, "name", None), used)
-        if schema.named:  # an array keeps its places, so that columns can be counted off
-            inputs = inputs.without(settings.limits.excluded)
-        noticed = {"sentinels_": warn_of_sentinels(inputs), "hints_": hints_of(inputs)}
-        weight = read_weights(sample_weight, len(labels))
-        cases = repetitions(weight)
-        factors = class_factors(self.class_weight, labels, known, weight)
-        weight = weight * factors[(labels == known[1]).astype(int)]
-        validation = make_validation(self.cv, X, labels, groups)
-        warn_of_idle_groups(groups, settings)
-        positive = positive_class(self.positive, known)
-        target = (labels == known[positive]).astype(np.float64)
-        with one_blas_thread(), worker_threads(self.n_jobs):
-            long = len(target) > scale.SAMPLED_ABOVE
-            sampled = settings.l1 == "cv" and validation.roles is None and long
-            table = make_table(
-                inputs, target, weight, settings.pooling, validation.part, not sampled, cases
-            )
-            # Long ones take memory beside the table's own.
-            del inputs, labels, weight, target, cases
-            if len(np.unique(table.y)) < 2:
-                raise InputError(
-                    "only one class has rows with a positive weight; a classifier needs both"
-                )
-            classes = (plain(known[0]), plain(known[1]))
-            by = {"folds": validation.count, "by": validation.by}
-            training = Training.of(table, settings, classes, positive, by)
+        with ExitStack() as reading:
+            reading.enter_context(one_blas_thread())
+            reading.enter_context(worker_threads(self.n_jobs))
+            given = parameters, X, y, sample_weight, groups
+            data = reading.enter_context(self._reading(*given, cache_dir, watch))
+            settings = data.training.settings
             if settings.l1 == "cv" and settings.reassign:
-                learned = select_models(training, validation, watch)
+                learned = select_models(data.training, data.validation, watch)
             else:
-                learned = Learned(learn(training, watch))
+                learned = Learned(learn(data.training, watch))
             learned = learned.stopped_by(watch)
-        learned = learned.with_training(lambda kept: {**kept, "class_factors": factors.tolist()})
+        factors = {"class_factors": data.factors.tolist()}
+        learned = learned.with_training(lambda kept: {**kept, **factors})
         warn_of_result(learned.model)
-        self._keep(learned, known, schema, noticed)
+        self._keep(learned, data.known, data.schema, data.notes)
         return self
+
+    def estimate_cost(
+        self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None
+    ) -> FitCost:
+        """Tell what `fit` would take: seconds, memory and disk, each within a factor of two.
+
+        Some of the rows are fitted, up to 30,000 of them, which takes seconds. Parameters are those
+        of `fit`; without `y`, labels are made up, and the search may take longer or shorter.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from rpte import RPTEClassifier
+        >>> X = np.random.default_rng(0).normal(size=(2_000, 2))
+        >>> cost = RPTEClassifier().estimate_cost(X, X[:, 0] > 0)
+        >>> cost.rows, cost.disk
+        (2000, 0.0)
+        """
+        return estimate_cost(self, X, y, sample_weight, groups)
+
+    def _reading(
+        self,
+        parameters: dict[str, Any],
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        groups: Any,
+        cache_dir: str | Path | None,
+        watch: Watch,
+    ) -> AbstractContextManager[TrainingData]:
+        """Return what the fit needs of the user's table, kept as long as the context is open."""
+        given = self, parameters, X, y, sample_weight, groups
+        if is_stored(X):
+            return read_files(*given, cache_dir, watch)
+        return nullcontext(read_memory(*given))
 
     def _keep(self, learned: Learned, known: Array, schema: Schema, notes: dict[str, Any]) -> None:
         """Replace the fitted attributes in one step, so that an interrupt leaves a whole fit."""

@@ -72,9 +72,14 @@ def _refuse_missing(labels: Array) -> None:
         return
     absent = [i for i, label in enumerate(labels) if is_absent(label)]
     if absent:
+        refuse_missing(len(absent), absent[0])
+
+
+def refuse_missing(count: int, first: int) -> None:
+    """Refuse missing labels, if there are any."""
+    if count:
         raise InputError(
-            f"Input y contains NaN: {len(absent)} missing label(s), first at row {absent[0]}; drop "
-            "these rows"
+            f"Input y contains NaN: {count} missing label(s), first at row {first}; drop these rows"
         )
 
 

@@ -28,7 +28,7 @@ def learn_structure(training: Training, watch: Watch) -> Discovery:
     table, settings = training.rows.whole(), training.settings
     learner = StructureLearner.of(table, settings)
     watch.begin(MINING, 0.3)
-    held = scale.HELD_ROWS if settings.paper and table.n_rows > scale.SAMPLED_ABOVE else None
+    held = scale.HELD_ROWS if settings.paper and table.n_rows > scale.LONG_ABOVE else None
     mined = learner.mine(table, held=held, last=True)
     watch.begin(GROWING, 0.7, 1 + settings.max_trees)
     if watch.is_over():

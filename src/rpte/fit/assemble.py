@@ -14,7 +14,7 @@ from rpte.fit.training import Training
 from rpte.model.certificate import monotone_certificate
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms
-from rpte.rows.training_rows import TrainingRows
+from rpte.rows.training_rows import TrainingRows, taken
 from rpte.structure.tree import Tree
 from rpte.table.table import Table
 from rpte.utils.arrays import Floats
@@ -189,9 +189,8 @@ class _Measurement:
         return leaves, [self._sums(block, parts) for parts in self.groups]
 
     def _sums(self, block: Table, parts: list[Part]) -> _BlockSums:
-        inputs = block.inputs.only({source for part in parts for source in part.sources})
-        some = Table(inputs.take(slice(None)), block.y, block.weight, loss=block.loss)
-        return _block_sums(some, parts)
+        inputs = taken(block, {source for part in parts for source in part.sources})
+        return _block_sums(Table(inputs, block.y, block.weight, loss=block.loss), parts)
 
 
 def _block_sums(some: Table, parts: list[Part]) -> _BlockSums:

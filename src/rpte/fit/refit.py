@@ -50,7 +50,7 @@ def refit(model: Model, X: Any, y: Any, sample_weight: Any = None) -> Model:
     terms, settings = _terms(model), _settings(model)
     training = Training.of(table, settings, model.classes, model.positive, {})
     design: AnyProblem
-    if table.n_rows > scale.SAMPLED_ABOVE:
+    if table.n_rows > scale.LONG_ABOVE:
         sample = MemoryRows(table.sample(scale.SAMPLE_ROWS))
         blocks = block_design(training.rows, terms, settings.limits, sample)
         design = freeze_zero_leaves(model, _with_factors(model, blocks))

@@ -14,8 +14,9 @@ from rpte.published.label_trees import LabelGrower
 from rpte.published.pairs import lookahead_roots
 from rpte.published.vocabulary import build_vocabulary
 from rpte.rows import scale
+from rpte.rows.threads import thread_map
 from rpte.structure.boosting import Grower, NewtonGrower, Stage2, discover_trees
-from rpte.structure.coding import TreeColumns, code_columns
+from rpte.structure.coding import Ranks, TreeColumns, code_columns
 from rpte.structure.joint_trees import discover_joint_trees
 from rpte.structure.structure import Structure
 from rpte.table.table import Table
@@ -41,7 +42,8 @@ class WarmStart:
         use = np.zeros(len(vocabulary))
         active = np.flatnonzero(coefficients)
         which = direct[active]
-        use[which] = np.abs(coefficients[active]) * vocabulary.z[which].std(axis=1)
+        spread = [*thread_map(lambda j: vocabulary.z[j].std(), which.tolist())]
+        use[which] = np.abs(coefficients[active]) * np.array(spread, np.float64)
         return cls(score, use)
 
 
@@ -54,6 +56,7 @@ class Discovery:
     stage2: Stage2  # the record of the trees that were tried
     columns: TreeColumns | None = None  # what trees may split on; None: Stage 2 is over or left out
     grower: Grower | None = None
+    searched_rows: int | None = None  # distinct rows of which the table is a fold; None: all rows
 
     def release(self) -> Discovery:
         """Return the same without what only further trees need."""
@@ -109,6 +112,7 @@ class StructureLearner:
     table: Table
     settings: Settings
     cache: ShapeCache
+    ranks: Ranks
 
     @classmethod
     def of(cls, table: Table, settings: Settings) -> StructureLearner:
@@ -121,7 +125,8 @@ class StructureLearner:
                 "lookahead=False and conventions='ours'"
             )
         least, limits = settings.min_samples_leaf, settings.limits
-        return cls(table, settings, ShapeCache(table, least, limits, settings.rules))
+        cache = ShapeCache(table, least, limits, settings.rules)
+        return cls(table, settings, cache, Ranks(table))
 
     def mine(
         self, part: Table, rows: Index | None = None, held: int | None = None, last: bool = False
@@ -156,7 +161,8 @@ class StructureLearner:
         if start is not None and settings.makes_products:
             vocabulary = _with_products(part, vocabulary, start, settings)
         roots = _roots(part, settings, vocabulary)
-        columns = code_columns(part, mined.vocabulary, settings.paper, roots, settings.limits)
+        limits, paper = settings.limits, settings.paper
+        columns = code_columns(part, mined.vocabulary, paper, roots, limits, self.ranks)
         score = mined.start if start is None else start.score
         structure = replace(mined, vocabulary=vocabulary, start=score)
         kind = LabelGrower if settings.criterion == "label" else NewtonGrower

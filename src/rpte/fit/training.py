@@ -15,10 +15,12 @@ from rpte.estimation.terms import TermSet, block_design, choose_terms, make_desi
 from rpte.fit.coefficients import Estimate, TrainedTerms
 from rpte.fit.settings import Settings
 from rpte.fit.structure_learner import Discovery, WarmStart
+from rpte.kernels.codes import sorted_numbers
 from rpte.model.target import Label, Target
 from rpte.rows import scale
 from rpte.rows.passes import add
-from rpte.rows.training_rows import MemoryRows, TrainingRows
+from rpte.rows.threads import thread_map
+from rpte.rows.training_rows import MemoryRows, TrainingRows, taken
 from rpte.structure.structure import Structure
 from rpte.structure.tree import Tree
 from rpte.table.fingerprint import fingerprint
@@ -58,7 +60,8 @@ class Training:
         """Return the training of a table in memory; take its fingerprint."""
         named = classes[1 - positive], classes[positive]
         inputs, y, profile = table.inputs, table.y, settings.profile
-        data = fingerprint(inputs, y, table.weight, named, profile, table.hashes)
+        given = table.weight, named, profile, table.hashes
+        data = fingerprint(inputs, y, *given, sort=sorted_numbers, each=thread_map)
         return cls(MemoryRows(table), settings, classes, positive, validation, data)
 
     @property
@@ -86,7 +89,7 @@ class Training:
         of all rows; and over blocks too where the values of the terms are not held.
         """
         limits, searched = self.settings.limits, found.table
-        if not self._was_sampled(found):
+        if found.searched_rows is None:
             if terms.vocabulary.z.shape[1] == searched.n_rows:
                 return terms, start, make_design(searched, found.structure, terms, limits)
             sample = MemoryRows(searched.sample(scale.SAMPLE_ROWS))
@@ -97,10 +100,6 @@ class Training:
         if not self.settings.paper:  # missing cells go as all rows have it
             terms = replace(terms, trees=self._with_heavier_sides(terms.trees))
         return terms, start, block_design(self.rows, terms, limits, MemoryRows(searched))
-
-    def _was_sampled(self, found: Discovery) -> bool:
-        """Tell whether terms were found on some of the rows."""
-        return found.table.n_rows < self.rows.n_rows
 
     def _with_heavier_sides(self, trees: tuple[Tree, ...]) -> tuple[Tree, ...]:
         if not trees:
@@ -138,11 +137,12 @@ class Training:
     ) -> dict[str, Any]:
         """Return what the file keeps of the fit: Stage 3, how rows were split, trees tried.
 
-        Where the terms were found on a sample, the file says on how many distinct rows.
+        Where the terms were found on some rows, the file says on how many distinct ones, and of
+        how many.
         """
         chosen = None if penalty is None else {**(compared or {}), "chosen": penalty.to_dict()}
-        few = self._was_sampled(found)
-        sample = {"learned_from_rows": found.table.n_rows} if few else {}
+        searched, rows = found.searched_rows, found.table.n_rows
+        sample = {} if searched is None else {"searched_rows": searched, "learned_from_rows": rows}
         return {
             "objective": None if estimated is None else estimated.objective(),
             "selection": chosen,
@@ -159,8 +159,5 @@ class _SideWeights:
     trees: tuple[Tree, ...]
 
     def __call__(self, block: Table) -> tuple[Floats, ...]:
-        found = []
-        for tree in self.trees:
-            inputs = block.inputs.only(tree.sources).take(slice(None))
-            found.append(tree.side_weights(inputs, block.weight))
-        return tuple(found)
+        some = [(tree, taken(block, tree.sources)) for tree in self.trees]
+        return tuple(tree.side_weights(inputs, block.weight) for tree, inputs in some)

@@ -1,11 +1,18 @@
-"""A stretch of the lambda path in one call, solved roughly: enough to compare penalties.
+"""A stretch of the lambda path, solved roughly: enough to compare penalties.
 
 The proximal Newton method of `rpte.estimation.newton` for columns that are rows of one matrix: a
 working set that grows by violations, a Gram matrix that is kept and extended while it serves,
 coordinate descent, and steps that are halved until the true objective falls. A fit stops at a
 residual of `ROUGH` times lambda over all terms, or where the objective hardly falls any more.
 Columns are in single precision, which is far finer than that.
+
+The method is written once. `approximate_path` compiles it as a whole, for problems that are small.
+`follow` is its source, which also runs as it is: what goes over rows is then left to `blocks`, an
+object with the methods `gradients`, `moments`, `along` and `trial` that uses threads. In what is
+compiled `blocks` is None, and numba leaves its branches out.
 """
+
+from typing import Any
 
 import numpy as np
 
@@ -14,10 +21,17 @@ from rpte.kernels.compile import jitable, kernel
 from rpte.kernels.coordinate_descent import penalised_minimum, violation
 from rpte.kernels.design_products import CONSTANT
 from rpte.kernels.losses import loss_statistics
-from rpte.utils.arrays import Floats, Index, Int8s, Mask, Singles
+from rpte.kernels.term_products import (
+    Data,
+    Terms,
+    add_rows,
+    gradients,
+    moments_of_rows,
+    put_moments,
+    some_terms,
+)
+from rpte.utils.arrays import Floats, Index, Int8s, Mask
 
-# The loss: its code, the largest curvature of a row of weight one; targets, row weights (n,)
-Data = tuple[int, float, Floats, Floats]
 Fit = tuple[Floats, Floats, Floats]  # score, residual and curvature, (n,)
 # L1 and L2 penalties, the sign that a coefficient may have (0: either), penalty factors, (k,)
 Penalties = tuple[Floats, Floats, Int8s, Floats]
@@ -42,89 +56,77 @@ FLOOR = 1e-10  # smallest curvature of a row, as a fraction of its weight
 RAISED = 1e-3  # the floor where a step fails; ten times so if it fails again, up to the largest
 # curvature there is: with that the objective falls.
 SHORTEST = 1e-4  # step
-SINGLE_TILE_ROWS = 4_096  # of a Gram matrix in single precision, which half the memory holds
-PANEL = 48  # of its rows, so that only half of it is computed
 
 
-@kernel
-def gradients(z: Singles, rows: Index, values: Singles, out: Floats) -> None:
-    """Fill `out` (k,) with the products of some rows of `z` (q, n) and `values` (n,)."""
-    for a in range(rows.size):
-        out[a] = np.dot(z[rows[a]], values)
+@jitable
+def all_gradients(terms: Terms, residual: Floats, out: Floats, blocks: Any) -> None:
+    """Fill `out` (k,) with the gradients of the terms."""
+    if blocks is None:
+        gradients(terms, residual.astype(np.float32), 0, residual.size, out)
+    else:
+        blocks.gradients(terms, residual, out)
 
 
-@kernel
-def exact_gradients(z: Singles, rows: Index, values: Floats, out: Floats) -> None:
-    """Do as `gradients`, in double precision and row by row: the same on every machine."""
-    for a in range(rows.size):
-        row, total = z[rows[a]], 0.0
-        for i in range(values.size):
-            total += row[i] * values[i]
-        out[a] = total
-
-
-@kernel
-def add_rows(z: Singles, rows: Index, coefficients: Floats, out: Floats) -> None:
-    """Add some rows of `z` (q, n) times their coefficients (k,) to `out` (n,)."""
-    for a in range(rows.size):
-        factor = coefficients[a]
-        if factor != 0.0:
-            row = z[rows[a]]
-            for i in range(out.size):
-                out[i] += factor * row[i]
-
-
-@kernel
+@jitable
 def add_moments(
-    z: Singles, rows: Index, known: int, h: Floats, second: Floats, cross: Floats
+    terms: Terms, known: int, h: Floats, second: Floats, cross: Floats, blocks: Any
 ) -> None:
-    """Fill `second` (k, k) and `cross` (k,) with the moments of some rows of `z` (q, n).
+    """Fill `second` (k, k) and `cross` (k,) with the moments of the terms under `h` (n,).
 
-    Under the weights `h` (n,). Those of the first `known` rows are there already.
+    Those of the first `known` terms are there already.
     """
-    k, n = rows.size, h.size
-    second[known:], cross[known:] = 0.0, 0.0
-    root = np.sqrt(h).astype(np.float32)
-    for low in range(0, n, SINGLE_TILE_ROWS):
-        high = min(low + SINGLE_TILE_ROWS, n)
-        block = np.empty((k, high - low), np.float32)
-        for a in range(k):
-            row = z[rows[a]]
-            for i in range(low, high):
-                block[a, i - low] = root[i] * row[i]
-        for a in range(known, k):
-            cross[a] += np.dot(block[a], root[low:high])
-        for first in range(known, k, PANEL):
-            last = min(first + PANEL, k)
-            panel = np.dot(block[first:last], block[:last].T)
-            for a in range(first, last):
-                for b in range(last):
-                    second[a, b] += panel[a - first, b]
-    for a in range(known, k):
-        for b in range(a):
-            second[b, a] = second[a, b]
+    if blocks is None:
+        found = np.zeros((cross.size - known, cross.size + 1))
+        moments_of_rows(terms, known, h, 0, h.size, found)
+    else:
+        found = blocks.moments(terms, known, h)
+    put_moments(found, known, second, cross)
+
+
+@jitable
+def step_of_scores(terms: Terms, move: Floats, shift: float, out: Floats, blocks: Any) -> None:
+    """Fill `out` (n,) with how far scores go where coefficients move (k,) and the intercept."""
+    if blocks is None:
+        for i in range(out.size):
+            out[i] = shift
+        add_rows(terms, move, 0, out.size, out)
+    else:
+        blocks.along(terms, move, shift, out)
 
 
 @kernel
-def deviances(z: Singles, rows: Index, data: Data, low: int, fits: Floats, out: Floats) -> None:
-    """Fill `out` (f,) with the mean deviance of each fit on the columns of `z` from `low` on.
+def try_rows(
+    data: Data, fit: Fit, along: Floats, size: float, low: int, high: int, trial: Fit
+) -> float:
+    """Fill a trial with the fit after a step, between two rows; return the loss there."""
+    (code, _, y, row_weight), (score, residual, curvature) = data, trial
+    for i in range(low, high):
+        score[i] = fit[0][i] + size * along[i]
+    return loss_statistics(
+        code,
+        score[low:high],
+        y[low:high],
+        row_weight[low:high],
+        residual[low:high],
+        curvature[low:high],
+    )
 
-    `data` is of these columns; `fits` (f, q + 1) are intercepts and the coefficients of the terms
-    in some `rows` (q,) of `z`.
-    """
-    code, _, y, weight = data
-    residual, curvature, total = np.empty(y.size), np.empty(y.size), 0.0
-    for i in range(y.size):
-        total += weight[i]
-    for at in range(fits.shape[0]):
-        score = np.full(y.size, fits[at, 0])
-        for a in range(rows.size):
-            factor = fits[at, 1 + a]
-            if factor != 0.0:
-                row = z[rows[a], low : low + y.size]
-                for i in range(y.size):
-                    score[i] += factor * row[i]
-        out[at] = 2.0 * loss_statistics(code, score, y, weight, residual, curvature) / total
+
+@kernel
+def take_over(trial: Fit, fit: Fit) -> None:
+    """Make a trial the fit."""
+    for i in range(fit[0].size):
+        fit[0][i], fit[1][i], fit[2][i] = trial[0][i], trial[1][i], trial[2][i]
+
+
+@kernel
+def row_curvature(curvature: Floats, row_weight: Floats, floor: float, out: Floats) -> float:
+    """Fill `out` with curvatures of at least a fraction of the weight, all (n,); return the sum."""
+    total = 0.0
+    for i in range(out.size):
+        out[i] = max(curvature[i], floor * row_weight[i])
+        total += out[i]
+    return total
 
 
 @jitable
@@ -133,7 +135,7 @@ def thresholds(size: float, sign: int) -> tuple[float, float]:
     return (np.inf if sign < 0 else size), (np.inf if sign > 0 else size)
 
 
-@jitable
+@kernel
 def centred(second: Floats, cross: Floats, total: float) -> Floats:
     """Return second moments (k, k) from which the intercept is eliminated."""
     gram = np.empty_like(second)
@@ -147,7 +149,7 @@ def centred(second: Floats, cross: Floats, total: float) -> Floats:
     return gram
 
 
-@jitable
+@kernel
 def penalised(theta: Floats, l1: Floats, l2: Floats) -> float:
     """Return the elastic-net penalty of some coefficients; all (k,)."""
     total = 0.0
@@ -156,7 +158,7 @@ def penalised(theta: Floats, l1: Floats, l2: Floats) -> float:
     return total
 
 
-@jitable
+@kernel
 def excesses(gradient: Floats, theta: Floats, penalties: Penalties, out: Floats) -> float:
     """Fill `out` (k,) with violations of the optimality conditions, in units of lambda.
 
@@ -171,12 +173,15 @@ def excesses(gradient: Floats, theta: Floats, penalties: Penalties, out: Floats)
     return largest
 
 
-@jitable
-def working_set(pull: Floats, theta: Floats, l1: Floats) -> Index:
+@kernel
+def working_set(gradient: Floats, theta: Floats, l1: Floats, sign: Int8s) -> Index:
     """Return the active terms, and those of the others that are nearest to becoming so.
 
-    As many more as there are, if their pull (q,) is at least `NEAR` of what is needed.
+    As many more as there are, if their gradient (q,) is at least `NEAR` of what is needed.
     """
+    pull = np.empty_like(gradient)
+    for j in range(pull.size):
+        pull[j] = abs(gradient[j]) if sign[j] == 0 else -sign[j] * gradient[j]
     wanted = theta != 0.0
     near = np.flatnonzero((theta == 0.0) & (pull >= NEAR * l1))
     room = max(AT_ONCE, wanted.sum())
@@ -187,14 +192,14 @@ def working_set(pull: Floats, theta: Floats, l1: Floats) -> Index:
 
 
 @kernel
-def changed(
-    z: Singles, rows: Index, held: Index, wanted: Index, known: Mask, moments: Moments, total: float
-) -> tuple[Index, Floats, Floats]:
-    """Return another working set with its moments: those known, if there are any, are kept.
+def kept_moments(
+    held: Index, wanted: Index, known: Mask, moments: Moments
+) -> tuple[Index, int, Floats, Floats]:
+    """Return another working set, how many of it were there, and its moments as far as known.
 
     The terms that stay come first. `known` (q,) tells which terms are in the set.
     """
-    second, cross, weight = moments
+    second, cross, _ = moments
     stays = np.zeros(known.size, np.bool_)
     stays[wanted] = True
     at = np.flatnonzero(stays[held])
@@ -203,47 +208,57 @@ def changed(
         known[j] = stays[j]
     terms = np.concatenate((kept, joined))
     new_second, new_cross = np.empty((terms.size, terms.size)), np.empty(terms.size)
-    if total > 0.0:
-        for a in range(at.size):
-            new_cross[a] = cross[at[a]]
-            for b in range(at.size):
-                new_second[a, b] = second[at[a], at[b]]
-        add_moments(z, rows[terms], at.size, weight, new_second, new_cross)
-    return terms, new_second, new_cross
+    for a in range(at.size):
+        new_cross[a] = cross[at[a]]
+        for b in range(at.size):
+            new_second[a, b] = second[at[a], at[b]]
+    return terms, at.size, new_second, new_cross
 
 
 @jitable
 def line_search(
-    data: Data, penalties: Penalties, step: Step, state: Floats, theta: Floats, fit: Fit
+    data: Data,
+    penalties: Penalties,
+    step: Step,
+    state: Floats,
+    theta: Floats,
+    fit: Fit,
+    blocks: Any,
 ) -> float:
     """Halve a step until the objective falls enough; return its factor, 0 if none is taken."""
-    (code, _, y, row_weight), (l1, l2, _, _) = data, penalties
-    (along, move, promised), (score, residual, curvature) = step, fit
-    trial, new_residual = np.empty_like(score), np.empty_like(score)
-    new_curvature = np.empty_like(score)
+    (l1, l2, _, _), (along, move, promised), n = penalties, step, fit[0].size
+    trial = np.empty(n), np.empty(n), np.empty(n)
     held = penalised(theta, l1, l2)
     size = 1.0
     while size >= SHORTEST:
-        for i in range(score.size):
-            trial[i] = score[i] + size * along[i]
-        loss = loss_statistics(code, trial, y, row_weight, new_residual, new_curvature)
+        if blocks is None:
+            loss = try_rows(data, fit, along, size, 0, n, trial)
+        else:
+            loss = blocks.trial(data, fit, along, size, trial)
         middle = theta + size * move
         most = state[LOSS] + held + 1e-4 * size * promised + 1e-12 * abs(state[LOSS])
         if loss + penalised(middle, l1, l2) <= most:
             for a in range(theta.size):
                 theta[a] = middle[a]
-            for i in range(score.size):
-                score[i], residual[i], curvature[i] = trial[i], new_residual[i], new_curvature[i]
+            take_over(trial, fit)
             state[LOSS] = loss
             return size
         size *= 0.5
     return 0.0
 
 
+@kernel
+def bounds_of(l1: Floats, sign: Int8s) -> tuple[Floats, Floats]:
+    """Return the L1 penalties of positive and of negative values, (k,)."""
+    up, down = np.empty(l1.size), np.empty(l1.size)
+    for a in range(l1.size):
+        up[a], down[a] = thresholds(l1[a], sign[a])
+    return up, down
+
+
 @jitable
 def newton_steps(
-    z: Singles,
-    rows: Index,
+    terms: Terms,
     data: Data,
     penalties: Penalties,
     target: float,
@@ -251,32 +266,29 @@ def newton_steps(
     state: Floats,
     theta: Floats,
     fit: Fit,
+    blocks: Any,
 ) -> None:
-    """Minimise over the terms in some rows (k,) of `z`; what changes with them goes along.
+    """Minimise over some terms (k,); what changes with them goes along.
 
     The moments are used as they are if `state` holds the total of their weights.
     """
-    k, (_, bound, y, row_weight), (_, residual, curvature) = rows.size, data, fit
+    k, (_, bound, y, row_weight), (_, residual, curvature) = theta.size, data, fit
     (second, cross, weight), (l1, l2, sign, factor) = moments, penalties
     slope, excess, along = np.empty(k), np.empty(k), np.empty(y.size)
-    up, down = np.empty(k), np.empty(k)
-    for a in range(k):
-        up[a], down[a] = thresholds(l1[a], sign[a])
+    up, down = bounds_of(l1, sign)
     previous, floor = np.inf, FLOOR
     gram = np.empty_like(second)
     if state[TOTAL] > 0.0:
         gram = centred(second, cross, state[TOTAL])
     for _ in range(STEPS):
-        gradients(z, rows, residual.astype(np.float32), slope)
+        all_gradients(terms, residual, slope, blocks)
         at_intercept = residual.sum()
         worst = max(abs(at_intercept), excesses(slope, theta, penalties, excess))
         if worst <= target:
             return
         if state[TOTAL] == 0.0 or worst > KEEP * previous:
-            for i in range(weight.size):
-                weight[i] = max(curvature[i], floor * row_weight[i])
-            state[TOTAL] = weight.sum()
-            add_moments(z, rows, 0, weight, second, cross)
+            state[TOTAL] = row_curvature(curvature, row_weight, floor, weight)
+            add_moments(terms, 0, weight, second, cross, blocks)
             gram = centred(second, cross, state[TOTAL])
         previous = worst
         tilt = slope + l2 * theta - cross * (at_intercept / state[TOTAL])
@@ -284,15 +296,14 @@ def newton_steps(
         there = penalised_minimum(gram, tilt, theta, l1, l2, up, down, factor, accuracy)
         move = there - theta
         shift = -(at_intercept + np.dot(cross, move)) / state[TOTAL]
-        along[:] = shift
-        add_rows(z, rows, move, along)
         promised = at_intercept * shift + np.dot(slope, move)
         promised += penalised(there, l1, l2) - penalised(theta, l1, l2)
         if 0.0 <= -promised <= ENOUGH * state[LOSS]:
             return
         size = 0.0
         if promised < 0.0:
-            size = line_search(data, penalties, (along, move, promised), state, theta, fit)
+            step_of_scores(terms, move, shift, along, blocks)
+            size = line_search(data, penalties, (along, move, promised), state, theta, fit, blocks)
         if size == 0.0:
             if floor == bound:
                 return
@@ -301,21 +312,27 @@ def newton_steps(
         state[INTERCEPT] += size * shift
 
 
-@kernel
-def approximate_path(
-    z: Singles, rows: Index, data: Data, rule: Rule, l1s: Floats, point: Point, work: WorkingSet
+@jitable
+def follow(
+    terms: Terms,
+    data: Data,
+    rule: Rule,
+    l1s: Floats,
+    point: Point,
+    work: WorkingSet,
+    blocks: Any,
 ) -> tuple[Floats, WorkingSet]:
     """Go down some lambdas (f,), descending, from a point: all that belongs to it goes along.
 
-    The terms are the `rows` (q,) of `z` (m, n); `data` has row weights that sum to 2. `state` holds
-    the intercept, the loss, and the total of the weights of the moments, 0 if there are none.
-    Return the intercept and the coefficients at each lambda, (f, q + 1), and the working set.
+    `data` has row weights that sum to 2. `state` holds the intercept, the loss, and the total of
+    the weights of the moments, 0 if there are none. Return the intercept and the coefficients at
+    each lambda, (f, q + 1), and the working set.
     """
     (penalty, sign, l1_ratio), (state, theta, fit, gradient) = rule, point
-    (terms, second, cross, weight), residual, q = work, fit[1], rows.size
+    (held, second, cross, weight), residual, q = work, fit[1], theta.size
     fits = np.empty((l1s.size, q + 1))
-    excess, pull, known = np.empty(q), np.empty(q), np.zeros(q, np.bool_)
-    known[terms] = True
+    excess, known = np.empty(q), np.zeros(q, np.bool_)
+    known[held] = True
     for at in range(l1s.size):
         target = ROUGH * l1s[at]
         l1, l2 = l1s[at] * l1_ratio * penalty, l1s[at] * (1.0 - l1_ratio) * penalty
@@ -324,23 +341,32 @@ def approximate_path(
             if max(abs(residual.sum()), worst) <= target:
                 break
             if np.any((excess > target) & ~known):
-                for j in range(q):
-                    pull[j] = abs(gradient[j]) if sign[j] == 0 else -sign[j] * gradient[j]
-                wanted = working_set(pull, theta, l1)
+                wanted = working_set(gradient, theta, l1, sign)
                 moments = (second, cross, weight)
-                terms, second, cross = changed(z, rows, terms, wanted, known, moments, state[TOTAL])
-            here = theta[terms]
-            some = (l1[terms], l2[terms], sign[terms], penalty[terms])
+                held, stayed, second, cross = kept_moments(held, wanted, known, moments)
+                if state[TOTAL] > 0.0:
+                    add_moments(some_terms(terms, held), stayed, weight, second, cross, blocks)
+            here = theta[held]
+            some = (l1[held], l2[held], sign[held], penalty[held])
             before = state[LOSS] + penalised(here, some[0], some[1])
             moments = (second, cross, weight)
-            newton_steps(z, rows[terms], data, some, 0.5 * target, moments, state, here, fit)
+            few = some_terms(terms, held)
+            newton_steps(few, data, some, 0.5 * target, moments, state, here, fit, blocks)
             gain = before - state[LOSS] - penalised(here, some[0], some[1])
-            for a in range(terms.size):
-                theta[terms[a]] = here[a]
-            gradients(z, rows, residual.astype(np.float32), gradient)
+            for a in range(held.size):
+                theta[held[a]] = here[a]
+            all_gradients(terms, residual, gradient, blocks)
             if gain <= ENOUGH * state[LOSS]:
                 break
         fits[at, 0] = state[INTERCEPT]
         for j in range(q):
             fits[at, 1 + j] = theta[j]
-    return fits, (terms, second, cross, weight)
+    return fits, (held, second, cross, weight)
+
+
+@kernel
+def approximate_path(
+    terms: Terms, data: Data, rule: Rule, l1s: Floats, point: Point, work: WorkingSet
+) -> tuple[Floats, WorkingSet]:
+    """Do as `follow`, compiled as a whole."""
+    return follow(terms, data, rule, l1s, point, work, None)

@@ -65,6 +65,40 @@ def key_range(x: Floats, words: Words) -> tuple[int, Any, Any]:
 
 
 @kernel
+def sort_words(words: Words, spare: Words) -> Words:
+    """Sort the bits of float64, none of them NaN, as numbers; return `words` or `spare`, both (n,).
+
+    By eight bits at a time from the last to the first, each pass in the order of the one before:
+    two to three times as fast as numpy, which compares.
+    """
+    if words.size == 0:
+        return words
+    counts = np.zeros((8, 256), np.int64)
+    for i in range(words.size):
+        words[i] = key_of(words[i])
+        for k in range(8):
+            counts[k, (words[i] >> np.uint64(8 * k)) & np.uint64(255)] += 1
+    for k in range(8):
+        if counts[k, (words[0] >> np.uint64(8 * k)) & np.uint64(255)] < words.size:
+            place = 0
+            for digit in range(256):
+                place, counts[k, digit] = place + counts[k, digit], place
+            for i in range(words.size):
+                digit = (words[i] >> np.uint64(8 * k)) & np.uint64(255)
+                spare[counts[k, digit]] = words[i]
+                counts[k, digit] += 1
+            words, spare = spare, words
+    for i in range(words.size):
+        words[i] ^= SIGN if words[i] >= SIGN else LAST
+    return words
+
+
+def sorted_numbers(x: Floats) -> Floats:
+    """Return numbers (n,), none missing, in ascending order; what is given is overwritten."""
+    return np.asarray(sort_words(x.view(np.uint64), np.empty(len(x), np.uint64)).view(np.float64))
+
+
+@kernel
 def pack_rows(x: Floats, words: Words, least: Any, dropped: int, row_bits: int, out: Words) -> None:
     """Fill `out` (n,) with the leading bits of each value followed by its row; NaN goes last.
 
@@ -147,3 +181,46 @@ def assign_bins(order: Ints, first: Ints, out: Array) -> None:
         end = first[k + 1] if k + 1 < first.size else order.size
         for i in range(first[k], end):
             out[order[i]] = k
+
+
+@kernel
+def bins_of_ranks(
+    ranks: Array,
+    counts: Ints,
+    which: Index,
+    rows: Index,
+    weight: Floats,
+    most: int,
+    place: Index,
+    out: Array,
+    n_bins: Ints,
+) -> None:
+    """Number some rows of columns by bins: one per value, or at most `most` of like weight.
+
+    Column `which[k]` (of k,) has the ranks (p, n) of its cells among `counts` (p,) values, that of
+    a missing cell behind them. Its codes and how many bins there are go to place[k] of `out`
+    (columns, m) and `n_bins` (columns,); `rows` (m,) have a `weight` (m,) each.
+    """
+    for k in range(which.size):
+        rank, values = ranks[which[k]], counts[which[k]]
+        sums, code = np.zeros(values + 1), np.zeros(values + 1, np.int64)
+        for i in range(rows.size):
+            sums[rank[rows[i]]] += weight[i]
+        seen, total = 0, 0.0
+        for v in range(values):
+            if sums[v] > 0.0:
+                seen += 1
+                total += sums[v]
+        bins, last, before = 0, -1.0, 0.0
+        for v in range(values):
+            if sums[v] > 0.0:
+                start = np.floor(before / total * most)
+                if seen <= most or start > last:
+                    bins += 1
+                    last = start
+                code[v] = bins - 1
+                before += sums[v]
+        code[values] = bins
+        for i in range(rows.size):
+            out[place[k], i] = code[rank[rows[i]]]
+        n_bins[place[k]] = bins

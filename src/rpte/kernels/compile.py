@@ -2,25 +2,28 @@
 
 import logging
 from collections.abc import Callable
-from functools import cache, wraps
-from hashlib import sha256
-from pathlib import Path
+from functools import cached_property, wraps
 from typing import Any, TypeVar
 
 import numba
-from numba.core.caching import FunctionCache
+from numba.core.caching import FunctionCache, NullCache
+from numba.core.compiler import CompileResult
 from numba.core.runtime import rtsys
+from numba.core.serialize import dumps
 from numba.extending import overload, register_jitable
+
+from rpte.kernels.compiled import compiled_kernels, hash_of_sources
 
 logger = logging.getLogger("rpte")
 F = TypeVar("F", bound=Callable[..., Any])
 
 _announced = False
+_called: list[Any] = []  # kernels that were called in this process, as numba holds them
 OPTIONS = {"nogil": True, "fastmath": False, "error_model": "numpy", "no_cfunc_wrapper": True}
 
 
 def kernel(function: F) -> F:
-    """Compile `function` lazily with an on-disk cache, without the GIL.
+    """Compile `function` lazily, unless it is found compiled, without the GIL.
 
     Kernels may call each other: the one that is called becomes part of the one that calls.
 
@@ -37,10 +40,11 @@ def kernel(function: F) -> F:
     def call(*args: Any) -> Any:
         nonlocal ready
         if not ready:
-            compiled.enable_caching()
             if READS_LEAN:
                 compiled._cache = KernelCache(function)
-            _announce(Path(compiled.stats.cache_path), function)
+            else:
+                compiled.enable_caching()
+            _called.append(compiled)
             ready = True
         try:
             return compiled(*args)
@@ -69,7 +73,54 @@ def _is_interrupt(error: BaseException | None) -> bool:
     return error is not None
 
 
-class KernelCache(FunctionCache):  # type: ignore[misc]
+def code_of_called() -> dict[str, bytes]:
+    """Return the code of the kernels that this process compiled, by name and types of arguments."""
+    return {
+        _name(kernel.py_func, types): dumps(result._reduce())
+        for kernel in _called
+        for types, result in kernel.overloads.items()
+    }
+
+
+def _name(function: Callable[..., Any], types: tuple[Any, ...]) -> str:
+    return f"{function.__module__}.{function.__qualname__}{types}"
+
+
+class KernelCache(NullCache):  # type: ignore[misc]
+    """Where a kernel is looked for before it is compiled, and kept afterwards.
+
+    First among those that come compiled, then in numba's own cache on disk, in the `folder`; where
+    no folder can be written, it is compiled in every process.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+
+    @cached_property
+    def folder(self) -> Any:
+        """Numba's cache on disk."""
+        try:
+            return FolderCache(self.function)
+        except RuntimeError:  # no folder to write to
+            return NullCache()
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the kernel for types of arguments, None if it has yet to be compiled."""
+        rtsys.initialize(target_context)
+        found = compiled_kernels().read(_name(self.function, sig))
+        if found is not None:
+            return CompileResult._rebuild(target_context, *found)
+        found = self.folder.load_overload(sig, target_context)
+        if found is None:
+            _announce(self.function)
+        return found
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep a kernel that was compiled."""
+        self.folder.save_overload(sig, data)
+
+
+class FolderCache(FunctionCache):  # type: ignore[misc]
     """Compiled kernels on disk, read without what only a compiler needs.
 
     Before numba reads a kernel it loads all that it knows of types and their operations, a quarter
@@ -84,11 +135,10 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         super().__init__(function)
         held: Any = getattr(self, "_cache_file", None)
         if hasattr(held, "_source_stamp"):
-            held._source_stamp = held._source_stamp, _hash_of_sources()
+            held._source_stamp = held._source_stamp, hash_of_sources()
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the kernel for a signature, None if it has yet to be compiled."""
-        rtsys.initialize(target_context)
         with self._guard_against_spurious_io_errors():
             found = self._load_overload(sig, target_context)
             if found is not None:
@@ -97,23 +147,26 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
 
 
 # What the above rests on; numba's own cache serves where a version of it lacks one of these.
-READS_LEAN = all(
-    hasattr(FunctionCache, name) for name in ("_load_overload", "_guard_against_spurious_io_errors")
-) and hasattr(rtsys, "initialize")
+READS_LEAN = (
+    all(
+        hasattr(FunctionCache, name)
+        for name in ("_load_overload", "_guard_against_spurious_io_errors")
+    )
+    and all(hasattr(CompileResult, name) for name in ("_reduce", "_rebuild"))
+    and hasattr(rtsys, "initialize")
+)
 
 
-@cache
-def _hash_of_sources() -> str:
-    """Hash the source of all kernels."""
-    files = sorted(Path(__file__).parent.glob("*.py"))
-    return sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
-
-
-def _announce(folder: Path, function: Callable[..., Any]) -> None:
-    """Log, once per process, that a kernel without a cached binary is about to be compiled."""
+def _announce(function: Callable[..., Any]) -> None:
+    """Log, once per process, that a kernel is about to be compiled, and why."""
     global _announced
-    pattern = f"{Path(function.__code__.co_filename).stem}.{function.__qualname__}-*.nbi"
-    if _announced or (folder.is_dir() and any(folder.glob(pattern))):
+    if _announced:
         return
     _announced = True
-    logger.info("rpte compiles its kernels on first use (about half a minute, then cached)")
+    kernels = compiled_kernels()
+    what = "its kernels on first use (about half a minute, then cached)"
+    if kernels.path is not None:
+        what = f"a kernel for a new kind of call (seconds, then cached): {function.__name__}"
+    elif kernels.refused:
+        what = f"{what}: {kernels.refused}"
+    logger.info("rpte compiles %s", what)

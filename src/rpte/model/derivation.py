@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +40,8 @@ from rpte.vocabulary.shapes import FEWEST_LEVELS, MOST_LEVELS, shapes_of
 
 if TYPE_CHECKING:
     from rpte.model.model import Model
+
+SAMPLE_OF_OLD_FILES = 25_000  # rows, where a file does not say how many were searched
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,10 +297,20 @@ def learned_from(model: Model, table: Table) -> LearnedFrom:
         return LearnedFrom(whole, None)
     if told["by"] != "content" or settings["l1"] != "cv" or not settings["reassign"]:
         return LearnedFrom(whole, whole)
+    if "learned_from_rows" not in told:
+        return LearnedFrom(whole, whole)
     validation = Validation(min(told["folds"], table.n_cases + 1))  # more folds change nothing
-    sample = validation.sample(table)
-    folds = [] if sample is table else validation.folds(sample, sampled=True)
+    sample = _searched(table, told)
+    folds = validation.folds(sample)
     if not folds:  # of a sample that cannot be split nothing is learned
         return LearnedFrom(whole, whole)
     shared = TrainingTable(sample, settings) if settings["vocabulary"] == "shapes" else None
     return LearnedFrom(whole, TrainingTable(folds[0].train.on(sample), settings, shared))
+
+
+def _searched(table: Table, told: Mapping[str, Any]) -> Table:
+    """Draw the rows that were searched; in old files their places were those in the table."""
+    if "searched_rows" in told:
+        return table.sample(told["searched_rows"])
+    place = (np.arange(table.n_rows) + 0.5) / table.n_rows
+    return replace(table, hashes=(place * 2.0**64).astype(np.uint64)).sample(SAMPLE_OF_OLD_FILES)

@@ -187,6 +187,16 @@ def cell_values(inputs: Inputs, name: str) -> list[float | str | None]:
 
 def row_flags(inputs: Inputs, name: str) -> list[tuple[str, ...]]:
     """Return, for each row, what a variable holds that training did not prepare the model for."""
+    rules = _flags(inputs, name)
+    return [tuple(text for held, text in rules if held[row]) for row in range(inputs.n_rows)]
+
+
+def flag_counts(inputs: Inputs, name: str) -> dict[str, int]:
+    """Return how many rows each of these flags has."""
+    return {text: int(held.sum()) for held, text in _flags(inputs, name)}
+
+
+def _flags(inputs: Inputs, name: str) -> list[tuple[Mask, str]]:
     variable = inputs.schema[name]
     rules: list[tuple[Mask, str]] = []
     if not variable.has_missing:
@@ -195,7 +205,7 @@ def row_flags(inputs: Inputs, name: str) -> list[tuple[str, ...]]:
     if variable.kind == "category":
         unknown = len(variable.levels) - 1 if variable.pooled else UNSEEN
         rules.append((inputs.codes(name) == unknown, level_flag(variable)))
-    return [tuple(text for held, text in rules if held[row]) for row in range(inputs.n_rows)]
+    return rules
 
 
 def level_flag(variable: Variable) -> str:

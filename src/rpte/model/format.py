@@ -169,14 +169,14 @@ cross_validation = folds: from 1, rows: from 1, log_loss: measure, brier: mean_s
     by: 'content'|'groups', auc: null|mean_share
 stopped = max_fit_seconds: amount, stage: text, reproducible: False
 validation = folds: from 1, by: 'content'|'groups'|'splits', learned_from_rows?: from 1,
-    stopped?: stopped
+    searched_rows?: from 1, stopped?: stopped
 training = rows: positive, distinct_rows: from 1, validation: validation,
     class_factors: [positive 2 2], vocabulary_size: whole, rounds: [round],
     selection: null|selection, objective: null|objective, ties: [[text 2]],
     monotone: [certificate], mean_contributions: {number}, cross_validation?: cross_validation
 profiled = name: text, distinct: whole, kind: 'number'|'category', missing: share|hidden,
     quantiles: null|[number or null 5 5], extremes: null|[number 2 2], levels: {amount|hidden}
-data = rows: positive, distinct_rows: from 1, sha256: hash, profile: null|[profiled]
+data = rows: positive, distinct_rows: null|from 1, sha256: null|hash, profile: null|[profiled]
 metrics = rows: positive, log_loss: amount, brier: share, auc: share
 state = model: hash, terms: whole, conditions: whole, intercept: number, metrics: null|metrics
 entry = number: from 1, forced: flag, withdrawn: names, restored: names, before: state,

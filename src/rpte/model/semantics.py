@@ -258,7 +258,9 @@ def _data(document: Record) -> Faults:
     data, training = document["data"], document["training"]
     if abs(data["rows"] - training["rows"]) > TOLERANCE * training["rows"]:
         yield ("data", "rows"), f"is {data['rows']:g}, training.rows {training['rows']:g}"
-    if data["distinct_rows"] > training["distinct_rows"]:
+    if (data["sha256"] is None) != (data["distinct_rows"] is None):
+        yield ("data", "sha256"), "and data.distinct_rows must both be null, or neither"
+    if (data["distinct_rows"] or 0) > training["distinct_rows"]:
         yield ("data", "distinct_rows"), "is more than training.distinct_rows"
     profile = data["profile"]
     if (profile is None) != (document["settings"]["profile"] == "none"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 from rpte.errors import InputError, warn
@@ -26,42 +27,53 @@ def checked_inputs(model: Model, inputs: Inputs, allow_unknown: bool = False) ->
     `allow_unknown` takes a column that is unknown for the most part; it is then warned of as any
     other.
     """
-    read = set(model.sources) if inputs.unknown else set()
-    said = []
-    for name in (name for name in inputs.unknown if name in read):
-        if _mostly(model, inputs, name) and not allow_unknown:
-            raise InputError(
-                f"{_said(inputs, name)}, most of the column: it is not what it was in training, "
-                "such as for other spellings or another coding; correct it, or score it "
-                "nevertheless with allow_unknown=True (--allow-unknown)"
-            )
-        if not model.schema[name].pooled:
-            said.append(_said(inputs, name))
-    if said:
-        text = f"{'; '.join(said)}; they count as none of the known levels"
-        warn(text, stacklevel=4)
+    check_unknown(model, inputs.unknown, present_cells(inputs, inputs.unknown), allow_unknown)
     return inputs
 
 
-def _said(inputs: Inputs, name: str) -> str:
-    levels = sorted(inputs.unknown[name].items(), key=lambda item: (-item[1], item[0]))
-    count = sum(inputs.unknown[name].values())
+def present_cells(inputs: Inputs, names: Collection[str]) -> dict[str, int]:
+    """Return how many cells of some categories are not missing."""
+    known = [name for name in names if inputs.schema[name].kind == "category"]
+    return {name: int((inputs[name] != MISSING).sum()) for name in known}
+
+
+def check_unknown(
+    model: Model,
+    unknown: Mapping[str, Mapping[str, int]],
+    present: Mapping[str, int],
+    allow_unknown: bool = False,
+) -> None:
+    """Warn of unknown levels, or refuse them, by their counts and those of present cells."""
+    read = set(model.sources) if unknown else set()
+    said = []
+    for name in (name for name in unknown if name in read):
+        text = _said(name, unknown[name], present[name])
+        if _mostly(model, name, unknown[name], present[name]) and not allow_unknown:
+            raise InputError(
+                f"{text}, most of the column: it is not what it was in training, such as for other "
+                "spellings or another coding; correct it, or score it nevertheless with "
+                "allow_unknown=True (--allow-unknown)"
+            )
+        if not model.schema[name].pooled:
+            said.append(text)
+    if said:
+        warn(f"{'; '.join(said)}; they count as none of the known levels", stacklevel=5)
+
+
+def _said(name: str, unknown: Mapping[str, int], present: int) -> str:
+    levels = sorted(unknown.items(), key=lambda item: (-item[1], item[0]))
+    count = sum(unknown.values())
     shown = ", ".join(f"{level[:60]!r} ({times})" for level, times in levels[:SHOWN])
     more = f" and {len(levels) - SHOWN} more" if len(levels) > SHOWN else ""
     what = "a level" if len(levels) == 1 else f"{len(levels)} levels"
     return (
-        f"column {name!r}: {count} of {_present(inputs, name)} cells hold {what} that training did "
-        f"not have: {shown}{more}"
+        f"column {name!r}: {count} of {present} cells hold {what} that training did not have: "
+        f"{shown}{more}"
     )
 
 
-def _present(inputs: Inputs, name: str) -> int:
-    return int((inputs[name] != MISSING).sum())
-
-
-def _mostly(model: Model, inputs: Inputs, name: str) -> bool:
-    present = _present(inputs, name)
-    share = sum(inputs.unknown[name].values()) / present
+def _mostly(model: Model, name: str, unknown: Mapping[str, int], present: int) -> bool:
+    share = sum(unknown.values()) / present
     if present < HANDFUL or share <= MOSTLY:
         return False
     if not model.schema[name].pooled:

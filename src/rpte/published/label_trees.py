@@ -147,7 +147,7 @@ def grow_counted(table: LabelCounts, eligible: Index, limits: GrowthLimits) -> C
     known = _root(table, limits)
     roots: list[CountedLeaf] = []
 
-    def opener(parent: OpenLeaf | None, nodes: Sequence[Node]) -> list[OpenLeaf]:
+    def opener(parent: OpenLeaf | None, nodes: Sequence[Node], _: Mask) -> list[OpenLeaf]:
         if isinstance(parent, CountedLeaf):
             blocks = _siblings(task, parent, nodes)
             leaves = [_open(task, table, *pair) for pair in zip(nodes, blocks, strict=True)]

@@ -17,7 +17,8 @@ from rpte.utils.arrays import Index
 from rpte.vocabulary.gain import SortedColumn, in_or_out_gain
 from rpte.vocabulary.redundancy import keep_independent
 from rpte.vocabulary.screening import promising
-from rpte.vocabulary.vocabulary import ORIGINAL, Vocabulary, evaluate_columns, original_columns
+from rpte.vocabulary.shape_cache import original_columns
+from rpte.vocabulary.vocabulary import ORIGINAL, Vocabulary, evaluate_columns
 
 ORIGINAL_SCORE_BINS = 16
 ALL_RIVALS = 1000  # with more columns than this, only sources compete with what is made of them
@@ -101,18 +102,19 @@ def _independent(table: Table, vocabulary: Vocabulary, rows: int | None) -> Voca
     Where all rows stay, the columns that stay move up in the memory of `vocabulary`, which is
     overwritten: a copy of them would take as much again.
     """
-    rivals = _rivals(vocabulary)
+    rivals, z = _rivals(vocabulary), vocabulary.z
+    assert isinstance(z, np.ndarray)
     n = min(table.n_rows, scale.SCREENED_ROWS)
-    z = vocabulary.z[:, :n] if len(rivals) == len(vocabulary) else vocabulary.z[rivals, :n]
-    kept = keep_independent(z, table.weight[:n], vocabulary.block[rivals])
+    some = z[:, :n] if len(rivals) == len(vocabulary) else z[rivals, :n]
+    kept = keep_independent(some, table.weight[:n], vocabulary.block[rivals])
     dropped = np.setdiff1d(rivals, rivals[kept])
     which = np.setdiff1d(np.arange(len(vocabulary)), dropped)
     if rows is not None:
-        return replace(vocabulary, z=vocabulary.z[:, :rows]).keep(which)
+        return replace(vocabulary, z=z[:, :rows]).keep(which)
     for place, j in enumerate(which):
         if place < j:
-            vocabulary.z[place] = vocabulary.z[j]
-    return vocabulary.keep(which, vocabulary.z[: len(which)])
+            z[place] = z[j]
+    return vocabulary.keep(which, z[: len(which)])
 
 
 def _rivals(vocabulary: Vocabulary) -> Index:

@@ -11,8 +11,11 @@ block, the results taken in block order. An engine is what has `map`, and it kee
 `training_rows.TrainingRows`: an engine whose blocks are tables, with the sums over all rows that a
 model needs (schema, loss, rows, cases, weight, weight times target), and `searched`, the table in
 memory that Stages 1 and 2 and inner validation see: all rows, or a random sample by content.
-`MemoryRows` is that of a table in memory; files and clusters go beside it. Stage 3 and the model
-come from passes over blocks wherever the rows are more than those that were searched
+`MemoryRows` is that of a table in memory, `stored.StoredRows` that of rows on disk, which `files`
+reads through pyarrow and `cache` writes in the same order and blocks. `dask.rows.DaskRows`, a room
+of its own, has partitions on a cluster as blocks: it also has `reduce`, which combines results
+where they are in the order of a fixed tree, and draws the same sample by it (`draw`). Stage 3 and
+the model come from passes over blocks wherever the rows are more than those that were searched
 (`estimation.BlockDesign`, `fit.assemble`). The functions of these passes hold terms and
 coefficients, no table and no engine, so that they can be sent to where the rows are.
 

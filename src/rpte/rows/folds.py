@@ -78,59 +78,62 @@ class Validation:
     def sample(self, table: Table) -> Table:
         """Return the table that is searched: the whole one, or a sample where it is long.
 
-        Above 20,000 distinct rows it has 25,000 of them, or whole groups in the order of their
+        Above 100,000 distinct rows it has so many of them, or whole groups in the order of their
         first rows. The user's own splits are of the whole table.
         """
-        if self.roles is not None or table.n_rows <= max(scale.SAMPLED_ABOVE, scale.SAMPLE_ROWS):
+        if self.roles is not None or table.n_rows <= scale.SAMPLE_ROWS:
             return table
         if self.part is None:
             return table.sample(scale.SAMPLE_ROWS)
         rows = _whole_groups(table, self.count)
         return table if len(rows) == table.n_rows else table.take(rows)
 
-    def folds(self, table: Table, sampled: bool = False) -> list[Fold]:
+    def folds(self, table: Table) -> list[Fold]:
         """Return training and held-out cases; folds that train on one class only are left out.
 
         Below 1,000 distinct rows the folds are dealt out three times, each time anew, when content
-        decides. Above 5,000 distinct rows two of the folds are used, above 12,000 one (all where a
-        class has fewer than 1,000 cases), above 20,000 or of a sample always one. The user's own
-        splits are all used.
-        None are returned where all held-out cases are of one class: they could not tell a model
-        that is too sure of it.
+        decides. The user's own splits are all used. None are returned where all held-out cases are
+        of one class: they could not tell a model that is too sure of it.
         """
         cases = table.cases_of()
         if self.roles is not None and table.part is not None:
             roles = self.roles[:, table.part]
             sides = [(cases * (r == TRAIN), cases * (r == TEST)) for r in roles]
         else:
-            sides = [(cases - held, held) for held in self._held_out(table, sampled)]
+            sides = [(cases - held, held) for held in self._held_out(table)]
         found = [Fold(Cases.of(train), Cases.of(test)) for train, test in sides]
         varies = table.loss.varies
         kept = [f for f in found if len(f.test.rows) and varies(table.y[f.train.rows])]
         tested = [table.y[fold.test.rows] for fold in kept]
         return kept if tested and varies(np.concatenate(tested)) else []
 
-    def _held_out(self, table: Table, sampled: bool) -> Iterator[Ints]:
+    def is_long(self, table: Table) -> bool:
+        """Tell whether one fold is searched, and gives the structure."""
+        return self.roles is None and table.n_rows > scale.LONG_ABOVE
+
+    def searched_folds(self, table: Table) -> int:
+        """Return how many of the folds the search sees; finalists are validated on the others.
+
+        All up to 5,000 distinct rows, where a class has fewer than 1,000 cases, and of the user's
+        own splits; two up to 20,000 rows, and one of more.
+        """
+        if self.is_long(table):
+            return 1
+        cases = table.loss.effective_cases(table.y, table.cases_of())
+        few = table.n_rows <= scale.MANY_ROWS or cases < scale.FEWER_FOLDS_FROM_CASES
+        return table.n_rows if few or self.roles is not None else 2
+
+    def _held_out(self, table: Table) -> Iterator[Ints]:
         """Yield how many cases of each row every fold holds out, (n,)."""
-        most = 1 if sampled else _most_folds(table)
         if self.part is not None:
             fold = _by_group(table, self.count)
-            for f in range(min(most, int(fold.max(initial=-1)) + 1)):
+            for f in range(int(fold.max(initial=-1)) + 1):
                 yield table.cases_of() * (fold == f)
             return
         strata = table.loss.strata(table.y)
-        repeated = table.n_rows < scale.REPEATED_BELOW and not sampled
+        repeated = table.n_rows < scale.REPEATED_BELOW
         for repeat in range(min(scale.REPEATS, self.count) if repeated else 1):
-            yield from deal(strata, table.cases_of(), self.count, repeat, most)
-
-
-def _most_folds(table: Table) -> int:
-    if table.n_rows > scale.SAMPLED_ABOVE:
-        return 1
-    cases = table.loss.effective_cases(table.y, table.cases_of())
-    if table.n_rows <= scale.MANY_ROWS or cases < scale.TWO_FOLDS_FROM_CASES:
-        return table.n_rows
-    return 2 if table.n_rows <= scale.ONE_FOLD_FROM_ROWS else 1
+            yield from deal(strata, table.cases_of(), self.count, repeat)
 
 
 def make_validation(cv: Any, X: Any, y: Any, groups: Any) -> Validation:
@@ -193,23 +196,20 @@ def _from_splits(splits: list[Split], n_rows: int) -> Validation:
     return Validation(len(splits), part.astype(np.int64).reshape(-1), kinds)
 
 
-def deal(strata: Ints, cases: Ints, count: int, repeat: int = 0, most: int | None = None) -> Ints:
-    """Deal the cases of each stratum out over the folds: how many of each row's are in each.
+def deal(strata: Ints, cases: Ints, count: int, repeat: int = 0) -> Ints:
+    """Deal the cases of each stratum out over the folds: how many of each row's, (folds, n).
 
     Rows stand in a random order that content has made. Each row's cases go to one fold after the
     other, so that no fold has two more of a row's cases than another. Rows that met in a fold are
     parted in the other repeats: the r-th deals place k to k + r floor(k / count), as in a Latin
     square, which has as many ways as there are folds.
-
-    Of `count` folds the first `most` are returned, all if None: (folds, n).
     """
     first = np.empty(len(strata), np.int64)
     for stratum in np.unique(strata):
         rows = np.flatnonzero(strata == stratum)
         place = np.cumsum(cases[rows]) - cases[rows]
         first[rows] = (place + repeat * (place // count)) % count
-    folds = np.arange(count if most is None else min(count, most))
-    turn = (folds[:, None] - first) % count  # when it is a fold's turn
+    turn = (np.arange(count)[:, None] - first) % count  # when it is a fold's turn
     return np.asarray(cases // count + (turn < cases % count))
 
 

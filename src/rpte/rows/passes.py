@@ -6,7 +6,10 @@ rows alone, so the sum is the same for any number of threads.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from functools import reduce
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
 
 from rpte.rows import scale
 from rpte.rows.threads import thread_map
@@ -22,6 +25,14 @@ class Engine(Protocol[BlockRead]):
 
     def map(self, function: Callable[[BlockRead], T], /) -> Iterator[T]:
         """Yield what a function returns for each block, in block order; at least one block."""
+
+
+@runtime_checkable
+class Reducer(Protocol[BlockRead]):
+    """Rows in blocks whose results are combined where they are."""
+
+    def reduce(self, function: Callable[[BlockRead], T], plus: Callable[[T, T], T], /) -> T:
+        """Return what a function returns for all blocks, combined in the order of a fixed tree."""
 
 
 class Slices(Sequence[slice]):
@@ -65,13 +76,19 @@ class UnevenBlocks(Slices):
         return slice(int(self.starts[number]), int(self.starts[number + 1]))
 
 
+def search_blocks(n_rows: int) -> UnevenBlocks:
+    """Return the blocks of the search, which has few rows beside many terms: short ones."""
+    count = max(1, -(-n_rows // scale.SEARCH_BLOCK_ROWS))
+    return UnevenBlocks(np.array([n_rows * at // count for at in range(count + 1)], np.intp))
+
+
 def each_block(function: Callable[[Block], T], rows: Engine[Block]) -> Iterator[T]:
     """Yield what a function returns for each block, in block order."""
     return rows.map(function)
 
 
 def add(statistic: Callable[[Block], T], rows: Engine[Block]) -> T:
-    """Return the sum of a statistic over all blocks, added in block order.
+    """Return the sum of a statistic over all blocks, added in block order, or that of a tree.
 
     Parameters
     ----------
@@ -86,14 +103,15 @@ def add(statistic: Callable[[Block], T], rows: Engine[Block]) -> T:
     >>> add(lambda rows: float(weight[rows].sum()), RowBlocks(len(weight)))
     40000.0
     """
-    found = rows.map(statistic)
-    total: Any = next(found)
-    for more in found:
-        total = _plus(total, more)
-    return total  # type: ignore[no-any-return]
+    if isinstance(rows, Reducer):
+        total: T = rows.reduce(statistic, plus)
+    else:
+        total = reduce(plus, rows.map(statistic))
+    return total
 
 
-def _plus(total: Any, more: Any) -> Any:
+def plus(total: Any, more: Any) -> Any:
+    """Return the sum of two numbers, arrays, or tuples of these."""
     if isinstance(total, tuple):
-        return tuple(_plus(a, b) for a, b in zip(total, more, strict=True))
+        return tuple(plus(a, b) for a, b in zip(total, more, strict=True))
     return total + more

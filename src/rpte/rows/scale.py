@@ -6,17 +6,22 @@ One place and one value each, read as `scale.NAME`. Each was set on many tables 
 # Passes. Kernels go through a block in shorter tiles (`TILE_ROWS` of each) that stay near the
 # processor.
 BLOCK_ROWS = 16_384  # of one task of a thread, added up in block order
+SEARCH_BLOCK_ROWS = 4_096  # the same in the search
 
 # Inner validation. Cases are rows, those of whole weight counted as often. Effective ones are those
 # that the loss counts: of two classes, the smaller one's.
 FOLDS = 5
 REPEATED_BELOW = 1_000  # rows: all folds are dealt out several times, each time anew
 REPEATS = 3
-MANY_ROWS = 5_000  # from here on fewer folds, a coarser path and no ridge share
-TWO_FOLDS_FROM_CASES = 1_000  # effective, with many rows: two folds are enough
-ONE_FOLD_FROM_ROWS = 12_000
-SAMPLED_ABOVE = 20_000  # rows: structure and penalty come from a sample
-SAMPLE_ROWS = 25_000
+MANY_ROWS = 5_000  # from here on a coarser path, no ridge share, and the search sees two folds
+FEWER_FOLDS_FROM_CASES = 1_000  # effective; with fewer it sees all
+# Rows from which on the search sees one fold, structure is that of its training rows, and Stage 3
+# does not hold its terms.
+LONG_ABOVE = 20_000
+SAMPLE_ROWS = 100_000  # of more, structure and penalty come from a sample
+OUTSIDE = 5  # times the rows of a sample: up to where they are validated
+MATERIAL = 1e-3  # of the explained deviance: less is not worth looking at further folds
+FINALISTS = 3  # candidates validated on the folds, or on rows, that the search has not seen
 SCREENED_ROWS = 50_000  # of more, products and patterns are screened on a sample
 HELD_OUT_BLOCKS = 10  # of the held-out rows, for the standard error where there is one fold
 SAMPLE_ROWS_KEPT = 256  # of the vocabulary of a sample, once it is searched

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Collection, Hashable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -19,7 +20,8 @@ from rpte.utils.arrays import Array
 
 T = TypeVar("T")
 
-KEPT_BYTES = 96 * 2**20  # of what passes make of a table, or half of what its cells take if more
+# What is kept of what passes make of a table: bytes, or bytes for each of its cells if more.
+KEPT_BYTES, KEPT_PER_CELL = 96 * 2**20, 8
 
 
 class TrainingRows(Protocol):
@@ -73,6 +75,10 @@ class KeptBlock(Table):
     made: dict[Hashable, Array] = field(default_factory=dict)
     room: int = 0  # bytes
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        own = self.inputs, self.y, self.weight, self.part, self.hashes, self.cases, self.loss
+        return KeptBlock, (*own, {}, self.room)  # what was made can be made again
+
 
 def made_once(block: Table, key: Hashable, make: Callable[[], Array]) -> Array:
     """Return what is made of a block, kept for the next pass where it stays in memory.
@@ -88,9 +94,20 @@ def made_once(block: Table, key: Hashable, make: Callable[[], Array]) -> Array:
             with np.errstate(over="ignore"):
                 single = known.astype(np.float32)
             known = single if np.array_equal(single, known, equal_nan=True) else known
-        if known.nbytes + sum(array.nbytes for array in block.made.values()) <= block.room:
+        held = list(block.made.values())  # of other threads too
+        if known.nbytes + sum(array.nbytes for array in held) <= block.room:
             block.made[key] = known
     return known
+
+
+def taken(block: Table, names: Collection[str]) -> Inputs:
+    """Return some variables of a block, each column put in order once where it stays in memory."""
+    some = block.inputs.only(names)
+    if not isinstance(some.columns, Picked):
+        return some
+    found = [made_once(block, name, partial(some.__getitem__, name)) for name in some.schema.names]
+    whole = [x.astype(np.float64) if x.dtype == np.float32 else x for x in found]
+    return replace(some, columns=tuple(whole))
 
 
 class MemoryRows:
@@ -99,7 +116,7 @@ class MemoryRows:
     def __init__(self, table: Table) -> None:
         self.table = table
         rows = RowBlocks(table.n_rows)
-        most = max(KEPT_BYTES, 4 * table.n_rows * len(table.schema))
+        most = max(KEPT_BYTES, KEPT_PER_CELL * table.n_rows * len(table.schema))
         self._blocks = [_block(table, part, most // len(rows)) for part in rows]
 
     @property
@@ -154,4 +171,5 @@ def _block(table: Table, rows: slice, room: int) -> KeptBlock:
         inputs = Inputs(inputs.schema, columns, specials)
     else:
         inputs = inputs.take(rows)
-    return KeptBlock(inputs, y, weight, loss=table.loss, room=room)
+    hashes = None if table.hashes is None else table.hashes[rows]
+    return KeptBlock(inputs, y, weight, hashes=hashes, loss=table.loss, room=room)

@@ -1,25 +1,70 @@
 """One fold of inner validation: what is learned from its training rows, and its penalty paths."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from rpte.estimation.approximate import ApproximateDesign
+from rpte.columns.kinds import Column, Level
+from rpte.estimation.approximate import ApproximateDesign, Codes
 from rpte.estimation.candidate import Candidate
 from rpte.estimation.terms import TermSet
 from rpte.fit.structure_learner import Discovery, StructureLearner
-from rpte.kernels.approximate_path import deviances
 from rpte.kernels.blas import one_blas_thread
+from rpte.kernels.term_products import FEW, deviances
 from rpte.rows import scale
 from rpte.rows.folds import Cases, Fold, deal
 from rpte.rows.passes import UnevenBlocks, each_block
 from rpte.rows.threads import thread_map
 from rpte.structure.structure import Structure
+from rpte.table.column import MISSING, UNSEEN
+from rpte.table.inputs import Inputs
 from rpte.table.table import Table
 from rpte.utils.arrays import Floats, Index, Int8s, Ints
 from rpte.utils.growable import GrowableMatrix
 from rpte.utils.progress import Watch
+
+MOST_CODES = 512  # of a group: a table of two has a cell for every two of their codes
+
+
+class _Groups:
+    """Rows of a matrix of terms that exclude each other, as codes: levels, leaves of a tree."""
+
+    def __init__(self, n_rows: int) -> None:
+        self.codes = GrowableMatrix(n_rows, np.uint16)
+        self.widths: list[int] = []
+        self.place = np.zeros((0, 2), np.intp)  # group, -1 for none, and code of rows of the matrix
+
+    def add(self, codes: Ints, rows: Sequence[int]) -> None:
+        """Add a group: the place in `rows` of the one that is 1 in each column, -1 for none."""
+        if FEW <= len(rows) < MOST_CODES:
+            group = self.codes.add((codes + 1)[None])
+            self.widths.append(len(rows) + 1)
+            self._extend(max(rows) + 1)
+            self.place[rows, 0], self.place[rows, 1] = group, np.arange(1, len(rows) + 1)
+
+    def _extend(self, count: int) -> None:
+        more = max(0, count - len(self.place))
+        self.place = np.vstack([self.place, np.tile(np.array([-1, 0], np.intp), (more, 1))])
+
+    def add_levels(self, columns: Sequence[Column], first: int, inputs: Inputs) -> None:
+        """Add the categories of which some columns, which begin at a row, are single levels."""
+        levels: dict[str, dict[str, int]] = {}
+        for row, column in enumerate(columns, first):
+            if isinstance(column, Level) and len(column.levels) == 1:
+                levels.setdefault(column.source, {})[column.levels[0]] = row
+        for name, rows in levels.items():
+            known = inputs.schema[name].levels
+            # Cells that are missing or of no known level count from the end.
+            place = np.full(len(known) - min(MISSING, UNSEEN), -1)
+            place[[known.index(level) for level in rows]] = np.arange(len(rows))
+            self.add(place[inputs.codes(name)], [*rows.values()])
+
+    def of(self, rows: Index) -> Codes:
+        """Return the codes for terms in some rows of the matrix."""
+        self._extend(int(rows.max(initial=-1)) + 1)
+        group, level = self.place[rows].T.copy()
+        return Codes(self.codes.memory, np.array(self.widths, np.int64), group, level)
 
 
 @dataclass(slots=True, eq=False)
@@ -36,12 +81,14 @@ class FoldState:
     valid_terms: GrowableMatrix = field(init=False)
     columns: list[int] = field(default_factory=list)  # the row there of each vocabulary column
     trees: list[int] = field(default_factory=list)  # and of each tree's first leaf
+    groups: _Groups = field(init=False)  # which rows there exclude each other
     subsets: dict[Candidate, Index] = field(default_factory=dict)  # direct terms of given lengths
 
     def __post_init__(self) -> None:
         held_out = 0 if self.valid is None else self.valid.n_rows
         self.train_terms = GrowableMatrix(self.train.n_rows, np.float32)
         self.valid_terms = GrowableMatrix(held_out, np.float32)
+        self.groups = _Groups(self.train.n_rows)
         self.evaluate()
 
     @property
@@ -63,14 +110,26 @@ class FoldState:
     def evaluate(self) -> None:
         """Evaluate the columns and trees that are new since the last time."""
         vocabulary, known = self.structure.vocabulary, len(self.columns)
-        first = self.train_terms.add(vocabulary.z[known:])
-        self.columns += range(first, first + len(vocabulary) - known)
+        new = range(known, len(vocabulary))
+        first = self.train_terms.extend(len(new))
+        self.columns += range(first, first + len(new))
         if self.valid is not None:
-            self.valid_terms.add(vocabulary.on(self.valid.inputs, known, np.float32))
+            self.valid_terms.extend(len(new))
+
+        def fill(j: int) -> None:
+            at = first + j - known
+            self.train_terms.memory[at] = vocabulary.z[j]
+            if self.valid is not None:
+                self.valid_terms.memory[at] = vocabulary.column_on(self.valid.inputs, j)
+
+        list(thread_map(fill, new))
+        self.groups.add_levels(vocabulary.columns[known:], first, self.train.inputs)
         for m in range(len(self.trees), len(self.structure.trees)):
             tree = self.structure.trees[m]
             leaf = np.arange(tree.n_leaves)[:, None]
-            self.trees.append(self.train_terms.add(leaf == self.structure.leaf_codes[m]))
+            codes = self.structure.leaf_codes[m]
+            self.trees.append(self.train_terms.add(leaf == codes))
+            self.groups.add(codes, range(self.trees[-1], self.trees[-1] + tree.n_leaves))
             if self.valid is not None:
                 self.valid_terms.add(leaf == tree.apply(self.valid.inputs))
 
@@ -83,7 +142,14 @@ class FoldState:
         rows = np.concatenate([*leaves, np.array(self.columns, np.intp)[terms.direct]])
         train = self.train
         return ApproximateDesign(
-            self.train_terms.memory, rows, train.y, train.weight, penalty, sign, train.loss
+            self.train_terms.memory,
+            rows,
+            train.y,
+            train.weight,
+            penalty,
+            sign,
+            train.loss,
+            self.groups.of(rows),
         )
 
     def null_losses(self) -> Floats:
@@ -107,16 +173,32 @@ class FoldState:
         return np.array(list(each_block(block, UnevenBlocks(self.blocks))))
 
 
-def mine_fold(
-    learner: StructureLearner, fold: Fold, count: int, watch: Watch, last: bool = False
-) -> FoldState:
-    """Run Stage 1 on the training rows of one of `count` folds.
+def mine_folds(
+    learner: StructureLearner, folds: list[Fold], watch: Watch, alone: bool
+) -> list[FoldState]:
+    """Run Stage 1 on the training rows of every fold; `alone` if not on the whole table before."""
 
-    The held-out rows of a single fold come in blocks. Nothing is mined after the `last` fold.
+    def mine(fold: Fold) -> FoldState:
+        return mine_fold(learner, fold, watch, len(folds) == 1, alone)
+
+    states = []
+    for state in thread_map(mine, folds):
+        states.append(state)
+        watch.step()
+    learner.cache.close()
+    return states
+
+
+def mine_fold(
+    learner: StructureLearner, fold: Fold, watch: Watch, blocks: bool, last: bool = False
+) -> FoldState:
+    """Run Stage 1 on the training rows of a fold.
+
+    Held-out rows come in `blocks`, where one fold is searched. Nothing is mined after the `last`.
     """
     table = learner.table
     train, held = fold.train.on(table), [fold.test]
-    if count == 1:
+    if blocks:
         held = in_blocks(table.loss.strata(table.y), fold.test)
     test = Cases(*(np.concatenate([getattr(b, name) for b in held]) for name in ("rows", "number")))
     starts = np.concatenate([[0], np.cumsum([len(b.rows) for b in held])]).astype(np.intp)
@@ -134,18 +216,17 @@ def in_blocks(strata: Ints, test: Cases) -> list[Cases]:
 def mine_all_rows(learner: StructureLearner, watch: Watch) -> FoldState:
     """Run Stage 1 on the whole table, nothing held out."""
     table = learner.table
-    mined = mine_rows(learner, table, None, watch, last=True)
+    mined = mine_rows(learner, table, None, watch)
+    watch.step()
     return FoldState(table, None, np.zeros(1, np.intp), mined)
 
 
 def mine_rows(
-    learner: StructureLearner, part: Table, rows: Index | None, watch: Watch, last: bool
+    learner: StructureLearner, part: Table, rows: Index | None, watch: Watch, last: bool = False
 ) -> Structure:
     """Run Stage 1 on some rows; once the time is up, return an empty vocabulary."""
     over = watch.is_over()
-    mined = learner.empty_vocabulary(part) if over else learner.mine(part, rows, last=last)
-    watch.step()
-    return mined
+    return learner.empty_vocabulary(part) if over else learner.mine(part, rows, last=last)
 
 
 @dataclass(slots=True, eq=False)

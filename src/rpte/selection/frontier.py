@@ -13,6 +13,7 @@ from rpte.model.model import Model
 from rpte.model.verify_structure import conditions_allowed
 from rpte.rows import scale
 from rpte.rows.folds import Validation
+from rpte.rows.threads import thread_map
 from rpte.selection.comparison import Comparison, Evaluation
 from rpte.selection.select import select
 from rpte.utils.progress import ESTIMATING, Watch
@@ -35,6 +36,10 @@ def select_models(training: Training, validation: Validation, watch: Watch) -> L
             models[evaluation.penalty] = _fit(training, found, compared, evaluation)
         return evaluation, models[evaluation.penalty]
 
+    def in_time(evaluation: Evaluation) -> Fitted | None:
+        over = evaluation.penalty not in models and watch.is_over()
+        return None if over else fitted(evaluation)
+
     # On long tables models take long to estimate: few are kept, and none longer than the best.
     loads = scale.FRONTIER_OF_LONG_TABLES if long else scale.FRONTIER
     watch.begin(ESTIMATING, 1.0, 2 + len(loads))
@@ -42,11 +47,11 @@ def select_models(training: Training, validation: Validation, watch: Watch) -> L
     tried = map(fitted, compared.ranked(most))
     chosen = next((e, model) for e, model in tried if model.audit().miu <= most)
     watch.step()
-    beside = []
-    for evaluation in compared.frontier(loads, chosen[0], longer=not long):
-        if evaluation.penalty not in models and watch.is_over():
+    wanted, beside = compared.frontier(loads, chosen[0], longer=not long), []
+    for one in (map if long else thread_map)(in_time, wanted):  # in turn where each needs memory
+        if one is None:
             break
-        beside.append(fitted(evaluation))
+        beside.append(one)
         watch.step()
     return _with_frontier([*beside, chosen])
 

@@ -4,8 +4,11 @@ A candidate that is clearly worse than the best one on the screening folds is no
 repeated folds, and what only it needs is not learned there.
 """
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -21,13 +24,17 @@ from rpte.fit.coefficients import leaf_order
 from rpte.fit.settings import Settings
 from rpte.fit.structure_learner import Discovery, StructureLearner, WarmStart
 from rpte.rows import scale
+from rpte.rows.threads import thread_map
 from rpte.selection.comparison import Comparison, Evaluation, Price
 from rpte.selection.fold_state import CandidatePath, FoldPath, FoldState, extend_all
 from rpte.utils.arrays import Floats, Index
 from rpte.utils.progress import Watch
 from rpte.vocabulary.vocabulary import PAIR
 
+T = TypeVar("T")
 Evaluations = list[Evaluation]
+# Weights of held-out blocks (b,), and by penalty the losses there, (b,).
+BlockLosses = tuple[Floats, dict[CandidatePenalty, Floats]]
 
 
 @dataclass(slots=True)
@@ -54,6 +61,14 @@ class Search:
     fits: dict[CandidatePenalty, Floats] = field(default_factory=dict)
     direct: dict[Candidate, Index] = field(default_factory=dict)
     base: CandidatePenalty | None = None  # Stage 2 starts from its fits, or from the base rate
+    # Of each round of lengths: where it started from, and how many pairs there were.
+    starts: list[CandidatePenalty] = field(default_factory=list)
+    rounds: list[int] = field(default_factory=list)
+    weights: Floats = field(init=False)  # of the held-out blocks, (b,)
+
+    def __post_init__(self) -> None:
+        weights = [fold.weights for fold in self.folds]
+        self.weights = np.concatenate([np.zeros(0), *weights])
 
     @property
     def settings(self) -> Settings:
@@ -95,7 +110,7 @@ class Search:
         """Evaluate the model without terms."""
         losses = np.vstack([fold.null_losses() for fold in self.folds])[:, 0]
         penalty = self.without_terms()
-        self.evaluations.append(Evaluation(penalty, 0, *self._mean(losses)))
+        self.evaluations.append(Evaluation(penalty, 0, *self.mean(losses)))
         self.losses[penalty] = losses
 
     def without_terms(self) -> CandidatePenalty:
@@ -123,7 +138,7 @@ class Search:
         return may_win
 
     def _compare(self, candidate: Candidate, l1_ratio: float, before: CandidatePath | None) -> bool:
-        paths = [self._path(f, candidate, l1_ratio, before) for f in self.screening_folds]
+        paths = self._paths(self.screening_folds, candidate, l1_ratio, before)
         reference = paths[self.screening_folds.index(self.reference_fold)]
         taken = candidate.max_conditions is not None
         grid = self._grid(reference, l1_ratio, taken) if taken or not before else before.grid
@@ -135,9 +150,9 @@ class Search:
             return may_win
         if self.repeats and not self.watch.is_over():
             self._bring_repeats_to(candidate.n_trees)
-            more = [self._path(f, candidate, l1_ratio, before) for f in self.repeats]
+            more = self._paths(self.repeats, candidate, l1_ratio, before)
             losses = np.vstack([losses, *extend_all(more, grid[: len(found)])])
-            means = map(self._mean, losses.T)
+            means = map(self.mean, losses.T)
             found = [Evaluation(e.penalty, e.miu, *m) for e, m in zip(found, means, strict=True)]
             paths = [*paths, *more]
         self._keep(paths, grid, found, losses)
@@ -147,7 +162,7 @@ class Search:
         """Evaluate a very short candidate, whose terms forward selection takes, on all folds."""
         if not self.watch.is_over():
             l1_ratio = self.settings.fixed_l1_ratio
-            paths = [self._path(fold, candidate, l1_ratio) for fold in self.all_folds]
+            paths = self._paths(self.all_folds, candidate, l1_ratio)
             reference = paths[self.all_folds.index(self.reference_fold)]
             grid = self._grid(reference, l1_ratio)
             self.short += self._follow(paths, reference, grid, candidate, l1_ratio)[0]
@@ -159,10 +174,9 @@ class Search:
         They are chosen from all terms, around the fits at a penalty that was compared. It ends when
         two lengths one after the other cost more than the best one before.
         """
-        everything = Candidate("all", 0, self.n_pairs)
-        lengths = [replace(everything, max_conditions=m) for m in scale.LENGTHS]
-        for fold in self.all_folds:
-            fold.subsets |= zip(lengths, self._subsets(fold, everything, start), strict=True)
+        self.starts.append(start)
+        self.rounds.append(self.n_pairs)
+        lengths = self.choose_lengths(start, self.n_pairs)
         least: list[float] = []
         before, l1_ratio = None, self.settings.fixed_l1_ratio
         for candidate in lengths:
@@ -172,6 +186,30 @@ class Search:
             least.append(self.least_cost(self.evaluations[known:]))
             if self.watch.is_over() or min(least) < min(least[-2:]):
                 break
+
+    def choose_lengths(self, start: CandidatePenalty, n_pairs: int) -> list[Candidate]:
+        """Choose on every fold the terms of all lengths; return the candidates."""
+        everything = Candidate("all", 0, n_pairs)
+        lengths = [replace(everything, max_conditions=m) for m in scale.LENGTHS]
+        found = thread_map(lambda f: self._subsets(f, everything, start), self.all_folds)
+        for fold, subsets in zip(self.all_folds, found, strict=True):
+            fold.subsets |= zip(lengths, subsets, strict=True)
+        return lengths
+
+    def follow(
+        self,
+        other: Search,
+        candidate: Candidate,
+        l1_ratio: float,
+        start: CandidatePenalty | None = None,
+    ) -> None:
+        """Fit a candidate at the lambdas at which another search did, from the path of a start."""
+        known = other.paths[candidate, l1_ratio]
+        grid = known.grid[: len(known.fits[0])]
+        before = None if start is None else self.paths[start.candidate, start.l1_ratio]
+        paths = self._paths(self.folds, candidate, l1_ratio, before)
+        losses = np.vstack(extend_all(paths, grid))
+        self._keep_path(paths, grid, losses, known.warm_start, candidate, l1_ratio)
 
     def _subsets(
         self, fold: FoldState, everything: Candidate, start: CandidatePenalty
@@ -209,13 +247,13 @@ class Search:
             if self.watch.is_over():
                 break
             columns.append(np.vstack(extend_all(paths, grid[at : at + 1])))
-            deviance, error = self._mean(columns[-1][:, 0])
+            deviance, error = self.mean(columns[-1][:, 0])
             penalty = CandidatePenalty(candidate, l1_ratio, l1 * self.shrink)
             self.fits[penalty] = reference.fits[-1]
             miu = int(is_active(reference.fits[-1][1:]) @ read)
             found.append(Evaluation(penalty, miu, deviance + shift, error))
             self._report((at + 1) / len(grid), found)
-            if at - int(self._costs(found).argmin()) >= patience:
+            if at - int(self.costs(found).argmin()) >= patience:
                 break
         return found, np.hstack(columns) if columns else np.zeros((0, 0))
 
@@ -224,7 +262,7 @@ class Search:
         if not self.losses:
             return 0.0
         losses = self.losses[self.best(self.complete).penalty]
-        return self._mean(losses)[0] - self._mean(losses[:blocks])[0]
+        return self.mean(losses)[0] - self.mean(losses[:blocks])[0]
 
     def _is_beaten(self, found: Evaluations, losses: Floats) -> bool:
         """Tell whether a candidate is clearly worse on the screening folds than the best one.
@@ -233,10 +271,10 @@ class Search:
         """
         if not self.paths:
             return False
-        rival, costs = self.best(self.complete), self._costs(found)
+        rival, costs = self.best(self.complete), self.costs(found)
         at = int(costs.argmin())
         apart = losses[:, at] - self.losses[rival.penalty][: len(losses)]
-        return bool(costs[at] - self._costs([rival])[0] > scale.BEATEN * self._mean(apart)[1])
+        return bool(costs[at] - self.costs([rival])[0] > scale.BEATEN * self.mean(apart)[1])
 
     def _keep(
         self, paths: list[FoldPath], grid: Floats, found: Evaluations, losses: Floats
@@ -244,15 +282,34 @@ class Search:
         """Keep the evaluations of a candidate and, if it was fitted on all folds, its path."""
         self.evaluations += found
         if len(paths) == len(self.all_folds):
-            self.losses |= {e.penalty: losses[:, at] for at, e in enumerate(found)}
             penalty = found[0].penalty
             ahead = scale.HEAD_START_OF_MANY_ROWS if self.has_many_rows else scale.HEAD_START
             if penalty.candidate.max_conditions is not None:
                 ahead = scale.HEAD_START_OF_LENGTHS
-            start = max(0, int(self._costs(found).argmin()) - ahead)
-            terms, fits = [path.terms for path in paths], [path.fits for path in paths]
-            known = CandidatePath(grid, terms, fits, start)
-            self.paths[penalty.candidate, penalty.l1_ratio] = known
+            start = max(0, int(self.costs(found).argmin()) - ahead)
+            self._keep_path(paths, grid, losses, start, penalty.candidate, penalty.l1_ratio)
+
+    def _keep_path(
+        self,
+        paths: list[FoldPath],
+        grid: Floats,
+        losses: Floats,
+        warm_start: int,
+        candidate: Candidate,
+        l1_ratio: float,
+    ) -> None:
+        """Keep the path of a candidate on all folds, and its losses (b, f)."""
+        terms, fits = [path.terms for path in paths], [path.fits for path in paths]
+        self.paths[candidate, l1_ratio] = CandidatePath(grid, terms, fits, warm_start)
+        self.losses |= self.along(candidate, l1_ratio, losses.T)
+
+    def along(
+        self, candidate: Candidate, l1_ratio: float, found: Iterable[T]
+    ) -> list[tuple[CandidatePenalty, T]]:
+        """Return what was found along the path of a candidate, each with its penalty."""
+        l1s = (self.paths[candidate, l1_ratio].grid * self.shrink).tolist()
+        penalties = (CandidatePenalty(candidate, l1_ratio, l1) for l1 in l1s)
+        return list(zip(penalties, found, strict=False))
 
     def _report(self, part: float, found: Evaluations) -> None:
         """Report how far the search is, and the best evaluation so far."""
@@ -265,26 +322,27 @@ class Search:
             self.watch.best = best.deviance, best.miu
         self.watch.tell(min(1.0, part))
 
-    def _costs(self, evaluations: Sequence[Evaluation]) -> Floats:
+    def costs(self, evaluations: Sequence[Evaluation]) -> Floats:
         """Return the costs of some evaluations, compared with those so far."""
         compared = Comparison((*self.evaluations, *evaluations), self.price)
         return np.array(compared.costs(evaluations))
 
     def best(self, evaluations: Sequence[Evaluation]) -> Evaluation:
         """Return the one of the least cost among some evaluations."""
-        return evaluations[int(self._costs(evaluations).argmin())]
+        return evaluations[int(self.costs(evaluations).argmin())]
 
     def least_cost(self, evaluations: Sequence[Evaluation]) -> float:
         """Return the least cost of some evaluations; infinite if there are none."""
-        return float(self._costs(evaluations).min(initial=np.inf))
+        return float(self.costs(evaluations).min(initial=np.inf))
 
     def start_stage2(self, base: CandidatePenalty | None) -> None:
         """Start Stage 2 from the fits at a penalty that was compared, or from the base rate."""
         self.base = base
-        for fold in self.screening_folds:
-            if self.watch.is_over():
-                return
-            self._start_stage2(fold)
+        self._in_time(self._start_stage2, self.screening_folds)
+
+    def _in_time(self, learn: Callable[[FoldState], None], folds: list[FoldState]) -> None:
+        """Learn on some folds, each if there is time when its turn comes."""
+        for _ in thread_map(lambda f: None if self.watch.is_over() else learn(f), folds):
             self.watch.step()
 
     def _start_stage2(self, fold: FoldState) -> None:
@@ -293,11 +351,7 @@ class Search:
 
     def grow(self, n_trees: int) -> int:
         """Grow up to `n_trees` on the screening folds; return how many the reference fold has."""
-        for fold in self.screening_folds:
-            if self.watch.is_over():
-                break
-            self.watch.tell()
-            self._grow(fold, n_trees)
+        self._in_time(lambda fold: self._grow(fold, n_trees), self.screening_folds)
         return len(self.reference_fold.structure.trees)
 
     def _grow(self, fold: FoldState, n_trees: int) -> None:
@@ -306,24 +360,30 @@ class Search:
 
     def _bring_repeats_to(self, n_trees: int) -> None:
         """Learn on the repeated folds what a candidate of `n_trees` needs of Stage 2."""
+
+        def bring(fold: FoldState) -> None:
+            if fold.found is None:
+                self._start_stage2(fold)
+            if n_trees:
+                self._grow(fold, n_trees)
+
         if self.reference_fold.found is not None:
-            for fold in self.repeats:
-                if fold.found is None:
-                    self._start_stage2(fold)
-                if n_trees:
-                    self._grow(fold, n_trees)
+            list(thread_map(bring, self.repeats))
 
     def look_for_products(self, penalty: CandidatePenalty) -> bool:
         """Look for more products on every fold, from the fits at a penalty that was compared.
 
         Tell whether the reference fold has more than before.
         """
-        known = self.n_pairs
-        for fold in self.all_folds:
+
+        def look(fold: FoldState) -> None:
             assert fold.found is not None
             start = self._warm_start(penalty, fold)
-            if self.settings.makes_products:
-                fold.learn(fold.found.with_products(start, self.settings))
+            fold.learn(fold.found.with_products(start, self.settings))
+
+        known = self.n_pairs
+        if self.settings.makes_products:
+            list(thread_map(look, self.all_folds))
         return self.n_pairs > known
 
     def _warm_start(self, penalty: CandidatePenalty, fold: FoldState) -> WarmStart:
@@ -348,15 +408,16 @@ class Search:
         found = fold.found or self.learner.without_trees(fold.train, fold.mined)
         if fold in self.folds:
             found = found.release().first_rows(scale.SAMPLE_ROWS_KEPT)
+            found = replace(found, searched_rows=self.learner.table.n_rows)
         evaluations, short = tuple(self.evaluations), tuple(self.short)
         return found, Comparison(evaluations, self.price, self.fits, self.direct, short)
 
-    def _mean(self, losses: Floats) -> tuple[float, float]:
+    def mean(self, losses: Floats) -> tuple[float, float]:
         """Return the weighted mean of the first or of all blocks, and its standard error.
 
         Repeated folds hold out the same rows again, so they do not lower the error.
         """
-        weights = np.concatenate([fold.weights for fold in self.folds])[: len(losses)]
+        weights = self.weights[: len(losses)]
         mean = float(np.average(losses, weights=weights))
         if self.independent < 2:
             return mean, 0.0
@@ -377,6 +438,16 @@ class Search:
 
     def _design(self, fold: FoldState, terms: TermSet) -> ApproximateDesign:
         return fold.design(terms, *terms.penalties(self.settings.limits))
+
+    def _paths(
+        self,
+        folds: list[FoldState],
+        candidate: Candidate,
+        l1_ratio: float,
+        before: CandidatePath | None = None,
+    ) -> list[FoldPath]:
+        """Return the paths of a candidate on some folds."""
+        return list(thread_map(lambda f: self._path(f, candidate, l1_ratio, before), folds))
 
     def _path(
         self,

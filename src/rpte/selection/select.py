@@ -21,7 +21,8 @@ from rpte.rows import scale
 from rpte.rows.folds import Fold, Validation
 from rpte.rows.training_rows import TrainingRows
 from rpte.selection.comparison import Comparison, Evaluation, Price
-from rpte.selection.fold_state import mine_all_rows, mine_fold
+from rpte.selection.finalists import validate_finalists, validate_outside
+from rpte.selection.fold_state import mine_all_rows, mine_folds
 from rpte.selection.search import Search
 from rpte.table.table import Table
 from rpte.utils.progress import GROWING, MINING, Watch
@@ -50,16 +51,22 @@ def select(
     """
     watch = watch or Watch()
     searched = rows.searched(validation)
-    folds = validation.folds(searched, searched.n_rows < rows.n_rows)
+    folds = validation.folds(searched)
     price = Price.at(settings.audit_price, rows.n_cases)
     if settings.rules:
         price = replace(price, log_from=price.log_from * scale.LOG_PRICE_OF_RULES)
     if not folds:
         return _base_rate(searched, settings, price)
     learner = StructureLearner.of(searched, settings)
-    search = _search(rows, learner, validation, folds, price, watch)
+    count = validation.searched_folds(searched)
+    search = _search(rows, learner, validation, folds[:count], price, watch)
     _compare_all(search)
     _warn_of_unlike_folds(search)
+    sampled = searched.n_rows < rows.n_rows
+    if sampled and validation.by == "content" and not watch.is_over():
+        validate_outside(search, rows)
+    elif folds[count:] and not sampled and not watch.is_over():
+        validate_finalists(search, folds[count:])
     return search.result()
 
 
@@ -105,16 +112,15 @@ def _search(
     price: Price,
     watch: Watch,
 ) -> Search:
-    """Run Stage 1 on every fold, and on all rows unless only a sample is searched."""
-    sampled = learner.table.n_rows < rows.n_rows
+    """Run Stage 1 on every fold, and on all rows unless one fold gives the structure."""
+    alone = validation.is_long(learner.table)
     watch.begin(MINING, 0.15, len(folds) + 1)
-    # A sample has one fold.
-    states = [mine_fold(learner, fold, len(folds), watch, sampled) for fold in folds]
+    # All rows come first: their shapes are those of the folds.
+    everything = None if alone else mine_all_rows(learner, watch)
+    states = mine_folds(learner, folds, watch, alone)
     blocks = len(states[0].blocks) - 1 if len(states) == 1 else min(len(states), validation.count)
-    if sampled:
-        shrink = math.sqrt(states[0].train.n_cases / rows.n_cases)
-        return Search(learner, states, states[0], shrink, blocks, price, watch)
-    return Search(learner, states, mine_all_rows(learner, watch), 1.0, blocks, price, watch)
+    shrink = math.sqrt(states[0].train.n_cases / rows.n_cases) if alone else 1.0
+    return Search(learner, states, everything or states[0], shrink, blocks, price, watch)
 
 
 def _base_rate(table: Table, settings: Settings, price: Price) -> tuple[Discovery, Comparison]:

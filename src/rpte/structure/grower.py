@@ -92,47 +92,47 @@ class OpenLeaf:
 
 # A node with its rows and its depth.
 Node = tuple[int, Int32s, int]
-Opener = Callable[[OpenLeaf | None, Sequence[Node]], list[OpenLeaf]]
+Opener = Callable[[OpenLeaf | None, Sequence[Node], Mask], list[OpenLeaf]]
 
 
 class SourceBudget:
     """The sources a growing tree has used, and which columns it may still test."""
 
     def __init__(self, columns: CodedColumns, chosen: Ints, limits: GrowthLimits) -> None:
-        names = sorted({s for j in chosen for s in columns.sources[j]})
-        place = {source: k for k, source in enumerate(names)}
-        self.reads = np.zeros((len(chosen), len(names)), dtype=np.bool_)
-        for k, j in enumerate(chosen):
-            self.reads[k, [place[s] for s in columns.sources[j]]] = True
-        self.used = np.zeros(len(names), dtype=np.bool_)
-        self.most = len(names) if limits.max_sources is None else limits.max_sources
-        self.sets: Mask | None = None
+        sources = [columns.sources[j] for j in chosen]
+        self.reads = np.array([(one[0], one[-1]) for one in sources], np.intp).reshape(-1, 2)
+        self.used = np.zeros(self.reads.max(initial=-1) + 1, np.bool_)
+        self.most = len(self.used) if limits.max_sources is None else limits.max_sources
+        self.sets: list[Mask] | None = None
         if limits.together is not None:
-            inside = [[source in allowed for source in names] for allowed in limits.together]
-            self.sets = np.array(inside, dtype=np.bool_).reshape(len(inside), len(names))
+            places = np.arange(len(self.used))
+            self.sets = [np.isin(places, list(allowed)) for allowed in limits.together]
 
     def admits(self) -> Mask:
         """Return (k,) whether the tree may test each chosen column."""
         return self.allows(self.reads)
 
-    def allows(self, sources: Mask) -> Mask:
-        """Return which sources (..., s) the tree may read beside its own.
+    def allows(self, sources: Index) -> Mask:
+        """Return whether the tree may read sources (..., m), some perhaps equal, beside its own.
 
         All of them together must be few enough, and inside one set.
         """
-        sources = sources | self.used
-        size = sources.sum(axis=-1)
+        new = ~self.used[sources]
+        for i in range(1, sources.shape[-1]):
+            new[..., i] &= (sources[..., i, None] != sources[..., :i]).all(axis=-1)
+        size = self.used.sum() + new.sum(axis=-1)
         fits = np.asarray(size <= self.most)
         if self.sets is None:
             return fits
         inside = size <= 1
         for allowed in self.sets:
-            inside |= ~(sources & ~allowed).any(axis=-1)
+            if allowed[self.used].all():
+                inside |= allowed[sources].all(axis=-1)
         return np.asarray(fits & inside)
 
     def take(self, k: int) -> None:
         """Note that the tree tests chosen column k."""
-        self.used |= self.reads[k]
+        self.used[self.reads[k]] = True
 
 
 def grow(
@@ -150,8 +150,8 @@ def grow(
     chosen = eligible[~columns.root_only[eligible]]
     task = GrowthTask(columns, chosen, stack(gradient, hessian, weight), limits)
 
-    def opener(parent: OpenLeaf | None, nodes: Sequence[Node]) -> list[OpenLeaf]:
-        leaves = [open_leaf(task, *node) for node in nodes]
+    def opener(parent: OpenLeaf | None, nodes: Sequence[Node], admitted: Mask) -> list[OpenLeaf]:
+        leaves = [open_leaf(task, *node, admitted) for node in nodes]
         return [leaf for leaf in leaves if leaf is not None]
 
     return best_first(task, opener)
@@ -160,24 +160,27 @@ def grow(
 def best_first(task: GrowthTask, opener: Opener) -> CodeTree | None:
     """Split the leaf with the best split, again and again; None if no split is valid.
 
-    `opener` returns those of a split leaf's children (at first, the root) that may be split.
+    `opener` returns those of a split leaf's children (at first, the root) that may be split. It is
+    told which columns (k,) the tree may still test: the others it will never be allowed again.
     """
     weight, limits = task.stats[:, 2], task.limits
     budget = SourceBudget(task.columns, task.chosen, limits)
     rows = np.flatnonzero(weight > 0).astype(np.int32)
     tree = TreeBuilder()
-    frontier = opener(None, [(0, rows, 0)])
+    admitted = budget.admits()
+    frontier = opener(None, [(0, rows, 0)], admitted)
     scale = float(np.abs(task.stats[:, 0]).sum())
     while tree.n_leaves < limits.max_leaves:
-        choice = _next(frontier, budget.admits(), scale)
+        choice = _next(frontier, admitted, scale)
         if choice is None:
             break
         leaf, k = choice
         frontier.remove(leaf)
         children = divide(task, tree, leaf.node, leaf.rows, read_split(task, leaf, k))
-        if tree.n_leaves < limits.max_leaves:
-            frontier += opener(leaf, children)
         budget.take(k)
+        admitted = budget.admits()
+        if tree.n_leaves < limits.max_leaves:
+            frontier += opener(leaf, children, admitted)
     return tree.finish()
 
 
@@ -197,14 +200,21 @@ def divide(
     return [(child, inside, tree.depth[child]) for child, inside in children]
 
 
-def open_leaf(task: GrowthTask, node: int, rows: Int32s, depth: int) -> OpenLeaf | None:
-    """Find the best split of every chosen column in a node; None if it must stay a leaf."""
-    columns, chosen, limits, stats = task.columns, task.chosen, task.limits, task.stats[rows]
+def open_leaf(
+    task: GrowthTask, node: int, rows: Int32s, depth: int, admitted: Mask | None = None
+) -> OpenLeaf | None:
+    """Find the best split of every chosen column in a node; None if it must stay a leaf.
+
+    Columns that are not `admitted` (k,) are left out.
+    """
+    columns, limits, stats = task.columns, task.limits, task.stats[rows]
     total = stats.sum(axis=0)
     if not may_split(limits, total, depth):
         return None
     rule = np.array([limits.ridge, limits.least, np.abs(stats[:, 0]).sum()])
-    found = np.full((len(chosen), N_FOUND), -np.inf)
+    every = admitted is None or bool(admitted.all())
+    chosen = task.chosen if every else task.chosen[admitted]
+    found = np.empty((len(chosen), N_FOUND))
     coded = columns.codes, columns.n_bins, columns.is_category
 
     def run(start: int, stop: int) -> None:
@@ -214,6 +224,9 @@ def open_leaf(task: GrowthTask, node: int, rows: Int32s, depth: int) -> OpenLeaf
     gain = found[:, GAIN]
     tie = _tie(total, rule, gain.max(initial=0.0))
     gain[gain < -tie if limits.zero_gain else gain <= tie] = -np.inf
+    if not every:
+        some, found = found, np.full((len(task.chosen), N_FOUND), -np.inf)
+        found[admitted] = some
     return OpenLeaf(node, rows, total, rule, found)
 
 

@@ -72,7 +72,8 @@ class _Lookahead:
         self.probe_weight = float(self.weight[self.probe].sum())
         self.single = np.flatnonzero(~task.columns.root_only[chosen])
         self.budget = SourceBudget(task.columns, chosen, task.limits)
-        self.overlap = (self.budget.reads.astype(np.int64) @ self.budget.reads.T) > 0
+        reads = self.budget.reads
+        self.overlap = (reads[:, None, :, None] == reads[None, :, None, :]).any(axis=(2, 3))
         self.tree = TreeBuilder()
 
     def grow(self) -> CodeTree | None:
@@ -95,7 +96,8 @@ class _Lookahead:
         admitted = budget.admits()
         child = np.zeros(len(self.chosen), dtype=np.bool_)
         child[self.single] = admitted[self.single]
-        both = budget.reads[:, None, :] | budget.reads[None, :, :]
+        pairs = np.indices(self.overlap.shape).transpose(1, 2, 0)
+        both = budget.reads[pairs].reshape(*self.overlap.shape, 4)
         children = ~self.overlap & child & budget.allows(both)
         return SearchSpace(self.chosen, admitted, children, budget)
 

@@ -55,8 +55,7 @@ class SearchSpace:
 
     def admits(self, columns: tuple[int, ...]) -> bool:
         """Say whether the tree may test all these chosen columns."""
-        union: Mask = np.logical_or.reduce(self.budget.reads[list(columns)])
-        return bool(self.budget.allows(union))
+        return bool(self.budget.allows(self.budget.reads[list(columns)].reshape(-1)))
 
 
 def search(

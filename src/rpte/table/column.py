@@ -19,6 +19,7 @@ MISSING = -1
 UNSEEN = -2
 MANY_CELLS = 10_000  # of text: from here on pandas, if it is there, tells them apart faster
 FEW_CELLS = 32_768  # looked at together
+FEW_ROWS = 4096  # of all columns
 LARGEST = 1e300  # beyond it sums and squares overflow; such numbers are codes for missing
 EXACT = 2.0**53  # whole numbers up to here are floats; in a larger sum a single row is lost
 
@@ -64,7 +65,7 @@ def distinct(column: Raw, name: str = "") -> tuple[list[Any], Index]:
         values, inverse = np.unique(column, return_inverse=True)
         return values.tolist(), inverse.reshape(-1)
     numbers: dict[Any, int] = {}
-    families = {kind: _family(kind) for kind in set(map(type, column))}
+    families = {kind: family(kind) for kind in set(map(type, column))}
     try:
         if len(set(families.values())) > 1:
             keys = ((families[type(cell)], cell) for cell in column)
@@ -88,7 +89,7 @@ FAMILIES = {
 }
 
 
-def _family(kind: type) -> str:
+def family(kind: type) -> str:
     """Return what tells equal cells of different types apart; all usual cells are of one family.
 
     A Decimal cannot be compared with numpy's integers at all.
@@ -143,6 +144,25 @@ def all_allowed(numbers: Array) -> bool:
     """Tell whether no number is beyond `LARGEST` in size."""
     parts = (part.astype(np.float64, copy=False) for part in _parts(numbers))
     return not any(bool((np.abs(part) > LARGEST).any()) for part in parts)
+
+
+def extents(columns: Sequence[Floats]) -> list[tuple[float, float, bool]]:
+    """Return of each column the least and the largest number, NaN if none, and whether any lacks.
+
+    A few rows of all columns at a time: those of an array lie side by side in the memory.
+    """
+    low, high = np.full((2, len(columns)), np.nan)
+    gaps = np.zeros(len(columns), np.bool_)
+    rows = len(columns[0]) if columns else 0
+    for start in range(0, rows, FEW_ROWS):
+        for j, column in enumerate(columns):
+            part = np.ascontiguousarray(column[start : start + FEW_ROWS])
+            least, most = part.min(), part.max()
+            if least != least:
+                gaps[j], least, most = True, np.fmin.reduce(part), np.fmax.reduce(part)
+            if not (least >= low[j] and most <= high[j]):
+                low[j], high[j] = np.fmin(low[j], least), np.fmax(high[j], most)
+    return list(zip(low.tolist(), high.tolist(), gaps.tolist(), strict=True))
 
 
 def _parts(cells: Array) -> Iterator[Array]:

@@ -5,18 +5,22 @@ the same table gives the same hash however it is passed. Numpy and the standard 
 `verify` computes it again wherever a model can be loaded.
 """
 
+from __future__ import annotations
+
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
 from rpte.table.inputs import Inputs
-from rpte.table.table import row_hashes
+from rpte.table.schema import Variable
+from rpte.table.table import order_by_hash, row_hashes
 from rpte.utils.arrays import Bytes, Floats, Index, Words
 
 Profile = Literal["safe", "full", "none"]
+Sort = Callable[[Floats], Floats]  # of numbers, none missing; what it is given may be overwritten
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 SMALL = 5
@@ -32,45 +36,88 @@ def fingerprint(
     labels: Sequence[Any],
     profile: Profile,
     hashes: Words | None = None,
+    sort: Sort = np.sort,
+    each: Callable[..., Iterable[dict[str, Any]]] = map,
 ) -> dict[str, Any]:
     """Return the fingerprint of a training table, under the model's schema, as plain JSON values.
 
     Weights include class factors; rows of weight zero do not count. Of the two `labels` the second
     is the positive class, where `y` (n,) is 1.0. The profile "safe" hides counts under 5 and exact
-    extremes, "none" leaves it out. The `hashes` (n,) of rows may be given where they are known.
+    extremes, "none" leaves it out. The `hashes` (n,) of rows may be given where they are known, and
+    what sorts numbers and goes over columns faster.
     """
     counted = weight > 0
     if not counted.all():
         inputs, y, weight = inputs.take(counted), y[counted], weight[counted]
         hashes = None if hashes is None else hashes[counted]
-    distinct, digest = table_hash(inputs, y, weight, labels, hashes)
+    digest = _hashed(inputs, y, weight, labels, hashes)
     names = () if profile == "none" else inputs.schema.names
-    columns = [_column(inputs, name, weight, profile == "full") for name in names]
+    even = bool(len(weight)) and bool((weight == weight[0]).all())
+
+    def column(name: str) -> dict[str, Any]:
+        some = inputs.only([name])
+        some = some.in_own_order() if even else some.take(slice(None))
+        return _column(some, name, weight, profile == "full", sort if even else None)
+
+    columns = list(each(column, names))
+    return described(digest, float(weight.sum()), columns, profile)
+
+
+def described(
+    digest: TableHash, total: float, columns: list[dict[str, Any]], profile: Profile
+) -> dict[str, Any]:
+    """Return the fingerprint of a table of some total weight, of which all rows were hashed."""
     return {
-        "rows": float(weight.sum()),
-        "distinct_rows": distinct,
-        "sha256": digest,
+        "rows": total,
+        "distinct_rows": digest.distinct,
+        "sha256": digest.hexdigest(),
         "profile": None if profile == "none" else columns,
     }
 
 
-def table_hash(
-    inputs: Inputs, y: Floats, weight: Floats, labels: Sequence[Any], hashes: Words | None = None
-) -> tuple[int, str]:
+def table_hash(inputs: Inputs, y: Floats, weight: Floats, labels: Sequence[Any]) -> tuple[int, str]:
     """Return the number of distinct (row, label) and the SHA-256 of them with their weights."""
-    hashes = row_hashes(inputs) if hashes is None else hashes
-    order = np.lexsort((weight, y, hashes))
-    hashes, y, weight = hashes[order], y[order], weight[order]
-    new = np.concatenate([[True], (hashes[1:] != hashes[:-1]) | (y[1:] != y[:-1])])
-    starts = np.flatnonzero(new[: len(hashes)])
-    sums = np.add.reduceat(weight, starts) if len(starts) else weight
-    # By class, not by which of them is called positive.
-    names = [json.dumps(label) for label in labels]
-    digest = hashlib.sha256(json.dumps(sorted(names)).encode())
-    hashes, (ends, which) = hashes[starts], _line_ends(names, y[starts], sums)
-    for low in range(0, len(starts), LINES):
-        digest.update(_lines(hashes[low : low + LINES], ends[which[low : low + LINES]]))
-    return len(starts), digest.hexdigest()
+    digest = _hashed(inputs, y, weight, labels)
+    return digest.distinct, digest.hexdigest()
+
+
+def _hashed(
+    inputs: Inputs, y: Floats, weight: Floats, labels: Sequence[Any], hashes: Words | None = None
+) -> TableHash:
+    digest = TableHash(labels)
+    digest.add(row_hashes(inputs) if hashes is None else hashes, y, weight)
+    return digest
+
+
+class TableHash:
+    """The SHA-256 of distinct (row, label) with their weights, and how many there are.
+
+    Rows may come in parts, each with hashes beyond those of the parts before.
+    """
+
+    def __init__(self, labels: Sequence[Any]) -> None:
+        # By class, not by which of them is called positive.
+        self._names = [json.dumps(label) for label in labels]
+        self._digest = hashlib.sha256(json.dumps(sorted(self._names)).encode())
+        self.distinct = 0
+
+    def add(self, hashes: Words, y: Floats, weight: Floats) -> None:
+        """Add some rows, in any order; equal ones among them are one."""
+        later = (hashes[1:] > hashes[:-1]) | ((hashes[1:] == hashes[:-1]) & (y[1:] > y[:-1]))
+        if not later.all():
+            order = order_by_hash(hashes, weight, y)
+            hashes, y, weight = hashes[order], y[order], weight[order]
+        new = np.concatenate([[True], (hashes[1:] != hashes[:-1]) | (y[1:] != y[:-1])])
+        starts = np.flatnonzero(new[: len(hashes)])
+        sums = np.add.reduceat(weight, starts) if len(starts) else weight
+        hashes, (ends, which) = hashes[starts], _line_ends(self._names, y[starts], sums)
+        for low in range(0, len(starts), LINES):
+            self._digest.update(_lines(hashes[low : low + LINES], ends[which[low : low + LINES]]))
+        self.distinct += len(starts)
+
+    def hexdigest(self) -> str:
+        """Return the hash of all rows so far."""
+        return self._digest.hexdigest()
 
 
 def _line_ends(names: Sequence[str], y: Floats, sums: Floats) -> tuple[Bytes, Index]:
@@ -94,26 +141,81 @@ def _lines(hashes: Words, ends: Bytes) -> bytes:
     return bytes(lines[lines != 0].tobytes())
 
 
-def _column(inputs: Inputs, name: str, weight: Floats, full: bool) -> dict[str, Any]:
-    """Return the profile of one variable; counts are weights, as everywhere."""
-    inputs = inputs.only([name]).take(slice(None))
-    variable, total = inputs.schema[name], float(weight.sum())
+def _column(
+    inputs: Inputs, name: str, weight: Floats, full: bool, sort: Sort | None
+) -> dict[str, Any]:
+    """Return the profile of one variable; counts are weights, as everywhere.
+
+    There is a `sort` where all weights are equal, and rows may then stand in any order.
+    """
     missing = float(weight[inputs.is_missing(name)].sum())
-    cells = _level_counts(inputs, name, weight)
-    values, sums = _values(inputs, name, weight)
-    shown = _hidden([missing, *cells.values(), float(sums.sum())], full)
+    cells = level_counts(inputs, name, weight)
+    values, sums = number_counts(inputs, name, weight, sort)
+    numbers = NumberSummary(float(np.cumsum(sums)[-1]) if len(sums) else 0.0)
+    numbers.add(values, sums)
+    return column_profile(inputs.schema[name], float(weight.sum()), missing, cells, numbers, full)
+
+
+def column_profile(
+    variable: Variable,
+    total: float,
+    missing: float,
+    cells: Mapping[str, float],
+    numbers: NumberSummary,
+    full: bool,
+) -> dict[str, Any]:
+    """Return the profile of a variable: weight of all rows, of missing cells, of levels."""
+    shown = _hidden([missing, *cells.values(), numbers.total], full)
+    number = variable.kind == "number"
     return {
-        "name": name,
+        "name": variable.name,
         "kind": variable.kind,
         "missing": shown[0] if isinstance(shown[0], str) else missing / total,
-        "distinct": len(values) + sum(count > 0 for count in cells.values()),
-        "quantiles": _quantiles(values, sums, full) if variable.kind == "number" else None,
-        "extremes": [float(values[0]), float(values[-1])] if full and len(values) else None,
+        "distinct": numbers.distinct + sum(count > 0 for count in cells.values()),
+        "quantiles": numbers.quantiles(full) if number and numbers.distinct else None,
+        "extremes": [numbers.first, numbers.last] if full and numbers.distinct else None,
         "levels": dict(zip(cells, shown[1:-1], strict=True)),
     }
 
 
-def _level_counts(inputs: Inputs, name: str, weight: Floats) -> dict[str, float]:
+class NumberSummary:
+    """How many different numbers there are, their ends and their quantiles (inverted CDF).
+
+    They come in ascending order, perhaps in parts; `total` is the weight of all of them.
+    """
+
+    def __init__(self, total: float) -> None:
+        self.total, self.distinct = total, 0
+        self.first = self.last = np.nan
+        self._below = 0.0
+        self._found: dict[float, tuple[int, float, float]] = {}  # place, value, weight of its tail
+
+    def add(self, values: Floats, sums: Floats) -> None:
+        """Add the next numbers (m,), different and in order, and the weight of each."""
+        if not len(values):
+            return
+        below = np.cumsum(np.concatenate([[self._below], sums]))[1:]
+        for quantile in QUANTILES:
+            place = int(np.searchsorted(below, quantile * self.total * (1 - 1e-12)))
+            if quantile not in self._found and place < len(values):
+                tail = min(below[place], self.total - below[place] + sums[place])
+                found = self.distinct + place, float(values[place]), float(tail)
+                self._found[quantile] = found
+        self.first = self.first if self.distinct else float(values[0])
+        self.last, self._below = float(values[-1]), float(below[-1])
+        self.distinct += len(values)
+
+    def quantiles(self, full: bool) -> list[float | None]:
+        """Return the quantiles; None for one that few rows lie beyond, or an extreme."""
+        found: list[float | None] = []
+        for place, value, tail in (self._found[quantile] for quantile in QUANTILES):
+            extreme = place in (0, self.distinct - 1) or tail < SMALL
+            found.append(None if extreme and not full else value)
+        return found
+
+
+def level_counts(inputs: Inputs, name: str, weight: Floats) -> dict[str, float]:
+    """Return the weight of each level, or special code, of a variable."""
     levels = inputs.schema[name].levels
     if not levels:
         return {}
@@ -123,16 +225,20 @@ def _level_counts(inputs: Inputs, name: str, weight: Floats) -> dict[str, float]
     return dict(zip(levels, sums.tolist(), strict=True))
 
 
-def _values(inputs: Inputs, name: str, weight: Floats) -> tuple[Floats, Floats]:
+def number_counts(
+    inputs: Inputs, name: str, weight: Floats, sort: Sort | None = None
+) -> tuple[Floats, Floats]:
+    """Return the different numbers of a variable in order, and the weight of each."""
     if inputs.schema[name].kind != "number":
         return np.zeros(0), np.zeros(0)
     x = inputs[name]
     present = ~np.isnan(x)
     if not present.all():
         x, weight = x[present], weight[present]
-    if len(weight) and (weight == weight[0]).all():
-        values, counts = np.unique(x, return_counts=True)
-        return values, counts * weight[0]
+    if sort is not None:
+        x = sort(x + 0.0)  # a -0.0 is 0.0
+        starts = np.flatnonzero(np.concatenate([[True], x[1:] != x[:-1]])[: len(x)])
+        return x[starts], np.diff(starts, append=len(x)) * weight[:1]
     values, place = np.unique(x, return_inverse=True)
     return values, np.bincount(place.reshape(-1), weight).astype(np.float64)
 
@@ -147,17 +253,3 @@ def _hidden(cells: list[float], full: bool) -> list[float | str]:
     if sum(small) == 1 and others:
         shown[min(others)[1]] = HIDDEN
     return shown
-
-
-def _quantiles(values: Floats, sums: Floats, full: bool) -> list[float | None] | None:
-    """Return the quantiles (inverted CDF); None for one that few rows lie beyond, or an extreme."""
-    if not len(values):
-        return None
-    below = np.cumsum(sums)
-    places = np.searchsorted(below, np.array(QUANTILES) * below[-1] * (1 - 1e-12))
-    found: list[float | None] = []
-    for place in places.tolist():
-        tail = min(below[place], below[-1] - below[place] + sums[place])
-        extreme = place in (0, len(values) - 1) or tail < SMALL
-        found.append(None if extreme and not full else float(values[place]))
-    return found

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rpte.errors import warn
-from rpte.table.column import parse_number
+from rpte.table.column import extents, parse_number
 from rpte.table.inputs import Inputs
 from rpte.table.schema import Variable
 from rpte.utils.arrays import Floats, Index, Mask
@@ -72,14 +72,14 @@ def find_sentinels(inputs: Inputs) -> Sentinels:
     """Look for codes in the numbers of a training table; those declared already are left out."""
     columns = {name: x for name, x in _numbers(inputs) if not inputs.schema[name].levels}
     rows = _whole_rows(list(columns.values()))
-    found = {name: tuple(sorted({*_end_codes(x), *rows})) for name, x in columns.items()}
+    ends = zip(columns.items(), extents(list(columns.values())), strict=True)
+    usual = {name: [] if USUAL.isdisjoint(e[:2]) else _end_codes(x) for (name, x), e in ends}
+    found = {name: tuple(sorted({*codes, *rows})) for name, codes in usual.items()}
     return Sentinels({name: codes for name, codes in found.items() if codes}, rows)
 
 
 def _end_codes(column: Floats) -> list[int]:
     """Return the codes at both ends of a column that stand apart from the rest of it."""
-    if not len(column) or not {np.fmin.reduce(column), np.fmax.reduce(column)} & USUAL:
-        return []
     values, counts = np.unique(column[~np.isnan(column)], return_counts=True)
     low = _end(values, counts)
     high = _end(-values[::-1], counts[::-1], high=True)
@@ -117,11 +117,12 @@ def _whole_rows(columns: list[Floats]) -> dict[int, int]:
     if len(columns) < COLUMNS:
         return {}
     first = columns[0]
-    same = np.isin(first, list(USUAL))
+    same = np.ones(len(first), np.bool_)
     for column in columns[1:]:
         same &= column == first
         if same.sum() < REPEATS:
             return {}
+    same[same] = np.isin(first[same], list(USUAL))
     values, counts = np.unique(first[same], return_counts=True)
     often = [(v, n) for v, n in zip(values, counts, strict=True) if n >= REPEATS]
     return {int(v): int(n) for v, n in often if _foreign(v, same & (first == v), columns)}
@@ -144,7 +145,11 @@ def hints_of(inputs: Inputs) -> tuple[str, ...]:
         "few whole numbers; if they are codes and no amounts or grades, make them categories "
         "(astype('category'), or astype(str))": [f"'{n}' ({_values(held)})" for n, held in codes],
         "0 stands apart from all other numbers; if it means not measured, say so "
-        "(special_values={name: [0]})": [f"'{name}'" for name, x in numbers if _zero_apart(x)],
+        "(special_values={name: [0]})": [
+            f"'{name}'"
+            for (name, x), (low, *_) in zip(numbers, extents([x for _, x in numbers]), strict=True)
+            if low == 0.0 and _zero_apart(x)
+        ],
         "levels that differ in spelling alone; if they mean the same, write them alike": [
             f"'{name}' ({', '.join(twice[:SHOWN])})" for name, twice in alike
         ],
@@ -171,9 +176,7 @@ def _few_whole(column: Floats) -> Floats:
 
 
 def _zero_apart(column: Floats) -> bool:
-    """Tell whether 0 stands apart from all other numbers of a column."""
-    if not len(column) or np.fmin.reduce(column) != 0.0:
-        return False
+    """Tell whether 0, the smallest number of a column, stands apart from all others."""
     rest = column[column > 0.0]
     if len(np.unique(rest[: 10 * FEW_VALUES])) <= FEW_VALUES or (column == 0.0).sum() < 2:
         return False

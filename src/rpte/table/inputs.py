@@ -34,7 +34,26 @@ from rpte.utils.arrays import Array, Index, Int32s, Mask
 Names = Collection[str]
 
 
-class Picked(Sequence[Array]):
+class LazyColumns(Sequence[Array]):
+    """Columns of some rows, each of them made when it is asked for."""
+
+    __slots__ = ()
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        raise NotImplementedError
+
+    def only(self, positions: Sequence[int]) -> LazyColumns:
+        """Return some columns."""
+        raise NotImplementedError
+
+    def take(self, rows: Array | slice) -> Sequence[Array]:
+        """Return some rows of all columns, taken at once."""
+        return tuple(column[rows] for column in self)
+
+
+class Picked(LazyColumns):
     """Some rows of columns, each column taken when it is asked for; -0.0 is then 0.0.
 
     A table of many rows in another order takes no memory that way.
@@ -47,6 +66,11 @@ class Picked(Sequence[Array]):
 
     def __len__(self) -> int:
         return len(self.columns)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.rows)
 
     def __getitem__(self, position: Any) -> Any:
         if isinstance(position, slice):
@@ -82,8 +106,8 @@ class Inputs:
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        if isinstance(self.columns, Picked):
-            return len(self.columns.rows)
+        if isinstance(self.columns, LazyColumns):
+            return self.columns.n_rows
         return len(self.columns[0]) if self.columns else 0
 
     def __getitem__(self, name: str) -> Array:
@@ -119,19 +143,32 @@ class Inputs:
 
     def only(self, names: Names) -> Inputs:
         """Return the inputs of some variables, in their own order."""
-        kept = [i for i, v in enumerate(self.schema.variables) if v.name in names]
+        kept = self.schema.places(names)
         schema = Schema(tuple(self.schema.variables[i] for i in kept), self.schema.named)
         specials = {new: self.specials[i] for new, i in enumerate(kept) if i in self.specials}
-        if isinstance(self.columns, Picked):
+        if isinstance(self.columns, LazyColumns):
             return Inputs(schema, self.columns.only(kept), specials)
         return Inputs(schema, tuple(self.columns[i] for i in kept), specials)
 
     def take(self, rows: Array | slice) -> Inputs:
         """Return some rows."""
         specials = {p: c[rows] for p, c in self.specials.items()}
-        if isinstance(self.columns, Picked):
+        if isinstance(self.columns, LazyColumns):
             return Inputs(self.schema, self.columns.take(rows), specials)
         return Inputs(self.schema, tuple(column[rows] for column in self.columns), specials)
+
+    def in_own_order(self) -> Inputs:
+        """Return the rows as their columns have them where all of these were picked, else in order.
+
+        For what does not depend on the order of rows, and zeros may have signs.
+        """
+        columns = self.columns
+        if not isinstance(columns, Picked):
+            return self
+        whole = all(len(column) == len(columns.rows) for column in columns.columns)
+        if self.specials or not whole:
+            return self.take(slice(None))
+        return Inputs(self.schema, tuple(map(np.ascontiguousarray, columns.columns)))
 
     def pick(self, rows: Index) -> Inputs:
         """Return some rows, each column taken when it is asked for."""

@@ -6,7 +6,7 @@ that float64 cannot hold are refused, because a model of them would be another.
 
 import datetime
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
@@ -19,6 +19,7 @@ from rpte.table.column import (
     as_number,
     as_number_or_special,
     distinct,
+    extents,
     is_absent,
     is_real,
     level_text,
@@ -29,7 +30,7 @@ from rpte.table.column import (
 )
 from rpte.table.inputs import Inputs, as_matrix, check_shapes, column_names, factorized
 from rpte.table.schema import Kind, Schema, Variable
-from rpte.utils.arrays import Array, Floats, Int32s
+from rpte.utils.arrays import Array, Int32s
 
 Specials = Mapping[str, Sequence[Any]]
 
@@ -46,25 +47,26 @@ def read_training(X: Any, specials: Specials | None = None) -> Inputs:
     array; `specials` maps names to special codes of numbers, which become levels next to the
     numeric range. Numbers are the caller's own, a -0.0 too: rows that are taken make it 0.0.
     """
-    names, columns, declared = _split(X)
+    names, columns, declared, named = split_columns(X)
     check_shapes(names, columns)
-    wanted = _special_levels(specials or {}, names)
+    wanted = special_levels(specials or {}, names)
     variables: list[Variable] = []
     typed: list[Array] = []
     special_codes: dict[int, Int32s] = {}
     for position, (name, column) in enumerate(zip(names, columns, strict=True)):
         levels = wanted.get(name, ())
-        kind = declared[position] or _kind_of(name, column, levels)
-        variable, values, codes = _learn(name, column, kind, levels)
+        kind = declared[position] or kind_of(name, column, levels)
+        variable, values, codes = learn_column(name, column, kind, levels)
         variables.append(variable)
         typed.append(values)
         if codes is not None:
             special_codes[position] = codes
-    schema = Schema(tuple(variables), named=column_names(X) is not None)
+    schema = Schema(tuple(variables), named)
     return Inputs(schema, tuple(typed), special_codes)
 
 
-def _special_levels(specials: Specials, names: list[str]) -> dict[str, tuple[str, ...]]:
+def special_levels(specials: Specials, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return the special codes of each variable as texts, or say what is wrong with them."""
     if not isinstance(specials, Mapping):
         raise InputError(f"special_values={specials!r}; it must map names of columns to codes")
     unknown = [name for name in specials if str(name) not in names]
@@ -91,12 +93,22 @@ def _codes(name: str, codes: Any) -> tuple[str, ...]:
     return texts
 
 
-def _split(X: Any) -> tuple[list[str], list[Raw], list[Kind | None]]:
-    """Return names, raw columns and the kinds that the table declares (None: see the cells)."""
+class RawTable(NamedTuple):
+    """A table as it came, or a block of one."""
+
+    names: list[str]
+    columns: list[Raw]
+    declared: list[Kind | None]  # the kinds that its types settle; None: see the cells
+    named: bool = True
+
+
+def split_columns(X: Any) -> RawTable:
+    """Return the columns of a table, their names and the kinds that the table declares."""
     keys = column_names(X)
     if keys is None:
         columns = [factorized(column, f"x{i}") for i, column in enumerate(as_matrix(X).T)]
-        return [f"x{i}" for i in range(len(columns))], columns, [None] * len(columns)
+        names = [f"x{i}" for i in range(len(columns))]
+        return RawTable(names, columns, [None] * len(columns), named=False)
     nameless = [place for place, name in enumerate(keys) if not name.strip()]
     if nameless:
         raise InputError(
@@ -105,9 +117,14 @@ def _split(X: Any) -> tuple[list[str], list[Raw], list[Kind | None]]:
         )
     columns = [factorized(X[key], name) for name, key in keys.items()]
     if isinstance(X, Mapping):
-        return list(keys), columns, [None] * len(columns)
-    dtypes = nw.from_native(X, eager_only=True).schema.values()
-    return list(keys), columns, [_declared_kind(dtype) for dtype in dtypes]
+        return RawTable(list(keys), columns, [None] * len(columns))
+    return RawTable(list(keys), columns, declared_kinds(X))
+
+
+def declared_kinds(frame: Any) -> list[Kind | None]:
+    """Return the kind of each column of a data frame that its type settles."""
+    dtypes = nw.from_native(frame, eager_only=True).schema.values()
+    return [_declared_kind(dtype) for dtype in dtypes]
 
 
 def _declared_kind(dtype: Any) -> Kind | None:
@@ -117,18 +134,21 @@ def _declared_kind(dtype: Any) -> Kind | None:
     return "category" if dtype in (nw.Boolean, nw.Categorical, nw.Enum) else None
 
 
-def _learn(
+def learn_column(
     name: str, column: Raw, kind: Kind, specials: tuple[str, ...]
 ) -> tuple[Variable, Array, Int32s | None]:
+    """Return a variable, its numbers or codes, and the special codes of its rows."""
     if kind == "number":
         codes: Int32s | None = None
         if specials:
             numbers, codes = as_number_or_special(column, Variable(name, "number", specials))
         else:
             numbers = as_number(column, name, signed=True)
-        _check_precision(column, numbers, name, specials)
-        missing = np.isnan(numbers) if codes is None else np.isnan(numbers) & (codes < 0)
-        return Variable(name, "number", specials, bool(missing.any())), numbers, codes
+        low, high, gaps = extents([numbers])[0]
+        _check_precision(column, max(high, -low), name, specials)
+        if codes is not None:
+            gaps = bool((np.isnan(numbers) & (codes < 0)).any())
+        return Variable(name, "number", specials, gaps), numbers, codes
     if specials:
         raise InputError(
             f"special_values names '{name}', which is a category; its levels are special already"
@@ -141,7 +161,7 @@ def _learn(
     return Variable(name, "category", levels, bool((values < 0).any())), values, None
 
 
-def _kind_of(name: str, column: Raw, specials: tuple[str, ...]) -> Kind:
+def kind_of(name: str, column: Raw, specials: tuple[str, ...]) -> Kind:
     """Return the kind of a column whose type alone does not say it.
 
     `specials` are the special codes that the user has named: they make a number of text that spells
@@ -152,10 +172,10 @@ def _kind_of(name: str, column: Raw, specials: tuple[str, ...]) -> Kind:
     if column.dtype.kind == "b":
         return "category"
     if column.dtype.kind in "mM":
-        raise _dates(name)
+        raise dates(name)
     cells = _ordinary(column, specials, name)
     if any(isinstance(c, TIMES) or type(c).__name__ == "Period" for c in cells):  # pandas
-        raise _dates(name)
+        raise dates(name)
     return _kind_of_cells(name, cells, bool(specials))
 
 
@@ -210,22 +230,24 @@ def _one_of(cells: list[Any]) -> str:
     return min(level_text(cell) for cell in cells)
 
 
-def _dates(name: str) -> InputError:
+def dates(name: str) -> InputError:
+    """Return the error of a column of dates."""
     return InputError(
         f"column '{name}' holds dates or durations; turn them into numbers, such as days since a "
         "reference date, before fitting"
     )
 
 
-def _check_precision(column: Raw, numbers: Floats, name: str, specials: Collection[str]) -> None:
+def _check_precision(column: Raw, biggest: float, name: str, specials: Collection[str]) -> None:
     """Refuse a column whose different cells became one number, or whose slopes would overflow.
 
-    `numbers` (n,) are what was read, NaN where missing; `specials` are no numbers.
+    The numbers that were read are at most `biggest` in size; `specials` are no numbers.
     """
-    if not len(numbers):
-        return
-    biggest = max(float(np.fmax.reduce(numbers)), -float(np.fmin.reduce(numbers)))
-    merged = _merged(column, biggest, specials)
+    check_numbers(name, biggest, _merged(column, biggest, specials))
+
+
+def check_numbers(name: str, biggest: float, merged: tuple[Any, Any] | None) -> None:
+    """Refuse numbers that are too small, `biggest` in size, or two that became one (`merged`)."""
     if merged is not None:
         one, other = map(str, merged)
         raise InputError(

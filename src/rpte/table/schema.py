@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
@@ -60,6 +60,10 @@ class Schema:
     def position(self, name: str) -> int:
         """Return the place of a variable in the user's table."""
         return self._positions[name]
+
+    def places(self, names: Iterable[str]) -> list[int]:
+        """Return the places of those of some variables that are there, ascending."""
+        return sorted({self._positions[name] for name in names if name in self._positions})
 
     def canonical(self) -> tuple[int, ...]:
         """Positions in the order that breaks every tie: by name, or by position if unnamed."""

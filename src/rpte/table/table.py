@@ -15,7 +15,7 @@ import numpy as np
 from rpte.errors import InputError
 from rpte.losses import BINOMIAL, Loss
 from rpte.table.column import EXACT, is_absent, is_real, to_float
-from rpte.table.inputs import Inputs, as_array
+from rpte.table.inputs import Inputs, Picked, as_array
 from rpte.table.schema import OTHER, Schema, Variable
 from rpte.utils.arrays import Array, Floats, Index, Int32s, Ints, Mask, Words
 
@@ -89,8 +89,10 @@ class Table:
         if cases is not None:  # a whole weight is divided exactly
             weight = np.where(cases == whole, weight, weight / whole * cases)
         kept = whole if cases is None else cases
-        inputs, y = self.inputs.take(rows), self.y[rows]
-        return Table(inputs, y, weight, part, cases=kept, loss=self.loss)
+        chosen = isinstance(self.inputs.columns, Picked)
+        inputs = self.inputs.take(rows) if chosen else self.inputs.pick(rows)
+        hashes = None if self.hashes is None else self.hashes[rows]
+        return Table(inputs, self.y[rows], weight, part, hashes, kept, self.loss)
 
     def sample(self, most: int) -> Table:
         """Return a table of at most `most` distinct rows, drawn case by case.
@@ -102,12 +104,21 @@ class Table:
         if self.n_rows <= most:
             return self
         cases = self.cases_of()
-        place = (np.arange(self.n_rows) + 0.5) / self.n_rows  # content has put the rows in order
-        first = place / cases
-        limit = np.partition(first, most)[most]
-        rows = np.flatnonzero(first < limit)
-        taken = np.ceil(cases[rows] * limit - place[rows])
-        return self.take(rows, np.clip(taken, 1, cases[rows]).astype(np.int64))
+        place = places(row_hashes(self.inputs) if self.hashes is None else self.hashes)
+        limit = np.partition(place / cases, most)[most]
+        return self.take(*drawn(place, cases, limit))
+
+
+def places(hashes: Words) -> Floats:
+    """Return where rows stand in the unit interval, which no other row has a say in."""
+    return np.asarray(hashes * 2.0**-64, np.float64)
+
+
+def drawn(place: Floats, cases: Ints, limit: float) -> tuple[Index, Ints]:
+    """Return the rows that have cases below a limit, and how many of each."""
+    rows = np.flatnonzero(place / cases < limit)
+    taken = np.ceil(cases[rows] * limit - place[rows])
+    return rows, np.clip(taken, 1, cases[rows]).astype(np.int64)
 
 
 def make_table(
@@ -210,7 +221,10 @@ def _check_each_weight(weight: Floats) -> None:
             "0 to leave a row out"
         )
     with np.errstate(over="ignore"):
-        total = float(weight.sum())
+        _check_largest(float(weight.sum()))
+
+
+def _check_largest(total: float) -> None:
     if total > EXACT:
         raise InputError(
             f"sample_weight (times class_weight) sums to {total:g}; beyond 2**53 a single row is "
@@ -221,7 +235,12 @@ def _check_each_weight(weight: Floats) -> None:
 def check_weight(weight: Floats) -> None:
     """Refuse weights that are not finite and positive, or that sum to next to nothing."""
     _check_each_weight(weight)
-    total, rows = float(weight.sum()), int((weight > 0).sum())
+    check_total_weight(float(weight.sum()), int((weight > 0).sum()))
+
+
+def check_total_weight(total: float, rows: int) -> None:
+    """Refuse a sum of weights over some rows of positive weight that is too large or too small."""
+    _check_largest(total)
     if rows == 0:
         raise InputError("every sample weight is zero; give at least two rows a positive weight")
     if total < rows / 10 * (1 - WEIGHT_SLACK):
@@ -239,9 +258,10 @@ def _learn_schema(inputs: Inputs, weight: Floats, rule: PoolingRule) -> Inputs:
     """
     variables, columns = [], []
     for variable, column in zip(inputs.schema.variables, inputs.columns, strict=True):
-        learned = replace(variable, has_missing=bool(inputs.is_missing(variable.name).any()))
+        gaps = variable.has_missing and bool(inputs.is_missing(variable.name).any())
+        learned = variable if gaps == variable.has_missing else replace(variable, has_missing=gaps)
         if variable.kind == "category":
-            learned, column = _pool(learned, column, weight, rule)
+            learned, column = pool(learned, column, weight, rule)
         variables.append(learned)
         columns.append(column)
     schema = Schema(tuple(variables), inputs.schema.named)
@@ -256,9 +276,10 @@ def pooled_name(levels: Collection[str]) -> str:
     return name
 
 
-def _pool(
+def pool(
     variable: Variable, codes: Int32s, weight: Floats, rule: PoolingRule
 ) -> tuple[Variable, Int32s]:
+    """Return a category without levels that are rare by the weights of rows, and its codes."""
     present = codes >= 0
     weights = np.bincount(codes[present], weight[present], minlength=len(variable.levels))
     heavy = np.lexsort((np.arange(len(weights)), -np.round(weights, 9)))[: rule.most_levels]
@@ -278,8 +299,7 @@ def _canonical_order(
 ) -> tuple[Index, Index]:
     """Return row order by content and where each run of equal (content, target, part) starts."""
     apart = (y,) if part is None else (part, y)
-    order = np.lexsort((weight, *apart, hashes))
-    same = _same_as_next(order, hashes, *apart)
+    order, same = content_order(hashes, weight, *apart)
     pairs = np.flatnonzero(same)
     if not _equal_content(inputs, order[pairs], order[pairs + 1]):
         # Two contents share a hash: sort by the contents themselves.
@@ -288,6 +308,32 @@ def _canonical_order(
         same = _same_as_next(order, *words, *apart)
     starts = np.flatnonzero(np.concatenate([[True], ~same])) if len(y) else np.zeros(0, np.intp)
     return order, starts
+
+
+def content_order(hashes: Words, weight: Floats, *apart: Array) -> tuple[Index, Mask]:
+    """Return row order by hash, then by what keeps rows apart, then by weight.
+
+    Return also, for each row in order but the last, whether the next is equal but for its weight.
+    """
+    order = order_by_hash(hashes, weight, *apart)
+    return order, _same_as_next(order, hashes, *apart)
+
+
+def order_by_hash(hashes: Words, *ties: Array) -> Index:
+    """Return ``np.lexsort((*ties, hashes))``, by a sort of plain integers where hashes differ.
+
+    These are the leading bits of a hash followed by the number of its row.
+    """
+    bits = np.uint64(len(hashes).bit_length())
+    packed = np.sort((hashes >> bits << bits) | np.arange(len(hashes), dtype=np.uint64))
+    order = (packed & ((np.uint64(1) << bits) - np.uint64(1))).astype(np.intp)
+    packed >>= bits
+    same = np.flatnonzero(packed[1:] == packed[:-1])
+    if len(same):
+        unsure = np.union1d(same, same + 1)
+        rows = order[unsure]
+        order[unsure] = rows[np.lexsort((*(key[rows] for key in ties), hashes[rows]))]
+    return order
 
 
 def _equal_content(inputs: Inputs, rows: Index, others: Index) -> bool:
@@ -336,8 +382,8 @@ def row_hashes(inputs: Inputs) -> Words:
     for low in range(0, len(total), HASHED_ROWS):
         some = inputs.take(slice(low, low + HASHED_ROWS))
         for position, key in enumerate(keys):
-            total[low : low + HASHED_ROWS] += _mix(_words(some, position, names[position]) ^ key)
-    return _mix(total)
+            total[low : low + HASHED_ROWS] += mixed(_words(some, position, names[position]) ^ key)
+    return mixed(total)
 
 
 def _hash(content: str | bytes) -> int:
@@ -348,7 +394,7 @@ def _hash(content: str | bytes) -> int:
 NO_LEVEL = _hash(b"\xff"), _hash(b"\xfe")  # unseen, missing: bytes that no text has
 
 
-def _mix(words: Words) -> Words:
+def mixed(words: Words) -> Words:
     """Scramble 64-bit words (the finaliser of splitmix64)."""
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

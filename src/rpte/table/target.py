@@ -55,23 +55,35 @@ def has_label(frame: pd.DataFrame, target: str) -> Mask:
 def binary_labels(frame: pd.DataFrame, target: str) -> Array:
     """Return the labels of the rows, or say why they are not two classes without gaps."""
     given = has_label(frame, target)
-    if not given.all():
-        first = int(np.flatnonzero(~given)[0]) + 1
-        gaps = int((~given).sum())
-        raise InputError(
-            f"the target '{target}' is missing in {gaps} of {len(given)} rows, first "
-            f"in row {first}; fill them in, or leave them out with --drop-unlabelled"
-        )
+    gaps = np.flatnonzero(~given)
     labels = frame[target].to_numpy()
-    cells = distinct(labels)[0]
+    cells = distinct(labels)[0] if not len(gaps) else []
+    others = [str(name) for name in frame if name != target]
+    binary_classes(target, cells, len(gaps), int(gaps[0]) if len(gaps) else -1, len(given), others)
+    return labels
+
+
+def binary_classes(
+    target: str, cells: Sequence[Any], gaps: int, first: int, n_rows: int, others: Sequence[str]
+) -> Array:
+    """Return the different labels, or say why they are not two classes without gaps.
+
+    Of the rows, `gaps` have no label, the first of them at place `first`; `others` are the names of
+    the other columns.
+    """
+    if gaps:
+        raise InputError(
+            f"the target '{target}' is missing in {gaps} of {n_rows} rows, first in row "
+            f"{first + 1}; fill them in, or leave them out with --drop-unlabelled"
+        )
     values = sorted({level_text(cell) for cell in cells})
     if len(values) != 2:
         more = ", ..." if len(values) > SHOWN else ""
         held = ", ".join(values[:SHOWN]) + more
-        few, others = len(values) < 2, [str(name) for name in frame if name != target]
+        few = len(values) < 2
         remedy = "a model needs cases of two classes" if few else task_of(cells, target, others)
         raise InputError(f"the target '{target}' holds {len(values)} values ({held}); {remedy}")
-    return labels
+    return np.array(cells)
 
 
 def matching_label(text: str, labels: Sequence[Any]) -> Any:

@@ -2,11 +2,12 @@
 
 import numpy as np
 
+from rpte.rows.threads import thread_map
 from rpte.table.table import Table
 from rpte.utils.arrays import Index
-from rpte.utils.growable import SPARE_ROWS, GrowableMatrix
+from rpte.vocabulary.cells import SharedCells
 from rpte.vocabulary.shape_cache import ShapeCache
-from rpte.vocabulary.vocabulary import ORIGINAL, PATTERN, Vocabulary, original_columns
+from rpte.vocabulary.vocabulary import ORIGINAL, PATTERN, Vocabulary
 
 
 def vocabulary_of_shapes(
@@ -19,22 +20,18 @@ def vocabulary_of_shapes(
 ) -> Vocabulary:
     """Return raw variables and at most `budget` shapes, chosen on some rows of the cache's table.
 
-    The `last` call empties the cache, so that no column is in memory twice.
+    The `last` call empties the cache; what is returned shares its columns.
     """
-    originals = original_columns(cache.table, paper, cache.limits, not cache.rules)
+    originals = cache.originals(paper)
     columns = (*originals, *cache.strongest(part, rows, budget))
-    memory = GrowableMatrix(len(rows), capacity=len(columns) + SPARE_ROWS)
-    kept: dict[int, int] = {}  # the first of several equal columns, by their number
-    location = np.empty((2, len(columns)))
-    for j, column in enumerate(columns):
-        entry = cache.entry(column, last)
-        if entry.number >= 0 and kept.setdefault(entry.number, j) == j:
-            place = memory.extend(1)
-            # Any other mode makes a copy first.
-            entry.z.take(rows, out=memory.memory[place], mode="clip")
-            location[:, place] = entry.centre, entry.scale
+    entries = list(thread_map(cache.entry, columns))
+    # The first of several equal columns, by their number.
+    numbers, first = np.unique([entry.number for entry in entries], return_index=True)
+    which = np.sort(first[numbers >= 0])
     if last:
         cache.close()
-    which, (centre, scale) = np.array([*kept.values()], np.intp), location[:, : len(kept)]
-    block, chosen = np.where(which < len(originals), ORIGINAL, PATTERN), [columns[j] for j in which]
-    return Vocabulary(tuple(chosen), block, memory.rows, centre, scale, memory)
+    chosen = [entries[j] for j in which]
+    centre, scale = np.array([(e.centre, e.scale) for e in chosen]).reshape(-1, 2).T.copy()
+    z = SharedCells(cache.table.inputs, tuple(entry.z for entry in chosen), rows)
+    block = np.where(which < len(originals), ORIGINAL, PATTERN)
+    return Vocabulary(tuple(columns[j] for j in which), block, z, centre, scale)

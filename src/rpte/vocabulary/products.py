@@ -27,6 +27,8 @@ from rpte.kernels.screening import (
     rough_gradients,
 )
 from rpte.rows import scale
+from rpte.rows.passes import add, search_blocks
+from rpte.rows.threads import chunks, thread_map
 from rpte.table.decimals import shortest_between
 from rpte.table.table import Table
 from rpte.utils.arrays import Floats, Index, Mask
@@ -45,6 +47,7 @@ DISTANCE_ROWS = 10_000  # for distances, and for the final choice
 FEWER_ROWS = 4_000  # for the first ranking of all distances
 PEEK_ROWS = 64  # enough to show of most numbers that they have more than two values
 AT_ONCE = 128  # products computed in double precision at a time
+PER_TASK = 16  # of these
 ROUNDING = 5e-7  # error of sums in single precision, several times the largest observed
 
 
@@ -68,8 +71,7 @@ def find_products(
     terms = np.empty((len(beside) + len(found), rows))
     for j, values in zip(beside, terms, strict=False):
         values[:] = vocabulary.z[j, :rows]
-    for candidate, values in zip(found, terms[len(beside) :], strict=True):
-        candidate.fill(values)
+    list(thread_map(lambda c, values: c.fill(values), found, list(terms[len(beside) :])))
     chosen = pursue(terms, len(beside), slopes.residual, slopes.curvature, most)
     return tuple(found[j].column for j in chosen)
 
@@ -127,13 +129,22 @@ class _Slopes:
     def of_products(self, z: Floats, own: Floats, i: Index, k: Index) -> Floats:
         """Return the strength of the products z[i] z[k] beside their parts."""
         found = np.empty(len(i))
-        product_gradients(z, i, k, self.curvature, self.residual, own, found)
+
+        def fill(at: slice) -> None:
+            product_gradients(z, i[at], k[at], self.curvature, self.residual, own, found[at])
+
+        list(thread_map(fill, chunks(len(i), PER_TASK)))
         return self.strength(found)
 
     def of_distances(self, x: Floats, unit: Floats, i: Index, k: Index) -> Floats:
         """Return the strength of the distances of x[i] and x[k] beside these."""
         found = np.empty(len(i))
-        distance_gradients(x, i, k, unit, self.curvature, self.residual, found)
+
+        def fill(at: slice) -> None:
+            given = i[at], k[at], unit[at], self.curvature, self.residual
+            distance_gradients(x, *given, found[at])
+
+        list(thread_map(fill, chunks(len(i), PER_TASK)))
         return self.strength(found)
 
 
@@ -142,41 +153,42 @@ def _products(table: Table, known: _Known, slopes: _Slopes) -> Iterator[_Candida
 
     Single precision bounds each gradient; only those that may come next are computed exactly.
     """
-    columns, z, place = _parts(table, known, len(slopes.residual))
+    columns, z = _parts(table, known, len(slopes.residual))
     names = {column.source: place for place, column in enumerate(columns)}
     source = np.array([names[column.source] for column in columns], np.intp)
-    i, k = np.nonzero(np.triu(source[:, None] != source[None, :], 1))
+    i, k = np.array(np.nonzero(np.triu(source[:, None] != source[None, :], 1)))
     own = np.empty((len(z), 3))
-    for j in place:
+
+    def fill(j: int) -> None:
         own_sums(z[j : j + 1], slopes.curvature, slopes.residual, own[j : j + 1])
-    at_most = _at_most(z, place, np.array([c.binary for c in columns], np.bool_), own, slopes, i, k)
+
+    list(thread_map(fill, range(len(z))))
+    at_most = _at_most(z, np.array([c.binary for c in columns], np.bool_), own, slopes, i, k)
     order = np.argsort(-at_most)
     limit = np.append(at_most[order], -1.0)
     waiting: list[tuple[float, int, int]] = []
     for at in range(0, len(order), AT_ONCE):
         a, b = i[order[at : at + AT_ONCE]], k[order[at : at + AT_ONCE]]
-        strength = slopes.of_products(z, own, place[a], place[b])
+        strength = slopes.of_products(z, own, a, b)
         for found in zip((-strength).tolist(), a.tolist(), b.tolist(), strict=True):
             heappush(waiting, found)
         while waiting and -waiting[0][0] > limit[min(at + AT_ONCE, len(order))]:
             minus, one, two = heappop(waiting)
             column = _product(columns[one], columns[two])
-            yield _Candidate(-minus, column, z[place[one]], z[place[two]])
+            yield _Candidate(-minus, column, z[one], z[two])
 
 
-def _at_most(
-    z: Floats, place: Index, binary: Mask, own: Floats, slopes: _Slopes, i: Index, k: Index
-) -> Floats:
+def _at_most(z: Floats, binary: Mask, own: Floats, slopes: _Slopes, i: Index, k: Index) -> Floats:
     """Return bounds on the strength of the products of the parts i and k, from matrix products.
 
-    The parts are the rows `place` (p,) of `z` (V, n); the `binary` ones (p,) are their own squares;
-    `own` is (V, 3).
+    The parts are the rows of `z` (p, n); the `binary` ones (p,) are their own squares; `own` is
+    (p, 3).
     """
     c, r = slopes.curvature, slopes.residual
-    square = np.where(binary, np.arange(len(place)), len(place) + np.cumsum(~binary) - 1)
+    square = np.where(binary, np.arange(len(z)), len(z) + np.cumsum(~binary) - 1)
     found = np.empty((len(i), 2))
-    seconds, firsts = _cross_products(z, place, ~binary, slopes)
-    rough_gradients(i, k, c.sum(), r.sum(), own[place], square, seconds, firsts, found)
+    seconds, firsts = _cross_products(z, ~binary, slopes)
+    rough_gradients(i, k, c.sum(), r.sum(), own, square, seconds, firsts, found)
     gradient, condition = found.T
     with np.errstate(invalid="ignore"):
         slack = ROUNDING * condition * (gradient + np.sqrt((r * r / c).sum()))
@@ -184,28 +196,29 @@ def _at_most(
     return np.where(np.isnan(bound), np.inf, bound)
 
 
-def _cross_products(
-    z: Floats, place: Index, squared: Mask, slopes: _Slopes
-) -> tuple[Floats, Floats]:
+def _cross_products(z: Floats, squared: Mask, slopes: _Slopes) -> tuple[Floats, Floats]:
     """Return sums over rows of products of two parts, in single precision by blocks of rows.
 
     Under the curvature, of all parts and the squares of some; under the residual, of all parts.
     """
-    p, q = len(place), len(place) + int(squared.sum())
+    p, q = len(z), len(z) + int(squared.sum())
     root, r = np.sqrt(slopes.curvature).astype(np.float32), slopes.residual.astype(np.float32)
-    seconds, firsts = np.zeros((q, q)), np.zeros((p, p))
-    memory = np.empty((2 * p + q, min(TILE_ROWS, z.shape[1])), np.float32)
-    with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
-        for at in range(0, z.shape[1], TILE_ROWS):
-            rows = slice(at, at + TILE_ROWS)
+
+    def products(block: slice) -> tuple[Floats, Floats]:
+        seconds, firsts = np.zeros((q, q)), np.zeros((p, p))
+        memory = np.empty((2 * p + q, TILE_ROWS), np.float32)
+        for rows in chunks(block.stop, TILE_ROWS, block.start):
             part, signed, both = np.split(memory[:, : len(r[rows])], (p, 2 * p))
-            part[:] = z[place, rows]
+            part[:] = z[:, rows]
             np.multiply(part, r[rows], out=signed)
             np.multiply(part, root[rows], out=both[:p])
             np.multiply(part[squared], both[:p][squared], out=both[p:])
             seconds += both @ both.T
             firsts += signed @ part.T
-    return seconds, firsts
+        return seconds, firsts
+
+    with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
+        return add(products, search_blocks(z.shape[1]))
 
 
 def _distances(known: _Known, slopes: _Slopes, limits: Permissions) -> Iterator[_Candidate]:
@@ -229,9 +242,16 @@ def _near(x: Floats, spread: Floats, slopes: _Slopes) -> tuple[Index, Index]:
     """Return the pairs of comparable numbers (rows of x), those that promise most first."""
     with np.errstate(over="ignore"):  # beyond all comparison
         ratio = spread[None, :] / spread[:, None]
-    first, second = np.nonzero(np.triu((ratio < COMPARABLE) & (ratio > 1 / COMPARABLE), 1))
+    near = np.triu((ratio < COMPARABLE) & (ratio > 1 / COMPARABLE), 1)
+    first, second = np.array(np.nonzero(near))
     sums = np.empty((len(first), 3))
-    distance_moments(x, first, second, spread, slopes.curvature, slopes.residual, sums)
+    x = np.ascontiguousarray(x)
+
+    def fill(at: slice) -> None:
+        given = first[at], second[at], spread, slopes.curvature, slopes.residual
+        distance_moments(x, *given, sums[at])
+
+    list(thread_map(fill, chunks(len(first), PER_TASK)))
     size = sums[:, 1] - sums[:, 0] ** 2 / slopes.curvature.sum()
     strength = np.round(np.abs(sums[:, 2]) / np.sqrt(np.maximum(size, 1e-300)), 9)
     order = np.argsort(-strength, kind="stable")
@@ -286,18 +306,12 @@ def _few_valued(vocabulary: Vocabulary, values: Index) -> tuple[Mask, Mask]:
     return two, indicator
 
 
-def _parts(table: Table, known: _Known, rows: int) -> tuple[list[Part], Floats, Index]:
-    """Return the parts, a matrix with their first rows, and which of its rows they are.
-
-    It is the vocabulary's own where each part is there in its own unit.
-    """
+def _parts(table: Table, known: _Known, rows: int) -> tuple[list[Part], Floats]:
+    """Return the parts, and a matrix with their first rows."""
     vocabulary, chosen = known.vocabulary, known.parts()
     parts = [c for j in chosen if isinstance(c := vocabulary.columns[j], Part)]
-    z, changed = vocabulary.z[:, :rows], np.flatnonzero(known.is_value[chosen])
-    if not changed.size and z.flags.c_contiguous:
-        return parts, z, chosen
-    z = z[chosen]
-    for place in changed:
+    z = vocabulary.z[chosen, :rows]
+    for place in np.flatnonzero(known.is_value[chosen]):
         j = chosen[place]
         if known.indicator[j]:
             z[place] += vocabulary.centre[j] / vocabulary.scale[j]
@@ -306,7 +320,7 @@ def _parts(table: Table, known: _Known, rows: int) -> tuple[list[Part], Floats, 
             between = shortest_between(float(np.nanmin(x)), float(np.nanmax(x)))
             parts[place] = step = Step(name, between)
             z[place] = step.evaluate(table.inputs)[:rows]
-    return parts, z, np.arange(len(chosen))
+    return parts, z
 
 
 def _product(a: Part, b: Part) -> Column:

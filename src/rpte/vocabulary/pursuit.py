@@ -5,6 +5,8 @@ import numpy as np
 from rpte.kernels.blas import one_blas_thread
 from rpte.kernels.design_products import TILE_ROWS
 from rpte.kernels.screening import pivots
+from rpte.rows.passes import add, search_blocks
+from rpte.rows.threads import chunks, thread_map
 from rpte.utils.arrays import Floats, Index
 
 LEFT = 1e-3  # fraction of its variance that the columns before it must leave of a column
@@ -39,14 +41,18 @@ def correlations(rows: Floats, weight: Floats, residual: Floats) -> tuple[Floats
     total = weight.sum()
     fraction, slope = weight / total, residual / total
     root = np.sqrt(fraction)
-    gram, gradient = np.zeros((len(rows), len(rows))), np.zeros(len(rows))
-    mean = rows @ fraction
-    for at in range(0, len(fraction), TILE_ROWS):
-        block = slice(at, at + TILE_ROWS)
-        centred = rows[:, block] - mean[:, None]
-        gradient += centred @ slope[block]
-        centred *= root[block]
-        gram += centred @ centred.T
+    mean = np.concatenate(list(thread_map(lambda at: rows[at] @ fraction, chunks(len(rows), 64))))
+
+    def moments(block: slice) -> tuple[Floats, Floats]:
+        gram, gradient = np.zeros((len(rows), len(rows))), np.zeros(len(rows))
+        for tile in chunks(block.stop, TILE_ROWS, block.start):
+            centred = rows[:, tile] - mean[:, None]
+            gradient += centred @ slope[tile]
+            centred *= root[tile]
+            gram += centred @ centred.T
+        return gram, gradient
+
+    gram, gradient = add(moments, search_blocks(len(fraction)))
     size = np.sqrt(np.diag(gram))
     size[size <= CONSTANT * np.sqrt(size**2 + mean**2)] = np.inf
     return gram / np.outer(size, size), gradient / size

@@ -7,15 +7,18 @@ Raw variables stay.
 
 import math
 from functools import lru_cache
+from threading import Lock
 
 import numpy as np
 
 from rpte.kernels.screening import fingerprints
+from rpte.rows.threads import chunks, thread_map
 from rpte.utils.arrays import Floats, Index
 from rpte.vocabulary.pursuit import correlations
 
 MAX_INFLATION = 5.0
 NEARLY_EQUAL = 0.8  # squared correlation
+PER_TASK = 16  # columns
 GAP = 0.7853981633974483  # takes the place of missing cells where columns are compared
 
 
@@ -29,6 +32,7 @@ class Registry:
     def __init__(self) -> None:
         self._known: dict[tuple[float, float], int] = {}
         self.count = 0
+        self._lock = Lock()
 
     def number(self, x: Floats) -> int:
         """Return the number of a column (missing cells NaN), -1 if it is constant where present."""
@@ -36,9 +40,14 @@ class Registry:
 
     def numbers(self, x: Floats, which: Index) -> list[int]:
         """Return the numbers of some rows of x (p, n)."""
-        found = np.empty((len(which), 4))
-        fingerprints(x, which, _probes(x.shape[1]), GAP, found)
-        return [self._number(*line) for line in found.tolist()]
+        found, probes = np.empty((len(which), 4)), _probes(x.shape[1])
+
+        def fill(some: slice) -> None:
+            fingerprints(x, which[some], probes, GAP, found[some])
+
+        list(thread_map(fill, chunks(len(which), PER_TASK)))
+        with self._lock:
+            return [self._number(*line) for line in found.tolist()]
 
     def _number(self, first: float, second: float, *complement: float) -> int:
         if math.isnan(first):

@@ -11,9 +11,10 @@ from typing import Literal
 
 import numpy as np
 
-from rpte.columns.kinds import Column, Hinge, Step, Value
-from rpte.columns.limits import Permissions
+from rpte.columns.kinds import Column, Hinge, Level, Missing, Step, Value
+from rpte.columns.limits import FREE, Permissions
 from rpte.kernels.screening import column_moments, knot_moments, scaled_squares
+from rpte.rows.threads import thread_map
 from rpte.table.decimals import short_centre
 from rpte.table.table import Table
 from rpte.utils.arrays import Floats, Index, Mask
@@ -134,6 +135,23 @@ def _kind_and_knot(column: Column) -> tuple[int, float]:
     return OTHER, -np.inf
 
 
+def original_columns(
+    table: Table, paper: bool, limits: Permissions = FREE, values: bool = True
+) -> tuple[Column, ...]:
+    """Return values, levels (special codes too) and missing flags, by variable in order."""
+    columns: list[Column] = []
+    for position in table.schema.canonical():
+        variable = table.schema.variables[position]
+        if not limits.usable(variable.name):
+            continue
+        if variable.kind == "number" and values:
+            columns.append(Value(variable.name))
+        columns.extend(Level(variable.name, (level,)) for level in variable.levels)
+        if variable.has_missing and not (paper and variable.kind == "number"):
+            columns.append(Missing(variable.name))
+    return tuple(columns)
+
+
 @dataclass(frozen=True, slots=True)
 class ShapeCache:
     """All shapes of a table's numbers, each evaluated when it is first needed.
@@ -146,9 +164,17 @@ class ShapeCache:
     least: float
     limits: Permissions
     rules: bool = False
+    _originals: dict[bool, tuple[Column, ...]] = field(default_factory=dict)
     _families: dict[str, _Family] = field(default_factory=dict)
     _entries: dict[Column, Entry] = field(default_factory=dict)
     _seen: Registry = field(default_factory=Registry)
+
+    def originals(self, paper: bool) -> tuple[Column, ...]:
+        """Return the raw columns, without values where there are `rules`."""
+        if paper not in self._originals:
+            columns = original_columns(self.table, paper, self.limits, not self.rules)
+            self._originals[paper] = columns
+        return self._originals[paper]
 
     def shapes(self, name: str) -> tuple[Column, ...]:
         """Return the shapes of a number that the limits allow."""
@@ -161,12 +187,11 @@ class ShapeCache:
             self._families[name] = _Family.of(admitted, found.fine_knots)
         return self._families[name]
 
-    def entry(self, column: Column, last: bool = False) -> Entry:
-        """Return a column on all rows; after the `last` time the cache has it no more."""
-        found = self._entries.pop(column, None)
+    def entry(self, column: Column) -> Entry:
+        """Return a column on all rows."""
+        found = self._entries.get(column)
         if found is None:
             found = evaluate(self.table, column, "median", False, self._seen)
-        if not last:
             self._entries[column] = found
         return found
 
@@ -183,7 +208,7 @@ class ShapeCache:
         sets = level_sets(part, null, self.limits)[:most]
         variables = [part.schema.variables[i] for i in part.schema.canonical()]
         names = [v.name for v in variables if v.kind == "number" and v.name in among]
-        families, most = [self._family(name) for name in names], most - len(sets)
+        families, most = list(thread_map(self._family, names)), most - len(sets)
         columns = [column for family in families for column in family.columns]
         few = len(columns) <= most
         if few and not any(family.fine.any() for family in families):
@@ -209,8 +234,11 @@ class ShapeCache:
         columns = [column for family in families for column in family.columns]
         other, at = np.flatnonzero(kind == OTHER), np.flatnonzero(kind != OTHER)
         moments = np.empty((len(other), 3))
-        for j, line in zip(other, moments, strict=True):
+
+        def fill(j: int, line: Floats) -> None:
             column_moments(self.entry(columns[j]).z, rows, null.curvature, null.gradient, line)
+
+        list(thread_map(fill, other.tolist(), list(moments)))
         scores = np.empty(len(kind))
         scores[at] = null.knot_scores(sums, knots)[kind[at], owner[at], place[at]]
         scores[other] = null.scores(sums.sum(axis=1)[owner[other]], *moments.T)
@@ -225,9 +253,13 @@ class ShapeCache:
         """
         most = max(len(family.knots) for family in families)
         sums, knots = np.zeros((len(names), most + 1, 5)), np.zeros((len(names), most))
-        for j, (name, family) in enumerate(zip(names, families, strict=True)):
-            x, about, m = self.table.inputs[name], self.entry(Value(name)), len(family.knots)
+
+        def fill(j: int) -> None:
+            name, at = names[j], families[j].knots
+            x, about, m = self.table.inputs[name], self.entry(Value(name)), len(at)
             centre, scale, out = about.centre, about.scale, sums[j, : m + 1]
-            knots[j, :m] = (family.knots - centre) / scale
-            knot_moments(x, rows, centre, scale, family.knots, null.curvature, null.gradient, out)
+            knots[j, :m] = (at - centre) / scale
+            knot_moments(x, rows, centre, scale, at, null.curvature, null.gradient, out)
+
+        list(thread_map(fill, range(len(names))))
         return sums, knots

@@ -11,18 +11,16 @@ from rpte.columns.kinds import (
     Hinge,
     Interval,
     Level,
-    Missing,
     Pair,
     Pattern,
     Scale,
     Step,
     Value,
 )
-from rpte.columns.limits import FREE, Permissions
 from rpte.table.inputs import Inputs
 from rpte.table.table import Table
-from rpte.utils.arrays import Array, Floats, Index, Int8s, Mask
-from rpte.utils.growable import GrowableMatrix
+from rpte.utils.arrays import Floats, Index, Int8s, Mask
+from rpte.vocabulary.cells import SharedCells
 from rpte.vocabulary.redundancy import Registry
 from rpte.vocabulary.shape_cache import Middle, evaluate, standardise
 
@@ -40,18 +38,20 @@ class Vocabulary:
 
     columns: tuple[Column, ...]
     block: Index
-    z: Floats  # (V, rows), of a long table only the first rows
+    z: Floats | SharedCells  # (V, rows), of a long table only the first rows
     centre: Floats
     scale: Floats
-    # That of z, with space for more columns.
-    memory: GrowableMatrix | None = field(default=None, repr=False, compare=False)
     role: Int8s = field(init=False)  # plain, curve, step, or code (a single value), (V,)
     paired: Mask = field(init=False)  # whether the column reads two variables, (V,)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "role", np.array([_role(c) for c in self.columns], np.int8))
-        paired = [isinstance(c, (Pair, Pattern)) for c in self.columns]
-        object.__setattr__(self, "paired", np.array(paired, np.bool_))
+        kinds = np.array([0 if type(c) is Value else 1 for c in self.columns], np.intp)
+        role, paired = np.zeros(len(kinds), np.int8), np.zeros(len(kinds), np.bool_)
+        for j in np.flatnonzero(kinds):  # values, often most columns, are plain
+            column = self.columns[j]
+            role[j], paired[j] = _role(column), isinstance(column, (Pair, Pattern))
+        object.__setattr__(self, "role", role)
+        object.__setattr__(self, "paired", paired)
 
     def __len__(self) -> int:
         return len(self.columns)
@@ -60,6 +60,8 @@ class Vocabulary:
         """Tell which columns are parts of some pairs, (V,)."""
         made = [c for j in pairs if isinstance(c := self.columns[j], (Pair, Pattern))]
         parts = {part for column in made for part in (column.left, column.right)}
+        if not parts:
+            return np.zeros(len(self), np.bool_)
         return np.array([column in parts for column in self.columns], np.bool_)
 
     def keep(self, which: Index, z: Floats | None = None) -> Vocabulary:
@@ -69,34 +71,34 @@ class Vocabulary:
 
     def first_rows(self, rows: int) -> Vocabulary:
         """Return the same columns with the cells of their first rows only."""
-        return replace(self, z=self.z[:, :rows].copy(), memory=None)
+        return replace(self, z=self.z[:, :rows].copy())
 
-    def on(self, inputs: Inputs, first: int = 0, kind: type = np.float64) -> Array:
-        """Return the columns from the `first` on, on other rows: (V - first, n)."""
-        z: Array = np.empty((len(self) - first, inputs.n_rows), kind)
-        for row, j in zip(z, range(first, len(self)), strict=True):
-            row[:] = standardise(
-                self.columns[j].evaluate(inputs), float(self.centre[j]), float(self.scale[j])
-            )
-        return z
+    def on(self, inputs: Inputs) -> Floats:
+        """Return the columns on other rows, (V, n)."""
+        found = [self.column_on(inputs, j) for j in range(len(self))]
+        return np.array(found, np.float64).reshape(len(self), inputs.n_rows)
+
+    def column_on(self, inputs: Inputs, j: int) -> Floats:
+        """Return a column on other rows, (n,)."""
+        known = self.z.column_on(inputs, j) if isinstance(self.z, SharedCells) else None
+        if known is not None:
+            return known
+        x = self.columns[j].evaluate(inputs)
+        return standardise(x, float(self.centre[j]), float(self.scale[j]))
 
     def with_pairs(self, table: Table, pairs: tuple[Column, ...]) -> Vocabulary:
         """Return the vocabulary with more columns of two sources, without repetitions.
 
         `table` is the one that this vocabulary was evaluated on.
         """
-        seen = Registry()
-        seen.numbers(self.z, np.flatnonzero([column.binary for column in self.columns]))
+        seen, binary = Registry(), np.flatnonzero([column.binary for column in self.columns])
+        seen.numbers(self.z[binary], np.arange(len(binary)))
         more = evaluate_columns(table, (), (), pairs, False, seen)
-        memory = self.memory
-        if memory is not None and memory.count == len(self):
-            memory.add(more.z)
-            z = memory.rows
-        else:  # another vocabulary has grown from this one
-            memory, z = None, np.vstack([self.z, more.z])
+        z, added = self.z, more.z[:]
+        z = z.with_own(added) if isinstance(z, SharedCells) else np.vstack([z, added])
         fields = ("block", "centre", "scale")
         block, centre, scale = (np.append(getattr(self, f), getattr(more, f)) for f in fields)
-        return Vocabulary((*self.columns, *more.columns), block, z, centre, scale, memory)
+        return Vocabulary((*self.columns, *more.columns), block, z, centre, scale)
 
 
 def _role(column: Column) -> int:
@@ -105,23 +107,6 @@ def _role(column: Column) -> int:
     if isinstance(column, Level) and len(column.levels) > 1:
         return STEP
     return CODE if isinstance(column, Interval) else STEP if isinstance(column, Step) else PLAIN
-
-
-def original_columns(
-    table: Table, paper: bool, limits: Permissions = FREE, values: bool = True
-) -> tuple[Column, ...]:
-    """Return values, levels (special codes too) and missing flags, by variable in order."""
-    columns: list[Column] = []
-    for position in table.schema.canonical():
-        variable = table.schema.variables[position]
-        if not limits.usable(variable.name):
-            continue
-        if variable.kind == "number" and values:
-            columns.append(Value(variable.name))
-        columns.extend(Level(variable.name, (level,)) for level in variable.levels)
-        if variable.has_missing and not (paper and variable.kind == "number"):
-            columns.append(Missing(variable.name))
-    return tuple(columns)
 
 
 def evaluate_columns(

@@ -1,0 +1,250 @@
+"""Tables that commands read in batches: which they are, and `rpte fit` and `rpte score` of them.
+
+One file is read whole, as ever, up to 200 MB; a larger Parquet file, several, a folder or a pattern
+are read in batches, so that they may be larger than memory.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from glob import has_magic
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from rpte.cli.options import Rows, row_inputs
+from rpte.cli.terminal import progress, say
+from rpte.errors import InputError
+from rpte.model.unknown import check_unknown, present_cells
+from rpte.table.files import FORMATS, check_writable
+from rpte.table.inputs import Inputs
+from rpte.table.target import binary_classes
+from rpte.utils.arrays import Array
+from rpte.utils.output import writing
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from rpte.model.model import Model
+    from rpte.rows.files import LabelCounts, TableFiles
+    from rpte.utils.progress import Callback
+    from rpte.validation.cross_validate import Estimate
+
+LARGE_FILE = 200_000_000  # bytes of a Parquet file, from which on it is read in batches
+
+
+def in_batches(tables: Sequence[Path]) -> bool:
+    """Tell whether tables are read in batches."""
+    if len(tables) > 1 or tables[0].is_dir():
+        return True
+    if not tables[0].exists():
+        return has_magic(str(tables[0]))
+    parquet = FORMATS.get(tables[0].suffix.lower()) == "Parquet"
+    return parquet and tables[0].stat().st_size > LARGE_FILE
+
+
+def named(tables: Sequence[Path]) -> str:
+    """Return what messages call some tables."""
+    more = f" and {len(tables) - 1} more" if len(tables) > 1 else ""
+    return f"{tables[0]}{more}"
+
+
+@dataclass(frozen=True)
+class FileTraining:
+    """A table in files for a fit: its labels are counted, its rows are read by the fit."""
+
+    files: TableFiles
+    counts: LabelCounts
+    estimator: Any
+
+    @classmethod
+    def of(
+        cls,
+        tables: Sequence[Path],
+        target: str,
+        weight: str | None,
+        groups: str | None,
+        id_column: str | None,
+        drop_unlabelled: bool,
+        estimator: Callable[[Array], Any],
+    ) -> FileTraining:
+        """Open the files; the estimator is made for their labels."""
+        from rpte.rows.files import TableFiles, count_labels, open_dataset
+
+        dataset = open_dataset(list(tables))
+        import pyarrow as pa  # is there now
+
+        if id_column is not None:
+            TableFiles(dataset, id_column)  # refuses one that is not there
+            kept = [f for f in dataset.schema if f.name != id_column]
+            dataset = dataset.replace_schema(pa.schema(kept, metadata=dataset.schema.metadata))
+        files = TableFiles(dataset, target, weight, groups)
+        files = files.without_unlabelled() if drop_unlabelled else files
+        counts = count_labels(files)
+        classes = binary_classes(
+            target,
+            list(counts.rows),
+            counts.missing,
+            counts.first_missing,
+            counts.total,
+            files.names,
+        )
+        return cls(files, counts, estimator(classes))
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.counts.total
+
+    def description(self) -> str:
+        """Say what is there to learn from."""
+        held = " and ".join(f"{v} in {n}" for v, n in sorted(self.counts.rows.items()))
+        names = f"{self.files.target} {held}; {len(self.files.names)} variables"
+        return f"{self.n_rows} rows in files, {names}"
+
+    def fit(self, progress: Callback, cache_dir: Path | None = None) -> Any:
+        """Return the fitted estimator."""
+        files = self.files
+        roles = files.target, files.weight, files.groups
+        return self.estimator.fit(files.dataset, *roles, progress=progress, cache_dir=cache_dir)
+
+    def estimate(self, on_fold: Callable[[int, int, float], None]) -> Estimate:
+        """Refuse to fit again in every fold."""
+        raise InputError(
+            "the table is read in batches; fit on some of the files and judge the model by the "
+            "others (rpte score, rpte report)"
+        )
+
+
+@dataclass(frozen=True)
+class ClusterTraining(FileTraining):
+    """A table in files that the workers of a cluster read."""
+
+    def fit(self, progress: Callback, cache_dir: Path | None = None) -> Any:
+        """Return the fitted estimator; workers keep the rows meanwhile."""
+        import dask.dataframe as dd
+
+        files = self.files
+        paths = [str(Path(part.path).resolve()) for part in files.dataset.get_fragments()]
+        X = dd.read_parquet(paths)
+        absent = [name for name in files.names if name not in X.columns]
+        if absent:
+            raise InputError(
+                f"the columns {absent[:5]} are not in the first file; on a cluster all files need "
+                "the same columns, and names of folders are not read"
+            )
+        roles = files.target, files.weight, files.groups
+        beside = dict.fromkeys(name for name in roles if name is not None)
+        X = X[[*files.features, *beside]].dropna(subset=[files.target])
+        return self.estimator.fit(X, *roles, progress=progress, cache_dir=cache_dir)
+
+
+def score_in_batches(
+    model: Model,
+    tables: Sequence[Path],
+    output: Path | None,
+    id_column: str | None,
+    allow_unknown: bool,
+    scored: Callable[[Rows], pd.DataFrame],
+) -> None:
+    """Score files batch by batch; the output is written whole or not at all."""
+    from rpte.rows.files import TableFiles, open_dataset
+
+    if output is None:
+        raise InputError("tables in batches need a file to write to; name it with -o")
+    check_writable(output)
+    files = TableFiles(open_dataset(list(tables)), id_column)
+    read = {source for component in model.components for source in component.sources}
+    wanted = [n for n in files.dataset.schema.names if n in {*read, id_column}]
+    wanted = wanted if model.schema.named else list(files.dataset.schema.names)
+    unknown: dict[str, Counter[str]] = {}
+    present: Counter[str] = Counter()
+    flags: Counter[str] = Counter()
+    done, total = 0, files.count_rows()
+    with progress(f"scoring {named(tables)}") as tell, _writer(output) as write:
+        for batch in files.batches(wanted):
+            frame = batch.to_pandas()
+            inputs = row_inputs(model, frame, [] if id_column is None else [id_column], read)
+            for name, strange in inputs.unknown.items():
+                unknown.setdefault(name, Counter()).update(strange)
+            present.update(present_cells(inputs, read))
+            rows = Rows(frame, inputs, first=done + 1)
+            write(scored(rows))
+            flags.update(flags_of(model, inputs))
+            done += len(frame)
+            tell(f"scoring {named(tables)}", done, total)
+        check_unknown(model, unknown, present, allow_unknown)
+    say_flags(model, flags, done)
+    say(f"Wrote {output}: {done} rows")
+
+
+def flags_of(model: Model, inputs: Inputs) -> Counter[str]:
+    """Return how many rows hold what training did not have, by what that is."""
+    from rpte.model.explain import flag_counts
+
+    found: Counter[str] = Counter()
+    for name in sorted({source for component in model.components for source in component.sources}):
+        found.update(flag_counts(inputs, name))
+    return found
+
+
+def say_flags(model: Model, counts: Counter[str], n_rows: int) -> None:
+    """Say how many rows hold what training did not have; reading them has told of new levels."""
+    from rpte.model.explain import level_flag
+
+    schema = model.schema
+    told = {level_flag(v) for v in schema.variables if v.kind == "category" and not v.pooled}
+    for flag, count in counts.items():
+        if count and flag not in told:
+            say(f"note: {count} of {n_rows} rows: {flag}")
+
+
+@contextmanager
+def _writer(output: Path) -> Iterator[Callable[[pd.DataFrame], None]]:
+    """Yield what writes one batch after the other to a CSV or Parquet file."""
+    kind = FORMATS.get(output.suffix.lower(), "CSV")
+    if kind == "Excel" or output.suffix.lower() == ".gz":
+        raise InputError(f"{output}: tables in batches are written as Parquet or CSV")
+    with writing(output) as file:
+        if kind == "CSV":
+            yield _CSV(file, "\t" if output.suffix.lower() == ".tsv" else ",")
+            return
+        parquet = _Parquet(file)
+        try:
+            yield parquet
+        finally:
+            parquet.close()
+
+
+class _CSV:
+    def __init__(self, file: BinaryIO, separator: str) -> None:
+        self.file, self.separator, self.begun = file, separator, False
+
+    def __call__(self, frame: pd.DataFrame) -> None:
+        text = frame.to_csv(
+            index=False, sep=self.separator, lineterminator="\n", header=not self.begun
+        )
+        self.file.write(text.encode("utf-8"))
+        self.begun = True
+
+
+class _Parquet:
+    def __init__(self, file: BinaryIO) -> None:
+        self.file = file
+        self.writer: Any = None
+
+    def __call__(self, frame: pd.DataFrame) -> None:
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        schema = None if self.writer is None else self.writer.schema
+        table = pa.Table.from_pandas(frame, schema, preserve_index=False)
+        if self.writer is None:
+            self.writer = parquet.ParquetWriter(self.file, table.schema)
+        self.writer.write_table(table)
+
+    def close(self) -> None:
+        if self.writer is not None:
+            self.writer.close()

@@ -1,0 +1,97 @@
+"""What `fit` learns from: a table in memory, checked, with its labels, weights and splits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rpte.errors import InputError
+from rpte.estimators.checks import read_table, warn_of_idle_groups
+from rpte.estimators.labels import class_factors, plain, positive_class, read_labels
+from rpte.estimators.parameters import settings_for
+from rpte.fit.settings import Settings
+from rpte.fit.training import Training
+from rpte.rows import scale
+from rpte.rows.folds import Validation, make_validation
+from rpte.table.hints import hints_of, warn_of_sentinels
+from rpte.table.inputs import Inputs
+from rpte.table.schema import Schema
+from rpte.table.table import make_table, read_weights, repetitions
+from rpte.table.target import warn_of_follow_up
+from rpte.utils.arrays import Array, Floats
+
+if TYPE_CHECKING:
+    from rpte.estimators.classifier import RPTEClassifier
+
+ONE_CLASS = "only one class has rows with a positive weight; a classifier needs both"
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingData:
+    """What a fit needs of the user's table."""
+
+    training: Training
+    validation: Validation
+    known: Array  # (2,) the classes in order
+    factors: Floats  # (2,) on the weights of the classes
+    schema: Schema  # of all columns, those left out included
+    notes: dict[str, Any]  # fitted attributes: what deserves a look
+
+
+def notes_of(inputs: Inputs) -> dict[str, Any]:
+    """Return what deserves a look in some rows, and warn of codes."""
+    return {"sentinels_": warn_of_sentinels(inputs), "hints_": hints_of(inputs)}
+
+
+def splits_of(validation: Validation) -> dict[str, Any]:
+    """Return what the model file says of the folds of inner validation."""
+    return {"folds": validation.count, "by": validation.by}
+
+
+def classes_of(known: Array) -> tuple[Any, Any]:
+    """Return the classes as JSON values."""
+    return plain(known[0]), plain(known[1])
+
+
+def read_memory(
+    estimator: RPTEClassifier,
+    parameters: dict[str, Any],
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    groups: Any,
+) -> TrainingData:
+    """Read a table in memory; what it takes beside the rows to be learned from is let go."""
+    inputs = read_table(X, estimator.special_values)
+    schema = inputs.schema
+    labels, known = read_labels(y, inputs.n_rows, schema.names)
+    settings = settings_for(parameters, estimator.limits, schema)
+    used = [name for name in schema.names if name not in settings.limits.excluded]
+    warn_of_follow_up(getattr(y, "name", None), used)
+    if schema.named:  # an array keeps its places, so that columns can be counted off
+        inputs = inputs.without(settings.limits.excluded)
+    noticed = notes_of(inputs)
+    weight = read_weights(sample_weight, len(labels))
+    cases = repetitions(weight)
+    factors = class_factors(estimator.class_weight, labels, known, weight)
+    weight = weight * factors[(labels == known[1]).astype(int)]
+    validation = make_validation(estimator.cv, X, labels, groups)
+    warn_of_idle_groups(groups, settings)
+    positive = positive_class(estimator.positive, known)
+    target = (labels == known[positive]).astype(np.float64)
+    sampled = _is_sampled(settings, validation, len(target))
+    table = make_table(
+        inputs, target, weight, settings.pooling, validation.part, not sampled, cases
+    )
+    if len(np.unique(table.y)) < 2:
+        raise InputError(ONE_CLASS)
+    by = splits_of(validation)
+    training = Training.of(table, settings, classes_of(known), positive, by)
+    return TrainingData(training, validation, known, factors, schema, noticed)
+
+
+def _is_sampled(settings: Settings, validation: Validation, n_rows: int) -> bool:
+    long = n_rows > scale.LONG_ABOVE
+    return settings.l1 == "cv" and validation.roles is None and long
