@@ -148,6 +148,7 @@ def take_in(search: Search, found: Sequence[BlockLosses]) -> None:
                 evaluations[at] = Evaluation(e.penalty, e.miu, *mean)
             else:
                 evaluations[at] = replace(e, deviance=e.deviance + shift)
+    search.tell_best()
 
 
 def best_candidates(search: Search) -> list[Finalist]:

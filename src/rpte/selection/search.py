@@ -313,14 +313,19 @@ class Search:
 
     def _report(self, part: float, found: Evaluations) -> None:
         """Report how far the search is, and the best evaluation so far."""
-        if self.watch.callback is not None:
-            short = found[0].penalty.candidate.max_conditions is not None
-            evaluations = (*self.evaluations, *(() if short else found))
-            forward = (*self.short, *(found if short else ()))
-            compared = Comparison(evaluations, self.price, short=forward)
-            best = compared.ranked(self.settings.most_conditions)[0]
-            self.watch.best = best.deviance, best.miu
+        self.tell_best(found)
         self.watch.tell(min(1.0, part))
+
+    def tell_best(self, found: Sequence[Evaluation] = ()) -> None:
+        """Let whoever watches know the best evaluation, of those kept and of what was found."""
+        if self.watch.callback is None:
+            return
+        short = bool(found) and found[0].penalty.candidate.max_conditions is not None
+        evaluations = (*self.evaluations, *(() if short else found))
+        forward = (*self.short, *(found if short else ()))
+        compared = Comparison(evaluations, self.price, short=forward)
+        best = compared.ranked(self.settings.most_conditions)[0]
+        self.watch.best = best.deviance, best.miu
 
     def costs(self, evaluations: Sequence[Evaluation]) -> Floats:
         """Return the costs of some evaluations, compared with those so far."""
