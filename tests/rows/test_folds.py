@@ -379,10 +379,11 @@ def test_more_rows_are_searched_on_fewer_folds_if_both_classes_have_enough(
         monkeypatch.setattr(scale, name, value)
     y = (np.arange(n) < cases).astype(float)
     table = make_table(read_training({"x": np.arange(n) / n}), y, np.ones(n))
-    folds = folds_of(Validation(), table)
-    assert len(folds[: Validation().searched_folds(table)]) == count
-    assert len(folds) == 5
+    searched, others = Validation().split(table)
+    assert (len(searched), len(others)) == (count, 5 - count)
+    folds = [(fold.train.rows, fold.test.rows) for fold in (*searched, *others)]
     assert all(len(train) + len(test) == n for train, test in folds)
+    assert sorted(np.concatenate([test for _, test in folds])) == list(range(n))
 
 
 def test_large_tables_are_searched_on_a_sample(monkeypatch):

@@ -12,10 +12,12 @@ import pytest
 pa = pytest.importorskip("pyarrow", reason="tables in files need pyarrow, the extra 'files'")
 
 from rpte import RPTEClassifier  # noqa: E402
+from rpte.errors import InputError  # noqa: E402
 from rpte.estimators.parameters import checked_parameters  # noqa: E402
-from rpte.estimators.training_data import read_memory  # noqa: E402
+from rpte.estimators.training_data import Given, read_memory  # noqa: E402
 from rpte.estimators.training_files import read_files  # noqa: E402
 from rpte.rows import cache, scale, stored  # noqa: E402
+from rpte.rows.files import numbers_of  # noqa: E402
 from rpte.rows.folds import Validation  # noqa: E402
 from rpte.rows.threads import worker_threads  # noqa: E402
 from rpte.utils.progress import Watch  # noqa: E402
@@ -69,10 +71,10 @@ def both(table, folder, row_group=500, jobs=None, **roles):
     X = table.drop(columns=["bad", *(n for n in named if n)])
     arrays = [table[n] if n else None for n in named]
     parameters = checked_parameters(clf)
-    memory = read_memory(clf, parameters, X, table["bad"], *arrays)
+    memory = read_memory(clf, Given(parameters, X, table["bad"], *arrays))
     with (
         worker_threads(jobs),
-        read_files(clf, parameters, str(path), "bad", *named, folder, Watch()) as files,
+        read_files(clf, Given(parameters, str(path), "bad", *named, folder), Watch()) as files,
     ):
         yield SimpleNamespace(memory=memory, files=files)
 
@@ -163,3 +165,11 @@ def test_groups_are_those_of_memory(tmp_path):
             assert (sample.part == group).sum() == (whole.part == group).sum()
         assert isinstance(data.files.validation, Validation)
         assert data.files.validation.by == "groups"
+
+
+def test_a_label_or_group_that_was_not_there_before_is_refused():
+    """A table that changes between two passes shall not get another class silently."""
+    cells, places = ["no", "yes", "maybe", None], np.array([0, 1, 1])
+    assert numbers_of(cells, places, {"no": 0, "yes": 1}, "label").tolist() == [0, 1, 1]
+    with pytest.raises(InputError, match="the label 'maybe' was not in the table"):
+        numbers_of(cells, np.array([0, 2]), {"no": 0, "yes": 1}, "label")

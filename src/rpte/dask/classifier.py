@@ -19,7 +19,7 @@ from rpte.dask.partitions import Collections, is_dask, needed_columns, row_parts
 from rpte.dask.training import check_splits, read_cluster
 from rpte.errors import InputError
 from rpte.estimators import classifier
-from rpte.estimators.training_data import TrainingData
+from rpte.estimators.training_data import Given, TrainingData
 from rpte.model.model import Model
 from rpte.table.inputs import Inputs
 from rpte.utils.progress import Callback, Watch
@@ -39,7 +39,7 @@ class RPTEClassifier(classifier.RPTEClassifier):
     client : distributed.Client, address of a scheduler, or None, default=None
         The cluster that computes; the current client if None.
     **parameters
-        Those of `rpte.RPTEClassifier`. Up to 25,000 distinct rows are fitted in memory, with every
+        Those of `rpte.RPTEClassifier`. Up to 100,000 distinct rows are fitted in memory, with every
         setting. Of more rows the file has no profile of columns and no hash of the table, and only
         ``l1="cv"`` is fitted.
 
@@ -101,23 +101,17 @@ class RPTEClassifier(classifier.RPTEClassifier):
         return self
 
     @contextmanager
-    def _reading(
-        self,
-        parameters: dict[str, Any],
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        groups: Any,
-        cache_dir: str | Path | None,
-        watch: Watch,
-    ) -> Iterator[TrainingData]:
+    def _reading(self, given: Given, watch: Watch) -> Iterator[TrainingData]:
         """Yield what the fit needs of the collections, which workers hold until then."""
-        if cache_dir is not None:
-            raise InputError(f"cache_dir={cache_dir!r}: rows on a cluster stay on its workers")
-        check_splits(self.cv, groups)
-        table = Collections(X, y, sample_weight, tuple(getattr(self.limits, "exclude", ())))
+        if given.cache_dir is not None:
+            raise InputError(
+                f"cache_dir={given.cache_dir!r}; rows on a cluster stay on its workers, leave it out"
+            )
+        check_splits(self.cv, given.groups)
+        unread = tuple(getattr(self.limits, "exclude", ()))
+        table = Collections(given.X, given.y, given.sample_weight, unread)
         with closing(Session(self.client, watch.tell)) as session:
-            yield read_cluster(self, parameters, table, session, watch)
+            yield read_cluster(self, given.parameters, table, session, watch)
 
     def _lazily(self, method: Callable[[Model, Any], Any], X: Any, meta: Any) -> Any:
         """Return what the model makes of each partition, computed when it is asked for."""

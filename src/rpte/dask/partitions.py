@@ -16,7 +16,7 @@ from dask import delayed
 from rpte.errors import InputError, did_you_mean
 from rpte.estimators.training_files import TargetFacts
 from rpte.model.model import Model
-from rpte.rows.files import LabelCounts
+from rpte.rows.files import LabelCounts, numbers_of
 from rpte.rows.training_rows import KeptBlock
 from rpte.table.blockwise import TableFacts, learn, typed
 from rpte.table.column import Raw, distinct
@@ -200,8 +200,7 @@ class Weighing:
 
     def weights(self, part: Partition) -> tuple[Array, Floats, Floats]:
         """Return class, weight, and weight times the factor of the class, of each row."""
-        cells, places = _cells(part.y)
-        label = np.array([self.target.label.get(cell, 0) for cell in cells], np.intp)[places]
+        label = numbers_of(*_cells(part.y), self.target.label, "label")
         weight = read_weights(part.weight, len(part.X))
         return label, weight, weight * self.target.factors[label]
 

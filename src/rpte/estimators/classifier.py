@@ -16,7 +16,7 @@ from rpte.estimators.cost import FitCost, estimate_cost
 from rpte.estimators.json_state import JSONStateMixin
 from rpte.estimators.model_methods import ModelMethodsMixin
 from rpte.estimators.parameters import checked_parameters
-from rpte.estimators.training_data import TrainingData, read_memory
+from rpte.estimators.training_data import Given, TrainingData, read_memory
 from rpte.estimators.training_files import read_files
 from rpte.fit.algorithm import learn
 from rpte.fit.learned import Learned
@@ -296,8 +296,8 @@ class RPTEClassifier(
         with ExitStack() as reading:
             reading.enter_context(one_blas_thread())
             reading.enter_context(worker_threads(self.n_jobs))
-            given = parameters, X, y, sample_weight, groups
-            data = reading.enter_context(self._reading(*given, cache_dir, watch))
+            given = Given(parameters, X, y, sample_weight, groups, cache_dir)
+            data = reading.enter_context(self._reading(given, watch))
             settings = data.training.settings
             if settings.l1 == "cv" and settings.reassign:
                 learned = select_models(data.training, data.validation, watch)
@@ -329,21 +329,11 @@ class RPTEClassifier(
         """
         return estimate_cost(self, X, y, sample_weight, groups)
 
-    def _reading(
-        self,
-        parameters: dict[str, Any],
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        groups: Any,
-        cache_dir: str | Path | None,
-        watch: Watch,
-    ) -> AbstractContextManager[TrainingData]:
+    def _reading(self, given: Given, watch: Watch) -> AbstractContextManager[TrainingData]:
         """Return what the fit needs of the user's table, kept as long as the context is open."""
-        given = self, parameters, X, y, sample_weight, groups
-        if is_stored(X):
-            return read_files(*given, cache_dir, watch)
-        return nullcontext(read_memory(*given))
+        if is_stored(given.X):
+            return read_files(self, given, watch)
+        return nullcontext(read_memory(self, given))
 
     def _keep(self, learned: Learned, known: Array, schema: Schema, notes: dict[str, Any]) -> None:
         """Replace the fitted attributes in one step, so that an interrupt leaves a whole fit."""

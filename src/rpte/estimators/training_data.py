@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +27,18 @@ if TYPE_CHECKING:
     from rpte.estimators.classifier import RPTEClassifier
 
 ONE_CLASS = "only one class has rows with a positive weight; a classifier needs both"
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What `fit` was given."""
+
+    parameters: dict[str, Any]  # of the estimator, checked
+    X: Any
+    y: Any
+    sample_weight: Any = None
+    groups: Any = None
+    cache_dir: str | Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,30 +68,23 @@ def classes_of(known: Array) -> tuple[Any, Any]:
     return plain(known[0]), plain(known[1])
 
 
-def read_memory(
-    estimator: RPTEClassifier,
-    parameters: dict[str, Any],
-    X: Any,
-    y: Any,
-    sample_weight: Any,
-    groups: Any,
-) -> TrainingData:
+def read_memory(estimator: RPTEClassifier, given: Given) -> TrainingData:
     """Read a table in memory; what it takes beside the rows to be learned from is let go."""
-    inputs = read_table(X, estimator.special_values)
+    inputs = read_table(given.X, estimator.special_values)
     schema = inputs.schema
-    labels, known = read_labels(y, inputs.n_rows, schema.names)
-    settings = settings_for(parameters, estimator.limits, schema)
+    labels, known = read_labels(given.y, inputs.n_rows, schema.names)
+    settings = settings_for(given.parameters, estimator.limits, schema)
     used = [name for name in schema.names if name not in settings.limits.excluded]
-    warn_of_follow_up(getattr(y, "name", None), used)
+    warn_of_follow_up(getattr(given.y, "name", None), used)
     if schema.named:  # an array keeps its places, so that columns can be counted off
         inputs = inputs.without(settings.limits.excluded)
     noticed = notes_of(inputs)
-    weight = read_weights(sample_weight, len(labels))
+    weight = read_weights(given.sample_weight, len(labels))
     cases = repetitions(weight)
     factors = class_factors(estimator.class_weight, labels, known, weight)
     weight = weight * factors[(labels == known[1]).astype(int)]
-    validation = make_validation(estimator.cv, X, labels, groups)
-    warn_of_idle_groups(groups, settings)
+    validation = make_validation(estimator.cv, given.X, labels, given.groups)
+    warn_of_idle_groups(given.groups, settings)
     positive = positive_class(estimator.positive, known)
     target = (labels == known[positive]).astype(np.float64)
     sampled = _is_sampled(settings, validation, len(target))

@@ -20,6 +20,7 @@ from rpte.estimators.labels import class_factors, positive_class, read_labels, r
 from rpte.estimators.parameters import settings_for
 from rpte.estimators.training_data import (
     ONE_CLASS,
+    Given,
     TrainingData,
     classes_of,
     notes_of,
@@ -35,9 +36,9 @@ from rpte.rows.files import (
     TableFiles,
     count_labels,
     group_numbers,
-    group_places,
     label_cells,
     numbered_batches,
+    numbers_of,
     open_dataset,
     together,
 )
@@ -62,18 +63,10 @@ NAMES = "the table is in files, so name the column"
 
 
 @contextmanager
-def read_files(
-    estimator: RPTEClassifier,
-    parameters: dict[str, Any],
-    X: Any,
-    y: Any,
-    sample_weight: Any,
-    groups: Any,
-    cache_dir: str | Path | None,
-    watch: Watch,
-) -> Iterator[TrainingData]:
+def read_files(estimator: RPTEClassifier, given: Given, watch: Watch) -> Iterator[TrainingData]:
     """Yield what a fit needs of a table in files; what is on disk is removed afterwards."""
-    names = {"y": y, "sample_weight": sample_weight, "groups": groups}
+    names = {"y": given.y, "sample_weight": given.sample_weight, "groups": given.groups}
+    cache_dir = given.cache_dir
     for role, name in names.items():
         if not isinstance(name, str) and (name is not None or role == "y"):
             raise InputError(f"{role} is {type(name).__name__}; {NAMES}, such as {role}='bad'")
@@ -88,10 +81,10 @@ def read_files(
     closing: list[Callable[[], None]] = []
     try:
         excluded = getattr(estimator.limits, "exclude", ())
-        dataset = open_dataset(X, folder)
+        dataset = open_dataset(given.X, folder)
         unread = tuple(name for name in dataset.schema.names if name in excluded)
-        files = TableFiles(dataset, y, sample_weight, groups, unread)
-        yield _read(estimator, parameters, files, folder, closing, watch)
+        files = TableFiles(dataset, given.y, given.sample_weight, given.groups, unread)
+        yield _read(estimator, given.parameters, files, folder, closing, watch)
     finally:
         for close in closing:
             close()
@@ -157,8 +150,7 @@ class TargetFacts:
     def labels(self, files: TableFiles, batch: pa.RecordBatch) -> Array:
         """Return the class of each row of a batch."""
         assert files.target is not None
-        cells, places = label_cells(batch.column(files.target))
-        return np.array([self.label.get(cell, 0) for cell in cells], np.intp)[places]
+        return numbers_of(*label_cells(batch.column(files.target)), self.label, "label")
 
 
 def number_of_folds(cv: int | None) -> int:
@@ -239,7 +231,8 @@ def _stored(
     def rows(batch: pa.RecordBatch) -> Rows:
         group = None
         if files.groups is not None:
-            group = group_places(batch.column(files.groups), dict(target.group))
+            cells = label_cells(batch.column(files.groups))
+            group = numbers_of(*cells, target.group, "group").astype(np.uint32)
         weight = None if files.weight is None else files.sample_weight(batch)
         inputs = typed(files.raw(batch), layout.schema)
         return Rows(inputs, target.labels(files, batch), weight, group)

@@ -7,7 +7,7 @@ once only, so it is first written to a Parquet file in the folder of the cache.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from glob import glob, has_magic
 from itertools import islice
@@ -413,7 +413,16 @@ def group_numbers(groups: set[Any]) -> dict[Any, int]:
     return {cell: place for place, cell in enumerate(sorted(groups, key=None if numbers else str))}
 
 
-def group_places(array: Any, numbers: dict[Any, int]) -> Array:
-    """Return the number of the group of each row."""
-    cells, places = label_cells(array)
-    return np.array([numbers.get(cell, 0) for cell in cells], np.uint32)[places]
+def numbers_of(cells: Sequence[Any], places: Index, numbers: Mapping[Any, int], what: str) -> Index:
+    """Return the number of the cell that each row holds, as an earlier pass has given them.
+
+    A cell that was not there then is refused: the table has changed meanwhile.
+    """
+    found = np.array([numbers.get(cell, -1) for cell in cells], np.intp)[places]
+    new = np.flatnonzero(found < 0)
+    if len(new):
+        raise InputError(
+            f"the {what} {cells[places[new[0]]]!r} was not in the table when it was first read; "
+            "fit a table that does not change meanwhile"
+        )
+    return found

@@ -111,17 +111,18 @@ class Validation:
         """Tell whether one fold is searched, and gives the structure."""
         return self.roles is None and table.n_rows > scale.LONG_ABOVE
 
-    def searched_folds(self, table: Table) -> int:
-        """Return how many of the folds the search sees; finalists are validated on the others.
+    def split(self, table: Table) -> tuple[list[Fold], list[Fold]]:
+        """Return the folds that the search sees, and the others, which validate finalists.
 
         All up to 5,000 distinct rows, where a class has fewer than 1,000 cases, and of the user's
         own splits; two up to 20,000 rows, and one of more.
         """
+        folds = self.folds(table)
         if self.is_long(table):
-            return 1
+            return folds[:1], folds[1:]
         cases = table.loss.effective_cases(table.y, table.cases_of())
         few = table.n_rows <= scale.MANY_ROWS or cases < scale.FEWER_FOLDS_FROM_CASES
-        return table.n_rows if few or self.roles is not None else 2
+        return (folds, []) if few or self.roles is not None else (folds[:2], folds[2:])
 
     def _held_out(self, table: Table) -> Iterator[Ints]:
         """Yield how many cases of each row every fold holds out, (n,)."""

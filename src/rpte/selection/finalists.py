@@ -37,7 +37,7 @@ Finalist = tuple[Candidate, float]  # with its L1 ratio
 
 def validate_finalists(search: Search, folds: list[Fold]) -> None:
     """Validate the best candidates on folds that were not searched, if there are several."""
-    finalists = best_candidates(search)
+    finalists = best_candidates(search) if folds else []
     if len(finalists) < 2:
         return
     search.watch.begin("validating the best", 0.92, len(folds))

@@ -51,22 +51,21 @@ def select(
     """
     watch = watch or Watch()
     searched = rows.searched(validation)
-    folds = validation.folds(searched)
+    folds, others = validation.split(searched)
     price = Price.at(settings.audit_price, rows.n_cases)
     if settings.rules:
         price = replace(price, log_from=price.log_from * scale.LOG_PRICE_OF_RULES)
     if not folds:
         return _base_rate(searched, settings, price)
     learner = StructureLearner.of(searched, settings)
-    count = validation.searched_folds(searched)
-    search = _search(rows, learner, validation, folds[:count], price, watch)
+    search = _search(rows, learner, validation, folds, price, watch)
     _compare_all(search)
     _warn_of_unlike_folds(search)
-    sampled = searched.n_rows < rows.n_rows
-    if sampled and validation.by == "content" and not watch.is_over():
-        validate_outside(search, rows)
-    elif folds[count:] and not sampled and not watch.is_over():
-        validate_finalists(search, folds[count:])
+    if not watch.is_over():
+        if searched.n_rows == rows.n_rows:
+            validate_finalists(search, others)
+        elif validation.by == "content":
+            validate_outside(search, rows)
     return search.result()
 
 
