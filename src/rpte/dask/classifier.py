@@ -105,7 +105,7 @@ class RPTEClassifier(classifier.RPTEClassifier):
         """Yield what the fit needs of the collections, which workers hold until then."""
         if given.cache_dir is not None:
             raise InputError(
-                f"cache_dir={given.cache_dir!r}; rows on a cluster stay on its workers, leave it out"
+                f"cache_dir={given.cache_dir!r}; leave it out: rows stay on the workers"
             )
         check_splits(self.cv, given.groups)
         unread = tuple(getattr(self.limits, "exclude", ()))

@@ -313,7 +313,7 @@ class RPTEClassifier(
     def estimate_cost(
         self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None
     ) -> FitCost:
-        """Tell what `fit` would take: seconds, memory and disk, each within a factor of two.
+        """Tell about what `fit` would take: seconds, memory and disk, within a factor of two or so.
 
         Some of the rows are fitted, up to 30,000 of them, which takes seconds. Parameters are those
         of `fit`; without `y`, labels are made up, and the search may take longer or shorter.

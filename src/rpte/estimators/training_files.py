@@ -229,7 +229,7 @@ def _stored(
     check_room(folder, layout, target.n_rows)
 
     def rows(batch: pa.RecordBatch) -> Rows:
-        group = None
+        group: Array | None = None
         if files.groups is not None:
             cells = label_cells(batch.column(files.groups))
             group = numbers_of(*cells, target.group, "group").astype(np.uint32)
