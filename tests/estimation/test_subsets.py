@@ -48,7 +48,7 @@ def deviance_of(z, y, which):
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_the_best_subset_of_all(size):
     z, y = drawn()
-    found = best_subsets(design_of(z, y), null_fit(y, 8), np.ones(8, int), free(8), [size])[0]
+    found = best_subsets(design_of(z, y), null_fit(y, 8), np.ones(8, int), [free(8)], [size])[0]
     best = min(combinations(range(8), size), key=lambda which: deviance_of(z, y, which))
     assert tuple(found) == best
 
@@ -57,7 +57,7 @@ def test_a_term_that_costs_more_conditions_must_say_more():
     z, y = drawn()
     conditions = np.array([5, 1, 1, 1, 1, 1, 1, 1])
     one, two, all_three = best_subsets(
-        design_of(z, y), null_fit(y, 8), conditions, free(8), [1, 2, 7]
+        design_of(z, y), null_fit(y, 8), conditions, [free(8)], [1, 2, 7]
     )
     assert (one.tolist(), two.tolist(), all_three.tolist()) == ([1], [1, 2], [0, 1, 2])
 
@@ -65,7 +65,7 @@ def test_a_term_that_costs_more_conditions_must_say_more():
 def test_repetitions_constants_and_noise_are_left_out():
     z, y = drawn(seed=1)
     z = np.vstack([z, 2 * z[0] + 1, np.ones(z.shape[1])])
-    found = best_subsets(design_of(z, y), null_fit(y, 10), np.ones(10, int), free(10), [300])[0]
+    found = best_subsets(design_of(z, y), null_fit(y, 10), np.ones(10, int), [free(10)], [300])[0]
     assert {1, 2} <= set(found.tolist())
     assert len({0, 8} & set(found.tolist())) == 1
     assert 9 not in found
@@ -78,14 +78,14 @@ def test_a_term_whose_values_hang_on_a_few_rows_is_left_out():
     wild[:10] = rng.normal(size=10) + 100.0
     y[:10] = 1.0
     tests = design_of(np.vstack([z, wild]), y)
-    found = best_subsets(tests, null_fit(y, 4), np.ones(4, int), free(4), [4])[0]
+    found = best_subsets(tests, null_fit(y, 4), np.ones(4, int), [free(4)], [4])[0]
     assert 3 not in found
 
 
 def test_signs_that_are_not_allowed_are_not_taken():
     z, y = drawn()
     design = design_of(z, y, sign=[-1, -1, 1, 0, 0, 0, 0, 0])
-    found = best_subsets(design, null_fit(y, 8), np.ones(8, int), free(8), [3])[0]
+    found = best_subsets(design, null_fit(y, 8), np.ones(8, int), [free(8)], [3])[0]
     assert 0 not in found
     assert {1, 2} <= set(found.tolist())
 
@@ -97,7 +97,7 @@ def test_components_stay_as_small_as_the_rule_says():
     def taken(policy, largest):
         joining = Joining(sources, policy, ComponentRule(largest))
         conditions = np.array([2, 2, 2, 1, 1, 1, 1, 1])
-        found = best_subsets(design_of(z, y), null_fit(y, 8), conditions, joining, [6])[0]
+        found = best_subsets(design_of(z, y), null_fit(y, 8), conditions, [joining], [6])[0]
         return {0, 1, 2} & set(found.tolist())
 
     assert taken("component", 4) == {0, 1, 2}
@@ -106,10 +106,31 @@ def test_components_stay_as_small_as_the_rule_says():
     assert taken("paper", 2) == {0, 1, 2}
 
 
+def test_of_several_rules_the_one_that_gains_most_decides():
+    """Greedily the first term shuts out two others; joined from the start, these come in."""
+    z, y = drawn(effects=(1.0, 0.9, 0.8))
+    sources = [("a", "c"), ("a", "b"), ("c", "d"), *[(f"x{j}",) for j in range(5)]]
+    rule, conditions = ComponentRule(2), np.array([2, 2, 2, 1, 1, 1, 1, 1])
+
+    def taken(*joinings):
+        found = best_subsets(design_of(z, y), null_fit(y, 8), conditions, joinings, [4])[0]
+        return found.tolist()
+
+    def greedy():
+        return Joining(sources, "component", rule)
+
+    def together():
+        return Joining(sources, "component", rule, [("a", "b"), ("c", "d")])
+
+    assert 0 in taken(greedy())
+    assert taken(together()) == [1, 2]
+    assert taken(greedy(), together()) == [1, 2]
+
+
 def test_around_a_good_fit_it_finds_what_is_said_beside_it():
     """The slopes are those at no terms: a term of the fit is taken like any other."""
     z, y = drawn()
-    from_null = best_subsets(design_of(z, y), null_fit(y, 8), np.ones(8, int), free(8), [3])[0]
+    from_null = best_subsets(design_of(z, y), null_fit(y, 8), np.ones(8, int), [free(8)], [3])[0]
     fit = np.array([0.0, 0.9, -0.7, 0.5, 0, 0, 0, 0, 0])
-    around = best_subsets(design_of(z, y), fit, np.ones(8, int), free(8), [3])[0]
+    around = best_subsets(design_of(z, y), fit, np.ones(8, int), [free(8)], [3])[0]
     assert around.tolist() == from_null.tolist() == [0, 1, 2]

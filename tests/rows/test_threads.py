@@ -9,7 +9,7 @@ import pytest
 from joblib import Parallel, delayed
 
 from rpte.rows import threads
-from rpte.rows.threads import has_threads, thread_count, thread_map, worker_threads
+from rpte.rows.threads import even_chunks, has_threads, thread_count, thread_map, worker_threads
 
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
@@ -135,3 +135,12 @@ def test_a_recorder_takes_the_place_of_threads(monkeypatch):
     monkeypatch.setattr(threads, "recorder", record)
     assert list(thread_map(abs, [-1, 2])) == [1, 2]
     assert seen == [2]
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 40])
+@pytest.mark.parametrize("n_jobs", [1, 2, 3])
+def test_even_chunks_hold_every_number_once_and_are_few(count, n_jobs):
+    with worker_threads(n_jobs):
+        found = even_chunks(count)
+    assert [i for some in found for i in range(some.start, some.stop)] == list(range(count))
+    assert len(found) <= (1 if n_jobs == 1 else threads.PER_THREAD * n_jobs)

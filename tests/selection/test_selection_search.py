@@ -84,7 +84,7 @@ class TestRepeats:
         rng = np.random.default_rng(0)
         y = rng.permutation(MIXED.y)
         model = RPTEClassifier(max_trees=1, budget=20).fit(MIXED.X, y)
-        assert all(check.holds for check in model.verify())
+        assert all(check.holds for check in model.verify(MIXED.X, MIXED.y, MIXED.weight))
 
     def test_an_evaluation_of_the_screening_folds_is_set_beside_those_of_all(self, monkeypatch):
         """It is worse than the best evaluation by what it is worse on the same folds."""
@@ -121,3 +121,51 @@ class TestRepeats:
         assert len(search.folds) == 3
         assert len(search.paths) == len(SINGLES)
         assert {p.penalty for p in search.evaluations} == set(search.losses)
+
+
+class TestFirstRows:
+    """Shape families are compared on the first of many rows, and the best one again on all."""
+
+    def test_the_best_family_is_compared_again_on_all_rows(self):
+        search = search_of(MIXED, audit_price=0.0)
+        search.compare_base_rate()
+        search.first_rows = 60
+        for candidate in SINGLES:
+            search.compare(candidate, 1.0)
+        best, screened = search.best(search.complete).penalty, list(search.evaluations)
+        rows = search.reference_fold.train.n_rows
+        assert search._path(search.reference_fold, SINGLES[0], 1.0).design.y.size == 60 < rows
+        search.compare_again()
+        assert search.screened == screened
+        assert search.evaluations[0] == screened[0]  # the base rate
+        assert {e.penalty.candidate for e in search.evaluations[1:]} == {best.candidate}
+        assert list(search.paths) == [(best.candidate, 1.0)]
+        assert search._path(search.reference_fold, SINGLES[0], 1.0).design.y.size == rows
+        alone = search_of(MIXED, audit_price=0.0)
+        alone.compare(best.candidate, 1.0)
+        known = {e.penalty: e.deviance for e in alone.evaluations}
+        for evaluation in search.evaluations[1:]:
+            at = min(known, key=lambda p: abs(np.log(p.l1 / evaluation.penalty.l1)))
+            assert abs(known[at] - evaluation.deviance) < 0.02
+
+    def test_when_time_is_up_what_the_first_rows_say_counts(self):
+        search = search_of(MIXED, audit_price=0.0)
+        search.compare_base_rate()
+        search.first_rows = 60
+        search.compare(SINGLES[0], 1.0)
+        known = list(search.evaluations)
+        search.watch = Watch(max_seconds=0.0)
+        search.compare_again()
+        assert search.evaluations == known
+
+    def test_a_long_table_is_searched_that_way(self, monkeypatch):
+        seen = []
+        monkeypatch.setattr(scale, "FAMILY_ROWS", 30)
+        monkeypatch.setattr(scale, "LENGTHS_ALONE_FROM_CASES", 1)
+        again = Search.compare_again
+        monkeypatch.setattr(
+            Search, "compare_again", lambda s: (seen.append(s.first_rows), again(s))
+        )
+        model = MIXED.fit(RPTEClassifier(cv=2, l1_ratio=1.0, budget=40)).model_
+        assert seen == [30]
+        assert all(check.holds for check in model.verify(MIXED.X, MIXED.y, MIXED.weight))

@@ -116,3 +116,12 @@ def test_raw_variables_stay_even_when_equal():
     block = np.array([0, 0, 1, 2])
     assert keep_independent(values.T, np.ones(30), block).tolist() == [0, 1]
     assert keep_independent(values.T[:0], np.ones(30), block[:0]).tolist() == []
+
+
+def test_a_copy_of_a_registry_goes_its_own_way():
+    a, b = np.array([0.0, 1.0, 1.0]), np.array([0.5, 2.0, 1.0])
+    seen = Registry()
+    assert seen.number(a) == 0
+    other = seen.copy()
+    assert (other.number(1 - a), other.number(b)) == (0, 1)
+    assert seen.count == 1

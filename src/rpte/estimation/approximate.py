@@ -1,23 +1,25 @@
 """Approximate fits: good enough to compare penalties on held-out rows, and no better."""
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from rpte.estimation.problem import Problem
 from rpte.estimation.solver import MIN_L1_RATIO
-from rpte.kernels.approximate_path import Fit, approximate_path, follow, try_rows
+from rpte.kernels.approximate_path import Fit, approximate_path, follow, try_blocks
 from rpte.kernels.blas import one_blas_thread
 from rpte.kernels.term_products import (
     Data,
     Terms,
     add_rows,
     exact_gradients,
-    gradients,
+    gradients_of_blocks,
     moments_of_rows,
 )
 from rpte.losses import BINOMIAL, Loss
-from rpte.rows.passes import add, each_block, search_blocks
+from rpte.rows.passes import add, search_blocks
+from rpte.rows.threads import even_chunks, thread_map
 from rpte.utils.arrays import Array, Floats, Index, Int8s, Ints, Singles
 
 ROUNDING = 1e-6  # a smaller gradient of values in single precision may be none
@@ -29,7 +31,8 @@ IN_BLOCKS = 100_000  # cells of a problem of more than one block, from which it 
 class Blocks:
     """What a path does over rows, in blocks whose results are added in order.
 
-    The blocks come from the number of rows alone, so the sums are the same for any threads.
+    The blocks come from the number of rows alone, and a task takes some of them, so the sums are
+    the same for any threads.
     """
 
     def __init__(self, n_rows: int) -> None:
@@ -38,16 +41,20 @@ class Blocks:
     def __len__(self) -> int:
         return len(self._rows)
 
+    def _sum(self, fill: Callable[[Index, Floats], None], size: int) -> Floats:
+        """Return the sum over blocks of what `fill` writes: a line (k,) for each of some blocks."""
+        found, starts = np.empty((len(self), size)), self._rows.starts
+
+        def part(at: slice) -> None:
+            fill(starts[at.start : at.stop + 1], found[at])
+
+        list(thread_map(part, even_chunks(len(self))))
+        return np.asarray(found.sum(axis=0))
+
     def gradients(self, terms: Terms, values: Floats, out: Floats) -> None:
         """Fill `out` (k,) with the products of terms and values (n,)."""
         singles = values.astype(np.float32)
-
-        def part(at: slice) -> Floats:
-            found = np.empty_like(out)
-            gradients(terms, singles, at.start, at.stop, found)
-            return found
-
-        out[:] = add(part, self._rows)
+        out[:] = self._sum(lambda at, to: gradients_of_blocks(terms, singles, at, to), len(out))
 
     def exact_gradients(self, terms: Terms, values: Floats) -> Floats:
         """Return the products of terms and values (n,) in double precision, (k,)."""
@@ -73,18 +80,19 @@ class Blocks:
         """Fill `out` (n,) with a number and the terms times some coefficients."""
 
         def part(at: slice) -> None:
-            out[at] = shift
-            add_rows(terms, move, at.start, at.stop, out)
+            low, high = self._rows.starts[at.start], self._rows.starts[at.stop]
+            out[low:high] = shift
+            add_rows(terms, move, low, high, out)
 
-        list(each_block(part, self._rows))
+        list(thread_map(part, even_chunks(len(self))))
 
     def trial(self, data: Data, fit: Fit, along: Floats, size: float, trial: Fit) -> float:
         """Fill a trial with the fit after a step; return its loss."""
 
-        def part(at: slice) -> float:
-            return try_rows(data, fit, along, size, at.start, at.stop, trial)
+        def fill(starts: Index, to: Floats) -> None:
+            try_blocks(data, fit, along, size, starts, trial, to)
 
-        return add(part, self._rows)
+        return float(self._sum(fill, 1)[0])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,7 +107,7 @@ class Codes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ApproximateDesign(Problem):
-    """A `Design` whose terms are some `rows` (q,) of a larger matrix `z` (m, n)."""
+    """A `Design` whose terms are some `rows` (q,) of a larger matrix `z` (m, n or more)."""
 
     z: Singles
     rows: Index
@@ -126,6 +134,10 @@ class ApproximateDesign(Problem):
     def row_weight(self) -> Floats:
         """Row weights as the mean deviance has them, 2 w / W."""
         return np.asarray(self.weight * (2.0 / self.weight.sum()))
+
+    def first_rows(self, rows: int) -> "ApproximateDesign":
+        """Return the design of the first rows: the matrix may have more columns than are read."""
+        return replace(self, y=self.y[:rows], weight=self.weight[:rows])
 
     def score(self, intercept: float, coefficients: Floats) -> Floats:
         """Return the score of every row, (n,)."""

@@ -89,7 +89,7 @@ class _Fit:
 
     def with_term(self, j: int) -> _Fit:
         """Return the fit with one more term."""
-        more = self.design.z[self.design.rows[j]].astype(np.float64)
+        more = self.design.z[self.design.rows[j], : len(self.design.y)].astype(np.float64)
         return _Fit(self.design, np.vstack([self.terms, more]), np.append(self.theta, 0.0))
 
     def gains(self) -> Floats:
@@ -102,7 +102,7 @@ class _Fit:
         design = self.design
 
         def gains(some: slice) -> Floats:
-            z = design.z[design.rows[some]].astype(np.float64)
+            z = design.z[design.rows[some], : len(design.y)].astype(np.float64)
             gradient, shared = z @ residual, z @ bent.T
             total = (z * z) @ curvature
             own = total - np.einsum("ij,jk,ik->i", shared, inverse, shared)

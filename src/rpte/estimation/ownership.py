@@ -69,23 +69,38 @@ class Components:
 
 
 class Joining:
-    """Which of some terms may still be taken, when each of those taken joins its sources."""
+    """Which of some terms may still be taken, when each of those taken joins its sources.
 
-    def __init__(self, sources: Sequence[Sources], policy: Ownership, rule: ComponentRule) -> None:
+    Those of each of the groups `together` are joined from the start.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[Sources],
+        policy: Ownership,
+        rule: ComponentRule,
+        together: Sequence[Sources] = (),
+    ) -> None:
         self._sources, self._rule, self._joined = sources, rule, Components()
         self._bound = [j for j, of in enumerate(sources) if len(set(of)) > 1]
         if policy != "component":
             self._bound = []
         self.allowed = np.ones(len(sources), np.bool_)
+        self._join(together)
+
+    def _join(self, groups: Iterable[Sources]) -> None:
+        """Join the sources of each group, and rule out terms that would then join too many."""
+        for group in groups:
+            self._joined.join(group)
+        for i in self._bound:
+            if self.allowed[i]:
+                self.allowed[i] = self._joined.allows(self._sources[i], self._rule)
 
     def take(self, j: int) -> None:
         """Take a term, and rule out those that would then join too many sources."""
         self.allowed[j] = False
         if len(set(self._sources[j])) > 1:
-            self._joined.join(self._sources[j])
-            for i in self._bound:
-                if self.allowed[i]:
-                    self.allowed[i] = self._joined.allows(self._sources[i], self._rule)
+            self._join([self._sources[j]])
 
 
 def components(parts: Sequence[Sources]) -> list[list[int]]:

@@ -34,18 +34,28 @@ def best_subsets(
     design: ApproximateDesign,
     fit: Floats,
     conditions: Ints,
-    joining: Joining,
+    joinings: Sequence[Joining],
     sizes: Sequence[int],
 ) -> list[Index]:
     """Return for each size the places of terms that have no more conditions together.
 
-    `fit` (q + 1,) is a good one of the same terms, `conditions` (q,) are theirs, and `joining`
-    tells which terms may still be taken. Signs that are not allowed are not taken.
+    `fit` (q + 1,) is a good one of the same terms, `conditions` (q,) are theirs. Terms are taken
+    once under each of the `joinings`, which tell what may still be taken; those that gain most in a
+    size are returned. Signs that are not allowed are not taken.
     """
     with one_blas_thread():
-        order = _QuadraticModel.around(design, fit).take(conditions, joining, max(sizes))
-    ends = np.searchsorted(np.cumsum(conditions[order]), sizes, side="right")
-    return [np.sort(order[:end]) for end in ends]
+        model = _QuadraticModel.around(design, fit)
+        taken = [model.take(conditions, joining, max(sizes)) for joining in joinings]
+    return [_best_within(size, conditions, taken) for size in sizes]
+
+
+def _best_within(size: int, conditions: Ints, taken: Sequence[tuple[Index, Floats]]) -> Index:
+    """Return the first terms, of at most so many conditions, of the order that gains most."""
+    found = []
+    for order, gains in taken:
+        end = int(np.searchsorted(np.cumsum(conditions[order]), size, side="right"))
+        found.append((float(f"{gains[:end].sum():.9g}"), np.sort(order[:end])))
+    return max(found, key=lambda each: each[0])[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +80,17 @@ class _QuadraticModel:
         gram.flat[:: len(gram) + 1] += SHRINK * own
         return cls(gram, slope, usable, design.sign)
 
-    def take(self, conditions: Ints, joining: Joining, most: int) -> Index:
+    def take(self, conditions: Ints, joining: Joining, most: int) -> tuple[Index, Floats]:
         """Take the term that gains most for each of its conditions, again and again.
 
-        Return the places of terms of at most `most` conditions together, in the order taken.
+        Return the places of terms of at most `most` conditions together, in the order taken, and
+        what each gains beside those before it.
         """
         slope, left = self.slope, np.diag(self.gram).copy()
         least = LEFT * left
         factors = np.zeros((min(len(left), most), len(left)))
         chosen: list[int] = []
+        gains: list[float] = []
         spent = 0
         while len(chosen) < len(factors):
             free = self.usable & joining.allowed & (left > least) & (conditions <= most - spent)
@@ -93,9 +105,10 @@ class _QuadraticModel:
             left = left - factor * factor
             factors[len(chosen)] = factor
             chosen.append(j)
+            gains.append(float(tests[j] * conditions[j]))
             spent += int(conditions[j])
             joining.take(j)
-        return np.array(chosen, np.intp)
+        return np.array(chosen, np.intp), np.array(gains, np.float64)
 
 
 def _moments(

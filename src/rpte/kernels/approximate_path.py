@@ -113,6 +113,16 @@ def try_rows(
 
 
 @kernel
+def try_blocks(
+    data: Data, fit: Fit, along: Floats, size: float, starts: Index, trial: Fit, out: Floats
+) -> None:
+    """Do as `try_rows` for blocks of rows that begin at `starts`; fill `out` (b, 1) with losses."""
+    for block in range(out.shape[0]):
+        low, high = starts[block], starts[block + 1]
+        out[block, 0] = try_rows(data, fit, along, size, low, high, trial)
+
+
+@kernel
 def take_over(trial: Fit, fit: Fit) -> None:
     """Make a trial the fit."""
     for i in range(fit[0].size):

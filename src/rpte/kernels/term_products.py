@@ -68,6 +68,13 @@ def gradients(terms: Terms, values: Singles, low: int, high: int, out: Floats) -
 
 
 @kernel
+def gradients_of_blocks(terms: Terms, values: Singles, starts: Index, out: Floats) -> None:
+    """Fill `out` (b, k) with the products over blocks of rows, which begin at `starts` (b + 1,)."""
+    for block in range(out.shape[0]):
+        gradients(terms, values, starts[block], starts[block + 1], out[block])
+
+
+@kernel
 def exact_gradients(terms: Terms, values: Floats, low: int, high: int, out: Floats) -> None:
     """Do as `gradients`, in double precision and row by row: the same on every machine."""
     z, rows = terms[0], terms[3]

@@ -33,6 +33,7 @@ PATIENCE, PATIENCE_OF_MANY_ROWS = 4, 1  # lambdas past the least cost before a p
 # How many lambdas above the best of a smaller candidate a larger one starts its path.
 HEAD_START, HEAD_START_OF_MANY_ROWS, HEAD_START_OF_LENGTHS = 4, 2, 1
 BEATEN = 1.0  # standard errors on the screening folds at which a candidate is dropped
+FAMILY_ROWS = 10_000  # of twice as many, shape families are compared on the first ones
 CASES_FOR_SHAPES = 40  # effective, to bear more than slopes, logs and levels
 CASES_PER_CONDITION = 10  # effective, below which a model may fit them by chance
 UNLIKE_FOLDS = 4.0  # times the error that a path began with, and that its cases explain

@@ -18,6 +18,8 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
+PER_THREAD = 2  # tasks, where what they do can be divided at will
+
 # Called in place of the threads by who measures the tasks: a function like `thread_map`.
 recorder: Callable[..., Iterator[Any]] | None = None
 
@@ -190,6 +192,13 @@ def worker_threads(n_jobs: int | None) -> Iterator[None]:
 def has_threads() -> bool:
     """Tell whether there is more than one thread."""
     return _pool.get() is not None or recorder is not None
+
+
+def even_chunks(count: int) -> list[slice]:
+    """Return the numbers up to `count` in as many pieces as keep the threads busy; one for one."""
+    pool = _pool.get()
+    pieces = count if recorder is not None else 1 if pool is None else PER_THREAD * pool.count
+    return chunks(count, max(1, -(-count // pieces)))
 
 
 def chunks(count: int, size: int, first: int = 0) -> list[slice]:

@@ -60,6 +60,8 @@ class Search:
     paths: dict[tuple[Candidate, float], CandidatePath] = field(default_factory=dict)
     fits: dict[CandidatePenalty, Floats] = field(default_factory=dict)
     direct: dict[Candidate, Index] = field(default_factory=dict)
+    first_rows: int | None = None  # on which paths are followed, while only some are; None: all
+    screened: Evaluations = field(default_factory=list)  # those of the first rows alone
     base: CandidatePenalty | None = None  # Stage 2 starts from its fits, or from the base rate
     # Of each round of lengths: where it started from, and how many pairs there were.
     starts: list[CandidatePenalty] = field(default_factory=list)
@@ -158,6 +160,20 @@ class Search:
         self._keep(paths, grid, found, losses)
         return may_win
 
+    def compare_again(self) -> None:
+        """Compare the best candidate so far on all rows, from its path on the first ones.
+
+        What was evaluated on the first rows counts no more, but for the base rate.
+        """
+        self.first_rows = None
+        null, best = self.evaluations[0], self.best(self.complete).penalty
+        if self.watch.is_over() or best == null.penalty:
+            return
+        self.screened, self.evaluations = self.evaluations, [null]
+        self.losses = {null.penalty: self.losses[null.penalty]}
+        self.paths = {key: self.paths[key] for key in [(best.candidate, best.l1_ratio)]}
+        self.compare(best.candidate, best.l1_ratio, best.candidate)
+
     def compare_forward(self, candidate: Candidate) -> None:
         """Evaluate a very short candidate, whose terms forward selection takes, on all folds."""
         if not self.watch.is_over():
@@ -218,12 +234,17 @@ class Search:
         vocabulary, settings = fold.structure.vocabulary, self.settings
         terms = TermSet(vocabulary, (), np.flatnonzero(everything.holds(vocabulary)))
         known, fit = self._fit_at(start, fold)
-        leaves = sum(known.leaf_counts)
-        fit = terms.carry(np.delete(fit, np.s_[1 : 1 + leaves]), replace(known, trees=()))
+        fit = np.delete(fit, np.s_[1 : 1 + sum(known.leaf_counts)])
         sources = [vocabulary.columns[j].sources for j in terms.direct]
-        joining = Joining(sources, settings.ownership, settings.admission().rule)
+        used = [vocabulary.columns[j].sources for j in known.direct[is_active(fit[1:])]]
+        rule = settings.admission().rule
+        joinings = [Joining(sources, settings.ownership, rule)]
+        if start.candidate.max_conditions is not None:
+            # Products that were found for what a model leaves add to it where its components stay.
+            joinings.append(Joining(sources, settings.ownership, rule, used))
+        fit = terms.carry(fit, replace(known, trees=()))
         read = terms.conditions(fold.train.schema)
-        found = best_subsets(self._design(fold, terms), fit, read, joining, scale.LENGTHS)
+        found = best_subsets(self._design(fold, terms), fit, read, joinings, scale.LENGTHS)
         return [terms.direct[places] for places in found]
 
     def _follow(
@@ -444,6 +465,11 @@ class Search:
     def _design(self, fold: FoldState, terms: TermSet) -> ApproximateDesign:
         return fold.design(terms, *terms.penalties(self.settings.limits))
 
+    def _path_design(self, fold: FoldState, terms: TermSet) -> ApproximateDesign:
+        """Return the design of a path: of the first rows, while only these are looked at."""
+        design = self._design(fold, terms)
+        return design if self.first_rows is None else design.first_rows(self.first_rows)
+
     def _paths(
         self,
         folds: list[FoldState],
@@ -465,7 +491,7 @@ class Search:
         settings, terms = self.settings, self._terms(fold, candidate)
         if fold is self.reference_fold:
             self.direct[candidate] = terms.direct
-        design, order = self._design(fold, terms), leaf_order(terms.trees, settings)
+        design, order = self._path_design(fold, terms), leaf_order(terms.trees, settings)
         if any(order):
             exact = make_design(fold.train, fold.structure, terms, settings.limits)
             return FoldPath(fold, terms, design, path_in_order(exact, order, l1_ratio))
@@ -486,7 +512,8 @@ class Search:
         """Choose the terms of the very short models of a fold."""
         read = terms.conditions(fold.train.schema)
         names = [terms.vocabulary.columns[j].text for j in terms.direct]
-        order = forward_order(self._design(fold, terms), read, names, max(scale.FEW_CONDITIONS))
+        design = self._design(fold, terms).first_rows(scale.FIRST_ROWS)
+        order = forward_order(design, read, names, max(scale.FEW_CONDITIONS))
         for few in scale.FEW_CONDITIONS:
             within = np.array(order, np.intp)[np.cumsum(read[order]) <= few]
             fold.subsets[replace(candidate, max_conditions=few)] = np.sort(terms.direct[within])

@@ -97,10 +97,17 @@ def _compare_all(search: Search) -> None:
     if not _many_cases(table):
         return
     cases = table.loss.effective_cases(table.y, table.cases_of())
-    if settings.rules or cases < scale.LENGTHS_ALONE_FROM_CASES:
+    if not _lengths_alone(search):
         _compare_further(search, base.candidate, l1_ratios)
     if cases >= scale.LENGTHS_FROM_CASES and not search.repeats:
         _compare_lengths(search)
+
+
+def _lengths_alone(search: Search) -> bool:
+    """Tell whether models of given lengths replace penalty paths of products and trees."""
+    table = search.learner.table
+    cases = table.loss.effective_cases(table.y, table.cases_of())
+    return cases >= scale.LENGTHS_ALONE_FROM_CASES and not search.settings.rules
 
 
 def _search(
@@ -149,7 +156,8 @@ def _l1_ratios(table: Table, settings: Settings) -> Sequence[float]:
 def _compare_first(search: Search, l1_ratios: Sequence[float]) -> None:
     """Compare the direct terms of single variables by shape family, equal sets of terms once.
 
-    A family that cannot win with one L1 ratio is not tried with the next.
+    A family that cannot win with one L1 ratio is not tried with the next. Where the model will be
+    one of given length, which starts from the best family, the first of many rows choose that.
     """
     settings, reference = search.settings, search.reference_fold
     families = RULE_FAMILIES if settings.rules else SHAPE_FAMILIES
@@ -158,6 +166,9 @@ def _compare_first(search: Search, l1_ratios: Sequence[float]) -> None:
     known: set[tuple[int, ...]] = set()
     candidates = [Candidate(f) for f in families] if shaped else [Candidate("all", 0, None)]
     search.watch.begin("comparing single variables", 0.5, len(candidates) * len(l1_ratios))
+    many = min(fold.train.n_rows for fold in search.all_folds) > 2 * scale.FAMILY_ROWS
+    if many and shaped and _lengths_alone(search):
+        search.first_rows = scale.FAMILY_ROWS
     for candidate in candidates:
         terms = choose_terms(reference.train, reference.structure, candidate, settings.admission())
         if tuple(terms.direct) not in known:
@@ -165,6 +176,8 @@ def _compare_first(search: Search, l1_ratios: Sequence[float]) -> None:
             for l1_ratio in l1_ratios:
                 if not search.compare(candidate, l1_ratio):
                     break
+    if search.first_rows is not None:
+        search.compare_again()
     few = shaped and families == SHAPE_FAMILIES[:2]
     family: ShapeFamily = "levels" if few else "all"
     _compare_few(search, family, 0 if shaped else None, 0.52)
@@ -256,7 +269,7 @@ def _warn_of_unlike_folds(search: Search) -> None:
     expected = max(null, table.loss.null_spread(table.y, table.weight)) / math.sqrt(cases / repeats)
     paths: dict[Candidate, list[float]] = {}
     smaller = table.loss.effective_cases(table.y, table.cases_of())
-    for evaluation in (*search.evaluations, *search.short):
+    for evaluation in (*search.screened, *search.evaluations, *search.short):
         if 0 < evaluation.miu <= smaller / scale.CASES_PER_CONDITION:
             paths.setdefault(evaluation.penalty.candidate, []).append(evaluation.error)
     for candidate, errors in paths.items():

@@ -34,6 +34,12 @@ class Registry:
         self.count = 0
         self._lock = Lock()
 
+    def copy(self) -> "Registry":
+        """Return a registry that knows the same columns."""
+        other = Registry()
+        other._known, other.count = dict(self._known), self.count
+        return other
+
     def number(self, x: Floats) -> int:
         """Return the number of a column (missing cells NaN), -1 if it is constant where present."""
         return self.numbers(np.ascontiguousarray(x)[None], np.zeros(1, np.intp))[0]

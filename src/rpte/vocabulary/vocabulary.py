@@ -41,6 +41,7 @@ class Vocabulary:
     z: Floats | SharedCells  # (V, rows), of a long table only the first rows
     centre: Floats
     scale: Floats
+    seen: Registry | None = field(default=None, repr=False)  # binary columns, after `with_pairs`
     role: Int8s = field(init=False)  # plain, curve, step, or code (a single value), (V,)
     paired: Mask = field(init=False)  # whether the column reads two variables, (V,)
 
@@ -91,14 +92,17 @@ class Vocabulary:
 
         `table` is the one that this vocabulary was evaluated on.
         """
-        seen, binary = Registry(), np.flatnonzero([column.binary for column in self.columns])
-        seen.numbers(self.z[binary], np.arange(len(binary)))
+        if self.seen is None:
+            seen, binary = Registry(), np.flatnonzero([column.binary for column in self.columns])
+            seen.numbers(self.z[binary], np.arange(len(binary)))
+        else:
+            seen = self.seen.copy()
         more = evaluate_columns(table, (), (), pairs, False, seen)
         z, added = self.z, more.z[:]
         z = z.with_own(added) if isinstance(z, SharedCells) else np.vstack([z, added])
         fields = ("block", "centre", "scale")
         block, centre, scale = (np.append(getattr(self, f), getattr(more, f)) for f in fields)
-        return Vocabulary((*self.columns, *more.columns), block, z, centre, scale)
+        return Vocabulary((*self.columns, *more.columns), block, z, centre, scale, seen)
 
 
 def _role(column: Column) -> int:
