@@ -18,6 +18,7 @@ from rpte.estimators.parameters import checked_parameters, settings_for
 from rpte.fit.algorithm import learn_structure
 from rpte.fit.settings import Settings
 from rpte.fit.training import Training
+from rpte.model.target import Target
 from rpte.published.vocabulary import build_vocabulary
 from rpte.table.inputs import read_inputs
 from rpte.table.read import read_training
@@ -58,7 +59,7 @@ class Stages:
 
     def design(self, X: pd.DataFrame) -> np.ndarray:
         """Return what Stage 3 is given, leaves and direct terms, on some rows: (n, q)."""
-        training = Training.of(self.table, self.settings, (0, 1), 1, {})
+        training = Training.of(self.table, self.settings, Target((0, 1), 1, 0.0), {})
         found = learn_structure(training, Watch())
         structure = found.structure
         candidate = Candidate("all", len(structure.trees), None)

@@ -22,6 +22,7 @@ from rpte.estimators.parameters import checked_parameters, settings_for
 from rpte.fit.algorithm import learn_structure
 from rpte.fit.training import Training
 from rpte.model.file import to_dict
+from rpte.model.target import Target
 from rpte.rows.folds import Validation
 from rpte.rows.training_rows import MemoryRows
 from rpte.selection.select import select
@@ -333,7 +334,7 @@ def settings_of(classifier, table):
 
 
 def discovery_of(table, settings):
-    return learn_structure(Training.of(table, settings, (0, 1), 1, {}), Watch())
+    return learn_structure(Training.of(table, settings, Target((0, 1), 1, 0.0), {}), Watch())
 
 
 def table_of(case, classifier):

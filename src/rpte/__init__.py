@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rpte.columns.limits import Limits
     from rpte.counterfactual import Actions
     from rpte.estimators.classifier import RPTEClassifier
+    from rpte.estimators.regressor import RPTERegressor
     from rpte.model.compare import compare
     from rpte.model.file import check_signature, load, sign
     from rpte.model.model import Model
@@ -45,6 +46,7 @@ _HOMES = {
     "Model": "rpte.model.model",
     "Progress": "rpte.utils.progress",
     "RPTEClassifier": "rpte.estimators.classifier",
+    "RPTERegressor": "rpte.estimators.regressor",
     "ReasonRule": "rpte.audit.decisions.reasons",
     "alternatives": "rpte.validation.alternatives",
     "append_decisions": "rpte.audit.decisions.decide",
@@ -77,6 +79,7 @@ __all__ = [
     "ModelFileError",
     "Progress",
     "RPTEClassifier",
+    "RPTERegressor",
     "RPTEWarning",
     "ReasonRule",
     "alternatives",

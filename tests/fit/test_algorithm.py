@@ -8,6 +8,7 @@ from rpte import RPTEClassifier
 from rpte.estimators.parameters import checked_parameters, settings_for
 from rpte.fit.algorithm import learn, learn_structure
 from rpte.fit.training import Training
+from rpte.model.target import Target
 from rpte.table.read import read_training
 from rpte.table.table import make_table
 from rpte.utils.progress import Watch
@@ -22,7 +23,7 @@ def training_of(classifier):
     classes = tuple(np.unique(CASE.y).tolist())
     y = (CASE.y == classes[1]).astype(float)
     table = make_table(inputs, y, CASE.weight, settings.pooling)
-    return Training.of(table, settings, classes, 1, {"folds": 5, "by": "content"})
+    return Training.of(table, settings, Target(classes, 1, 0.0), {"folds": 5, "by": "content"})
 
 
 @pytest.mark.parametrize("way", ["fixed penalty", "published", "not reassigned"])

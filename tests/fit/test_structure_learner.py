@@ -14,6 +14,7 @@ from rpte.estimators.parameters import checked_parameters, settings_for
 from rpte.fit.algorithm import learn_structure
 from rpte.fit.structure_learner import StructureLearner, WarmStart
 from rpte.fit.training import Training
+from rpte.model.target import Target
 from rpte.rows import scale
 from rpte.table.read import read_training
 from rpte.table.table import make_table
@@ -30,7 +31,7 @@ def case_of(**parameters):
 
 
 def training_of(table, settings):
-    return Training.of(table, settings, ("well", "sick"), 1, {})
+    return Training.of(table, settings, Target(("well", "sick"), 1, 0.0), {})
 
 
 def same_structure(a, b):

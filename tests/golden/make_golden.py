@@ -4,9 +4,11 @@ Run after a deliberate change of the format, before a release; never for a versi
 files of version 1, of the first release, are in ``0.1.0``):
 
     python tests/golden/make_golden.py
+    python tests/golden/make_golden.py squared counts       these alone, the others stay
 
 Each model of `model_files` gives ``models_<version>/<name>.json``, and ``<name>.rows.json`` with
-some rows and the scores that every later version must give, bit for bit (floats in hexadecimal).
+some rows and the scores that every later version must give, bit for bit (floats in hexadecimal),
+with the classes or means that they stand for.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ import numpy as np
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "helpers"))
 
-from model_files import NAMES, stored  # noqa: E402
+from model_files import NAMES, NUMBER_NAMES, stored  # noqa: E402
 from rpte.model.file import from_dict  # noqa: E402
 from rpte.model.versions import NEWEST  # noqa: E402
 
@@ -50,15 +52,18 @@ def table(X):
 def main() -> None:
     folder = HERE / f"models_{NEWEST}"
     folder.mkdir(exist_ok=True)
-    for old in folder.glob("*.json"):
-        old.unlink()
-    for name in NAMES:
+    names = sys.argv[1:] or [*NAMES, *NUMBER_NAMES]
+    if not sys.argv[1:]:
+        for old in folder.glob("*.json"):
+            old.unlink()
+    for name in names:
         model, rows = from_dict(stored(name).copy()), table(stored(name).X)
         model.save(folder / f"{name}.json")
         score = [float(value).hex() for value in model.score(rows)]
-        record = {"rows": rows, "score": score, "class": model.predict(rows).tolist()}
+        told = "mean" if name in NUMBER_NAMES else "class"
+        record = {"rows": rows, "score": score, told: model.predict(rows).tolist()}
         (folder / f"{name}.rows.json").write_text(json.dumps(record, indent=1) + "\n")
-    print(f"{len(NAMES)} models in {folder}")
+    print(f"{len(names)} models in {folder}")
 
 
 if __name__ == "__main__":

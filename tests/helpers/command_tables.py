@@ -91,3 +91,21 @@ CREDIT = (
     *("--target", "outcome", "--positive", "bad", "--id-column", "case"),
     *("--weight-column", "weight", "--special", "age=-9,unknown"),
 )
+
+
+def policies(n=300, seed=0):
+    """Return a table of insured policies: years at risk, claims, and what they cost."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "policy": [f"A{k:03d}" for k in range(1, n + 1)],
+            "age": rng.integers(18, 80, n),
+            "zone": rng.choice(["north", "south", "east"], n),
+            "years": rng.uniform(0.2, 2.0, n).round(2),
+            "known": rng.normal(0.0, 0.2, n).round(3),
+        }
+    )
+    rate = np.exp(-0.5 + 0.03 * (40 - frame["age"]).clip(0) + 0.8 * (frame["zone"] == "south"))
+    frame["claims"] = rng.poisson(frame["years"] * rate * np.exp(frame["known"]))
+    frame["cost"] = (rng.gamma(2.0, 200.0, n) * frame["claims"]).round(2)
+    return frame

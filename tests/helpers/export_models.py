@@ -12,8 +12,9 @@ import numpy as np
 import pandas as pd
 
 from data_folder import DATA, needs_data  # noqa: F401 (the tests of exports import both here)
+from fit_tables import mixed_case
 from model_files import stored
-from rpte import RPTEClassifier, RPTEWarning, load
+from rpte import RPTEClassifier, RPTERegressor, RPTEWarning, load
 from rpte.columns.kinds import (
     Hinge,
     Interval,
@@ -28,8 +29,11 @@ from rpte.columns.kinds import (
 from rpte.export.exporting import check_file
 from rpte.export.lower import make_form
 from rpte.export.target import find_target, settle_options
+from rpte.losses import GAMMA, POISSON, SQUARED
+from rpte.losses.tweedie import Tweedie
 from rpte.model.file import from_dict
 from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms
+from rpte.model.target import NumberTarget
 from rpte.structure.tree import Branch, Split, Tree
 from rpte.table.schema import Schema, Variable
 
@@ -138,6 +142,35 @@ def every_kind(numbers=("a", "b", "c"), category="k", flag="f"):
         Split(Pair("product", Level(flag, ("True",)), Value(b)), 0.3, True),
     ]
     return model_with([hand_tree(splits), *terms], schema)
+
+
+NUMBERS = {"squared_error": SQUARED, "poisson": POISSON, "gamma": GAMMA, "tweedie": Tweedie(1.7)}
+LOG_LINKS = tuple(name for name, loss in NUMBERS.items() if loss.link == "log")
+
+
+def of_number(model, loss, **target):
+    """Return a model with the same terms that predicts a number."""
+    found = NumberTarget(NUMBERS[loss], 120.0, **{"name": "claims", **target})
+    return replace(model, target=found)
+
+
+@cache
+def number_model(loss):
+    """Return a fitted model of a number, with its table and exposure (None where it has none)."""
+    case, rng = mixed_case(), np.random.default_rng(3)
+    X, n = case.X, len(case.X)
+    mean = np.exp(0.02 * (X["age"] - 45) + 0.7 * (X["region"] == "north") + 0.3 * X["smoker"])
+    exposure = None if loss == "squared_error" else rng.uniform(0.2, 1.0, n)
+    times = mean if exposure is None else mean * exposure
+    drawn = {
+        "squared_error": lambda: 1000 * mean + rng.normal(0, 50, n),
+        "poisson": lambda: rng.poisson(2 * times),
+        "gamma": lambda: times * rng.gamma(2, 40, n),
+        "tweedie": lambda: rng.poisson(times) * rng.gamma(2, 40, n),
+    }
+    made = RPTERegressor(loss=loss, l1=0.05, max_trees=1, max_leaves=4)
+    given = {} if exposure is None else {"exposure": exposure}
+    return made.fit(X, pd.Series(drawn[loss](), name="claims"), **given).model_, X, exposure
 
 
 def centre(column):

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from fit_tables import Case, mixed_case
-from rpte import Labelled, Limits, RPTEClassifier, edit
+from rpte import Labelled, Limits, RPTEClassifier, RPTERegressor, edit
 from rpte.columns.kinds import Hinge, Level, Pair, Pattern, Scale, Step, Value
 from rpte.model.file import content_hash, from_dict, to_dict
 
@@ -28,10 +28,17 @@ class Stored:
     X: Any
     y: Any
     weight: Any = None
+    exposure: Any = None
+    offset: Any = None
 
     @property
     def given(self):
         return self.X, self.y, self.weight
+
+    @property
+    def beside(self):
+        """What `verify` needs beside X, y and the weights."""
+        return {"exposure": self.exposure, "offset": self.offset}
 
     def copy(self) -> dict[str, Any]:
         return copy.deepcopy(self.document)
@@ -181,6 +188,68 @@ def _estimated():
     return Stored(json.loads(json.dumps(to_dict(made.model_))), case.X, case.y, case.weight)
 
 
+def number_case(seed=11, n=260):
+    """Return columns, and the mean of a target that depends on them through its logarithm."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(
+        {
+            "age": rng.integers(18, 80, n).astype(float),
+            "power": rng.normal(60, 20, n).round(1),
+            "region": rng.choice(["east", "north", "south"], n),
+        }
+    )
+    X.loc[rng.random(n) < 0.1, "power"] = np.nan
+    score = 0.03 * (X["age"] - 40) + 0.7 * (X["region"] == "east") * (X["age"] < 40)
+    return X, np.exp(score + 0.01 * (X["power"].fillna(40) - 60)).to_numpy(), rng
+
+
+def _number(loss, y, X, weight=None, exposure=None, offset=None, **parameters):
+    made = RPTERegressor(**{"loss": loss, "l1": 0.03, "max_trees": 2, "max_leaves": 4} | parameters)
+    made.fit(X, y, sample_weight=weight, exposure=exposure, offset=offset)
+    document = json.loads(json.dumps(to_dict(made.model_)))
+    return Stored(document, X, y, weight, exposure, offset)
+
+
+def _squared():
+    """Fit large numbers of either sign, less an offset, whole weights."""
+    X, mean, rng = number_case()
+    y = (5000 * np.log(mean) + 2000 * rng.normal(size=len(X)) - 1000).round(1)
+    weight, offset = rng.integers(1, 4, len(X)).astype(float), rng.integers(-9, 9, len(X)) * 100.0
+    return _number("squared_error", y, X, weight, None, offset)
+
+
+def _counts():
+    """Fit counts with an exposure and directions."""
+    X, mean, rng = number_case()
+    exposure = rng.uniform(0.1, 3.0, len(X)).round(2)
+    y = pd.Series(rng.poisson(mean * exposure).astype(float), name="claims")
+    limits = Limits(monotone={"age": "increasing"}, penalty={"power": 1.5})
+    return _number("poisson", y, X, exposure=exposure, limits=limits, l1=0.01)
+
+
+def _amounts():
+    """Fit positive amounts, columns by position."""
+    X, mean, rng = number_case()
+    y = (mean * rng.gamma(3.0, 100.0, len(X))).round(2)
+    return _number("gamma", y, X[["age", "power"]].to_numpy(), l1_ratio=0.5)
+
+
+def _claims():
+    """Fit amounts of which many are 0, with an exposure, an offset and weights."""
+    X, mean, rng = number_case()
+    exposure, offset = rng.uniform(0.5, 2.0, len(X)).round(1), rng.integers(-3, 3, len(X)) / 10
+    weight = rng.uniform(0.5, 2.0, len(X)).round(2)
+    y = np.where(rng.random(len(X)) < 0.4, 0.0, mean * exposure * rng.gamma(2.0, 50.0, len(X)))
+    return _number("tweedie", y.round(2), X, weight, exposure, offset, power=1.6)
+
+
+def _boosted_counts():
+    """Fit counts without Stage 3."""
+    X, mean, rng = number_case()
+    y = rng.poisson(mean).astype(float)
+    return _number("poisson", y, X, reassign=False, ownership="paper", profile="none")
+
+
 MAKERS = {
     "mixed": _mixed,
     "published": _published,
@@ -195,13 +264,21 @@ MAKERS = {
     "edited": _edited,
     "estimated": _estimated,
 }
-NAMES = tuple(MAKERS)
+NAMES = tuple(MAKERS)  # of two classes
+NUMBER_MAKERS = {
+    "squared": _squared,
+    "counts": _counts,
+    "amounts": _amounts,
+    "claims": _claims,
+    "boosted_counts": _boosted_counts,
+}
+NUMBER_NAMES = tuple(NUMBER_MAKERS)
 
 
 @cache
 def stored(name: str) -> Stored:
     """Return one of the models; do not change it, `copy` it."""
-    return MAKERS[name]()
+    return (MAKERS | NUMBER_MAKERS)[name]()
 
 
 def trees(document):

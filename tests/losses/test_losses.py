@@ -11,7 +11,13 @@ from rpte.kernels.losses import loss_statistics
 from rpte.losses import BINOMIAL, LOSSES
 
 # Targets that each loss has a meaning for.
-TARGETS = {"binomial": lambda rng, n: rng.permutation(np.arange(n) % 2).astype(float)}
+TARGETS = {
+    "binomial": lambda rng, n: rng.permutation(np.arange(n) % 2).astype(float),
+    "squared_error": lambda rng, n: rng.normal(size=n),
+    "poisson": lambda rng, n: rng.permutation(np.arange(n) % 3).astype(float),
+    "gamma": lambda rng, n: rng.gamma(2.0, 1.0, n) + 0.01,
+    "tweedie": lambda rng, n: np.where(np.arange(n) % 3 > 0, rng.gamma(2.0, 1.0, n), 0.0),
+}
 
 
 @st.composite

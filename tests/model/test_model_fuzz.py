@@ -17,15 +17,17 @@ from file_fuzz import (
     outcome_of_forgery,
     places,
 )
-from model_files import NAMES, sealed, stored
+from model_files import NAMES, NUMBER_NAMES, sealed, stored
 from rpte import ModelFileError
 from rpte.model.file import from_dict
+
+EVERY = NAMES + NUMBER_NAMES
 
 
 @pytest.fixture(scope="module", autouse=True)
 def fitted():
     """Fit the models before any example is timed."""
-    for name in NAMES:
+    for name in EVERY:
         stored(name)
 
 
@@ -36,7 +38,7 @@ QUICK = settings(
 
 @pytest.mark.slow
 @QUICK
-@given(name=st.sampled_from(NAMES), seed=st.integers(0, 2**32), layout=st.sampled_from((None, 1)))
+@given(name=st.sampled_from(EVERY), seed=st.integers(0, 2**32), layout=st.sampled_from((None, 1)))
 def test_damaged_bytes(name, seed, layout, tmp_path):
     content = json.dumps(stored(name).document, indent=layout).encode()
     path = tmp_path / "model.json"
@@ -46,7 +48,7 @@ def test_damaged_bytes(name, seed, layout, tmp_path):
 
 @pytest.mark.slow
 @QUICK
-@given(name=st.sampled_from(NAMES), seed=st.integers(0, 2**32))
+@given(name=st.sampled_from(EVERY), seed=st.integers(0, 2**32))
 def test_forged_documents(name, seed, tmp_path):
     path = tmp_path / "model.json"
     path.write_text(dumped(damaged_document(stored(name).document, random.Random(seed))))
@@ -64,7 +66,7 @@ JSON_VALUES = st.recursive(
 
 @pytest.mark.slow
 @QUICK
-@given(name=st.sampled_from(NAMES), where=st.integers(0, 10**6), value=JSON_VALUES)
+@given(name=st.sampled_from(EVERY), where=st.integers(0, 10**6), value=JSON_VALUES)
 def test_any_value_in_any_place(name, where, value, tmp_path):
     document = stored(name).copy()
     found = list(places(document))

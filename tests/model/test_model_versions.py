@@ -12,9 +12,10 @@ import rpte
 from model_files import direct, sealed, stored, trees, write
 from rpte.check import rpte_check
 from rpte.errors import ModelFileError
-from rpte.losses import BINOMIAL
+from rpte.losses import BINOMIAL, GAMMA, POISSON, SQUARED
+from rpte.losses.tweedie import Tweedie
 from rpte.model.file import core_hashes, from_dict, to_dict
-from rpte.model.target import TASKS, Target
+from rpte.model.target import TASKS, NumberTarget, Target, TargetUnits
 from rpte.model.versions import NEWEST, shape_family, to_version_1, to_version_2, without
 
 FIRST = Path(__file__).parents[1] / "golden" / "0.1.0"
@@ -128,7 +129,8 @@ def test_each_version_has_its_own_word_for_events(change, tmp_path):
 def test_a_task_that_is_not_known_says_what_to_install(task, tmp_path, capsys):
     document = {**stored("mixed").copy(), "task": task, "library_version": "0.7.0"}
     path = write(sealed({**document, "baseline": {"times": [1.0]}}), tmp_path)
-    words = rf"of the task '{task}', this library .* reads \['binary'\]; install .* '0\.7\.0'"
+    known = r"\['binary', 'regression'\]"
+    words = rf"of the task '{task}', this library .* reads {known}; install .* '0\.7\.0'"
     with pytest.raises(ModelFileError, match=words):
         rpte.load(path)
     assert rpte_check.main([str(path)]) == 1
@@ -172,4 +174,24 @@ def test_a_target_says_what_its_score_is():
     assert (target.outcome, target.other) == ("no", "yes")
     assert target.score_text == "log odds of 'no' against 'yes'"
     assert (target.task, target.loss.name, target.loss.link) == ("binary", "binomial", "logit")
-    assert TASKS[target.task].from_dict(target.to_dict()) == target
+    assert TASKS[target.task].from_dict(target.to_dict(), target.loss.to_dict()) == target
+
+
+@pytest.mark.parametrize(
+    ("target", "mean", "score"),
+    [
+        (NumberTarget(SQUARED, 3.0), "mean of y", "mean of y"),
+        (NumberTarget(GAMMA, 3.0, "cost"), "mean of cost", "logarithm of the mean of cost"),
+        (
+            NumberTarget(POISSON, 3.0, "claims", "years", "known", TargetUnits(0.0, 0.5, 2.0)),
+            "mean of claims per unit of years",
+            "logarithm of the mean of claims per unit of years",
+        ),
+        (NumberTarget(Tweedie(1.7), 3.0), "mean of y", "logarithm of the mean of y"),
+    ],
+)
+def test_a_target_that_is_a_number_says_what_its_score_is(target, mean, score):
+    assert (target.task, target.mean_text, target.score_text) == ("regression", mean, score)
+    again = TASKS[target.task].from_dict(target.to_dict(), target.loss.to_dict())
+    assert again == target
+    assert again.loss.to_dict() == target.loss.to_dict()

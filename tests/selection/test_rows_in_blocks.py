@@ -13,6 +13,7 @@ from rpte.errors import InputError
 from rpte.fit.algorithm import learn
 from rpte.fit.training import Training
 from rpte.model.file import to_dict
+from rpte.model.target import Target
 from rpte.rows.folds import make_validation
 from rpte.rows.threads import worker_threads
 from rpte.selection.frontier import select_models
@@ -31,7 +32,8 @@ CHANGES = (
 def training_of(number):
     case, validation = mixed_case(600), make_validation(None, None, mixed_case(600).y, None)
     table, settings = table_of(case, validation, **CHANGES[number])
-    return case, validation, Training.of(table, settings, (0, 1), 1, {"folds": 5, "by": "content"})
+    of = Target((0, 1), 1, 0.0)
+    return case, validation, Training.of(table, settings, of, {"folds": 5, "by": "content"})
 
 
 def said(model):

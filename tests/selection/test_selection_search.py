@@ -84,7 +84,7 @@ class TestRepeats:
         rng = np.random.default_rng(0)
         y = rng.permutation(MIXED.y)
         model = RPTEClassifier(max_trees=1, budget=20).fit(MIXED.X, y)
-        assert all(check.holds for check in model.verify(MIXED.X, MIXED.y, MIXED.weight))
+        assert all(check.holds for check in model.verify())
 
     def test_an_evaluation_of_the_screening_folds_is_set_beside_those_of_all(self, monkeypatch):
         """It is worse than the best evaluation by what it is worse on the same folds."""

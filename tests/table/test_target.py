@@ -10,10 +10,12 @@ from rpte.table.target import (
     REGRESSION,
     SURVIVAL,
     binary_labels,
+    guessed_task,
     has_label,
     is_follow_up,
     labels_as,
     matching_label,
+    target_numbers,
     task_of,
 )
 
@@ -94,3 +96,38 @@ def test_names_of_events(event):
 @pytest.mark.parametrize("event", ["status", "event_type", "eventful", "target", "y"])
 def test_names_of_other_targets(event):
     assert not is_follow_up("time", [event])
+
+
+@pytest.mark.parametrize(
+    ("values", "counts", "task"),
+    [
+        ([0, 1, 1, 2], False, "count"),
+        ([0.0, 1.0, 2.0], False, "count"),
+        ([30, 40, 55], False, "regression"),
+        ([-1, 0, 1], False, "regression"),
+        ([0.5, 1.0, 2.0], False, "regression"),
+        ([0, 1, 1], False, None),  # two classes
+        ([0, 1, 1], True, "count"),
+        ([1, 1], True, None),
+        (["a", "b", "c"], False, None),
+        ([0.0, np.nan, 2.0, 3.0], False, None),
+        ([True, False, True], True, None),
+    ],
+)
+def test_which_task_numbers_look_like(values, counts, task):
+    guess = guessed_task(table(*values), "y", counts)
+    assert (None if guess is None else guess[0]) == task
+
+
+def test_a_time_until_an_event_is_no_number_to_predict():
+    frame = pd.DataFrame({"time": [0.5, 1.5, 2.5], "event": [0, 1, 1]})
+    assert guessed_task(frame, "time") is None
+    assert guessed_task(frame.drop(columns="event"), "time") is not None
+
+
+def test_numbers_of_a_target():
+    assert target_numbers(table(1, 2, 4), "y").tolist() == [1.0, 2.0, 4.0]
+    with pytest.raises(InputError, match="missing in 1 of 3 rows, first in row 2"):
+        target_numbers(table(1.0, None, 2.0), "y")
+    with pytest.raises(InputError, match="holds 'b', which is no number"):
+        target_numbers(table("b", "c", "d"), "y")

@@ -157,10 +157,12 @@ class RPTEClassifier(classifier.RPTEClassifier):
         _refuse_collection(X)
         return super()._inputs(X, allow_unknown)
 
-    def verify(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> list[Check]:
+    def verify(
+        self, X: Any = None, y: Any = None, sample_weight: Any = None, **given: Any
+    ) -> list[Check]:
         """Check every claim of the model; more can be checked with a training table in memory."""
         _refuse_collection(X)
-        return super().verify(X, y, sample_weight)
+        return super().verify(X, y, sample_weight, **given)
 
     def export(self, target: str, path: str | Path, X: Any = None, **options: Any) -> Parity:
         """Write the model in another form; see `rpte.RPTEClassifier.export`."""
@@ -175,7 +177,14 @@ class RPTEClassifier(classifier.RPTEClassifier):
         return super().estimate_cost(X, y, sample_weight, groups)
 
     def cross_validate(
-        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, *, folds: int = 5
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+        *,
+        folds: int = 5,
+        **given: Any,
     ) -> Estimate:
         """Estimate how good the fit is, of a training table in memory alone."""
         raise InputError(

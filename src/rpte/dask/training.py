@@ -12,9 +12,10 @@ from rpte.dask.partitions import Collections, Learning, Partition, Typing, count
 from rpte.dask.rows import DaskRows
 from rpte.errors import InputError, warn
 from rpte.estimators.parameters import settings_for
-from rpte.estimators.training_data import TrainingData, classes_of, notes_of, splits_of
+from rpte.estimators.training_data import TrainingData, classes_of, notes_of, of_classes, splits_of
 from rpte.estimators.training_files import number_of_folds, target_facts, with_unread
 from rpte.fit.training import Training
+from rpte.model.target import Target
 from rpte.rows.files import LabelCounts
 from rpte.rows.folds import Validation
 from rpte.table.blockwise import TableFacts
@@ -67,15 +68,17 @@ def read_cluster(
     typed = parts.then(Typing(target, pooled))
     del parts  # each is let go as soon as it is typed
     rows = DaskRows(typed, pooled)
-    sample, classes = rows.searched(validation), classes_of(target.known)
+    sample = rows.searched(validation)
+    predicts = Target(classes_of(target.known), target.positive, 0.0)
     by = splits_of(validation)
     if rows.few is not None:
-        training = Training.of(rows.few, settings, classes, target.positive, by)
+        training = Training.of(rows.few, settings, predicts, by)
     else:
         if settings.profile == "full":
             warn("profile='full': rows on a cluster are not put in order, so there is no profile")
         data = {"rows": rows.total_weight, **NOT_COUNTED}
         settings = replace(settings, profile="none")
-        training = Training(rows, settings, classes, target.positive, by, data)
+        training = Training(rows, settings, predicts, by, data)
     notes = notes_of(Inputs(learned, sample.inputs.columns, sample.inputs.specials))
-    return TrainingData(training, validation, target.known, target.factors, schema, notes)
+    told = of_classes(target.known, target.factors, notes)
+    return TrainingData(training, validation, schema, *told)

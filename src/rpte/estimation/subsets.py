@@ -66,6 +66,7 @@ class _QuadraticModel:
     slope: Floats  # where no term has a coefficient, (q,)
     usable: Mask  # (q,)
     sign: Int8s  # that a coefficient may have, 0 for any, (q,)
+    dispersion: float  # squared score tests are in units of it
 
     @classmethod
     def around(cls, design: ApproximateDesign, fit: Floats) -> _QuadraticModel:
@@ -78,7 +79,8 @@ class _QuadraticModel:
         usable &= own * own > EFFECTIVE_ROWS * fourth
         slope += gram @ fit[1:]
         gram.flat[:: len(gram) + 1] += SHRINK * own
-        return cls(gram, slope, usable, design.sign)
+        dispersion = design.loss.dispersion(score, design.y, design.weight)
+        return cls(gram, slope, usable, design.sign, dispersion)
 
     def take(self, conditions: Ints, joining: Joining, most: int) -> tuple[Index, Floats]:
         """Take the term that gains most for each of its conditions, again and again.
@@ -97,7 +99,7 @@ class _QuadraticModel:
             free &= self.sign * slope >= 0.0
             tests = np.where(free, slope * slope / np.where(free, left, 1.0), 0.0) / conditions
             j = int(np.round(tests, DIGITS).argmax())
-            if tests[j] < LEAST_TEST:
+            if tests[j] < LEAST_TEST * self.dispersion:
                 break
             known = factors[: len(chosen)]
             factor = (self.gram[j] - known[:, j] @ known) / np.sqrt(left[j])

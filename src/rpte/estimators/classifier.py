@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -11,25 +11,20 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from rpte.columns.limits import Limits
-from rpte.estimators.checks import warn_of_result
 from rpte.estimators.cost import FitCost, estimate_cost
 from rpte.estimators.json_state import JSONStateMixin
-from rpte.estimators.model_methods import ModelMethodsMixin
+from rpte.estimators.learning import LearningMixin
+from rpte.estimators.model_methods import ModelMethodsMixin, require_rows
 from rpte.estimators.parameters import checked_parameters
 from rpte.estimators.training_data import Given, TrainingData, read_memory
 from rpte.estimators.training_files import read_files
-from rpte.fit.algorithm import learn
-from rpte.fit.learned import Learned
-from rpte.kernels.blas import one_blas_thread
 from rpte.rows.files import is_stored
-from rpte.rows.threads import worker_threads
-from rpte.selection.frontier import select_models
-from rpte.table.schema import Schema
-from rpte.utils.arrays import Array
+from rpte.utils.arrays import Array, Floats
 from rpte.utils.progress import Callback, Watch
 
 
 class RPTEClassifier(
+    LearningMixin,
     ModelMethodsMixin,
     JSONStateMixin,
     ClassifierMixin,  # type: ignore[misc]
@@ -290,25 +285,34 @@ class RPTEClassifier(
             Where a table in files is kept while it is fitted, in a folder of its own that is
             removed afterwards; that of temporary files if None.
         """
-        parameters = checked_parameters(self)
-        watch = Watch(progress, self.max_fit_seconds)
-        watch.begin("reading the table", 0.05)
-        with ExitStack() as reading:
-            reading.enter_context(one_blas_thread())
-            reading.enter_context(worker_threads(self.n_jobs))
-            given = Given(parameters, X, y, sample_weight, groups, cache_dir)
-            data = reading.enter_context(self._reading(given, watch))
-            settings = data.training.settings
-            if settings.l1 == "cv" and settings.reassign:
-                learned = select_models(data.training, data.validation, watch)
-            else:
-                learned = Learned(learn(data.training, watch))
-            learned = learned.stopped_by(watch)
-        factors = {"class_factors": data.factors.tolist()}
-        learned = learned.with_training(lambda kept: {**kept, **factors})
-        warn_of_result(learned.model)
-        self._keep(learned, data.known, data.schema, data.notes)
+        given = Given(checked_parameters(self), X, y, sample_weight, groups, cache_dir)
+        self._learn(given, progress)
         return self
+
+    def predict(self, X: Any, *, allow_unknown: bool = False) -> Array:
+        """Return the more probable class of each row; see `predict_proba`."""
+        chosen = (self.decision_function(X, allow_unknown=allow_unknown) > 0).astype(np.intp)
+        return np.asarray(self.classes_[chosen])
+
+    def predict_proba(self, X: Any, *, allow_unknown: bool = False) -> Floats:
+        """Return class probabilities in the order of `classes_`, shape (n_rows, 2).
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+        allow_unknown : bool
+            Levels that training did not have are warned of. A column of which more than half of the
+            cells (ten at least, missing ones aside) are such is refused unless this is True.
+        """
+        found = self._for(X).predict_proba(X, allow_unknown=allow_unknown)
+        require_rows(len(found))
+        return found
+
+    def decision_function(self, X: Any, *, allow_unknown: bool = False) -> Floats:
+        """Return the log odds of ``classes_[1]``, shape (n_rows,); see `predict_proba`."""
+        found = self._for(X).decision_function(X, allow_unknown=allow_unknown)
+        require_rows(len(found))
+        return found
 
     def estimate_cost(
         self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None
@@ -334,18 +338,3 @@ class RPTEClassifier(
         if is_stored(given.X):
             return read_files(self, given, watch)
         return nullcontext(read_memory(self, given))
-
-    def _keep(self, learned: Learned, known: Array, schema: Schema, notes: dict[str, Any]) -> None:
-        """Replace the fitted attributes in one step, so that an interrupt leaves a whole fit."""
-        of_fit = ("feature_names_in_", "at_miu_")  # not of every fit
-        before = {name: value for name, value in vars(self).items() if name not in of_fit}
-        fitted = {
-            "classes_": known,
-            "n_features_in_": len(schema),
-            "model_": learned.model,
-            "frontier_models_": learned.frontier,
-            **notes,
-        }
-        if schema.named:
-            fitted["feature_names_in_"] = np.array(schema.names, dtype=object)
-        self.__dict__ = {**before, **fitted}

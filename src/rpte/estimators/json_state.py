@@ -1,4 +1,4 @@
-"""How a fitted classifier is kept by `skops`, `pickle` and `joblib`: its models as file texts.
+"""How a fitted estimator is kept by `skops`, `pickle` and `joblib`: its models as file texts.
 
 Beside the parameters nothing is stored but the texts of model files, which are checked when they
 are read back. So a file of `skops` needs trust in `TRUSTED` and no other type of this library, and
@@ -8,7 +8,11 @@ a text that was changed is refused by its hash, as `rpte.load` would.
 from typing import Any
 
 # For `skops.io.load(file, trusted=...)`; `Limits` only where there are any.
-TRUSTED = ["rpte.estimators.classifier.RPTEClassifier", "rpte.columns.limits.Limits"]
+TRUSTED = [
+    "rpte.estimators.classifier.RPTEClassifier",
+    "rpte.estimators.regressor.RPTERegressor",
+    "rpte.columns.limits.Limits",
+]
 
 
 class JSONStateMixin:

@@ -1,18 +1,16 @@
-"""Methods of a fitted classifier; all answers come from its model."""
+"""Methods of a fitted estimator; all answers come from its model."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from rpte.errors import InputError
 from rpte.estimators.checks import refuse_sparse
 from rpte.model.versions import shape_family
 from rpte.table.inputs import Inputs, require_columns
-from rpte.utils.arrays import Array, Floats
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,9 +31,8 @@ FRONTIER_COLUMNS = [
 
 
 class ModelMethodsMixin:
-    """Methods of a classifier that ask its `model_`, or one of its `frontier_models_`."""
+    """Methods of an estimator that ask its `model_`, or one of its `frontier_models_`."""
 
-    classes_: Array
     model_: Model
     frontier_models_: tuple[Model, ...]
     at_miu_: int
@@ -53,33 +50,8 @@ class ModelMethodsMixin:
 
     def _inputs(self, X: Any, allow_unknown: bool = False) -> Inputs:
         inputs = self._for(X).read(X, allow_unknown=allow_unknown)
-        _require_rows(inputs.n_rows)
+        require_rows(inputs.n_rows)
         return inputs
-
-    def predict(self, X: Any, *, allow_unknown: bool = False) -> Array:
-        """Return the more probable class of each row; see `predict_proba`."""
-        chosen = (self.decision_function(X, allow_unknown=allow_unknown) > 0).astype(np.intp)
-        return np.asarray(self.classes_[chosen])
-
-    def predict_proba(self, X: Any, *, allow_unknown: bool = False) -> Floats:
-        """Return class probabilities in the order of `classes_`, shape (n_rows, 2).
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_columns)
-        allow_unknown : bool
-            Levels that training did not have are warned of. A column of which more than half of the
-            cells (ten at least, missing ones aside) are such is refused unless this is True.
-        """
-        found = self._for(X).predict_proba(X, allow_unknown=allow_unknown)
-        _require_rows(len(found))
-        return found
-
-    def decision_function(self, X: Any, *, allow_unknown: bool = False) -> Floats:
-        """Return the log odds of ``classes_[1]``, shape (n_rows,); see `predict_proba`."""
-        found = self._for(X).decision_function(X, allow_unknown=allow_unknown)
-        _require_rows(len(found))
-        return found
 
     def explain(
         self, X: Any, reference: str | None = None, *, allow_unknown: bool = False
@@ -92,7 +64,7 @@ class ModelMethodsMixin:
         reference : {None, "mean"}
             "mean" shows contributions against their training mean.
         allow_unknown : bool
-            As in `predict_proba`.
+            As in `predict`.
         """
         inputs = self._inputs(X, allow_unknown)
         return self.model_.explain(inputs, reference)
@@ -105,9 +77,14 @@ class ModelMethodsMixin:
         """Return the audit load (mu, miu, bound; iiu over the rows of `X`)."""
         return self._fitted().audit(None if X is None else self._inputs(X))
 
-    def verify(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> list[Check]:
-        """Check every claim of the model; more can be checked with the training table."""
-        return self._fitted().verify(X, y, sample_weight)
+    def verify(
+        self, X: Any = None, y: Any = None, sample_weight: Any = None, **given: Any
+    ) -> list[Check]:
+        """Check every claim of the model; more can be checked with the training table.
+
+        `given` are the exposure and the offset of the training rows, of a regressor that had them.
+        """
+        return self._fitted().verify(X, y, sample_weight, **given)
 
     def save(self, path: str | Path) -> None:
         """Write the model to a JSON file, which `rpte.load` reads."""
@@ -129,20 +106,30 @@ class ModelMethodsMixin:
         return self._fitted().export(target, path, X, **options)
 
     def cross_validate(
-        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, *, folds: int = 5
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+        *,
+        folds: int = 5,
+        **given: Any,
     ) -> Estimate:
         """Estimate how good the fit is on rows not seen, and keep the figures with the model.
 
         The whole fit is repeated in each fold of the training table. `save` then writes the
-        figures (AUC, log-loss, Brier score and conditions, with standard errors over folds) to the
-        model file; the report shows them first.
+        figures to the model file, with standard errors over folds: AUC, log-loss and Brier score
+        of classes, or the share of the deviance explained, mean absolute and root mean squared
+        error of numbers, and conditions.
 
         Parameters
         ----------
         X, y, sample_weight, groups
             The training table, as given to `fit`.
         folds : int
-            Fewer where the smaller class has fewer rows or groups.
+            Fewer where the smaller class, or a table of numbers, has fewer rows or groups.
+        **given
+            The exposure and the offset of the training rows, of a regressor that had them.
 
         Raises
         ------
@@ -163,8 +150,9 @@ class ModelMethodsMixin:
         from rpte.validation.cross_validate import check_repeats, estimate, with_estimate
 
         self._fitted()
-        check_repeats(self, X, y, sample_weight)
-        found = estimate(self, X, y, weight=sample_weight, groups=groups, folds=folds)
+        check_repeats(self, X, y, sample_weight, **given)
+        asked = {"weight": sample_weight, "groups": groups, "folds": folds}
+        found = estimate(self, X, y, **asked, **given)
         self.model_ = with_estimate(self.model_, found)
         return found
 
@@ -183,7 +171,7 @@ class ModelMethodsMixin:
         return pd.DataFrame(rows, columns=FRONTIER_COLUMNS)
 
     def at(self, miu: int) -> Self:
-        """Return the classifier with the best model of `frontier_` within `miu` conditions.
+        """Return the estimator with the best model of `frontier_` within `miu` conditions.
 
         Nothing is searched or estimated again.
         """
@@ -204,11 +192,10 @@ class ModelMethodsMixin:
         """One row per active term, in the order of the file."""
         import pandas as pd
 
-        from rpte.model.model import Rule
-
-        names = list(Rule.__dataclass_fields__)
-        rows = [[getattr(rule, name) for name in names] for rule in self._fitted().rules()]
-        return pd.DataFrame(rows, columns=names)
+        model = self._fitted()
+        names = model.rule_columns()
+        rows = [[getattr(rule, name) for name in names] for rule in model.rules()]
+        return pd.DataFrame(rows, columns=list(names.values()))
 
     def plot_tree(self, tree: int | str = 1) -> Picture:
         """Return a tree of the model as a picture, by its number from 1 or its name."""
@@ -247,6 +234,7 @@ class ModelMethodsMixin:
         return super()._html_repr()  # type: ignore[misc]
 
 
-def _require_rows(n_rows: int) -> None:
+def require_rows(n_rows: int) -> None:
+    """Refuse a table without rows."""
     if n_rows == 0:
         raise InputError("Found array with 0 sample(s) while a minimum of 1 is required.")

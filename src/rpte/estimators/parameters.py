@@ -38,16 +38,27 @@ REAL_RANGES = {
 }
 OPTIONAL = ("max_inspection_units", "l1_ratio", "max_fit_seconds")
 FLAGS = ("lookahead", "reassign")
+NAMES = [name for name in Settings.__dataclass_fields__ if name != "limits"]
+
+
+# What an estimator for numbers does not ask: the paper's search goes by two classes.
+OF_CLASSES = {
+    "min_gain": 0.0,
+    "criterion": "newton",
+    "lookahead": False,
+    "conventions": "ours",
+}
 
 
 def checked_parameters(estimator: Any) -> dict[str, Any]:
     """Return an estimator's parameters, or raise `InputError` naming the first bad one."""
+    asked: dict[str, Any] = {n: getattr(estimator, n, OF_CLASSES.get(n)) for n in NAMES}
     for name, allowed in CHOICES.items():
-        value = getattr(estimator, name)
+        value = asked[name]
         if isinstance(value, bool) or value not in allowed:
             raise InputError(f"{name}={value!r}; it must be one of {list(allowed)}")
     for name, (low, high) in {**WHOLE_RANGES, **REAL_RANGES}.items():
-        value = getattr(estimator, name)
+        value = asked[name] if name in asked else getattr(estimator, name)
         if value is None and name in OPTIONAL:
             continue
         whole = name in WHOLE_RANGES
@@ -58,16 +69,15 @@ def checked_parameters(estimator: Any) -> dict[str, Any]:
             )
             raise InputError(f"{name}={value!r}; it must be a {rule}")
     for name in FLAGS:
-        if not isinstance(getattr(estimator, name), bool):
-            raise InputError(f"{name}={getattr(estimator, name)!r}; it must be True or False")
+        if not isinstance(asked[name], bool):
+            raise InputError(f"{name}={asked[name]!r}; it must be True or False")
     l1, n_jobs = estimator.l1, estimator.n_jobs
     named = isinstance(l1, str) and l1 in ("cv", "4/n")
     if not named and not (_is_a(Real, l1) and math.isfinite(l1) and l1 > 0):
         raise InputError(f"l1={l1!r}; it must be 'cv', '4/n' or a positive number (lambda)")
     if n_jobs is not None and not (_is_a(Integral, n_jobs) and (n_jobs == -1 or n_jobs >= 1)):
         raise InputError(f"n_jobs={n_jobs!r}; it must be None, -1 or a whole number from 1")
-    names = [name for name in Settings.__dataclass_fields__ if name != "limits"]
-    return {name: plain(getattr(estimator, name)) for name in names}
+    return {name: plain(value) for name, value in asked.items()}
 
 
 def _is_a(kind: type, value: Any) -> bool:

@@ -14,6 +14,7 @@ from rpte.estimators.labels import class_factors, plain, positive_class, read_la
 from rpte.estimators.parameters import settings_for
 from rpte.fit.settings import Settings
 from rpte.fit.training import Training
+from rpte.model.target import Target
 from rpte.rows import scale
 from rpte.rows.folds import Validation, make_validation
 from rpte.table.hints import hints_of, warn_of_sentinels
@@ -39,6 +40,8 @@ class Given:
     sample_weight: Any = None
     groups: Any = None
     cache_dir: str | Path | None = None
+    exposure: Any = None
+    offset: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +50,9 @@ class TrainingData:
 
     training: Training
     validation: Validation
-    known: Array  # (2,) the classes in order
-    factors: Floats  # (2,) on the weights of the classes
     schema: Schema  # of all columns, those left out included
-    notes: dict[str, Any]  # fitted attributes: what deserves a look
+    fitted: dict[str, Any]  # fitted attributes: the classes, what deserves a look
+    record: dict[str, Any]  # what the model file keeps beside the record of the fit
 
 
 def notes_of(inputs: Inputs) -> dict[str, Any]:
@@ -61,6 +63,13 @@ def notes_of(inputs: Inputs) -> dict[str, Any]:
 def splits_of(validation: Validation) -> dict[str, Any]:
     """Return what the model file says of the folds of inner validation."""
     return {"folds": validation.count, "by": validation.by}
+
+
+def of_classes(
+    known: Array, factors: Floats, notes: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the fitted attributes and the record of a fit to two classes, (2,) each."""
+    return {"classes_": known, **notes}, {"class_factors": factors.tolist()}
 
 
 def classes_of(known: Array) -> tuple[Any, Any]:
@@ -87,17 +96,19 @@ def read_memory(estimator: RPTEClassifier, given: Given) -> TrainingData:
     warn_of_idle_groups(given.groups, settings)
     positive = positive_class(estimator.positive, known)
     target = (labels == known[positive]).astype(np.float64)
-    sampled = _is_sampled(settings, validation, len(target))
+    sampled = is_sampled(settings, validation, len(target))
     table = make_table(
         inputs, target, weight, settings.pooling, validation.part, not sampled, cases
     )
     if len(np.unique(table.y)) < 2:
         raise InputError(ONE_CLASS)
     by = splits_of(validation)
-    training = Training.of(table, settings, classes_of(known), positive, by)
-    return TrainingData(training, validation, known, factors, schema, noticed)
+    predicts = Target(classes_of(known), positive, 0.0)
+    training = Training.of(table, settings, predicts, by)
+    return TrainingData(training, validation, schema, *of_classes(known, factors, noticed))
 
 
-def _is_sampled(settings: Settings, validation: Validation, n_rows: int) -> bool:
+def is_sampled(settings: Settings, validation: Validation, n_rows: int) -> bool:
+    """Tell whether a table may be so long that a sample of it is searched."""
     long = n_rows > scale.LONG_ABOVE
     return settings.l1 == "cv" and validation.roles is None and long

@@ -24,10 +24,12 @@ from rpte.estimators.training_data import (
     TrainingData,
     classes_of,
     notes_of,
+    of_classes,
     splits_of,
 )
 from rpte.fit.settings import Settings
 from rpte.fit.training import Training
+from rpte.model.target import Target
 from rpte.rows import scale
 from rpte.rows.cache import BlockFile, Layout, Parts, Rows, check_room
 from rpte.rows.files import (
@@ -115,17 +117,18 @@ def _read(
     pooled = facts.pooled(learned, settings.pooling)
     layout = target.layout(pooled, facts, files)
     rows, data = _stored(files, target, layout, settings, folder, closing, watch)
-    classes, positive = classes_of(target.known), target.positive
+    predicts = Target(classes_of(target.known), target.positive, 0.0)
     if isinstance(rows, Table):
         if not rows.loss.varies(rows.y):
             raise InputError(ONE_CLASS)
-        training = Training.of(rows, settings, classes, positive, splits_of(validation))
+        training = Training.of(rows, settings, predicts, splits_of(validation))
         sample = rows
     else:
-        training = Training(rows, settings, classes, positive, splits_of(validation), data)
+        training = Training(rows, settings, predicts, splits_of(validation), data)
         sample = rows.searched(validation)
     notes = notes_of(Inputs(learned, sample.inputs.columns, sample.inputs.specials))
-    return TrainingData(training, validation, target.known, target.factors, schema, notes)
+    told = of_classes(target.known, target.factors, notes)
+    return TrainingData(training, validation, schema, *told)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -14,11 +14,13 @@ from rpte.fit.training import Training
 from rpte.model.certificate import monotone_certificate
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms
+from rpte.model.target import AnyTarget
 from rpte.rows.training_rows import TrainingRows, taken
 from rpte.structure.tree import Tree
 from rpte.table.table import Table
 from rpte.utils.arrays import Floats
 
+T = TypeVar("T", Leaf, DirectTerm)
 Part = TreeTerms | DirectTerm
 Counts = tuple[float, float]  # the weight and the events of some rows
 
@@ -37,25 +39,42 @@ def assemble(training: Training, trained: TrainedTerms, record: dict[str, Any]) 
     named = _named([group.parts for group in measured])
     means = [mean for group in measured for mean in group.means]
     names = [part.name for component in named for part in component.parts]
+    target = training.target
     model = Model(
         schema=rows.schema,
-        target=training.target,
-        intercept=float(trained.intercept),
-        components=named,
+        target=target,
+        intercept=float(target.score_of(trained.intercept)),
+        components=tuple(_in_units(target, component) for component in named),
         ownership=settings.ownership,
         settings=settings.to_dict(),
         bound=bound_under(rows.schema, settings.to_dict()),
         training={
             "rows": rows.total_weight,
             "distinct_rows": rows.n_rows,
-            "class_factors": [1.0, 1.0],
             "ties": _ties(named, drawn),
-            "mean_contributions": dict(zip(names, means, strict=True)),
+            "mean_contributions": {
+                name: target.factor * mean for name, mean in zip(names, means, strict=True)
+            },
             **record,
         },
         data=training.data,
     )
     return replace(model, training={**model.training, "monotone": monotone_certificate(model)})
+
+
+def _in_units(target: AnyTarget, component: Component) -> Component:
+    """Return a component in the units of the model, from those of the fit."""
+
+    def term(of: T) -> T:
+        return replace(
+            of,
+            coefficient=target.factor * of.coefficient,
+            support=target.units.weight * of.support,
+            target_total=target.total_of(of.target_total, of.support),
+        )
+
+    trees = (replace(tree, leaves=tuple(map(term, tree.leaves))) for tree in component.trees)
+    return replace(component, trees=tuple(trees), direct=tuple(map(term, component.direct)))
 
 
 class _Drawn(NamedTuple):

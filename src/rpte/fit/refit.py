@@ -48,7 +48,7 @@ def refit(model: Model, X: Any, y: Any, sample_weight: Any = None) -> Model:
     if model.settings["l1"] == "4/n":
         penalty = replace(penalty, l1=4.0 / table.total_weight)
     terms, settings = _terms(model), _settings(model)
-    training = Training.of(table, settings, model.classes, model.positive, {})
+    training = Training.of(table, settings, model.target, {})
     design: AnyProblem
     if table.n_rows > scale.LONG_ABOVE:
         sample = MemoryRows(table.sample(scale.SAMPLE_ROWS))
@@ -106,7 +106,7 @@ def _table(model: Model, X: Any, y: Any, sample_weight: Any) -> Table:
     inputs, loss = rows.inputs.take(order), model.loss
     table = Table(inputs, rows.y[order], rows.weight[order], loss=loss)
     if not loss.varies(table.y):
-        raise InputError("the table holds one class only; Stage 3 needs rows of both")
+        raise InputError("the table holds one class only, or one number; Stage 3 needs others too")
     return table
 
 
@@ -144,5 +144,5 @@ def _record(model: Model, penalty: CandidatePenalty, estimated: Estimate) -> dic
     """Return what the file keeps of the fit; how trees and penalty were found stays history."""
     kept = ("class_factors", "validation", "vocabulary_size", "rounds")
     selection = {**model.training["selection"], "chosen": penalty.to_dict()}
-    history = {key: model.training[key] for key in kept}
+    history = {key: model.training[key] for key in kept if key in model.training}
     return {**history, "objective": estimated.objective(), "selection": selection}

@@ -16,7 +16,7 @@ from rpte.fit.coefficients import Estimate, TrainedTerms
 from rpte.fit.settings import Settings
 from rpte.fit.structure_learner import Discovery, WarmStart
 from rpte.kernels.codes import sorted_numbers
-from rpte.model.target import Label, Target
+from rpte.model.target import AnyTarget
 from rpte.rows import scale
 from rpte.rows.passes import add
 from rpte.rows.threads import thread_map
@@ -43,8 +43,7 @@ class Training:
 
     rows: TrainingRows
     settings: Settings
-    classes: tuple[Label, Label]
-    positive: int  # the class that y = 1 stands for
+    predicts: AnyTarget  # what the model is of, its total not yet counted
     validation: Record  # what the file says of the folds of inner validation
     data: Record  # fingerprint of the table
 
@@ -53,21 +52,19 @@ class Training:
         cls,
         table: Table,
         settings: Settings,
-        classes: tuple[Label, Label],
-        positive: int,
+        predicts: AnyTarget,
         validation: Record,
     ) -> Training:
         """Return the training of a table in memory; take its fingerprint."""
-        named = classes[1 - positive], classes[positive]
         inputs, y, profile = table.inputs, table.y, settings.profile
-        given = table.weight, named, profile, table.hashes
+        given = table.weight, predicts.hashed_labels, profile, table.hashes
         data = fingerprint(inputs, y, *given, sort=sorted_numbers, each=thread_map)
-        return cls(MemoryRows(table), settings, classes, positive, validation, data)
+        return cls(MemoryRows(table), settings, predicts, validation, data)
 
     @property
-    def target(self) -> Target:
+    def target(self) -> AnyTarget:
         """What the model is of."""
-        return Target(self.classes, self.positive, self.rows.target_total)
+        return self.predicts.with_total(self.rows.target_total, self.rows.total_weight)
 
     @property
     def fixed_l1(self) -> float:

@@ -19,6 +19,7 @@ class Binomial(Loss):
     name, link, code = "binomial", "logit", 0
     curvature_bound = 0.25
     effect_name = "odds ratio"
+    leaves_little = False
 
     def check(self, y: Floats) -> None:
         """Raise unless y holds 0 and 1, and both of them."""

@@ -38,6 +38,12 @@ class Loss(ABC):
         Of the curvature of a row of weight one.
     effect_name : str
         What `effect` of a coefficient is called.
+    leaves_little : bool
+        Whether good models may leave little of the deviance: a condition is then worth its price
+        where it explains that fraction of the rest.
+    balanced : bool
+        Whether `verify` claims of a solved model that its predictions add up to the targets, as
+        they do under the canonical link.
     """
 
     name: ClassVar[str]
@@ -46,6 +52,8 @@ class Loss(ABC):
     n_scores: ClassVar[int] = 1
     curvature_bound: ClassVar[float | None]
     effect_name: ClassVar[str]
+    leaves_little: ClassVar[bool] = True
+    balanced: ClassVar[bool] = False
 
     @abstractmethod
     def check(self, y: Floats) -> None:
@@ -91,6 +99,10 @@ class Loss(ABC):
         """Return the mean deviance."""
         return float((weight * self.unit_deviance(score, y)).sum() / weight.sum())
 
+    def dispersion(self, score: Floats, y: Floats, weight: Floats) -> float:
+        """Return how far targets spread beside what the loss itself says: 1 for classes."""
+        return 1.0
+
     def null_spread(self, y: Floats, weight: Floats) -> float:
         """Return the standard deviation of a row's deviance in the model without terms."""
         score = np.full(len(y), self.null_score(y, weight))
@@ -98,6 +110,6 @@ class Loss(ABC):
         mean = np.average(unit, weights=weight)
         return float(np.sqrt(np.average((unit - mean) ** 2, weights=weight)))
 
-    def to_dict(self) -> dict[str, str]:
+    def to_dict(self) -> dict[str, str | float]:
         """Return what a model file says of the loss."""
         return {"name": self.name, "link": self.link}

@@ -17,6 +17,7 @@ from rpte.errors import InputError
 from rpte.model.file import to_dict
 from rpte.model.model import Model, Rule
 from rpte.model.parts import DirectTerm, TreeTerms, joined
+from rpte.model.target import NumberTarget
 from rpte.model.verify import verify
 from rpte.model.versions import NEWEST
 from rpte.table.inputs import Inputs
@@ -44,7 +45,7 @@ class Term:
 
 
 def compare(a: Model, b: Model, X_a: Any = None, X_b: Any = None) -> dict[str, Any]:
-    """Compare two models of the same two classes.
+    """Compare two models of the same two classes, or of the same number.
 
     Parameters
     ----------
@@ -57,7 +58,8 @@ def compare(a: Model, b: Model, X_a: Any = None, X_b: Any = None) -> dict[str, A
     -------
     dict of plain JSON values
         `same`, `models`, `intercept`, `terms` (added, removed, changed, kept), `variables`,
-        `guarantees` and `settings` that differ, and with rows `predictions`.
+        `guarantees` and `settings` that differ, and with rows `predictions`. Of classes also the
+        `positive` one, and whether b was `turned_round`; of a number what its `mean` is.
 
     Examples
     --------
@@ -69,17 +71,11 @@ def compare(a: Model, b: Model, X_a: Any = None, X_b: Any = None) -> dict[str, A
     >>> found["same"], len(found["terms"]["added"]), found["settings"]
     (False, 0, [{'name': 'l1', 'a': 0.1, 'b': 0.05}])
     """
-    if set(a.classes) != set(b.classes):
-        raise InputError(
-            f"the models have the classes {list(a.classes)} and {list(b.classes)}; only models of "
-            "the same outcome can be compared"
-        )
-    sign = 1.0 if a.target.outcome == b.target.outcome else -1.0
+    sign, predicted = _predicted(a, b)
     read_a, read_b = set(a.sources), set(b.sources)
     return {
         "same": to_dict(a, NEWEST)["hash"] == to_dict(b, NEWEST)["hash"],
-        "positive": a.target.outcome,
-        "turned_round": sign < 0,
+        **predicted,
         "models": [_facts(a), _facts(b)],
         "intercept": [a.intercept, sign * b.intercept],
         "terms": _terms(_active(a), _active(b, sign)),
@@ -90,6 +86,25 @@ def compare(a: Model, b: Model, X_a: Any = None, X_b: Any = None) -> dict[str, A
         if X_a is None
         else _predictions(a, b, a.read(X_a), b.read(X_a if X_b is None else X_b), sign),
     }
+
+
+def _predicted(a: Model, b: Model) -> tuple[float, dict[str, Any]]:
+    """Return the sign of b's scores, and what both predict; refuse models of different things."""
+    if any(isinstance(model.target, NumberTarget) for model in (a, b)):
+        scores = a.target.score_text, b.target.score_text
+        if scores[0] != scores[1]:
+            raise InputError(
+                f"the scores are the {scores[0]}, and the {scores[1]}; only models of the same "
+                "outcome can be compared"
+            )
+        return 1.0, {a.target.response_name: a.target.response_text}
+    if set(a.classes) != set(b.classes):
+        raise InputError(
+            f"the models have the classes {list(a.classes)} and {list(b.classes)}; only models of "
+            "the same outcome can be compared"
+        )
+    sign = 1.0 if a.target.outcome == b.target.outcome else -1.0
+    return sign, {"positive": a.target.outcome, "turned_round": sign < 0}
 
 
 def _facts(model: Model) -> dict[str, Any]:
@@ -190,11 +205,12 @@ def _predictions(a: Model, b: Model, rows_a: Inputs, rows_b: Inputs, sign: float
     by_variables: list[dict[str, Any]] = [
         {"variables": sorted(group), **_spread(move)} for group, move in moves.items() if move.any()
     ]
+    changed = {"classes_changed": int(((score_a > 0) != (score_b > 0)).sum())}
     return {
         "rows": rows_a.n_rows,
         "score": _spread(score_b - score_a),
-        "probability": _spread(q - p),
-        "classes_changed": int(((score_a > 0) != (score_b > 0)).sum()),
+        a.target.response_name: _spread(q - p),
+        **({} if isinstance(a.target, NumberTarget) else changed),
         "by_variables": sorted(by_variables, key=lambda m: (-m["mean_size"], m["variables"])),
         "by_band": _bands(p, q),
         "moved_most": [_moved(int(row), p, q, moves) for row in furthest if p[row] != q[row]],

@@ -16,6 +16,7 @@ import numpy as np
 from rpte.errors import InputError, did_you_mean
 from rpte.model.parts import Component, DirectTerm, TreeTerms, path_text
 from rpte.model.summary import counted
+from rpte.model.target import AnyTarget, Target
 from rpte.table.column import MISSING, UNSEEN, as_number, as_number_or_special
 from rpte.table.decimals import number_text
 from rpte.table.inputs import Inputs
@@ -56,28 +57,52 @@ class Explanation:
     Adding `intercept` and the components' values from left to right, each of them the left-to-right
     sum of its contributions, gives `score` to the last bit. `inputs` are the values of the
     variables that the model reads, None where missing. `flags` say what training did not have: a
-    missing cell in a column that had none, a level that was rare or never seen.
+    missing cell in a column that had none, a level that was rare or never seen. `response` is what
+    the score stands for: the probability of the positive class, or the mean, for one unit of
+    exposure and without an offset.
     """
 
     intercept: float
     components: tuple[ComponentContribution, ...]
     score: float
-    probability: float
-    positive: Any
+    response: float
+    target: AnyTarget
     inputs: Mapping[str, float | str | None]
     flags: tuple[str, ...] = ()
     reference: str | None = None
 
     def __str__(self) -> str:
-        lines = [f"{self.intercept:+10.4f}  {self.start}"]
+        lines = [f"{self.intercept:+10.4f}  {self.start}{self._product(self.intercept)}"]
+        running = self.intercept
         for component in self.components:
-            lines.append(f"{component.value:+10.4f}  {component.component}")
+            running += component.value
+            product = self._product(running, component.value)
+            lines.append(f"{component.value:+10.4f}  {component.component}{product}")
             lines += [f"  {c.value:+10.4f}  {c.term}: {c.text}" for c in component.contributions]
             lines.append(f"{'':14}with {self.given(component.sources)}")
-        said = f"probability of {self.positive!r} is {self.probability:.4f}"
-        lines.append(f"{self.score:+10.4f}  score: {said}")
+        lines.append(f"{self.score:+10.4f}  score: {self.target.said(self.response)}")
         lines += [f"{'':12}note: {flag}" for flag in self.flags]
         return "\n".join(lines)
+
+    def _product(self, running: float, value: float | None = None) -> str:
+        """Say, where contributions multiply a mean, by what, and the product so far."""
+        if not self.target.multiplies:
+            return ""
+        effect = self.target.loss.effect
+        times = "" if value is None else f"times {effect(value):.4g}, "
+        return f"  ({times}{effect(running):.4g} so far)"
+
+    @property
+    def probability(self) -> float:
+        """The probability of the positive class; `InputError` for a number."""
+        if isinstance(self.target, Target):
+            return self.response
+        raise InputError(f"the model predicts a number: its {self.target.mean_text} is `response`")
+
+    @property
+    def positive(self) -> Any:
+        """The positive class, or the name of the number."""
+        return self.target.outcome
 
     @property
     def start(self) -> str:
@@ -116,7 +141,7 @@ def explain(model: Model, X: Any, reference: str | None = None) -> list[Explanat
         raise InputError(f"reference={reference!r}; it must be None or 'mean'")
     inputs = model.read(X)
     score = model.score(inputs)
-    probability = model.loss.response(score)
+    response = model.loss.response(score)
     shift = dict(model.training["mean_contributions"]) if reference == "mean" else {}
     tables = [_component_table(model, inputs, c, shift) for c in model.components]
     values = {name: cell_values(inputs, name) for name in model.sources}
@@ -129,8 +154,8 @@ def explain(model: Model, X: Any, reference: str | None = None) -> list[Explanat
             start,
             tuple(rows[i] for rows in tables),
             float(score[i]),
-            float(probability[i]),
-            model.target.outcome,
+            float(response[i]),
+            model.target,
             {name: column[i] for name, column in values.items()},
             tuple(flag for flags in warned for flag in flags[i]),
             reference,
@@ -257,8 +282,9 @@ class WhatIf:
                     lines.append(f"{'':12}to   {new.value:+.4f}  {new.term}: {new.text}")
         lines.append(
             f"{self.after.score - self.before.score:+10.4f}  score, from {self.before.score:+.4f} "
-            f"to {self.after.score:+.4f}: probability of {self.before.positive!r} from "
-            f"{self.before.probability:.4f} to {self.after.probability:.4f}"
+            f"to {self.after.score:+.4f}: {self.before.target.response_text} from "
+            f"{self.before.target.shown(self.before.response)} to "
+            f"{self.before.target.shown(self.after.response)}"
         )
         lines.append(f"{'':12}{self.said}")
         lines += [f"{'':12}note: {flag}" for flag in self.after.flags]
@@ -278,8 +304,8 @@ class WhatIf:
             "changes": {name: list(pair) for name, pair in self.changes.items()},
             "not_read": list(self.unread),
             "score": [self.before.score, self.after.score],
-            "probability": [self.before.probability, self.after.probability],
-            "positive": self.before.positive,
+            self.before.target.response_name: [self.before.response, self.after.response],
+            self.before.target.outcome_name: self.before.positive,
             "moved": [
                 {
                     "component": m.before.component,

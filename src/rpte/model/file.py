@@ -140,7 +140,7 @@ def _rebuild(document: dict[str, Any], version: int) -> Model:
     same = ("ownership", "settings", "bound", "training", "data", "library_version")
     model = Model(
         schema=Schema.from_dict(document["schema"]),
-        target=TASKS[document["task"]].from_dict(document["target"]),
+        target=TASKS[document["task"]].from_dict(document["target"], document["loss"]),
         intercept=float(document["intercept"]),
         components=tuple(Component.from_dict(c) for c in document["components"]),
         ledger=tuple(document.get("ledger", ())),

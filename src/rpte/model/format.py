@@ -138,10 +138,10 @@ pair = kind: 'pair', operation: 'product'|'absolute difference'|'sum'|'differenc
 column = value|missing|level|interval|step|hinge|scale|pattern|pair
 split = column: column, at_most?: number, missing_holds?: flag
 node = place|branch
-leaf = coefficient: number, support: amount, target_total: amount, penalty: positive
+leaf = coefficient: number, support: amount, target_total: number, penalty: positive
 tree = name: tree name, root: node, leaves: [leaf 2]
 direct = name: direct name, column: column, coefficient: number, centre: number, scale: positive,
-    support: amount, target_total: amount, penalty: positive
+    support: amount, target_total: number, penalty: positive
 component = name: component name, sources: [text 1], trees: [tree], direct: [direct]
 variable = name: text, levels: names, has_missing: flag, pooled: flag, kind: 'number'|'category'
 limits = exclude: names, linear_only: names, monotone: {direction}, interactions: null|[[text 2]],
@@ -167,13 +167,17 @@ measure = mean: amount, error: null|amount
 mean_share = mean: share, error: null|amount
 cross_validation = folds: from 1, rows: from 1, log_loss: measure, brier: mean_share, miu: measure,
     by: 'content'|'groups', auc: null|mean_share
+mean_number = mean: number, error: null|amount
+number_validation = folds: from 1, rows: from 1, mae: measure, rmse: measure, miu: measure,
+    by: 'content'|'groups', deviance_explained: null|mean_number
 stopped = max_fit_seconds: amount, stage: text, reproducible: False
 validation = folds: from 1, by: 'content'|'groups'|'splits', learned_from_rows?: from 1,
     searched_rows?: from 1, stopped?: stopped
 training = rows: positive, distinct_rows: from 1, validation: validation,
-    class_factors: [positive 2 2], vocabulary_size: whole, rounds: [round],
+    class_factors?: [positive 2 2], vocabulary_size: whole, rounds: [round],
     selection: null|selection, objective: null|objective, ties: [[text 2]],
-    monotone: [certificate], mean_contributions: {number}, cross_validation?: cross_validation
+    monotone: [certificate], mean_contributions: {number},
+    cross_validation?: cross_validation|number_validation
 profiled = name: text, distinct: whole, kind: 'number'|'category', missing: share|hidden,
     quantiles: null|[number or null 5 5], extremes: null|[number 2 2], levels: {amount|hidden}
 data = rows: positive, distinct_rows: null|from 1, sha256: null|hash, profile: null|[profiled]
@@ -202,9 +206,9 @@ def _file(version: int, definitions: Schema, predicted: str, **words: Schema) ->
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"RPTE model file, format version {version}",
         "description": (
-            "A classifier for two classes: the score is the left-to-right sum of the intercept and "
-            "the component subtotals, each the sum of its trees' leaves and direct terms. Numbers "
-            "are finite 64-bit floats."
+            "A model of two classes or of a number: the score is the left-to-right sum of the "
+            "intercept and the component subtotals, each the sum of its trees' leaves and direct "
+            "terms. Numbers are finite 64-bit floats."
         ),
         **described(fields, **words),
         "$defs": definitions,
@@ -220,11 +224,18 @@ def _first() -> Schema:
 
 
 CLASSES = "classes: [label 2 2], positive: 0|1"
+UNITS = described("centre: number, scale: positive, weight: positive")
+NUMBER = (
+    "name: text or null, exposure: text or null, offset: text or null, total: number, units: units"
+)
 SCHEMA = _file(
     NEWEST,
     DEFINITIONS,
     "task: task, loss: loss, target: target, scores: 1, offset: null, baseline: null",
-    loss=described("name: 'binomial', link: 'logit'"),
-    target=described(f"{CLASSES}, total: amount"),
+    loss=described(
+        "name: 'binomial'|'squared_error'|'poisson'|'gamma'|'tweedie', "
+        "link: 'logit'|'identity'|'log', power?: number"
+    ),
+    target={"oneOf": [described(f"{CLASSES}, total: amount"), described(NUMBER, units=UNITS)]},
 )
 SCHEMAS = {1: _first(), NEWEST: SCHEMA}

@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rpte import __version__
-from rpte.losses import BINOMIAL, Loss
+from rpte.errors import InputError
+from rpte.losses import Loss
 from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms, path_sources, path_text
 from rpte.model.scoring import Plan
-from rpte.model.target import Label, Target
+from rpte.model.target import AnyTarget, Label, NumberTarget, Target
 from rpte.model.unknown import checked_inputs
 from rpte.model.versions import NEWEST
 from rpte.structure.tree import path_conditions
 from rpte.table.inputs import Inputs, read_inputs
+from rpte.table.numbers import named
 from rpte.table.schema import Schema
 from rpte.utils.arrays import Array, Floats
 
@@ -34,7 +36,11 @@ __all__ = ["Label", "Model", "Rule"]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One active term as a row of the rule table."""
+    """One active term as a row of the rule table.
+
+    The `mean` is that of the target over the training rows that the term speaks of, and the
+    `effect` is the coefficient as people compare it: an odds ratio, a rate ratio, units of y.
+    """
 
     component: str
     tree: str
@@ -43,23 +49,23 @@ class Rule:
     sources: tuple[str, ...]
     inspection_units: int
     support: float
-    event_rate: float
+    mean: float
     coefficient: float
-    odds_ratio: float
+    effect: float
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
     """A fitted model, as it is stored, read and scored.
 
-    The score of the positive class is *defined* as the left-to-right sum, in file order, of the
+    The score is *defined* as the left-to-right sum, in file order, of the
     intercept and the component subtotals, each the left-to-right sum of its parts, in float64.
 
     Parameters
     ----------
     schema : Schema
-    target : Target
-        What is predicted: the classes, and which of them the score speaks of.
+    target : Target or NumberTarget
+        What is predicted: two classes, one of which the score speaks of, or a number.
     intercept : float
     components : tuple of Component
     ownership : str
@@ -85,7 +91,7 @@ class Model:
     """
 
     schema: Schema
-    target: Target
+    target: AnyTarget
     intercept: float
     components: tuple[Component, ...]
     ownership: str
@@ -112,7 +118,7 @@ class Model:
 
     @property
     def task(self) -> str:
-        """The kind of target: ``"binary"``."""
+        """The kind of target: ``"binary"`` or ``"regression"``."""
         return self.target.task
 
     @property
@@ -121,14 +127,23 @@ class Model:
         return self.target.loss
 
     @property
+    def _two_classes(self) -> Target:
+        if isinstance(self.target, Target):
+            return self.target
+        raise InputError(
+            f"the model predicts a number ({self.target.mean_text}); this is for models of two "
+            "classes, and not there for numbers"
+        )
+
+    @property
     def classes(self) -> tuple[Label, Label]:
-        """The two classes, in order."""
-        return self.target.classes
+        """The two classes, in order; `InputError` for a model of a number."""
+        return self._two_classes.classes
 
     @property
     def positive(self) -> int:
         """Which class the score, the rules and the explanations speak of."""
-        return self.target.positive
+        return self._two_classes.positive
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -136,7 +151,7 @@ class Model:
         return tuple(sorted({s for component in self.components for s in component.sources}))
 
     def score(self, X: Any, *, allow_unknown: bool = False) -> Floats:
-        """Return the log odds of the positive class, shape (n_rows,).
+        """Return the score of each row, (n_rows,): log odds, a mean, or the logarithm of one.
 
         Of a table with names nothing but the model's `sources` is looked at; `read` checks the
         cells of every variable of the schema that the table has, and says what `allow_unknown` is.
@@ -151,25 +166,43 @@ class Model:
     def ignored(self) -> Collection[str]:
         """Columns that a table may have although the model was told to leave them out."""
         names: Collection[str] = self.settings["limits"]["exclude"]
+        if isinstance(self.target, NumberTarget):
+            given = self.target.exposure, self.target.offset
+            return {*names, *(name for name in given if name is not None)}
         return names
 
     def decision_function(self, X: Any, *, allow_unknown: bool = False) -> Floats:
-        """Return the log odds of ``classes[1]``, as scikit-learn means it."""
+        """Return the log odds of ``classes[1]``, as scikit-learn means it, or the score."""
         score = self.score(X, allow_unknown=allow_unknown)
-        return score if self.positive == 1 else -score
+        turned = isinstance(self.target, Target) and self.target.positive == 0
+        return -score if turned else score
 
     def response(self, X: Any, *, allow_unknown: bool = False) -> Floats:
-        """Return what the scores stand for: the probability of the positive class, (n_rows,)."""
+        """Return what the scores stand for, (n_rows,).
+
+        The probability of the positive class, or the mean (for one unit of exposure).
+        """
         return self.loss.response(self.score(X, allow_unknown=allow_unknown))
 
     def predict_proba(self, X: Any, *, allow_unknown: bool = False) -> Floats:
         """Return the probabilities of the two classes, in their order, shape (n_rows, 2)."""
-        return np.stack(self.target.in_order(self.response(X, allow_unknown=allow_unknown)), axis=1)
+        target = self._two_classes
+        return np.stack(target.in_order(self.response(X, allow_unknown=allow_unknown)), axis=1)
 
-    def predict(self, X: Any, *, allow_unknown: bool = False) -> Array:
-        """Return the class whose log odds are positive (``classes[0]`` at exactly zero)."""
-        chosen = (self.decision_function(X, allow_unknown=allow_unknown) > 0).astype(np.intp)
-        return self.target.labels[chosen]
+    def predict(
+        self, X: Any, exposure: Any = None, offset: Any = None, *, allow_unknown: bool = False
+    ) -> Array:
+        """Return the class whose log odds are positive (``classes[0]`` at exactly zero).
+
+        Of a number, its mean: for one unit of exposure and no offset, unless these are given, one
+        for each row, one for all, or as the name of a column of `X`.
+        """
+        score = self.decision_function(X, allow_unknown=allow_unknown)
+        if isinstance(self.target, NumberTarget):
+            return self.target.mean(score, named(X, exposure), named(X, offset))
+        if exposure is not None or offset is not None:
+            raise InputError("exposure and offset are for models of numbers; this tells classes")
+        return self.target.labels[(score > 0).astype(np.intp)]
 
     def parts(self) -> Iterator[tuple[Component, TreeTerms | DirectTerm]]:
         """Yield trees and direct terms in the order in which they are summed."""
@@ -193,14 +226,24 @@ class Model:
         for component, part in self.parts():
             if isinstance(part, DirectTerm):
                 read = part.name, part.text, part.sources, part.column.conditions(schema)
-                rules.append(Rule(component.name, "", *read, *_estimated(part)))
+                rules.append(Rule(component.name, "", *read, *self._estimated(part)))
                 continue
             for number, path, leaf in part.rules():
                 if leaf.coefficient != 0:
                     name, units = part.leaf_name(number), path_conditions(path, schema)
                     read = name, path_text(path, schema), path_sources(path), units
-                    rules.append(Rule(component.name, part.name, *read, *_estimated(leaf)))
+                    rules.append(Rule(component.name, part.name, *read, *self._estimated(leaf)))
         return tuple(rules)
+
+    def rule_columns(self) -> dict[str, str]:
+        """Return what the fields of a `Rule` are called in a table, by the kind of target."""
+        said = {"mean": self.target.mean_name, "effect": self.loss.effect_name}
+        names = Rule.__dataclass_fields__
+        return {name: said.get(name, name).replace(" ", "_") for name in names}
+
+    def _estimated(self, term: Leaf | DirectTerm) -> tuple[float, float, float, float]:
+        size = term.coefficient
+        return term.support, term.rate, size, self.loss.effect(size)
 
     def explain(
         self, X: Any, reference: str | None = None, *, allow_unknown: bool = False
@@ -243,11 +286,18 @@ class Model:
 
         return audit_load(self, X)
 
-    def verify(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> list[Check]:
+    def verify(
+        self,
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+        exposure: Any = None,
+        offset: Any = None,
+    ) -> list[Check]:
         """Check every claim that the model makes; more can be checked with the training table."""
         from rpte.model.verify import verify
 
-        return verify(self, X, y, sample_weight)
+        return verify(self, X, y, sample_weight, named(X, exposure), named(X, offset))
 
     def _repr_html_(self) -> str:
         from rpte.report.notebook import model_html
@@ -277,8 +327,3 @@ class Model:
         from rpte.export.exporting import export_model
 
         return export_model(self, target, path, X, **options)
-
-
-def _estimated(term: Leaf | DirectTerm) -> tuple[float, float, float, float]:
-    size = term.coefficient
-    return term.support, term.rate, size, BINOMIAL.effect(size)

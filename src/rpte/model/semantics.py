@@ -9,6 +9,7 @@ from typing import Any
 
 from rpte.columns.kinds import FORMULAS, column_from_dict
 from rpte.errors import ModelFileError
+from rpte.losses import BINOMIAL, LOSSES, TWEEDIE
 from rpte.model.validator import Path, place, shown
 from rpte.table.table import pooled_name
 
@@ -61,11 +62,42 @@ def _twice(names: list[str], path: Path) -> Faults:
 
 
 def _labels(document: Record) -> Faults:
+    two_classes, loss = document["task"] == "binary", document["loss"]
+    if (loss["name"] == BINOMIAL.name) != two_classes:
+        yield ("loss", "name"), f"does not go with the task '{document['task']}'"
+    if loss["link"] != LOSSES[loss["name"]].link:
+        yield ("loss", "link"), f"is '{loss['link']}', that of '{loss['name']}' is another"
+    if ("power" in loss) != (loss["name"] == TWEEDIE.name):
+        yield ("loss",), "must have a 'power' where its name is 'tweedie', and only there"
+    if ("classes" in document["target"]) != two_classes:
+        yield ("target",), f"does not go with the task '{document['task']}'"
+    if not two_classes:
+        yield from _number(document)
+        return
     first, second = document["target"]["classes"]
     alike = type(first) is type(second)
     if not alike or not first < second:
         rule = "differ, in order" if alike else "be of one type"
         yield ("target", "classes"), f"are {shown(first)} and {shown(second)}; they must {rule}"
+
+
+def _number(document: Record) -> Faults:
+    """A Tweedie loss has its power between 1 and 2, and squared error no exposure.
+
+    Logarithms are of sums and means that are not negative, so nothing was taken from the target.
+    """
+    power = document["loss"].get("power", 1.5)
+    if not 1.0 < power < 2.0 or power != round(power, 6):
+        yield ("loss", "power"), f"is {shown(power)}; it must lie between 1 and 2, six decimals"
+    exposure = document["target"]["exposure"]
+    if document["loss"]["link"] == "identity":
+        if exposure is not None:
+            yield ("target", "exposure"), f"is {shown(exposure)}; squared error has none"
+        return
+    if document["target"]["units"]["centre"] != 0:
+        yield ("target", "units", "centre"), "is not 0, which the logarithm of a mean asks for"
+    if document["target"]["total"] < 0:
+        yield ("target", "total"), "is negative, but the loss is of numbers that are not"
 
 
 def _components(document: Record, variables: Record) -> Faults:
@@ -141,11 +173,14 @@ def _direct(term: Record, path: Path, document: Record, variables: Record) -> Fa
 
 
 def _counts(part: Record, path: Path, document: Record) -> Faults:
-    rows = document["training"]["rows"]
-    if part["support"] > rows * (1 + TOLERANCE):
+    rows, two_classes = document["training"]["rows"], document["task"] == "binary"
+    unit = 1.0 if two_classes else document["target"]["units"]["weight"]
+    if part["support"] > unit * rows * (1 + TOLERANCE):
         yield (*path, "support"), f"is {part['support']:g}, training.rows only {rows:g}"
     total, support = part["target_total"], part["support"]
-    if total > support + rows * TOLERANCE:
+    if document["loss"]["link"] != "identity" and total < 0:
+        yield (*path, "target_total"), f"is {total:g}; it must be at least 0"
+    if two_classes and total > support + rows * TOLERANCE:
         yield (*path, "target_total"), f"is {total:g}, the support only {support:g}"
 
 
@@ -220,14 +255,23 @@ def _settings(document: Record, variables: Record) -> Faults:
 
 def _training(document: Record) -> Faults:
     training, reassign = document["training"], document["settings"]["reassign"]
-    if document["target"]["total"] > training["rows"] * (1 + TOLERANCE):
+    two_classes = document["task"] == "binary"
+    if two_classes and document["target"]["total"] > training["rows"] * (1 + TOLERANCE):
         yield ("target", "total"), "is more than training.rows"
+    if two_classes != ("class_factors" in training):
+        yield ("training",), "must have 'class_factors' for two classes, and for these alone"
     for field in ("objective", "selection"):
         withdrawn = field == "objective" and reassign and "ledger" in document
         if (training[field] is not None) != reassign and not withdrawn:
             yield ("training", field), f"does not go with settings.reassign {reassign}"
     if "cross_validation" in training and "ledger" in document:
         yield ("training", "cross_validation"), "is of the fit, which the ledger says was edited"
+    figures = training.get("cross_validation")
+    if figures is not None and two_classes != ("auc" in figures):
+        yield (
+            ("training", "cross_validation"),
+            f"is not of the task '{document['task']}'",
+        )
     parts = {p["name"] for c in document["components"] for p in (*c["trees"], *c["direct"])}
     if strange := parts ^ set(training["mean_contributions"]):
         path = ("training", "mean_contributions")

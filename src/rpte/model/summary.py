@@ -5,6 +5,7 @@ Figures are of the fit, repeated in folds of the training table: an edit of the 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,11 @@ if TYPE_CHECKING:
     from rpte.model.model import Model
 
 RECORD = "cross_validation"  # the field of the training record
-NAMES = {"auc": "AUC", "log_loss": "log-loss", "brier": "Brier score", "miu": "conditions"}
+NAMES = {
+    "auc": "AUC", "log_loss": "log-loss", "brier": "Brier score",
+    "deviance_explained": "deviance explained", "mae": "mean absolute error",
+    "rmse": "root mean squared error", "miu": "conditions",
+}  # fmt: skip
 
 
 def summary(model: Model) -> str:
@@ -50,7 +55,7 @@ def _notes(model: Model) -> list[str]:
     notes = [f"limit: {word} in {name}" for name, word in limits["monotone"].items()]
     others = ("exclude", "linear_only", "interactions", "penalty")
     notes += [f"limit: {limit} {limits[limit]}" for limit in others if limits[limit]]
-    factors = model.training["class_factors"]
+    factors = model.training.get("class_factors", [1.0, 1.0])
     if factors != [1.0, 1.0]:
         pairs = zip(model.classes, factors, strict=True)
         said = ", ".join(f"{label!r} {factor:.4g}" for label, factor in pairs)
@@ -81,7 +86,7 @@ def stopped_note(model: Model) -> str | None:
 def _part_lines(model: Model, part: TreeTerms | DirectTerm) -> Iterator[str]:
     """Yield a direct term, or a tree as indented lines with the coefficients of its leaves."""
     if isinstance(part, DirectTerm):
-        counts = _counts(part) if part.column.binary else ""
+        counts = _counts(model, part) if part.column.binary else ""
         yield f"{part.coefficient:+9.4g}  {part.name}  {part.text}{counts}"
     else:
         yield f"{'':9}  {part.name}"
@@ -98,11 +103,12 @@ def _node_lines(model: Model, tree: TreeTerms, node: Branch, indent: str) -> Ite
             continue
         leaf = tree.leaves[child]
         coefficient = f"{leaf.coefficient:+9.4f}" if leaf.coefficient else f"{'0':>9}"
-        yield f"{coefficient}  {text}: {tree.leaf_name(child)}{_counts(leaf)}"
+        yield f"{coefficient}  {text}: {tree.leaf_name(child)}{_counts(model, leaf)}"
 
 
-def _counts(term: Leaf | DirectTerm) -> str:
-    return f"  (n={term.support:g}, rate {term.rate:.3f})"
+def _counts(model: Model, term: Leaf | DirectTerm) -> str:
+    said = f"rate {term.rate:.3f}" if model.task == "binary" else f"mean {term.rate:.6g}"
+    return f"  (n={term.support:g}, {said})"
 
 
 def figures(model: Model) -> Mapping[str, Any] | None:
@@ -112,12 +118,20 @@ def figures(model: Model) -> Mapping[str, Any] | None:
 
 
 def figures_text(record: Mapping[str, Any]) -> str:
-    """Say how the figures were found, AUC, log-loss and Brier score on one line."""
+    """Say how the figures were found, and all but the conditions, on one line."""
     kept = ", groups together" if record["by"] == "groups" else ""
     how = f"{record['folds']}-fold cross-validation of {record['rows']:,} rows{kept}"
-    known = [name for name in ("auc", "log_loss", "brier") if record[name] is not None]
-    said = ", ".join(f"{NAMES[name]} {measure_text(record[name], 4)}" for name in known)
+    known = [name for name in NAMES if name != "miu" and record.get(name) is not None]
+    said = ", ".join(f"{NAMES[name]} {figure_text(record, name)}" for name in known)
     return f"on rows not seen ({how}): {said}"
+
+
+def figure_text(record: Mapping[str, Any], name: str) -> str:
+    """Return a figure with its standard error; errors in units of y have about four digits."""
+    digits, measure = 1 if name == "miu" else 4, record[name]
+    if name in ("mae", "rmse") and measure["mean"] > 0.0:
+        digits = max(0, 3 - math.floor(math.log10(measure["mean"])))
+    return measure_text(measure, digits)
 
 
 def measure_text(measure: Mapping[str, Any] | None, digits: int) -> str:

@@ -1,21 +1,23 @@
 """What a model predicts: the kind of target, and the loss that links a score to it (numpy only).
 
-Everything in this room that depends on the task asks `Model.target` or `Model.loss`. A later task
-is one more record like `Target`, with an entry in `TASKS`.
+Everything in this room that depends on the task asks `Model.target` or `Model.loss`. `Target` is
+two classes, `NumberTarget` a number; a later task is one more record, with an entry in `TASKS`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from rpte.errors import InputError
-from rpte.losses import BINOMIAL, Loss
+from rpte.losses import BINOMIAL, LOSSES, SQUARED, Loss, loss_from_dict
 from rpte.table.inputs import as_array
+from rpte.table.numbers import per_row, read_numbers
 from rpte.utils.arrays import Array, Floats
+from rpte.utils.exponential import exponential
 
 Label = str | int | float | bool
 
@@ -35,6 +37,11 @@ class Target:
 
     task: ClassVar[str] = "binary"
     loss: ClassVar[Loss] = BINOMIAL
+    mean_name: ClassVar[str] = "event rate"  # what the mean of the target is called
+    response_name: ClassVar[str] = "probability"  # what a score stands for
+    outcome_name: ClassVar[str] = "positive"
+    score_unit: ClassVar[str] = "log odds"
+    multiplies: ClassVar[bool] = False  # whether contributions multiply what is predicted
     classes: tuple[Label, Label]
     positive: int
     total: float
@@ -55,6 +62,28 @@ class Target:
         return f"log odds of {self.outcome!r} against {self.other!r}"
 
     @property
+    def response_text(self) -> str:
+        """What a score stands for, in words."""
+        return f"probability of {self.outcome!r}"
+
+    @property
+    def formula(self) -> str:
+        """What the sum of all terms is, shortly."""
+        return f"log odds of {self.outcome}"
+
+    def caption(self, response: float) -> str:
+        """Say a probability below a picture."""
+        return f"probability of {self.outcome}: {response:.1%}"
+
+    def shown(self, response: float) -> str:
+        """Return a probability as people read it."""
+        return f"{response:.4f}"
+
+    def said(self, response: float) -> str:
+        """Say a probability."""
+        return f"{self.response_text} is {self.shown(response)}"
+
+    @property
     def labels(self) -> Array:
         """The classes as an array; of objects where numpy's own types would lose something."""
         labels = np.array(self.classes)
@@ -71,6 +100,42 @@ class Target:
             raise InputError(f"y holds {strange[0]!r}; the model's classes are {self.classes}")
         return np.asarray(labels == self.outcome, np.float64)
 
+    factor: ClassVar[float] = 1.0  # what a coefficient of the fit is multiplied by in the model
+
+    def with_total(self, total: float, weight: float) -> Target:
+        """Return the target with its total, of training rows of some weight."""
+        return replace(self, total=total)
+
+    def total_of(self, total: float, weight: float) -> float:
+        """Return a sum of weight times target as it is."""
+        return total
+
+    def sum_size(self, weight: float) -> float:
+        """Return the size of sums of weight times target, which their rounding goes with."""
+        return weight
+
+    def total_text(self, total: float) -> str:
+        """Return a sum of weight times target, in words."""
+        return f"{total:g} events"
+
+    def score_of(self, score: Any) -> Any:
+        """Return scores as they are."""
+        return score
+
+    def fit_score(self, score: Floats) -> Floats:
+        """Return scores as they are."""
+        return score
+
+    @property
+    def hashed_labels(self) -> tuple[Label, ...]:
+        """What the hash of a table calls y = 0 and y = 1."""
+        return self.other, self.outcome
+
+    @property
+    def units(self) -> TargetUnits:
+        """How targets were scaled for the fit: not at all."""
+        return AS_THEY_ARE
+
     def in_order(self, positive: Floats) -> tuple[Floats, Floats]:
         """Return probabilities of the positive class as those of the two classes."""
         return (1.0 - positive, positive) if self.positive == 1 else (positive, 1.0 - positive)
@@ -80,10 +145,279 @@ class Target:
         return {"classes": list(self.classes), "positive": self.positive, "total": self.total}
 
     @classmethod
-    def from_dict(cls, record: Mapping[str, Any]) -> Target:
-        """Rebuild a target from `to_dict`."""
+    def from_dict(cls, record: Mapping[str, Any], loss: Mapping[str, Any]) -> Target:
+        """Rebuild a target from `to_dict`, and what the file says of the loss."""
         first, second = record["classes"]
         return cls((first, second), record["positive"], record["total"])
 
 
-TASKS = {"binary": Target}  # what a model file may hold
+class TargetUnits(NamedTuple):
+    """How numbers were scaled for the fit, so that a penalty means the same in any units.
+
+    The fit saw (y - centre) / scale, and weights divided by `weight`.
+    """
+
+    centre: float = 0.0
+    scale: float = 1.0
+    weight: float = 1.0
+
+
+AS_THEY_ARE = TargetUnits()
+
+
+FRACTION = 2.0**-30  # weights by exposure are multiples of it, so that sums of many are exact
+
+
+class Scaled(NamedTuple):
+    """Targets and weights as a fit sees them, (n,) each."""
+
+    y: Floats
+    weight: Floats
+
+
+class Plain(NamedTuple):
+    """Targets without exposure and offset, the weights given, and what exposure makes of them."""
+
+    y: Floats
+    given: Floats
+    factor: Floats  # (n,) each
+
+    @property
+    def weight(self) -> Floats:
+        """Weights that make up for the exposure, (n,)."""
+        return self.given * self.factor
+
+
+@dataclass(frozen=True, slots=True)
+class NumberTarget:
+    """A number: a mean in units of y, or a positive mean whose logarithm is the score.
+
+    Exposure multiplies the mean, an offset is added to the score; neither belongs to the model. So
+    the fit sees y less the offset, or y for each unit of exposure with a weight that makes up for
+    it: the likelihood is the same.
+
+    Parameters
+    ----------
+    loss : Loss
+    total : float
+        Sum of weight times target over the training rows; of y for each unit of exposure, if any.
+    name : str or None
+        Of the target, where it has one.
+    exposure, offset : str or None
+        What they were called in training; None where there was none.
+    units : TargetUnits
+    """
+
+    task: ClassVar[str] = "regression"
+    mean_name: ClassVar[str] = "mean"
+    response_name: ClassVar[str] = "mean"
+    outcome_name: ClassVar[str] = "target"
+    loss: Loss
+    total: float
+    name: str | None = None
+    exposure: str | None = None
+    offset: str | None = None
+    units: TargetUnits = AS_THEY_ARE
+
+    @property
+    def outcome(self) -> str:
+        """What is predicted, by its name."""
+        return self.name or "y"
+
+    @property
+    def mean_text(self) -> str:
+        """What a prediction is, in words."""
+        return f"mean of {self.outcome}" + ("" if self.exposure is None else f" per {self._per}")
+
+    @property
+    def _per(self) -> str:
+        return "unit of exposure" if self.exposure == "exposure" else f"unit of {self.exposure}"
+
+    @property
+    def score_text(self) -> str:
+        """What a score is, in words."""
+        return self.mean_text if self.is_linear else f"logarithm of the {self.mean_text}"
+
+    @property
+    def response_text(self) -> str:
+        """What a score stands for, in words."""
+        return self.mean_text
+
+    @property
+    def formula(self) -> str:
+        """What the sum of all terms is, shortly."""
+        return self.score_text
+
+    @property
+    def score_unit(self) -> str:
+        """What a score is measured in."""
+        return f"units of {self.outcome}" if self.is_linear else "logarithm"
+
+    def caption(self, response: float) -> str:
+        """Say a mean below a picture."""
+        return f"{self.mean_text}: {self.shown(response)}"
+
+    def shown(self, response: float) -> str:
+        """Return a mean as people read it."""
+        return f"{response:.6g}"
+
+    def said(self, response: float) -> str:
+        """Say a mean."""
+        return f"{self.response_text} is {self.shown(response)}"
+
+    @property
+    def multiplies(self) -> bool:
+        """Whether contributions multiply the mean."""
+        return not self.is_linear
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether the score is the mean itself."""
+        return self.loss is SQUARED
+
+    @property
+    def hashed_labels(self) -> tuple[Label, ...]:
+        """The hash of a table holds numbers as they are."""
+        return ()
+
+    @property
+    def factor(self) -> float:
+        """What a coefficient of the fit is multiplied by in the model."""
+        return self.units.scale if self.is_linear else 1.0
+
+    def with_total(self, total: float, weight: float) -> NumberTarget:
+        """Return the target with its total, from the sums over rows that a fit has seen."""
+        return replace(self, total=self.total_of(total, weight))
+
+    def total_of(self, total: float, weight: float) -> float:
+        """Return a sum of weight times target in units of y, from the sums that a fit has seen."""
+        return self.units.weight * (self.units.centre * weight + self.units.scale * total)
+
+    def sum_size(self, weight: float) -> float:
+        """Return the size of sums of weight times target, which their rounding goes with.
+
+        A sum may be small because numbers of either sign cancel.
+        """
+        return weight * (abs(self.units.centre) + self.units.scale) + abs(self.total)
+
+    def total_text(self, total: float) -> str:
+        """Return a sum of weight times target, in words."""
+        return f"{self.outcome} adds up to {total:g}"
+
+    def score_of(self, score: Any) -> Any:
+        """Return scores of the model from scores of the fit."""
+        if self.is_linear:
+            return self.units.centre + self.units.scale * score
+        return score + np.log(self.units.scale)
+
+    def fit_score(self, score: Floats) -> Floats:
+        """Return scores of the fit from scores of the model."""
+        if self.is_linear:
+            return (score - self.units.centre) / self.units.scale
+        return np.asarray(score - np.log(self.units.scale))
+
+    def read(self, y: Any, n_rows: int) -> Floats:
+        """Return targets as numbers that the loss has a meaning for, (n_rows,)."""
+        numbers = read_numbers(y, n_rows, "y")
+        self.loss.check(numbers)
+        return numbers
+
+    def read_exposure(self, exposure: Any, n_rows: int) -> Floats:
+        """Return exposures, positive and one per row; refuse them where they mean nothing."""
+        if self.is_linear:
+            raise InputError(
+                "exposure multiplies a mean, which loss='squared_error' has no logarithm of: give "
+                "sample_weight=, or loss='poisson', 'gamma' or 'tweedie'"
+            )
+        found = per_row(exposure, n_rows, "exposure")
+        bad = np.flatnonzero(~(np.isfinite(found) & (found > 0.0)))
+        if len(bad):
+            raise InputError(
+                f"exposure[{bad[0]}] is {float(found[bad[0]])!r}; exposures must be finite and "
+                f"above 0: correct or drop {len(bad)} row(s)"
+            )
+        return found
+
+    def read_offset(self, offset: Any, n_rows: int) -> Floats:
+        """Return offsets, finite and one per row."""
+        found = per_row(offset, n_rows, "offset")
+        bad = np.flatnonzero(~np.isfinite(found))
+        if len(bad):
+            raise InputError(
+                f"offset[{bad[0]}] is {float(found[bad[0]])!r}; offsets must be finite: correct or "
+                f"drop {len(bad)} row(s)"
+            )
+        return found
+
+    def mean(self, score: Floats, exposure: Any = None, offset: Any = None) -> Floats:
+        """Return means from scores (n,), for exposures and offsets if there are any."""
+        if offset is not None:
+            score = score + self.read_offset(offset, len(score))
+        mean = self.loss.response(score)
+        return mean if exposure is None else mean * self.read_exposure(exposure, len(score))
+
+    def plain(self, y: Floats, weight: Floats, exposure: Any, offset: Any) -> Plain:
+        """Return targets without exposure and offset, and weights that make up for the former."""
+        n_rows, one = len(y), np.ones(len(y))
+        shift = np.zeros(n_rows) if offset is None else self.read_offset(offset, n_rows)
+        times = one if exposure is None else self.read_exposure(exposure, n_rows)
+        if self.is_linear:
+            return Plain(y - shift, weight, one)
+        if offset is not None:
+            with np.errstate(over="ignore"):
+                times = times * exponential(shift)
+            if not (np.isfinite(times) & (times > 0.0)).all():
+                largest = float(np.abs(shift).max())
+                raise InputError(f"offset reaches {largest:g}, whose exponential is no number")
+        if exposure is None and offset is None:
+            return Plain(y, weight, one)
+        power: float = self.loss.power  # type: ignore[attr-defined]
+        return Plain(y / times, weight, times ** (2.0 - power))
+
+    def scaled(self, plain: Plain) -> Scaled:
+        """Return targets and weights as the fit sees them."""
+        factor = np.rint(plain.factor / self.units.weight / FRACTION) * FRACTION
+        y = (plain.y - self.units.centre) / self.units.scale
+        return Scaled(y, plain.given * np.maximum(factor, FRACTION))
+
+    def with_units(self, plain: Plain) -> NumberTarget:
+        """Return the target with units that these rows suggest.
+
+        They are short decimals, so that neither row order nor repetition moves them.
+        """
+        weight = plain.given
+        whole = float(weight.sum())
+        if not whole > 0.0:
+            return self
+        if self.is_linear:
+            centre = _short(float((weight * plain.y).sum()) / whole)
+            scale = _short(np.sqrt(float((weight * (plain.y - centre) ** 2).sum()) / whole))
+            return replace(self, units=TargetUnits(centre, scale or 1.0))
+        per = _short(float(plain.weight.sum()) / whole) or 1.0
+        mean = _short(float((plain.weight * plain.y).sum() / plain.weight.sum())) or 1.0
+        # A count has a scale of its own: its variance is its mean.
+        scale = 1.0 / per if self.loss.name == "poisson" else mean
+        return replace(self, units=TargetUnits(0.0, scale, per))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the target as plain JSON values."""
+        record = {name: getattr(self, name) for name in ("name", "exposure", "offset", "total")}
+        return {**record, "units": self.units._asdict()}
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any], loss: Mapping[str, Any]) -> NumberTarget:
+        """Rebuild a target from `to_dict`, and what the file says of the loss."""
+        units = TargetUnits(**{name: float(value) for name, value in record["units"].items()})
+        return cls(loss_from_dict(loss), **{**record, "units": units})
+
+
+def _short(number: float) -> float:
+    """Return a number to six digits."""
+    return float(f"{number:.6g}")
+
+
+AnyTarget = Target | NumberTarget
+TASKS: dict[str, type[Target] | type[NumberTarget]] = {  # what a model file may hold
+    kind.task: kind for kind in (Target, NumberTarget)
+}
+LOSSES_OF_NUMBERS = tuple(name for name, loss in LOSSES.items() if loss is not BINOMIAL)

@@ -111,8 +111,7 @@ def _branch(value: Any, options: list[Mapping[str, Any]], path: Path) -> Mapping
             raise ModelFileError(f"{where} is {shown(found)}; it must be one of {list(kinds)}")
         return kinds[found]
     whole = [option for option in objects if all(key in value for key in option["required"])]
-    some = [option for option in objects if any(key in value for key in option["required"])]
-    return [*whole, *some, *objects][0]
+    return max(whole[:1] or objects, key=lambda o: sum(key in value for key in o["required"]))
 
 
 def _faults(value: Any, rule: Mapping[str, Any]) -> Iterator[str]:

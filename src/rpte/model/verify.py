@@ -23,16 +23,20 @@ __all__ = ["Check", "verify", "verify_file"]
 
 NOT_CHECKED = "not checked"
 NEEDS_ROWS = ("one leaf per tree for each row", "contributions sum to the score")
-NEEDS_TRAINING = (
-    "training table",
-    "supports and event rates",
+DERIVED_AGAIN = (
     "mean contributions",
     "variables, thresholds, levels, knots, centres and sides of missing cells",
-    "coefficients (optimality)",
 )
 
 
-def verify(model: Model, X: Any = None, y: Any = None, sample_weight: Any = None) -> list[Check]:
+def verify(
+    model: Model,
+    X: Any = None,
+    y: Any = None,
+    sample_weight: Any = None,
+    exposure: Any = None,
+    offset: Any = None,
+) -> list[Check]:
     """Check a model's claims.
 
     Parameters
@@ -44,7 +48,7 @@ def verify(model: Model, X: Any = None, y: Any = None, sample_weight: Any = None
         With the training X: that it is the training table, supports, event rates, that thresholds,
         levels, knots, centres and sides of missing cells follow from it, and the optimality of
         Stage 3.
-    sample_weight : weights of the training rows, optional
+    sample_weight, exposure, offset : of the training rows, optional
 
     Returns
     -------
@@ -58,11 +62,13 @@ def verify(model: Model, X: Any = None, y: Any = None, sample_weight: Any = None
     checks += [one_leaf_per_tree(model, inputs), contributions_sum(model, inputs)]
     if y is None:
         return [*checks, _not_checked(*_needs_training(model))]
-    return [*checks, *training_checks(model, labelled(model, inputs, y, sample_weight))]
+    rows = labelled(model, inputs, y, sample_weight, exposure, offset)
+    return [*checks, *training_checks(model, rows)]
 
 
 def _needs_training(model: Model) -> tuple[str, ...]:
-    return NEEDS_TRAINING[:-1] if OPTIMALITY in withdrawn(model) else NEEDS_TRAINING
+    claims = ("training table", f"supports and {model.target.mean_name}s", *DERIVED_AGAIN)
+    return claims if OPTIMALITY in withdrawn(model) else (*claims, "coefficients (optimality)")
 
 
 def _not_checked(*claims: str) -> Check:
@@ -71,7 +77,12 @@ def _not_checked(*claims: str) -> Check:
 
 
 def verify_file(
-    path: str | Path, X: Any = None, y: Any = None, sample_weight: Any = None
+    path: str | Path,
+    X: Any = None,
+    y: Any = None,
+    sample_weight: Any = None,
+    exposure: Any = None,
+    offset: Any = None,
 ) -> list[Check]:
     """Check the claims of a model file, content hash included.
 
@@ -82,7 +93,7 @@ def verify_file(
     Parameters
     ----------
     path : str or Path
-    X, y, sample_weight : the training table, optional
+    X, y, sample_weight, exposure, offset : the training table, optional
         As for `Model.verify`.
 
     Returns
@@ -110,4 +121,4 @@ def verify_file(
     stored, found = document["hash"], content_hash(document)
     evidence = f"sha256 {found}" + ("" if stored == found else f", stored {stored}")
     own = Check("content hash", stored == found, evidence)
-    return [own, *verify(model, X, y, sample_weight)]
+    return [own, *model.verify(X, y, sample_weight, exposure, offset)]

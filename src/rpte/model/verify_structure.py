@@ -201,20 +201,24 @@ def _limit_faults(model: Model) -> Iterator[str]:
 
 def adds_up(model: Model) -> Check:
     """Each tree holds every training case once, and stored means follow from the supports."""
-    rows, events = model.training["rows"], model.target.total
-    stored, faults = model.training["mean_contributions"], []
+    target, stored, faults = model.target, model.training["mean_contributions"], []
+    weight, total = target.units.weight * model.training["rows"], target.total
+    size = target.sum_size(weight)
     for tree in model.trees:
-        sums = math.fsum(v.support for v in tree.leaves), math.fsum(v.events for v in tree.leaves)
-        if not (_near(sums[0], rows, rows) and _near(sums[1], events, rows)):
-            faults.append(f"the leaves of {tree.name} hold {sums[0]:g} cases, {sums[1]:g} events")
+        totals = [v.target_total for v in tree.leaves]
+        sums = sum(v.support for v in tree.leaves), sum(totals)
+        if not (_near(sums[0], weight, weight) and _near(sums[1], total, size)):
+            held = f"{sums[0]:g} cases, {target.total_text(sums[1])}"
+            faults.append(f"the leaves of {tree.name} hold {held}")
     terms: list[tuple[str, Sequence[Leaf | DirectTerm]]] = [(t.name, t.leaves) for t in model.trees]
     terms += [(term.name, [term]) for term in model.direct if term.column.binary]
     for name, counted in terms:
-        mean = math.fsum(v.coefficient * v.support for v in counted) / rows
-        size = max(abs(v.coefficient) for v in counted)
-        if not _near(mean, stored.get(name, math.inf), 1.0 + size):
+        mean = sum(v.coefficient * v.support for v in counted) / weight
+        largest = max(abs(v.coefficient) for v in counted)
+        if not _near(mean, stored.get(name, math.inf), target.factor + largest):
             faults.append(f"the mean of {name} is {mean:g}, not {stored.get(name, math.inf):g}")
-    return checked("supports and means add up", faults, f"{rows:g} cases, {events:g} events")
+    evidence = f"{weight:g} cases, {target.total_text(total)}"
+    return checked("supports and means add up", faults, evidence)
 
 
 def _near(a: float, b: float, size: float) -> bool:
@@ -249,7 +253,7 @@ def _excess(model: Model, limit: int | None, load: int) -> Iterator[str]:
         yield f"{made} derived columns, at most {budget} were asked for"
     if UNMET_MISSING in withdrawn(model):  # estimated again on another table
         return
-    least = settings["min_samples_leaf"] * (1 - ROUNDING)
+    least = model.target.units.weight * settings["min_samples_leaf"] * (1 - ROUNDING)
     for tree in trees:
         for number, leaf in enumerate(tree.leaves):
             if leaf.support < least:

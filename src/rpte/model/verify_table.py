@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rpte.errors import InputError
+from rpte.losses import Loss
 from rpte.model.check import Check, checked
 from rpte.model.ledger import OPTIMALITY
 from rpte.model.parts import DirectTerm, TreeTerms
+from rpte.model.target import NumberTarget
 from rpte.model.verify_derived import derived_checks
 from rpte.table.fingerprint import fingerprint
 from rpte.table.inputs import Inputs
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from rpte.model.model import Model
 
 TABLE = "training table"
+BALANCE = "sum of predictions equals the sum of the target"
 TOLERANCE = 1e-9
 VALUE_TOLERANCE = 1e-6
 EXPLAINED_ROWS = 200
@@ -35,7 +38,7 @@ ROUNDED_VARIANCE = 1.1  # a rounded centre in the place of missing cells moves i
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Rows with their labels (1.0 for positive) and weights, class factors included.
+    """Rows with their targets and weights as the fit saw them: 1.0 for positive, factors included.
 
     `cases` is how many cases each row stands for, as its weight says before class factors.
     """
@@ -46,19 +49,39 @@ class Rows:
     cases: Ints
 
 
-def labelled(model: Model, inputs: Inputs, y: Any, sample_weight: Any) -> Rows:
+def labelled(
+    model: Model,
+    inputs: Inputs,
+    y: Any,
+    sample_weight: Any,
+    exposure: Any = None,
+    offset: Any = None,
+) -> Rows:
     """Return the training rows as Stage 3 saw them."""
-    positive = model.target.read(y, inputs.n_rows)
+    target, given = model.target, read_weights(sample_weight, inputs.n_rows)
+    found, cases = target.read(y, inputs.n_rows), repetitions(given)
+    if isinstance(target, NumberTarget):
+        _require("exposure", target.exposure, exposure)
+        _require("offset", target.offset, offset)
+        scaled = target.scaled(target.plain(found, given, exposure, offset))
+        return Rows(inputs, scaled.y, scaled.weight, cases)
     factors = model.training["class_factors"]
-    own = np.where(positive == 1.0, factors[model.positive], factors[1 - model.positive])
-    weight = read_weights(sample_weight, inputs.n_rows)
-    return Rows(inputs, positive, weight * own, repetitions(weight))
+    own = np.where(found == 1.0, factors[target.positive], factors[1 - target.positive])
+    return Rows(inputs, found, given * own, cases)
+
+
+def _require(what: str, name: str | None, given: Any) -> None:
+    """Refuse training rows without the exposure or offset of the fit, or with one too many."""
+    if name is not None and given is None:
+        raise InputError(f"the model was fitted with the {what} '{name}'; give {what}= as to fit")
+    if name is None and given is not None:
+        raise InputError(f"the model was fitted without {what}; leave {what}= out")
 
 
 def training_checks(model: Model, rows: Rows) -> list[Check]:
     """Return the checks that need the training table."""
     try:
-        table = merged(rows)
+        table = merged(rows, model.loss)
     except InputError as error:
         return [Check(TABLE, False, str(error))]
     return [
@@ -68,15 +91,17 @@ def training_checks(model: Model, rows: Rows) -> list[Check]:
         *stage2_checks(model, table),
         mean_contributions(model, rows),
         *optimal(model, rows),
+        *balanced(model, rows),
     ]
 
 
-def merged(rows: Rows) -> Table:
+def merged(rows: Rows, loss: Loss) -> Table:
     """Return the rows that count as the fit saw them: equal ones merged, in order of content."""
     check_weight(rows.weight)
     counted = np.flatnonzero(rows.weight > 0)
     inputs = rows.inputs if len(counted) == len(rows.y) else rows.inputs.take(counted)
-    return merge_rows(inputs, rows.y[counted], rows.weight[counted], cases=rows.cases[counted])
+    y, weight, cases = rows.y[counted], rows.weight[counted], rows.cases[counted]
+    return merge_rows(inputs, y, weight, cases=cases, loss=loss)
 
 
 def one_leaf_per_tree(model: Model, inputs: Inputs) -> Check:
@@ -122,16 +147,17 @@ def _added(explanation: Explanation) -> float:
 
 def same_table(model: Model, table: Table) -> list[Check]:
     """The table is the one that the model was fitted on: counts, hash, and profile."""
-    labels = model.target.other, model.target.outcome
-    asked = model.settings["profile"]
+    labels, asked = model.target.hashed_labels, model.settings["profile"]
     found = fingerprint(table.inputs, table.y, table.weight, labels, asked, table.hashes)
     training, stored = model.training, model.data
-    events = float((table.weight * table.y).sum())
+    total = model.target.total_of(float((table.weight * table.y).sum()), table.total_weight)
+    if _same_sum(model, model.target.total, total, table.total_weight):
+        total = model.target.total  # but for the rounding of numbers that cancel
     pairs = {
         "rows": (stored["rows"], found["rows"]),
         "distinct rows": (stored["distinct_rows"], found["distinct_rows"]),
         "rows in training": (training["rows"], found["rows"]),
-        "events": (model.target.total, events),
+        "sum of the target": (model.target.total, total),
         "sha256": (stored["sha256"], found["sha256"]),
     }
     if stored["sha256"] is None:
@@ -168,15 +194,22 @@ def near(a: Any, b: Any) -> bool:
 
 
 def supports(model: Model, rows: Rows) -> Check:
-    """Stored supports and events are those of the table."""
-    faults = []
-    for name, inside, support, events in _stored_counts(model, rows.inputs):
+    """Stored supports and sums of the target are those of the table."""
+    faults, target = [], model.target
+    for name, inside, support, total in _stored_counts(model, rows.inputs):
         weight, y = rows.weight[inside], rows.y[inside]
-        found = float(weight.sum()), float((weight * y).sum())
-        if not near([support, events], list(found)):
-            faults.append(f"{name}: stored {support:g}/{events:g}, found {found[0]:g}/{found[1]:g}")
-    evidence = f"every leaf and direct term, {rows.weight.sum():g} cases"
-    return checked("supports and event rates", faults, evidence)
+        mass = float(weight.sum())
+        found = target.units.weight * mass, target.total_of(float((weight * y).sum()), mass)
+        if not (near(support, found[0]) and _same_sum(model, total, found[1], mass)):
+            faults.append(f"{name}: stored {support:g}/{total:g}, found {found[0]:g}/{found[1]:g}")
+    evidence = f"every leaf and direct term, {target.units.weight * rows.weight.sum():g} cases"
+    return checked(f"supports and {target.mean_name}s", faults, evidence)
+
+
+def _same_sum(model: Model, stored: float, found: float, weight: float) -> bool:
+    """Compare sums of the target over rows of some weight, as the fit saw it."""
+    size = model.target.sum_size(model.target.units.weight * weight)
+    return abs(stored - found) <= TOLERANCE * size
 
 
 def _stored_counts(model: Model, inputs: Inputs) -> Iterator[tuple[str, Mask, float, float]]:
@@ -184,11 +217,11 @@ def _stored_counts(model: Model, inputs: Inputs) -> Iterator[tuple[str, Mask, fl
         if isinstance(part, DirectTerm):
             values = part.column.evaluate(inputs)
             inside = values > 0 if part.column.binary else ~np.isnan(values)
-            yield part.name, inside, part.support, part.events
+            yield part.name, inside, part.support, part.target_total
             continue
         reached = part.tree.apply(inputs)
         for number, leaf in enumerate(part.leaves):
-            yield part.leaf_name(number), reached == number, leaf.support, leaf.events
+            yield part.leaf_name(number), reached == number, leaf.support, leaf.target_total
 
 
 def mean_contributions(model: Model, rows: Rows) -> Check:
@@ -198,7 +231,7 @@ def mean_contributions(model: Model, rows: Rows) -> Check:
         values = part.contribution(rows.inputs)
         found = float(np.average(values, weights=rows.weight))
         size = float(np.abs(values).max(initial=0.0))
-        if abs(found - stored.get(part.name, np.inf)) > TOLERANCE * (1.0 + size):
+        if abs(found - stored.get(part.name, np.inf)) > TOLERANCE * (model.target.factor + size):
             faults.append(f"{part.name}: stored {stored.get(part.name)}, found {found:g}")
     return checked("mean contributions", faults, f"{len(stored)} trees and direct terms")
 
@@ -208,12 +241,13 @@ def optimal(model: Model, rows: Rows) -> list[Check]:
     objective = model.training.get("objective")
     if objective is None:
         return []
-    score = model.score(rows.inputs)
+    score, unit = model.target.fit_score(model.score(rows.inputs)), model.target.factor
     pulls = model.loss.residuals(score, rows.y, rows.weight).gradient
     residual = -2.0 * pulls / rows.weight.sum()
     worst, where = abs(float(residual.sum())), "intercept"
     cost = 0.0
-    for name, column, coefficient, factor in _penalised(model, rows.inputs):
+    for name, column, scaled, factor in _penalised(model, rows.inputs):
+        coefficient = scaled / unit
         share, strength = objective["l1_ratio"], objective["l1"] * factor
         pull = strength * (share * np.sign(coefficient) + (1.0 - share) * coefficient)
         cost += strength * (share * abs(coefficient) + 0.5 * (1.0 - share) * coefficient**2)
@@ -234,18 +268,37 @@ def optimal(model: Model, rows: Rows) -> list[Check]:
     return [Check(OPTIMALITY, holds, evidence)]
 
 
+def balanced(model: Model, rows: Rows) -> list[Check]:
+    """Predictions add up to the targets, where the recorded objective has a canonical link.
+
+    Its intercept carries no penalty, so the residuals of the rows add up to zero. Sums are over
+    weights, exposures and offsets: of what is predicted for the rows, not for a unit of exposure.
+    """
+    if model.training.get("objective") is None or not model.loss.balanced:
+        return []
+    target, weight = model.target, float(rows.weight.sum())
+    mean = model.loss.response(target.fit_score(model.score(rows.inputs)))
+    sums = [float((rows.weight * each).sum()) for each in (mean, rows.y)]
+    predicted, given = (target.total_of(each, weight) for each in sums)
+    evidence = f"predictions add up to {predicted:.9g}, the target to {given:.9g}"
+    limit = VALUE_TOLERANCE * target.sum_size(target.units.weight * weight)
+    return [Check(BALANCE, abs(predicted - given) <= limit, evidence)]
+
+
 def _largest_lambda(model: Model, rows: Rows) -> float:
     """Return what lambda_max, on which the tolerance rests, cannot exceed.
 
-    At the base rate no term of variance one has a larger gradient than the label's deviation. In
+    At the base rate no term of variance one has a larger gradient than the residual's deviation. In
     units of a sample the variance on all rows may be anything, and the tolerance rests on l1 alone.
     """
     if "learned_from_rows" in model.training["validation"]:
         return np.inf
-    rate = float((rows.weight * rows.y).sum() / rows.weight.sum())
+    null = np.full(len(rows.y), model.loss.null_score(rows.y, rows.weight))
+    pulls = model.loss.residuals(null, rows.y, np.ones(len(rows.y))).gradient
+    spread = float(np.sqrt(np.average(pulls**2, weights=rows.weight)))
     factor = min(1.0, *map(float, model.settings["limits"]["penalty"].values()), 1.0)
     share = max(float(model.training["objective"]["l1_ratio"]), LEAST_SHARE)
-    return ROUNDED_VARIANCE * 2.0 * float(np.sqrt(rate * (1.0 - rate))) / (share * factor)
+    return ROUNDED_VARIANCE * 2.0 * spread / (share * factor)
 
 
 def _penalised(model: Model, inputs: Inputs) -> Iterator[tuple[str, Floats, float, float]]:
@@ -283,23 +336,24 @@ def stage2_checks(model: Model, table: Table) -> list[Check]:
     """
     if model.settings["reassign"] or model.ledger:
         return []
-    base = table.null_score
+    base = float(model.target.score_of(table.null_score))
     faults = [] if abs(model.intercept - base) <= TOLERANCE else [f"the intercept is {base!r}"]
-    score, left = np.full(table.n_rows, base), model.trees
+    score, left = np.full(table.n_rows, table.null_score), model.trees
     while left:
-        follows = [tree for tree in left if _is_step(tree, table, score, model.settings)]
+        follows = [tree for tree in left if _is_step(tree, table, score, model)]
         if not follows:
             faults += [f"{tree.name} has other values" for tree in left]
             break
-        score = score + follows[0].contribution(table.inputs)
+        score = score + follows[0].contribution(table.inputs) / model.target.factor
         left = [tree for tree in left if tree is not follows[0]]
     evidence = f"{len(model.trees)} trees, from the base rate on"
     return [checked("leaf values of Stage 2", faults, evidence)]
 
 
-def _is_step(tree: TreeTerms, table: Table, score: Floats, settings: Mapping[str, Any]) -> bool:
+def _is_step(tree: TreeTerms, table: Table, score: Floats, model: Model) -> bool:
     """Tell whether a tree's coefficients are the step from a score: equation (4) and its search."""
-    leaf, stored = tree.tree.apply(table.inputs), np.array([v.coefficient for v in tree.leaves])
+    leaf, settings = tree.tree.apply(table.inputs), model.settings
+    stored = np.array([v.coefficient for v in tree.leaves]) / model.target.factor
     loss, y, weight = table.loss, table.y, table.weight
     rows = loss.residuals(score, y, weight)
     gradient, curvature = (np.bincount(leaf, v, len(stored)) for v in (rows.gradient, rows.hessian))

@@ -29,6 +29,7 @@ SAMPLE_ROWS_KEPT = 256  # of the vocabulary of a sample, once it is searched
 # Penalty paths.
 PATH_LENGTH, PATH_LENGTH_OF_MANY_ROWS = 25, 21  # lambdas
 SMALLEST_LAMBDA = 1e-4  # of lambda_max
+SMALLEST_LAMBDA_OF_NUMBERS = 1e-3  # where models of given lengths start from the best of a path
 PATIENCE, PATIENCE_OF_MANY_ROWS = 4, 1  # lambdas past the least cost before a path ends
 # How many lambdas above the best of a smaller candidate a larger one starts its path.
 HEAD_START, HEAD_START_OF_MANY_ROWS, HEAD_START_OF_LENGTHS = 4, 2, 1

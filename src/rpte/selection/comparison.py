@@ -40,12 +40,14 @@ class Price:
 
     per_condition: float = 0.0  # fraction that one more condition must explain
     log_from: float = scale.LOG_PRICE_FROM  # conditions beyond which it grows with their logarithm
+    of_rest: bool = False  # of what the best model leaves unexplained, where that is less
 
     @classmethod
-    def at(cls, per_condition: float, n_cases: int) -> Price:
+    def at(cls, per_condition: float, n_cases: int, of_rest: bool = False) -> Price:
         """Return the price on a table of `n_cases`; `per_condition` is that on a small table."""
         less = min(1.0, scale.FULL_PRICE_CASES / n_cases)
-        return cls(per_condition * less**scale.PRICE_POWER, scale.LOG_PRICE_FROM / less)
+        power = less**scale.PRICE_POWER
+        return cls(per_condition * power, scale.LOG_PRICE_FROM / less, of_rest)
 
     def of(self, conditions: int) -> float:
         """Return the fraction that a model with this number of conditions must explain."""
@@ -81,8 +83,10 @@ class Comparison:
 
     def costs(self, evaluations: Sequence[Evaluation]) -> list[float]:
         """Return validated deviance plus price, for each of some evaluations."""
-        explained = self.explained()
-        return [e.deviance + explained * self.price.of(e.miu) for e in evaluations]
+        base = self.explained()
+        if self.price.of_rest:
+            base = min(base, min(e.deviance for e in self.evaluations))
+        return [e.deviance + base * self.price.of(e.miu) for e in evaluations]
 
     def ranked(self, most: int | None) -> list[Evaluation]:
         """Return the evaluations of at most `most` conditions, best first; ties to the simpler.

@@ -24,6 +24,7 @@ from rpte.rows.threads import thread_map
 from rpte.rows.training_rows import TrainingRows
 from rpte.selection.comparison import Comparison, Evaluation
 from rpte.selection.fold_state import mine_fold
+from rpte.selection.lengths import choose_lengths
 from rpte.selection.search import BlockLosses, Search
 from rpte.structure.tree import Tree
 from rpte.table.inputs import Inputs
@@ -221,4 +222,4 @@ class _Steps:
             self.round += 1
             if self.round:
                 self.again.look_for_products(start)
-            self.again.choose_lengths(start, self.search.rounds[self.round])
+            choose_lengths(self.again, start, self.search.rounds[self.round])

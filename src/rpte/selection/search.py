@@ -17,8 +17,6 @@ from rpte.estimation.approximate import ApproximateDesign, ApproximatePath
 from rpte.estimation.candidate import Candidate, CandidatePenalty
 from rpte.estimation.forward import forward_order
 from rpte.estimation.monotone import path_in_order
-from rpte.estimation.ownership import Joining
-from rpte.estimation.subsets import best_subsets
 from rpte.estimation.terms import TermSet, choose_terms, make_design
 from rpte.fit.coefficients import leaf_order
 from rpte.fit.settings import Settings
@@ -78,9 +76,19 @@ class Search:
         return self.learner.settings
 
     @property
-    def has_many_rows(self) -> bool:
-        """Whether there are enough rows for a coarser path and for rare products."""
-        return self.learner.table.n_rows > scale.MANY_ROWS
+    def lengths_alone(self) -> bool:
+        """Whether models of given lengths replace penalty paths of products and trees."""
+        table = self.learner.table
+        cases, loss = table.loss.effective_cases(table.y, table.cases_of()), table.loss
+        few = scale.LENGTHS_FROM_CASES if loss.leaves_little else scale.LENGTHS_ALONE_FROM_CASES
+        return cases >= few and not self.settings.rules
+
+    @property
+    def is_coarse(self) -> bool:
+        """Whether paths are coarser: of many rows, and of numbers that lengths are compared for."""
+        table = self.learner.table
+        many = table.n_rows > scale.MANY_ROWS
+        return many or (table.loss.leaves_little and self.lengths_alone)
 
     @property
     def all_folds(self) -> list[FoldState]:
@@ -151,7 +159,7 @@ class Search:
         if not found or (self.repeats and not may_win):
             return may_win
         if self.repeats and not self.watch.is_over():
-            self._bring_repeats_to(candidate.n_trees)
+            self.bring_repeats_to(candidate.n_trees)
             more = self._paths(self.repeats, candidate, l1_ratio, before)
             losses = np.vstack([losses, *extend_all(more, grid[: len(found)])])
             means = map(self.mean, losses.T)
@@ -184,34 +192,6 @@ class Search:
             self.short += self._follow(paths, reference, grid, candidate, l1_ratio)[0]
         self.watch.step()
 
-    def compare_lengths(self, start: CandidatePenalty) -> None:
-        """Evaluate models of more and more conditions, each of the terms that say most in so many.
-
-        They are chosen from all terms, around the fits at a penalty that was compared. It ends when
-        two lengths one after the other cost more than the best one before.
-        """
-        self.starts.append(start)
-        self.rounds.append(self.n_pairs)
-        lengths = self.choose_lengths(start, self.n_pairs)
-        least: list[float] = []
-        before, l1_ratio = None, self.settings.fixed_l1_ratio
-        for candidate in lengths:
-            known = len(self.evaluations)
-            self.compare(candidate, l1_ratio, before)
-            before = candidate
-            least.append(self.least_cost(self.evaluations[known:]))
-            if self.watch.is_over() or min(least) < min(least[-2:]):
-                break
-
-    def choose_lengths(self, start: CandidatePenalty, n_pairs: int) -> list[Candidate]:
-        """Choose on every fold the terms of all lengths; return the candidates."""
-        everything = Candidate("all", 0, n_pairs)
-        lengths = [replace(everything, max_conditions=m) for m in scale.LENGTHS]
-        found = thread_map(lambda f: self._subsets(f, everything, start), self.all_folds)
-        for fold, subsets in zip(self.all_folds, found, strict=True):
-            fold.subsets |= zip(lengths, subsets, strict=True)
-        return lengths
-
     def follow(
         self,
         other: Search,
@@ -227,26 +207,6 @@ class Search:
         losses = np.vstack(extend_all(paths, grid))
         self._keep_path(paths, grid, losses, known.warm_start, candidate, l1_ratio)
 
-    def _subsets(
-        self, fold: FoldState, everything: Candidate, start: CandidatePenalty
-    ) -> list[Index]:
-        """Return the direct terms of a fold for each length."""
-        vocabulary, settings = fold.structure.vocabulary, self.settings
-        terms = TermSet(vocabulary, (), np.flatnonzero(everything.holds(vocabulary)))
-        known, fit = self._fit_at(start, fold)
-        fit = np.delete(fit, np.s_[1 : 1 + sum(known.leaf_counts)])
-        sources = [vocabulary.columns[j].sources for j in terms.direct]
-        used = [vocabulary.columns[j].sources for j in known.direct[is_active(fit[1:])]]
-        rule = settings.admission().rule
-        joinings = [Joining(sources, settings.ownership, rule)]
-        if start.candidate.max_conditions is not None:
-            # Products that were found for what a model leaves add to it where its components stay.
-            joinings.append(Joining(sources, settings.ownership, rule, used))
-        fit = terms.carry(fit, replace(known, trees=()))
-        read = terms.conditions(fold.train.schema)
-        found = best_subsets(self._design(fold, terms), fit, read, joinings, scale.LENGTHS)
-        return [terms.direct[places] for places in found]
-
     def _follow(
         self,
         paths: list[FoldPath],
@@ -261,7 +221,7 @@ class Search:
         """
         found: Evaluations = []
         columns: list[Floats] = []
-        patience = scale.PATIENCE_OF_MANY_ROWS if self.has_many_rows else scale.PATIENCE
+        patience = scale.PATIENCE_OF_MANY_ROWS if self.is_coarse else scale.PATIENCE
         blocks = sum(len(p.fold.blocks) - 1 for p in paths if p.fold.valid is not None)
         shift, read = self._shift(blocks), reference.terms.conditions(self.learner.table.schema)
         for at, l1 in enumerate(grid.tolist()):
@@ -304,7 +264,7 @@ class Search:
         self.evaluations += found
         if len(paths) == len(self.all_folds):
             penalty = found[0].penalty
-            ahead = scale.HEAD_START_OF_MANY_ROWS if self.has_many_rows else scale.HEAD_START
+            ahead = scale.HEAD_START_OF_MANY_ROWS if self.is_coarse else scale.HEAD_START
             if penalty.candidate.max_conditions is not None:
                 ahead = scale.HEAD_START_OF_LENGTHS
             start = max(0, int(self.costs(found).argmin()) - ahead)
@@ -384,7 +344,7 @@ class Search:
         assert fold.found is not None
         fold.learn(fold.found.with_trees(n_trees, self.settings))
 
-    def _bring_repeats_to(self, n_trees: int) -> None:
+    def bring_repeats_to(self, n_trees: int) -> None:
         """Learn on the repeated folds what a candidate of `n_trees` needs of Stage 2."""
 
         def bring(fold: FoldState) -> None:
@@ -414,12 +374,12 @@ class Search:
 
     def _warm_start(self, penalty: CandidatePenalty, fold: FoldState) -> WarmStart:
         """Return the fit at a penalty on a fold, for Stage 2 to start from."""
-        terms, fit = self._fit_at(penalty, fold)
-        score = self._design(fold, terms).score(float(fit[0]), fit[1:])
+        terms, fit = self.fit_at(penalty, fold)
+        score = self.design(fold, terms).score(float(fit[0]), fit[1:])
         coefficients = fit[1 + sum(terms.leaf_counts) :]
         return WarmStart.of(score, fold.structure.vocabulary, terms.direct, coefficients)
 
-    def _fit_at(self, penalty: CandidatePenalty, fold: FoldState) -> tuple[TermSet, Floats]:
+    def fit_at(self, penalty: CandidatePenalty, fold: FoldState) -> tuple[TermSet, Floats]:
         """Return terms and fit of a fold at a penalty that was compared on all folds."""
         path, number = self.paths[penalty.candidate, penalty.l1_ratio], self.all_folds.index(fold)
         at = int(np.argmin(np.abs(path.grid * self.shrink - penalty.l1)))
@@ -459,15 +419,18 @@ class Search:
             return np.ones(1)
         if taken:
             return np.asarray(path.design.grid(l1_ratio, 1, 1.0) * scale.LENGTH_LAMBDAS)
-        length = scale.PATH_LENGTH_OF_MANY_ROWS if self.has_many_rows else scale.PATH_LENGTH
-        return path.design.grid(l1_ratio, length, scale.SMALLEST_LAMBDA)
+        length = scale.PATH_LENGTH_OF_MANY_ROWS if self.is_coarse else scale.PATH_LENGTH
+        numbers = self.learner.table.loss.leaves_little and self.lengths_alone
+        least = scale.SMALLEST_LAMBDA_OF_NUMBERS if numbers else scale.SMALLEST_LAMBDA
+        return path.design.grid(l1_ratio, length, least)
 
-    def _design(self, fold: FoldState, terms: TermSet) -> ApproximateDesign:
+    def design(self, fold: FoldState, terms: TermSet) -> ApproximateDesign:
+        """Return the design of some terms on the training rows of a fold."""
         return fold.design(terms, *terms.penalties(self.settings.limits))
 
     def _path_design(self, fold: FoldState, terms: TermSet) -> ApproximateDesign:
         """Return the design of a path: of the first rows, while only these are looked at."""
-        design = self._design(fold, terms)
+        design = self.design(fold, terms)
         return design if self.first_rows is None else design.first_rows(self.first_rows)
 
     def _paths(
@@ -512,7 +475,7 @@ class Search:
         """Choose the terms of the very short models of a fold."""
         read = terms.conditions(fold.train.schema)
         names = [terms.vocabulary.columns[j].text for j in terms.direct]
-        design = self._design(fold, terms).first_rows(scale.FIRST_ROWS)
+        design = self.design(fold, terms).first_rows(scale.FIRST_ROWS)
         order = forward_order(design, read, names, max(scale.FEW_CONDITIONS))
         for few in scale.FEW_CONDITIONS:
             within = np.array(order, np.intp)[np.cumsum(read[order]) <= few]

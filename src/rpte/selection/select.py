@@ -17,12 +17,14 @@ from rpte.estimation.candidate import RULE_FAMILIES, SHAPE_FAMILIES, Candidate, 
 from rpte.estimation.terms import choose_terms
 from rpte.fit.settings import Settings
 from rpte.fit.structure_learner import Discovery, StructureLearner
+from rpte.losses import BINOMIAL
 from rpte.rows import scale
 from rpte.rows.folds import Fold, Validation
 from rpte.rows.training_rows import TrainingRows
 from rpte.selection.comparison import Comparison, Evaluation, Price
 from rpte.selection.finalists import validate_finalists, validate_outside
 from rpte.selection.fold_state import mine_all_rows, mine_folds
+from rpte.selection.lengths import compare_lengths
 from rpte.selection.search import Search
 from rpte.table.table import Table
 from rpte.utils.progress import GROWING, MINING, Watch
@@ -52,7 +54,7 @@ def select(
     watch = watch or Watch()
     searched = rows.searched(validation)
     folds, others = validation.split(searched)
-    price = Price.at(settings.audit_price, rows.n_cases)
+    price = Price.at(settings.audit_price, rows.n_cases, rows.loss.leaves_little)
     if settings.rules:
         price = replace(price, log_from=price.log_from * scale.LOG_PRICE_OF_RULES)
     if not folds:
@@ -82,7 +84,7 @@ def _compare_all(search: Search) -> None:
         for m in counts:
             search.compare(Candidate("all", m, None), settings.fixed_l1_ratio)
         return
-    l1_ratios = _l1_ratios(search.learner.table, settings)
+    l1_ratios = _l1_ratios(search)
     _compare_first(search, l1_ratios)
     if watch.is_over():
         return
@@ -97,17 +99,10 @@ def _compare_all(search: Search) -> None:
     if not _many_cases(table):
         return
     cases = table.loss.effective_cases(table.y, table.cases_of())
-    if not _lengths_alone(search):
+    if not search.lengths_alone:
         _compare_further(search, base.candidate, l1_ratios)
-    if cases >= scale.LENGTHS_FROM_CASES and not search.repeats:
+    if cases >= scale.LENGTHS_FROM_CASES and (table.loss.leaves_little or not search.repeats):
         _compare_lengths(search)
-
-
-def _lengths_alone(search: Search) -> bool:
-    """Tell whether models of given lengths replace penalty paths of products and trees."""
-    table = search.learner.table
-    cases = table.loss.effective_cases(table.y, table.cases_of())
-    return cases >= scale.LENGTHS_ALONE_FROM_CASES and not search.settings.rules
 
 
 def _search(
@@ -132,9 +127,11 @@ def _search(
 def _base_rate(table: Table, settings: Settings, price: Price) -> tuple[Discovery, Comparison]:
     """Return the base rate alone, with a warning, because there is nothing to validate on."""
     smaller = table.loss.effective_cases(table.y, table.cases_of())
+    why = f"both classes ({smaller:.0f} row(s) in the smaller class)"
+    if table.loss is not BINOMIAL:
+        why = "targets that differ" if table.loss.varies(table.y) else "targets: all the same"
     warn(
-        "l1='cv' finds no splits that train and test on both classes "
-        f"({smaller:.0f} row(s) in the smaller class): the model is the base rate alone; "
+        f"l1='cv' finds no splits that train and test on {why}: the model is the base rate alone; "
         "give more cases or groups, or set l1='4/n' or a number"
     )
     learner, watch = StructureLearner.of(table, settings), Watch()
@@ -145,12 +142,13 @@ def _base_rate(table: Table, settings: Settings, price: Price) -> tuple[Discover
     return found, Comparison((evaluation,), price, direct=search.direct)
 
 
-def _l1_ratios(table: Table, settings: Settings) -> Sequence[float]:
+def _l1_ratios(search: Search) -> Sequence[float]:
     """Return the L1 ratios that are compared."""
+    settings = search.settings
     if settings.l1_ratio is not None:
         return (settings.l1_ratio,)
     ratios = scale.L1_RATIOS_OF_RULES if settings.rules else scale.L1_RATIOS
-    return ratios if table.n_rows <= scale.MANY_ROWS else ratios[:1]
+    return ratios[:1] if search.is_coarse else ratios
 
 
 def _compare_first(search: Search, l1_ratios: Sequence[float]) -> None:
@@ -167,7 +165,7 @@ def _compare_first(search: Search, l1_ratios: Sequence[float]) -> None:
     candidates = [Candidate(f) for f in families] if shaped else [Candidate("all", 0, None)]
     search.watch.begin("comparing single variables", 0.5, len(candidates) * len(l1_ratios))
     many = min(fold.train.n_rows for fold in search.all_folds) > 2 * scale.FAMILY_ROWS
-    if many and shaped and _lengths_alone(search):
+    if many and shaped and search.lengths_alone:
         search.first_rows = scale.FAMILY_ROWS
     for candidate in candidates:
         terms = choose_terms(reference.train, reference.structure, candidate, settings.admission())
@@ -220,7 +218,7 @@ def _compare_lengths(search: Search) -> None:
         if rounds and not search.look_for_products(start.penalty):
             break
         known = len(search.evaluations)
-        search.compare_lengths(start.penalty)
+        compare_lengths(search, start.penalty)
         new = search.evaluations[known:]
         if search.watch.is_over() or search.least_cost(new) >= least:
             break

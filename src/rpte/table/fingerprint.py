@@ -42,9 +42,9 @@ def fingerprint(
     """Return the fingerprint of a training table, under the model's schema, as plain JSON values.
 
     Weights include class factors; rows of weight zero do not count. Of the two `labels` the second
-    is the positive class, where `y` (n,) is 1.0. The profile "safe" hides counts under 5 and exact
-    extremes, "none" leaves it out. The `hashes` (n,) of rows may be given where they are known, and
-    what sorts numbers and goes over columns faster.
+    is the positive class, where `y` (n,) is 1.0; numbers have none. The profile "safe" hides counts
+    under 5 and exact extremes, "none" leaves it out. The `hashes` (n,) of rows may be given where
+    they are known, and what sorts numbers and goes over columns faster.
     """
     counted = weight > 0
     if not counted.all():
@@ -110,9 +110,14 @@ class TableHash:
         new = np.concatenate([[True], (hashes[1:] != hashes[:-1]) | (y[1:] != y[:-1])])
         starts = np.flatnonzero(new[: len(hashes)])
         sums = np.add.reduceat(weight, starts) if len(starts) else weight
-        hashes, (ends, which) = hashes[starts], _line_ends(self._names, y[starts], sums)
+        hashes, y = hashes[starts], y[starts]
+        # Of numbers the bits are hashed, as those of the row are.
+        words = [hashes] if self._names else [hashes, (y + 0.0).view(np.uint64)]
+        labels = y if self._names else np.zeros(len(y))
+        ends, which = _line_ends(self._names or [""], labels, sums)
         for low in range(0, len(starts), LINES):
-            self._digest.update(_lines(hashes[low : low + LINES], ends[which[low : low + LINES]]))
+            some = slice(low, low + LINES)
+            self._digest.update(_lines([word[some] for word in words], ends[which[some]]))
         self.distinct += len(starts)
 
     def hexdigest(self) -> str:
@@ -132,12 +137,13 @@ def _line_ends(names: Sequence[str], y: Floats, sums: Floats) -> tuple[Bytes, In
     return ends.view(np.uint8).reshape(len(ends), ends.itemsize), which
 
 
-def _lines(hashes: Words, ends: Bytes) -> bytes:
-    """Return a line for each row: its hash in hexadecimal, label and weight."""
-    digits = np.frombuffer(hashes.astype(">u8").tobytes().hex().encode(), np.uint8)
-    lines = np.full((len(hashes), 17 + ends.shape[1]), ord("\n"), np.uint8)
-    lines[:, 1:17] = digits.reshape(-1, 16)
-    lines[:, 17:] = ends
+def _lines(words: Sequence[Words], ends: Bytes) -> bytes:
+    """Return a line for each row: its hash, and a number, in hexadecimal, then label and weight."""
+    digits = [np.frombuffer(w.astype(">u8").tobytes().hex().encode(), np.uint8) for w in words]
+    width = 1 + 16 * len(words)
+    lines = np.full((len(ends), width + ends.shape[1]), ord("\n"), np.uint8)
+    lines[:, 1:width] = np.hstack([each.reshape(-1, 16) for each in digits])
+    lines[:, width:] = ends
     return bytes(lines[lines != 0].tobytes())
 
 

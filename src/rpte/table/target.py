@@ -1,4 +1,4 @@
-"""The target of a table: the two labels in a file, or which other task it belongs to."""
+"""The target of a table in a file: two labels, a number, or which other task it belongs to."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from rpte.errors import InputError, warn
 from rpte.table.column import distinct, is_absent, level_text
 from rpte.table.files import check_column
-from rpte.utils.arrays import Array, Mask
+from rpte.utils.arrays import Array, Floats, Index, Mask
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,8 +35,8 @@ CLASSES = (
     "(sklearn.multiclass.OneVsRestClassifier)"
 )
 REGRESSION = (
-    "predicting a number is regression, which is not supported by RPTEClassifier: ask about a "
-    "threshold instead, such as y > 10, or use an estimator for numbers"
+    "predicting a number is regression: use RPTERegressor, or ask about a threshold with "
+    "RPTEClassifier, such as y > 10"
 )
 SURVIVAL = (
     "a time until an event is survival analysis, which is not supported by RPTEClassifier: ask "
@@ -54,13 +54,18 @@ def has_label(frame: pd.DataFrame, target: str) -> Mask:
 
 def binary_labels(frame: pd.DataFrame, target: str) -> Array:
     """Return the labels of the rows, or say why they are not two classes without gaps."""
-    given = has_label(frame, target)
-    gaps = np.flatnonzero(~given)
+    gaps, given = _gaps(frame, target)
     labels = frame[target].to_numpy()
     cells = distinct(labels)[0] if not len(gaps) else []
     others = [str(name) for name in frame if name != target]
-    binary_classes(target, cells, len(gaps), int(gaps[0]) if len(gaps) else -1, len(given), others)
+    binary_classes(target, cells, len(gaps), int(gaps[0]) if len(gaps) else -1, given, others)
     return labels
+
+
+def _gaps(frame: pd.DataFrame, target: str) -> tuple[Index, int]:
+    """Return the places of rows without a target, and how many rows there are."""
+    given = has_label(frame, target)
+    return np.flatnonzero(~given), len(given)
 
 
 def binary_classes(
@@ -72,10 +77,7 @@ def binary_classes(
     the other columns.
     """
     if gaps:
-        raise InputError(
-            f"the target '{target}' is missing in {gaps} of {n_rows} rows, first in row "
-            f"{first + 1}; fill them in, or leave them out with --drop-unlabelled"
-        )
+        raise _missing(target, gaps, first, n_rows)
     values = sorted({level_text(cell) for cell in cells})
     if len(values) != 2:
         more = ", ..." if len(values) > SHOWN else ""
@@ -84,6 +86,53 @@ def binary_classes(
         remedy = "a model needs cases of two classes" if few else task_of(cells, target, others)
         raise InputError(f"the target '{target}' holds {len(values)} values ({held}); {remedy}")
     return np.array(cells)
+
+
+def _missing(target: str, gaps: int, first: int, n_rows: int) -> InputError:
+    return InputError(
+        f"the target '{target}' is missing in {gaps} of {n_rows} rows, first in row {first + 1}; "
+        "fill them in, or leave them out with --drop-unlabelled"
+    )
+
+
+def target_numbers(frame: pd.DataFrame, target: str) -> Floats:
+    """Return the numbers of the rows, or say why they are not numbers without gaps."""
+    gaps, n_rows = _gaps(frame, target)
+    if len(gaps):
+        raise _missing(target, len(gaps), int(gaps[0]), n_rows)
+    values = frame[target].to_numpy()
+    if values.dtype.kind not in "iufb":
+        text = next(cell for cell in values if not _is_number(cell))
+        raise InputError(
+            f"the target '{target}' holds {text!r}, which is no number; correct the cells, or tell "
+            "two classes apart with --task binary"
+        )
+    return values.astype(np.float64)
+
+
+def guessed_task(frame: pd.DataFrame, target: str, counts: bool = False) -> tuple[str, str] | None:
+    """Return ``"count"`` or ``"regression"`` and what the numbers are; None for two classes.
+
+    None stands also for what `binary_labels` refuses: texts, gaps, times until an event. Two
+    numbers are classes unless they are known to be `counts` or amounts.
+    """
+    gaps, _ = _gaps(frame, target)
+    values = frame[target].to_numpy()
+    cells = distinct(values)[0] if not len(gaps) else []
+    others = [str(name) for name in frame if name != target]
+    few = len(cells) < 2 if counts else len(cells) <= 2
+    if few or not all(map(_is_number, cells)) or is_follow_up(target, others):
+        return None
+    y = values.astype(np.float64)
+    if not (np.isfinite(y).all() and (y >= 0.0).all() and (y == np.floor(y)).all()):
+        return "regression", f"{len(cells)} different numbers from {y.min():g} to {y.max():g}"
+    whole = f"{len(cells)} different whole numbers from {y.min():g} to {y.max():g}"
+    small = float(np.median(y)) <= MANY
+    return ("count", f"{whole}, most of them small") if small else ("regression", whole)
+
+
+def _is_number(cell: Any) -> bool:
+    return isinstance(cell, Real) and not isinstance(cell, (bool, np.bool_))
 
 
 def matching_label(text: str, labels: Sequence[Any]) -> Any:
@@ -121,7 +170,7 @@ def task_of(cells: Iterable[Any], name: Any = None, others: Sequence[str] = ()) 
     ('several classes', 'predicting a number')
     """
     found = list(cells)
-    numbers = all(isinstance(c, Real) and not isinstance(c, (bool, np.bool_)) for c in found)
+    numbers = all(map(_is_number, found))
     if not numbers or (len(found) <= MANY and all(float(c).is_integer() for c in found)):
         return CLASSES
     return SURVIVAL if isinstance(name, str) and is_follow_up(name, others) else REGRESSION

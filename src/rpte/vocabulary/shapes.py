@@ -18,6 +18,7 @@ KNOTS, MORE_KNOTS = 6, 12  # more of them from this weight on:
 MUCH = 2_000.0
 FINE_KNOTS = 48  # of which labels choose a few, from this weight on:
 FOR_FINE_KNOTS = 4_000.0
+LESS = 4.0  # times as much weight is needed for two classes as for numbers, which tell more
 # Where there are steps alone: as many as the weight bears.
 WEIGHT_PER_STEP, FEWEST_STEPS, MOST_STEPS = 30.0, 8, 20
 FEWEST_FOR_CURVES = 4  # distinct values; for fewer, steps are enough
@@ -49,7 +50,8 @@ def shapes_of(table: Table, name: str, least: float, rules: bool = False) -> Sha
     if len(values) < (2 if rules else 3):
         return Shapes([])
     below = np.append(column.weight[first[1:]], column.total)  # weight up to each value
-    coarse, fine = _gaps(values, below, least, rules)
+    told = LESS if table.loss.leaves_little else 1.0
+    coarse, fine = _gaps(values, below, least, rules, told)
     knots = _between(values, np.union1d(coarse, fine))
     chosen_from = frozenset(_between(values, np.setdiff1d(fine, coarse)))
     weight = np.diff(below, prepend=0.0)
@@ -61,16 +63,21 @@ def shapes_of(table: Table, name: str, least: float, rules: bool = False) -> Sha
     return Shapes([*_scales(name, values, weight, below), *hinges, *steps], chosen_from)
 
 
-def _gaps(values: Floats, below: Floats, least: float, rules: bool) -> tuple[Index, Index]:
-    """Return after which values coarse and fine knots are: near the inner quantiles."""
-    total, most = below[-1], KNOTS if below[-1] < MUCH else MORE_KNOTS
+def _gaps(
+    values: Floats, below: Floats, least: float, rules: bool, told: float
+) -> tuple[Index, Index]:
+    """Return after which values coarse and fine knots are: near the inner quantiles.
+
+    A case tells `told` times as much as one of two classes does.
+    """
+    total, most = below[-1], KNOTS if told * below[-1] < MUCH else MORE_KNOTS
     if rules:
         most = int(min(max(total / WEIGHT_PER_STEP, FEWEST_STEPS), MOST_STEPS))
     if len(values) <= most + 2:
         coarse, fine = np.arange(len(values) - 1), np.zeros(0, np.intp)
     else:
         coarse, fine = _quantiles(below, most), np.zeros(0, np.intp)
-        if total >= FOR_FINE_KNOTS:  # values that recur must not hide the others
+        if told * total >= FOR_FINE_KNOTS:  # values that recur must not hide the others
             capped = np.minimum(np.diff(below, prepend=0.0), total / (FINE_KNOTS + 1))
             fine = _quantiles(np.cumsum(capped), FINE_KNOTS)
     inside = (below >= least) & (total - below >= least)

@@ -1,0 +1,61 @@
+"""What the estimators share: a fit from what was given to the fitted attributes."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, ExitStack
+from typing import Any
+
+import numpy as np
+
+from rpte.estimators.checks import warn_of_result
+from rpte.estimators.training_data import Given, TrainingData
+from rpte.fit.algorithm import learn
+from rpte.fit.learned import Learned
+from rpte.kernels.blas import one_blas_thread
+from rpte.rows.threads import worker_threads
+from rpte.selection.frontier import select_models
+from rpte.utils.progress import Callback, Watch
+
+OF_SOME_FITS = ("feature_names_in_", "at_miu_")  # fitted attributes that not every fit has
+
+
+class LearningMixin:
+    """For an estimator that says how it reads what `fit` is given."""
+
+    n_jobs: int | None
+    max_fit_seconds: float | None
+
+    def _reading(self, given: Given, watch: Watch) -> AbstractContextManager[TrainingData]:
+        """Return what the fit needs of the user's table, kept as long as the context is open."""
+        raise NotImplementedError
+
+    def _learn(self, given: Given, progress: Callback | None) -> None:
+        """Fit a model, and keep it if nothing went wrong."""
+        watch = Watch(progress, self.max_fit_seconds)
+        watch.begin("reading the table", 0.05)
+        with ExitStack() as reading:
+            reading.enter_context(one_blas_thread())
+            reading.enter_context(worker_threads(self.n_jobs))
+            data = reading.enter_context(self._reading(given, watch))
+            settings = data.training.settings
+            if settings.l1 == "cv" and settings.reassign:
+                learned = select_models(data.training, data.validation, watch)
+            else:
+                learned = Learned(learn(data.training, watch))
+            learned = learned.stopped_by(watch)
+        learned = learned.with_training(lambda kept: {**kept, **data.record})
+        warn_of_result(learned.model)
+        self._keep(learned, data)
+
+    def _keep(self, learned: Learned, data: TrainingData) -> None:
+        """Replace the fitted attributes in one step, so that an interrupt leaves a whole fit."""
+        before = {name: value for name, value in vars(self).items() if name not in OF_SOME_FITS}
+        fitted: dict[str, Any] = {
+            "n_features_in_": len(data.schema),
+            "model_": learned.model,
+            "frontier_models_": learned.frontier,
+            **data.fitted,
+        }
+        if data.schema.named:
+            fitted["feature_names_in_"] = np.array(data.schema.names, dtype=object)
+        self.__dict__ = {**before, **fitted}

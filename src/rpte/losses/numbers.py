@@ -1,0 +1,85 @@
+"""What losses of numeric targets share: checks, strata and the log link."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpte.errors import InputError
+from rpte.losses.loss import Loss
+from rpte.utils.arrays import Floats, Ints, Mask
+
+LEAST_MEAN = 1e-9  # a mean of zero would have no logarithm
+LEAST_CURVATURE = 1e-9  # of a row of weight one: a row whose mean is next to zero must count
+STRATA = 5
+LARGEST_SCORE = 500.0  # of a step that is tried: exp of it, times any number, is still finite
+
+
+def refuse_unless(allowed: Mask, y: Floats, rule: str) -> None:
+    """Raise `InputError` on the first target that is not allowed, or where there is but one."""
+    if not allowed.all():
+        row = int(np.flatnonzero(~allowed)[0])
+        raise InputError(
+            f"y[{row}] is {float(y[row])!r}; the loss needs {rule}: correct or drop "
+            f"{int((~allowed).sum())} row(s), or choose another loss"
+        )
+
+
+def value_strata(y: Floats) -> Ints:
+    """Return the part, of equally many rows, of the sorted targets that each row is in.
+
+    Equal targets are in one part. Targets that many rows share, such as a count of 0, may leave
+    fewer parts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> value_strata(np.array([5.0, 1.0, 0.0, 0.0, 0.0, 0.0, 2.0])).tolist()
+    [2, 1, 0, 0, 0, 0, 1]
+    """
+    _, place, counts = np.unique(y, return_inverse=True, return_counts=True)
+    middle = np.cumsum(counts) - 0.5 * counts
+    part = np.minimum((middle * STRATA / max(len(y), 1)).astype(np.int64), STRATA - 1)
+    _, part = np.unique(part, return_inverse=True)
+    return np.asarray(part.reshape(-1)[place.reshape(-1)], np.int64)
+
+
+def all_weight(weight: NDArray[np.generic]) -> float:
+    """Return the weight of all rows."""
+    return float(weight.astype(np.float64).sum())
+
+
+class LogLink(Loss):
+    """A positive mean whose logarithm is the score, so that contributions multiply it."""
+
+    link = "log"
+    curvature_bound = None
+    effect_name = "rate ratio"
+
+    def score_of(self, mean: float) -> float:
+        """Return the logarithm of the mean."""
+        return float(np.log(max(mean, LEAST_MEAN)))
+
+    def response(self, score: Floats) -> Floats:
+        """Return exp(score), infinite where it overflows."""
+        with np.errstate(over="ignore"):
+            return np.asarray(np.exp(score))
+
+    def effect(self, coefficient: float) -> float:
+        """Return the rate ratio, infinite where it overflows."""
+        with np.errstate(over="ignore"):
+            return float(np.exp(coefficient))
+
+    def strata(self, y: Floats) -> Ints:
+        """Return the fifth of the sorted targets that each row is in."""
+        return value_strata(y)
+
+    def effective_cases(self, y: Floats, weight: NDArray[np.generic]) -> float:
+        """Return the weight of the rows with a positive target."""
+        return all_weight(weight[y > 0.0])
+
+    def dispersion(self, score: Floats, y: Floats, weight: Floats) -> float:
+        """Return the mean deviance of a row of a good fit, where that is less than one."""
+        return min(1.0, self.deviance(score, y, weight))
+
+    def limited(self, score: Floats) -> Floats:
+        """Return scores whose exponentials are finite."""
+        return np.clip(score, -LARGEST_SCORE, LARGEST_SCORE)

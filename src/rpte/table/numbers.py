@@ -1,0 +1,81 @@
+"""Numbers given one per row: numeric targets, exposures, offsets (numpy only)."""
+
+from typing import Any
+
+import numpy as np
+
+from rpte.errors import InputError, did_you_mean
+from rpte.table.column import is_absent, is_real, to_float
+from rpte.table.inputs import as_array, column_names
+from rpte.utils.arrays import Array, Floats
+
+
+def read_numbers(values: Any, n_rows: int, name: str) -> Floats:
+    """Return finite numbers, one per row, or say which cell is none.
+
+    Examples
+    --------
+    >>> read_numbers([1, 2.5], 2, "y").tolist()
+    [1.0, 2.5]
+    """
+    found = per_row(values, n_rows, name)
+    gaps = np.flatnonzero(np.isnan(found))
+    if len(gaps):
+        raise InputError(
+            f"Input {name} contains NaN: {len(gaps)} missing value(s), first at row {gaps[0]}; "
+            "drop these rows"
+        )
+    bad = np.flatnonzero(np.isinf(found))
+    if len(bad):
+        raise InputError(
+            f"Input {name} contains infinity: {len(bad)} value(s), first at row {bad[0]}; replace "
+            "or drop these rows"
+        )
+    return found
+
+
+def named(X: Any, values: Any) -> Any:
+    """Return values that are given by the name of a column of a table, others as they are."""
+    if not isinstance(values, str):
+        return values
+    names = column_names(X) or {}
+    if values not in names:
+        hint = did_you_mean(values, list(names))
+        raise InputError(f"the table has no column {values!r}{hint}; name one, or give an array")
+    return as_array(X[names[values]])
+
+
+def per_row(values: Any, n_rows: int, name: str) -> Floats:
+    """Return numbers, one per row, NaN where missing; a single one stands for all rows."""
+    array = as_array(values)
+    if array.dtype.names is not None:
+        raise InputError(f"{name} has the fields {list(array.dtype.names)}; give one column")
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim == 0 and name != "y":
+        array = np.broadcast_to(array, (n_rows,))
+    if array.ndim != 1:
+        raise InputError(
+            f"{name} should be a 1d array, got an array of shape {array.shape} instead"
+        )
+    if len(array) != n_rows:
+        raise InputError(f"X has {n_rows} rows and {name} has {len(array)}; give one per row")
+    return _floats(array, name)
+
+
+def _floats(array: Array, name: str) -> Floats:
+    if array.dtype.kind in "biuf":
+        return array.astype(np.float64)
+    if array.dtype.kind != "O":
+        raise InputError(
+            f"{name} holds the type {array.dtype}, such as {array.ravel()[:1].tolist()}; give "
+            "numbers, one per row"
+        )
+    cells = array.tolist()
+    for row, cell in enumerate(cells):
+        if isinstance(cell, str) or not (is_absent(cell) or is_real(cell)):
+            raise InputError(
+                f"{name}[{row}] is {cell!r}; give numbers, one per row (pandas: "
+                "pd.to_numeric), or use RPTEClassifier for classes"
+            )
+    return np.array([np.nan if is_absent(cell) else to_float(cell) for cell in cells], np.float64)

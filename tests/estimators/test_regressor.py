@@ -1,0 +1,260 @@
+"""RPTERegressor: scikit-learn's checks, invariances, exposure and offset, files, bad input."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.metrics import r2_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import rpte
+from rpte import InputError, Limits, RPTEClassifier, RPTERegressor
+from rpte.model.target import LOSSES_OF_NUMBERS
+
+EASY = {"cv": 2, "l1_ratio": 1.0, "budget": 20}
+VARIANTS = [
+    RPTERegressor(**EASY),
+    RPTERegressor(form="rules", l1=0.05),
+    RPTERegressor(ownership="strict", l1="4/n", l1_ratio=0.5),
+    RPTERegressor(vocabulary="original", ownership="separate", l1="4/n"),
+    *(RPTERegressor(loss=loss, l1=0.02) for loss in LOSSES_OF_NUMBERS[1:]),
+]
+
+
+@pytest.mark.filterwarnings("ignore::rpte.RPTEWarning")
+@parametrize_with_checks(VARIANTS)
+def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+def drawn(loss="squared_error", n=240, seed=0):
+    """Return a table with a category, gaps and a bend, targets, weights and exposures."""
+    rng = np.random.default_rng(seed)
+    a, b = rng.normal(size=(2, n)).round(2)
+    group = rng.integers(0, 3, n)
+    score = 0.2 + 0.6 * a - 0.8 * np.maximum(b, 0) + 0.5 * (group == 1)
+    exposure = rng.uniform(0.2, 2.0, n).round(2)
+    mean = np.exp(score) * exposure
+    y = {
+        "squared_error": 10 * score + rng.normal(size=n),
+        "poisson": rng.poisson(3 * mean).astype(float),
+        "gamma": mean * rng.gamma(4.0, 0.25, n),
+        "tweedie": rng.poisson(mean) * rng.gamma(4.0, 0.25, n),
+    }[loss]
+    X = pd.DataFrame({"a": np.where(rng.random(n) < 0.1, np.nan, a), "b": b})
+    X["group"] = np.array(["p", "q", "r"], object)[group]
+    return X, pd.Series(y, name="cost"), rng.integers(1, 4, n), exposure
+
+
+@pytest.fixture(scope="module", params=LOSSES_OF_NUMBERS)
+def fitted(request):
+    X, y, weight, exposure = drawn(request.param)
+    given = {} if request.param == "squared_error" else {"exposure": exposure}
+    reg = RPTERegressor(loss=request.param, **EASY).fit(X, y, weight, **given)
+    return reg, X, y, weight, given
+
+
+def test_every_claim_holds_with_the_training_table(fitted):
+    reg, X, y, weight, given = fitted
+    assert reg.audit().miu > 0
+    checks = reg.verify(X, y, weight, **given)
+    assert all(check.holds for check in checks), [c for c in checks if not c.holds]
+    assert any("optimality" in check.name for check in checks)
+    other = reg.verify(X, y + 1.0, weight, **given)
+    assert not all(check.holds for check in other)
+
+
+def test_a_file_scores_bit_for_bit_and_keeps_the_loss(fitted, tmp_path):
+    reg, X, _, _, given = fitted
+    reg.save(tmp_path / "model.json")
+    model = rpte.load(tmp_path / "model.json")
+    assert model.loss == reg.model_.loss
+    assert model.target == reg.model_.target
+    assert (model.score(X) == reg.linear_predictor(X)).all()
+    assert (model.predict(X, **given) == reg.predict(X, **given)).all()
+
+
+def test_contributions_add_up_to_the_score(fitted):
+    reg, X, *_ = fitted
+    for explanation in reg.explain(X[:5]):
+        total = explanation.intercept
+        for component in explanation.components:
+            total += component.value
+        assert total == explanation.score
+        assert explanation.response == reg.model_.loss.response(np.array([total]))[0]
+        assert "cost" in str(explanation)
+        assert ("so far" in str(explanation)) == (reg.loss != "squared_error")
+        with pytest.raises(InputError, match="predicts a number"):
+            _ = explanation.probability
+
+
+def test_what_is_of_two_classes_is_refused_with_words(fitted):
+    reg, X, *_ = fitted
+    for ask in (lambda m: m.classes, lambda m: m.positive, lambda m: m.predict_proba(X)):
+        with pytest.raises(InputError, match="predicts a number"):
+            ask(reg.model_)
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "poisson"])
+def test_predictions_add_up_to_the_targets(loss):
+    """The balance property of the canonical links."""
+    X, y, weight, exposure = drawn(loss)
+    given = {} if loss == "squared_error" else {"exposure": exposure}
+    reg = RPTERegressor(loss=loss, **EASY).fit(X, y, weight, **given)
+    assert reg.audit().miu > 0
+    predicted = (weight * reg.predict(X, **given)).sum()
+    assert predicted == pytest.approx((weight * y).sum(), rel=1e-6)
+
+
+@pytest.mark.parametrize("loss", LOSSES_OF_NUMBERS)
+def test_a_whole_weight_is_repetition_and_order_does_not_matter(loss):
+    X, y, weight, exposure = drawn(loss, n=120)
+    given = {} if loss == "squared_error" else {"exposure": exposure}
+    reg = RPTERegressor(loss=loss, l1=0.03)
+    one = clone(reg).fit(X, y, weight, **given)
+    rows = np.random.default_rng(1).permutation(np.repeat(np.arange(len(y)), weight))
+    again = {name: value[rows] for name, value in given.items()}
+    two = clone(reg).fit(X.iloc[rows][["group", "b", "a"]], y.iloc[rows], **again)
+    assert one.audit().miu > 0
+    score = one.linear_predictor(X)
+    np.testing.assert_array_equal(score, two.linear_predictor(X[["group", "b", "a"]]))
+
+
+@pytest.mark.parametrize("loss", LOSSES_OF_NUMBERS)
+def test_units_of_the_target_do_not_matter(loss):
+    """Costs in cents give the same model as costs in euros, times a hundred."""
+    X, y, _, _ = drawn(loss)
+    factor = 1.0 if loss == "poisson" else 1e-7
+    one = RPTERegressor(loss=loss, **EASY).fit(X, y)
+    two = RPTERegressor(loss=loss, **EASY).fit(X, y * factor)
+    assert one.rules_["conditions"].tolist() == two.rules_["conditions"].tolist()
+    np.testing.assert_allclose(two.predict(X), factor * one.predict(X), rtol=1e-5, atol=1e-12)
+
+
+def test_counts_with_exposure_are_rates_with_it_as_weight():
+    X, y, _, exposure = drawn("poisson")
+    exposure = exposure / exposure.mean()
+    exposure *= len(exposure) / exposure.sum()
+    one = RPTERegressor(loss="poisson", l1=0.02).fit(X, y, exposure=exposure)
+    two = RPTERegressor(loss="poisson", l1=0.02).fit(X, y / exposure, sample_weight=exposure)
+    assert one.audit().miu > 0
+    np.testing.assert_allclose(one.predict(X), two.predict(X), rtol=1e-6)
+    np.testing.assert_allclose(one.predict(X, exposure), exposure * one.predict(X), rtol=1e-12)
+
+
+def test_an_exposure_in_days_gives_the_model_of_years():
+    X, y, _, exposure = drawn("poisson")
+    years = RPTERegressor(loss="poisson", **EASY).fit(X, y, exposure=exposure)
+    days = RPTERegressor(loss="poisson", **EASY).fit(X, y, exposure=365 * exposure)
+    assert years.rules_["term"].tolist() == days.rules_["term"].tolist()
+    np.testing.assert_allclose(years.predict(X), 365 * days.predict(X), rtol=1e-5)
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "poisson", "gamma"])
+def test_an_offset_is_added_to_the_score(loss):
+    X, y, _, _ = drawn(loss)
+    known = np.random.default_rng(3).normal(size=len(y)).round(2)
+    moved = y + known if loss == "squared_error" else y
+    reg = RPTERegressor(loss=loss, l1=0.02)
+    one = clone(reg).fit(X, moved, offset=known)
+    if loss == "squared_error":
+        two = clone(reg).fit(X, y)
+    else:
+        two = clone(reg).fit(X, y, exposure=np.exp(known))
+    np.testing.assert_allclose(one.linear_predictor(X), two.linear_predictor(X), rtol=1e-9)
+    shifted = one.model_.loss.response(one.linear_predictor(X) + known)
+    np.testing.assert_allclose(one.predict(X, offset=known), shifted, rtol=1e-12)
+
+
+def test_a_column_may_be_named_as_exposure_or_offset():
+    X, y, _, exposure = drawn("poisson")
+    wide = X.assign(years=exposure, known=0.1)
+    reg = RPTERegressor(loss="poisson", l1=0.02).fit(wide, y, exposure="years", offset="known")
+    assert reg.model_.schema.names == ("a", "b", "group")
+    assert (reg.model_.target.exposure, reg.model_.target.offset) == ("years", "known")
+    assert "per unit of years" in reg.summary()
+    expected = reg.predict(X) * exposure * np.exp(0.1)
+    np.testing.assert_allclose(reg.predict(wide, "years", "known"), expected, rtol=1e-12)
+    assert all(check.holds for check in reg.verify(wide, y, exposure="years", offset="known"))
+
+
+def test_the_score_is_the_fraction_of_deviance_explained():
+    X, y, weight, _ = drawn()
+    reg = RPTERegressor(l1=0.02).fit(X, y)
+    assert reg.score(X, y, weight) == pytest.approx(
+        r2_score(y, reg.predict(X), sample_weight=weight)
+    )
+    X, y, weight, exposure = drawn("poisson")
+    reg = RPTERegressor(loss="poisson", l1=0.02).fit(X, y, exposure=exposure)
+    null = np.full(len(y), y.sum() / exposure.sum())
+    assert 0 < reg.score(X, y, exposure=exposure) < 1
+    found = reg.model_.target.plain(y.to_numpy(), np.ones(len(y)), exposure, None)
+    one = found.y, found.weight
+    loss = reg.model_.loss
+    explained = 1 - loss.deviance(reg.linear_predictor(X), *one) / loss.deviance(np.log(null), *one)
+    assert reg.score(X, y, exposure=exposure) == pytest.approx(explained)
+
+
+def test_a_monotone_limit_is_kept_and_proved():
+    X, y, *_ = drawn()
+    limits = Limits(monotone={"a": "decreasing"})
+    reg = RPTERegressor(limits=limits, **EASY).fit(X, y)
+    assert all(check.holds for check in reg.verify(X, y))
+    rows = X.iloc[[0] * 50].assign(a=np.linspace(-3, 3, 50))
+    assert (np.diff(reg.predict(rows)) <= 1e-12).all()
+
+
+def test_a_budget_is_kept():
+    X, y, *_ = drawn()
+    reg = RPTERegressor(max_inspection_units=2, **EASY).fit(X, y)
+    assert reg.audit().miu <= 2
+    assert reg.at(1).audit().miu <= 1
+
+
+def test_a_constant_target_gives_its_mean():
+    X, *_ = drawn()
+    with pytest.warns(rpte.RPTEWarning, match="all the same"):
+        reg = RPTERegressor().fit(X, np.full(len(X), 7.0))
+    assert reg.predict(X).tolist() == [7.0] * len(X)
+
+
+@pytest.mark.parametrize(
+    ("loss", "change", "said"),
+    [
+        ("squared_error", {"y": ["one"] + ["2"] * 239}, "y.*RPTEClassifier|give numbers"),
+        ("squared_error", {"exposure": np.ones(240)}, "squared_error"),
+        ("poisson", {"y": -1.0}, r"y\[0\] is -1.0"),
+        ("gamma", {"y": 0.0}, r"y\[0\] is 0.0"),
+        ("poisson", {"exposure": 0.0}, r"exposure\[0\] is 0.0; exposures must be"),
+        ("poisson", {"exposure": np.nan}, r"exposure\[0\] is nan"),
+        ("poisson", {"exposure": np.ones(3)}, "X has 240 rows and exposure has 3"),
+        ("poisson", {"exposure": "yeers"}, "no column 'yeers'"),
+        ("poisson", {"offset": np.inf}, r"offset\[0\] is inf"),
+        ("poisson", {"offset": 900.0}, "exponential is no number"),
+        ("squared_error", {"y": np.nan}, "Input y contains NaN"),
+        ("squared_error", {"y": np.inf}, "Input y contains infinity"),
+        ("poissson", {}, "loss='poissson'; it must be one of"),
+    ],
+)
+def test_bad_input_is_named_with_its_row_and_a_remedy(loss, change, said):
+    X, y, *_ = drawn("gamma")
+    given = {"y": y, **change}
+    if np.isscalar(given["y"]):
+        given["y"] = np.append(given["y"], y[1:])
+    for name in ("exposure", "offset"):
+        value = given.get(name)
+        if value is not None and np.isscalar(value) and not isinstance(value, str):
+            given[name] = np.append(value, np.ones(len(y) - 1))
+    with pytest.raises(InputError, match=said):
+        RPTERegressor(loss=loss, l1=0.1).fit(X, **given)
+
+
+def test_files_are_refused_with_words():
+    with pytest.raises(InputError, match="reads tables in memory"):
+        RPTERegressor().fit("claims/*.parquet", "claims")
+
+
+def test_a_classifier_names_the_regressor():
+    X, y, *_ = drawn()
+    with pytest.raises(InputError, match="RPTERegressor"):
+        RPTEClassifier().fit(X, y)
