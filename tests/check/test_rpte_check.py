@@ -21,13 +21,14 @@ import rpte
 from data_folder import DATA, needs_data
 from file_fuzz import damaged_bytes, damaged_document, moved_document, verdicts
 from fit_tables import cases
-from model_files import NAMES, sealed, stored, trees, write
+from model_files import NAMES, NUMBER_NAMES, direct, sealed, stored, trees, write
 from rpte.check import rpte_check
 from rpte.columns.logarithm import logarithm
 from rpte.errors import InputError
 from rpte.model.file import from_dict, to_dict
 from rpte.model.format import SCHEMAS
 from rpte.table.files import read_table
+from rpte.utils.exponential import exponential
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 FILES = sorted(p for p in GOLDEN.glob("*/*.json") if not p.name.endswith(".rows.json"))
@@ -159,7 +160,7 @@ def dirty_text(frame, rng, share):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", NAMES + NUMBER_NAMES)
 def test_dirty_tables(name, tmp_path):
     """Whatever stands in the cells, both give the same scores, or both refuse."""
     made, rng, outcomes = stored(name), random.Random(name), []
@@ -220,6 +221,14 @@ def test_the_logarithm_is_the_librarys(x):
     found = rpte_check.logarithm(x)
     assert found.hex() == float(logarithm(np.array([x]))[0]).hex()
     assert math.isclose(found, math.log(x), rel_tol=1e-15, abs_tol=1e-16)
+
+
+@given(st.floats(-1e300, 1e300) | st.floats(-760.0, 760.0) | st.floats(709.4, 709.8))
+def test_the_exponential_is_the_librarys(x):
+    found = rpte_check.exponential(x)
+    assert found.hex() == float(exponential(np.array([x]))[0]).hex()
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(found, np.exp(x), rtol=1e-15, atol=1e-323)
 
 
 @pytest.mark.slow
@@ -346,16 +355,16 @@ class TestTampering:
     @pytest.mark.parametrize("damage", [damaged_document, moved_document])
     def test_it_agrees_with_the_library(self, damage, tmp_path):
         """It passes exactly the files that `load` takes and `verify` finds no fault with."""
-        rng, passed = random.Random(0), 0
-        for name in NAMES * 20:
+        rng, passed, names = random.Random(0), 0, NAMES + NUMBER_NAMES
+        for name in names * 20:
             mine, other = verdicts(write(damage(stored(name).document, rng), tmp_path))
             assert mine == other
             passed += mine
-        assert 0 < passed < 20 * len(NAMES)
+        assert 0 < passed < 20 * len(names)
 
     def test_it_agrees_on_damaged_bytes(self, tmp_path):
         rng, path = random.Random(1), tmp_path / "model.json"
-        for name in NAMES * 10:
+        for name in (NAMES + NUMBER_NAMES) * 10:
             content = json.dumps(stored(name).document).encode()
             path.write_bytes(damaged_bytes(content, rng))
             mine, other = verdicts(path)
@@ -376,3 +385,152 @@ class TestTampering:
         done = run(write(sealed(document), tmp_path))
         assert done.returncode in (0, 1)
         assert "Traceback" not in done.stderr
+
+
+BALANCE = "sum of predictions equals the sum of the target"
+OPTIMUM = "Stage 3 optimality of the active terms"
+COLUMNS = {"weight": "my weight", "exposure": "my exposure", "offset": "my offset"}
+
+
+def training_table(made, folder, rows=slice(None)):
+    """Write the training table of a model; return its path and the options that name columns."""
+    frame = plain(made.X).assign(**{"my target": np.asarray(made.y)})
+    options = ["--target", "my target"]
+    for what, name in COLUMNS.items():
+        if getattr(made, what) is not None:
+            frame[name] = getattr(made, what)
+            options += [f"--{what}-column", name]
+    path = folder / "train.csv"
+    frame[rows].to_csv(path, index=False)
+    return path, options
+
+
+def on_training_table(document, made, folder, capsys, **how):
+    """Return the names of the checks with the training table, and of those that fail."""
+    table, options = training_table(made, folder, **how)
+    code = rpte_check.main([str(write(sealed(document), folder)), str(table), *options])
+    lines = capsys.readouterr().out.splitlines()
+    names = {line[7:].split(": ")[0]: line.startswith("FAILS") for line in lines}
+    assert code == any(names.values())
+    return set(names), {name for name, fails in names.items() if fails}
+
+
+class TestTrainingTable:
+    """What the checker proves with the training table is what the library proves."""
+
+    @pytest.mark.parametrize("name", ["mixed", "array", "monotone", "special", *NUMBER_NAMES])
+    def test_files_as_written_pass(self, name, tmp_path, capsys):
+        made = stored(name)
+        found, failing = on_training_table(made.document, made, tmp_path, capsys)
+        assert failing == set()
+        solved = made.document["training"]["objective"] is not None
+        assert ("supports and means" in found) == (name in NUMBER_NAMES)
+        assert (OPTIMUM in found) == solved
+        assert (BALANCE in found) == (name in ("squared", "counts"))
+        mine = from_dict(made.copy()).verify(*made.given, **made.beside)
+        assert all(check.holds for check in mine)
+        assert (BALANCE in {check.name for check in mine}) == (BALANCE in found)
+
+    @pytest.mark.parametrize("name", ["mixed", "counts", "squared"])
+    def test_a_row_less_is_another_table(self, name, tmp_path, capsys):
+        made = stored(name)
+        rows = slice(1, None)
+        failing = on_training_table(made.document, made, tmp_path, capsys, rows=rows)[1]
+        assert "training table" in failing
+
+    @pytest.mark.parametrize("name", ["counts", "squared", "claims"])
+    def test_the_hash_has_every_target(self, name, tmp_path, capsys):
+        """Two targets that change places leave the sums over all rows as they are."""
+        made = stored(name)
+        y = np.array(made.y)
+        low, high = int(y.argmin()), int(y.argmax())
+        y[[low, high]] = y[[high, low]]
+        moved = type(made)(made.document, made.X, y, made.weight, made.exposure, made.offset)
+        table, options = training_table(moved, tmp_path)
+        rpte_check.main([str(write(made.document, tmp_path)), str(table), *options])
+        assert "FAILS  training table: " in capsys.readouterr().out
+
+    def test_a_support_and_a_sum_that_are_not_the_tables(self, tmp_path, capsys):
+        for name in ("counts", "mixed"):
+            made = stored(name)
+            for field in ("support", "target_total"):
+                document = made.copy()
+                direct(document)[0][field] *= 0.999
+                word = "means" if name == "counts" else "event rates"
+                failing = on_training_table(document, made, tmp_path, capsys)[1]
+                assert f"supports and {word}" in failing
+
+    @pytest.mark.parametrize("name", ["squared", "counts", "amounts", "claims", "mixed"])
+    def test_a_coefficient_that_is_not_optimal(self, name, tmp_path, capsys):
+        made = stored(name)
+        document = made.copy()
+        term = direct(document)[0]
+        term["coefficient"] *= 1.01
+        document["training"]["mean_contributions"][term["name"]] *= 1.01
+        failing = on_training_table(document, made, tmp_path, capsys)[1]
+        assert OPTIMUM in failing
+
+    @pytest.mark.parametrize("name", ["squared", "counts", "amounts", "claims", "boosted_counts"])
+    def test_an_intercept_that_is_off_balance(self, name, tmp_path, capsys):
+        made = stored(name)
+        document = made.copy()
+        document["intercept"] += 1e-4 * (1 + abs(document["intercept"]))
+        failing = on_training_table(document, made, tmp_path, capsys)[1]
+        solved = {OPTIMUM} if name != "boosted_counts" else set()
+        assert failing == solved | ({BALANCE} if name in ("squared", "counts") else set())
+        mine = from_dict(sealed(document)).verify(*made.given, **made.beside)
+        unbalanced = [c for c in mine if c.name == BALANCE and not c.holds]
+        assert len(unbalanced) == (name in ("squared", "counts"))
+
+    def test_units_that_are_not_the_fits(self, tmp_path, capsys):
+        for name, field in (("squared", "centre"), ("squared", "scale"), ("counts", "weight")):
+            made = stored(name)
+            document = made.copy()
+            document["target"]["units"][field] *= 1.001
+            assert on_training_table(document, made, tmp_path, capsys)[1]
+
+    def test_an_edit_withdraws_the_balance_too(self, tmp_path, capsys):
+        made = stored("counts")
+        model = rpte.edit(from_dict(made.copy()), drop_terms=["D1"], by="A. Smith", reason="a test")
+        names = {check.name for check in model.verify(*made.given, **made.beside)}
+        found, failing = on_training_table(to_dict(model), made, tmp_path, capsys)
+        assert not {BALANCE, OPTIMUM} & (names | found)
+        assert failing == set()
+
+    def test_columns_that_are_asked_for(self, tmp_path, capsys):
+        made = stored("counts")
+        path, (table, options) = write(made.document, tmp_path), training_table(made, tmp_path)
+        assert rpte_check.main([str(path), str(table), *options[:2]]) == 1
+        words = "the model was fitted with the exposure 'exposure'; give --exposure-column"
+        assert words in capsys.readouterr().err
+        assert rpte_check.main([str(path), str(table), *options, "--offset-column", "age"]) == 1
+        assert "the model was fitted without offset" in capsys.readouterr().err
+        assert rpte_check.main([str(path), str(table), "--target", "absent"]) == 1
+        assert "has no column 'absent'" in capsys.readouterr().err
+        classes = stored("mixed")
+        plain(classes.X).to_csv(tmp_path / "t.csv", index=False)
+        path = write(classes.document, tmp_path)
+        assert rpte_check.main([str(path), str(tmp_path / "t.csv"), "--exposure-column", "age"])
+        assert "exposure is for models" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", NUMBER_NAMES)
+def test_means_are_the_librarys(name, tmp_path, capsys):
+    made = stored(name)
+    table, options = training_table(made, tmp_path)
+    out = tmp_path / "out.csv"
+    path = write(made.document, tmp_path)
+    assert rpte_check.main([str(path), str(table), *options, "--scores", str(out)]) == 0
+    assert "probabilit" not in capsys.readouterr().out
+    found = pd.read_csv(out)
+    assert list(found) == ["row", "score", "mean"]
+    model = from_dict(made.copy())
+    assert [v.hex() for v in found["score"]] == [float(v).hex() for v in model.score(made.X)]
+    mean = model.predict(made.X, made.exposure, made.offset)
+    np.testing.assert_allclose(found["mean"], mean, rtol=1e-14)
+    arguments = [str(path), str(table), *options, "--expect", str(out)]
+    assert rpte_check.main(arguments) == 0
+    assert "expected means: " in capsys.readouterr().out
+    found.assign(mean=found["mean"] * (1 + 1e-9)).to_csv(out, index=False)
+    assert rpte_check.main(arguments) == 1
+    assert "FAILS  expected means: row 1: " in capsys.readouterr().out

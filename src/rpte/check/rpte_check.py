@@ -9,7 +9,11 @@ Usage:
     python rpte_check.py model.json table.csv                       ... and score the rows
     python rpte_check.py model.json table.csv --expect scores.csv   ... and compare with these
     python rpte_check.py model.json table.csv --scores out.csv      ... and write the scores
+    python rpte_check.py model.json train.csv --target y            ... and prove it on the table
+                                                                    that the model was fitted on
 
+Scores are log odds of two classes; of a number, the mean or its logarithm, and the mean is written
+beside them. --weight-column, --exposure-column and --offset-column name what a table has of these.
 Exit code 0 if every check holds, 1 if one fails or something cannot be read, 2 for wrong usage.
 
 What it proves from the file alone: the content hash; that every field is there, of its kind and
@@ -17,9 +21,10 @@ fits the others; that each tree is whole and each leaf can be reached; who owns 
 supports and stored means add up; the audit load, its bound, and that the model is no larger than
 was asked for; monotone directions with their certificates, and the other limits; the recorded
 objective; the chain of the ledger. It passes exactly the files that `rpte verify` passes without a
-table. Not proved here, because it needs the training table and its labels: that thresholds, knots,
-centres and the sides of missing cells follow from the table; supports, event rates and the
-optimality of the coefficients (`rpte verify` does that).
+table. With the training table and its target: that it is the one by its hash; supports, sums of the
+target and mean contributions; the optimality of the coefficients; that predictions add up to the
+target (squared error and counts). Not proved here: that thresholds, knots, centres and the sides of
+missing cells follow from the table, and coefficients without Stage 3 (`rpte verify` does that).
 """
 
 from __future__ import annotations
@@ -51,6 +56,7 @@ MOST_BYTES = 256 * 2**20
 DEEPEST = 200  # levels of nesting
 MOST_CONDITIONS = 300  # that validation may choose where the user gives no number
 LARGEST = 1e300
+FRACTION = 2.0**-30  # weights by exposure are multiples of it
 MARKERS = frozenset(
     "NA N/A n/a #N/A #NA <NA> NaN nan -nan -NaN NULL null None".split()  # noqa: SIM905
 )
@@ -94,8 +100,9 @@ def read_model(path: str) -> Json:
     version, task = document.get("version"), document.get("task")
     if type(version) is not int or version not in (1, 2):
         raise Problem(f"{path} has format version {version!r}, not 1 or 2")
-    if version == 2 and task != "binary":
-        raise Problem(f"{path} is of the task {task!a:.40}; this checker knows two classes only")
+    if version == 2 and task not in ("binary", "regression"):
+        known = "two classes and numbers only"
+        raise Problem(f"{path} is of the task {task!a:.40}; this checker knows {known}")
     fault = next(unkept(document), None)
     if fault is not None:
         raise Problem(f"{path}: {fault}")
@@ -271,7 +278,7 @@ test = plain test|threshold
 reached leaf = leaf: whole
 branch = if: test, yes: node, no: node
 node = reached leaf|branch
-leaf = coefficient: number, support: amount, target_total: amount, penalty: positive
+leaf = coefficient: number, support: amount, target_total: number, penalty: positive
 tree = name: tree name, root: node, leaves: [leaf 2]
 direct = name: direct name, column: column, centre: number, scale: positive, *leaf
 component = name: component name, sources: [text 1], trees: [tree], direct: [direct]
@@ -315,10 +322,13 @@ measure = mean: amount, error: null|amount
 mean share = mean: share, error: null|amount
 cross_validation = by: 'content'|'groups', folds: from 1, rows: from 1, log_loss: measure,
     brier: mean share, auc: null|mean share, miu: measure
-training = rows: positive, distinct_rows: from 1, class_factors: [positive 2 2],
+mean number = mean: number, error: null|amount
+number_validation = by: 'content'|'groups', folds: from 1, rows: from 1, mae: measure,
+    rmse: measure, deviance_explained: null|mean number, miu: measure
+training = rows: positive, distinct_rows: from 1, class_factors?: [positive 2 2],
     validation: validation, vocabulary_size: whole, rounds: [round], selection: null|selection,
     objective: null|objective, ties: [[text 2]], monotone: [certificate],
-    mean_contributions: {number}, cross_validation?: cross_validation
+    mean_contributions: {number}, cross_validation?: cross_validation|number_validation
 old training = *training, events: amount
 profiled = name: text, kind: 'number'|'category', distinct: whole, missing: share|'<5'|'hidden',
     quantiles: null|[end 5 5], extremes: null|[number 2 2], levels: {amount|'<5'|'hidden'}
@@ -329,10 +339,16 @@ edit = operation: 'drop-term'|'drop-source'|'merge'|'refit', names: [text]
 entry = number: from 1, by: said, when: when, reason: said, operations: [edit 1], forced: flag,
     withdrawn: [text], restored: [text], table: null|sha256, before: state, after: state,
     previous: null|sha256, hash: sha256
-loss = name: 'binomial', link: 'logit'
+loss = name: 'binomial'|'squared_error'|'poisson'|'gamma'|'tweedie', link: 'logit'|'identity'|'log',
+    power?: number
 label = text|number|flag
-target = classes: [label 2 2], positive: 0|1, total: amount
-file = format: 'rpte-model', version: 2, library_version: release, schema: schema, task: 'binary',
+name = null|text
+units = centre: number, scale: positive, weight: positive
+two classes = classes: [label 2 2], positive: 0|1, total: amount
+a number = name: name, exposure: name, offset: name, total: number, units: units
+target = two classes|a number
+task = 'binary'|'regression'
+file = format: 'rpte-model', version: 2, library_version: release, schema: schema, task: task,
     loss: loss, target: target, scores: 1, offset: null, baseline: null, bound: whole,
     intercept: number, ownership: policy, settings: settings, components: [component],
     training: training, data: data, ledger?: [entry 1], hash: sha256
@@ -468,7 +484,7 @@ def looks_like(value: Any, rule: Any) -> bool:
 
 
 def sense_of_schema(model: Json) -> Fault:
-    """Variables have names of their own, and each category its levels once; classes differ."""
+    """Variables have names of their own, and each category its levels once."""
     schema, seen = model["schema"], set()
     for place, variable in enumerate(schema["variables"]):
         name, levels = variable["name"], variable["levels"]
@@ -479,7 +495,41 @@ def sense_of_schema(model: Json) -> Fault:
             yield f"a level of {name!a} is there twice"
         if variable["pooled"] and not is_pooled(variable):
             yield f"{name!a} cannot be pooled"
-    first, second = model["target"]["classes"]
+
+
+def sense_of_target(model: Json) -> Fault:
+    """Task, loss and target go together; two classes differ, and a number has its own rules."""
+    task, loss, target = model["task"], model["loss"], model["target"]
+    if (task == "binary") != (loss["name"] == "binomial") or LINKS[loss["name"]] != loss["link"]:
+        yield f"the loss '{loss['name']}' with the link '{loss['link']}' in the task '{task}'"
+    if (task == "binary") != ("classes" in target):
+        yield f"the target is not one of the task '{task}'"
+    elif task == "binary":
+        yield from sense_of_classes(target)
+    else:
+        yield from sense_of_number(loss, target)
+    if ("power" in loss) != (loss["name"] == "tweedie"):
+        yield "a loss has a power where it is 'tweedie', and only there"
+
+
+def sense_of_number(loss: Json, target: Json) -> Fault:
+    """A power lies between 1 and 2; squared error has no exposure, a logarithm no minus sign."""
+    power = loss.get("power", 1.5)
+    if not 1 < power < 2 or round(power, 6) != power:
+        yield f"the power {power} is not one of six decimals between 1 and 2"
+    if loss["link"] == "identity":
+        if target["exposure"] is not None:
+            yield "squared error has no exposure"
+        return
+    if target["units"]["centre"] != 0:
+        yield "the centre of a target is not 0 though its mean has a logarithm"
+    if target["total"] < 0:
+        yield "the target adds up to less than 0 though its mean has a logarithm"
+
+
+def sense_of_classes(target: Json) -> Fault:
+    """Two labels are of one type, in order."""
+    first, second = target["classes"]
     if type(first) is not type(second) or not first < second:
         yield f"the classes {first!a} and {second!a} are not two of one type, in order"
 
@@ -531,10 +581,14 @@ def sense_of_tree(tree: Json, model: Json, variables: Json) -> Fault:
 
 
 def sense_of_counts(part: Json, model: Json) -> Fault:
-    """A part has no more cases than training, and no more events than cases."""
+    """A part has no more cases than training; of classes, no more events than cases."""
     rows = model["training"]["rows"]
-    if part["support"] > rows * (1 + ROUNDING):
+    if part["support"] > units(model).weight * rows * (1 + ROUNDING):
         yield f"a support of {part['support']:g} in {rows:g} cases"
+    if model["loss"]["link"] != "identity" and part["target_total"] < 0:
+        yield f"the target adds up to {part['target_total']:g}, less than 0"
+    if model["task"] != "binary":
+        return
     if part["target_total"] > part["support"] + rows * ROUNDING:
         yield f"{part['target_total']:g} events in a support of {part['support']:g}"
 
@@ -599,8 +653,11 @@ def sense_of_settings(model: Json) -> Fault:
 def sense_of_training(model: Json) -> Fault:
     """The record of the fit goes with the settings, and names the parts that there are."""
     training, solved = model["training"], model["settings"]["reassign"]
-    if model["target"]["total"] > training["rows"] * (1 + ROUNDING):
+    classes = model["task"] == "binary"
+    if classes and model["target"]["total"] > training["rows"] * (1 + ROUNDING):
         yield "there are more events than cases"
+    if classes != ("class_factors" in training):
+        yield "class factors are for two classes, and for these alone"
     edited = solved and "ledger" in model
     if (training["objective"] is not None) != solved and not edited:
         yield "the objective does not go with reassign"
@@ -608,6 +665,9 @@ def sense_of_training(model: Json) -> Fault:
         yield "the selection does not go with reassign"
     if "cross_validation" in training and "ledger" in model:
         yield "the cross-validated figures are of the fit, which was edited since"
+    figures = training.get("cross_validation")
+    if figures is not None and classes != ("auc" in figures):
+        yield "the cross-validated figures are not those of the task"
     names = {name for component in model["components"] for name, _ in parts(component)}
     if set(training["mean_contributions"]) != names:
         yield "the stored means are not those of the trees and direct terms"
@@ -644,11 +704,114 @@ def sense_of_data(model: Json) -> Fault:
 
 SENSE: tuple[Callable[[Json], Fault], ...] = (
     sense_of_schema,
+    sense_of_target,
     sense_of_components,
     sense_of_settings,
     sense_of_training,
     sense_of_data,
 )
+
+# ---------------------------------------------------------------- targets and losses
+
+LINKS = {
+    "binomial": "logit",
+    "squared_error": "identity",
+    "poisson": "log",
+    "gamma": "log",
+    "tweedie": "log",
+}
+POWERS = {"poisson": 1.0, "gamma": 2.0}  # of the mean, with which the variance goes
+BALANCED = ("squared_error", "poisson")  # a canonical link: predictions add up to the targets
+
+
+class Units(NamedTuple):
+    """How a fit saw a number: (y - centre) / scale, and weights divided by `weight`."""
+
+    centre: float = 0.0
+    scale: float = 1.0
+    weight: float = 1.0
+
+
+def units(model: Json) -> Units:
+    """Return the units of the target; two classes have none."""
+    return Units(**{name: float(v) for name, v in model["target"].get("units", {}).items()})
+
+
+def factor(model: Json) -> float:
+    """Return what the coefficients of the fit were multiplied by."""
+    return units(model).scale if model["loss"]["link"] == "identity" else 1.0
+
+
+def sum_size(model: Json, weight: float) -> float:
+    """Return the size of sums of weight times target, which their rounding goes with."""
+    if model["task"] == "binary":
+        return weight
+    own = units(model)
+    return float(weight * (abs(own.centre) + own.scale) + abs(model["target"]["total"]))
+
+
+def total_of(model: Json, total: float, weight: float) -> float:
+    """Return a sum of weight times target from the sums that a fit has seen."""
+    own = units(model)
+    return own.weight * (own.centre * weight + own.scale * total)
+
+
+def fit_score(model: Json, value: float) -> float:
+    """Return a score as the fit saw it."""
+    own = units(model)
+    if model["loss"]["link"] == "identity":
+        return (value - own.centre) / own.scale
+    return value - math.log(own.scale)
+
+
+def mean_of(link: str, value: float) -> float:
+    """Return the mean that a score stands for: a probability, for two classes."""
+    if link == "identity":
+        return value
+    if link == "logit":
+        small = math.exp(-abs(value))
+        return 1.0 / (1.0 + small) if value >= 0 else small / (1.0 + small)
+    try:
+        return math.exp(value)
+    except OverflowError:
+        return math.inf
+
+
+def gradient(loss: Json, value: float, y: float) -> float:
+    """Return half the fall of a row's deviance with its score."""
+    if loss["link"] != "log":
+        return y - mean_of(loss["link"], value)
+    power, value = float(POWERS.get(loss["name"]) or loss["power"]), min(max(value, -500.0), 500.0)
+    return y * math.exp((1.0 - power) * value) - math.exp((2.0 - power) * value)
+
+
+def deviance(loss: Json, value: float, y: float) -> float:
+    """Return the deviance of a row."""
+    name = loss["name"]
+    if name == "squared_error":
+        return (y - value) * (y - value)
+    if name == "binomial":
+        return 2.0 * (max(value, 0.0) + math.log1p(math.exp(-abs(value))) - y * value)
+    value = min(max(value, -500.0), 500.0)
+    if name == "poisson":
+        own = y * math.log(y) - y if y > 0 else 0.0
+        return 2.0 * max(own - y * value + math.exp(value), 0.0)
+    if name == "gamma":
+        return 2.0 * max(value - math.log(y) + y * math.exp(-value) - 1.0, 0.0)
+    one, two = 1.0 - loss["power"], 2.0 - loss["power"]
+    claims, costs = y * math.exp(one * value) / one, math.exp(two * value) / two
+    return float(2.0 * max(y**two / (one * two) - claims + costs, 0.0))
+
+
+def null_score(loss: Json, mean: float) -> float:
+    """Return the score of a model without terms."""
+    if loss["link"] == "identity":
+        return mean
+    if loss["link"] == "log":
+        return math.log(max(mean, 1e-9))
+    rate = min(max(mean, 1e-6), 1 - 1e-6)
+    return math.log(rate / (1 - rate))
+
 
 # ---------------------------------------------------------------- scoring
 
@@ -678,6 +841,20 @@ def logarithm(x: float) -> float:
     left = 2.0 * high - (total - whole)
     small = 2.0 * low + (left + k * float.fromhex("0x1.a39ef35793c76p-33"))
     return total + (2.0 * s * series + small)
+
+
+def exponential(x: float) -> float:
+    """Return exp(x) as the hash of a table needs it: from correctly rounded operations alone."""
+    x = min(max(x, -800.0), 800.0)
+    k = round(x * 1.4426950408889634)
+    rest = (x - k * float.fromhex("0x1.62e42feep-1")) - k * float.fromhex("0x1.a39ef35793c76p-33")
+    series = 1.0
+    for n in range(17, 0, -1):
+        series = 1.0 + rest * series / n
+    try:
+        return math.ldexp(series, k)
+    except OverflowError:
+        return math.inf
 
 
 def single(x: float) -> float:
@@ -767,7 +944,10 @@ def term_value(term: Json, row: Row) -> float:
 
 
 def score(model: Json, row: Row) -> float:
-    """Return the log odds of the positive class: sums from left to right, in file order."""
+    """Return the score: sums from left to right, in file order.
+
+    The log odds of the positive class; of a number, its mean or the logarithm of it.
+    """
     total = float(model["intercept"])
     for component in model["components"]:
         subtotal = 0.0
@@ -961,12 +1141,56 @@ def level_of(text: str, variable: Json, number: bool) -> str:
     return levels[-1] if variable["pooled"] else "\0never a level"
 
 
-def read_rows(model: Json, path: str) -> list[Row]:
-    """Return the rows of a CSV file as the model reads them.
+class Beside(NamedTuple):
+    """Names of the columns that a table has beside those of the model."""
 
-    Where columns have names, only those that the model uses are looked at.
+    target: str | None = None
+    weight: str | None = None
+    exposure: str | None = None
+    offset: str | None = None
+
+
+NOTHING = Beside()
+
+
+class Table(NamedTuple):
+    """The rows of a table, the texts of the columns beside them, and which columns are absent."""
+
+    rows: list[Row]
+    texts: dict[str, list[str]]
+    absent: list[str]
+
+
+def read_table(model: Json, path: str, beside: Beside = NOTHING) -> Table:
+    """Return a CSV file as the model reads it; rows without a target are left out, if it has one.
+
+    Where columns have names, all of the schema are looked at if there is a target, to hash them.
     """
     header, lines = read_csv(path)
+    own = [name for name in beside if name is not None]
+    for name in own:
+        if name not in header:
+            raise Problem(f"{path} has no column {name!r}")
+    if beside.target is not None:
+        place = header.index(beside.target)
+        lines = [line for line in lines if present(line[place]) is not None]
+    texts = {name: [line[header.index(name)] for line in lines] for name in own}
+    names = [v["name"] for v in model["schema"]["variables"]] if model["schema"]["named"] else []
+    kept = [place for place, name in enumerate(header) if name not in own or name in names]
+    header, lines = [header[p] for p in kept], [[line[p] for p in kept] for line in lines]
+    rows = read_lines(model, path, header, lines, beside.target is not None)
+    return Table(rows, texts, [name for name in names if name not in header])
+
+
+def read_rows(model: Json, path: str) -> list[Row]:
+    """Return the rows of a CSV file as the model reads them."""
+    return read_table(model, path).rows
+
+
+def read_lines(
+    model: Json, path: str, header: list[str], lines: list[list[str]], whole: bool
+) -> list[Row]:
+    """Return rows; of named columns, those that the model uses, or all that there are."""
     schema = model["schema"]
     variables = schema["variables"]
     if not schema["named"]:
@@ -979,7 +1203,8 @@ def read_rows(model: Json, path: str) -> list[Row]:
         raise Problem(f"{path} lacks the columns {absent[:10]} that the model reads")
     rows: list[Row] = [{} for _ in lines]
     for variable in variables:
-        if variable["name"] in needed or not schema["named"]:
+        used = variable["name"] in needed or not schema["named"]
+        if used or (whole and variable["name"] in header):
             texts = [line[header.index(variable["name"])] for line in lines]
             for row, cell in zip(rows, column_cells(texts, variable, schema["named"]), strict=True):
                 row[variable["name"]] = cell
@@ -997,6 +1222,34 @@ def column_cells(texts: list[str], variable: Json, named: bool) -> list[Cell]:
         except ValueError as error:
             raise Problem(f"column '{variable['name']}', row {place}: {error}") from error
     return cells
+
+
+def numbers_beside(table: Table, name: str, what: str) -> list[float]:
+    """Return the numbers of a column beside those of the model."""
+    found = []
+    for place, text in enumerate(table.texts[name], 1):
+        number = number_of(text)
+        if number is None:
+            raise Problem(f"{what} '{name}', row {place}: {text!r} is no number")
+        found.append(number)
+    return found
+
+
+def times_of(table: Table, beside: Beside) -> list[float]:
+    """Return the exposures of the rows, 1 where there are none."""
+    if beside.exposure is None:
+        return [1.0] * len(table.rows)
+    found = numbers_beside(table, beside.exposure, "exposure")
+    if min(found, default=1.0) <= 0:
+        raise Problem(f"exposure '{beside.exposure}' holds {min(found):g}; it must be above 0")
+    return found
+
+
+def shifts_of(table: Table, beside: Beside) -> list[float]:
+    """Return the offsets of the rows, 0 where there are none."""
+    if beside.offset is None:
+        return [0.0] * len(table.rows)
+    return numbers_beside(table, beside.offset, "offset")
 
 
 # ---------------------------------------------------------------- proofs from the file
@@ -1086,20 +1339,21 @@ def connected(groups: list[set[str]]) -> list[set[str]]:
 
 def fault_sums(model: Json) -> Fault:
     """Leaves hold each training row once, and stored means follow from their supports."""
-    rows, events = model["training"]["rows"], model["target"]["total"]
-    means = model["training"]["mean_contributions"]
+    weight, whole = units(model).weight * model["training"]["rows"], model["target"]["total"]
+    sums = (("support", weight, weight), ("target_total", whole, sum_size(model, weight)))
+    means, unit = model["training"]["mean_contributions"], factor(model)
     for tree in trees(model):
-        for field, total in (("support", rows), ("target_total", events)):
-            if not near(sum(leaf[field] for leaf in tree["leaves"]), total, rows):
+        for field, total, size in sums:
+            if not near(sum(leaf[field] for leaf in tree["leaves"]), total, size):
                 yield f"the {field} of {tree['name']} does not add up to {total:g}"
         products = [leaf["coefficient"] * leaf["support"] for leaf in tree["leaves"]]
         size = max(abs(leaf["coefficient"]) for leaf in tree["leaves"])
-        if not near(sum(products) / rows, means[tree["name"]], 1.0 + size):
+        if not near(sum(products) / weight, means[tree["name"]], unit + size):
             yield f"the mean of {tree['name']} is not {means[tree['name']]}"
     for term in direct_terms(model):
-        mean = term["coefficient"] * term["support"] / rows
+        mean = term["coefficient"] * term["support"] / weight
         if term["column"]["kind"] not in NUMERIC and not near(
-            mean, means[term["name"]], 1.0 + abs(term["coefficient"])
+            mean, means[term["name"]], unit + abs(term["coefficient"])
         ):
             yield f"the mean of {term['name']} is not {means[term['name']]}"
 
@@ -1125,14 +1379,15 @@ def conditions(column: Json, levels: dict[str, int]) -> int:
 def audit_load(model: Json) -> tuple[int, int]:
     """Return MU and MIU: the active terms, and the conditions that they have."""
     levels = {v["name"]: len(v["levels"]) for v in model["schema"]["variables"]}
+    least = 1e-12 * factor(model)  # numbers in small units have small coefficients
     counts = [
         conditions(term["column"], levels)
         for term in direct_terms(model)
-        if abs(term["coefficient"] * term["scale"]) > 1e-12
+        if abs(term["coefficient"] * term["scale"]) > least
     ]
     for tree in trees(model):
         for number, way in leaf_paths(tree["root"]):
-            if abs(tree["leaves"][number]["coefficient"]) > 1e-12:
+            if abs(tree["leaves"][number]["coefficient"]) > least:
                 counts.append(sum(conditions(test["column"], levels) for test, _ in way))
     return len(counts), sum(counts)
 
@@ -1171,7 +1426,7 @@ def fault_load(model: Json) -> Fault:
         yield f"{len(made)} derived columns, at most {budget} were asked for"
     if UNMET_MISSING in claims_withdrawn(model):  # estimated again on another table
         return
-    least = settings["min_samples_leaf"] * (1 - ROUNDING)
+    least = units(model).weight * settings["min_samples_leaf"] * (1 - ROUNDING)
     if any(leaf["support"] < least for tree in trees(model) for leaf in tree["leaves"]):
         yield f"a leaf holds fewer than {settings['min_samples_leaf']:g} cases"
 
@@ -1441,6 +1696,294 @@ def fault_ledger(model: Json) -> Fault:
             yield f"'{name}' is claimed to be monotone though that was withdrawn"
 
 
+# ---------------------------------------------------------------- the training table
+
+
+class Case(NamedTuple):
+    """A row of the training table with its target and weight, as the fit saw them."""
+
+    row: Row
+    y: float
+    weight: float
+
+
+def training_cases(model: Json, table: Table, beside: Beside) -> list[Case]:
+    """Return the rows of the training table that count."""
+    weight = [1.0] * len(table.rows)
+    if beside.weight is not None:
+        weight = numbers_beside(table, beside.weight, "weight")
+        if min(weight, default=0.0) < 0:
+            raise Problem(f"weight '{beside.weight}' holds {min(weight):g}, less than 0")
+    seen = class_pairs if model["task"] == "binary" else number_pairs
+    pairs = seen(model, table, beside, weight)
+    cases = [Case(row, *pair) for row, pair in zip(table.rows, pairs, strict=True)]
+    cases = [case for case in cases if case.weight > 0]
+    if not cases:
+        raise Problem("the training table has no rows that count")
+    return cases
+
+
+def class_pairs(
+    model: Json, table: Table, beside: Beside, weight: list[float]
+) -> list[tuple[float, float]]:
+    """Return 1 for the positive class and else 0, and weights times the factor of the class."""
+    target, factors = model["target"], model["training"]["class_factors"]
+    names = [label_name(label) for label in target["classes"]]
+    pairs = []
+    for text, own in zip(table.texts[str(beside.target)], weight, strict=True):
+        forms = (text.strip(), special_name(text.strip()))
+        place = next((names.index(form) for form in forms if form in names), None)
+        if place is None:
+            raise Problem(f"the target {text!r} is none of the classes {names}")
+        pairs.append((float(place == target["positive"]), own * factors[place]))
+    return pairs
+
+
+def label_name(label: Any) -> str:
+    """Return a class as a table spells it."""
+    return level_name(float(label)) if is_number(label) else str(label)
+
+
+def number_pairs(
+    model: Json, table: Table, beside: Beside, weight: list[float]
+) -> list[tuple[float, float]]:
+    """Return targets less the offset, or for each unit of exposure, and weights that make up."""
+    loss, own = model["loss"], units(model)
+    y = numbers_beside(table, str(beside.target), "target")
+    least = min(y, default=0.0)
+    if loss["link"] == "log" and (least < 0 or (least == 0 and loss["name"] == "gamma")):
+        raise Problem(f"the target holds {least:g}, which the loss '{loss['name']}' does not allow")
+    given, pairs = (times_of(table, beside), shifts_of(table, beside)), []
+    power = POWERS.get(loss["name"], loss.get("power", 0.0))
+    for value, part, times, shift in zip(y, weight, *given, strict=True):
+        plain, mass = value - shift, 1.0
+        if loss["link"] == "log":
+            times = times if beside.offset is None else times * exponential(shift)
+            if not 0 < times < math.inf:
+                raise Problem(f"the exponential of the offset {shift:g} is no number")
+            plain, mass = value / times, times ** (2.0 - power)
+        mass = max(round(mass / own.weight / FRACTION), 1) * FRACTION
+        pairs.append(((plain - own.centre) / own.scale, part * mass))
+    return pairs
+
+
+def scrambled(word: int) -> int:
+    """Return a 64-bit word, its bits mixed (the finaliser of splitmix64)."""
+    word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+    word = (word ^ (word >> 27)) * 0x94D049BB133111EB % 2**64
+    return word ^ (word >> 31)
+
+
+def word_of(content: str | bytes) -> int:
+    """Return a text as a 64-bit word."""
+    data = content.encode(errors="surrogatepass") if isinstance(content, str) else content
+    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little")
+
+
+def bits(number: float) -> int:
+    """Return the bits of a float; -0 is 0."""
+    return int(struct.unpack("<Q", struct.pack("<d", number + 0.0))[0])
+
+
+def cell_word(cell: Cell, variable: Json) -> int:
+    """Return a cell as a 64-bit word: a number by its bits, a level by its name."""
+    if cell.level is not None:
+        return word_of(cell.level if cell.level in variable["levels"] else b"\xff")
+    if variable["kind"] == "category":
+        return word_of(b"\xfe")
+    return 0x7FF8000000000000 if cell.number is None else bits(cell.number)
+
+
+def row_hash(row: Row, schema: Json) -> int:
+    """Return the hash of what a row holds."""
+    total = 0
+    for place, variable in enumerate(schema["variables"]):
+        name = variable["name"]
+        key = word_of(name if schema["named"] else str(place))
+        total += scrambled(cell_word(row[name], variable) ^ key)
+    return scrambled(total % 2**64)
+
+
+def table_hash(model: Json, cases: list[Case]) -> tuple[int, str]:
+    """Return how many different rows there are, and the SHA-256 of them with their weights."""
+    sums: dict[tuple[int, float], float] = {}
+    for case in cases:
+        key = row_hash(case.row, model["schema"]), case.y
+        sums[key] = sums.get(key, 0.0) + case.weight
+    names = []
+    if model["task"] == "binary":
+        classes, positive = model["target"]["classes"], model["target"]["positive"]
+        names = [json.dumps(classes[1 - positive]), json.dumps(classes[positive])]
+    found = hashlib.sha256(json.dumps(sorted(names)).encode())
+    for (row, y), weight in sorted(sums.items()):
+        own = f" {names[int(y)]}" if names else f"{bits(y):016x} "
+        found.update(f"\n{row:016x}{own} {weight:.9g}".encode())
+    return len(sums), found.hexdigest()
+
+
+def fault_table(model: Json, cases: list[Case], absent: list[str]) -> Fault:
+    """The rows are those of the training: their weight, the sum of the target, the hash."""
+    training, data = model["training"], model["data"]
+    weight, total = table_sums(cases)
+    if not near(weight, training["rows"], 1.0 + weight):
+        yield f"it has {weight:g} cases, not {training['rows']:g}"
+    mass, found = units(model).weight * weight, total_of(model, total, weight)
+    if not near(found, model["target"]["total"], sum_size(model, mass)):
+        yield f"the target adds up to {found:g}, not {model['target']['total']:g}"
+    if data["sha256"] is None:
+        return
+    if absent:
+        yield f"it lacks the columns {absent[:MOST_FAULTS]} of the training"
+        return
+    distinct, digits = table_hash(model, cases)
+    if distinct != data["distinct_rows"]:
+        yield f"it has {distinct} distinct rows, not {data['distinct_rows']}"
+    if digits != data["sha256"]:
+        yield f"its hash is {digits}, not {data['sha256']}"
+
+
+def table_sums(cases: list[Case]) -> tuple[float, float]:
+    """Return the sums of weights, and of weight times target."""
+    return math.fsum(case.weight for case in cases), math.fsum(c.weight * c.y for c in cases)
+
+
+def fault_supports(model: Json, cases: list[Case]) -> Fault:
+    """Stored supports and sums of the target are those of the table."""
+    held: list[tuple[str, Json, list[Case]]] = []
+    for tree in trees(model):
+        places = [reached(tree, case.row) for case in cases]
+        for n, leaf in enumerate(tree["leaves"]):
+            own = [case for case, place in zip(cases, places, strict=True) if place == n]
+            held.append((f"{tree['name']}.L{n + 1}", leaf, own))
+    for term in direct_terms(model):
+        idle = None if term["column"]["kind"] in NUMERIC else 0.0
+        own = [case for case in cases if evaluate(term["column"], case.row) != idle]
+        held.append((term["name"], term, own))
+    for name, part, own in held:
+        weight, total = table_sums(own)
+        mass, found = units(model).weight * weight, total_of(model, total, weight)
+        if not near(part["support"], mass, 1.0 + mass):
+            yield f"{name} has a support of {mass:g}, not {part['support']:g}"
+        elif not near(part["target_total"], found, sum_size(model, mass)):
+            yield f"the target of {name} adds up to {found:g}, not {part['target_total']:g}"
+
+
+def fault_means(model: Json, cases: list[Case]) -> Fault:
+    """Stored mean contributions are those of the table."""
+    stored, weight = model["training"]["mean_contributions"], table_sums(cases)[0]
+    for part in (*trees(model), *direct_terms(model)):
+        own = [contribution(part, case.row) for case in cases]
+        products = (value * case.weight for value, case in zip(own, cases, strict=True))
+        mean, size = math.fsum(products) / weight, max(map(abs, own))
+        if not near(mean, stored[part["name"]], factor(model) + size):
+            yield f"the mean of {part['name']} is {mean:g}, not {stored[part['name']]:g}"
+
+
+def contribution(part: Json, row: Row) -> float:
+    """Return what a tree or a direct term adds to a score."""
+    if "leaves" in part:
+        return float(part["leaves"][reached(part, row)]["coefficient"])
+    return term_value(part, row)
+
+
+def penalised(model: Json, cases: list[Case]) -> Iterator[tuple[str, list[float], float, float]]:
+    """Yield name, column, coefficient and penalty factor of the active terms; ties as one."""
+    tie = {name: n for n, names in enumerate(model["training"]["ties"]) for name in names}
+    for tree in trees(model):
+        groups: dict[Any, list[int]] = {}
+        for n, leaf in enumerate(tree["leaves"]):
+            if leaf["coefficient"] != 0:
+                name = f"{tree['name']}.L{n + 1}"
+                groups.setdefault(tie.get(name, name), []).append(n)
+        places = [reached(tree, case.row) for case in cases]
+        for members in groups.values():
+            own = [tree["leaves"][n] for n in members]
+            column = [float(place in members) for place in places]
+            strength = sum(leaf["penalty"] for leaf in own)
+            yield f"{tree['name']}.L{members[0] + 1}", column, own[0]["coefficient"], strength
+    for term in direct_terms(model):
+        values = [evaluate(term["column"], case.row) for case in cases]
+        column = [0.0 if v is None else (v - term["centre"]) / term["scale"] for v in values]
+        yield term["name"], column, term["coefficient"] * term["scale"], term["penalty"]
+
+
+def optimality(model: Json, cases: list[Case]) -> tuple[list[str], str]:
+    """Return faults and evidence: coefficients meet the conditions of the recorded objective."""
+    objective, loss, unit = model["training"]["objective"], model["loss"], factor(model)
+    weight, ratio = table_sums(cases)[0], objective["l1_ratio"]
+    scores = [fit_score(model, score(model, case.row)) for case in cases]
+    pairs = list(zip(scores, cases, strict=True))
+    slopes = [-2.0 * case.weight * gradient(loss, s, case.y) / weight for s, case in pairs]
+    worst, where = abs(math.fsum(slopes)), "the intercept"
+    value = math.fsum(case.weight * deviance(loss, s, case.y) for s, case in pairs) / weight
+    for name, column, coefficient, strength in penalised(model, cases):
+        size, price = coefficient / unit, objective["l1"] * strength
+        pull = price * (ratio * math.copysign(1.0, size) + (1.0 - ratio) * size)
+        value += price * (ratio * abs(size) + 0.5 * (1.0 - ratio) * size * size)
+        slope = math.fsum(s * x for s, x in zip(slopes, column, strict=True))
+        if not abs(slope + pull) / strength <= worst:
+            worst, where = abs(slope + pull) / strength, name
+    limit, faults = objective["tolerance"], []
+    said = f"largest residual {worst:.2e} at {where}, at most {limit:.2e} allowed"
+    if not worst <= limit:
+        faults.append(said)
+    if not abs(value - objective["value"]) <= 1e-6 * abs(objective["value"]) + 1e-8:
+        faults.append(f"the objective is {value:.9g}, not {objective['value']:.9g}")
+    top = largest_lambda(model, cases)
+    if objective["lambda_max"] > top:
+        faults.append(f"lambda_max is {objective['lambda_max']:g}, at most {top:g}")
+    return faults, f"{said}; objective {value:.6g}"
+
+
+def largest_lambda(model: Json, cases: list[Case]) -> float:
+    """Return what lambda_max cannot exceed: the deviation of the residuals without any term."""
+    training, loss = model["training"], model["loss"]
+    if "learned_from_rows" in training["validation"]:
+        return math.inf
+    weight, total = table_sums(cases)
+    null = null_score(loss, total / weight)
+    squares = (case.weight * gradient(loss, null, case.y) ** 2 for case in cases)
+    spread = math.sqrt(math.fsum(squares) / weight)
+    least = min(1.0, *model["settings"]["limits"]["penalty"].values(), 1.0)
+    return float(1.1 * 2.0 * spread / (max(training["objective"]["l1_ratio"], 1e-3) * least))
+
+
+def balance(model: Json, cases: list[Case]) -> tuple[list[str], str]:
+    """Return faults and evidence: predictions for the rows add up to their targets."""
+    weight, total = table_sums(cases)
+    link, scored = model["loss"]["link"], [(case, score(model, case.row)) for case in cases]
+    means = math.fsum(c.weight * mean_of(link, fit_score(model, s)) for c, s in scored)
+    predicted, given = total_of(model, means, weight), total_of(model, total, weight)
+    size = sum_size(model, units(model).weight * weight)
+    said = f"predictions add up to {predicted:.9g}, the target to {given:.9g}"
+    return ([] if abs(predicted - given) <= 1e-6 * size else [said]), said
+
+
+def training_checks(
+    model: Json, table: Table, beside: Beside
+) -> Iterator[tuple[str, list[str], str]]:
+    """Yield name, faults and evidence of each check on the training table."""
+    for what in ("exposure", "offset"):
+        name, given = model["target"].get(what), getattr(beside, what)
+        if name is not None and given is None:
+            raise Problem(f"the model was fitted with the {what} '{name}'; give --{what}-column")
+        if name is None and given is not None:
+            raise Problem(f"the model was fitted without {what}; leave --{what}-column out")
+    cases, objective = training_cases(model, table, beside), model["training"]["objective"]
+    number, loss = model["task"] != "binary", model["loss"]
+    told = model["data"]["sha256"] or "of which the file has no hash"
+    faults = list(fault_table(model, cases, table.absent))
+    yield "training table", faults, f"{len(cases)} rows, {told}"
+    weight = units(model).weight * table_sums(cases)[0]
+    faults, word = list(fault_supports(model, cases)), "means" if number else "event rates"
+    yield f"supports and {word}", faults, f"every leaf and direct term, {weight:g} cases"
+    yield "mean contributions", list(fault_means(model, cases)), "of trees and direct terms"
+    if objective is not None:
+        yield OPTIMALITY, *optimality(model, cases)
+        if loss["name"] in BALANCED:
+            yield "sum of predictions equals the sum of the target", *balance(model, cases)
+
+
 # ---------------------------------------------------------------- the report
 
 
@@ -1478,10 +2021,11 @@ def model_checks(model: Json) -> Iterator[tuple[str, list[str], str]]:
     leaves = sum(len(tree["leaves"]) for tree in trees(model))
     policy, objective = model["ownership"], model["training"]["objective"]
     largest = max((len(c["sources"]) for c in model["components"]), default=0)
+    weight = units(model).weight * model["training"]["rows"]
     rules: list[tuple[str, Callable[[Json], Fault], str]] = [
         ("trees", fault_trees, f"{leaves} leaves in {len(trees(model))} trees"),
         (f"ownership '{policy}'", fault_ownership, f"largest component: {largest} variables"),
-        ("sums", fault_sums, f"supports add up to {model['training']['rows']:g} cases"),
+        ("sums", fault_sums, f"supports add up to {weight:g} cases"),
         ("audit load", fault_load, f"{load} conditions in {terms} terms; bound {model['bound']}"),
         ("limits", fault_limits, "excluded, linear only, interactions"),
         ("objective", fault_objective, "none claimed" if objective is None else "as asked for"),
@@ -1513,40 +2057,78 @@ def one_leaf_faults(model: Json, rows: list[Row]) -> list[str]:
     return faults
 
 
-def expected_faults(scores: list[float], path: str) -> list[str]:
-    """Compare scores with the column 'score' of a CSV file, to the last bit."""
+def expected(path: str, name: str) -> list[float] | None:
+    """Return the numbers of a column of a CSV file, None if it has no such column."""
     header, lines = read_csv(path)
-    if "score" not in header:
-        raise Problem(f"{path} has no column 'score'")
-    place = header.index("score")
-    if len(lines) != len(scores):
-        return [f"{len(lines)} scores for {len(scores)} rows"]
+    if name not in header:
+        return None
+    place = header.index(name)
     try:
-        given = [float(line[place]) for line in lines]
+        return [float(line[place]) for line in lines]
     except ValueError as error:
         raise Problem(f"{path}: {error}") from error
-    pairs = enumerate(zip(scores, given, strict=True), 1)
+
+
+def unequal(found: list[float], given: list[float], relative: float) -> list[str]:
+    """Return the rows in which two numbers differ by more than a fraction."""
+    if len(given) != len(found):
+        return [f"{len(given)} numbers for {len(found)} rows"]
     return [
-        f"row {n}: {mine!r} here, {other!r} there" for n, (mine, other) in pairs if mine != other
+        f"row {n}: {mine!r} here, {other!r} there"
+        for n, (mine, other) in enumerate(zip(found, given, strict=True), 1)
+        if mine != other and not abs(mine - other) <= relative * abs(other)
     ]
 
 
+def predictions(model: Json, table: Table, beside: Beside, scores: list[float]) -> list[float]:
+    """Return the mean of each row, for its exposure and offset; none for two classes."""
+    given = times_of(table, beside), shifts_of(table, beside)
+    link, classes = model["loss"]["link"], model["task"] == "binary"
+    if beside.exposure is not None and (classes or link == "identity"):
+        raise Problem("exposure is for models whose score is the logarithm of a mean")
+    if beside.offset is not None and classes:
+        raise Problem("an offset is for models of numbers, not of classes")
+    rows = zip(scores, *given, strict=True)
+    return [] if classes else [mean_of(link, s + shift) * times for s, times, shift in rows]
+
+
 def table_checks(
-    model: Json, path: str, expect: str | None, out: str | None
+    document: Json, path: str, beside: Beside, expect: str | None, out: str | None
 ) -> Iterator[tuple[str, list[str], str]]:
     """Score a table; yield name, faults and evidence of each check on it."""
-    rows = read_rows(model, path)
-    scores = [score(model, row) for row in rows]
+    model = as_version_2(document) if document["version"] == 1 else document
+    table = read_table(model, path, beside)
+    rows, columns = table.rows, {"score": [score(model, row) for row in table.rows]}
+    means = predictions(model, table, beside, columns["score"])
+    columns |= {"mean": means} if means else {}
     yield "one leaf per tree", one_leaf_faults(model, rows), f"{len(rows)} rows, each path tried"
+    if beside.target is not None:
+        yield from training_checks(model, table, beside)
     if expect is not None:
-        faults = expected_faults(scores, expect)
-        yield "expected scores", faults, f"{len(scores)} scores, equal to the last bit"
+        yield from expected_checks(columns, expect)
     if out is not None:
-        text = "row,score\n" + "".join(f"{n},{value!r}\n" for n, value in enumerate(scores, 1))
+        lines = enumerate(zip(*columns.values(), strict=True), 1)
+        text = "".join(f"{n},{','.join(map(repr, values))}\n" for n, values in lines)
+        text = f"row,{','.join(columns)}\n{text}"
         try:
             Path(out).write_text(text, encoding="utf-8")
         except OSError as error:
             raise Problem(str(error)) from error
+
+
+def expected_checks(
+    columns: dict[str, list[float]], path: str
+) -> Iterator[tuple[str, list[str], str]]:
+    """Compare scores to the last bit; means, if the file has them, but for the last digits."""
+    for name, found in columns.items():
+        given = expected(path, name)
+        if given is None and name == "score":
+            raise Problem(f"{path} has no column 'score'")
+        if given is not None:
+            exact = name == "score"
+            told = "equal to the last bit" if exact else "equal to 12 digits"
+            faults = unequal(found, given, 0.0 if exact else 1e-12)
+            yield f"expected {name}s", faults, f"{len(found)} {name}s, {told}"
 
 
 def say(text: str, stream: Any = None) -> None:
@@ -1562,10 +2144,18 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("model", help="a model file")
     parser.add_argument("table", nargs="?", help="a CSV file with the model's columns")
     parser.add_argument("--expect", help="a CSV file with a column 'score' to compare with")
-    parser.add_argument("--scores", help="write the scores to this CSV file")
+    parser.add_argument("--scores", help="write the scores, and means, to this CSV file")
+    parser.add_argument("--target", help="the target: the table is the training table")
+    parser.add_argument("--weight-column", help="the weights of the training rows")
+    parser.add_argument("--exposure-column", help="the exposures, for means of numbers")
+    parser.add_argument("--offset-column", help="what is added to scores, for means of numbers")
     given = parser.parse_args(arguments)
-    if given.table is None and (given.expect or given.scores):
-        parser.error("--expect and --scores need a table")
+    names = (given.target, given.weight_column, given.exposure_column, given.offset_column)
+    beside = Beside(*names)
+    if given.table is None and (given.expect or given.scores or any(names)):
+        parser.error("--expect, --scores and the names of columns need a table")
+    if given.weight_column and not given.target:
+        parser.error("--weight-column needs --target, which says that this is the training table")
     reads = [path for path in (given.model, given.table, given.expect) if path]
     written = Path(given.scores or "")
     if written.is_file() and any(Path(p).exists() and written.samefile(p) for p in reads):
@@ -1576,7 +2166,7 @@ def main(arguments: list[str] | None = None) -> int:
         checks = list(file_checks(model))
         readable = not any(faults for name, faults, _ in checks if name == "fields")
         if given.table is not None and readable:
-            checks += table_checks(model, given.table, given.expect, given.scores)
+            checks += table_checks(model, given.table, beside, given.expect, given.scores)
     except Problem as problem:
         say(f"error: {problem}", sys.stderr)
         return 1
