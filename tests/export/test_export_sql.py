@@ -11,6 +11,7 @@ import postgres_server
 from export_models import (
     HOSTILE_NAMES,
     NAMES,
+    NUMBERS,
     TABLES,
     check,
     every_kind,
@@ -18,6 +19,7 @@ from export_models import (
     hostile_rows,
     model_with,
     needs_data,
+    number_model,
     table_model,
     variables,
 )
@@ -138,6 +140,14 @@ class TestPostgres:
     def test_real_tables(self, connection, name):
         found = self.differences(connection, *table_model(name, False))
         assert not any(difference.rows for difference in found.values()), found
+
+    @pytest.mark.parametrize("loss", NUMBERS)
+    def test_models_of_numbers(self, connection, loss):
+        model, X, _ = number_model(loss)
+        for rows in (X, probe_table(make_form(model), 100)):
+            found = self.differences(connection, model, rows)
+            assert not any(difference.rows for difference in found.values()), found
+            assert {"score", "mean"} < set(found)
 
     def test_case_colliding_names(self, connection):
         model = every_kind(("Age", "age", "AGE"), "aGe", "AgE")

@@ -4,12 +4,15 @@ import hashlib
 import json
 import tempfile
 from collections.abc import Mapping
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from rpte.errors import InputError
 from rpte.export import target as targets
-from rpte.export.cells import probe_table, read_cells
+from rpte.export.cells import Cell, probe_table, read_cells
 from rpte.export.form import Form
 from rpte.export.lower import make_form
 from rpte.export.parity import Parity, compare, expected, known_columns, versions
@@ -74,7 +77,7 @@ def check_file(
     See `export_model` for `X` and `rows_from`.
     """
     if X is None:
-        X, rows_from = targets.MadeRows(probe_table(form)), MADE
+        X, rows_from = targets.MadeRows(_made_rows(form)), MADE
     known = known_columns(form.model, X)
     truth = target.truth(form, options, known) if target.truth else expected(form.model, known)
     if not len(truth["score"]):
@@ -101,6 +104,16 @@ def check_file(
         versions=versions(target.packages),
         notes=notes,
     )
+
+
+def _made_rows(form: Form) -> dict[str, list[Cell]]:
+    """Return rows made from the model, without those that it has no score of.
+
+    A steep slope of the largest numbers is infinite, and two of them may cancel to no number.
+    """
+    table = probe_table(form)
+    scored = ~np.isnan(expected(form.model, table)["score"])
+    return {name: list(compress(cells, scored)) for name, cells in table.items()}
 
 
 def check_export(model: Model, path: str | Path, X: Any = None, rows_from: str = "") -> Parity:

@@ -1,8 +1,9 @@
 """The intermediate form: what a model computes, in the fewest words that every target has.
 
 A `Form` is a list of named lines, each a number computed from the inputs and from lines above it:
-terms, component subtotals, the score, the probability. Numbers are float64. A line is a tree whose
-leaves are constants, inputs, other lines and tests of inputs, and whose inner nodes are operations:
+terms, component subtotals, the score, and what it stands for: a probability, or the mean of a
+number for one unit of exposure and no offset. Numbers are float64. A line is a tree whose leaves
+are constants, inputs, other lines and tests of inputs, and whose inner nodes are operations:
 
 * ``+ - * /`` of two numbers; ``sum`` of numbers, at least one, added from left to right;
 * ``log sqrt exp`` of a number; the natural logarithm is of a positive one;
@@ -29,12 +30,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
 from rpte.export.inputs import Code, Input
+from rpte.model.target import AnyTarget, NumberTarget
 
 if TYPE_CHECKING:
     from rpte.model.model import Model
 
 MAX_FLOAT = sys.float_info.max
-Role = Literal["term", "component", "score", "probability"]
+Role = Literal["term", "component", "score", "probability", "mean"]
+RESPONSES: dict[str, Role] = {"binary": "probability", "regression": "mean"}  # by task
 Made = TypeVar("Made")
 
 
@@ -136,7 +139,7 @@ class Translation(Protocol[Made]):
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A named line: a term, a component's subtotal, the score or the probability."""
+    """A named line: a term, a component's subtotal, the score, the probability or the mean."""
 
     name: str
     role: Role
@@ -149,7 +152,8 @@ class Definition:
 class Form:
     """A model as inputs and lines; see the module for what the nodes mean.
 
-    The lines are each component's terms and then its subtotal, in file order; score; probability.
+    The lines are each component's terms and then its subtotal, in file order; the score; the
+    response, which is the probability or the mean.
     """
 
     model: Model
@@ -160,15 +164,24 @@ class Form:
         """Return the lines of some kinds, in their order."""
         return tuple(line for line in self.lines if line.role in roles)
 
+    @property
+    def response(self) -> Definition:
+        """What the score stands for."""
+        return self.lines[-1]
+
     def titles(self) -> dict[str, str]:
-        """Return what the head of an export says of the model."""
+        """Return what the head of an export says of the model.
+
+        The `title`; a `note` on how the mean is used, empty where there is nothing to say; the
+        `scale` of the score, and what its `points` are; what the `response` is called, and in
+        words (`result`).
+        """
         from rpte.model.file import content_hash, to_dict
 
-        classes = tuple(str(label) for label in self.model.classes)
-        positive, other = classes[self.model.positive], classes[1 - self.model.positive]
         return {
-            "title": f"The log odds of {plain(positive)} against {plain(other)}.",
-            "positive": plain(positive),
+            **_told(self.model.target),
+            "response": self.response.name,
+            "result": plain(self.response.text),
             "version": self.model.library_version,
             "hash": content_hash(to_dict(self.model)),
         }
@@ -176,6 +189,37 @@ class Form:
     def input(self, name: str) -> Input:
         """Return an input by name."""
         return next(given for given in self.inputs if given.name == name)
+
+
+def _told(target: AnyTarget) -> dict[str, str]:
+    """Return what depends on the kind of target; of two classes also which one is `positive`."""
+    if isinstance(target, NumberTarget):
+        scale = "mean" if target.is_linear else "logarithm"
+        return {
+            "title": f"The {plain(target.score_text)}.",
+            "note": " ".join(_uses(target)),
+            "scale": scale,
+            "points": f"parts of the {plain(target.score_text)}: red raises it, green lowers it.",
+        }
+    positive = plain(str(target.outcome))
+    return {
+        "title": f"The log odds of {positive} against {plain(str(target.other))}.",
+        "note": "",
+        "scale": "log odds",
+        "points": f"log odds of {positive}: red raises them, green lowers them.",
+        "positive": positive,
+    }
+
+
+def _uses(target: NumberTarget) -> Iterator[str]:
+    """Yield how the mean of a row follows from that of the export."""
+    if target.exposure is not None:
+        said = plain(target.exposure)
+        yield f"The mean is for one unit of {said}: multiply it by the {said} of a row."
+    if target.offset is not None:
+        said = plain(target.offset)
+        what = f"add the {said} to it" if target.is_linear else f"multiply it by exp({said})"
+        yield f"The mean is for an offset of 0: {what}."
 
 
 def plain(text: str) -> str:

@@ -1,11 +1,14 @@
 """From a `Model` to its `Form`: every column kind in terms of comparisons and arithmetic."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
 
 from rpte.columns import kinds
 from rpte.errors import InputError
 from rpte.export.form import (
+    RESPONSES,
     Constant,
     Definition,
     Form,
@@ -21,13 +24,16 @@ from rpte.export.form import (
 from rpte.export.inputs import CategoryInput, Code, Input, NumberInput
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm
+from rpte.model.target import AnyTarget, NumberTarget
 from rpte.structure.tree import Branch, Split
 from rpte.table.column import LARGEST, parse_number, special_copies
 from rpte.table.schema import Schema, Variable
 from rpte.table.spelling import named_levels
+from rpte.utils.arrays import Floats
 
 ZERO, ONE = Constant(0.0), Constant(1.0)
-# Beyond it the probability is 0 or 1 to 300 decimals, and some targets refuse exp.
+# Beyond it the probability is 0 or 1 to 300 decimals, and some targets refuse exp. A mean stays at
+# exp(700), about 1e304: no target has to compute with infinity.
 STEEPEST = 700.0
 
 
@@ -35,7 +41,8 @@ def make_form(model: Model) -> Form:
     """Return the form of a model.
 
     Evaluating it in float64 gives the model's score and contributions to the last bit, and its
-    probability too unless the score is beyond 700 (where the two differ by less than 1e-300).
+    probability too unless the score is beyond 700 (where the two differ by less than 1e-300). The
+    exponential of a score beyond 700 on either side is that of 700.
     """
     read = set(model.sources)
     inputs = tuple(_input(v) for v in model.schema.variables if v.name in read)
@@ -43,11 +50,10 @@ def make_form(model: Model) -> Form:
     subtotals = (Line(component.name) for component in model.components)
     score = apply("sum", Constant(model.intercept), *subtotals)
     sources = tuple(given.name for given in inputs)
-    positive = str(model.classes[model.positive])
-    lines.append(Definition("score", "score", score, sources, f"log odds of {positive}"))
-    probability = _probability(Line("score"))
-    text = f"probability of {positive}"
-    lines.append(Definition("probability", "probability", probability, sources, text))
+    said, text = _words(model.target)
+    lines.append(Definition("score", "score", score, sources, said))
+    name = RESPONSES[model.task]
+    lines.append(Definition(name, name, INVERSES[model.loss.link](Line("score")), sources, text))
     for line in lines:
         _check_numbers(line)
     return Form(model, inputs, tuple(lines))
@@ -86,6 +92,32 @@ def _probability(score: Line) -> Node:
     curve = apply("if", apply(">=", score, ZERO), high, low)
     at_least = apply("if", apply("<", score, Constant(-STEEPEST)), ZERO, curve)
     return apply("if", apply(">", score, Constant(STEEPEST)), ONE, at_least)
+
+
+def _mean(score: Line) -> Node:
+    """Return exp(score), the score being at most 700 from zero."""
+    high, low = Constant(STEEPEST), Constant(-STEEPEST)
+    at_least = apply("if", apply("<", score, low), apply("exp", low), apply("exp", score))
+    return apply("if", apply(">", score, high), apply("exp", high), at_least)
+
+
+def limited(score: Floats) -> Floats:
+    """Return the scores whose exponentials the form takes, (n,)."""
+    return np.clip(score, -STEEPEST, STEEPEST)
+
+
+INVERSES: dict[str, Callable[[Line], Node]] = {  # what a score stands for, by link
+    "logit": _probability,
+    "log": _mean,
+    "identity": lambda score: score,
+}
+
+
+def _words(target: AnyTarget) -> tuple[str, str]:
+    """Return what the score is, and what it stands for."""
+    if isinstance(target, NumberTarget):
+        return target.score_text, target.mean_text
+    return f"log odds of {target.outcome}", f"probability of {target.outcome}"
 
 
 def _component(model: Model, component: Component) -> Iterator[Definition]:

@@ -82,6 +82,12 @@ def check(form: Form, options: Options) -> None:
     wanted = options["reasons"]
     if not isinstance(wanted, int) or wanted < 0:
         raise InputError(f"reasons={wanted!r}; it must be a whole number, 0 or more")
+    if wanted and form.response.name != "probability":
+        raise InputError(
+            f"reasons={wanted} tells why a class was predicted, and the model predicts a number "
+            f"({form.response.text}): leave reasons out, and take the largest contributions "
+            "(--option contributions=true), or model.explain"
+        )
     if wanted:
         rule_of(form, options)
     given = [name for name in OPTIONS if options[name] != OPTIONS[name]]

@@ -26,6 +26,7 @@ HOMES = {
     "xlsx": "rpte.export.excel.workbook",
     "onnx": "rpte.export.onnx.graph",
     "pmml": "rpte.export.pmml.document",
+    "relativities": "rpte.export.relativities.table",
 }
 ROUNDING = 1e-12
 SIMPLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

@@ -125,7 +125,9 @@ def cases_sheet(sheet: Any, layout: Layout, lists: Lists, cells: Cells | None) -
     columns = Columns(layout, lists)
     formulas = columns.formulas()
     _names(sheet, layout, {c: name for c, (name, _) in formulas.items()})
-    styles = {layout.lines["score"]: looks.RESULT, layout.lines["probability"]: looks.SHARE}
+    response = layout.form.response.name
+    styles = {layout.lines["score"]: looks.RESULT}
+    styles[layout.lines[response]] = looks.RESPONSES[response]
     styles[layout.status] = looks.CENTRED
     for i in range(layout.rows):
         row = FIRST + i
@@ -139,7 +141,7 @@ def cases_sheet(sheet: Any, layout: Layout, lists: Lists, cells: Cells | None) -
         fill(sheet, layout, cells)
     _mark(sheet, layout, columns, lists)
     if layout.rules:
-        first, last = letter(layout.lines["probability"] + 1), letter(max(formulas))
+        first, last = letter(layout.lines[response] + 1), letter(max(formulas))
         looks.coloured(sheet, f"{first}{FIRST}:{last}{layout.last}")
     sheet.freeze_panes = sheet.cell(FIRST, 3)
     sheet.print_area = f"A1:{letter(layout.terms - 1)}{layout.last}"

@@ -46,7 +46,7 @@ class Layout:
         self.form, self.rows = form, rows
         self.last = FIRST + rows - 1
         order = [*form.role("component"), *form.role("term")]
-        results = ["score", "probability", *(line.name for line in order)]
+        results = ["score", form.response.name, *(line.name for line in order)]
         self.inputs = {given.name: 3 + i for i, given in enumerate(form.inputs)}
         self.status = 3 + len(form.inputs)
         self.lines = {name: self.status + 1 + i for i, name in enumerate(results)}

@@ -63,6 +63,8 @@ KIND = Look(size=9, colour=GREY, wrap=True, centre=True)
 ENTRY = Look(fill=YELLOW)
 RESULT = Look(bold=True, fill=PALE, format="0.0000")
 SHARE = Look(bold=True, fill=PALE, format="0.00%")
+MEAN = Look(bold=True, fill=PALE, format="General")
+RESPONSES = {"probability": SHARE, "mean": MEAN}
 CONTRIBUTION = Look(format=POINTS)
 LABEL = Look(bold=True)
 PLAIN = Look(wrap=True)

@@ -7,7 +7,7 @@ from rpte.export.excel import looks
 from rpte.export.excel.formulas import FIRST_LISTED, Formulas, Lists
 from rpte.export.excel.layout import FIRST_RULE, RULES, Layout, Rule
 from rpte.export.excel.looks import Look, put, put_formula, shortened
-from rpte.export.form import Form, Line, Node, Operation
+from rpte.export.form import Form, Line, Node, Operation, plain
 from rpte.export.inputs import CategoryInput
 from rpte.export.language import find_template
 from rpte.export.lower import ZERO
@@ -15,6 +15,13 @@ from rpte.model.parts import DirectTerm, TreeTerms, path_text
 
 CHOSEN = "$B$3"  # on the sheet Explain: the number of the case
 FIRST_VALUE = 9
+# What a score stands for, by link.
+INVERSES = {
+    "logit": "1 / (1 + exp(-score))",
+    "log": "exp(score), of a score beyond 700 that of 700",
+    "identity": "the score",
+}
+OBSERVED = {"probability": ("share positive", "0.0%"), "mean": ("observed mean", "General")}
 SMALL, SCIENTIFIC = 1e-3, "+0.000E+00;-0.000E+00"
 
 
@@ -22,7 +29,9 @@ def about_sheet(sheet: Any, form: Form) -> None:
     """Say what the workbook is and how it is used."""
     titles, parts = form.titles(), sum(1 for _ in form.model.parts())
     counts = {"variables": len(form.inputs), "components": len(form.role("component"))}
-    told = find_template("excel", "about.txt.j2").render(**titles, **counts, parts=parts)
+    inverse = INVERSES[form.model.loss.link]
+    words = {"said": plain(form.role("score")[0].text), "inverse": inverse}
+    told = find_template("excel", "about.txt.j2").render(**titles, **words, **counts, parts=parts)
     looks.head(sheet, titles["title"], [])
     for row, line in enumerate(told.splitlines(), 3):
         name, _, text = line.partition(": ")
@@ -37,16 +46,16 @@ def rules_sheet(sheet: Any, layout: Layout) -> None:
     """Write every rule with its points."""
     form = layout.form
     notes = [
-        f"Points are log odds of {form.titles()['positive']}: red raises them, green lowers them. "
+        f"Points are {form.titles()['points']} "
         "Of a tree (T1.L1, T1.L2, ...) exactly one line applies."
     ]
     looks.head(sheet, RULES, notes)
     names = ["component", "rule", "variables", "when", "points", "times (value minus)",
-             "training weight", "share positive"]  # fmt: skip
+             "training weight", OBSERVED[form.response.name][0]]  # fmt: skip
     looks.headers(sheet, FIRST_RULE - 1, names, [12, 10, 26, 70, 14, 14, 14, 12])
     _rule_row(sheet, FIRST_RULE, ["", "intercept", "", "every case", form.model.intercept])
     for rule in layout.rules.values():
-        _rule_row(sheet, rule.row, _described(rule, form))
+        _rule_row(sheet, rule.row, _described(rule, form), OBSERVED[form.response.name][1])
     looks.coloured(sheet, f"E{FIRST_RULE}:E{FIRST_RULE + len(layout.rules)}")
     sheet.freeze_panes = sheet.cell(FIRST_RULE, 1)
     looks.printed(sheet, FIRST_RULE - 1)
@@ -70,8 +79,8 @@ def _share(events: float, support: float) -> float | None:
     return events / support if support else None
 
 
-def _rule_row(sheet: Any, row: int, cells: list[Any]) -> None:
-    formats = [Look(format=name) for name in ("General", "#,##0", "0.0%")]
+def _rule_row(sheet: Any, row: int, cells: list[Any], observed: str = "") -> None:
+    formats = [Look(format=name) for name in ("General", "#,##0", observed)]
     texts = [looks.PLAIN, looks.LABEL, looks.PLAIN, looks.PLAIN]
     styles = [*texts, looks.CONTRIBUTION, *formats]
     for column, (value, look) in enumerate(zip(cells, styles, strict=False), 1):
@@ -140,7 +149,9 @@ def _choose(sheet: Any, layout: Layout) -> None:
     rule.add("B3")
     put_formula(sheet["C3"], _of_case(layout, 2), "the name", looks.NOTE)
     columns = {"status": layout.status, **layout.lines}
-    styles = {"status": Look(centre=True), "score": looks.RESULT, "probability": looks.SHARE}
+    response = layout.form.response.name
+    styles = {"status": Look(centre=True), "score": looks.RESULT}
+    styles[response] = looks.RESPONSES[response]
     for row, (name, look) in enumerate(styles.items(), 4):
         put(sheet.cell(row, 1), name, looks.LABEL)
         found = _of_case(layout, columns[name])

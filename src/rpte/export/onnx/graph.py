@@ -1,4 +1,4 @@
-"""ONNX: a graph from raw columns to score, probability and contributions, in float64.
+"""ONNX: a graph from raw columns to score, probability or mean, and contributions, in float64.
 
 Every operator is a standard one, of ai.onnx and ai.onnx.ml. A number is a float64, NaN where it is
 missing; a category is a text, empty where it is missing; a number that has special codes in words
@@ -28,7 +28,7 @@ from rpte.table.decimals import number_text
 from rpte.table.spelling import DECIMAL, TRUTHS, plain_form
 from rpte.utils.arrays import Array
 
-PROPERTIES = {"model_hash": "hash", "positive": "positive"}
+PROPERTIES = {"model_hash": "hash", "positive": "positive"}  # the second of two classes alone
 OPTIONS = {"prefix": ""}
 TINY_TEXT = "-?0x0[.][0-9a-f]{13}p-1022"  # how `_text` writes subnormal numbers
 OPERATORS = {
@@ -256,14 +256,15 @@ def write(form: Form, options: Options) -> bytes:
     graph.lines()
     values = [_value(given.name, _is_text(given), _told(given)) for given in form.inputs]
     results = [_value(graph.prefix + v.name, False, v.text, bool(form.inputs)) for v in form.lines]
-    constants = list(graph.constants.values())
-    drawn = helper.make_graph(graph.nodes, "rpte", values, results, constants, titles["title"])
+    constants, told = list(graph.constants.values()), f"{titles['title']} {titles['note']}".strip()
+    drawn = helper.make_graph(graph.nodes, "rpte", values, results, constants, told)
     # The second has no regular expressions, and is read by older engines.
     opset, version = (20, 9) if any(map(_is_text, form.inputs)) else (15, 8)
     opsets = [helper.make_opsetid("", opset), helper.make_opsetid("ai.onnx.ml", 2)]
     producer = {"producer_name": "rpte", "producer_version": titles["version"]}
+    properties = {name: titles[key] for name, key in PROPERTIES.items() if key in titles}
     made = helper.make_model(drawn, **producer, opset_imports=opsets, ir_version=version)
-    helper.set_model_props(made, {name: titles[key] for name, key in PROPERTIES.items()})
+    helper.set_model_props(made, properties)
     checker.check_model(made, full_check=True)
     return bytes(made.SerializeToString(deterministic=True))
 

@@ -2,7 +2,9 @@
 
 The model is a `RegressionModel` for classification: a logistic regression whose one predictor is
 the score. Every term, every component's subtotal and the score itself are derived fields above it,
-each an expression with its sentence beside it, in the order in which a person reads the model.
+each an expression with its sentence beside it, in the order in which a person reads the model. For
+a number it is a `RegressionModel` for regression, whose one predictor is the mean: a derived field
+too, since the exponential of a large score is limited.
 
 Why not the alternatives: a `Scorecard` adds its characteristics up too, but it is a regression (no
 class, no probability), and slopes, hinges and trees would be complex partial scores, which few
@@ -30,6 +32,7 @@ from rpte.export.inputs import CategoryInput, Code, Input, NumberInput
 from rpte.export.language import find_template, identifiers
 from rpte.export.pmml.run import run
 from rpte.export.target import Options, Target, check_levels, check_prefix
+from rpte.model.target import NumberTarget
 from rpte.table.column import LARGEST
 from rpte.table.spelling import TRUTHS
 
@@ -60,8 +63,14 @@ def check(form: Form, options: Options) -> None:
         levels = given.levels if isinstance(given, CategoryInput) else given.codes
         for kind, text in (("name", given.name), *(("level", str(level)) for level in levels)):
             _check_text(f"the column {given.name!r} has a {kind}", text)
-    for label in form.model.classes:
-        _check_text("the label has a class", str(label))
+    for label in _classes(form):
+        _check_text("the label has a class", label)
+
+
+def _classes(form: Form) -> tuple[str, ...]:
+    """Return the two classes as texts; none for a number."""
+    target = form.model.target
+    return () if isinstance(target, NumberTarget) else tuple(map(str, target.classes))
 
 
 def _check_text(where: str, text: str) -> None:
@@ -82,7 +91,9 @@ class Expressions(Translation[Element]):
     def line(self, name: str) -> str:
         """Return the derived field of a line."""
         line = next(line for line in self.form.lines if line.name == name)
-        return f"{self.prefix}{line.role}_{name}" if name != "score" else f"{self.prefix}log_odds"
+        score = "log_odds" if self.form.response.name == "probability" else "linear_predictor"
+        own = {"score": score, "mean": "response"}
+        return self.prefix + own.get(name, f"{line.role}_{name}")
 
     def _own(self, given: Input, what: str) -> str:
         """Return a derived field that holds an input in another way."""
@@ -221,19 +232,20 @@ def _derived(name: str, said: str, value: Element, kind: Mapping[str, str] = NUM
 def write(form: Form, options: Options) -> str:
     """Return the document's text."""
     fields, inputs = Expressions(form, options["prefix"]), [given.name for given in form.inputs]
-    # The probability is the regression's.
+    # A probability is the regression's.
     computed = [line for line in form.lines if line.role != "probability"]
-    shown = (*form.role("score"), *form.role("probability"), *form.role("term", "component"))
-    tags, results = dict(zip(inputs, identifiers(inputs), strict=True)), ("score", "probability")
+    shown = (*form.role("score"), form.response, *form.role("term", "component"))
+    tags = dict(zip(inputs, identifiers(inputs), strict=True))
+    results = ("score", form.response.name)
     text = find_template("pmml", "model.pmml.j2", lambda cell: escape(str(cell), ESCAPES)).render(
         **form.titles(),
         prefix=fields.prefix,
         columns=[_column(given) for given in form.inputs],
         largest=LARGEST,
-        classes=[str(label) for label in form.model.classes],
-        positive_class=form.model.positive,
+        classes=_classes(form),
+        positive_class=getattr(form.model.target, "positive", None),
         outputs=[(v.name, plain(v.text), v in computed and fields.line(v.name)) for v in shown],
-        score=fields.line("score"),
+        predictor=fields.line(computed[-1].name),
         tags=tags,
         results=results,
         cases=_cases(form, tags, results),
@@ -254,7 +266,7 @@ def _column(given: Input) -> tuple[str, bool, tuple[str, ...]]:
 
 
 def _cases(form: Form, tags: Mapping[str, str], results: Iterable[str]) -> list[dict[str, Cell]]:
-    """Return cases with their score and probability, made from the model's thresholds and levels.
+    """Return cases with their score and response, made from the model's thresholds and levels.
 
     An engine that reads them checks them whenever it loads the document, so that a model which it
     computes in another way is never put to work.

@@ -19,20 +19,30 @@ from rpte.audit.metrics import Ranked, rank
 from rpte.errors import InputError, did_you_mean
 from rpte.export.cells import Cells
 from rpte.export.form import Form
-from rpte.export.parity import expected, read_silently
+from rpte.export.parity import expected, inputs_of, read_silently
 from rpte.export.target import Answers, MadeRows, Options, Target
 from rpte.losses import BINOMIAL
 from rpte.model.model import Model
 from rpte.scorecard import Scorecard, make_card
 from rpte.scorecard.build import CERTAIN
 from rpte.scorecard.card import Line, Scale, card_page, card_text
-from rpte.table.inputs import as_array, column_names
+from rpte.table.inputs import Inputs, as_array, column_names
 from rpte.table.target import as_classes
 from rpte.utils.arrays import Floats, Ints
 
 SCALE = {field.name: field.default for field in fields(Scale)}
 OPTIONS = {"format": None, **SCALE, "label": None, "card": None}
 FORMATS = ("txt", "csv", "html")
+
+
+def check(form: Form, options: Options) -> None:
+    """Refuse a model of a number: points are of odds."""
+    if form.response.name != "probability":
+        other = "relativities" if form.model.loss.link == "log" else "xlsx"
+        raise InputError(
+            "a scorecard has points that stand for the odds of a class, and the model predicts a "
+            f"number ({form.response.text}); export it to {other!r} instead, a table of every term"
+        )
 
 
 def learn(form: Form, options: Options, X: Any) -> dict[str, Any]:
@@ -78,10 +88,7 @@ def run(path: Path, form: Form, options: Options, cells: Cells) -> Answers:
         with path.open(newline="", encoding="utf-8") as file:
             lines = [_line(row) for row in csv.DictReader(file)]
         engine = "the CSV table, read again"
-    empty = [None] * cells.n_rows  # of variables that the model does not read
-    names = form.model.schema.names
-    table = {name: np.array(cells.columns.get(name, empty), object) for name in names}
-    score = card.log_odds(_added(card, lines, table))
+    score = card.log_odds(_added(card, lines, inputs_of(form, cells)))
     return Answers({"score": score, "probability": BINOMIAL.response(score)}, engine)
 
 
@@ -89,11 +96,10 @@ def _line(row: dict[str, str]) -> Line:
     return Line(int(row["table"]), row["characteristic"], row["attribute"], int(row["points"]))
 
 
-def _added(card: Scorecard, lines: Iterable[Line], table: dict[str, Any]) -> Ints:
+def _added(card: Scorecard, lines: Iterable[Line], inputs: Inputs) -> Ints:
     points: dict[int, list[int]] = {}
     for line in lines:
         points.setdefault(line.table, []).append(line.points)
-    inputs = read_silently(card.model, table)
     total = np.full(inputs.n_rows, points[0][0], np.int64)
     for number, found in enumerate(card.tables, 1):
         total = total + np.array(points[number])[found.places(inputs)]
@@ -171,5 +177,14 @@ MEASURES: dict[str, Callable[[Ranked], float | None]] = {
     "mean probability minus observed rate": lambda r: metrics.expected(r) - float(r.y.mean()),
 }
 TARGET = Target(
-    "scorecard", ".txt", write, run, OPTIONS, tolerance=0.0, notes=notes, learn=learn, truth=truth
+    "scorecard",
+    ".txt",
+    write,
+    run,
+    OPTIONS,
+    check,
+    tolerance=0.0,
+    notes=notes,
+    learn=learn,
+    truth=truth,
 )

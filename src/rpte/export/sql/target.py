@@ -1,4 +1,4 @@
-"""SQL: one query that reads a table and gives score, probability, contributions and reasons."""
+"""SQL: one query that reads a table and gives score, probability or mean, and on request more."""
 
 from typing import Any
 

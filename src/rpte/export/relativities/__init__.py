@@ -1,0 +1,1 @@
+"""Relativities: the table of factors of a tariff; only `rpte.export.target` imports it."""

@@ -1,0 +1,288 @@
+"""Models of numbers: every target gives their score and mean, for every loss."""
+
+import importlib.util
+import re
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import rpte.export.code.python as python_target
+from export_models import (
+    HOSTILE_NAMES,
+    NUMBERS,
+    check,
+    every_kind,
+    hostile_rows,
+    model_with,
+    number_model,
+    of_number,
+    variables,
+    with_gaps,
+)
+from rpte import InputError, RPTERegressor
+from rpte.columns.kinds import Value
+from rpte.export.cells import probe_table, read_cells
+from rpte.export.evaluate import evaluate
+from rpte.export.lower import make_form
+from rpte.export.parity import compare, expected
+from rpte.export.target import Answers, find_target, settle_options
+from rpte.model.parts import DirectTerm, TreeTerms
+from rpte.model.target import TargetUnits
+
+OFFICE = shutil.which("soffice") or shutil.which("libreoffice")
+
+
+def needing(target, options=None, programs=(), packages=(), slow=False):
+    """Return a target to try, skipped where what runs it is not there."""
+    lacking = [name for name in programs if not shutil.which(name)]
+    lacking += [name for name in packages if not importlib.util.find_spec(name)]
+    marks = [pytest.mark.skipif(bool(lacking), reason=f"not there: {', '.join(lacking)}")]
+    marks += [pytest.mark.slow] if slow else []
+    name = (options or {}).get("dialect", target)
+    return pytest.param(target, options or {}, id=name, marks=marks)
+
+
+SQL = {"contributions": True}
+TARGETS = [
+    needing("python"),
+    needing("javascript", programs=["node"]),
+    needing("c", programs=["cc"]),
+    needing("sql", {"dialect": "duckdb", **SQL}, packages=["sqlglot", "duckdb"]),
+    needing("sql", {"dialect": "sqlite", **SQL}, packages=["sqlglot"]),
+    needing("onnx", {"prefix": "rpte_"}, packages=["onnx", "onnxruntime"]),
+    needing("pmml", programs=["java"], packages=["jpmml_evaluator"], slow=True),
+]
+NAMES = {**HOSTILE_NAMES, "mean": (("mean", "exp", "response"), "score", "exposure")}
+
+
+@pytest.fixture(params=NUMBERS)
+def loss(request):
+    return request.param
+
+
+def assert_holds(record, model, rows):
+    assert record.rows == rows
+    assert record.holds, record.differences
+    parts = {part.name for _, part in model.parts()} | {c.name for c in model.components}
+    assert set(record.differences) == parts | {"score", "mean"}
+
+
+def text_of(model, target, **options):
+    chosen = find_target(target)
+    found = chosen.write(make_form(model), settle_options(chosen, options))
+    return found if isinstance(found, str) else found.decode("latin-1")
+
+
+class TestForm:
+    def test_to_the_last_bit(self, loss):
+        model = of_number(every_kind(), loss)
+        rows, form = hostile_rows(model, 2000), make_form(model)
+        truth, found = expected(model, rows), evaluate(form, read_cells(form, rows))
+        assert [line.name for line in form.lines[-2:]] == ["score", "mean"]
+        assert set(found) == set(truth)
+        for name, values in truth.items():
+            np.testing.assert_array_equal(found[name], values, name)
+
+    def test_the_mean_is_that_of_the_model(self, loss):
+        model, X, _ = number_model(loss)
+        np.testing.assert_array_equal(expected(model, X)["mean"], model.predict(X))
+
+    def test_what_lines_are_called(self):
+        model, _, _ = number_model("poisson")
+        score, mean = make_form(model).lines[-2:]
+        assert score.text == "logarithm of the mean of claims per unit of exposure"
+        assert mean.text == "mean of claims per unit of exposure"
+        score, mean = make_form(number_model("squared_error")[0]).lines[-2:]
+        assert (score.text, mean.text) == ("mean of claims", "mean of claims")
+
+
+class TestTargets:
+    @pytest.mark.parametrize(("target", "options"), TARGETS)
+    def test_fitted_models(self, target, options, loss, tmp_path):
+        model, X, _ = number_model(loss)
+        assert_holds(check(target, model, X, tmp_path, **options), model, len(X))
+        made = probe_table(make_form(model), 200)
+        assert_holds(check(target, model, made, tmp_path, **options), model, 200)
+
+    @pytest.mark.parametrize(("target", "options"), TARGETS)
+    def test_every_kind_of_column_on_hostile_cells(self, target, options, loss, tmp_path):
+        model = of_number(every_kind(*NAMES["mean"]), loss, exposure="years */ \n--")
+        rows = hostile_rows(model)
+        rows = with_gaps(rows) if target == "onnx" else rows
+        assert_holds(check(target, model, rows, tmp_path, **options), model, 300)
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("names", NAMES)
+    @pytest.mark.parametrize(("target", "options"), TARGETS)
+    def test_hostile_names(self, target, options, names, tmp_path):
+        model = of_number(every_kind(*NAMES[names]), "poisson", name="a\"'*/ -->", exposure="]]>")
+        rows = with_gaps(hostile_rows(model))
+        assert_holds(check(target, model, rows, tmp_path, **options), model, 300)
+
+    @pytest.mark.parametrize(("target", "options"), TARGETS)
+    def test_scores_far_out_have_a_mean(self, target, options, tmp_path):
+        model, X = far_out("poisson")
+        record = check(target, model, X, tmp_path, **options)
+        assert record.holds, record.differences
+        assert record.differences["mean"].relative < 1e-15
+        mean = expected(model, X)["mean"]
+        assert mean[-1] == mean[-2] == np.exp(700.0)
+
+    @pytest.mark.parametrize(("target", "options"), TARGETS)
+    def test_a_model_without_inputs(self, target, options, loss, tmp_path):
+        X = np.arange(40.0).reshape(-1, 1)
+        model = RPTERegressor(l1=1e6, loss=loss).fit(X, X[:, 0] + 1.0).model_
+        assert not model.components
+        assert check(target, model, X, tmp_path, **options).holds
+
+    @pytest.mark.parametrize(("target", "options"), TARGETS)
+    def test_slopes_so_steep_that_scores_are_no_numbers(self, target, options, tmp_path):
+        columns = (Value("a"), Value("a"), Value("b"))
+        terms = [
+            DirectTerm(f"D{i}", column, (-1) ** i * 3e9, 0.0, 1.0, 1.0, 1.0)
+            for i, column in enumerate(columns, 1)
+        ]
+        model = model_with(terms, variables(("a", "b", "c"), "k", "f"))
+        model = of_number(model, "squared_error", units=TargetUnits(0.0, 1e9))
+        record = model.export(target, tmp_path / "m", **options)
+        assert record.holds
+        assert 300 < record.rows < 400
+
+    def test_the_whole_export(self, loss, tmp_path):
+        model, X, _ = number_model(loss)
+        record = model.export("python", tmp_path / "m.py", X)
+        assert re.search(r"of the score 0, of a contribution 0, of the mean \S+$", str(record))
+
+
+def far_out(loss):
+    term = DirectTerm("D1", Value("a"), 1.0, 0.0, 1.0, 1.0, 1.0)
+    model = model_with([term], variables(("a", "b", "c"), "k", "f"), intercept=0.0)
+    values = [-1e300, -5000.0, -746.0, -700.0, -36.0, 0.0, 36.0, 650.0, 710.0, 1e300]
+    return of_number(model, loss), dict.fromkeys("bckf", [None] * len(values)) | {"a": values}
+
+
+class TestExposure:
+    def test_the_mean_is_for_one_unit(self, tmp_path):
+        model, X, exposure = number_model("poisson")
+        model.export("python", tmp_path / "m.py")
+        names: dict = {}
+        exec((tmp_path / "m.py").read_text(), names)
+        rows = X.astype(object).where(X.notna(), None).to_dict("records")
+        found = np.array([names["predict"](row)["mean"] for row in rows])
+        np.testing.assert_allclose(found * exposure, model.predict(X, exposure), rtol=1e-13)
+
+    @pytest.mark.parametrize("target", ["sql", "python", "javascript", "c", "pmml", "onnx"])
+    def test_the_head_says_so(self, target):
+        if target in ("sql", "onnx"):
+            pytest.importorskip({"sql": "sqlglot", "onnx": "onnx"}[target])
+        said = "The mean is for one unit of exposure: multiply it by the exposure of a row."
+        assert said in text_of(number_model("poisson")[0], target)
+        assert "one unit" not in text_of(number_model("squared_error")[0], target)
+
+    def test_sql_in_comments(self):
+        pytest.importorskip("sqlglot")
+        text = text_of(number_model("poisson")[0], "sql")
+        assert text.startswith(
+            "-- The logarithm of the mean of claims per unit of exposure.\n"
+            "-- rpte_score is that logarithm, rpte_mean the mean of claims per unit of exposure.\n"
+            "-- The mean is for one unit of exposure: multiply it by the exposure of a row.\n"
+        )
+        assert '"rpte_mean" /* mean of claims per unit of exposure */' in text
+        assert "probability" not in text
+
+    def test_an_offset(self):
+        model = of_number(every_kind(), "gamma", offset="index")
+        said = "The mean is for an offset of 0: multiply it by exp(index)."
+        assert said in text_of(model, "python")
+        model = of_number(every_kind(), "squared_error", offset="index")
+        assert "The mean is for an offset of 0: add the index to it." in text_of(model, "python")
+
+
+class TestDifferences:
+    def difference(self, model, name, wrong, rows=50):
+        form = make_form(model)
+        truth = expected(model, probe_table(form, rows))
+        answers = Answers({**truth, name: truth[name] * (1.0 + wrong)}, "")
+        return compare(form, truth, answers, 1e-12)[name].rows
+
+    def test_a_tiny_mean_is_compared_with_itself(self):
+        model = replace(of_number(every_kind(), "poisson"), intercept=-30.0)
+        assert self.difference(model, "mean", 1e-11) == 50
+        assert self.difference(model, "mean", 1e-14) == 0
+
+    def test_units_of_y_may_be_tiny(self):
+        term = DirectTerm("D1", Value("a"), 1e-9, 0.3, 1.0, 1.0, 1.0)
+        model = model_with([term], variables(("a", "b", "c"), "k", "f"), intercept=1e-9)
+        model = of_number(model, "squared_error", units=TargetUnits(0.0, 1e-9))
+        for name in ("score", "mean"):
+            assert self.difference(model, name, 1e-10) > 25
+            assert self.difference(model, name, 1e-14) == 0
+
+    def test_an_export_that_differs_is_not_written(self, loss, monkeypatch, tmp_path):
+        def wrong(form, options):
+            text = python_target.write(form, options)
+            return text.replace("\n    return {", "\n    mean *= 1.0 + 1e-10\n    return {")
+
+        monkeypatch.setattr(python_target, "TARGET", replace(python_target.TARGET, write=wrong))
+        with pytest.raises(InputError, match=r"mean differs by up to .* nothing was written"):
+            number_model(loss)[0].export("python", tmp_path / "m.py")
+        assert not list(tmp_path.iterdir())
+
+
+class TestRefused:
+    def test_a_scorecard(self, loss, tmp_path):
+        other = "xlsx" if loss == "squared_error" else "relativities"
+        says = f"points that stand for the odds of a class.*number.*export it to '{other}' instead"
+        with pytest.raises(InputError, match=says):
+            number_model(loss)[0].export("scorecard", tmp_path / "card.csv")
+        assert not list(tmp_path.iterdir())
+
+    def test_reasons(self, loss, tmp_path):
+        pytest.importorskip("sqlglot")
+        with pytest.raises(InputError, match=r"reasons=3 tells why a class.*contributions=true"):
+            number_model(loss)[0].export("sql", tmp_path / "m.sql", reasons=3)
+        assert not list(tmp_path.iterdir())
+
+
+class TestDocuments:
+    def test_pmml_is_a_regression(self, loss):
+        text = text_of(number_model(loss)[0], "pmml")
+        assert '<RegressionModel modelName="rpte" functionName="regression">' in text
+        assert '<DataField name="rpte_target" optype="continuous" dataType="double" />' in text
+        assert '<NumericPredictor name="rpte_response" coefficient="1" />' in text
+        assert "odds" not in text
+        assert "probability" not in text
+
+    def test_onnx_has_no_class(self):
+        onnx = pytest.importorskip("onnx")
+        found = find_target("onnx").write(make_form(number_model("gamma")[0]), {"prefix": ""})
+        model = onnx.load_from_string(found)
+        assert [prop.key for prop in model.metadata_props] == ["model_hash"]
+        outputs = {value.name: value.doc_string for value in model.graph.output}
+        assert outputs["mean"] == "mean of claims per unit of exposure"
+
+    def test_a_workbook(self, loss, tmp_path):
+        openpyxl = pytest.importorskip("openpyxl")
+        model, X, _ = number_model(loss)
+        record = model.export("xlsx", tmp_path / "m.xlsx", X.head(30), rows=30)
+        assert record.holds
+        assert record.rows == (30 if OFFICE else 0)
+        book = openpyxl.load_workbook(tmp_path / "m.xlsx")
+        cases, rules, about = book["Cases"], book["Rules"], book["Read me"]
+        names = [cell.value for cell in cases[5]]
+        mean = cases.cell(6, names.index("mean") + 1)
+        assert ("EXP(" in mean.value) == (loss != "squared_error")
+        assert mean.number_format == "General"
+        said = make_form(model).lines[-2].text
+        assert rules["A2"].value.startswith(f"Points are parts of the {said}: red raises it")
+        assert [cell.value for cell in rules[4]][-1] == "observed mean"
+        first = model.components[0].parts[0]
+        term = first.leaves[0] if isinstance(first, TreeTerms) else first
+        assert rules["H6"].value == pytest.approx(term.rate)
+        told = {row[0].value: row[1].value for row in about.iter_rows()}
+        assert told["Mean"].startswith("Of claims")
+        assert ("one unit of exposure" in told["Mean"]) == (loss != "squared_error")
+        texts = [str(c.value) for sheet in book for row in sheet.iter_rows() for c in row]
+        assert not any("robability" in text or "log odds" in text for text in texts)
