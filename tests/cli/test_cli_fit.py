@@ -142,7 +142,11 @@ REFUSED = {
     "empty": (["empty.csv"], {}, "is empty"),
     "target": ([], {"--target": "Outcom"}, "did you mean 'outcome'?"),
     "three values": ([], {"--target": "branch"}, "holds 3 values (001, 007, 012); several classes"),
-    "many values": ([], {"--target": "debts"}, "holds 9 values (0, 1, 2, 3, 4, 5, ...)"),
+    "many values": (
+        [],
+        {"--target": "debts", "--task": "binary"},
+        "holds 9 values (0, 1, 2, 3, 4, 5, ...)",
+    ),
     "gaps": ([], {"--target": "job"}, "rows, first in row"),
     "positive": ([], {"--positive": "Bad"}, "'Bad' is not a class; the classes are bad, good"),
     "weight": ([], {"--weight-column": "job"}, "'job' holds texts; weights are numbers"),
@@ -367,7 +371,8 @@ def test_other_tasks_are_named(tmp_path):
     path = write_csv(table, tmp_path / "t.csv")
     options = ("-o", tmp_path / "m.json", *QUICK)
     assert "is survival analysis" in refused("fit", path, "--target", "time", *options)
-    assert "is regression" in refused("fit", path, "--target", "x", *options)
+    binary = ("--task", "binary", *options)
+    assert "use RPTERegressor" in refused("fit", path, "--target", "x", *binary)
 
 
 def test_progress_is_said_with_the_best_model_so_far():

@@ -50,8 +50,8 @@ def audit_load(model: Any, X: Any = None) -> AuditLoad:
     Parameters
     ----------
     model : object
-        A fitted model: ours, a scikit-learn tree, forest, boosted or linear model, XGBoost,
-        LightGBM, EBM, RuleFit, FIGS, or a scikit-learn Pipeline that ends in one of them.
+        A fitted classifier or regressor: ours, a scikit-learn tree, forest, boosted or linear
+        model, XGBoost, LightGBM, EBM, RuleFit, FIGS, or a scikit-learn Pipeline that ends in one.
     X : table of shape (n_rows, n_columns), optional
         Rows to count predictions for, as the model takes them. Without it `iiu` is None.
 

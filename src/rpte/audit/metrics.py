@@ -1,7 +1,8 @@
-"""How well probabilities foretell a 0/1 outcome: weighted measures, with numpy alone.
+"""How well a model foretells a 0/1 outcome, or a number: weighted measures, with numpy alone.
 
-Rows are sorted by score once (`rank`); a resample is the same rows with other weights, so that a
-bootstrap sorts nothing again. Tests compare every measure with scikit-learn's.
+Rows of a 0/1 outcome are sorted by score once (`rank`); a resample is the same rows with other
+weights, so that a bootstrap sorts nothing again. `number_measures` is for numbers. Tests compare
+every measure with scikit-learn's.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -11,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from rpte.losses import BINOMIAL
+from rpte.losses import BINOMIAL, Loss
+from rpte.model.target import NumberTarget
 from rpte.utils.arrays import Floats, Index
 
 Measures = dict[str, float | None]
@@ -238,3 +240,60 @@ def bootstrap(
     table[:, undefined] = 0.0
     low, high = np.nanquantile(table, [0.025, 0.975], axis=0)
     return np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
+
+
+def number_measures(
+    target: NumberTarget,
+    score: Floats,
+    y: Floats,
+    weight: Floats,
+    exposure: Floats | None = None,
+    offset: Floats | None = None,
+) -> Measures:
+    """Return how well the scores of a model foretell numbers, (n,) each.
+
+    Errors are those of the mean for the exposure of each row, in units of y. The calibration ratio
+    is the sum predicted over the sum observed, 1 where they agree. None marks what rows do not
+    define, such as a share of a deviance of zero.
+    """
+    plain = target.plain(y, weight, exposure, offset)
+    mean = target.mean(score, exposure, offset)
+    whole, observed = float(weight.sum()), float((weight * y).sum())
+    errors = y - mean
+    squared = float((weight * errors**2).sum())
+    spread = float((weight * (y - observed / whole) ** 2).sum())
+    times = np.ones(len(y)) if exposure is None else exposure
+    return {
+        "deviance_explained": deviance_explained(target.loss, score, plain.y, plain.weight),
+        "r2": 1.0 - squared / spread if spread > 0.0 else None,
+        "mae": float((weight * np.abs(errors)).sum()) / whole,
+        "rmse": float(np.sqrt(squared / whole)),
+        "calibration_ratio": float((weight * mean).sum()) / observed if observed != 0.0 else None,
+        "gini": gini(mean / times, y, weight, weight * times),
+    }
+
+
+def deviance_explained(loss: Loss, score: Floats, y: Floats, weight: Floats) -> float | None:
+    """Return the share of the deviance that scores explain; of squared error this is R2.
+
+    One is a perfect fit, zero no better than the mean of `y`. `None` where all of `y` are equal.
+    """
+    null = loss.deviance(np.full(len(y), loss.null_score(y, weight)), y, weight)
+    return 1.0 - loss.deviance(score, y, weight) / null if null > 0.0 else None
+
+
+def gini(rate: Floats, y: Floats, weight: Floats, exposure: Floats) -> float | None:
+    """Return the Gini index of numbers against predicted rates, (n,) each.
+
+    Rows are put in order of their rate; the Lorenz curve is the share of `y` in the rows up to
+    each, over their share of the exposure. Zero for rates that tell nothing apart, at most the
+    index of `y` in its own order. Rows of equal rate are one step, in whatever order they stand.
+    `None` where a number is negative or all are 0.
+    """
+    order = np.argsort(rate, kind="stable")
+    ends = np.flatnonzero(np.append(np.diff(rate[order]) != 0.0, True)[: len(order)])
+    amount, base = (np.cumsum(each[order])[ends] for each in (weight * y, exposure))
+    if (y < 0.0).any() or not (amount[-1] > 0.0 and base[-1] > 0.0):
+        return None
+    heights, steps = np.append(0.0, amount / amount[-1]), np.append(0.0, base / base[-1])
+    return 1.0 - float(((heights[1:] + heights[:-1]) * np.diff(steps)).sum())

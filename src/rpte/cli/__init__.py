@@ -2,9 +2,9 @@
 
 A command has a file of its name, but for those in `explanations` (of one case), `audit` (what an
 auditor asks of model files), `decisions` (decisions and changes on the record) and `score` (with
-`export`). `options` holds what commands share and reads rows for a model, `show` draws models and
-explanations, `terminal` prints them and says what went wrong. Only this folder prints, and nobody
-imports it.
+`export`). `task` and `training` say which kind of model `fit` makes, and of what. `options` holds
+what commands share and reads rows for a model, `show` draws models and explanations, `terminal`
+prints them and says what went wrong. Only this folder prints, and nobody imports it.
 """
 
 from typing import Annotated
@@ -27,7 +27,7 @@ app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_show_locals=False,  # they could show rows of the user's table
-    help="Auditable classifiers for tables: every prediction a short sum of named rules.",
+    help="Auditable models for tables: every prediction a short sum of named rules.",
 )
 
 
@@ -43,7 +43,7 @@ def main(
         bool, typer.Option("--version", help="Show the version and exit.", callback=_version)
     ] = False,
 ) -> None:
-    """Auditable classifiers for tables: every prediction a short sum of named rules."""
+    """Auditable models for tables: every prediction a short sum of named rules."""
 
 
 READ = (show, score, explain, reasons, whatif, counterfactual, uncertainty, audit, frontier, verify)

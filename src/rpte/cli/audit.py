@@ -12,18 +12,21 @@ from rich.table import Table
 from rich.text import Text
 
 from rpte.cli import options as opt
-from rpte.cli.options import MaybePath, Rows, option, rows_for
+from rpte.cli.options import MaybePath, Rows, check_beside, option, rows_for, targets
 from rpte.cli.show import checks_view, coefficient
 from rpte.cli.terminal import FAILED, console, print_found, print_json, say, table_of
 from rpte.errors import InputError
 from rpte.model.compare import compare as compare_models
 from rpte.model.file import build, load, read_document
 from rpte.model.model import Model
+from rpte.model.target import NumberTarget
 from rpte.model.verify import verify_file
 from rpte.report import frontier as frontiers
 from rpte.utils.output import check_output, write_text
 
 WIDEST = 100  # columns of the frontier's plot
+NULL = "base rate"  # what the model without terms predicts
+CHANCES = ("probabilities", "probability", "log odds")  # predictions, one of them, and its score
 
 
 def audit(
@@ -98,25 +101,30 @@ def frontier(
     Example: rpte frontier model.json --svg frontier.svg
     """
     check_output(svg, reads=[model])
-    found = frontiers.read_frontier(load(model))
+    loaded = load(model)
+    found = frontiers.read_frontier(loaded)
     if svg is not None:
         write_text(frontiers.draw_frontier(found), svg)
     if as_json:
         print_json(asdict(found))
         return
     out = console()
-    out.print(frontier_view(found, min(out.width, WIDEST), out.options.ascii_only))
+    null = "mean alone" if isinstance(loaded.target, NumberTarget) else NULL
+    out.print(frontier_view(found, min(out.width, WIDEST), out.options.ascii_only, null))
     if svg is not None:
         out.print(f"Wrote {svg}", soft_wrap=True)
 
 
-def frontier_view(found: frontiers.Frontier, width: int, ascii_only: bool = False) -> Group:
-    """Return the table, the plot and how to read them."""
+def frontier_view(
+    found: frontiers.Frontier, width: int, ascii_only: bool = False, null: str = NULL
+) -> Group:
+    """Return the table, the plot and how to read them; `null` is the model without terms."""
     plot = frontiers.plot_frontier(found, width)
     chosen = f"{frontiers.CHOSEN} chosen"
     if ascii_only:
         plot, chosen = plot.translate(frontiers.ASCII), chosen.translate(frontiers.ASCII)
-    return Group(_points(found, chosen), "", Text(plot, no_wrap=True), "", *_frontier_notes(found))
+    notes = _frontier_notes(found, null)
+    return Group(_points(found, chosen), "", Text(plot, no_wrap=True), "", *notes)
 
 
 def _points(found: frontiers.Frontier, chosen: str) -> Table:
@@ -129,10 +137,10 @@ def _points(found: frontiers.Frontier, chosen: str) -> Table:
     return table
 
 
-def _frontier_notes(found: frontiers.Frontier) -> list[str]:
+def _frontier_notes(found: frontiers.Frontier, null: str) -> list[str]:
     best = found.null_deviance - found.explainable
     notes = [
-        f"Explained: share of the deviance between the base rate ({found.null_deviance:.4f}) and "
+        f"Explained: share of the deviance between the {null} ({found.null_deviance:.4f}) and "
         f"the best model found ({best:.4f}).",
         f"Price: one more condition had to explain {100 * found.price:.2g}% of it, a deviance of "
         f"{found.price * found.explainable:.4f}.",
@@ -152,6 +160,8 @@ def verify(
         str | None, option("The outcome: the table is the one that the model was fitted on.")
     ] = None,
     weight_column: opt.WeightColumn = None,
+    exposure: opt.ExposureColumn = None,
+    offset: opt.OffsetColumn = None,
     missing: opt.Missing = None,
     as_json: opt.AsJson = False,
 ) -> None:
@@ -162,12 +172,16 @@ def verify(
 
     Example: rpte verify model.json loans.csv --target bad
     """
-    if table is None and (target or weight_column):
-        raise InputError("--target and --weight-column name columns of a table; give the table")
-    if weight_column and not target:
-        raise InputError("--weight-column needs --target, the outcome of the training table")
-    given = () if table is None else _given(model, table, target, weight_column, missing)
-    checks = verify_file(model, *given)
+    beside = {"exposure": exposure, "offset": offset}
+    of_rows = {"weight-column": weight_column, **beside}
+    named = [f"--{name}" for name, column in of_rows.items() if column]
+    if table is None and (target or named):
+        names = " and ".join(["--target", *(named or ["--weight-column"])])
+        raise InputError(f"{names} name columns of a table; give the table")
+    if named and not target:
+        raise InputError(f"{named[0]} needs --target, the outcome of the training table")
+    given = {} if table is None else _given(model, table, target, weight_column, missing, beside)
+    checks = verify_file(model, **given)
     failed = [check.name for check in checks if not check.holds]
     record = {"holds": not failed, "failed": failed, "checks": list(map(asdict, checks))}
     print_found(as_json, record, checks_view(checks))
@@ -177,21 +191,39 @@ def verify(
 
 
 def _given(
-    path: Path, table: Path, target: str | None, weight_column: str | None, missing: str | None
-) -> tuple[Any, ...]:
-    """Return rows, labels and weights; the model's own hash may be wrong, which is a check."""
-    from rpte.table.target import has_label, labels_as
+    path: Path,
+    table: Path,
+    target: str | None,
+    weight_column: str | None,
+    missing: str | None,
+    beside: dict[str, str | None],
+) -> dict[str, Any]:
+    """Return rows, targets and weights; the model's own hash may be wrong, which is a check."""
+    from rpte.table.target import has_label
 
     model = build(read_document(path))
-    rows = rows_for(model, table, missing, allow_unknown=True, target=target, weight=weight_column)
+    check_beside(model, beside)
+    columns: dict[str, Any] = {"target": target, "weight": weight_column, **beside}
+    rows = rows_for(model, table, missing, allow_unknown=True, **columns)
     if target is None:
-        return (rows.inputs,)
+        return {"X": rows.inputs}
+    for role in beside:
+        trained = getattr(model.target, role, None)
+        if trained is not None and beside[role] is None:
+            raise InputError(
+                f"the model was fitted with the {role} '{trained}'; name its column: --{role}"
+            )
     _say_absent(model, rows.frame)
     kept = has_label(rows.frame, target)
     if not kept.all():
         say(f"note: {int((~kept).sum())} rows without an outcome are left out")
         rows = Rows(rows.frame[kept], rows.inputs.take(kept))
-    return rows.inputs, labels_as(rows.frame, target, model.classes), rows.weight(weight_column)
+    return {
+        "X": rows.inputs,
+        "y": targets(model, rows.frame, target),
+        "sample_weight": rows.weight(weight_column),
+        **{role: rows.numbers(role, name) for role, name in beside.items()},
+    }
 
 
 def _say_absent(model: Model, frame: Any) -> None:
@@ -244,7 +276,9 @@ def _views(found: dict[str, Any], names: tuple[str, str], label: str) -> Iterato
     same = "the same table" if len(tables) == 1 else "tables with different hashes"
     same = "tables of which one has no hash" if None in tables else same
     yield f"Fitted on {same}."
-    if found["turned_round"]:
+    if "mean" in found:
+        yield Text(f"Both predict the {found['mean']}.")
+    elif found["turned_round"]:
         yield f"The models speak of different classes; both are shown for {found['positive']}."
     yield from _terms(found)
     for title in ("guarantees", "settings"):
@@ -284,26 +318,29 @@ def _value_text(value: Any) -> str:
 
 
 def _moves(found: dict[str, Any], label: str) -> Iterator[RenderableType]:
-    p = found["probability"]
+    of_number = "mean" in found
+    p, said = found["mean" if of_number else "probability"], ".4g" if of_number else ".4f"
+    what, one, unit = ("means", "mean", "score") if of_number else CHANCES
+    change = "" if of_number else f"; {found['classes_changed']} rows change class"
     yield ""
     yield (
-        f"Predictions of {found['rows']} rows: probabilities move by {p['mean_size']:.4f} on "
-        f"average, by less than {p['size_9_of_10']:.4f} in 9 of 10 rows, by {p['largest']:.4f} at "
-        f"most; {found['classes_changed']} rows change class."
+        f"Predictions of {found['rows']} rows: {what} move by {p['mean_size']:{said}} on "
+        f"average, by less than {p['size_9_of_10']:{said}} in 9 of 10 rows, by "
+        f"{p['largest']:{said}} at most{change}."
     )
     variables = [
-        (f"{at['mean_size']:.4f}", f"{at['largest']:.4f}", ", ".join(at["variables"]))
+        (f"{at['mean_size']:{said}}", f"{at['largest']:{said}}", ", ".join(at["variables"]))
         for at in found["by_variables"]
     ]
     keys = ("a", "b", "largest")
-    bands = [(str(at["rows"]), *(f"{at[key]:.4f}" for key in keys)) for at in found["by_band"]]
+    bands = [(str(at["rows"]), *(f"{at[key]:{said}}" for key in keys)) for at in found["by_band"]]
     rows = [
-        (str(at[label]), f"{at['a']:.4f}", f"{at['b']:.4f}", ", ".join(at["mostly"]))
+        (str(at[label]), f"{at['a']:{said}}", f"{at['b']:{said}}", ", ".join(at["mostly"]))
         for at in found["moved_most"]
     ]
     heads = (">rows", ">mean, first", ">mean, second", ">largest move")
-    where = "Where (rows in order of the first model's probability)"
-    through = "Through which variables (log odds)"
+    where = f"Where (rows in order of the first model's {one})"
+    through = f"Through which variables ({unit})"
     yield from _titled(through, table_of((">mean", ">largest", ""), variables))
     yield from _titled(where, table_of(heads, bands))
     yield from _titled("Moved most", table_of((label, ">first", ">second", "mostly through"), rows))

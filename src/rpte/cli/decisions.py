@@ -17,7 +17,15 @@ from rpte.audit.decisions.replay import replay as computed_again
 from rpte.audit.edits import Labelled
 from rpte.audit.edits import edit as edited_by
 from rpte.cli import options as opt
-from rpte.cli.options import MaybePath, Names, Rows, option, output_option, rows_for
+from rpte.cli.options import (
+    MaybePath,
+    Names,
+    Rows,
+    for_two_classes,
+    option,
+    output_option,
+    rows_for,
+)
 from rpte.cli.terminal import FAILED, console, plain, print_json, say, table_of
 from rpte.errors import InputError
 from rpte.model.file import load
@@ -87,7 +95,7 @@ def reasons(
     if template:
         _write_template(model, output)
         return
-    loaded = load(model)
+    loaded = for_two_classes(load(model), "reasons")
     if table is None:
         raise InputError("give a table of cases, or --template to write a catalogue")
     rows = rows_for(loaded, table, missing, id_column=id_column, allow_unknown=allow_unknown)
@@ -125,7 +133,7 @@ def _write_template(model: Path, output: Path | None) -> None:
     if output is not None and output.is_file():
         raise InputError(f"{output} is there already; give another name, so that nothing is lost")
     check_output(output)
-    text = principal.catalogue_template(load(model))
+    text = principal.catalogue_template(for_two_classes(load(model), "reasons"))
     if output is None:
         typer.echo(text, nl=False)
         return
@@ -183,7 +191,7 @@ def decide(
     Example: rpte decide model.json loans.csv -o decisions.jsonl --id-column case
     """
     check_output(output, reads=[model, table, catalogue])
-    loaded = load(model)
+    loaded = for_two_classes(load(model), "decide")
     check_log(output, loaded, replace)
     rows = rows_for(loaded, table, missing, id_column=id_column)
     asked = {"adverse": adverse, "most": most, "threshold": threshold, "least": least}
@@ -223,7 +231,7 @@ def replay(
 
     Example: rpte replay decisions.jsonl --model model.json --head 5f0c...
     """
-    found = computed_again(log, load(model), head)
+    found = computed_again(log, for_two_classes(load(model), "replay"), head)
     if as_json:
         print_json(asdict(found))
     else:
@@ -281,7 +289,7 @@ def edit(
     --by "A. Smith" --reason "age may not be used"
     """
     check_output(output, reads=[model, refit, table])
-    loaded = load(model)
+    loaded = for_two_classes(load(model), "edit")
     changed = edited_by(
         loaded,
         by=by,

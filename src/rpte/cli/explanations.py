@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 from rich.console import Group
@@ -10,8 +9,14 @@ from rich.table import Table
 from rich.text import Text
 
 from rpte.cli import options as opt
-from rpte.cli.options import MaybePath, Names, option, pairs, rows_for
-from rpte.cli.show import QUIET, coefficient, explanation_view
+from rpte.cli.options import MaybePath, Names, for_two_classes, option, pairs, rows_for
+from rpte.cli.show import (
+    QUIET,
+    coefficient,
+    explanation_record,
+    explanation_view,
+    response_text,
+)
 from rpte.cli.terminal import print_found, progress, table_of
 from rpte.counterfactual import Actions, Answer, Counterfactuals
 from rpte.counterfactual.actions import read_actions
@@ -48,7 +53,8 @@ def explain(
     rows = rows_for(loaded, table, missing, id_column=id_column, allow_unknown=True)
     one = rows.case(row, case, id_column)
     found = loaded.explain(one.cells, "mean" if mean else None)[0]
-    print_found(as_json, {**one.record, **asdict(found)}, explanation_view(found, one.title))
+    record = {**one.record, **explanation_record(found)}
+    print_found(as_json, record, explanation_view(found, one.title))
 
 
 def whatif(
@@ -84,8 +90,8 @@ def _whatif_view(found: WhatIf) -> Group:
         for name, (old, new) in found.changes.items()
     ]
     lines += [Text(f"{name} is not read by the model: nothing can move") for name in found.unread]
-    probabilities = f"{found.before.probability:.4f} -> {found.after.probability:.4f}"
-    end = Text(f"probability of {found.before.positive}: {probabilities}", "bold")
+    shown = found.before.target.shown
+    end = Text(f"{response_text(found.before)} -> {shown(found.after.response)}", "bold")
     notes = [Text(f"note: {flag}") for flag in found.after.flags]
     return Group(*lines, "", _moves(found), "", end, found.said, *notes)
 
@@ -143,7 +149,7 @@ def counterfactual(
 
     Example: rpte counterfactual model.json cases.csv --row 17 --to 0.3 --keep job --increase income
     """
-    loaded = load(model)
+    loaded = for_two_classes(load(model), "counterfactual")
     told = Actions() if actions is None else read_actions(actions)
     ways = dict.fromkeys(increase or (), "increase") | dict.fromkeys(decrease or (), "decrease")
     asked = told.extended(
@@ -264,7 +270,7 @@ def uncertainty(
     from rpte.validation.uncertainty import bootstrap, check_level
 
     check_level(level)
-    loaded = load(model)
+    loaded = for_two_classes(load(model), "uncertainty")
     named: dict[str, Any] = {"target": target, "weight": weight_column, "groups": groups}
     rows = rows_for(loaded, table, missing, id_column=id_column, **named)
     one = None if row is None and case is None else rows.case(row, case, id_column)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import shlex
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
@@ -17,7 +16,9 @@ import numpy as np
 from rpte.cli import options as opt
 from rpte.cli.in_batches import ClusterTraining, FileTraining, in_batches, named
 from rpte.cli.options import Names, listed, option, output_option, pairs, weights
+from rpte.cli.task import AUTO, check_task, loss_for, regressor
 from rpte.cli.terminal import console, print_json, progress, say, told_in_one_line
+from rpte.cli.training import NumberTraining, Training, named_column, target_column
 from rpte.columns.limits import Limits
 from rpte.errors import InputError, warn
 from rpte.utils.arrays import Array
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from rpte.model.model import Model
-    from rpte.utils.progress import Callback, Progress
+    from rpte.utils.progress import Progress
     from rpte.validation.cross_validate import Estimate
 
 CHECKER = "rpte_check.py"
@@ -52,6 +53,28 @@ class FitRequest:
     output: Annotated[Path, output_option("Write the model here.")]
     positive: Annotated[
         str | None, option("The outcome that the model speaks of; the later one by default.")
+    ] = None
+    task: Annotated[
+        str,
+        option(
+            "auto, binary (two outcomes), regression (a number), count, or amount (not negative). "
+            "auto takes two different values as outcomes, and says what it takes numbers for."
+        ),
+    ] = AUTO
+    loss: Annotated[
+        str | None,
+        method("Of a number: squared_error, poisson, gamma or tweedie, whatever --task says."),
+    ] = None
+    power: Annotated[
+        float | None, method("Of the Tweedie loss, between 1 and 2; 1.5 if not given.")
+    ] = None
+    exposure: Annotated[
+        str | None,
+        of_table("Of a number: its mean is multiplied by this column (years insured); no feature."),
+    ] = None
+    offset: Annotated[
+        str | None,
+        of_table("Of a number: this column is added to its score; no feature."),
     ] = None
     id_column: Annotated[str | None, of_table("Names each case; no feature.")] = None
     weight_column: Annotated[str | None, of_table("Weights (repetitions) of rows.")] = None
@@ -127,6 +150,7 @@ class FitRequest:
         check_output(self.output, self.checker, reads=self.table)
         if self.folds < 0 or self.folds == 1:
             raise InputError(f"--folds {self.folds}: give 0 for no estimate, or at least 2")
+        check_task(self)
         self.limits()
         self.specials()
 
@@ -156,9 +180,9 @@ class FitRequest:
         return kind.of(self.table, *roles, self.drop_unlabelled, self.estimator)
 
     def _read_whole(self) -> Training:
-        """Read the table and set features, labels, weights and groups apart."""
+        """Read the table and set features, targets, weights and groups apart."""
         from rpte.table.files import check_column, read_table
-        from rpte.table.target import binary_labels, has_label, warn_of_follow_up
+        from rpte.table.target import has_label, warn_of_follow_up
 
         kept = [name for name in (self.id_column, self.group_column) if name is not None]
         gaps, special = listed(self.missing), self.specials()
@@ -168,72 +192,53 @@ class FitRequest:
                 check_column(frame, column, role)
         if self.drop_unlabelled:
             frame = frame[has_label(frame, self.target)].reset_index(drop=True)
-        labels = binary_labels(frame, self.target)
+        loss = loss_for(self, frame)
+        y = target_column(frame, self.target, loss)
+        beside = {"exposure": self.exposure, "offset": self.offset}
+        given: dict[str, Any] = {
+            role: named_column(frame, name, role) for role, name in beside.items()
+        }
         weight = None if self.weight_column is None else weights(frame, self.weight_column)
         groups = None if self.group_column is None else frame[self.group_column].to_numpy(str)
-        beside = {self.target, self.weight_column, *kept}
-        X = frame[[name for name in frame if name not in beside]]
+        no_features = {self.target, self.weight_column, *beside.values(), *kept}
+        X = frame[[name for name in frame if name not in no_features]]
         unread = [name for name in self.exclude or () if name in X]
         X = X.assign(**dict.fromkeys(unread, 0.0))  # they need not even be readable, as dates
         if not X.shape[1]:
             raise InputError(f"{self.table[0]} has no variables beside the columns that were named")
         _say_ids(X)
+        rows: dict[str, Any] = {"X": X, "y": y, "weight": weight, "groups": groups}
+        if loss is not None:
+            made = regressor(self.power, loss=loss, **self._asked())
+            return NumberTraining(**rows, estimator=made, request=self, **given)
         warn_of_follow_up(self.target, [str(name) for name in X if name not in unread])
-        return Training(X, labels, weight, groups, self.estimator(labels), self)
+        return Training(**rows, estimator=self.estimator(y), request=self)
 
     def estimator(self, labels: Array) -> Any:
-        """Return the unfitted estimator."""
+        """Return the unfitted estimator of two classes."""
         from rpte.table.target import matching_label
 
         classes = np.unique(labels).tolist()
-        asked: dict[str, Any] = {
-            **{name: getattr(self, name) for name in SAME_NAME},
+        of_classes = {
             "positive": None if self.positive is None else matching_label(self.positive, classes),
-            "l1": self.l1 if self.l1 in (None, "cv", "4/n") else _number("--l1", str(self.l1)),
             "class_weight": "balanced" if self.balanced else None,
-            "n_jobs": self.jobs,
-            "special_values": self.specials() or None,
-            "limits": self.limits(),
             "client": self.scheduler,
         }
         kind = _estimator_of(self.scheduler)
         make = kind.paper if self.paper else kind
-        return make(**{name: value for name, value in asked.items() if value is not None})
+        return make(**self._asked(**of_classes))
 
-
-@dataclass(frozen=True)
-class Training:
-    """A table taken apart for a fit."""
-
-    X: pd.DataFrame
-    y: Array
-    weight: Array | None
-    groups: Array | None
-    estimator: Any
-    request: FitRequest
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return len(self.y)
-
-    def description(self) -> str:
-        """Say what is there to learn from."""
-        values, counts = np.unique(self.y, return_counts=True)
-        held = " and ".join(f"{v} in {n}" for v, n in zip(values, counts, strict=True))
-        return f"{len(self.y)} rows, {self.request.target} {held}; {self.X.shape[1]} variables"
-
-    def fit(self, progress: Callback, cache_dir: Path | None = None) -> Any:
-        """Return the fitted estimator; nothing is kept on disk meanwhile."""
-        return self.estimator.fit(self.X, self.y, self.weight, self.groups, progress=progress)
-
-    def estimate(self, on_fold: Callable[[int, int, float], None]) -> Estimate:
-        """Cross-validate the whole fit."""
-        from rpte.validation.cross_validate import estimate
-
-        rows = {"weight": self.weight, "groups": self.groups}
-        folds = self.request.folds
-        return estimate(self.estimator, self.X, self.y, folds=folds, on_fold=on_fold, **rows)
+    def _asked(self, **others: Any) -> dict[str, Any]:
+        """Return the parameters of the estimator that were given."""
+        asked: dict[str, Any] = {
+            **{name: getattr(self, name) for name in SAME_NAME},
+            "l1": self.l1 if self.l1 in (None, "cv", "4/n") else _number("--l1", str(self.l1)),
+            "n_jobs": self.jobs,
+            "special_values": self.specials() or None,
+            "limits": self.limits(),
+            **others,
+        }
+        return {name: value for name, value in asked.items() if value is not None}
 
 
 def _say_ids(X: pd.DataFrame) -> None:
@@ -274,6 +279,8 @@ def fit(**given: Any) -> None:
     nothing that is written. The file then keeps the estimate, too.
 
     Example: rpte fit loans.csv --target bad -o model.json --monotone income=decreasing
+
+    A count: rpte fit policies.csv --target claims --task count --exposure years -o model.json
 
     Larger than memory: rpte fit loans/*.parquet --target bad -o model.json
 
@@ -367,10 +374,9 @@ def _next(request: FitRequest) -> str:
         return f"Next: {shlex.join(show)}"
     table = str(request.table[0])
     verify = ["rpte", "verify", str(request.output), table, "--target", request.target]
-    if request.weight_column is not None:
-        verify += ["--weight-column", request.weight_column]
-    if request.missing is not None:
-        verify += ["--missing", request.missing]
+    for name in ("weight_column", "exposure", "offset", "missing"):
+        if getattr(request, name) is not None:
+            verify += [f"--{name.replace('_', '-')}", getattr(request, name)]
     return f"Next: {shlex.join(show)}; {shlex.join(verify)}"
 
 
@@ -391,15 +397,14 @@ def _estimated(training: Training | FileTraining, request: FitRequest) -> Estima
 
 
 def _estimate_text(found: Estimate) -> str:
-    from rpte.model.summary import NAMES, measure_text
+    from rpte.model.summary import NAMES, figure_text
 
     record = found.record()
     head = (
         f"On rows not seen in training ({record['folds']}-fold cross-validation; the whole fit is "
         "repeated in each fold, ± is one standard error over folds; kept in the model file):"
     )
-    texts = {
-        name: measure_text(record[measure], 1 if measure == "miu" else 4)
-        for measure, name in NAMES.items()
-    }
-    return "\n".join([head, *(f"  {name:<12}{text}" for name, text in texts.items())])
+    known = {name: measure for measure, name in NAMES.items() if measure in record}
+    width = max(map(len, known)) + 1
+    figures = (f"  {name:<{width}}{figure_text(record, at)}" for name, at in known.items())
+    return "\n".join([head, *figures])

@@ -145,19 +145,24 @@ def score_in_batches(
     model: Model,
     tables: Sequence[Path],
     output: Path | None,
-    id_column: str | None,
+    beside: Sequence[str],
     allow_unknown: bool,
     scored: Callable[[Rows], pd.DataFrame],
 ) -> None:
-    """Score files batch by batch; the output is written whole or not at all."""
+    """Score files batch by batch; the output is written whole or not at all.
+
+    Columns `beside` the model's are read too: the id column, an exposure.
+    """
     from rpte.rows.files import TableFiles, open_dataset
 
     if output is None:
         raise InputError("tables in batches need a file to write to; name it with -o")
     check_writable(output)
-    files = TableFiles(open_dataset(list(tables)), id_column)
+    files = TableFiles(open_dataset(list(tables)))
+    for name in beside:
+        TableFiles(files.dataset, name)  # refuses one that is not there
     read = {source for component in model.components for source in component.sources}
-    wanted = [n for n in files.dataset.schema.names if n in {*read, id_column}]
+    wanted = [n for n in files.dataset.schema.names if n in {*read, *beside}]
     wanted = wanted if model.schema.named else list(files.dataset.schema.names)
     unknown: dict[str, Counter[str]] = {}
     present: Counter[str] = Counter()
@@ -166,7 +171,7 @@ def score_in_batches(
     with progress(f"scoring {named(tables)}") as tell, _writer(output) as write:
         for batch in files.batches(wanted):
             frame = batch.to_pandas()
-            inputs = row_inputs(model, frame, [] if id_column is None else [id_column], read)
+            inputs = row_inputs(model, frame, list(beside), read)
             for name, strange in inputs.unknown.items():
                 unknown.setdefault(name, Counter()).update(strange)
             present.update(present_cells(inputs, read))

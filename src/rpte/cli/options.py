@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,9 +12,10 @@ import typer
 
 from rpte.errors import InputError, did_you_mean
 from rpte.model.model import Model
+from rpte.model.target import NumberTarget
 from rpte.model.unknown import checked_inputs
 from rpte.table.inputs import Inputs, read_inputs
-from rpte.utils.arrays import Array
+from rpte.utils.arrays import Array, Floats
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,6 +63,12 @@ AllowUnknown = Annotated[
     option(
         "Go on where most of a column are levels that training did not have.", "--allow-unknown"
     ),
+]
+ExposureColumn = Annotated[
+    str | None, option("Of a number: the column that its mean is multiplied by.", "--exposure")
+]
+OffsetColumn = Annotated[
+    str | None, option("Of a number: the column that is added to its score.", "--offset")
 ]
 AsJson = Annotated[bool, option("Print JSON for machines.", "--json")]
 
@@ -138,9 +145,13 @@ class Rows:
             raise InputError(f"'{case}' stands {what} of the column '{id_column}'{remedy}")
         return places[0]
 
-    def weight(self, column: str | None) -> Array | None:
+    def weight(self, column: str | None) -> Floats | None:
         """Return the weights of the rows."""
         return None if column is None else weights(self.frame, column)
+
+    def numbers(self, role: str, column: str | None) -> Floats | None:
+        """Return a column of numbers, such as exposures, in its role."""
+        return None if column is None else column_numbers(self.frame, column, role)
 
 
 def rows_for(
@@ -173,16 +184,50 @@ def row_inputs(
     return read_inputs(given, model.schema, ignored=set(frame.columns), needed=read)
 
 
-def weights(frame: pd.DataFrame, name: str) -> Array:
+def weights(frame: pd.DataFrame, name: str) -> Floats:
     """Return a column of weights as numbers."""
+    return column_numbers(frame, name, "weight", "give 0 or a weight")
+
+
+def column_numbers(
+    frame: pd.DataFrame, name: str, role: str, remedy: str = "fill it in, or leave the row out"
+) -> Floats:
+    """Return a column as numbers; `remedy` is for a cell that is missing."""
     from rpte.table.files import check_column
 
-    check_column(frame, name, "weight")
+    check_column(frame, name, role)
     values = frame[name].to_numpy()
     if values.dtype.kind not in "iufb":
-        raise InputError(f"the weight column '{name}' holds texts; weights are numbers")
+        raise InputError(f"the {role} column '{name}' holds texts; {role}s are numbers")
     found = values.astype(np.float64)
     if np.isnan(found).any():
         row = int(np.flatnonzero(np.isnan(found))[0]) + 1
-        raise InputError(f"the weight column '{name}' is missing in row {row}; give 0 or a weight")
+        raise InputError(f"the {role} column '{name}' is missing in row {row}; {remedy}")
     return found
+
+
+def targets(model: Model, frame: pd.DataFrame, target: str) -> Array:
+    """Return the targets of rows as a model knows them: its classes, or numbers."""
+    from rpte.table.target import labels_as, target_numbers
+
+    if isinstance(model.target, NumberTarget):
+        return target_numbers(frame, target)
+    return labels_as(frame, target, model.classes)
+
+
+def check_beside(model: Model, beside: Mapping[str, str | None]) -> None:
+    """Refuse an exposure or an offset, by the names of their columns, of two classes."""
+    given = [f"--{role}" for role, name in beside.items() if name is not None]
+    if given and not isinstance(model.target, NumberTarget):
+        raise InputError(f"{given[0]} is for models of a number; this one is of two classes")
+
+
+def for_two_classes(model: Model, command: str) -> Model:
+    """Return a model of two classes; refuse one of a number, for which a command has no words."""
+    if isinstance(model.target, NumberTarget):
+        raise InputError(
+            f"rpte {command} is for models of two classes, and this one is of a number "
+            f"({model.target.mean_text}); show, score, explain, whatif, audit, frontier, verify, "
+            "compare and export read it"
+        )
+    return model

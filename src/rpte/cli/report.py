@@ -8,7 +8,14 @@ from typing import Annotated, Any
 import typer
 
 from rpte.cli import options as opt
-from rpte.cli.options import MaybePath, Names, option, output_option, rows_for
+from rpte.cli.options import (
+    MaybePath,
+    Names,
+    for_two_classes,
+    option,
+    output_option,
+    rows_for,
+)
 from rpte.cli.terminal import FAILED, progress, say
 from rpte.errors import InputError
 from rpte.model.file import load, read_document
@@ -65,7 +72,7 @@ def report(
     check_output(output, reads=list(files.values()))
     said = NOTHING if about is None else read_about(about)
     others = [] if peers is None else read_peers(peers)
-    known = load(model)
+    known = for_two_classes(load(model), "report")
     evidence = _evidence(known, table, missing, target, weight_column, by or [], full=full_profile)
     with progress("measuring") as tell:
         options = ReportOptions(
@@ -96,7 +103,7 @@ def _write_template(model: Path | None, path: Path) -> None:
     if path.is_file():
         raise InputError(f"{path} exists and may hold what somebody wrote; give another name")
     check_output(path)
-    sources = () if model is None else load(model).sources
+    sources = () if model is None else for_two_classes(load(model), "report").sources
     write_text(template_text(sorted(sources)), path)
     typer.echo(f"Wrote {path}; fill it in and pass it as --about")
 

@@ -9,12 +9,23 @@ import numpy as np
 import typer
 
 from rpte.cli import options as opt
-from rpte.cli.options import MaybePath, Names, Rows, listed, option, output_option, pairs, rows_for
+from rpte.cli.options import (
+    MaybePath,
+    Names,
+    Rows,
+    check_beside,
+    listed,
+    option,
+    output_option,
+    pairs,
+    rows_for,
+)
 from rpte.cli.terminal import say
 from rpte.errors import InputError
 from rpte.export.target import HOMES
 from rpte.model.file import load
 from rpte.model.model import Model
+from rpte.model.target import NumberTarget
 from rpte.utils.output import check_output
 
 if TYPE_CHECKING:
@@ -35,10 +46,14 @@ def score(
     contributions: Annotated[
         bool, option("Add the intercept and each component's share.", "--contributions")
     ] = False,
+    exposure: opt.ExposureColumn = None,
+    offset: opt.OffsetColumn = None,
     missing: opt.Missing = None,
     allow_unknown: opt.AllowUnknown = False,
 ) -> None:
     """Score the rows of a table: the log odds and the probability of the positive class.
+
+    Of a number: the score that terms add up to, and the mean, times --exposure.
 
     With --contributions, adding the intercept and the components from left to right gives the
     score, to the last bit (Excel files keep 16 digits). A table in which most of a column are
@@ -57,9 +72,11 @@ def score(
     if threshold is not None and not 0 <= threshold <= 1:
         raise InputError(f"--threshold {threshold:g}: a probability lies between 0 and 1")
     loaded = load(model)
+    beside = {"exposure": exposure, "offset": offset}
+    _check_asked(loaded, beside, with_class or threshold is not None)
 
     def scored(rows: Rows) -> pd.DataFrame:
-        scores = score_table(loaded, rows, id_column, contributions)
+        scores = score_table(loaded, rows, id_column, contributions, **beside)
         if threshold is not None:
             positive, other = loaded.classes[loaded.positive], loaded.classes[1 - loaded.positive]
             scores["class"] = np.where(scores["probability"] >= threshold, positive, other)
@@ -68,9 +85,11 @@ def score(
         return scores
 
     if in_batches(table):
-        score_in_batches(loaded, table, output, id_column, allow_unknown, scored)
+        names = [name for name in (id_column, exposure, offset) if name is not None]
+        score_in_batches(loaded, table, output, names, allow_unknown, scored)
         return
-    rows = rows_for(loaded, table[0], missing, id_column=id_column, allow_unknown=allow_unknown)
+    read: dict[str, Any] = {"id_column": id_column, "allow_unknown": allow_unknown, **beside}
+    rows = rows_for(loaded, table[0], missing, **read)
     scores = scored(rows)
     say_flags(loaded, flags_of(loaded, rows.inputs), rows.inputs.n_rows)
     if output is None:
@@ -80,14 +99,42 @@ def score(
     say(f"Wrote {output}: {len(scores)} rows")
 
 
-def score_table(model: Model, rows: Rows, id_column: str | None, with_parts: bool) -> pd.DataFrame:
-    """Return id, score and probability of each row, and what its components add."""
+def _check_asked(model: Model, beside: dict[str, str | None], with_class: bool) -> None:
+    """Refuse what is not for the model's task; say what the mean of a number is without."""
+    check_beside(model, beside)
+    target = model.target
+    if not isinstance(target, NumberTarget):
+        return
+    if with_class:
+        raise InputError(
+            f"--class and --threshold are for models of two classes; this one is of a number "
+            f"({target.mean_text})"
+        )
+    trained = {"exposure": target.exposure, "offset": target.offset}
+    for role, name in trained.items():
+        if name is not None and beside[role] is None:
+            what = f"for one unit of {name}" if role == "exposure" else f"without the offset {name}"
+            say(f"note: the mean is {what}; name the column with --{role}")
+
+
+def score_table(
+    model: Model, rows: Rows, id_column: str | None, with_parts: bool, **beside: str | None
+) -> pd.DataFrame:
+    """Return id, score and probability (or mean) of each row, and what its components add.
+
+    The score is the sum of what the components add; an exposure and an offset, columns `beside`
+    these, count in the mean.
+    """
     import pandas as pd
 
     inputs = rows.inputs
     name, ids = rows.ids(id_column)
-    chance = model.predict_proba(inputs)[:, model.positive]
-    columns = {"score": model.score(inputs), "probability": chance}
+    score = model.score(inputs)
+    response = model.loss.response(score)
+    if isinstance(model.target, NumberTarget):
+        given = {role: rows.numbers(role, column) for role, column in beside.items()}
+        response = model.target.mean(score, **given)
+    columns = {"score": score, model.target.response_name: response}
     if with_parts:
         columns["intercept"] = np.full(inputs.n_rows, model.intercept)
         columns |= {part.name: part.subtotal(inputs) for part in model.components}

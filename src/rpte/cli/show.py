@@ -19,8 +19,9 @@ from rpte.model.file import load
 from rpte.model.model import Model
 from rpte.model.parts import Component
 from rpte.model.summary import figures, head_lines
+from rpte.model.target import AnyTarget, NumberTarget, Target
 from rpte.model.verify import NOT_CHECKED, Check
-from rpte.report.draw import Line, draw_model, outline
+from rpte.report.draw import Line, draw_model, outline, rate_text
 from rpte.utils.output import check_output, write_text
 
 RAISES, LOWERS, QUIET = "bold red", "bold green", "dim"
@@ -61,13 +62,13 @@ def schema() -> None:
 def model_record(model: Model) -> dict[str, Any]:
     """Return what `rpte show` shows as plain values: one rule per term, in the order of the sum."""
     load = model.audit()
-    rules = [asdict(rule) for rule in model.rules()]
+    names = model.rule_columns()
+    rules = [{names[field]: value for field, value in asdict(r).items()} for r in model.rules()]
     for rule in rules:
-        for name in ("event_rate", "odds_ratio"):  # no rate without rows, no number for infinity
+        for name in (names["mean"], names["effect"]):  # no rate without rows, no infinity
             rule[name] = rule[name] if math.isfinite(rule[name]) else None
     return {
-        "positive": model.classes[model.positive],
-        "other": model.classes[1 - model.positive],
+        **_predicted(model.target),
         "ownership": model.ownership,
         "limits": model.settings["limits"],
         "cross_validation": figures(model),
@@ -80,6 +81,13 @@ def model_record(model: Model) -> dict[str, Any]:
     }
 
 
+def _predicted(target: AnyTarget) -> dict[str, Any]:
+    """Return what a model predicts as plain values."""
+    if isinstance(target, NumberTarget):
+        return {"mean": target.mean_text, "loss": target.loss.to_dict()}
+    return {"positive": target.outcome, "other": target.other}
+
+
 def coefficient(value: float) -> Text:
     """Return a signed number, coloured by what it does to the score."""
     style = QUIET if value == 0 else RAISES if value > 0 else LOWERS
@@ -88,48 +96,108 @@ def coefficient(value: float) -> Text:
 
 def model_view(model: Model, say: Callable[[str], str] = str) -> Group:
     """Return the whole model; `say` may shorten the texts of conditions and direct terms."""
-    positive, other = model.classes[model.positive], model.classes[1 - model.positive]
-    title = Text.assemble("log odds of ", (str(positive), "bold"), f" against {other}: the sum of")
-    start = Text.assemble("  intercept ", coefficient(model.intercept))
-    return Group(title, start, *(_component(model, c, say) for c in model.components))
+    start = Text.assemble("  intercept ", coefficient(model.intercept), _times(model, None))
+    return Group(_title(model), start, *(_component(model, c, say) for c in model.components))
+
+
+def _title(model: Model) -> Text:
+    """Say what the terms add up to."""
+    target = model.target
+    if not isinstance(target, NumberTarget):
+        outcome, other = (str(target.outcome), "bold"), f" against {target.other}: the sum of"
+        return Text.assemble("log odds of ", outcome, other)
+    before, _, after = target.score_text.partition(target.outcome)
+    title = Text.assemble(before, (target.outcome, "bold"), f"{after}: the sum of")
+    return title.append(" (times: what a term multiplies the mean by)" if target.multiplies else "")
+
+
+def _times(model: Model, value: float | None) -> Text:
+    """Say what a coefficient multiplies the mean by, or what the mean starts from."""
+    if not model.target.multiplies or value == 0:
+        return Text("")
+    if value is None:
+        return Text(f"  (mean {model.loss.effect(model.intercept):.4g})", QUIET)
+    return Text(f"(times {model.loss.effect(value):.4g})", QUIET)
 
 
 def _component(model: Model, component: Component, say: Callable[[str], str]) -> Tree:
     nodes = [Tree(Text(f"{component.name}  {', '.join(component.sources)}", "bold"))]
     for line in outline(model, component):
         del nodes[line.depth :]
-        nodes.append(nodes[-1].add(_line(line, say)))
+        nodes.append(nodes[-1].add(_line(model, line, say)))
     return nodes[0]
 
 
-def _line(line: Line, say: Callable[[str], str]) -> Text:
+def _line(model: Model, line: Line, say: Callable[[str], str]) -> Text:
     text = Text(say(line.text), "bold" if line.heading else "")
     if line.coefficient is None:
         return text
     name, value, counts = Text(line.name, "bold"), coefficient(line.coefficient), ""
-    parts = [name, value, text] if line.depth == 1 else [text, name, value]
+    times = _times(model, line.coefficient)
+    values = [value, times] if times else [value]
+    parts = [name, *values, text] if line.depth == 1 else [text, name, *values]
     if line.counts:
-        support, events = line.counts
-        rate = f"{events / support:.0%}" if support else "-"
-        counts = f"  n={support:g}, {rate} positive"
+        rate = rate_text(model, *line.counts) if line.counts[0] else "-"
+        of_class = " positive" if isinstance(model.target, Target) else ""
+        counts = f"  n={line.counts[0]:g}, {rate}{of_class}"
     return Text("  ").join(parts).append(counts, QUIET)
 
 
+def explanation_record(explanation: Explanation) -> dict[str, Any]:
+    """Return one prediction as plain values."""
+    target = explanation.target
+    outcome = {} if isinstance(target, NumberTarget) else {target.outcome_name: target.outcome}
+    return {
+        "intercept": explanation.intercept,
+        "components": [asdict(component) for component in explanation.components],
+        "score": explanation.score,
+        target.response_name: explanation.response,
+        **outcome,
+        "inputs": dict(explanation.inputs),
+        "flags": list(explanation.flags),
+        "reference": explanation.reference,
+    }
+
+
 def explanation_view(explanation: Explanation, title: str) -> Table:
-    """Return one prediction as a column of numbers that add up."""
-    table = table_of((">adds", "because"), title=title, title_justify="left")
-    table.add_row(coefficient(explanation.intercept), explanation.start)
+    """Return one prediction as a column of numbers that add up.
+
+    Where they multiply a mean, with what each multiplies it by, and the product so far.
+    """
+    target, running = explanation.target, explanation.intercept
+
+    def numbers(value: float, start: bool = False) -> list[Text]:
+        shown = [coefficient(value)]
+        if target.multiplies:
+            effect = target.loss.effect
+            times = "" if start else f"{effect(value):.4g}"
+            shown += [Text(times), Text(f"{effect(running):.4g}", QUIET)]
+        return shown
+
+    more = (">times", ">mean so far") if target.multiplies else ()
+    table = table_of((">adds", *more, "because"), title=title, title_justify="left")
+    blank = [""] * len(more)
+    table.add_row(*numbers(running, start=True), explanation.start)
     for component in explanation.components:
         for contribution in component.contributions:
+            running += contribution.value
             reason = f"{component.component} {contribution.term}: {contribution.text}"
-            table.add_row(coefficient(contribution.value), reason)
-        table.add_row("", Text(f"with {explanation.given(component.sources)}", QUIET))
+            table.add_row(*numbers(contribution.value), reason)
+        table.add_row("", *blank, Text(f"with {explanation.given(component.sources)}", QUIET))
     for flag in explanation.flags:
-        table.add_row("", Text(f"note: {flag}", "yellow"))
-    total = f"score; probability of {explanation.positive}: {explanation.probability:.4f}"
-    table.add_row("-------", "")
-    table.add_row(coefficient(explanation.score), total)
+        table.add_row("", *blank, Text(f"note: {flag}", "yellow"))
+    table.add_row("-------", *blank, "")
+    running = explanation.score
+    table.add_row(*numbers(running, start=True), f"score; {response_text(explanation)}")
     return table
+
+
+def response_text(explanation: Explanation) -> str:
+    """Say what a score stands for: a probability, or a mean."""
+    target = explanation.target
+    name = f"probability of {target.outcome}"  # without the quotes of `target.response_text`
+    name = target.mean_text if isinstance(target, NumberTarget) else name
+    return f"{name}: {target.shown(explanation.response)}"
 
 
 def checks_view(checks: list[Check]) -> Table:

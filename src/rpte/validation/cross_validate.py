@@ -5,18 +5,22 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rpte.audit.metrics import number_measures
 from rpte.errors import InputError, RPTEWarning
+from rpte.estimators.numbers import checked_loss
 from rpte.estimators.parameters import checked_parameters, settings_for
 from rpte.model.summary import RECORD
+from rpte.model.target import NumberTarget
 from rpte.table.inputs import as_array, as_matrix, column_names
+from rpte.table.numbers import named
 from rpte.table.read import read_training
-from rpte.table.table import row_hashes
-from rpte.utils.arrays import Array, Index
+from rpte.table.table import read_weights, row_hashes
+from rpte.utils.arrays import Array, Index, Ints
 from rpte.validation.tables import fold_of_rows, is_training_table, labelled_rows, trains_on_both
 
 if TYPE_CHECKING:
@@ -24,8 +28,6 @@ if TYPE_CHECKING:
 
     from rpte.model.model import Model
     from rpte.utils.progress import Progress
-
-MEASURES = ("auc", "log_loss", "brier", "miu")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +42,31 @@ class FoldResult:
 
 
 @dataclass(frozen=True, slots=True)
+class NumberFoldResult:
+    """Figures of one fold of numbers on the rows held out.
+
+    `deviance_explained` is against the mean of these rows, None where they are all equal; the mean
+    absolute and the root mean squared error are in units of y.
+    """
+
+    rows: int
+    deviance_explained: float | None
+    mae: float
+    rmse: float
+    miu: int
+
+
+@dataclass(frozen=True, slots=True)
 class Estimate:
     """The results of all folds; `by` is what decides them: content, or groups, never split."""
 
-    folds: tuple[FoldResult, ...]
+    folds: tuple[FoldResult, ...] | tuple[NumberFoldResult, ...]
     by: str = "content"
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The names of the figures."""
+        return tuple(field.name for field in fields(self.folds[0]) if field.name != "rows")
 
     def mean(self, measure: str) -> float | None:
         """Return the mean of a measure over the folds that have it."""
@@ -71,7 +93,9 @@ class Estimate:
         return {"folds": len(self.folds), "by": self.by, "rows": rows, **means}
 
     def _means(self) -> dict[str, Any]:
-        return {name: {"mean": self.mean(name), "error": self.error(name)} for name in MEASURES}
+        return {
+            name: {"mean": self.mean(name), "error": self.error(name)} for name in self.measures
+        }
 
 
 def with_estimate(model: Model, found: Estimate) -> Model:
@@ -84,8 +108,8 @@ def with_estimate(model: Model, found: Estimate) -> Model:
     return replace(model, training={**model.training, RECORD: found.record()})
 
 
-def check_repeats(fitted: Any, X: Any, y: Any, weight: Any) -> None:
-    """Refuse what would not repeat the fit of a classifier's model in every fold."""
+def check_repeats(fitted: Any, X: Any, y: Any, weight: Any, **given: Any) -> None:
+    """Refuse what would not repeat the fit of an estimator's model in every fold."""
     model: Model = fitted.model_
     if hasattr(fitted, "at_miu_"):
         raise InputError(
@@ -95,13 +119,17 @@ def check_repeats(fitted: Any, X: Any, y: Any, weight: Any) -> None:
     schema = read_training(X, fitted.special_values).schema
     now = settings_for(checked_parameters(fitted), fitted.limits, schema).to_dict()
     changed = [name for name, value in now.items() if value != model.settings[name]]
+    if isinstance(model.target, NumberTarget):
+        same_loss = checked_loss(fitted.loss, fitted.power) == model.loss
+        changed += [] if same_loss else ["loss"]
     if changed:
         raise InputError(f"{changed[0]} was changed since the fit; fit again, then cross-validate")
-    same = is_training_table(model, labelled_rows(model, X, y, weight))
+    same = is_training_table(model, labelled_rows(model, X, y, weight, **given))
     if not same.holds:
+        more = "sample_weight" if model.task == "binary" else "sample_weight, exposure and offset"
         raise InputError(
             f"this is not the table that the model was fitted on ({same.evidence}); give X, y and "
-            "sample_weight as to fit"
+            f"{more} as to fit"
         )
 
 
@@ -114,36 +142,63 @@ def estimate(
     groups: Any = None,
     folds: int = 5,
     on_fold: Callable[[int, int, float], None] = lambda number, count, share: None,
+    **given: Any,
 ) -> Estimate:
     """Cross-validate an estimator: everything that a fit learns is learned again in each fold.
 
     Rows of one group are never split; rows of equal content are spread over the folds, as new rows
     may repeat old ones. The folds depend on the content of the rows, not on their order.
 
-    X, y, weight and groups are as for `RPTEClassifier.fit`; the estimator is not changed. There are
-    fewer folds where the smaller class has fewer rows or groups. `on_fold` is called with number,
-    count and share when each fold begins, and between the steps of its fit.
+    X, y, weight and groups are as for `fit`, `given` are the exposure and the offset of a
+    regressor; the estimator is not changed. There are fewer folds where the smaller class, or a
+    table of numbers, has fewer rows or groups. `on_fold` is called with number, count and share
+    when each fold begins, and between the steps of its fit.
     """
     from sklearn.base import clone
 
     inputs = read_training(X, estimator.special_values)
     frame = _pinned(X, [v.name for v in inputs.schema.variables if v.kind == "category"])
     y, weight, groups = (None if v is None else np.asarray(v) for v in (y, weight, groups))
-    splits = list(held_out_splits(row_hashes(inputs), y, groups, folds, weight))
+    strata = _strata(estimator, frame, y, **given)
+    splits = list(held_out_splits(row_hashes(inputs), y, groups, folds, weight, strata))
 
     def tell(number: int) -> Callable[[Progress], None]:
         return lambda now: on_fold(number, len(splits), now.share)
 
     results = []
     for number, (train, test) in enumerate(splits, 1):
-        kept = [None if column is None else column[train] for column in (weight, groups)]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RPTEWarning)  # the fit of the whole table has warned
-            rows = _rows(frame, train), y[train]
-            fitted = clone(estimator).fit(*rows, *kept, progress=tell(number))
-            held_out = None if weight is None else weight[test]
-            results.append(_measured(fitted, _rows(frame, test), y[test], held_out))
+            kept = {name: _of_rows(values, train) for name, values in given.items()}
+            fitted = clone(estimator).fit(
+                _rows(frame, train),
+                y[train],
+                sample_weight=_of_rows(weight, train),
+                groups=_of_rows(groups, train),
+                progress=tell(number),
+                **kept,
+            )
+            held_out = {name: _of_rows(values, test) for name, values in given.items()}
+            rows = _rows(frame, test), y[test], _of_rows(weight, test)
+            results.append(_measured(fitted, *rows, **held_out))
     return Estimate(tuple(results), "content" if groups is None else "groups")
+
+
+def _strata(estimator: Any, X: Any, y: Array, **given: Any) -> Ints | None:
+    """Return what folds of numbers keep even, by the loss of a regressor; None for classes."""
+    if not hasattr(estimator, "loss"):
+        return None
+    target = NumberTarget(checked_loss(estimator.loss, estimator.power), 0.0)
+    known = {name: named(X, given.get(name)) for name in ("exposure", "offset")}
+    plain = target.plain(target.read(y, len(y)), np.ones(len(y)), **known)
+    return target.loss.strata(plain.y)
+
+
+def _of_rows(values: Any, rows: Index) -> Any:
+    """Return the values of some rows; None, the name of a column and a number for all stay."""
+    if values is None or isinstance(values, str) or not as_array(values).ndim:
+        return values
+    return as_array(values)[rows]
 
 
 def _pinned(X: Any, categories: list[str]) -> pd.DataFrame | Array:
@@ -166,19 +221,35 @@ def _rows(X: pd.DataFrame | Array, rows: Index) -> pd.DataFrame | Array:
 
 
 def held_out_splits(
-    content: Array, y: Array, groups: Array | None, folds: int, weight: Array | None = None
+    content: Array,
+    y: Array,
+    groups: Array | None,
+    folds: int,
+    weight: Array | None = None,
+    strata: Ints | None = None,
 ) -> Iterator[tuple[Index, Index]]:
-    """Yield training and held-out rows, folds that train on one class left out."""
-    fold = fold_of_rows(content, y, groups, folds, weight)
+    """Yield training and held-out rows, folds that train on one class or number left out."""
+    fold = fold_of_rows(content, y, groups, folds, weight, strata)
     for f, trains in enumerate(trains_on_both(fold, y)):
-        if trains:
+        if trains and (fold == f).any():
             yield np.flatnonzero(fold != f), np.flatnonzero(fold == f)
 
 
-def _measured(fitted: Any, X: Any, y: Array, weight: Array | None) -> FoldResult:
+def _measured(fitted: Any, X: Any, y: Array, weight: Array | None, **given: Any) -> Any:
+    """Return the figures of a fold."""
+    model: Model = fitted.model_
+    if not isinstance(model.target, NumberTarget):
+        return _of_classes(model, X, y, weight)
+    known = {name: named(X, values) for name, values in given.items()}
+    rows = model.target.read(y, len(y)), read_weights(weight, len(y))
+    found: Any = number_measures(model.target, model.score(X), *rows, **known)
+    kept = {name: found[name] for name in ("deviance_explained", "mae", "rmse")}
+    return NumberFoldResult(len(y), **kept, miu=model.audit().miu)
+
+
+def _of_classes(model: Model, X: Any, y: Array, weight: Array | None) -> FoldResult:
     from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
-    model = fitted.model_
     p = model.predict_proba(X)[:, model.positive]
     truth = (y == model.classes[model.positive]).astype(int)
     both = 0 < truth.sum() < len(truth)

@@ -34,19 +34,20 @@ def own(model: Any, X: Any | None) -> Terms:
     """Read the active leaves and direct terms of an RPTE model (or of the estimator around it)."""
     ours: Model = model if isinstance(model, Model) else model.model_
     inputs = None if X is None else ours.read(X)
+    unit = ours.target.factor  # numbers in small units have small coefficients
     conditions: list[int] = []
     reached = []
     for _, part in ours.parts():
         first = len(conditions)
         if isinstance(part, TreeTerms):
-            active = is_active([leaf.coefficient for leaf in part.leaves])
+            active = is_active([leaf.coefficient / unit for leaf in part.leaves])
             paths = zip(part.tree.paths(), active, strict=True)
             conditions += [path_conditions(path, ours.schema) for path, counts in paths if counts]
             if inputs is not None:
                 number = np.where(active, first + np.cumsum(active) - 1, NOT_CONSULTED)
                 reached.append(number[part.tree.apply(inputs)])
         # Per standard deviation: a slope is no less there for being in units of millions.
-        elif is_active(part.coefficient * part.scale):
+        elif is_active(part.coefficient / unit * part.scale):
             conditions.append(part.column.conditions(ours.schema))
             if inputs is not None:
                 values = part.column.evaluate(inputs)
