@@ -5,7 +5,6 @@ from dataclasses import asdict
 
 import numpy as np
 
-from rpte.losses import BINOMIAL
 from rpte.model.effect import Background, background
 from rpte.model.explain import Explanation, value_text
 from rpte.model.model import Model
@@ -36,7 +35,7 @@ def _card(
         "miu": sum(rule.inspection_units for rule in rules),
         "range": ends,
         "trees": [tree_card(model, tree) for tree in component.trees],
-        "direct": [_term(term) for term in component.direct],
+        "direct": [_term(model, term) for term in component.direct],
         "shapes": shapes(model, component, rows),
         "surfaces": surfaces(model, component, rows),
     }
@@ -45,11 +44,18 @@ def _card(
 def tree_card(model: Model, tree: TreeTerms) -> Record:
     """Return a tree as nested nodes, and its leaves as rows."""
     leaves = [
-        {"name": tree.leaf_name(n), **_counts(leaf), "conditions": path_text(path, model.schema)}
+        {
+            "name": tree.leaf_name(n),
+            **_counts(model, leaf),
+            "conditions": path_text(path, model.schema),
+        }
         for n, path, leaf in tree.rules()
     ]
     return {
         "name": tree.name,
+        "unit": model.target.score_unit,
+        "effect_name": model.loss.effect_name,
+        "rate_name": "rate" if model.task == "binary" else model.target.mean_name,
         "sources": list(tree.sources),
         "support": sum(leaf.support for leaf in tree.leaves),
         "leaves": leaves,
@@ -57,13 +63,13 @@ def tree_card(model: Model, tree: TreeTerms) -> Record:
     }
 
 
-def _counts(term: Leaf | DirectTerm) -> Record:
+def _counts(model: Model, term: Leaf | DirectTerm) -> Record:
     return {
         "support": term.support,
         "events": term.events,
         "rate": term.events / term.support if term.support else None,
         "coefficient": term.coefficient,
-        "odds_ratio": finite(BINOMIAL.effect(term.coefficient)),
+        "odds_ratio": finite(model.loss.effect(term.coefficient)),
     }
 
 
@@ -78,16 +84,16 @@ def _node(model: Model, tree: TreeTerms, node: Branch | int) -> Record:
     return {"ways": ways, "support": sum(way["support"] for way in ways)}
 
 
-def _term(term: DirectTerm) -> Record:
+def _term(model: Model, term: DirectTerm) -> Record:
     return {
         "name": term.name,
         "text": term.text,
         "kind": term.column.kind,
         "binary": term.column.binary,
         "sources": list(term.sources),
-        **_counts(term),
+        **_counts(model, term),
         "unit": term.scale,
-        "per_unit": finite(BINOMIAL.effect(term.coefficient * term.scale)),
+        "per_unit": finite(model.loss.effect(term.coefficient * term.scale)),
         "centre": term.centre,
     }
 
@@ -147,7 +153,13 @@ def _nearest(rows: Index, score: Floats) -> int:
 
 def explanation_contents(explanation: Explanation) -> Record:
     """Return an explanation as plain values, its inputs as they are printed."""
-    record = asdict(explanation)
+    target = explanation.target
+    record = {k: v for k, v in asdict(explanation).items() if k not in ("target", "response")}
+    record |= {
+        target.response_name: explanation.response,
+        "caption": target.caption(explanation.response),
+        "score_unit": target.score_unit,
+    }
     for component, plain in zip(explanation.components, record["components"], strict=True):
         plain["given"] = explanation.given(component.sources)
     inputs = {name: value_text(value) for name, value in explanation.inputs.items()}

@@ -124,7 +124,7 @@ def explanation_chart(case: Mapping[str, Any]) -> svg.Drawing:
         body.append(svg.text(right + 5, y + 4, f"{value:+.3g}"))
         if not total:
             body.append(svg.path(f"M{across(end):.1f} {y + 9:.1f}v{row - 18}", svg.FAINT))
-    said = f"probability of {case['positive']}: {case['probability']:.1%}"
+    said = case["caption"]
     y = row * (len(rows) + 0.5) + 10
     body.append(svg.text(room + plot_width + 60, y, svg.shortened(said, 60), "h", "end"))
     label = "Score as a sum: " + ", ".join(f"{n} {e - s:+.3g}" for n, s, e in rows)
@@ -138,7 +138,7 @@ def _steps(case: Mapping[str, Any]) -> list[tuple[str, float, float]]:
     names = [first, *(f"{c['component']} {', '.join(c['sources'])}" for c in components)]
     ends = list(accumulate([float(case["intercept"]), *(c["value"] for c in components)]))
     bars = zip(names, [0.0, *ends], ends, strict=False)
-    return [*bars, ("score (log odds)", 0.0, float(case["score"]))]
+    return [*bars, (f"score ({case['score_unit']})", 0.0, float(case["score"]))]
 
 
 def load_chart(audit: Mapping[str, Any], name: str) -> svg.Drawing:

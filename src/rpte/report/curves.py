@@ -38,6 +38,7 @@ def shape(model: Model, component: Component, source: str, rows: Background | No
     """Return one variable's effect as plain values: a curve of a number, levels, missing."""
     variable = model.schema[source]
     found = {"source": source, "kind": variable.kind, **_reading(component, (source,), rows)}
+    found["unit"] = model.target.score_unit
     found["alone"] = not found["shared"]
     names = [*variable.levels, *([None] if variable.has_missing else [])]  # None: missing
     codes = [MISSING if name is None else place for place, name in enumerate(names)]

@@ -12,6 +12,7 @@ from typing import Any
 
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, TreeTerms
+from rpte.model.target import Target
 from rpte.report import svg
 from rpte.report.numbers import percent, short
 from rpte.structure.tree import Branch, Condition
@@ -32,7 +33,7 @@ class Line:
     name: str = ""  # of a term: a leaf or a direct term
     coefficient: float | None = None
     spread: float = 0.0  # effect of a term per standard unit
-    counts: tuple[float, float] | None = None  # support and events of what is true or false
+    counts: tuple[float, float] | None = None  # support and total of what is true or false
     heading: bool = False
 
 
@@ -71,14 +72,15 @@ def draw_model(model: Model) -> str:
     bars = LEFT + int(widest) + 20
     width, height = bars + BAR + COUNTS + LEFT, ROW * (len(lines) + 1)
     largest = max((abs(line.spread) for line in lines), default=0.0) or 1.0
-    body = [_line_svg(line, ROW * number, bars, largest) for number, line in enumerate(lines, 1)]
+    numbered = enumerate(lines, 1)
+    body = [_line_svg(model, line, ROW * number, bars, largest) for number, line in numbered]
     axis = svg.path(f"M{bars + BAR / 2} 8V{height - 8}", svg.LINE)
     label = f"The model: {len(lines)} lines, every coefficient with a bar"
     return svg.document(width, height, label, axis + "".join(body))
 
 
 def _lines(model: Model) -> Iterator[Line]:
-    yield Line(0, f"log odds of {model.classes[model.positive]} =", heading=True)
+    yield Line(0, f"{model.target.formula} =", heading=True)
     yield Line(1, "intercept", coefficient=model.intercept, spread=model.intercept)
     for component in model.components:
         names = component.sources
@@ -93,7 +95,13 @@ def _text(line: Line) -> str:
     return text.strip()
 
 
-def _line_svg(line: Line, y: int, bars: int, largest: float) -> str:
+def rate_text(model: Model, support: float, total: float) -> str:
+    """Say the mean of the target over rows of some weight: a rate in per cent, or a number."""
+    mean = total / support
+    return f"{mean:.0%}" if isinstance(model.target, Target) else f"mean {mean:.4g}"
+
+
+def _line_svg(model: Model, line: Line, y: int, bars: int, largest: float) -> str:
     look = "h" if line.heading else "f" if line.coefficient == 0 else ""
     parts = [svg.text(LEFT + line.depth * INDENT, y, _text(line), look)]
     if line.coefficient:
@@ -104,8 +112,7 @@ def _line_svg(line: Line, y: int, bars: int, largest: float) -> str:
         parts.append(svg.rect(start, y - 12, length, 15, colour))
         parts.append(svg.text(beside, y, f"{line.coefficient:+.3g}", "n", anchor))
     if line.counts and line.counts[0]:
-        support, events = line.counts
-        counts = f"n={support:g}, {events / support:.0%}"
+        counts = f"n={line.counts[0]:g}, {rate_text(model, *line.counts)}"
         parts.append(svg.text(bars + BAR + 10, y, counts, "f n"))
     return "".join(parts)
 
@@ -117,10 +124,10 @@ def tree_drawing(tree: Mapping[str, Any]) -> svg.Drawing:
     columns, leaves = _depths(branches), tree["leaves"]
     right = int(columns[-1]) + 8
     largest = max((abs(leaf["coefficient"]) for leaf in leaves), default=0.0) or 1.0
-    body = [_head_svg(right), *(_branch_svg(b, columns, right, total) for b in branches)]
+    body = [_head_svg(tree, right), *(_branch_svg(b, columns, right, total) for b in branches)]
     body.append(f'<circle cx="{TREE_LEFT}" cy="{root:.1f}" r="4" fill="{svg.INK}"/>')
     body += [
-        _leaf_svg(leaf, TREE_TOP + TREE_ROW * (i + 0.5), right, largest)
+        _leaf_svg(leaf, TREE_TOP + TREE_ROW * (i + 0.5), right, largest, tree["rate_name"])
         for i, leaf in enumerate(leaves)
     ]
     label = f"Tree {tree['name']} over {', '.join(tree['sources'])}: " + "; ".join(
@@ -167,16 +174,18 @@ def _branch_svg(branch: Mapping[str, Any], columns: list[float], right: int, tot
     return f"<g><title>{escape(branch['condition'])}</title>{''.join(parts)}</g>"
 
 
-def _head_svg(right: int) -> str:
-    title = svg.text(right + TREE_NAME + TREE_BAR / 2, 16, "adds to log odds", "f n", "middle")
-    columns = _columns_svg(right, 16, ("odds ratio", "n", "rate"), "f n")
+def _head_svg(tree: Mapping[str, Any], right: int) -> str:
+    adds = f"adds to {tree['unit']}" if tree["rate_name"] == "rate" else f"adds, {tree['unit']}"
+    title = svg.text(right + TREE_NAME + TREE_BAR / 2, 16, svg.shortened(adds, 24), "f n", "middle")
+    columns = _columns_svg(right, 16, (tree["effect_name"], "n", tree["rate_name"]), "f n")
     return svg.text(right, 16, "leaf", "f n") + title + columns
 
 
-def _leaf_svg(leaf: Mapping[str, Any], y: float, right: int, largest: float) -> str:
-    value = leaf["coefficient"]
-    odds = "1" if not value else short(leaf["odds_ratio"], 3)
-    numbers = (odds, f"{leaf['support']:,.6g}", percent(leaf["rate"], 0))
+def _leaf_svg(leaf: Mapping[str, Any], y: float, right: int, largest: float, rate_name: str) -> str:
+    value, rate = leaf["coefficient"], leaf["rate"]
+    effect = short(leaf["odds_ratio"], 3)  # 1, or 0 in units of y, where the leaf says nothing
+    shown = percent(rate, 0) if rate_name == "rate" or rate is None else short(rate, 3)
+    numbers = (effect, f"{leaf['support']:,.6g}", shown)
     name = svg.text(right, y + 4, leaf["name"].split(".")[-1], "h" if value else "f")
     bar = svg.signed_bar(right + TREE_NAME, y, TREE_BAR, value, largest)
     return name + bar + _columns_svg(right, y + 4, numbers, "" if value else "f")

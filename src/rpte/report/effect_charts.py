@@ -122,7 +122,7 @@ def shape_chart(shape: Mapping[str, Any], scale: Sequence[float], box: Any = Non
     start, end = points[0][0], points[-1][0]
     across = (start, end) if start < end else svg.widened(start, end)
     name = svg.shortened(shape["source"], 50)
-    plot = svg.Plot(across, (scale[0], scale[1]), name, "adds to log odds", 380, 240)
+    plot = svg.Plot(across, (scale[0], scale[1]), name, f"adds to {shape['unit']}", 380, 240)
     plot.band(curves["low"], curves["high"])
     plot.line([(start, 0), (end, 0)], svg.INK, 0.8)
     if not shape["alone"]:

@@ -119,8 +119,7 @@ def model_html(model: Model) -> str:
     return fill(
         "notebook.html.j2",
         model=model,
-        positive=model.classes[model.positive],
-        other=model.classes[1 - model.positive],
+        other=getattr(model.target, "other", None),
         size=f"{counted(load.mu, 'term')}, {counted(load.miu, 'condition')}",
         cases=f"{model.training['rows']:,.6g}",
         figures=None if record is None else figures_text(record),
