@@ -11,6 +11,7 @@ complete, a row with fold "pooled" holds the logistic regression of y on its hel
 scores are kept in `benchmarks/.cache`.
 
 Run: python benchmarks/accuracy.py run --suite paper12 [--models rpte,ebm] [--tables lupus,wdbc]
+     python benchmarks/accuracy.py run --task regression: numbers and counts, accuracy_numbers.py
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ from sklearn.model_selection import (
 )
 from threadpoolctl import threadpool_limits
 
+import accuracy_numbers
 import rpte
 from data import folder, read
 from panel_smoke import binary_tables
@@ -445,7 +447,8 @@ def parse() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     command = parser.add_subparsers(dest="command", required=True).add_parser("run")
-    command.add_argument("--suite", choices=REPEATS, required=True)
+    command.add_argument("--task", choices=("binary", "regression"), default="binary")
+    command.add_argument("--suite", choices=REPEATS, help="of two classes; must be given for them")
     command.add_argument("--models", default="", help="names separated by commas; all if empty")
     command.add_argument("--tables", default="", help="names separated by commas; all if empty")
     command.add_argument("--seed", type=int, default=42)
@@ -464,6 +467,15 @@ def main() -> None:
     """Run the benchmark on one thread."""
     os.environ["OMP_NUM_THREADS"] = "1"
     args = parse()
+    if args.task == "regression":
+        models = args.models.split(",") if args.models else list(accuracy_numbers.MODELS)
+        known = [*accuracy_numbers.TABLES, *accuracy_numbers.COUNTS]
+        tables = args.tables.split(",") if args.tables else known
+        with threadpool_limits(1):
+            accuracy_numbers.run(models, tables, args.seed, args.again)
+        return
+    if args.suite is None:
+        raise SystemExit(f"--suite must be one of {list(REPEATS)}")
     plan = Plan(
         suite=args.suite,
         models=chosen_models(args.models),
