@@ -54,7 +54,7 @@ def _steady(page):
     return re.sub(r"\d+\.\d{8,}", lambda number: f"{float(number[0]):.6g}", page)
 
 
-PAGES = ["auditor.md", "commands.md", "decisions.md", "explanations.md", "frontier.md"]
+PAGES = ["auditor.md", "commands.md", "decisions.md", "explanations.md", "frontier.md", "tariff.md"]
 
 
 @pytest.mark.slow
