@@ -42,6 +42,7 @@ class Target:
     outcome_name: ClassVar[str] = "positive"
     score_unit: ClassVar[str] = "log odds"
     multiplies: ClassVar[bool] = False  # whether contributions multiply what is predicted
+    factor: ClassVar[float] = 1.0  # what a coefficient of the fit is multiplied by in the model
     classes: tuple[Label, Label]
     positive: int
     total: float
@@ -99,8 +100,6 @@ class Target:
         if strange:
             raise InputError(f"y holds {strange[0]!r}; the model's classes are {self.classes}")
         return np.asarray(labels == self.outcome, np.float64)
-
-    factor: ClassVar[float] = 1.0  # what a coefficient of the fit is multiplied by in the model
 
     def with_total(self, total: float, weight: float) -> Target:
         """Return the target with its total, of training rows of some weight."""
