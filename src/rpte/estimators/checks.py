@@ -34,7 +34,7 @@ def read_table(X: Any, special_values: Mapping[str, Any] | None) -> Inputs:
     if inputs.n_rows < 2:
         raise InputError(
             f"Found array with {inputs.n_rows} sample(s) while a minimum of 2 is required; "
-            "give rows of both classes"
+            "give more rows, with targets that differ"
         )
     return inputs
 

@@ -306,7 +306,7 @@ class RPTERegressor(
         """Return the fraction of the deviance that is explained; of squared error this is R2.
 
         One is a perfect fit, zero no better than the mean of `y` (for each unit of exposure), and
-        it may be negative.
+        it may be negative; NaN where all targets are the same.
         """
         model = self._for(X)
         inputs, target = model.read(X), model.target

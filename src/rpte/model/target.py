@@ -375,6 +375,7 @@ class NumberTarget:
 
     def scaled(self, plain: Plain) -> Scaled:
         """Return targets and weights as the fit sees them."""
+        # An exposure next to nothing beside the others keeps its row, with the least weight.
         factor = np.rint(plain.factor / self.units.weight / FRACTION) * FRACTION
         y = (plain.y - self.units.centre) / self.units.scale
         return Scaled(y, plain.given * np.maximum(factor, FRACTION))

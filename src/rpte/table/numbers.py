@@ -69,7 +69,7 @@ def _floats(array: Array, name: str) -> Floats:
     if array.dtype.kind != "O":
         raise InputError(
             f"{name} holds the type {array.dtype}, such as {array.ravel()[:1].tolist()}; give "
-            "numbers, one per row"
+            "numbers, one per row (pandas: pd.to_numeric), or use RPTEClassifier for classes"
         )
     cells = array.tolist()
     for row, cell in enumerate(cells):
