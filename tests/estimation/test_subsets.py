@@ -1,14 +1,15 @@
 """Models of given lengths: an oracle that tries every subset, and the rules that bind them."""
 
-from itertools import combinations
+from dataclasses import replace
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
 
 from rpte.estimation.approximate import ApproximateDesign
 from rpte.estimation.ownership import ComponentRule, Joining
-from rpte.estimation.subsets import best_subsets
-from rpte.losses import BINOMIAL
+from rpte.estimation.subsets import best_subsets, grown_subsets
+from rpte.losses import BINOMIAL, SQUARED, Multinomial
 
 
 def design_of(z, y, sign=None):
@@ -134,3 +135,48 @@ def test_around_a_good_fit_it_finds_what_is_said_beside_it():
     fit = np.array([0.0, 0.9, -0.7, 0.5, 0, 0, 0, 0, 0])
     around = best_subsets(design_of(z, y), fit, np.ones(8, int), [free(8)], [3])[0]
     assert around.tolist() == from_null.tolist() == [0, 1, 2]
+
+
+def test_of_numbers_a_term_that_others_replace_is_dropped_again():
+    """The sum of two terms is taken first; both together say all that it does, and more."""
+    rng = np.random.default_rng(0)
+    a, b, noise = rng.normal(size=(3, 4_000))
+    z = np.array([a, b, a + b + 0.3 * noise])
+    y = a + b + 0.05 * rng.normal(size=4_000)
+    design, fit = replace(design_of(z, y), loss=SQUARED), np.array([y.mean(), 0.0, 0.0, 0.0])
+    one, two = best_subsets(design, fit, np.ones(3, int), [free(3)], [1, 2])
+    assert one.tolist() == [2]
+    assert two.tolist() == [0, 1]
+
+
+def of_classes(n=3_000, q=8, seed=0):
+    """Return a design of three classes that the first three terms tell apart."""
+    rng = np.random.default_rng(seed)
+    z = rng.normal(size=(q, n))
+    score = np.array([1.2 * z[0], 0.9 * z[1], 0.7 * z[2]])
+    y = np.argmax(score + rng.gumbel(size=(3, n)), axis=0).astype(float)
+    given = np.arange(q), y, np.ones(n), np.ones(q), np.zeros(q, np.int8), Multinomial(3)
+    return ApproximateDesign(z.astype(np.float32), *given)
+
+
+def test_subsets_of_several_classes_grow_within_their_conditions():
+    conditions = np.array([1, 1, 1, 2, 2, 2, 3, 3])
+    sizes = [1, 2, 3, 5, 9, 100]
+    found = grown_subsets(of_classes(), conditions, free(8), sizes)
+    assert found[0].tolist() == [0]
+    assert found[2].tolist() == [0, 1, 2]
+    for size, terms in zip(sizes, found, strict=True):
+        assert conditions[terms].sum() <= size
+        assert (np.diff(terms) > 0).all()
+    for small, large in pairwise(found):
+        assert set(small.tolist()) <= set(large.tolist())
+
+
+def test_subsets_of_several_classes_keep_to_ownership():
+    names = [("a",), ("b",), ("a", "b"), ("a", "c"), ("b", "c"), ("d",), ("a", "d"), ("e",)]
+    design = of_classes(seed=2)
+    joining = Joining(names, "component", ComponentRule(1))
+    for terms in grown_subsets(design, np.ones(8, int), joining, [2, 4, 8]):
+        assert all(len(names[j]) == 1 for j in terms)
+    wide = grown_subsets(design, np.ones(8, int), free(8), [3])[0]
+    assert wide.tolist() == [0, 1, 2]

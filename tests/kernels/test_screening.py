@@ -209,14 +209,14 @@ def test_squares_are_shares_of_the_largest_distance(compiled, factor):
 
 @pytest.mark.parametrize("compiled", [True, False])
 @settings(max_examples=30, deadline=None)
-@given(st.integers(0, 9_999), st.integers(1, 8), st.integers(0, 9))
-def test_each_pivot_gains_most_beside_those_before(compiled, seed, m, most):
+@given(st.integers(0, 9_999), st.integers(1, 8), st.integers(0, 9), st.integers(1, 3))
+def test_each_pivot_gains_most_beside_those_before(compiled, seed, m, most, slopes):
     rng = np.random.default_rng(seed)
-    x, y = rng.normal(size=(30, m)), rng.normal(size=30)
+    x, y = rng.normal(size=(30, m)), rng.normal(size=(30, slopes))
     x /= np.linalg.norm(x, axis=0)
     chosen = np.full(min(most, m), -1, np.intp)
     run = pivots if compiled else pivots.__wrapped__
-    assert run(x.T @ x, x.T @ y, 1e-3, 1e9, chosen) == len(chosen)
+    assert run(x.T @ x, y.T @ x, 1e-3, 1e9, chosen) == len(chosen)
     for place, best in enumerate(chosen):
         before = x[:, chosen[:place]]
 
@@ -231,5 +231,8 @@ def test_each_pivot_gains_most_beside_those_before(compiled, seed, m, most):
 def test_ties_go_to_the_first_and_what_is_explained_is_left_out():
     chosen = np.empty(3, np.intp)
     gram = np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
-    assert pivots(gram, np.array([1.0, 1.0, 0.5]), 1e-3, 1e9, chosen) == 2
+    assert pivots(gram, np.array([[1.0, 1.0, 0.5]]), 1e-3, 1e9, chosen) == 2
     assert chosen[:2].tolist() == [0, 2]
+    # Of several slopes the squares add up.
+    assert pivots(gram, np.array([[1.0, 1.0, 0.5], [0.0, 0.0, 0.9]]), 1e-3, 1e9, chosen) == 2
+    assert chosen[:2].tolist() == [2, 0]

@@ -1,5 +1,7 @@
 """Every loss: derivatives against differences, kernels against numpy, the null score a minimum."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,6 +11,7 @@ from sklearn.metrics import log_loss
 from rpte import InputError
 from rpte.kernels.losses import loss_statistics
 from rpte.losses import BINOMIAL, LOSSES
+from rpte.losses.tweedie import Tweedie
 
 # Targets that each loss has a meaning for.
 TARGETS = {
@@ -107,3 +110,28 @@ def test_binomial_scores_without_end_are_finite():
 def test_binomial_refuses_other_targets(y):
     with pytest.raises(InputError, match="0 and 1"):
         BINOMIAL.check(np.array(y))
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@settings(max_examples=50, deadline=None)
+@given(data=st.data())
+def test_what_a_partition_gains_is_the_fall_of_half_the_deviance(name, data):
+    loss = LOSSES[name]
+    score, y, weight = data.draw(rows(name))
+    cell = (score > 0).astype(int)
+    apart = [
+        loss.null_score(y[cell == c], weight[cell == c]) if (cell == c).any() else 0.0
+        for c in (0, 1)
+    ]
+    one, two = np.full(len(y), loss.null_score(y, weight)), np.array(apart)[cell]
+    half = 0.5 * weight.sum() * (loss.deviance(one, y, weight) - loss.deviance(two, y, weight))
+    sums = [np.bincount(cell, each, 2) for each in (weight, weight * y)]
+    gained = loss.least_deviance(*(s.sum() for s in sums)) - loss.least_deviance(*sums).sum()
+    np.testing.assert_allclose(gained, half, rtol=1e-6, atol=3e-4)  # a rate of 0 has a least score
+    assert half <= loss.explainable(y, weight) + 1e-3
+
+
+@pytest.mark.parametrize("loss", [*LOSSES.values(), Tweedie(1.3)])
+def test_a_loss_stays_one_object_in_other_processes(loss):
+    again = pickle.loads(pickle.dumps(loss))
+    assert again == loss if loss.name == "tweedie" else again is loss

@@ -1,5 +1,7 @@
 """Cuts and sets of levels that labels ask for, against every cut tried by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 from raw_tables import Raw
 from rpte.columns.kinds import Hinge, Step
 from rpte.columns.limits import FREE, Limits, permissions
+from rpte.losses import Multinomial
 from rpte.vocabulary.cuts import LEAST_TEST, MOST_CUTS, best_cuts, level_sets
 from rpte.vocabulary.screening import NullModel
 from rpte.vocabulary.shape_cache import ShapeCache
@@ -31,12 +34,59 @@ def test_the_first_cut_is_the_best_of_all(bins, seed):
         gain(curvature, gradient, [np.arange(at + 1), np.arange(at + 1, bins)])
         for at in range(bins - 1)
     ]
-    cuts = best_cuts(curvature, gradient)
+    cuts = best_cuts(curvature[None], gradient[None])
     assert len(cuts) == len(set(cuts)) <= min(MOST_CUTS, bins - 1)
     if max(every) < LEAST_TEST - 1e-6:
         assert cuts == []
     elif max(every) > LEAST_TEST + 1e-6:
         assert every[cuts[0]] == pytest.approx(max(every))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(2, 12), st.integers(2, 5), st.integers(0, 10**6))
+def test_the_gains_of_several_scores_are_added(bins, scores, seed):
+    rng = np.random.default_rng(seed)
+    curvature = rng.uniform(1, 5, (scores, bins))
+    gradient = rng.normal(scale=6, size=(scores, bins))
+    every = [
+        sum(
+            gain(*one, [np.arange(at + 1), np.arange(at + 1, bins)])
+            for one in zip(curvature, gradient, strict=True)
+        )
+        for at in range(bins - 1)
+    ]
+    cuts = best_cuts(curvature, gradient)
+    least = LEAST_TEST * (scores - 1)
+    assert len(cuts) == len(set(cuts)) <= min(MOST_CUTS, bins - 1)
+    if max(every) < least - 1e-6:
+        assert cuts == []
+    elif max(every) > least + 1e-6:
+        assert every[cuts[0]] == pytest.approx(max(every))
+    order = rng.permutation(scores)
+    assert best_cuts(curvature[order], gradient[order]) == cuts
+
+
+def test_every_class_has_level_sets_of_its_own():
+    rng = np.random.default_rng(0)
+    level = rng.choice(list("abcdef"), 3_000)
+    alike = {"a": 1, "b": 1, "c": 2, "d": 2, "e": 0, "f": 0}
+    known = np.array([alike[v] for v in level])
+    y = np.where(rng.random(3_000) < 0.8, known, rng.integers(0, 3, 3_000)).astype(float)
+    raw = Raw({"k": level.astype(object)}, (y > 0).astype(float), np.ones(3_000))
+    two = raw.table()
+    at = np.argsort(two.inputs["k"], kind="stable")
+    found = level_sets(two, NullModel.of(two), FREE)
+    loss = Multinomial(3)
+    codes = two.inputs["k"]
+    names = two.schema.variables[0].levels
+    share = np.array([alike[names[c]] for c in codes[at]], float)
+    several = replace(two.take(at), y=share, loss=loss)
+    nulls = NullModel.of(several)
+    assert len(nulls) == 3
+    of_all = [set(c.levels) for c in level_sets(several, nulls, FREE)]
+    for pair in ({"a", "b"}, {"c", "d"}, {"e", "f"}):
+        assert pair in of_all
+    assert len(found) < len(of_all)
 
 
 def categories(n=2_000, names=RISKS, seed=0):

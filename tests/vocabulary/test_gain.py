@@ -5,13 +5,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive_stage1 as naive
+from rpte.losses.binomial import weighted_entropy
 from rpte.vocabulary.gain import (
     BITS,
     SortedColumn,
     in_or_out_gain,
     information_gain,
     median,
-    weighted_entropy,
 )
 
 rows = st.lists(

@@ -1,5 +1,6 @@
 """Products of two variables for what the single variables leave unexplained."""
 
+from dataclasses import replace
 from functools import cache
 from itertools import combinations, pairwise
 
@@ -14,6 +15,7 @@ from raw_tables import Raw, raws
 from rpte.columns.kinds import Hinge, Interval, Level, Pair, Pattern, Step, Value
 from rpte.columns.limits import FREE, Limits, permissions
 from rpte.kernels.screening import own_sums
+from rpte.losses import SQUARED
 from rpte.table.decimals import shortest_between
 from rpte.vocabulary.products import (
     _at_most,
@@ -179,7 +181,7 @@ def test_products_come_in_the_order_of_their_strength(seed, at_once):
     vocabulary = vocabulary_of(table)
     weight = table.weight
     slopes = _Slopes(weight * (table.y - 0.4), weight * 0.24, weight)
-    known = _Known.of(vocabulary, np.zeros(len(vocabulary)))
+    known = _Known.of(vocabulary, np.zeros(len(vocabulary)), module.MOST_PARTS)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "AT_ONCE", at_once)
         found = list(_products(table, known, slopes))
@@ -404,3 +406,15 @@ def test_codes_and_numbers_of_two_values_are_parts():
     y = (rng.random(900) < np.where(both, 0.85, 0.25)).astype(float)
     found = found_in(Raw(columns, y, np.ones(900)).table(), 1)
     assert found == (Pattern(Step("sex", 1.5), Interval("stage", 2.0, 3.0)),)
+
+
+def test_numbers_of_few_rows_offer_more_parts_and_classes_do_not():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(600, 3))
+    columns = {name: x[:, i] for i, name in enumerate("abc")}
+    classes = Raw(columns, (x[:, 0] > 0).astype(float), np.ones(600)).table()
+    numbers = replace(classes, y=x[:, 0], loss=SQUARED)
+    assert module._most_parts(classes) == (240, 240)
+    assert module._most_parts(numbers) == (1_000, 480)
+    assert module._screened_rows(classes) == 50_000
+    assert module._screened_rows(numbers) == 20_000

@@ -16,7 +16,10 @@ def made(seed, m, b, n=60):
 
 
 def pursue_beside(columns, beside, *given):
-    return pursue(np.vstack([beside, columns]), len(beside), *given)
+    """Pursue with one score, or with several where derivatives are (K, n)."""
+    residual, curvature, most = given
+    rows = np.vstack([beside, columns])
+    return pursue(rows, len(beside), np.atleast_2d(residual), np.atleast_2d(curvature), most)
 
 
 def loss_left(rows, residual, curvature):
@@ -67,3 +70,36 @@ def test_weights_in_another_unit_change_nothing():
     columns, beside, residual, curvature = made(3, 6, 1)
     order = pursue_beside(columns, beside, residual, curvature, 6).tolist()
     assert pursue_beside(columns, beside, 7.0 * residual, 7.0 * curvature, 6).tolist() == order
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 9_999), st.integers(2, 9), st.integers(0, 3), st.integers(2, 4))
+def test_each_choice_gains_most_over_all_scores(seed, m, b, scores):
+    """Where scores share their curvature, the gains of all of them add up."""
+    columns, beside, _, curvature = made(seed, m, b)
+    residuals = np.random.default_rng(seed + 1).normal(size=(scores, columns.shape[1]))
+    order = pursue_beside(columns, beside, residuals, np.tile(curvature, (scores, 1)), m)
+
+    def left(rows):
+        return sum(loss_left(rows, residual, curvature) for residual in residuals)
+
+    chosen = list(beside)
+    for place, best in enumerate(order):
+        losses = {j: left([*chosen, columns[j]]) for j in range(m) if j not in order[:place]}
+        before = left(chosen)
+        assert before - losses[best] >= (1 - 20 * RIDGE) * (before - min(losses.values())) - 1e-6
+        chosen.append(columns[best])
+
+
+def test_the_order_of_scores_changes_nothing_and_one_twice_is_one():
+    columns, beside, residual, curvature = made(4, 7, 2)
+    rng = np.random.default_rng(5)
+    residuals = np.vstack([residual, rng.normal(size=(2, len(residual)))])
+    curvatures = np.vstack([curvature, rng.uniform(0.1, 1.0, (2, len(residual)))])
+    order = pursue_beside(columns, beside, residuals, curvatures, 7).tolist()
+    turned = [2, 0, 1]
+    again = pursue_beside(columns, beside, residuals[turned], curvatures[turned], 7).tolist()
+    assert again == order
+    one = pursue_beside(columns, beside, residual, curvature, 7).tolist()
+    twice = pursue_beside(columns, beside, np.tile(residual, (2, 1)), np.tile(curvature, (2, 1)), 7)
+    assert twice.tolist() == one

@@ -104,7 +104,7 @@ def test_correlations_add_up_over_blocks_of_rows(monkeypatch, rows):
     rng = np.random.default_rng(2)
     values, weight = rng.normal(3.0, 2.0, (200, 5)), rng.integers(1, 4, 200)
     values[:, 4] = 1.0
-    found, _ = pursuit.correlations(values.T, weight.astype(float), weight)
+    found, _ = pursuit.correlations(values.T, weight.astype(float), weight[None])
     expected = np.corrcoef(np.repeat(values[:, :4], weight, axis=0), rowvar=False)
     np.testing.assert_allclose(found[:4, :4], expected, atol=1e-12)
     assert (found[4] == 0.0).all()

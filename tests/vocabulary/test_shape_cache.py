@@ -53,9 +53,9 @@ def test_scores_are_squared_correlations(raw, seed):
             continue
         if np.nanmax(np.abs(part.inputs[name])) > 1e100:
             continue  # beside such a number the squares of all others underflow
-        null, families = NullModel.of(part), [cache._family(name)]
-        sums, knots = cache._knot_sums([name], families, rows, null)
-        got = cache._scores(families, sums, knots, rows, null)
+        (null,), families = NullModel.of(part), [cache._family(name)]
+        sums, knots = cache._knot_sums([name], families, rows, [null])
+        got = cache._scores(families, sums[0], knots, rows, null)
         for column, score in zip(cache.shapes(name), got, strict=True):
             x = column.evaluate(part.inputs)
             x = np.where(present, x, np.nan)  # a step is 0 where the number is missing

@@ -17,6 +17,16 @@ LEVELS_PER_CONDITION = 8
 MOST_CONDITIONS = 300  # that validation may choose where the user gives no number
 
 
+def active_terms(fit: Any) -> Any:
+    """Tell which terms of a fit are active, (q,).
+
+    A fit (q + 1,) is an intercept with coefficients; of several scores it is (K, q + 1), and a term
+    is active where it is so for any.
+    """
+    active = is_active(fit[..., 1:])
+    return active.any(axis=0) if fit.ndim > 1 else active
+
+
 def is_active(values: ArrayLike) -> Mask:
     """Tell which values, in an array of any shape, are active: |value| > 1e-12."""
     return np.asarray(np.abs(np.asarray(values, dtype=np.float64)) > ACTIVE_ABOVE)
@@ -25,7 +35,7 @@ def is_active(values: ArrayLike) -> Mask:
 def any_active(values: ArrayLike) -> Mask:
     """Tell which rows (n,) of `values` (n, ...) hold an active one, such as one value per class."""
     active = is_active(values)
-    return np.asarray(active.reshape(len(active), -1).any(axis=1))
+    return np.asarray(active.any(axis=tuple(range(1, active.ndim))))
 
 
 def level_set_conditions(n_in: int, n_total: int) -> int:

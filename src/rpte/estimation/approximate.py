@@ -7,7 +7,7 @@ import numpy as np
 
 from rpte.estimation.problem import Problem
 from rpte.estimation.solver import MIN_L1_RATIO
-from rpte.kernels.approximate_path import Fit, approximate_path, follow, try_blocks
+from rpte.kernels.approximate_path import LOSS, Fit, approximate_path, follow, try_blocks
 from rpte.kernels.blas import one_blas_thread
 from rpte.kernels.term_products import (
     Data,
@@ -139,20 +139,35 @@ class ApproximateDesign(Problem):
         """Return the design of the first rows: the matrix may have more columns than are read."""
         return replace(self, y=self.y[:rows], weight=self.weight[:rows])
 
+    def of_terms(self, places: Index) -> "ApproximateDesign":
+        """Return the design of some terms."""
+        coded = self.coded
+        if coded is not None:
+            coded = replace(coded, group=coded.group[places], level=coded.level[places])
+        penalty, sign = self.penalty[places], self.sign[places]
+        return replace(self, rows=self.rows[places], penalty=penalty, sign=sign, coded=coded)
+
     def score(self, intercept: float, coefficients: Floats) -> Floats:
         """Return the score of every row, (n,)."""
         out = np.empty(len(self.y))
         self.blocks.along(self.terms, coefficients, float(intercept), out)
         return out
 
+    def scores(self, fit: Floats) -> Floats:
+        """Return the scores of a fit: (n,) of one (q + 1,), (K, n) of one (K, q + 1)."""
+        if fit.ndim > 1:
+            return np.array([self.scores(np.ascontiguousarray(each)) for each in fit])
+        return self.score(float(fit[0]), fit[1:])
+
     def grid(self, l1_ratio: float, length: int, ratio: float) -> Floats:
         """Return descending lambdas, the first just above the largest with a term.
 
         Where no term has a gradient the grid starts at 1.
         """
-        score = np.full(len(self.y), self.null_score)
+        score = self.loss.null_rows(self.y, self.weight)
         pulls = -self.loss.residuals(score, self.y, self.row_weight).gradient
-        pull = self.pull(self.blocks.exact_gradients(self.terms, pulls))
+        of = self.blocks.exact_gradients
+        pull = np.array([self.pull(of(self.terms, each)) for each in np.atleast_2d(pulls)])
         size = np.where(pull > ROUNDING, pull, 0.0) / self.penalty
         top = size.max(initial=0.0) * ABOVE / max(l1_ratio, MIN_L1_RATIO) or 1.0
         return np.asarray(top * np.geomspace(1.0, ratio, length))
@@ -162,25 +177,46 @@ class ApproximatePath:
     """The penalty path of one design, each fit started from the one before.
 
     `start` (q + 1,) are intercept and coefficients at the lambda before the first; None: no terms.
+    What is fitted stands beside an `offset` (n,) that is subtracted from scores.
     """
 
     def __init__(
-        self, design: ApproximateDesign, l1_ratio: float = 1.0, start: Floats | None = None
+        self,
+        design: ApproximateDesign,
+        l1_ratio: float = 1.0,
+        start: Floats | None = None,
+        offset: Floats | None = None,
     ) -> None:
         self.design, n, weight = design, len(design.y), design.row_weight
         if start is None:
             start = np.array([design.null_score, *np.zeros(len(design.rows))])
         theta, residual, curvature = np.array(start[1:]), np.empty(n), np.empty(n)
         score, gradient = design.score(float(start[0]), theta), np.empty(len(design.rows))
+        if offset is not None:
+            score -= offset
         bound = design.loss.curvature_bound or UNBOUNDED
         self._data = design.loss.code, bound, design.y, weight
         self._rule = design.penalty, design.sign, float(l1_ratio)
-        fit = score, residual, curvature
-        loss = design.blocks.trial(self._data, fit, np.zeros(n), 0.0, fit)
-        design.blocks.gradients(design.terms, residual, gradient)
-        state = np.array([start[0], loss, 0.0])
-        self._point = state, theta, fit, gradient
+        state = np.array([start[0], 0.0, 0.0])
+        self._point = state, theta, (score, residual, curvature), gradient
         self._work = np.zeros(0, np.intp), np.zeros((0, 0)), np.zeros(0), np.zeros(n)
+        self._evaluate()
+
+    @property
+    def score(self) -> Floats:
+        """The score of every row beside the offset, (n,)."""
+        return self._point[2][0]
+
+    def move_beside(self, score: Floats) -> None:
+        """Go on from other scores (n,) of the same coefficients: those beside another offset."""
+        self.score[:] = score
+        self._evaluate()
+
+    def _evaluate(self) -> None:
+        """Compute the loss and the gradient at the point."""
+        (state, _, fit, gradient), design = self._point, self.design
+        state[LOSS] = design.blocks.trial(self._data, fit, np.zeros(len(fit[0])), 0.0, fit)
+        design.blocks.gradients(design.terms, fit[1], gradient)
 
     def to(self, l1s: Floats) -> Floats:
         """Go on to some lambdas, descending; return intercepts and coefficients, (f, q + 1)."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rpte.estimation.approximate import ApproximateDesign
+from rpte.estimation.classes import ClassesPath
 from rpte.estimation.ownership import Joining
 from rpte.kernels.blas import one_blas_thread
 from rpte.kernels.design_products import TILE_ROWS
@@ -23,10 +24,12 @@ from rpte.utils.arrays import Floats, Index, Int8s, Ints, Mask
 
 LEFT = 1e-2  # fraction of its curvature that a term must have beside those taken
 SHRINK = 1e-3  # ridge on each term, of its own curvature
+MORE = 1.5  # times the largest size is taken before terms are dropped again
 LEAST_TEST = 1.0  # squared score test for each condition, below which no term is taken
 EFFECTIVE_ROWS = 30  # that must make up a term's curvature: its fit shall not hang on a few rows
 CONSTANT = 1e-9  # fraction of all curvature below which a term does not vary
 DIGITS = 9
+REFITTED_AT = 2e-2  # of lambda_max: where subsets that grow are fitted
 COLUMNS = 16  # of a task
 
 
@@ -45,8 +48,43 @@ def best_subsets(
     """
     with one_blas_thread():
         model = _QuadraticModel.around(design, fit)
-        taken = [model.take(conditions, joining, max(sizes)) for joining in joinings]
+        most = max(sizes)
+        if not design.loss.leaves_little:
+            taken = [model.take(conditions, joining, most) for joining in joinings]
+        else:
+            longer = int(MORE * most)
+            taken = [model.take(conditions, joining, longer) for joining in joinings]
+            taken += [model.drop(conditions, order) for order, _ in taken]
     return [_best_within(size, conditions, taken) for size in sizes]
+
+
+def grown_subsets(
+    design: ApproximateDesign, conditions: Ints, joining: Joining, sizes: Sequence[int]
+) -> list[Index]:
+    """Return for each size the places of terms that have no more conditions together, nested.
+
+    Terms of a size are taken around the fit of those of the size before. Several classes may be
+    told apart all but exactly, and around such a fit most rows say nothing of any term.
+    """
+    fit = np.zeros((design.loss.n_scores, 1 + len(design.rows)))
+    fit[:, 0] = design.loss.null_scores(design.y, design.weight)
+    least = float(design.grid(1.0, 1, 1.0)[0]) * REFITTED_AT
+    taken: list[int] = []
+    found: list[Index] = []
+    with one_blas_thread():
+        for size in sizes:
+            model = _QuadraticModel.around(design, fit)
+            more = model.take(conditions, joining, size, taken)[0].tolist()
+            if len(more) > len(taken):
+                taken, places = more, np.sort(more)
+                some = design.of_terms(places)
+                start = fit[:, np.concatenate([[0], 1 + places])]
+                fit = np.zeros_like(fit)
+                fit[:, np.concatenate([[0], 1 + places])] = ClassesPath(some, 1.0, start).to(
+                    np.array([least])
+                )[0]
+            found.append(np.sort(np.array(taken, np.intp)))
+    return found
 
 
 def _best_within(size: int, conditions: Ints, taken: Sequence[tuple[Index, Floats]]) -> Index:
@@ -60,80 +98,126 @@ def _best_within(size: int, conditions: Ints, taken: Sequence[tuple[Index, Float
 
 @dataclass(frozen=True, slots=True)
 class _QuadraticModel:
-    """The deviance of some terms to second order around a fit, the intercept eliminated."""
+    """The deviance of some terms to second order around a fit, the intercept eliminated.
+
+    Of K scores it has one Gram matrix, under the mean curvature of the scores, and the slopes of
+    each are in units in which that is its own: what a term gains is the sum over scores.
+    """
 
     gram: Floats  # with the ridge, (q, q)
-    slope: Floats  # where no term has a coefficient, (q,)
+    slope: Floats  # where no term has a coefficient, (K, q)
     usable: Mask  # (q,)
     sign: Int8s  # that a coefficient may have, 0 for any, (q,)
     dispersion: float  # squared score tests are in units of it
 
     @classmethod
     def around(cls, design: ApproximateDesign, fit: Floats) -> _QuadraticModel:
-        """Return the model of a design around a fit (q + 1,)."""
-        score = design.score(float(fit[0]), fit[1:])
+        """Return the model of a design around a fit, (q + 1,) or (K, q + 1)."""
+        score = design.scores(fit)
         at = design.loss.residuals(score, design.y, design.weight)
-        gram, slope, fourth = _moments(design, at.gradient, at.hessian)
+        gradient, hessian, units = np.atleast_2d(at.gradient), at.hessian, np.ones(1)
+        if fit.ndim > 1:
+            hessian = at.hessian.mean(axis=0)
+            units = np.sqrt(at.hessian.sum(axis=1) / hessian.sum())
+        gram, slope, fourth = _moments(design, gradient / units[:, None], hessian)
         own = np.diag(gram).copy()
-        usable = own > CONSTANT * at.hessian.sum()
+        usable = own > CONSTANT * hessian.sum()
         usable &= own * own > EFFECTIVE_ROWS * fourth
-        slope += gram @ fit[1:]
+        for line, unit, each in zip(slope, units, np.atleast_2d(fit), strict=True):
+            line += gram @ (unit * each[1:])
         gram.flat[:: len(gram) + 1] += SHRINK * own
         dispersion = design.loss.dispersion(score, design.y, design.weight)
         return cls(gram, slope, usable, design.sign, dispersion)
 
-    def take(self, conditions: Ints, joining: Joining, most: int) -> tuple[Index, Floats]:
+    def take(
+        self, conditions: Ints, joining: Joining, most: int, taken: Sequence[int] = ()
+    ) -> tuple[Index, Floats]:
         """Take the term that gains most for each of its conditions, again and again.
 
         Return the places of terms of at most `most` conditions together, in the order taken, and
-        what each gains beside those before it.
+        what each gains beside those before it. Those `taken` already come first.
         """
         slope, left = self.slope, np.diag(self.gram).copy()
-        least = LEFT * left
+        least, chance = LEFT * left, max(1, len(slope) - 1) * self.dispersion
         factors = np.zeros((min(len(left), most), len(left)))
         chosen: list[int] = []
         gains: list[float] = []
         spent = 0
         while len(chosen) < len(factors):
-            free = self.usable & joining.allowed & (left > least) & (conditions <= most - spent)
-            free &= self.sign * slope >= 0.0
-            tests = np.where(free, slope * slope / np.where(free, left, 1.0), 0.0) / conditions
-            j = int(np.round(tests, DIGITS).argmax())
-            if tests[j] < LEAST_TEST * self.dispersion:
-                break
-            known = factors[: len(chosen)]
-            factor = (self.gram[j] - known[:, j] @ known) / np.sqrt(left[j])
-            slope = slope - factor * (slope[j] / np.sqrt(left[j]))
+            again = len(chosen) < len(taken)
+            if again:
+                j = taken[len(chosen)]
+                gain = (slope[:, j] * slope[:, j]).sum() / max(left[j], least[j])
+            else:
+                free = self.usable & joining.allowed & (left > least) & (conditions <= most - spent)
+                free &= (self.sign * slope >= 0.0).any(axis=0)
+                squares = (slope * slope).sum(axis=0)
+                tests = np.where(free, squares / np.where(free, left, 1.0), 0.0) / conditions
+                j = int(np.round(tests, DIGITS).argmax())
+                if tests[j] < LEAST_TEST * chance:
+                    break
+                gain = tests[j] * conditions[j]
+                joining.take(j)
+            known, root = factors[: len(chosen)], np.sqrt(max(left[j], least[j]))
+            factor = (self.gram[j] - known[:, j] @ known) / root
+            slope = slope - factor * (slope[:, [j]] / root)
             left = left - factor * factor
             factors[len(chosen)] = factor
             chosen.append(j)
-            gains.append(float(tests[j] * conditions[j]))
+            gains.append(float(gain))
             spent += int(conditions[j])
-            joining.take(j)
         return np.array(chosen, np.intp), np.array(gains, np.float64)
+
+    def drop(self, conditions: Ints, taken: Index) -> tuple[Index, Floats]:
+        """Drop of the terms taken the one that loses least for each condition, again and again.
+
+        Return the same terms, the last that was dropped first, and what each loses beside those
+        that stay.
+        """
+        left, order, losses = taken.copy(), [], []
+        inverse = np.linalg.inv(self.gram[np.ix_(taken, taken)])
+        fit = inverse @ self.slope[0, taken]  # of one score
+        while len(left):
+            own = np.diag(inverse)
+            loss = fit * fit / own
+            at = int(np.round(loss / conditions[left], DIGITS).argmin())
+            order.append(int(left[at]))
+            losses.append(float(loss[at]))
+            pivot = inverse[at] / own[at]
+            fit = np.delete(fit - fit[at] * pivot, at)
+            inverse = inverse - np.outer(inverse[:, at], pivot)
+            inverse = np.delete(np.delete(inverse, at, 0), at, 1)
+            left = np.delete(left, at)
+        return np.array(order[::-1], np.intp), np.array(losses[::-1], np.float64)
 
 
 def _moments(
     design: ApproximateDesign, gradient: Floats, hessian: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """Return second moments (q, q), slopes and fourth moments (q,) of the terms, centred."""
+    """Return second moments (q, q), slopes (K, q) and fourth moments (q,) of the terms, centred.
+
+    Gradients are (K, n).
+    """
     size, share = len(design.rows), (hessian / hessian.sum()).astype(np.float32)
-    means = thread_map(lambda some: design.z[design.rows[some]] @ share, chunks(size, COLUMNS))
+    held = design.z[:, : len(share)]
+    means = thread_map(lambda some: held[design.rows[some]] @ share, chunks(size, COLUMNS))
     mean = np.concatenate([np.zeros(0, np.float32), *means])[:, None]
     root, residual = np.sqrt(hessian).astype(np.float32), gradient.astype(np.float32)
 
     def moments(rows: slice) -> tuple[Floats, Floats, Floats]:
-        second, slope, fourth = np.zeros((size, size)), np.zeros(size), np.zeros(size)
+        second, fourth = np.zeros((size, size)), np.zeros(size)
+        slope = np.zeros((len(residual), size))
         for low in range(rows.start, rows.stop, TILE_ROWS):
             tile = slice(low, min(low + TILE_ROWS, rows.stop))
             z = design.z[design.rows, tile]
             z -= mean
-            slope += z @ residual[tile]
+            for line, each in zip(slope, residual, strict=True):
+                line += z @ each[tile]
             z *= root[tile]
             second += z @ z.T
             z *= z
             fourth += np.einsum("ij,ij->i", z, z)
         return second, slope, fourth
 
-    second, slope, fourth = add(moments, search_blocks(len(gradient)))
+    second, slope, fourth = add(moments, search_blocks(len(hessian)))
     return second, slope, fourth

@@ -58,25 +58,27 @@ class TermSet:
     def carry(self, fit: Floats, before: TermSet) -> Floats:
         """Return a fit of some of these terms, whose trees are the first of these, as one of all.
 
-        Both are intercept, leaves and direct terms, (q + 1,).
+        Both are intercept, leaves and direct terms, (q + 1,); or (K, q + 1), of several scores.
         """
         known, leaves = 1 + sum(before.leaf_counts), 1 + sum(self.leaf_counts)
-        carried = np.zeros(leaves + len(self.direct))
-        carried[:known] = fit[:known]
+        carried = np.zeros((*fit.shape[:-1], leaves + len(self.direct)))
+        carried[..., :known] = fit[..., :known]
         held = np.isin(before.direct, self.direct)
         places = np.searchsorted(self.direct, before.direct[held])
-        carried[leaves + places] = fit[known:][held]
+        carried[..., leaves + places] = fit[..., known:][..., held]
         return carried
 
     def active(self, fit: Floats) -> tuple[TermSet, Floats]:
-        """Return the trees and direct terms that a fit (q + 1,) uses, and the fit of these."""
+        """Return the trees and direct terms that a fit uses, and the fit of these."""
         ends = 1 + np.cumsum([0, *self.leaf_counts])
-        used = [bool(fit[a:b].any()) for a, b in pairwise(ends)]
-        direct = np.flatnonzero(fit[ends[-1] :])
-        leaves = [fit[a:b] for (a, b), kept in zip(pairwise(ends), used, strict=True) if kept]
+        used = [bool(fit[..., a:b].any()) for a, b in pairwise(ends)]
+        said = fit[..., ends[-1] :] != 0.0
+        direct = np.flatnonzero(said if fit.ndim == 1 else said.any(axis=0))
+        leaves = [fit[..., a:b] for (a, b), kept in zip(pairwise(ends), used, strict=True) if kept]
         trees = tuple(tree for tree, kept in zip(self.trees, used, strict=True) if kept)
         terms = TermSet(self.vocabulary, trees, self.direct[direct])
-        return terms, np.concatenate([fit[:1], *leaves, fit[ends[-1] + direct]])
+        kept = [fit[..., :1], *leaves, fit[..., ends[-1] + direct]]
+        return terms, np.concatenate(kept, axis=-1)
 
 
 @dataclass(frozen=True, slots=True)

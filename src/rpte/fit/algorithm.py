@@ -3,16 +3,18 @@
 from rpte.estimation.candidate import CandidatePenalty
 from rpte.estimation.terms import TermSet, choose_terms
 from rpte.fit.assemble import assemble
-from rpte.fit.coefficients import estimate
+from rpte.fit.assemble_classes import assemble_classes
+from rpte.fit.coefficients import estimate, estimate_classes
 from rpte.fit.structure_learner import Discovery, StructureLearner
 from rpte.fit.training import NOT_COMPARED, Record, Training
+from rpte.model.classes import ClassesModel
 from rpte.model.model import Model
 from rpte.rows import scale
 from rpte.utils.arrays import Floats
 from rpte.utils.progress import ESTIMATING, GROWING, MINING, Watch
 
 
-def learn(training: Training, watch: Watch) -> Model:
+def learn(training: Training, watch: Watch) -> Model | ClassesModel:
     """Learn a model at a fixed penalty, or with the leaf values of Stage 2 (`reassign=False`)."""
     found, settings = learn_structure(training, watch), training.settings
     if not settings.reassign:
@@ -30,8 +32,10 @@ def learn_structure(training: Training, watch: Watch) -> Discovery:
     watch.begin(MINING, 0.3)
     held = scale.HELD_ROWS if settings.paper and table.n_rows > scale.LONG_ABOVE else None
     mined = learner.mine(table, held=held, last=True)
+    if table.loss.n_scores > 1:
+        return _with_products(training, learner.without_trees(table, mined), watch)
     watch.begin(GROWING, 0.7, 1 + settings.max_trees)
-    if watch.is_over():
+    if watch.is_over() or table.loss.n_scores > 1:  # no tree is grown for several scores
         return learner.without_trees(table, mined)
     found = learner.grow(table, mined, training.warm_start(mined))
     for most in range(1, settings.max_trees + 1):
@@ -42,6 +46,15 @@ def learn_structure(training: Training, watch: Watch) -> Discovery:
     return found.release()
 
 
+def _with_products(training: Training, found: Discovery, watch: Watch) -> Discovery:
+    """Go on to Stage 2 of several classes: products alone, as trees are grown for one score."""
+    watch.begin(GROWING, 0.7)
+    if watch.is_over() or not training.settings.makes_products:
+        return found
+    start = training.warm_start(found.structure)
+    return found if start is None else found.with_products(start, training.settings)
+
+
 def fit_model(
     training: Training,
     found: Discovery,
@@ -49,8 +62,13 @@ def fit_model(
     penalty: CandidatePenalty,
     compared: Record,
     start: Floats | None = None,
-) -> Model:
+) -> Model | ClassesModel:
     """Solve equation (5) over some terms (Stage 3), and assemble the model."""
+    if training.rows.loss.n_scores > 1:
+        terms, start, problem = training.classes_problem(found, terms, start)
+        of_classes = estimate_classes(problem, terms, penalty, start)
+        record = training.record(found, of_classes, penalty, compared)
+        return assemble_classes(training, of_classes, record)
     terms, start, design = training.problem(found, terms, start)
     estimated = estimate(design, terms, training.rows.schema, training.settings, penalty, start)
     record = training.record(found, estimated, penalty, compared)

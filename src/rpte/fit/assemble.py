@@ -1,6 +1,6 @@
 """From estimated terms to the frozen model: drop what is zero, prune, name, order, bound."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
@@ -15,7 +15,7 @@ from rpte.model.certificate import monotone_certificate
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms
 from rpte.model.target import AnyTarget
-from rpte.rows.training_rows import TrainingRows, taken
+from rpte.rows.training_rows import taken
 from rpte.structure.tree import Tree
 from rpte.table.table import Table
 from rpte.utils.arrays import Floats
@@ -23,6 +23,7 @@ from rpte.utils.arrays import Floats
 T = TypeVar("T", Leaf, DirectTerm)
 Part = TreeTerms | DirectTerm
 Counts = tuple[float, float]  # the weight and the events of some rows
+EachBlock = Callable[[Callable[[Table], Any]], Iterator[Any]]  # as `TrainingRows.map`
 
 
 def assemble(training: Training, trained: TrainedTerms, record: dict[str, Any]) -> Model:
@@ -34,9 +35,9 @@ def assemble(training: Training, trained: TrainedTerms, record: dict[str, Any]) 
     drawn = _trees(trained)
     parts: list[Part] = [*(tree.terms for tree in drawn), *_direct(trained)]
     groups = components([part.sources for part in parts])
-    measured = _measure(rows, drawn, [[parts[i] for i in group] for group in groups])
+    measured = measure(rows.map, drawn, [[parts[i] for i in group] for group in groups])
     measured.sort(key=lambda group: (-group.spread, group.parts[0].sources))
-    named = _named([group.parts for group in measured])
+    named = name_parts([group.parts for group in measured])
     means = [mean for group in measured for mean in group.means]
     names = [part.name for component in named for part in component.parts]
     target = training.target
@@ -149,7 +150,7 @@ def _direct(trained: TrainedTerms) -> list[DirectTerm]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Measured:
+class Measured:
     """The parts of a component, counted, with the mean contribution of each."""
 
     parts: list[Part]
@@ -166,18 +167,18 @@ class _BlockSums(NamedTuple):
     squares: float  # weighted squared distances from the mean of the block
 
 
-def _measure(rows: TrainingRows, drawn: list[_Drawn], groups: list[list[Part]]) -> list[_Measured]:
+def measure(each_block: EachBlock, drawn: list[_Drawn], groups: list[list[Part]]) -> list[Measured]:
     """Evaluate every part and count every leaf once, in one pass over all rows."""
     if not groups:
         return []
-    found = list(rows.map(_Measurement(tuple(each.whole for each in drawn), groups)))
+    found = list(each_block(_Measurement(tuple(each.whole for each in drawn), groups)))
     sums = [sum(block) for block in zip(*(leaves for leaves, _ in found), strict=True)]
     counted = {id(each.terms): each.counted(s) for each, s in zip(drawn, sums, strict=True)}
     by_group = zip(groups, zip(*(blocks for _, blocks in found), strict=True), strict=True)
     return [_measured([counted.get(id(p), p) for p in parts], sums) for parts, sums in by_group]
 
 
-def _measured(parts: list[Part], found: Sequence[_BlockSums]) -> _Measured:
+def _measured(parts: list[Part], found: Sequence[_BlockSums]) -> Measured:
     """Add up what blocks say of a component."""
     counts = sum((block.counts for block in found), np.zeros((len(parts), 3)))
     weight, means, squares = np.array([block[1:] for block in found]).T
@@ -189,7 +190,7 @@ def _measured(parts: list[Part], found: Sequence[_BlockSums]) -> _Measured:
         else part
         for part, s in zip(parts, counts, strict=True)
     ]
-    return _Measured(counted, (counts[:, 2] / mass).tolist(), float(np.round(spread, 9)))
+    return Measured(counted, (counts[:, 2] / mass).tolist(), float(np.round(spread, 9)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +243,7 @@ def _evaluated(some: Table, whole: Counts, part: Part) -> tuple[Counts, Floats]:
     return (float(held.sum()), float((held * y).sum())), contributions
 
 
-def _named(groups: list[list[Part]]) -> tuple[Component, ...]:
+def name_parts(groups: list[list[Part]]) -> tuple[Component, ...]:
     """Number components, trees and direct terms through the whole model."""
     out, n_trees, n_direct = [], 0, 0
     for number, group in enumerate(groups, 1):

@@ -11,6 +11,7 @@ from rpte.estimation.candidate import CandidatePenalty
 from rpte.estimation.canonical import canonical
 from rpte.estimation.monotone import Ties, solve_in_order
 from rpte.estimation.problem import AnyProblem
+from rpte.estimation.softmax import ClassesFit, ClassesProblem, solve_classes
 from rpte.estimation.solver import Fit, lambda_max
 from rpte.estimation.terms import TermSet
 from rpte.fit.settings import Settings
@@ -60,16 +61,42 @@ class Estimate:
         """Return what the file keeps of the problem and its solution."""
         fit, design = self.fit, self.design
         top = lambda_max(design, fit.l1_ratio) if design.n_terms else 0.0
-        return {
-            "l1": fit.l1,
-            "l1_ratio": fit.l1_ratio,
-            "value": fit.objective,
-            "kkt_residual": fit.kkt,
-            "tolerance": stage3_tolerance(top, fit.l1),
-            "lambda_max": top,
-            "terms_offered": design.n_terms,
-            "converged": fit.converged,
-        }
+        return _objective(fit, top, design.n_terms)
+
+
+def _objective(fit: Fit | ClassesFit, top: float, offered: int) -> dict[str, Any]:
+    """Return what the file keeps of a fit; `top` is the largest lambda with a term."""
+    return {
+        "l1": fit.l1,
+        "l1_ratio": fit.l1_ratio,
+        "value": fit.objective,
+        "kkt_residual": fit.kkt,
+        "tolerance": stage3_tolerance(top, fit.l1),
+        "lambda_max": top,
+        "terms_offered": offered,
+        "converged": fit.converged,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class ClassesEstimate:
+    """The fit of several classes, and the problem that it solves."""
+
+    fit: ClassesFit
+    problem: ClassesProblem
+    terms: TermSet
+
+    def objective(self) -> dict[str, Any]:
+        """Return what the file keeps of the problem and its solution."""
+        return _objective(self.fit, self.fit.lambda_max, self.problem.n_terms)
+
+
+def estimate_classes(
+    problem: ClassesProblem, terms: TermSet, penalty: CandidatePenalty, start: Floats | None
+) -> ClassesEstimate:
+    """Solve equation (5) of several classes, in its canonical form."""
+    fit = solve_classes(problem, penalty.l1, penalty.l1_ratio, start)
+    return ClassesEstimate(fit, problem, terms)
 
 
 def estimate(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from rpte.model.classes import ClassesModel
 from rpte.model.model import Model
 from rpte.utils.progress import Watch
 
@@ -14,13 +15,13 @@ from rpte.utils.progress import Watch
 class Learned:
     """The model, and the models along the frontier of conditions and validated deviance."""
 
-    model: Model
-    frontier: tuple[Model, ...] = ()
+    model: Model | ClassesModel
+    frontier: tuple[Model | ClassesModel, ...] = ()
 
     def with_training(self, told: Callable[[Mapping[str, Any]], dict[str, Any]]) -> Learned:
         """Return the same with another record of the training in each model."""
 
-        def change(model: Model) -> Model:
+        def change(model: Model | ClassesModel) -> Model | ClassesModel:
             return replace(model, training=told(model.training))
 
         return Learned(change(self.model), tuple(change(model) for model in self.frontier))

@@ -16,18 +16,24 @@ from rpte.estimation.block_design import BlockDesign
 from rpte.estimation.candidate import Candidate, CandidatePenalty
 from rpte.estimation.design import Design
 from rpte.estimation.problem import AnyProblem
+from rpte.estimation.softmax import ClassesProblem
 from rpte.estimation.terms import TermSet, block_design, design_on
 from rpte.fit.assemble import assemble
-from rpte.fit.coefficients import Estimate, estimate
+from rpte.fit.assemble_classes import assemble_classes
+from rpte.fit.coefficients import ClassesEstimate, Estimate, estimate, estimate_classes
 from rpte.fit.settings import Settings
 from rpte.fit.training import Training
 from rpte.model.certificate import monotone_directions
+from rpte.model.classes import ClassesModel, check_no_beside
+from rpte.model.file import AnyModel
 from rpte.model.model import Model
 from rpte.model.parts import DirectTerm, TreeTerms
-from rpte.model.verify_table import labelled
+from rpte.model.verify_classes import labelled_classes
+from rpte.model.verify_table import Rows, labelled
 from rpte.model.versions import shape_family
 from rpte.rows import scale
 from rpte.rows.training_rows import MemoryRows
+from rpte.table.numbers import named
 from rpte.table.table import Table, row_hashes
 from rpte.utils.arrays import Floats
 from rpte.vocabulary.vocabulary import ORIGINAL, PAIR, Vocabulary
@@ -36,17 +42,28 @@ D = TypeVar("D", Design, BlockDesign)
 FROZEN = 1e9  # factor on the penalty of a leaf whose coefficient is zero, so that it stays zero
 
 
-def refit(model: Model, X: Any, y: Any, sample_weight: Any = None) -> Model:
-    """Return the model with its coefficients estimated again on a table X with labels y.
+def refit(
+    model: AnyModel,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    exposure: Any = None,
+    offset: Any = None,
+) -> AnyModel:
+    """Return the model with its coefficients estimated again on a table X with targets y.
 
-    The class weights of the first fit are applied on top of `sample_weight`. The result is named
-    and ordered anew, as a fit would; the table is now its training table.
+    The class weights of the first fit are applied on top of `sample_weight`, and its units of
+    numbers are kept, in which the penalty counts. The result is named and ordered anew, as a fit
+    would; the table is now its training table.
     """
+    if isinstance(model, ClassesModel):
+        check_no_beside({"exposure": exposure, "offset": offset})
+        return _refit_classes(model, X, y, sample_weight)
     if not model.settings["reassign"]:
         raise InputError("the leaf values are those of Stage 2 (reassign=false); fit it again")
-    table, penalty = _table(model, X, y, sample_weight), _penalty(model)
-    if model.settings["l1"] == "4/n":
-        penalty = replace(penalty, l1=4.0 / table.total_weight)
+    rows = labelled(model, model.read(X), y, sample_weight, named(X, exposure), named(X, offset))
+    table = _table(model, rows)
+    penalty = _penalty(model, table)
     terms, settings = _terms(model), _settings(model)
     training = Training.of(table, settings, model.target, {})
     design: AnyProblem
@@ -61,6 +78,25 @@ def refit(model: Model, X: Any, y: Any, sample_weight: Any = None) -> Model:
     made = assemble(training, trained, _record(model, penalty, estimated))
     distinct = {**made.training, "distinct_rows": training.data["distinct_rows"]}
     return replace(made, settings=model.settings, training=distinct, ledger=model.ledger)
+
+
+def _refit_classes(model: ClassesModel, X: Any, y: Any, sample_weight: Any) -> ClassesModel:
+    """Return the model with the coefficients of all classes estimated again."""
+    table = _table(model, labelled_classes(model, model.read(X), y, sample_weight))
+    penalty, terms = _penalty(model, table), _terms(model.outline)
+    training = Training.of(table, _settings(model.outline), model.target, {})
+    estimated = estimate_classes(classes_problem(model, table), terms, penalty, None)
+    made = assemble_classes(training, estimated, _record(model, penalty, estimated))
+    distinct = {**made.training, "distinct_rows": training.data["distinct_rows"]}
+    return replace(made, settings=model.settings, training=distinct, ledger=model.ledger)
+
+
+def classes_problem(model: ClassesModel, table: Table) -> ClassesProblem:
+    """Return Stage 3 of several classes over the terms of a model on a table."""
+    terms, factors = _terms(model.outline), _factors(model.outline)
+    values = terms.vocabulary.on(table.inputs)
+    signs = np.zeros(len(factors), np.int8)
+    return ClassesProblem(values, table.y, table.weight, factors, signs, model.loss)
 
 
 def problem(model: Model, table: Table) -> tuple[TermSet, Settings, Design]:
@@ -96,9 +132,8 @@ def _parts(model: Model) -> tuple[list[TreeTerms], list[DirectTerm]]:
     return trees, [part for part in parts if isinstance(part, DirectTerm)]
 
 
-def _table(model: Model, X: Any, y: Any, sample_weight: Any) -> Table:
+def _table(model: AnyModel, rows: Rows) -> Table:
     """Return the rows in an order that their content decides, under the model's schema."""
-    rows = labelled(model, model.read(X), y, sample_weight)
     if not np.isfinite(rows.weight).all() or (rows.weight < 0).any():
         raise InputError("sample_weight must be finite and not negative")
     order = np.lexsort((rows.weight, rows.y, row_hashes(rows.inputs)))
@@ -107,6 +142,11 @@ def _table(model: Model, X: Any, y: Any, sample_weight: Any) -> Table:
     table = Table(inputs, rows.y[order], rows.weight[order], loss=loss)
     if not loss.varies(table.y):
         raise InputError("the table holds one class only, or one number; Stage 3 needs others too")
+    if isinstance(model, ClassesModel):
+        there = set(table.y.astype(np.intp).tolist())
+        gone = [label for k, label in enumerate(model.classes) if k not in there]
+        if gone:
+            raise InputError(f"the table has no rows of the class {gone[0]!r}; Stage 3 needs some")
     return table
 
 
@@ -121,10 +161,11 @@ def _terms(model: Model) -> TermSet:
     return TermSet(vocabulary, tuple(t.tree for t in trees), np.arange(len(columns)))
 
 
-def _penalty(model: Model) -> CandidatePenalty:
+def _penalty(model: AnyModel, table: Table) -> CandidatePenalty:
     chosen = model.training["selection"]["chosen"]
     candidate = Candidate(shape_family(chosen), chosen["n_trees"], chosen["n_pairs"])
-    return CandidatePenalty(candidate, float(chosen["l1_ratio"]), float(chosen["l1"]))
+    l1 = 4.0 / table.total_weight if model.settings["l1"] == "4/n" else float(chosen["l1"])
+    return CandidatePenalty(candidate, float(chosen["l1_ratio"]), l1)
 
 
 def _settings(model: Model) -> Settings:
@@ -140,7 +181,9 @@ def _settings(model: Model) -> Settings:
     return Settings(**{**model.settings, "limits": allowed})
 
 
-def _record(model: Model, penalty: CandidatePenalty, estimated: Estimate) -> dict[str, Any]:
+def _record(
+    model: AnyModel, penalty: CandidatePenalty, estimated: Estimate | ClassesEstimate
+) -> dict[str, Any]:
     """Return what the file keeps of the fit; how trees and penalty were found stays history."""
     kept = ("class_factors", "validation", "vocabulary_size", "rounds")
     selection = {**model.training["selection"], "chosen": penalty.to_dict()}

@@ -64,9 +64,8 @@ class Settings:
 
     @property
     def two_classes_only(self) -> bool:
-        """Whether some search goes by the entropy or the Gini impurity of two classes."""
-        mined = self.vocabulary in ("hug", "frequent")
-        return mined or self.criterion == "label" or self.lookahead or self.paper
+        """Whether trees are grown by the Gini impurity or the entropy of two classes."""
+        return self.criterion == "label" or self.lookahead
 
     @property
     def fixed_l1_ratio(self) -> float:

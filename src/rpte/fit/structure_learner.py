@@ -38,8 +38,13 @@ class WarmStart:
     def of(
         cls, score: Floats, vocabulary: Vocabulary, direct: Index, coefficients: Floats
     ) -> WarmStart:
-        """Return the start from a score, of which some direct terms have coefficients (d,)."""
+        """Return the start from a score, of which some direct terms have coefficients (d,).
+
+        Those of several scores are (K, d), and a column is of use for what it moves all of them by.
+        """
         use = np.zeros(len(vocabulary))
+        if coefficients.ndim > 1:
+            coefficients = np.abs(coefficients).sum(axis=0)
         active = np.flatnonzero(coefficients)
         which = direct[active]
         spread = [*thread_map(lambda j: vocabulary.z[j].std(), which.tolist())]
@@ -119,10 +124,8 @@ class StructureLearner:
         """Return the learner of a table; raise where the settings search for two classes only."""
         if settings.two_classes_only and table.loss is not BINOMIAL:
             raise InputError(
-                f"the target has the loss '{table.loss.name}'; the vocabularies 'hug' and "
-                "'frequent', criterion='label', lookahead and the paper's conventions tell two "
-                "classes apart: give vocabulary='shapes' or 'original', criterion='newton', "
-                "lookahead=False and conventions='ours'"
+                f"the target has the loss '{table.loss.name}'; criterion='label' and lookahead "
+                "tell two classes apart: give criterion='newton' and lookahead=False"
             )
         least, limits = settings.min_samples_leaf, settings.limits
         cache = ShapeCache(table, least, limits, settings.rules)
@@ -138,7 +141,7 @@ class StructureLearner:
         """
         settings = self.settings
         if settings.vocabulary == "shapes":
-            budget, paper = settings.budget, settings.paper
+            budget, paper = _most_shapes(part, settings), settings.paper
             rows = np.arange(part.n_rows) if rows is None else rows
             return _treeless(
                 part, vocabulary_of_shapes(self.cache, part, rows, budget, paper, last)
@@ -170,13 +173,24 @@ class StructureLearner:
         return Discovery(part, structure, _no_trees(part, score), columns, grower)
 
 
+def _most_shapes(part: Table, settings: Settings) -> int:
+    """Return how many shapes there may be: within the budget, of numbers fewer of many rows."""
+    if not part.loss.leaves_little:
+        return settings.budget
+    few = max(scale.SHAPES_OF_MANY_ROWS, scale.SHAPE_CELLS // max(part.n_rows, 1))
+    return min(settings.budget, few)
+
+
 def _treeless(part: Table, vocabulary: Vocabulary) -> Structure:
     nothing = np.zeros((0, part.n_rows), np.int32)
-    return Structure(vocabulary, (), nothing, (), np.full(part.n_rows, part.null_score))
+    start = part.loss.null_rows(part.y, part.weight)
+    return Structure(vocabulary, (), nothing, (), start)
 
 
 def _no_trees(part: Table, score: Floats) -> Stage2:
-    return Stage2((), (), score, part.null_score, "no tree was asked for")
+    # Trees are grown for one score, and only they need that of the base.
+    base = part.null_score if part.loss.n_scores == 1 else np.nan
+    return Stage2((), (), score, base, "no tree was asked for")
 
 
 def _with_products(

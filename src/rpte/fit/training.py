@@ -9,13 +9,17 @@ from typing import Any
 import numpy as np
 
 from rpte.estimation.candidate import Candidate, CandidatePenalty
+from rpte.estimation.held_rows import HeldRows, TermValues, refuse_many
 from rpte.estimation.monotone import solve_in_order
 from rpte.estimation.problem import AnyProblem
+from rpte.estimation.softmax import ClassesProblem, solve_classes
 from rpte.estimation.terms import TermSet, block_design, choose_terms, make_design
-from rpte.fit.coefficients import Estimate, TrainedTerms
+from rpte.fit.coefficients import ClassesEstimate, Estimate, TrainedTerms
 from rpte.fit.settings import Settings
 from rpte.fit.structure_learner import Discovery, WarmStart
 from rpte.kernels.codes import sorted_numbers
+from rpte.losses import Multinomial
+from rpte.model.classes import ClassesTarget
 from rpte.model.target import AnyTarget
 from rpte.rows import scale
 from rpte.rows.passes import add
@@ -43,16 +47,18 @@ class Training:
 
     rows: TrainingRows
     settings: Settings
-    predicts: AnyTarget  # what the model is of, its total not yet counted
+    predicts: AnyTarget | ClassesTarget  # what the model is of, its total not yet counted
     validation: Record  # what the file says of the folds of inner validation
     data: Record  # fingerprint of the table
+    # Whether weights beside those of exposure only repeat rows, so that both can be told apart.
+    whole_weights: bool = True
 
     @classmethod
     def of(
         cls,
         table: Table,
         settings: Settings,
-        predicts: AnyTarget,
+        predicts: AnyTarget | ClassesTarget,
         validation: Record,
     ) -> Training:
         """Return the training of a table in memory; take its fingerprint."""
@@ -63,7 +69,8 @@ class Training:
 
     @property
     def target(self) -> AnyTarget:
-        """What the model is of."""
+        """What a model of one score is of."""
+        assert not isinstance(self.predicts, ClassesTarget)
         return self.predicts.with_total(self.rows.target_total, self.rows.total_weight)
 
     @property
@@ -98,6 +105,25 @@ class Training:
             terms = replace(terms, trees=self._with_heavier_sides(terms.trees))
         return terms, start, block_design(self.rows, terms, limits, MemoryRows(searched))
 
+    def classes_problem(
+        self, found: Discovery, terms: TermSet, start: Floats | None
+    ) -> tuple[TermSet, Floats | None, ClassesProblem]:
+        """Return Stage 3 of several classes on all rows, in memory, and the fit to start from."""
+        table, z = found.table, terms.vocabulary.z
+        if found.searched_rows is None and z.shape[1] == table.n_rows:
+            held = HeldRows(np.ascontiguousarray(z[terms.direct]), table.y, table.weight)
+            return terms, start, self._of_classes(terms, held)
+        if found.searched_rows is not None and start is not None:
+            terms, start = terms.active(start)
+        refuse_many(len(terms.direct), self.rows.n_rows)
+        blocks = self.rows.map(TermValues.of(terms.vocabulary, terms.direct))
+        return terms, start, self._of_classes(terms, HeldRows.together(blocks))
+
+    def _of_classes(self, terms: TermSet, held: HeldRows) -> ClassesProblem:
+        loss = self.rows.loss
+        assert isinstance(loss, Multinomial)
+        return ClassesProblem(*held, *terms.penalties(self.settings.limits), loss)
+
     def _with_heavier_sides(self, trees: tuple[Tree, ...]) -> tuple[Tree, ...]:
         if not trees:
             return ()
@@ -111,12 +137,21 @@ class Training:
             return None
         table = self.rows.whole()
         terms = choose_terms(table, mined, Candidate(), settings.admission())
+        if table.loss.n_scores > 1:
+            return self._warm_start_of_classes(table, terms)
         design = make_design(table, mined, terms, settings.limits)
         if design.n_terms == 0:
             return WarmStart(mined.start, np.zeros(len(mined.vocabulary)))
         fit, _ = solve_in_order(design, [], self.fixed_l1, settings.fixed_l1_ratio)
         score = design.score(fit.intercept, fit.coefficients)
         return WarmStart.of(score, mined.vocabulary, terms.direct, fit.coefficients)
+
+    def _warm_start_of_classes(self, table: Table, terms: TermSet) -> WarmStart:
+        z = np.ascontiguousarray(terms.vocabulary.z[terms.direct])
+        problem = self._of_classes(terms, HeldRows(z, table.y, table.weight))
+        fit = solve_classes(problem, self.fixed_l1, self.settings.fixed_l1_ratio)
+        score = problem.at(fit.intercepts, fit.coefficients).score
+        return WarmStart.of(score, terms.vocabulary, terms.direct, fit.coefficients)
 
     def boosted(self, found: Discovery) -> TrainedTerms:
         """Keep the leaf values of Stage 2 and no direct terms (the paper's ablation)."""
@@ -128,7 +163,7 @@ class Training:
     def record(
         self,
         found: Discovery,
-        estimated: Estimate | None = None,
+        estimated: Estimate | ClassesEstimate | None = None,
         penalty: CandidatePenalty | None = None,
         compared: Record | None = None,
     ) -> dict[str, Any]:

@@ -289,11 +289,11 @@ def distance_gradients(
 def pivots(gram: Floats, slope: Floats, least: float, steps: float, chosen: Index) -> int:
     """Fill `chosen` with the pivots of a Cholesky factorisation by the gain; return how many.
 
-    The gain of a column of `gram` (m, m) is the square of its `slope` (m,) over what is left of its
-    diagonal, which must be more than `least`. Gains are compared in steps of 1 / steps; ties go to
-    the first.
+    The gain of a column of `gram` (m, m) is the sum of squares of its `slope` (k, m) over what is
+    left of its diagonal, which must be more than `least`. Gains are compared in steps of 1 / steps;
+    ties go to the first.
     """
-    size = slope.size
+    size = slope.shape[1]
     left, slope = np.empty(size), slope.copy()
     for j in range(size):
         left[j] = gram[j, j]
@@ -301,7 +301,10 @@ def pivots(gram: Floats, slope: Floats, least: float, steps: float, chosen: Inde
     for count in range(chosen.size):
         best, most = -1, -1.0
         for j in range(size):
-            gain = np.rint(slope[j] * slope[j] / left[j] * steps) if left[j] > least else -1.0
+            squares = 0.0
+            for k in range(slope.shape[0]):
+                squares += slope[k, j] * slope[k, j]
+            gain = np.rint(squares / left[j] * steps) if left[j] > least else -1.0
             if gain > most:
                 best, most = j, gain
         if best < 0:
@@ -312,7 +315,8 @@ def pivots(gram: Floats, slope: Floats, least: float, steps: float, chosen: Inde
         for earlier in range(count):
             factor -= factors[earlier, best] * factors[earlier]
         factor /= root
-        slope -= factor * (slope[best] / root)
+        for k in range(slope.shape[0]):
+            slope[k] -= factor * (slope[k, best] / root)
         left -= factor * factor
         left[best] = -1.0
         chosen[count] = best

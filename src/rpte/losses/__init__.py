@@ -10,6 +10,7 @@ from typing import Any
 from rpte.losses.binomial import BINOMIAL
 from rpte.losses.gamma import GAMMA
 from rpte.losses.loss import Loss, Residuals
+from rpte.losses.multinomial import Multinomial
 from rpte.losses.poisson import POISSON
 from rpte.losses.squared import SQUARED
 from rpte.losses.tweedie import TWEEDIE, Tweedie
@@ -22,6 +23,7 @@ __all__ = [
     "SQUARED",
     "TWEEDIE",
     "Loss",
+    "Multinomial",
     "Residuals",
     "loss_from_dict",
 ]

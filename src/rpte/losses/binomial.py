@@ -13,6 +13,16 @@ LEAST_MEAN = 1e-6  # a base rate of zero would have no log odds
 LEAST_CURVATURE = 1e-6  # of a row of weight one: saturated rows must count
 
 
+def weighted_entropy(total: Any, events: Any) -> Floats:
+    """Return total weight times the entropy of the label (nats) in each cell."""
+    total, events = np.asarray(total, np.float64), np.asarray(events, np.float64)
+    others = total - events
+    with np.errstate(divide="ignore", invalid="ignore"):
+        positive = np.where(events > 0, events * np.log(events / total), 0.0)
+        negative = np.where(others > 0, others * np.log(others / total), 0.0)
+    return -(positive + negative)
+
+
 class Binomial(Loss):
     """Two classes."""
 
@@ -20,6 +30,7 @@ class Binomial(Loss):
     curvature_bound = 0.25
     effect_name = "odds ratio"
     leaves_little = False
+    price_of_rest = 0.0
 
     def check(self, y: Floats) -> None:
         """Raise unless y holds 0 and 1, and both of them."""
@@ -51,9 +62,21 @@ class Binomial(Loss):
         with np.errstate(over="ignore"):
             return float(np.exp(coefficient))
 
+    def spread(self, mean: Floats) -> Floats:
+        """Return the root of p (1 - p)."""
+        return np.asarray(np.sqrt(mean * (1.0 - mean)))
+
     def strata(self, y: Floats) -> Ints:
         """Return the classes."""
         return y.astype(np.int64)
+
+    def least_deviance(self, weight: Floats, total: Floats) -> Floats:
+        """Return weight times the entropy of the label (nats)."""
+        return weighted_entropy(weight, total)
+
+    def explainable(self, y: Floats, weight: Floats) -> float:
+        """Return weight times the entropy of the label."""
+        return float(weighted_entropy(weight.sum(), (weight * y).sum()))
 
     def effective_cases(self, y: Floats, weight: NDArray[np.generic]) -> float:
         """Return the weight of the smaller class."""

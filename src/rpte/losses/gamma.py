@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.losses.loss import Residuals
-from rpte.losses.numbers import LEAST_CURVATURE, LogLink, all_weight, refuse_unless
+from rpte.losses.numbers import LEAST_CURVATURE, LogLink, all_weight, cell_means, refuse_unless
 from rpte.utils.arrays import Floats
 
 
@@ -22,6 +22,11 @@ class Gamma(LogLink):
         """Return w (y / mean - 1) and w y / mean."""
         ratio = y * np.exp(-self.limited(score))
         return Residuals(weight * (ratio - 1.0), weight * np.maximum(ratio, LEAST_CURVATURE))
+
+    def least_deviance(self, weight: Floats, total: Floats) -> Floats:
+        """Return weight times the logarithm of the mean."""
+        mean = cell_means(weight, total)
+        return weight * np.log(np.where(mean > 0.0, mean, 1.0))
 
     def unit_deviance(self, score: Floats, y: Floats) -> Floats:
         """Return 2 (log(mean / y) + y / mean - 1) of each row."""

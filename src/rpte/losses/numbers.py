@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from rpte.errors import InputError
+from rpte.errors import bad_cell
 from rpte.losses.loss import Loss
 from rpte.utils.arrays import Floats, Ints, Mask
 
@@ -17,10 +17,8 @@ def refuse_unless(allowed: Mask, y: Floats, rule: str) -> None:
     """Raise `InputError` on the first target that is not allowed, or where there is but one."""
     if not allowed.all():
         row = int(np.flatnonzero(~allowed)[0])
-        raise InputError(
-            f"y[{row}] is {float(y[row])!r}; the loss needs {rule}: correct or drop "
-            f"{int((~allowed).sum())} row(s), or choose another loss"
-        )
+        needed = f"the loss needs {rule}: correct or drop {{rows}}, or choose another loss"
+        raise bad_cell("y", row, f"is {float(y[row])!r}", needed, int((~allowed).sum()))
 
 
 def value_strata(y: Floats) -> Ints:
@@ -42,6 +40,11 @@ def value_strata(y: Floats) -> Ints:
     return np.asarray(part.reshape(-1)[place.reshape(-1)], np.int64)
 
 
+def cell_means(weight: Floats, total: Floats) -> Floats:
+    """Return the mean of the targets in each cell, 0 in one without rows."""
+    return np.asarray(total / np.where(weight > 0.0, weight, 1.0) * (weight > 0.0))
+
+
 def all_weight(weight: NDArray[np.generic]) -> float:
     """Return the weight of all rows."""
     return float(weight.astype(np.float64).sum())
@@ -53,6 +56,7 @@ class LogLink(Loss):
     link = "log"
     curvature_bound = None
     effect_name = "rate ratio"
+    power: float  # of the mean, which the variance goes with
 
     def score_of(self, mean: float) -> float:
         """Return the logarithm of the mean."""
@@ -67,6 +71,14 @@ class LogLink(Loss):
         """Return the rate ratio, infinite where it overflows."""
         with np.errstate(over="ignore"):
             return float(np.exp(coefficient))
+
+    def spread(self, mean: Floats) -> Floats:
+        """Return the mean to half the power that the variance goes with.
+
+        With an exposure e the rate y / e has the variance (mean / e)^p / e^(2 - p), so that of y is
+        mean^p again.
+        """
+        return np.asarray(np.maximum(mean, LEAST_MEAN) ** (0.5 * self.power))
 
     def strata(self, y: Floats) -> Ints:
         """Return the fifth of the sorted targets that each row is in."""

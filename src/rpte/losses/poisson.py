@@ -3,7 +3,7 @@
 import numpy as np
 
 from rpte.losses.loss import Residuals
-from rpte.losses.numbers import LEAST_CURVATURE, LogLink, refuse_unless
+from rpte.losses.numbers import LEAST_CURVATURE, LogLink, cell_means, refuse_unless
 from rpte.utils.arrays import Floats
 
 
@@ -22,6 +22,11 @@ class Poisson(LogLink):
         """Return w (y - mean) and w mean."""
         mean = np.exp(self.limited(score))
         return Residuals(weight * (y - mean), weight * np.maximum(mean, LEAST_CURVATURE))
+
+    def least_deviance(self, weight: Floats, total: Floats) -> Floats:
+        """Return minus total times the logarithm of the mean."""
+        mean = cell_means(weight, total)
+        return -total * np.log(np.where(mean > 0.0, mean, 1.0))
 
     def unit_deviance(self, score: Floats, y: Floats) -> Floats:
         """Return 2 (y log(y / mean) - y + mean) of each row."""

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpte.losses.loss import Loss, Residuals
-from rpte.losses.numbers import all_weight, refuse_unless, value_strata
+from rpte.losses.numbers import all_weight, cell_means, refuse_unless, value_strata
 from rpte.utils.arrays import Floats, Ints
 
 
@@ -14,7 +14,9 @@ class Squared(Loss):
     name, link, code = "squared_error", "identity", 1
     curvature_bound = 1.0
     effect_name = "effect"
+    explained_name = "R2"
     balanced = True
+    least_target = -np.inf
 
     def check(self, y: Floats) -> None:
         """Raise unless y holds finite numbers that differ."""
@@ -44,9 +46,17 @@ class Squared(Loss):
         """Return the mean squared error."""
         return self.deviance(score, y, weight)
 
+    def spread(self, mean: Floats) -> Floats:
+        """Return one: the variance is the same everywhere."""
+        return np.ones(len(mean))
+
     def strata(self, y: Floats) -> Ints:
         """Return the fifth of the sorted targets that each row is in."""
         return value_strata(y)
+
+    def least_deviance(self, weight: Floats, total: Floats) -> Floats:
+        """Return minus half the weight times the squared mean."""
+        return -0.5 * total * cell_means(weight, total)
 
     def effective_cases(self, y: Floats, weight: NDArray[np.generic]) -> float:
         """Return the weight of all rows."""

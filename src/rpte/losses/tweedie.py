@@ -1,12 +1,13 @@
 """The Tweedie loss: amounts of which many are 0, such as the yearly claims of a policy."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from rpte.errors import InputError
 from rpte.losses.loss import Residuals
-from rpte.losses.numbers import LEAST_CURVATURE, LogLink, refuse_unless
+from rpte.losses.numbers import LEAST_CURVATURE, LogLink, cell_means, refuse_unless
 from rpte.utils.arrays import Floats
 
 CODE = 4
@@ -46,6 +47,11 @@ class Tweedie(LogLink):
         bend = np.maximum((p - 1.0) * claims + (2.0 - p) * costs, LEAST_CURVATURE)
         return Residuals(weight * (claims - costs), weight * bend)
 
+    def least_deviance(self, weight: Floats, total: Floats) -> Floats:
+        """Return w m^(2 - p) / ((p - 1) (2 - p)) of a mean m."""
+        p, mean = self.power, np.maximum(cell_means(weight, total), 0.0)
+        return np.asarray(weight * mean ** (2.0 - p) / ((p - 1.0) * (2.0 - p)))
+
     def unit_deviance(self, score: Floats, y: Floats) -> Floats:
         """Return the deviance of each row; 0 where the mean is y."""
         p, score = self.power, self.limited(score)
@@ -53,6 +59,9 @@ class Tweedie(LogLink):
         claims = y * np.exp((1.0 - p) * score) / (1.0 - p)
         costs = np.exp((2.0 - p) * score) / (2.0 - p)
         return np.asarray(2.0 * np.maximum(own - claims + costs, 0.0))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Tweedie, (self.power,)
 
     def to_dict(self) -> dict[str, str | float]:
         """Return what a model file says of the loss."""

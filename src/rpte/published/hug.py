@@ -1,13 +1,15 @@
 """High utility gain patterns: information gain is the gate, utility the ranking.
 
-An item's utility is how strongly its variable is associated with the label, a pattern's its
+An item's utility is how strongly its variable is associated with the target, a pattern's its
 cover times the sum of its items' utilities. Ties are broken by the canonical order of items, never
-by the order of the table's columns.
+by the order of the table's columns. Of numbers, gain is the fall of half the deviance.
 """
 
 import numpy as np
 
 from rpte.columns.kinds import Column
+from rpte.losses import BINOMIAL
+from rpte.losses.binomial import weighted_entropy
 from rpte.published.mining import (
     Candidates,
     ItemIndex,
@@ -16,10 +18,12 @@ from rpte.published.mining import (
     pair_candidates,
     select,
 )
+from rpte.table.table import Table
 from rpte.utils.arrays import Floats
-from rpte.vocabulary.gain import in_or_out_gain, weighted_entropy
+from rpte.vocabulary.gain import in_or_out_gain
 
-NEGATIVE_LEVEL = 0.05  # factor on the utility of a level associated with the negative class
+# Factor on the utility of a level associated with the negative class, or with a lower mean.
+NEGATIVE_LEVEL = 0.05
 
 
 def mine_hug(index: ItemIndex, order: int, budget: int, min_gain: float) -> tuple[Column, ...]:
@@ -72,30 +76,44 @@ def item_utilities(index: ItemIndex) -> Floats:
 
 
 def _interval_utilities(index: ItemIndex, c: int) -> Floats:
-    """Absolute correlation of the bin number with the label, divided by the number of bins."""
+    """Absolute correlation of the bin number with the target, divided by the number of bins."""
     rows, total = index.owner == c, index.table.total_weight
     cover, events = index.singles.cover[rows], index.singles.events[rows]
     cover[0] += total - cover.sum()  # missing counts as the first bin
     events[0] += index.positive - events.sum()
-    return np.full(len(cover), abs(_correlation(cover, events)) / len(cover))
+    found = abs(_correlation(cover, events, target_squares(index.table)))
+    return np.full(len(cover), found / len(cover))
 
 
 def _level_utilities(index: ItemIndex, c: int) -> Floats:
-    """Normalised mutual information of each level with the label, less for a negative one."""
+    """Normalised mutual information of each level with the target, less for a negative one.
+
+    Of numbers, the gain in half the deviance over the geometric mean of what may be gained at most
+    and the entropy of the level.
+    """
     table, rows = index.table, index.owner == c
     total, positive = table.total_weight, index.positive
     cover, events = index.singles.cover[rows], index.singles.events[rows]
-    mutual = in_or_out_gain(cover, events, total, positive)
-    entropies = weighted_entropy(total, positive) * weighted_entropy(total, cover)
+    mutual = in_or_out_gain(cover, events, total, positive, table.loss)
+    entropies = table.loss.explainable(table.y, table.weight) * weighted_entropy(total, cover)
     norm = np.sqrt(np.maximum(entropies, 0.0)) / total
     utility = np.where(norm > 0, mutual / np.where(norm > 0, norm, 1.0), 0.0)
     is_positive = events * total > cover * positive
     return np.clip(utility, 0.0, 1.0) * np.where(is_positive, 1.0, NEGATIVE_LEVEL)
 
 
-def _correlation(cover: Floats, events: Floats) -> float:
-    """Return the correlation of the bin number with the label, from the weights of the bins."""
+def target_squares(table: Table) -> float | None:
+    """Return the weighted squares of targets about their mean; of two classes, counts tell them."""
+    if table.loss is BINOMIAL:
+        return None
+    mean = np.average(table.y, weights=table.weight)
+    return float((table.weight * (table.y - mean) ** 2).sum())
+
+
+def _correlation(cover: Floats, events: Floats, squares: float | None = None) -> float:
+    """Return the correlation of the bin number with the target, from the weights of the bins."""
     total, positive = cover.sum(), events.sum()
+    squares = positive * (total - positive) / total if squares is None else squares
     number = np.arange(len(cover)) - (np.arange(len(cover)) @ cover) / total
-    scale = np.sqrt((cover @ (number * number)) * (positive * (total - positive) / total))
+    scale = np.sqrt((cover @ (number * number)) * squares)
     return float((number @ (events - cover * (positive / total))) / scale) if scale > 0 else 0.0

@@ -56,7 +56,7 @@ def make_items(
             kind = np.int8 if len(items) < MANY_ITEMS else np.int32
             codes = np.maximum(values, -1).astype(kind)
         else:
-            edges = inner_edges(SortedColumn(values, table.y, table.weight), printed)
+            edges = inner_edges(SortedColumn(values, table.y, table.weight, table.loss), printed)
             ends = pairwise([-math.inf, *edges.tolist(), math.inf])
             items = tuple(Interval(variable.name, a, b) for a, b in ends)
             codes = bins_of(values, edges)
@@ -74,7 +74,7 @@ def bins_of(x: Floats, edges: Floats) -> Int8s:
 
 
 def inner_edges(column: SortedColumn, printed: bool) -> Floats:
-    """Return the inner bin edges of a numeric column, the number of bins chosen with the label."""
+    """Return the inner bin edges of a numeric column, their number chosen with the target."""
     if not len(column.values) or column.values[0] == column.values[-1]:
         return np.zeros(0)
     bins = _bin_count(column)

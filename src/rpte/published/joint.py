@@ -1,4 +1,4 @@
-"""How often codes of two columns meet, with the label: what patterns and pairs are screened by."""
+"""How often codes of two columns meet, with the target: what patterns and pairs are screened by."""
 
 from collections.abc import Sequence
 
@@ -6,6 +6,7 @@ import numpy as np
 
 from rpte.kernels.growth import joint_counts
 from rpte.kernels.published import joint_bits
+from rpte.losses import BINOMIAL
 from rpte.table.table import Table
 from rpte.utils.arrays import Array, Floats, Ints, Mask, Words
 
@@ -16,8 +17,8 @@ class JointCounts:
     """Joint counts of the codes of any two columns of a table.
 
     The rows of a code are kept as bits, so that 64 rows are counted at once; whole weights are sums
-    of their bits. `codes` (columns, n) count from 0; those from `sizes` on, by column, are left
-    out.
+    of their bits. Targets that are numbers are added up row by row. `codes` (columns, n) count from
+    0; those from `sizes` on, by column, are left out.
     """
 
     def __init__(self, table: Table, codes: Array, sizes: Sequence[int]) -> None:
@@ -31,7 +32,7 @@ class JointCounts:
             self._sets = _sets(codes, self._sizes)
 
     def beside(self, first: int, others: Ints) -> Floats:
-        """Return weight and positive weight by other column and codes: (k, a, b, 2).
+        """Return weight, and weight times target, by other column and codes: (k, a, b, 2).
 
         `a` counts the codes of the first column, `b` the most codes of another; 0 where one has
         fewer.
@@ -49,9 +50,16 @@ class JointCounts:
 
 
 def _planes(table: Table) -> Words | None:
-    """Return the rows whose weight has each bit, all and positive ones; None for other weights."""
+    """Return the rows whose weight has each bit, all and positive ones.
+
+    None for other weights, and for numbers.
+    """
     weight = table.weight
-    if not (weight == np.rint(weight)).all() or weight.max(initial=0.0) >= 2**MOST_BITS:
+    if (
+        table.loss is not BINOMIAL
+        or not (weight == np.rint(weight)).all()
+        or weight.max(initial=0.0) >= 2**MOST_BITS
+    ):
         return None
     whole = weight.astype(np.int64)
     bits = [(whole >> bit) & 1 == 1 for bit in range(int(whole.max(initial=1)).bit_length())]

@@ -28,7 +28,7 @@ class Candidates:
     first: Ints  # item numbers, counted through the item columns in canonical order
     second: Ints  # -1 for a pattern of one item
     cover: Floats  # weight
-    events: Floats  # positive weight
+    events: Floats  # weight times target: of two classes, positive weight
     gain: Floats  # in nats
 
     def __len__(self) -> int:
@@ -56,7 +56,7 @@ class ItemIndex:
     items: tuple[Item, ...]
     owner: Ints
     singles: Candidates
-    positive: float  # weight of all rows
+    positive: float  # weight times target of all rows
     limits: Permissions = FREE
 
     def covers(self, candidates: Candidates, j: int) -> Mask:
@@ -93,7 +93,7 @@ def item_index(
     counts = [[_counts(c, weight) for c in columns] for weight in weights]
     cover, events = (np.concatenate([np.zeros(0), *part]) for part in counts)
     total, positive = table.total_weight, float(weights[1].sum())
-    gain = np.round(in_or_out_gain(cover, events, total, positive), 12)
+    gain = np.round(in_or_out_gain(cover, events, total, positive, table.loss), 12)
     number = np.arange(len(items))
     singles = Candidates(number, np.full(len(items), -1), cover, events, gain)
     return ItemIndex(table, columns, items, owner, singles, positive, limits)
@@ -158,7 +158,7 @@ def _pairs_of(
     utility = worth.utility[kept[c]][:, None] + worth.utility[number][:, None, :]
     k, a, b = np.nonzero((cover > 0) & (cover < total) & (cover * utility >= worth.floor))
     cover, events = cells[k, a, b, 0], cells[k, a, b, 1]
-    gain = np.round(in_or_out_gain(cover, events, total, index.positive), 12)
+    gain = np.round(in_or_out_gain(cover, events, total, index.positive, table.loss), 12)
     return Candidates(kept[c][a], number[k, b], cover, events, gain)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from rpte.columns.kinds import Operation, Pair, Value
 from rpte.columns.limits import Permissions
+from rpte.losses import Loss
 from rpte.published.items import bins_of
 from rpte.published.joint import JointCounts
 from rpte.rows.threads import thread_map
@@ -81,7 +82,9 @@ def rank_sources(table: Table, among: Container[str], most: int = PAIR_SOURCES) 
     codes = np.array([_coarse(table, i) for i in numbers])
     counts = JointCounts(table, codes, [COARSE_BINS] * len(numbers))
     rows = list(
-        thread_map(lambda c: _interactions(counts, c, len(numbers)), range(len(numbers) - 1))
+        thread_map(
+            lambda c: _interactions(counts, c, len(numbers), table.loss), range(len(numbers) - 1)
+        )
     )
     best = np.zeros(len(numbers))
     for c, row in enumerate(rows):
@@ -96,7 +99,7 @@ def rank_sources(table: Table, among: Container[str], most: int = PAIR_SOURCES) 
 def _coarse(table: Table, position: int) -> Int8s:
     """Code a number into four quantile bins; missing has the code after the last."""
     x = table.inputs.columns[position]
-    column = SortedColumn(x, table.y, table.weight)
+    column = SortedColumn(x, table.y, table.weight, table.loss)
     values = _distinct(column.values)
     if len(values) > COARSE_BINS:
         edges = np.unique(column.quantiles(np.arange(1, COARSE_BINS) / COARSE_BINS))
@@ -107,12 +110,12 @@ def _coarse(table: Table, position: int) -> Int8s:
     return codes
 
 
-def _interactions(counts: JointCounts, c: int, n_columns: int) -> Floats:
+def _interactions(counts: JointCounts, c: int, n_columns: int, loss: Loss) -> Floats:
     """Return the interaction information (nats) of column `c` with each later column."""
     cells = counts.beside(c, np.arange(c + 1, n_columns))
     total, events = cells[..., 0], cells[..., 1]
-    joint = information_gain(total, events, axis=(1, 2))
-    parts = [information_gain(total.sum(axis), events.sum(axis)) for axis in (1, 2)]
+    joint = information_gain(total, events, (1, 2), loss)
+    parts = [information_gain(total.sum(axis), events.sum(axis), -1, loss) for axis in (1, 2)]
     return joint - parts[0] - parts[1]
 
 
@@ -120,12 +123,12 @@ def _own_gain(table: Table, codes: Int8s) -> float:
     weight = np.where(codes < COARSE_BINS, table.weight, 0.0)
     total = np.bincount(codes, weight, COARSE_BINS + 1)
     events = np.bincount(codes, weight * table.y, COARSE_BINS + 1)
-    return float(information_gain(total, events))
+    return float(information_gain(total, events, loss=table.loss))
 
 
 def pair_score(table: Table, pair: Pair) -> float:
     """Return the best gain (bits) of a pair over 2 to 12 quantile bins of its distinct values."""
-    column = SortedColumn(pair.evaluate(table.inputs), table.y, table.weight)
+    column = SortedColumn(pair.evaluate(table.inputs), table.y, table.weight, table.loss)
     if column.total < FEWEST_ROWS:
         return -np.inf
     values = _distinct(column.values)

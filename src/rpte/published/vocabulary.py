@@ -88,8 +88,9 @@ def _coarse_gain(table: Table, original: Column) -> float:
     x, weight = original.evaluate(table.inputs), table.weight
     if original.binary:
         events = weight * table.y
-        return float(in_or_out_gain(weight @ x, events @ x, weight.sum(), events.sum()))
-    column = SortedColumn(x, table.y, weight)
+        sums = weight @ x, events @ x, float(weight.sum()), float(events.sum())
+        return float(in_or_out_gain(*sums, table.loss))
+    column = SortedColumn(x, table.y, weight, table.loss)
     if not len(column.values):
         return 0.0
     fractions = np.arange(1, ORIGINAL_SCORE_BINS) / ORIGINAL_SCORE_BINS

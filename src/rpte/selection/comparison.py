@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from rpte.estimation.candidate import Candidate, CandidatePenalty
+from rpte.fit.calibration import Distances
 from rpte.rows import scale
 from rpte.utils.arrays import Floats, Index
 
@@ -40,10 +41,12 @@ class Price:
 
     per_condition: float = 0.0  # fraction that one more condition must explain
     log_from: float = scale.LOG_PRICE_FROM  # conditions beyond which it grows with their logarithm
-    of_rest: bool = False  # of what the best model leaves unexplained, where that is less
+    # How far it is a fraction of what the best model leaves unexplained, where that is less than
+    # what it explains: not at all, as far as of the other (their geometric mean), or fully.
+    of_rest: float = 0.0
 
     @classmethod
-    def at(cls, per_condition: float, n_cases: int, of_rest: bool = False) -> Price:
+    def at(cls, per_condition: float, n_cases: int, of_rest: float = 0.0) -> Price:
         """Return the price on a table of `n_cases`; `per_condition` is that on a small table."""
         less = min(1.0, scale.FULL_PRICE_CASES / n_cases)
         power = less**scale.PRICE_POWER
@@ -66,6 +69,8 @@ class Comparison:
     fits: Mapping[CandidatePenalty, Floats] = field(default_factory=dict)
     direct: Mapping[Candidate, Index] = field(default_factory=dict)
     short: tuple[Evaluation, ...] = ()  # of very short models made by forward selection
+    # How far targets lie from means on held-out rows, of numbers, for what may be fitted.
+    held_out: Mapping[CandidatePenalty, Distances] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what the model file keeps; the frontier is filled in when its models are there."""
@@ -83,9 +88,10 @@ class Comparison:
 
     def costs(self, evaluations: Sequence[Evaluation]) -> list[float]:
         """Return validated deviance plus price, for each of some evaluations."""
-        base = self.explained()
-        if self.price.of_rest:
-            base = min(base, min(e.deviance for e in self.evaluations))
+        base, share = self.explained(), self.price.of_rest
+        if share:
+            left = min(base, min(e.deviance for e in self.evaluations))
+            base = base ** (1.0 - share) * left**share
         return [e.deviance + base * self.price.of(e.miu) for e in evaluations]
 
     def ranked(self, most: int | None) -> list[Evaluation]:

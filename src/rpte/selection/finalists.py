@@ -76,34 +76,37 @@ def validate_outside(search: Search, rows: TrainingRows) -> None:
 class _Scorer:
     """A fit without the rows that it comes from, so that it can go to other rows."""
 
-    intercept: float
-    trees: tuple[tuple[Tree, Floats], ...]  # with the coefficients of their leaves
-    direct: tuple[tuple[Column, float, float, float], ...]  # centre, scale, coefficient
+    intercept: Floats  # (scores,)
+    trees: tuple[
+        tuple[Tree, Floats], ...
+    ]  # with the coefficients of their leaves, (scores, leaves)
+    # With centre, scale, and coefficients (scores,)
+    direct: tuple[tuple[Column, float, float, Floats], ...]
 
     @classmethod
     def of(cls, terms: TermSet, fit: Floats) -> _Scorer:
-        """Return the fit (q + 1,) of some terms."""
-        ends = 1 + np.cumsum([0, *terms.leaf_counts])
-        leaves = [fit[a:b] for a, b in pairwise(ends)]
-        about, own = terms.vocabulary, zip(terms.direct.tolist(), fit[ends[-1] :], strict=True)
+        """Return the fit of some terms, (q + 1,) or (K, q + 1)."""
+        ends, fit = 1 + np.cumsum([0, *terms.leaf_counts]), np.atleast_2d(fit)
+        leaves = [fit[:, a:b] for a, b in pairwise(ends)]
+        about, own = terms.vocabulary, zip(terms.direct.tolist(), fit[:, ends[-1] :].T, strict=True)
         direct = [
-            (about.columns[j], float(about.centre[j]), float(about.scale[j]), float(coefficient))
-            for j, coefficient in own
-            if coefficient != 0.0
+            (about.columns[j], float(about.centre[j]), float(about.scale[j]), coefficients)
+            for j, coefficients in own
+            if coefficients.any()
         ]
         trees = tuple(zip(terms.trees, leaves, strict=True))
-        return cls(float(fit[0]), trees, tuple(direct))
+        return cls(fit[:, 0], trees, tuple(direct))
 
     def score(self, inputs: Inputs, known: dict[Column, Floats]) -> Floats:
-        """Return the score of some rows; `known` holds the values of columns there."""
-        score = np.full(inputs.n_rows, self.intercept)
+        """Return the score of some rows, (n,) or (K, n); `known` holds the values of columns."""
+        score = np.repeat(self.intercept[:, None], inputs.n_rows, axis=1)
         for tree, values in self.trees:
-            score += values[tree.apply(inputs)]
-        for column, centre, unit, coefficient in self.direct:
+            score += values[:, tree.apply(inputs)]
+        for column, centre, unit, coefficients in self.direct:
             if column not in known:
                 known[column] = standardise(column.evaluate(inputs), centre, unit)
-            score += coefficient * known[column]
-        return score
+            score += coefficients[:, None] * known[column]
+        return score if len(score) > 1 else score[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +180,7 @@ def _losses(search: Search, fold: Fold, finalists: list[Finalist]) -> BlockLosse
     blocks = len(search.folds) == 1
     state = mine_fold(search.learner, fold, Watch(), blocks, last=True)
     again = Search(search.learner, [state], state, search.shrink, 1, search.price, Watch())
+    again.first_rows = search.first_rows
     steps = _Steps(search, again)
     for candidate, l1_ratio in finalists:
         steps.fit(candidate, l1_ratio)

@@ -20,7 +20,7 @@ from rpte.structure.structure import Structure
 from rpte.table.column import MISSING, UNSEEN
 from rpte.table.inputs import Inputs
 from rpte.table.table import Table
-from rpte.utils.arrays import Floats, Index, Int8s, Ints
+from rpte.utils.arrays import Array, Floats, Index, Int8s, Ints
 from rpte.utils.growable import GrowableMatrix
 from rpte.utils.progress import Watch
 
@@ -154,15 +154,20 @@ class FoldState:
 
     def null_losses(self) -> Floats:
         """Return the deviance of the base rate on each block of held-out rows, (b, 1)."""
-        return self.losses(np.zeros(0, np.intp), np.array([[self.train.null_score]]))
+        train, none = self.train, np.zeros(0, np.intp)
+        null = train.loss.null_scores(train.y, train.weight)
+        return self.losses(none, null[None, :, None] if len(null) > 1 else null[None])
 
     def losses(self, rows: Index, fits: Floats) -> Floats:
         """Return the deviance of fits (f, q + 1) on each block of held-out rows, (b, f).
 
-        `rows` (q,) are those of the terms, as in `design`.
+        `rows` (q,) are those of the terms, as in `design`; of several scores, fits are
+        (f, K, q + 1).
         """
         valid, z = self.valid, self.valid_terms.memory
         assert valid is not None
+        if valid.loss.n_scores > 1:
+            return _losses_of_scores(valid, self.blocks, z[rows, : valid.n_rows], fits)
 
         def block(at: slice) -> Floats:
             out = np.empty(len(fits))
@@ -171,6 +176,16 @@ class FoldState:
             return out
 
         return np.array(list(each_block(block, UnevenBlocks(self.blocks))))
+
+
+def _losses_of_scores(valid: Table, blocks: Index, z: Array, fits: Floats) -> Floats:
+    """Return the deviance of fits (f, K, q + 1) of the terms z (q, n), by block, (b, f)."""
+    found = []
+    for fit in fits:
+        score = fit[:, 1:] @ z + fit[:, :1]
+        unit = valid.weight * valid.loss.unit_deviance(score, valid.y)
+        found.append(np.add.reduceat(unit, blocks[:-1]))
+    return np.array(found).T / np.add.reduceat(valid.weight, blocks[:-1])[:, None]
 
 
 def mine_folds(
@@ -260,7 +275,7 @@ class CandidatePath:
 
     def start_for(self, fold: int, larger: TermSet) -> Floats:
         """Return the fit from which the path of more terms starts on a fold, (q + 1,)."""
-        return larger.carry(self.fits[fold][self.warm_start], self.terms[fold])
+        return larger.carry(self.fits[fold][max(0, self.warm_start)], self.terms[fold])
 
 
 def extend_all(paths: list[FoldPath], l1s: Floats) -> list[Floats]:

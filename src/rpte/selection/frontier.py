@@ -6,9 +6,11 @@ from typing import Any
 
 from rpte.estimation.terms import TermSet, choose_terms
 from rpte.fit.algorithm import fit_model
+from rpte.fit.calibration import with_held_out
 from rpte.fit.learned import Learned
 from rpte.fit.structure_learner import Discovery
 from rpte.fit.training import Training
+from rpte.model.classes import ClassesModel
 from rpte.model.model import Model
 from rpte.model.verify_structure import conditions_allowed
 from rpte.rows import scale
@@ -18,7 +20,8 @@ from rpte.selection.comparison import Comparison, Evaluation
 from rpte.selection.select import select
 from rpte.utils.progress import ESTIMATING, Watch
 
-Fitted = tuple[Evaluation, Model]
+AnyModel = Model | ClassesModel
+Fitted = tuple[Evaluation, AnyModel]
 
 
 def select_models(training: Training, validation: Validation, watch: Watch) -> Learned:
@@ -29,7 +32,7 @@ def select_models(training: Training, validation: Validation, watch: Watch) -> L
     rows, settings = training.rows, training.settings
     found, compared = select(rows, settings, validation, watch)
     long, most = rows.n_rows > scale.LONG_TABLE_ABOVE, settings.most_conditions
-    models: dict[Any, Model] = {}
+    models: dict[Any, AnyModel] = {}
 
     def fitted(evaluation: Evaluation) -> Fitted:
         if evaluation.penalty not in models:
@@ -58,7 +61,7 @@ def select_models(training: Training, validation: Validation, watch: Watch) -> L
 
 def _fit(
     training: Training, found: Discovery, compared: Comparison, evaluation: Evaluation
-) -> Model:
+) -> AnyModel:
     """Fit the model of one evaluation, with the same terms."""
     penalty, structure = evaluation.penalty, found.structure
     candidate, start = penalty.candidate, compared.fits.get(penalty)
@@ -67,7 +70,12 @@ def _fit(
         terms = TermSet(structure.vocabulary, trees, compared.direct[candidate])
     else:
         terms = choose_terms(found.table, structure, candidate, training.settings.admission())
-    return fit_model(training, found, terms, penalty, compared.to_dict(), start)
+    model = fit_model(training, found, terms, penalty, compared.to_dict(), start)
+    held_out = compared.held_out.get(penalty)
+    if held_out is None or not training.whole_weights or isinstance(model, ClassesModel):
+        return model
+    by = "groups" if training.validation["by"] == "groups" else "rows"
+    return with_held_out(model, held_out, by)
 
 
 def _with_frontier(fitted: list[Fitted]) -> Learned:
@@ -76,7 +84,7 @@ def _with_frontier(fitted: list[Fitted]) -> Learned:
     A model's own load counts, which may be less than that of its terms.
     """
     shown: list[dict[str, Any]] = []
-    kept: list[Model] = []
+    kept: list[AnyModel] = []
     loads = [model.audit().miu for _, model in fitted]
     deviances = [round(evaluation.deviance, 12) for evaluation, _ in fitted]
     for i in sorted(range(len(fitted)), key=lambda i: (loads[i], deviances[i], -i)):
@@ -93,10 +101,10 @@ def _with_frontier(fitted: list[Fitted]) -> Learned:
     return sized.with_training(told)
 
 
-def _sized(model: Model) -> Model:
+def _sized(model: AnyModel) -> AnyModel:
     """Record its own size as the limit of a frontier model that is longr than was asked for."""
     load = model.audit().miu
-    limit = conditions_allowed(model)
+    limit = conditions_allowed(model.settings)
     if limit is None or load <= limit:
         return model
     return replace(model, settings={**model.settings, "max_inspection_units": load})

@@ -1,13 +1,14 @@
 """Models of given lengths: on every fold the terms that say most in so many conditions."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
-from rpte.columns.units import is_active
+from rpte.columns.units import active_terms
 from rpte.estimation.candidate import Candidate, CandidatePenalty
 from rpte.estimation.ownership import Joining
-from rpte.estimation.subsets import best_subsets
+from rpte.estimation.subsets import best_subsets, grown_subsets
 from rpte.estimation.terms import TermSet
 from rpte.rows import scale
 from rpte.rows.threads import thread_map
@@ -43,7 +44,16 @@ def choose_lengths(search: Search, start: CandidatePenalty, n_pairs: int) -> lis
     found = thread_map(lambda f: _subsets(search, f, everything, start), search.all_folds)
     for fold, subsets in zip(search.all_folds, found, strict=True):
         fold.subsets |= zip(lengths, subsets, strict=True)
-    return lengths
+    if search.learner.table.loss.n_scores == 1:
+        return lengths
+    # Of several classes subsets are nested, and end where no term says more.
+    pairs = pairwise(lengths)
+    return lengths[:1] + [b for a, b in pairs if any(_longer(f, a, b) for f in search.all_folds)]
+
+
+def _longer(fold: FoldState, one: Candidate, other: Candidate) -> bool:
+    """Tell whether a length has more terms than another on a fold."""
+    return len(fold.subsets[other]) > len(fold.subsets[one])
 
 
 def _subsets(
@@ -53,15 +63,18 @@ def _subsets(
     vocabulary, settings = fold.structure.vocabulary, search.settings
     terms = TermSet(vocabulary, (), np.flatnonzero(everything.holds(vocabulary)))
     known, fit = search.fit_at(start, fold)
-    fit = np.delete(fit, np.s_[1 : 1 + sum(known.leaf_counts)])
+    fit = np.delete(fit, np.s_[1 : 1 + sum(known.leaf_counts)], axis=-1)
     sources = [vocabulary.columns[j].sources for j in terms.direct]
-    used = [vocabulary.columns[j].sources for j in known.direct[is_active(fit[1:])]]
+    used = [vocabulary.columns[j].sources for j in known.direct[active_terms(fit)]]
     rule = settings.admission().rule
     joinings = [Joining(sources, settings.ownership, rule)]
     if start.candidate.max_conditions is not None:
         # Products that were found for what a model leaves add to it where its components stay.
         joinings.append(Joining(sources, settings.ownership, rule, used))
     fit = terms.carry(fit, replace(known, trees=()))
-    read = terms.conditions(fold.train.schema)
-    found = best_subsets(search.design(fold, terms), fit, read, joinings, scale.LENGTHS)
+    read, design = terms.conditions(fold.train.schema), search.path_design(fold, terms)
+    if design.loss.n_scores > 1:
+        found = grown_subsets(design, read, joinings[-1], scale.LENGTHS)
+    else:
+        found = best_subsets(design, fit, read, joinings, scale.LENGTHS)
     return [terms.direct[places] for places in found]

@@ -6,15 +6,17 @@ repeated folds, and what only it needs is not learned there.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
 
-from rpte.columns.units import is_active
+from rpte.columns.units import active_terms
 from rpte.estimation.approximate import ApproximateDesign, ApproximatePath
 from rpte.estimation.candidate import Candidate, CandidatePenalty
+from rpte.estimation.classes import ClassesPath
 from rpte.estimation.forward import forward_order
 from rpte.estimation.monotone import path_in_order
 from rpte.estimation.terms import TermSet, choose_terms, make_design
@@ -58,7 +60,7 @@ class Search:
     paths: dict[tuple[Candidate, float], CandidatePath] = field(default_factory=dict)
     fits: dict[CandidatePenalty, Floats] = field(default_factory=dict)
     direct: dict[Candidate, Index] = field(default_factory=dict)
-    first_rows: int | None = None  # on which paths are followed, while only some are; None: all
+    first_rows: int | None = None  # on which paths are followed; None: all
     screened: Evaluations = field(default_factory=list)  # those of the first rows alone
     base: CandidatePenalty | None = None  # Stage 2 starts from its fits, or from the base rate
     # Of each round of lengths: where it started from, and how many pairs there were.
@@ -81,7 +83,8 @@ class Search:
         table = self.learner.table
         cases, loss = table.loss.effective_cases(table.y, table.cases_of()), table.loss
         few = scale.LENGTHS_FROM_CASES if loss.leaves_little else scale.LENGTHS_ALONE_FROM_CASES
-        return cases >= few and not self.settings.rules
+        # No tree is grown for several scores.
+        return loss.n_scores > 1 or (cases >= few and not self.settings.rules)
 
     @property
     def is_coarse(self) -> bool:
@@ -89,6 +92,18 @@ class Search:
         table = self.learner.table
         many = table.n_rows > scale.MANY_ROWS
         return many or (table.loss.leaves_little and self.lengths_alone)
+
+    @property
+    def enough_rows(self) -> int | None:
+        """How many of the first rows paths are followed on; None for all.
+
+        Of numbers, where all rows have several times as many cases: the model is fitted to all.
+        """
+        table = self.learner.table
+        cases = table.loss.effective_cases(table.y, table.cases_of())
+        if not table.loss.leaves_little or cases < 2 * scale.FIRST_ROWS:
+            return None
+        return math.ceil(scale.FIRST_ROWS * table.n_rows / cases)
 
     @property
     def all_folds(self) -> list[FoldState]:
@@ -148,15 +163,16 @@ class Search:
         return may_win
 
     def _compare(self, candidate: Candidate, l1_ratio: float, before: CandidatePath | None) -> bool:
+        taken = candidate.max_conditions is not None
         paths = self._paths(self.screening_folds, candidate, l1_ratio, before)
         reference = paths[self.screening_folds.index(self.reference_fold)]
-        taken = candidate.max_conditions is not None
         grid = self._grid(reference, l1_ratio, taken) if taken or not before else before.grid
         if before is not None:
-            grid = grid[len(grid) - len(before.grid) + before.warm_start :]
+            grid = grid[max(0, len(grid) - len(before.grid) + before.warm_start) :]
         found, losses = self._follow(paths, reference, grid, candidate, l1_ratio)
         may_win = bool(found) and not self._is_beaten(found, losses)
-        if not found or (self.repeats and not may_win):
+        # A short model that cannot win may be the best of its length.
+        if not found or (self.repeats and not (may_win or taken)):
             return may_win
         if self.repeats and not self.watch.is_over():
             self.bring_repeats_to(candidate.n_trees)
@@ -169,11 +185,11 @@ class Search:
         return may_win
 
     def compare_again(self) -> None:
-        """Compare the best candidate so far on all rows, from its path on the first ones.
+        """Compare the best candidate so far on enough rows, from its path on the first ones.
 
         What was evaluated on the first rows counts no more, but for the base rate.
         """
-        self.first_rows = None
+        self.first_rows = self.enough_rows
         null, best = self.evaluations[0], self.best(self.complete).penalty
         if self.watch.is_over() or best == null.penalty:
             return
@@ -231,7 +247,7 @@ class Search:
             deviance, error = self.mean(columns[-1][:, 0])
             penalty = CandidatePenalty(candidate, l1_ratio, l1 * self.shrink)
             self.fits[penalty] = reference.fits[-1]
-            miu = int(is_active(reference.fits[-1][1:]) @ read)
+            miu = int(active_terms(reference.fits[-1]) @ read)
             found.append(Evaluation(penalty, miu, deviance + shift, error))
             self._report((at + 1) / len(grid), found)
             if at - int(self.costs(found).argmin()) >= patience:
@@ -267,7 +283,8 @@ class Search:
             ahead = scale.HEAD_START_OF_MANY_ROWS if self.is_coarse else scale.HEAD_START
             if penalty.candidate.max_conditions is not None:
                 ahead = scale.HEAD_START_OF_LENGTHS
-            start = max(0, int(self.costs(found).argmin()) - ahead)
+            least = 0 if self.learner.table.loss.n_scores == 1 else -1  # to a larger lambda again
+            start = max(least, int(self.costs(found).argmin()) - ahead)
             self._keep_path(paths, grid, losses, start, penalty.candidate, penalty.l1_ratio)
 
     def _keep_path(
@@ -375,8 +392,8 @@ class Search:
     def _warm_start(self, penalty: CandidatePenalty, fold: FoldState) -> WarmStart:
         """Return the fit at a penalty on a fold, for Stage 2 to start from."""
         terms, fit = self.fit_at(penalty, fold)
-        score = self.design(fold, terms).score(float(fit[0]), fit[1:])
-        coefficients = fit[1 + sum(terms.leaf_counts) :]
+        score = self.design(fold, terms).scores(fit)
+        coefficients = fit[..., 1 + sum(terms.leaf_counts) :]
         return WarmStart.of(score, fold.structure.vocabulary, terms.direct, coefficients)
 
     def fit_at(self, penalty: CandidatePenalty, fold: FoldState) -> tuple[TermSet, Floats]:
@@ -428,7 +445,7 @@ class Search:
         """Return the design of some terms on the training rows of a fold."""
         return fold.design(terms, *terms.penalties(self.settings.limits))
 
-    def _path_design(self, fold: FoldState, terms: TermSet) -> ApproximateDesign:
+    def path_design(self, fold: FoldState, terms: TermSet) -> ApproximateDesign:
         """Return the design of a path: of the first rows, while only these are looked at."""
         design = self.design(fold, terms)
         return design if self.first_rows is None else design.first_rows(self.first_rows)
@@ -454,12 +471,13 @@ class Search:
         settings, terms = self.settings, self._terms(fold, candidate)
         if fold is self.reference_fold:
             self.direct[candidate] = terms.direct
-        design, order = self._path_design(fold, terms), leaf_order(terms.trees, settings)
+        design, order = self.path_design(fold, terms), leaf_order(terms.trees, settings)
         if any(order):
             exact = make_design(fold.train, fold.structure, terms, settings.limits)
             return FoldPath(fold, terms, design, path_in_order(exact, order, l1_ratio))
         start = None if before is None else before.start_for(self.all_folds.index(fold), terms)
-        return FoldPath(fold, terms, design, ApproximatePath(design, l1_ratio, start).to)
+        kind = ApproximatePath if design.loss.n_scores == 1 else ClassesPath
+        return FoldPath(fold, terms, design, kind(design, l1_ratio, start).to)
 
     def _terms(self, fold: FoldState, candidate: Candidate) -> TermSet:
         """Return the terms of a candidate on a fold."""

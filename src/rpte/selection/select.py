@@ -24,6 +24,7 @@ from rpte.rows.training_rows import TrainingRows
 from rpte.selection.comparison import Comparison, Evaluation, Price
 from rpte.selection.finalists import validate_finalists, validate_outside
 from rpte.selection.fold_state import mine_all_rows, mine_folds
+from rpte.selection.held_out import held_out_distances
 from rpte.selection.lengths import compare_lengths
 from rpte.selection.search import Search
 from rpte.table.table import Table
@@ -54,7 +55,7 @@ def select(
     watch = watch or Watch()
     searched = rows.searched(validation)
     folds, others = validation.split(searched)
-    price = Price.at(settings.audit_price, rows.n_cases, rows.loss.leaves_little)
+    price = Price.at(settings.audit_price, rows.n_cases, rows.loss.price_of_rest)
     if settings.rules:
         price = replace(price, log_from=price.log_from * scale.LOG_PRICE_OF_RULES)
     if not folds:
@@ -68,7 +69,13 @@ def select(
             validate_finalists(search, others)
         elif validation.by == "content":
             validate_outside(search, rows)
-    return search.result()
+    found, compared = search.result()
+    if rows.loss.leaves_little:
+        best = compared.ranked(settings.most_conditions)[:1]
+        wanted = (*best, *compared.frontier(scale.FRONTIER, best[0]))
+        grouped = validation.by == "groups"
+        compared = replace(compared, held_out=held_out_distances(search, wanted, grouped))
+    return found, compared
 
 
 def _compare_all(search: Search) -> None:
@@ -101,7 +108,8 @@ def _compare_all(search: Search) -> None:
     cases = table.loss.effective_cases(table.y, table.cases_of())
     if not search.lengths_alone:
         _compare_further(search, base.candidate, l1_ratios)
-    if cases >= scale.LENGTHS_FROM_CASES and (table.loss.leaves_little or not search.repeats):
+    enough = cases >= scale.LENGTHS_FROM_CASES and (table.loss.leaves_little or not search.repeats)
+    if enough or table.loss.n_scores > 1:
         _compare_lengths(search)
 
 
@@ -182,7 +190,9 @@ def _compare_first(search: Search, l1_ratios: Sequence[float]) -> None:
 
 
 def _compare_few(search: Search, family: ShapeFamily, n_pairs: int | None, until: float) -> None:
-    """Compare the very short models of forward selection."""
+    """Compare the very short models of forward selection, which goes by one score."""
+    if search.learner.table.loss.n_scores > 1:
+        return
     search.watch.begin("comparing single conditions", until, len(scale.FEW_CONDITIONS))
     for conditions in scale.FEW_CONDITIONS:
         search.compare_forward(Candidate(family, 0, n_pairs, conditions))
@@ -213,7 +223,8 @@ def _compare_lengths(search: Search) -> None:
     The first round that is no better than the one before, or finds no products, is the last.
     """
     start, least = search.best(search.complete), np.inf
-    for rounds in range(scale.PRODUCT_ROUNDS):
+    more = search.learner.table.loss.leaves_little and len(search.folds) > 1
+    for rounds in range(scale.MORE_PRODUCT_ROUNDS if more else scale.PRODUCT_ROUNDS):
         search.watch.begin("comparing lengths", 0.85 + 0.01 * rounds, len(scale.LENGTHS))
         if rounds and not search.look_for_products(start.penalty):
             break
@@ -268,8 +279,11 @@ def _warn_of_unlike_folds(search: Search) -> None:
     paths: dict[Candidate, list[float]] = {}
     smaller = table.loss.effective_cases(table.y, table.cases_of())
     for evaluation in (*search.screened, *search.evaluations, *search.short):
-        if 0 < evaluation.miu <= smaller / scale.CASES_PER_CONDITION:
-            paths.setdefault(evaluation.penalty.candidate, []).append(evaluation.error)
+        candidate = evaluation.penalty.candidate
+        # Models of given lengths have hardly a penalty, and separate the classes of few rows.
+        of_length = candidate.max_conditions is not None and bool(search.repeats)
+        if 0 < evaluation.miu <= smaller / scale.CASES_PER_CONDITION and not of_length:
+            paths.setdefault(candidate, []).append(evaluation.error)
     for candidate, errors in paths.items():
         worst = max(errors)
         if worst > scale.UNLIKE_FOLDS * errors[0] and worst > scale.UNLIKE_FOLDS * expected:

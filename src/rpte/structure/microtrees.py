@@ -11,10 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from rpte.kernels.growth import LEVELS, ORDERED, joint_counts
+from rpte.losses.binomial import weighted_entropy
 from rpte.structure.coded import CodedColumns, Split
 from rpte.structure.grower import SourceBudget
 from rpte.utils.arrays import Floats, Index, Int32s, Ints, Mask
-from rpte.vocabulary.gain import BITS, weighted_entropy
+from rpte.vocabulary.gain import BITS
 
 MOST_TESTS, BEAM = 7, 64
 # The search reads at most this many rows of a leaf, evenly spaced; the probe reads all of its own.

@@ -38,8 +38,9 @@ from rpte.vocabulary.vocabulary import Vocabulary
 
 Part = Value | Hinge | Item
 
-CANDIDATES = 240  # given to the final choice
-MOST_PARTS = 240
+CANDIDATES, MORE_CANDIDATES = 240, 480  # given to the final choice; more for numbers of few rows
+MOST_PARTS, MORE_PARTS = 240, 1_000  # the same
+MOST_OF_EACH = 40  # of each score at least, where a row has several
 MOST_NUMBERS = 200
 SHORT_LIST = 120  # distances whose gradient beside their numbers is computed
 COMPARABLE = 3.0  # largest ratio of the standard deviations of two numbers that are subtracted
@@ -57,23 +58,60 @@ def find_products(
     """Return the pairs with the largest gradient at `score`, their own parts projected out.
 
     The parts are one-source columns of the vocabulary, those of most `use` (V,): how much each
-    column moves the score (n,) so far.
+    column moves the score (n,) so far. Where a row has several scores, (K, n), each has candidates
+    of its own, and what these gain for all of them decides.
     """
     if most == 0:
         return ()
-    at = table.loss.residuals(score, table.y, table.weight)
-    slopes = _Slopes(at.gradient, at.hessian, table.weight)
-    found = _candidates(table, vocabulary, use, slopes, limits)
+    slopes = _Slopes.at(table, score)
+    found = _of_all([_candidates(table, vocabulary, use, each, limits) for each in slopes])
     if not found:
         return ()
-    slopes, beside = slopes.first(DISTANCE_ROWS), np.flatnonzero(use)
-    rows = len(slopes.residual)
+    slopes, beside = [each.first(DISTANCE_ROWS) for each in slopes], np.flatnonzero(use)
+    rows = len(slopes[0].residual)
     terms = np.empty((len(beside) + len(found), rows))
     for j, values in zip(beside, terms, strict=False):
         values[:] = vocabulary.z[j, :rows]
     list(thread_map(lambda c, values: c.fill(values), found, list(terms[len(beside) :])))
-    chosen = pursue(terms, len(beside), slopes.residual, slopes.curvature, most)
+    residuals, curvatures = (
+        np.array([getattr(each, name) for each in slopes]) for name in ("residual", "curvature")
+    )
+    chosen = pursue(terms, len(beside), residuals, curvatures, most)
     return tuple(found[j].column for j in chosen)
+
+
+def _most_parts(table: Table) -> tuple[int, int]:
+    """Return how many parts are multiplied, and how many products the final choice is among.
+
+    Of numbers more, where rows are few: products of parts then cost no more than of many rows.
+    """
+    if not table.loss.leaves_little:
+        return MOST_PARTS, CANDIDATES
+    rows = min(table.n_rows, scale.SCREENED_ROWS)
+    parts = min(MORE_PARTS, int(MOST_PARTS * np.sqrt(scale.SCREENED_ROWS / rows)))
+    return parts, min(max(parts, CANDIDATES), MORE_CANDIDATES)
+
+
+def _screened_rows(table: Table) -> int:
+    """Return on how many rows products are screened: of numbers fewer, where cases are many."""
+    if not table.loss.leaves_little:
+        return scale.SCREENED_ROWS
+    cases = table.loss.effective_cases(table.y, table.weight)
+    return int(min(scale.SCREENED_ROWS, scale.SCREENED_CASES * table.n_rows / cases))
+
+
+def _of_all(found: list[list[_Candidate]]) -> list[_Candidate]:
+    """Return the candidates of one score, or the strongest of each of several, none twice."""
+    if len(found) == 1:
+        return found[0]
+    best: dict[Column, _Candidate] = {}
+    for candidates in found:
+        for candidate in candidates[: max(MOST_OF_EACH, CANDIDATES // len(found))]:
+            known = best.get(candidate.column)
+            if known is None or known.strength < candidate.strength:
+                best[candidate.column] = candidate
+    columns, strengths = list(best), [candidate.strength for candidate in best.values()]
+    return [best[columns[j]] for j in ranked(columns, strengths)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +137,16 @@ def _candidates(
     table: Table, vocabulary: Vocabulary, use: Floats, slopes: _Slopes, limits: Permissions
 ) -> list[_Candidate]:
     """Return the admitted products and distances of the largest gradients."""
-    known = _Known.of(vocabulary, use)
+    parts, most = _most_parts(table)
+    known = _Known.of(vocabulary, use, parts)
     found: list[_Candidate] = []
     for candidates in (
-        _products(table, known, slopes.first(scale.SCREENED_ROWS)),
+        _products(table, known, slopes.first(_screened_rows(table))),
         _distances(known, slopes.first(DISTANCE_ROWS), limits),
     ):
-        found += islice((c for c in candidates if limits.admits(c.column)), CANDIDATES)
+        found += islice((c for c in candidates if limits.admits(c.column)), most)
     order = ranked([c.column for c in found], [c.strength for c in found])
-    return [found[j] for j in order[:CANDIDATES]]
+    return [found[j] for j in order[:most]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +156,13 @@ class _Slopes:
     residual: Floats
     curvature: Floats
     weight: Floats
+
+    @classmethod
+    def at(cls, table: Table, score: Floats) -> list[_Slopes]:
+        """Return those at a score, one for each score of a row."""
+        at = table.loss.residuals(score, table.y, table.weight)
+        both = zip(np.atleast_2d(at.gradient), np.atleast_2d(at.hessian), strict=True)
+        return [cls(gradient, hessian, table.weight) for gradient, hessian in both]
 
     def first(self, rows: int) -> _Slopes:
         """Return the derivatives of the first rows."""
@@ -268,16 +314,18 @@ class _Known:
     is_value: Mask  # a number
     two: Mask  # of at most two values
     indicator: Mask  # of 0 and 1 only (or missing, where the centre is one of them)
+    most: int  # parts
 
     @classmethod
-    def of(cls, vocabulary: Vocabulary, use: Floats) -> _Known:
+    def of(cls, vocabulary: Vocabulary, use: Floats, most: int) -> _Known:
         """Look at a vocabulary and the use of its columns."""
         seen: dict[str, int] = {}
         source = [seen.setdefault(c.sources[0], len(seen)) for c in vocabulary.columns]
-        by_source = np.bincount(source, use)[source]
+        by_source: Floats = np.asarray(np.bincount(source, use)[source], np.float64)
         is_value = np.array([isinstance(c, Value) for c in vocabulary.columns], np.bool_)
         two, indicator = _few_valued(vocabulary, np.flatnonzero(is_value))
-        return cls(vocabulary, np.round(use, 12), np.round(by_source, 12), is_value, two, indicator)
+        by_source = np.round(by_source, 12)
+        return cls(vocabulary, np.round(use, 12), by_source, is_value, two, indicator, most)
 
     def numbers(self) -> Index:
         """Return the numbers that may be subtracted: of variables of most use, by name."""
@@ -291,7 +339,7 @@ class _Known:
         may = [isinstance(c, Part) and (two or not number) for c, number, two in known]
         fit = np.flatnonzero(may)
         columns = [self.vocabulary.columns[j] for j in fit]
-        return np.sort(fit[ranked(columns, self.use[fit], self.by_source[fit])[:MOST_PARTS]])
+        return np.sort(fit[ranked(columns, self.use[fit], self.by_source[fit])[: self.most]])
 
 
 def _few_valued(vocabulary: Vocabulary, values: Index) -> tuple[Mask, Mask]:

@@ -80,7 +80,7 @@ def keep_independent(z: Floats, weight: Floats, block: Index) -> Index:
     """
     if (block == 0).all():
         return np.arange(len(z))
-    correlation, _ = correlations(z, weight, weight)
+    correlation, _ = correlations(z, weight, weight[None])
     inflated = _inflation(correlation) > MAX_INFLATION
     kept = list(np.flatnonzero(block == 0))
     for j in np.flatnonzero(block > 0):

@@ -15,7 +15,7 @@ from rpte.columns.kinds import Column
 from rpte.columns.limits import Permissions
 from rpte.kernels.screening import label_slope
 from rpte.table.table import Table
-from rpte.utils.arrays import Floats, Index
+from rpte.utils.arrays import Array, Floats, Index
 
 MOST_VARIABLES = 200
 
@@ -36,19 +36,9 @@ def promising(table: Table, limits: Permissions) -> frozenset[str]:
 
 
 def _associations(table: Table, positions: Sequence[int]) -> list[float]:
-    null = NullModel.of(table)
-    found = []
-    for position in positions:
-        x = table.inputs.columns[position]
-        if x.dtype.kind == "f":
-            gain = label_slope(x, null.curvature, null.gradient)
-        else:
-            codes = np.maximum(x, -1) + 1
-            mass = np.bincount(codes, null.curvature)
-            slope = np.bincount(codes, null.gradient)
-            gain = float((slope**2 / np.where(mass > 0, mass, 1.0)).sum())
-        found.append(gain / null.total_weight)
-    return found
+    nulls = NullModel.of(table)
+    columns = table.inputs.columns
+    return [sum(null.association(columns[position]) for null in nulls) for position in positions]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +46,7 @@ class NullModel:
     """The model without terms, in which columns are screened: second-order gain per weight.
 
     For two classes this is the squared correlation of a column with the label. `gradient` and
-    `curvature` are (n,).
+    `curvature` are (n,). A loss with several scores has one for each; their gains are added.
     """
 
     gradient: Floats
@@ -64,11 +54,23 @@ class NullModel:
     total_weight: float
 
     @classmethod
-    def of(cls, table: Table) -> NullModel:
-        """Return that of a table."""
-        score = np.full(table.n_rows, table.null_score)
+    def of(cls, table: Table) -> list[NullModel]:
+        """Return those of a table, one for each score of a row."""
+        score = table.loss.null_rows(table.y, table.weight)
         at = table.loss.residuals(score, table.y, table.weight)
-        return cls(at.gradient, at.hessian, float(table.weight.sum()))
+        both = zip(np.atleast_2d(at.gradient), np.atleast_2d(at.hessian), strict=True)
+        return [cls(gradient, hessian, float(table.weight.sum())) for gradient, hessian in both]
+
+    def association(self, x: Array) -> float:
+        """Return the gain of a number's slope, or of a category's levels together."""
+        if x.dtype.kind == "f":
+            gain = label_slope(x, self.curvature, self.gradient)
+        else:
+            codes = np.maximum(x, -1) + 1
+            mass = np.bincount(codes, self.curvature)
+            slope = np.bincount(codes, self.gradient)
+            gain = float((slope**2 / np.where(mass > 0, mass, 1.0)).sum())
+        return gain / self.total_weight
 
     def knot_scores(self, sums: Floats, knots: Floats) -> Floats:
         """Return the scores of steps, hinges above and hinges below, (3, k, m).

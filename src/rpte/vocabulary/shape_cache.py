@@ -119,11 +119,11 @@ class _Family:
     def offered(self, sums: Floats) -> Mask:
         """Tell which columns are offered: of the fine knots those that labels ask for, (s,).
 
-        `sums` (m + 1, 5) are those between the knots.
+        `sums` (scores, m + 1, 5) are those between the knots.
         """
         kept = ~self.fine
         if not kept.all():
-            kept[best_cuts(sums[:, 0], sums[:, 3])] = True
+            kept[best_cuts(sums[..., 0], sums[..., 3])] = True
         return np.asarray((self.kind == OTHER) | np.append(kept, False)[self.place])
 
 
@@ -204,8 +204,8 @@ class ShapeCache:
 
         `rows` are those of `part` in the cache's table.
         """
-        among, null = promising(part, self.limits), NullModel.of(part)
-        sets = level_sets(part, null, self.limits)[:most]
+        among, nulls = promising(part, self.limits), NullModel.of(part)
+        sets = level_sets(part, nulls, self.limits)[:most]
         variables = [part.schema.variables[i] for i in part.schema.canonical()]
         names = [v.name for v in variables if v.kind == "number" and v.name in among]
         families, most = list(thread_map(self._family, names)), most - len(sets)
@@ -213,14 +213,15 @@ class ShapeCache:
         few = len(columns) <= most
         if few and not any(family.fine.any() for family in families):
             return (*columns, *sets)
-        sums, knots = self._knot_sums(names, families, rows, null)
-        offered = np.concatenate(
-            [f.offered(s[: len(f.knots) + 1]) for f, s in zip(families, sums, strict=True)]
-        )
+        sums, knots = self._knot_sums(names, families, rows, nulls)
+        by_number = zip(families, np.moveaxis(sums, 1, 0), strict=True)
+        offered = np.concatenate([f.offered(s[:, : len(f.knots) + 1]) for f, s in by_number])
         which = np.flatnonzero(offered)
         columns = [columns[j] for j in which]
         if len(columns) > most:
-            scores = self._scores(families, sums, knots, rows, null)[which]
+            of_each = zip(sums, nulls, strict=True)
+            found = [self._scores(families, s, knots, rows, null)[which] for s, null in of_each]
+            scores = np.sum(found, axis=0)
             columns = [columns[j] for j in strongest(columns, scores, most)]
         return (*columns, *sets)
 
@@ -245,21 +246,23 @@ class ShapeCache:
         return scores
 
     def _knot_sums(
-        self, names: list[str], families: list[_Family], rows: Index, null: NullModel
+        self, names: list[str], families: list[_Family], rows: Index, nulls: list[NullModel]
     ) -> tuple[Floats, Floats]:
-        """Return sums between knots, (k, m + 1, 5), and the knots in their units, (k, m).
+        """Return sums between knots, (scores, k, m + 1, 5), and the knots in their units, (k, m).
 
         Numbers with fewer knots than others have zeros at the end.
         """
         most = max(len(family.knots) for family in families)
-        sums, knots = np.zeros((len(names), most + 1, 5)), np.zeros((len(names), most))
+        sums = np.zeros((len(nulls), len(names), most + 1, 5))
+        knots = np.zeros((len(names), most))
 
         def fill(j: int) -> None:
             name, at = names[j], families[j].knots
             x, about, m = self.table.inputs[name], self.entry(Value(name)), len(at)
-            centre, scale, out = about.centre, about.scale, sums[j, : m + 1]
+            centre, scale = about.centre, about.scale
             knots[j, :m] = (at - centre) / scale
-            knot_moments(x, rows, centre, scale, at, null.curvature, null.gradient, out)
+            for null, out in zip(nulls, sums[:, j, : m + 1], strict=True):
+                knot_moments(x, rows, centre, scale, at, null.curvature, null.gradient, out)
 
         list(thread_map(fill, range(len(names))))
         return sums, knots

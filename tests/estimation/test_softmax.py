@@ -1,0 +1,182 @@
+"""Exact fits of several classes: against scikit-learn, by their certificate, in canonical form."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
+
+from rpte.estimation.approximate import ApproximateDesign
+from rpte.estimation.classes import ClassesPath
+from rpte.estimation.softmax import ClassesProblem, solve_classes
+from rpte.losses import Multinomial
+
+
+def problem(seed, classes=3, n=150, q=5, weighted=False, sign=None, penalty=None):
+    """Return a problem with signal in the first terms."""
+    rng = np.random.default_rng(seed)
+    z = rng.normal(size=(q, n)) + 0.5 * rng.normal(size=n)
+    z = (z - z.mean(axis=1)[:, None]) / z.std(axis=1)[:, None]
+    effect = np.zeros((classes, q))
+    effect[:, : min(q, 3)] = rng.normal(size=(classes, min(q, 3)))
+    y = np.argmax(effect @ z + rng.gumbel(size=(classes, n)), axis=0).astype(float)
+    y[:classes] = np.arange(classes)
+    weight = rng.integers(1, 4, n).astype(float) if weighted else np.ones(n)
+    sign = np.zeros(q, np.int8) if sign is None else np.array(sign, np.int8)
+    given = np.ones(q) if penalty is None else np.asarray(penalty, float)
+    return ClassesProblem(z, y, weight, given, sign, Multinomial(classes))
+
+
+def probabilities(made, fit):
+    score = made.at(fit.intercepts, fit.coefficients).score
+    return made.loss.response(score).T
+
+
+def of_scikit_learn(made, l1, l1_ratio=1.0, penalised=True):
+    """Return the probabilities of the same problem there: mean deviance is 2 / W of its loss."""
+    strength = 2.0 / (l1 * made.weight.sum()) if penalised else np.inf
+    solver = {"solver": "saga", "l1_ratio": l1_ratio} if penalised else {"solver": "lbfgs"}
+    model = LogisticRegression(C=strength, tol=1e-10, max_iter=200_000, **solver)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(made.z.T, made.y, made.weight)
+    return model.predict_proba(made.z.T)
+
+
+@pytest.mark.parametrize("l1_ratio", [1.0, 0.5])
+@pytest.mark.parametrize(("classes", "weighted"), [(3, False), (4, True), (6, False)])
+def test_the_penalised_fit_is_that_of_scikit_learn(classes, weighted, l1_ratio):
+    made = problem(classes, classes, weighted=weighted)
+    for part in (0.3, 0.03):
+        l1 = part * made.lambda_max()
+        fit = solve_classes(made, l1, l1_ratio)
+        assert fit.converged
+        theirs = of_scikit_learn(made, l1, l1_ratio)
+        np.testing.assert_allclose(probabilities(made, fit), theirs, atol=1e-6)
+
+
+@pytest.mark.parametrize("classes", [3, 5])
+def test_with_hardly_any_penalty_it_is_the_unpenalised_fit(classes):
+    made = problem(10 + classes, classes, n=400)
+    fit = solve_classes(made, 1e-9)
+    theirs = of_scikit_learn(made, 0.0, penalised=False)
+    np.testing.assert_allclose(probabilities(made, fit), theirs, atol=1e-5)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.integers(0, 9_999),
+    st.integers(2, 6),
+    st.integers(1, 7),
+    st.booleans(),
+    st.sampled_from([1.0, 0.6]),
+    st.floats(0.01, 0.9),
+)
+def test_every_fit_has_its_certificate(seed, classes, q, weighted, l1_ratio, part):
+    made = problem(seed, classes, 80, q, weighted)
+    l1 = part * made.lambda_max(l1_ratio)
+    fit = solve_classes(made, l1, l1_ratio)
+    assert fit.converged
+    at = made.at(fit.intercepts, fit.coefficients)
+    of_intercepts, slope = made.slopes(at)
+    np.testing.assert_allclose(of_intercepts, 0.0, atol=fit.kkt + 1e-12)
+    slope = slope + l1 * (1 - l1_ratio) * fit.coefficients
+    active, bound = fit.coefficients != 0.0, l1 * l1_ratio
+    left = np.where(
+        active,
+        np.abs(slope + bound * np.sign(fit.coefficients)),
+        np.maximum(np.abs(slope) - bound, 0.0),
+    )
+    assert left.max() <= fit.kkt + 1e-12 <= 1e-3 * l1
+    size = np.abs(fit.coefficients)
+    cost = l1 * (l1_ratio * size.sum() + 0.5 * (1 - l1_ratio) * (size**2).sum())
+    assert fit.objective == pytest.approx(at.loss + cost, rel=1e-12)
+    rng = np.random.default_rng(seed)  # no other point is better
+    for scale in (1e-3, 0.1):
+        theta = fit.coefficients + scale * rng.normal(size=size.shape)
+        other = made.at(fit.intercepts + scale * rng.normal(size=classes), theta)
+        more = l1 * (l1_ratio * np.abs(theta).sum() + 0.5 * (1 - l1_ratio) * (theta**2).sum())
+        assert other.loss + more >= fit.objective - 1e-9
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 9_999), st.integers(2, 7), st.integers(1, 6), st.floats(0.01, 0.5))
+def test_the_canonical_form(seed, classes, q, part):
+    made = problem(seed, classes, 80, q)
+    fit = solve_classes(made, part * made.lambda_max())
+    assert fit.intercepts.sum() == pytest.approx(0.0, abs=1e-9)
+    for sizes in fit.coefficients.T:
+        assert (sizes > 0).sum() <= classes / 2
+        assert (sizes < 0).sum() <= classes / 2
+        assert (sizes == 0.0).any()
+        # No other place of the same probabilities and penalty has smaller squares.
+        for zero in sizes:
+            moved = sizes - zero
+            if np.abs(moved).sum() <= np.abs(sizes).sum() * (1 + 1e-12):
+                assert (sizes**2).sum() <= (moved**2).sum() * (1 + 1e-8) + 1e-15
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 9_999), st.integers(3, 5))
+def test_names_of_classes_and_the_start_change_nothing(seed, classes):
+    made = problem(seed, classes, 90)
+    l1 = 0.1 * made.lambda_max()
+    fit, rng = solve_classes(made, l1), np.random.default_rng(seed)
+    turned = rng.permutation(classes)
+    other = ClassesProblem(
+        made.z, turned[made.y.astype(int)].astype(float), made.weight, made.penalty, made.sign,
+        made.loss,
+    )  # fmt: skip
+    again = solve_classes(other, l1)
+    np.testing.assert_allclose(again.coefficients[turned], fit.coefficients, atol=1e-5)
+    np.testing.assert_allclose(again.intercepts[turned], fit.intercepts, atol=1e-5)
+    start = rng.normal(size=(classes, 1 + made.n_terms))
+    warm = solve_classes(made, l1, start=start)
+    np.testing.assert_allclose(probabilities(made, warm), probabilities(made, fit), atol=1e-5)
+
+
+def test_a_weight_is_a_repetition():
+    made = problem(3, 4, weighted=True)
+    times = made.weight.astype(int)
+    z, y = np.repeat(made.z, times, axis=1), np.repeat(made.y, times)
+    rows = ClassesProblem(z, y, np.ones(len(y)), made.penalty, made.sign, made.loss)
+    l1 = 0.1 * made.lambda_max()
+    assert rows.lambda_max() == pytest.approx(made.lambda_max(), rel=1e-12)
+    one, other = solve_classes(made, l1), solve_classes(rows, l1)
+    np.testing.assert_allclose(one.coefficients, other.coefficients, atol=1e-6)
+
+
+@pytest.mark.parametrize("penalty", [None, [1.0, 3.0, 1.0, 0.2, 1.0]])
+def test_lambda_max_is_where_the_first_coefficient_is(penalty):
+    made = problem(5, 3, penalty=penalty)
+    top = made.lambda_max()
+    assert not solve_classes(made, 1.000001 * top).coefficients.any()
+    assert solve_classes(made, 0.98 * top).coefficients.any()
+    assert made.lambda_max(0.5) == pytest.approx(2.0 * top)
+
+
+def test_signs_are_kept_in_every_class():
+    made = problem(6, 3, sign=[1, -1, 0, 1, -1])
+    fit = solve_classes(made, 0.02 * made.lambda_max())
+    assert fit.converged
+    assert (fit.coefficients * made.sign >= 0.0).all()
+    assert fit.coefficients[:, 2].any()
+
+
+@pytest.mark.parametrize("classes", [3, 5])
+def test_the_approximate_path_is_near_the_exact_one(classes):
+    made = problem(20 + classes, classes, 500, 6)
+    rows = np.arange(made.n_terms)
+    design = ApproximateDesign(
+        made.z.astype(np.float32), rows, made.y, made.weight, made.penalty, made.sign, made.loss
+    )
+    l1s = made.lambda_max() * np.array([0.5, 0.1, 0.02])
+    for l1, found in zip(l1s, ClassesPath(design).to(l1s), strict=True):
+        exact = solve_classes(made, float(l1))
+        at = made.at(found[:, 0], found[:, 1:])
+        reached = at.loss + l1 * np.abs(found[:, 1:]).sum()
+        assert exact.objective - 1e-9 <= reached <= exact.objective * 1.005
+        got = made.loss.response(at.score).T
+        np.testing.assert_allclose(got, probabilities(made, exact), atol=0.1)
