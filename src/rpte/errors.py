@@ -34,6 +34,37 @@ class InputError(ValueError):
     """A table, a label or a setting breaks a rule."""
 
 
+class CellError(InputError):
+    """A cell breaks a rule; who reads rows in blocks says where it stands among all."""
+
+    def __init__(
+        self, text: str, name: str = "", row: int = 0, what: str = "", rule: str = ""
+    ) -> None:
+        super().__init__(text)
+        self.name, self.row, self.what, self.rule = name, row, what, rule
+
+    def at(self, name: str, place: str) -> InputError:
+        """Return the error with a name and a place that users know."""
+        return InputError(f"{name} {self.what} in {place}; {self.rule}")
+
+
+def bad_cell(
+    name: str, row: int, what: str, rule: str, count: int = 1, text: str | None = None
+) -> CellError:
+    """Return the error of a cell; ``{rows}`` in the rule is how many break it, as far as known.
+
+    Examples
+    --------
+    >>> error = bad_cell("y", 3, "is -1.0", "correct or drop {rows}", 2)
+    >>> str(error)
+    'y[3] is -1.0; correct or drop 2 row(s)'
+    >>> str(error.at("claims", "row 7 of b.parquet"))
+    'claims is -1.0 in row 7 of b.parquet; correct or drop such rows'
+    """
+    text = text or f"{name}[{row}] {what}; {rule}".replace("{rows}", f"{count} row(s)")
+    return CellError(text, name, row, what, rule.replace("{rows}", "such rows"))
+
+
 class Cancelled(Exception):  # noqa: N818  # no error: the caller wanted it
     """A fit was cancelled by its `progress` callback; the classifier is as it was before."""
 

@@ -21,7 +21,7 @@ import rpte
 from data_folder import DATA, needs_data
 from file_fuzz import damaged_bytes, damaged_document, moved_document, verdicts
 from fit_tables import cases
-from model_files import NAMES, NUMBER_NAMES, direct, sealed, stored, trees, write
+from model_files import CLASS_NAMES, NAMES, NUMBER_NAMES, direct, sealed, stored, trees, write
 from rpte.check import rpte_check
 from rpte.columns.logarithm import logarithm
 from rpte.errors import InputError
@@ -75,7 +75,7 @@ def library_scores(document, path):
         try:
             frame = read_table(path, schema=model.schema)
             known = [n for n in frame if not model.schema.named or n in model.schema.names]
-            return [value.hex() for value in model.score(frame[known]).tolist()]
+            return [flat_hex(value) for value in model.score(frame[known]).tolist()]
         except InputError:
             return None
 
@@ -85,7 +85,15 @@ def checker_scores(document, path):
         rows = rpte_check.read_rows(document, str(path))
     except rpte_check.Problem:
         return None
-    return [float(rpte_check.score(document, row)).hex() for row in rows]
+    if rpte_check.is_several(document):
+        models = rpte_check.each_class(document)
+        return [flat_hex([rpte_check.score(one, row) for one in models]) for row in rows]
+    return [flat_hex(rpte_check.score(document, row)) for row in rows]
+
+
+def flat_hex(value):
+    """Return a score in hexadecimal, or those of all classes."""
+    return list(map(flat_hex, value)) if isinstance(value, list) else float(value).hex()
 
 
 def plain(X):
@@ -130,18 +138,21 @@ def test_golden_files(path, tmp_path):
     frame = pd.DataFrame(rows if isinstance(rows, dict) else np.array(rows, object))
     table, scores = tmp_path / "table.csv", tmp_path / "scores.csv"
     frame.to_csv(table, index=False)
-    given = [float.fromhex(v) for v in expected["score"]]
-    pd.DataFrame({"score": given}).to_csv(scores)
+    labels = document["target"]["classes"] if document.get("scores", 1) > 1 else []
+    names = [f"score_{label}" for label in labels] or ["score"]
+    given = np.array([np.atleast_1d(v) for v in expected["score"]]).T
+    given = pd.DataFrame({n: map(float.fromhex, v) for n, v in zip(names, given, strict=True)})
+    given.to_csv(scores)
     done = run(path, table, "--expect", scores, "--scores", tmp_path / "out.csv")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "equal to the last bit" in done.stdout
-    lines = (tmp_path / "out.csv").read_text().splitlines()[1:]
-    assert [float(line.split(",")[1]).hex() for line in lines] == expected["score"]
-    given[0] = math.nextafter(given[0], math.inf)
-    pd.DataFrame({"score": given}).to_csv(scores)
+    assert pd.read_csv(tmp_path / "out.csv")[names].equals(given)
+    given.loc[0, names[-1]] = math.nextafter(given.loc[0, names[-1]], math.inf)
+    given.to_csv(scores)
     done = run(path, table, "--expect", scores)
     assert done.returncode == 1
-    assert "FAILS  expected scores: row 1: " in done.stdout
+    assert "FAILS  expected scores" in done.stdout
+    assert ": row 1: " in done.stdout
 
 
 def dirty_text(frame, rng, share):
@@ -160,7 +171,7 @@ def dirty_text(frame, rng, share):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES + NUMBER_NAMES)
+@pytest.mark.parametrize("name", NAMES + NUMBER_NAMES + CLASS_NAMES)
 def test_dirty_tables(name, tmp_path):
     """Whatever stands in the cells, both give the same scores, or both refuse."""
     made, rng, outcomes = stored(name), random.Random(name), []
@@ -355,7 +366,7 @@ class TestTampering:
     @pytest.mark.parametrize("damage", [damaged_document, moved_document])
     def test_it_agrees_with_the_library(self, damage, tmp_path):
         """It passes exactly the files that `load` takes and `verify` finds no fault with."""
-        rng, passed, names = random.Random(0), 0, NAMES + NUMBER_NAMES
+        rng, passed, names = random.Random(0), 0, NAMES + NUMBER_NAMES + CLASS_NAMES
         for name in names * 20:
             mine, other = verdicts(write(damage(stored(name).document, rng), tmp_path))
             assert mine == other
@@ -364,7 +375,7 @@ class TestTampering:
 
     def test_it_agrees_on_damaged_bytes(self, tmp_path):
         rng, path = random.Random(1), tmp_path / "model.json"
-        for name in (NAMES + NUMBER_NAMES) * 10:
+        for name in (NAMES + NUMBER_NAMES + CLASS_NAMES) * 10:
             content = json.dumps(stored(name).document).encode()
             path.write_bytes(damaged_bytes(content, rng))
             mine, other = verdicts(path)
@@ -418,7 +429,9 @@ def on_training_table(document, made, folder, capsys, **how):
 class TestTrainingTable:
     """What the checker proves with the training table is what the library proves."""
 
-    @pytest.mark.parametrize("name", ["mixed", "array", "monotone", "special", *NUMBER_NAMES])
+    @pytest.mark.parametrize(
+        "name", ["mixed", "array", "monotone", "special", *NUMBER_NAMES, *CLASS_NAMES]
+    )
     def test_files_as_written_pass(self, name, tmp_path, capsys):
         made = stored(name)
         found, failing = on_training_table(made.document, made, tmp_path, capsys)

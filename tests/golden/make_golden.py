@@ -22,7 +22,7 @@ import numpy as np
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "helpers"))
 
-from model_files import NAMES, NUMBER_NAMES, stored  # noqa: E402
+from model_files import CLASS_NAMES, NAMES, NUMBER_NAMES, stored  # noqa: E402
 from rpte.model.file import from_dict  # noqa: E402
 from rpte.model.versions import NEWEST  # noqa: E402
 
@@ -49,17 +49,22 @@ def table(X):
     return cells
 
 
+def hexadecimal(values):
+    """Return floats in hexadecimal; those of several classes as a list for each row."""
+    return [hexadecimal(v) if isinstance(v, np.ndarray) else float(v).hex() for v in values]
+
+
 def main() -> None:
     folder = HERE / f"models_{NEWEST}"
     folder.mkdir(exist_ok=True)
-    names = sys.argv[1:] or [*NAMES, *NUMBER_NAMES]
+    names = sys.argv[1:] or [*NAMES, *NUMBER_NAMES, *CLASS_NAMES]
     if not sys.argv[1:]:
         for old in folder.glob("*.json"):
             old.unlink()
     for name in names:
         model, rows = from_dict(stored(name).copy()), table(stored(name).X)
         model.save(folder / f"{name}.json")
-        score = [float(value).hex() for value in model.score(rows)]
+        score = hexadecimal(model.score(rows))
         told = "mean" if name in NUMBER_NAMES else "class"
         record = {"rows": rows, "score": score, told: model.predict(rows).tolist()}
         (folder / f"{name}.rows.json").write_text(json.dumps(record, indent=1) + "\n")

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from command_tables import good
 from model_files import sealed, stored, write
 from rpte import InputError, RPTEClassifier
-from rpte.model.compare import _moves, compare
+from rpte.model.compare import compare
+from rpte.model.compare_parts import moves_by_group
 from rpte.model.file import from_dict
 from rpte.model.parts import DirectTerm, TreeTerms
 
@@ -141,7 +142,7 @@ def test_the_moves_of_variables_add_up_to_the_move_of_the_score(name, factor, se
 
     other = mapped(model, change)
     rows = model.read(X)
-    moves = _moves(model, other, rows, rows, 1.0)
+    moves = moves_by_group(model, other, rows, rows, 1.0)
     groups = list(moves)
     assert all(not a & b for k, a in enumerate(groups) for b in groups[k + 1 :])
     total = sum(moves.values(), np.zeros(rows.n_rows))

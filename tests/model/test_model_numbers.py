@@ -112,8 +112,13 @@ def test_what_makes_no_sense_is_refused_by_library_and_checker(name, change, mes
 
 
 def test_sums_of_squared_error_may_be_of_either_sign():
-    sums = [v["target_total"] for t in trees(stored("squared").document) for v in t["leaves"]]
+    level = np.repeat(["cold", "mild", "hot"], 40)
+    degrees = np.repeat([-10.0, 1.0, 20.0], 40) + np.tile([-0.5, 0.5], 60)
+    model = RPTERegressor(l1=0.001, max_trees=0).fit(pd.DataFrame({"level": level}), degrees).model_
+    sums = [term.target_total for term in model.direct]
     assert min(sums) < 0 < max(sums)
+    assert all(check.holds for check in model.verify(pd.DataFrame({"level": level}), degrees))
+    assert from_dict(to_dict(model)).direct == model.direct
 
 
 def other_centre(d):

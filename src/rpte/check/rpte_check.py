@@ -12,9 +12,10 @@ Usage:
     python rpte_check.py model.json train.csv --target y            ... and prove it on the table
                                                                     that the model was fitted on
 
-Scores are log odds of two classes; of a number, the mean or its logarithm, and the mean is written
-beside them. --weight-column, --exposure-column and --offset-column name what a table has of these.
-Exit code 0 if every check holds, 1 if one fails or something cannot be read, 2 for wrong usage.
+Scores are log odds of two classes; of several, one for each, with its probability and the class
+beside them; of a number, the mean or its logarithm, with the mean beside it. --weight-column,
+--exposure-column and --offset-column name what a table has of these. Exit code 0 if every check
+holds, 1 if one fails or something cannot be read, 2 for wrong usage.
 
 What it proves from the file alone: the content hash; that every field is there, of its kind and
 fits the others; that each tree is whole and each leaf can be reached; who owns which variable; that
@@ -41,7 +42,7 @@ import struct
 import sys
 from ast import literal_eval
 from collections.abc import Callable, Iterator
-from itertools import chain, combinations, islice, product
+from itertools import chain, combinations, islice, pairwise, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -100,8 +101,8 @@ def read_model(path: str) -> Json:
     version, task = document.get("version"), document.get("task")
     if type(version) is not int or version not in (1, 2):
         raise Problem(f"{path} has format version {version!r}, not 1 or 2")
-    if version == 2 and task not in ("binary", "regression"):
-        known = "two classes and numbers only"
+    if version == 2 and task not in ("binary", "regression", "multiclass"):
+        known = "classes and numbers only"
         raise Problem(f"{path} is of the task {task!a:.40}; this checker knows {known}")
     fault = next(unkept(document), None)
     if fault is not None:
@@ -282,6 +283,9 @@ leaf = coefficient: number, support: amount, target_total: number, penalty: posi
 tree = name: tree name, root: node, leaves: [leaf 2]
 direct = name: direct name, column: column, centre: number, scale: positive, *leaf
 component = name: component name, sources: [text 1], trees: [tree], direct: [direct]
+class direct = name: direct name, column: column, centre: number, scale: positive, support: amount,
+    penalty: positive, coefficient: [number 3], target_total: [number 3]
+class component = name: component name, sources: [text 1], trees: [tree], direct: [class direct]
 old leaf = coefficient: number, support: amount, events: amount, penalty: positive
 old tree = name: tree name, root: node, leaves: [old leaf 2]
 old direct = name: direct name, column: column, centre: number, scale: positive, *old leaf
@@ -322,29 +326,45 @@ measure = mean: amount, error: null|amount
 mean share = mean: share, error: null|amount
 cross_validation = by: 'content'|'groups', folds: from 1, rows: from 1, log_loss: measure,
     brier: mean share, auc: null|mean share, miu: measure
+class_validation = by: 'content'|'groups', folds: from 1, rows: from 1, log_loss: measure,
+    accuracy: mean share, auc: null|mean share, miu: measure
 mean number = mean: number, error: null|amount
 number_validation = by: 'content'|'groups', folds: from 1, rows: from 1, mae: measure,
-    rmse: measure, deviance_explained: null|mean number, miu: measure
+    rmse: measure, deviance_explained: null|mean number, miu: measure,
+    gini?: null|mean number, calibration_ratio?: null|mean number
+calibration = by: 'rows'|'groups', total: positive, scores: [amount 1], up_to: [positive 1],
+    table: null|sha256
 training = rows: positive, distinct_rows: from 1, class_factors?: [positive 2 2],
     validation: validation, vocabulary_size: whole, rounds: [round], selection: null|selection,
     objective: null|objective, ties: [[text 2]], monotone: [certificate],
-    mean_contributions: {number}, cross_validation?: cross_validation|number_validation
+    mean_contributions: {number},
+    cross_validation?: cross_validation|number_validation|class_validation,
+    calibration?: calibration
+class training = *training, class_factors?: [positive 3], mean_contributions: {[number 3]}
 old training = *training, events: amount
 profiled = name: text, kind: 'number'|'category', distinct: whole, missing: share|'<5'|'hidden',
     quantiles: null|[end 5 5], extremes: null|[number 2 2], levels: {amount|'<5'|'hidden'}
 data = rows: positive, distinct_rows: null|from 1, sha256: null|sha256, profile: null|[profiled]
 metrics = rows: positive, log_loss: amount, brier: share, auc: share
-state = terms: whole, conditions: whole, intercept: number, model: sha256, metrics: null|metrics
+number_metrics = rows: positive, deviance_explained: null|number, mae: amount, rmse: amount
+class_metrics = rows: positive, log_loss: amount, brier: amount, accuracy: share
+state = terms: whole, conditions: whole, intercept: number, model: sha256,
+    metrics: null|metrics|number_metrics
+class state = terms: whole, conditions: whole, intercept: [number 3], model: sha256,
+    metrics: null|class_metrics
 edit = operation: 'drop-term'|'drop-source'|'merge'|'refit', names: [text]
 entry = number: from 1, by: said, when: when, reason: said, operations: [edit 1], forced: flag,
     withdrawn: [text], restored: [text], table: null|sha256, before: state, after: state,
     previous: null|sha256, hash: sha256
+class entry = *entry, before: class state, after: class state
 loss = name: 'binomial'|'squared_error'|'poisson'|'gamma'|'tweedie', link: 'logit'|'identity'|'log',
     power?: number
 label = text|number|flag
 name = null|text
 units = centre: number, scale: positive, weight: positive
 two classes = classes: [label 2 2], positive: 0|1, total: amount
+class loss = name: 'multinomial', link: 'softmax', power?: number
+several classes = classes: [label 3], totals: [amount 3]
 a number = name: name, exposure: name, offset: name, total: number, units: units
 target = two classes|a number
 task = 'binary'|'regression'
@@ -352,6 +372,11 @@ file = format: 'rpte-model', version: 2, library_version: release, schema: schem
     loss: loss, target: target, scores: 1, offset: null, baseline: null, bound: whole,
     intercept: number, ownership: policy, settings: settings, components: [component],
     training: training, data: data, ledger?: [entry 1], hash: sha256
+class file = format: 'rpte-model', version: 2, library_version: release, schema: schema,
+    task: 'multiclass', loss: class loss, target: several classes, scores: from 1, offset: null,
+    baseline: null, bound: whole, intercept: [number 3], ownership: policy, settings: settings,
+    components: [class component], training: class training, data: data,
+    ledger?: [class entry 1], hash: sha256
 old file = format: 'rpte-model', version: 1, library_version: release, schema: schema,
     classes: [label 2 2], positive: 0|1, bound: whole, intercept: number, ownership: policy,
     settings: settings, components: [old component], training: old training, data: data,
@@ -429,9 +454,143 @@ def renamed(value: Any, old: str, new: str) -> Any:
     return [renamed(item, old, new) for item in value] if isinstance(value, list) else value
 
 
+# ---------------------------------------------------------------- several classes
+
+
+def is_several(document: Json) -> bool:
+    """Tell whether a file has a score for each of several classes."""
+    return bool(document["version"] == 2 and document["task"] == "multiclass")
+
+
+def apart(document: Json, k: int) -> Json:
+    """Return the model of one score of several: its class, and all others."""
+    training, target = document["training"], document["target"]
+
+    def own(term: Json) -> Json:
+        return {**term, **{name: term[name][k] for name in ("coefficient", "target_total")}}
+
+    return {
+        **document,
+        "task": "binary",
+        "loss": {"name": "binomial", "link": "logit"},
+        "target": {"classes": [0, 1], "positive": 1, "total": target["totals"][k]},
+        "scores": 1,
+        "intercept": document["intercept"][k],
+        **({"ledger": ledger_apart(document, k)} if "ledger" in document else {}),
+        "components": [
+            {**component, "direct": [own(term) for term in component["direct"]]}
+            for component in document["components"]
+        ],
+        "training": {
+            **training,
+            "class_factors": [1.0, 1.0],
+            "mean_contributions": {
+                name: each[k] for name, each in training["mean_contributions"].items()
+            },
+        },
+    }
+
+
+def ledger_apart(document: Json, k: int) -> list[Json]:
+    """Return the ledger as one score has it: its intercepts, and no figures, which are of all."""
+
+    def own(state: Json) -> Json:
+        return {**state, "intercept": state["intercept"][k], "metrics": None}
+
+    ends = ("before", "after")
+    return [{**entry, **{end: own(entry[end]) for end in ends}} for entry in document["ledger"]]
+
+
+def each_class(document: Json) -> list[Json]:
+    """Return the model of each score."""
+    return [apart(document, k) for k in range(document["scores"])]
+
+
+def outline(document: Json) -> Json:
+    """Return the structure as one model: each term with its largest coefficient in any class."""
+    models = each_class(document)
+    means = dict(models[0]["training"]["mean_contributions"])
+    components = []
+    for same in zip(*(model["components"] for model in models), strict=True):
+        direct = []
+        for terms in zip(*(component["direct"] for component in same), strict=True):
+            sizes = [abs(term["coefficient"]) for term in terms]
+            k = sizes.index(max(sizes))
+            direct.append(terms[k])
+            own = models[k]["training"]["mean_contributions"]
+            means[terms[k]["name"]] = own[terms[k]["name"]]
+        components.append({**same[0], "direct": direct})
+    training = {**models[0]["training"], "mean_contributions": means}
+    return {**models[0], "components": components, "training": training}
+
+
+def sense_of_scores(model: Json) -> Fault:
+    """Lists have an entry for each score; classes are of one type, in order; there is no tree."""
+    scores, target, training = model["scores"], model["target"], model["training"]
+    if scores < 3 or "power" in model["loss"]:
+        yield f"{scores} scores, where several classes have 3 or more, and their loss no power"
+    lists: dict[str, Any] = {"intercept": model["intercept"], **target}
+    lists["class_factors"] = training.get("class_factors")
+    lists |= {f"the mean of {name}": v for name, v in training["mean_contributions"].items()}
+    for number, entry in enumerate(model.get("ledger", ()), 1):
+        told = {f"the intercept {when} edit {number}": entry[when] for when in ("before", "after")}
+        lists |= {name: state["intercept"] for name, state in told.items()}
+    for component in model["components"]:
+        if component["trees"]:
+            yield f"{component['name']} has trees, which have one score"
+        for term in component["direct"]:
+            names = ("coefficient", "target_total")
+            lists |= {
+                f"{name} of {term['name']} in {component['name']}": term[name] for name in names
+            }
+    for name, value in lists.items():
+        if not isinstance(value, list) or len(value) != scores:
+            yield f"{name} has no entry for each of {scores} scores"
+    labels = target["classes"]
+    alike = len({type(label) for label in labels}) == 1
+    if not alike or any(not a < b for a, b in pairwise(labels)):
+        yield "the classes are not of one type, different, and in order"
+
+
+def fault_classes(model: Json) -> Fault:
+    """Every term speaks of some class; its cases, and those of training, are those of all."""
+    rows = model["training"]["rows"]
+    if not near(math.fsum(model["target"]["totals"]), rows, rows):
+        yield f"the cases of the classes do not add up to {rows:g}"
+    for term in direct_terms(model):
+        if not any(term["coefficient"]):
+            yield f"{term['name']} is 0 in every class"
+        if not near(math.fsum(term["target_total"]), term["support"], rows):
+            yield f"the cases of the classes in {term['name']} do not add up to its support"
+
+
+def fault_canonical(model: Json) -> Fault:
+    """Intercepts add up to 0; without a ridge the middle coefficient of every term is 0."""
+    objective, start = model["training"]["objective"], model["intercept"]
+    if abs(sum(start)) > ROUNDING * (1.0 + max(map(abs, start))):
+        yield f"the intercepts add up to {sum(start):g}, not to 0"
+    if objective is None or objective["l1_ratio"] != 1.0:
+        return
+    for term in direct_terms(model):
+        sizes = term["coefficient"]
+        above, below = sum(s > 0 for s in sizes), sum(s < 0 for s in sizes)
+        if 2 * max(above, below) > len(sizes) or 0.0 not in sizes:
+            yield f"{term['name']}: {above} coefficients above 0, {below} below"
+
+
+def softmax(scores: list[float]) -> list[float]:
+    """Return the probabilities of the classes, which go with the exponentials of their scores."""
+    odds = [math.exp(value - max(scores)) for value in scores]
+    return [each / sum(odds) for each in odds]
+
+
+# ---------------------------------------------------------------- rules and values
+
+
 def misfits(document: Any) -> Fault:
     """Yield the fields that are absent, unknown, or not what they may be."""
-    first = "old file" if document["version"] == 1 else "file"
+    first = "class file" if is_several(document) else "file"
+    first = "old file" if document["version"] == 1 else first
     stack: list[tuple[Any, Any, str]] = [(document, first, "")]
     while stack:
         value, rule, place = stack.pop()
@@ -668,6 +827,10 @@ def sense_of_training(model: Json) -> Fault:
     figures = training.get("cross_validation")
     if figures is not None and classes != ("auc" in figures):
         yield "the cross-validated figures are not those of the task"
+    yield from sense_of_calibration(model)
+    states = [entry[when] for entry in model.get("ledger", ()) for when in ("before", "after")]
+    if any(state["metrics"] and classes != ("auc" in state["metrics"]) for state in states):
+        yield "the figures of the ledger are not those of the task"
     names = {name for component in model["components"] for name, _ in parts(component)}
     if set(training["mean_contributions"]) != names:
         yield "the stored means are not those of the trees and direct terms"
@@ -681,6 +844,20 @@ def sense_of_training(model: Json) -> Fault:
         yield "a tie names no leaf, or a leaf twice"
     elif any(len({leaves[n] for n in t}) > 1 or leaves[t[0]][1] == 0 for t in training["ties"]):
         yield "a tie needs leaves of one tree that share one coefficient, not 0"
+
+
+def sense_of_calibration(model: Json) -> Fault:
+    """What prediction intervals rest on is in order, of a number, and of the fit."""
+    found = model["training"].get("calibration")
+    if found is None:
+        return
+    if model["task"] == "binary" or "ledger" in model:
+        yield "prediction intervals are of a number, and of a fit that was not edited since"
+    scores, up_to = found["scores"], found["up_to"]
+    if len(scores) != len(up_to) or up_to[-1] != found["total"]:
+        yield "the calibration has no weight for each score, or they do not end in the total"
+    if any(a > b for values in (scores, up_to) for a, b in pairwise(values)):
+        yield "the scores of the calibration are not in order"
 
 
 def sense_of_data(model: Json) -> Fault:
@@ -1656,6 +1833,7 @@ def fault_penalties(model: Json) -> Fault:
 
 
 OPTIMALITY = "Stage 3 optimality of the active terms"
+BALANCE = "sum of predictions equals the sum of the target"
 UNMET_MISSING = "missing values not met in training"
 
 
@@ -1667,8 +1845,11 @@ def claims_withdrawn(model: Json) -> list[str]:
     return gone
 
 
-def fault_ledger(model: Json) -> Fault:
-    """Each entry seals the one before it, and the models before and after the edit."""
+def fault_ledger(model: Json, counted: Json | None = None) -> Fault:
+    """Each entry seals the one before it, and the models before and after the edit.
+
+    What is `counted` is the outline of a model of several classes, or the model itself.
+    """
     previous, left = None, None
     for number, entry in enumerate(model["ledger"], 1):
         if entry["number"] != number:
@@ -1681,16 +1862,19 @@ def fault_ledger(model: Json) -> Fault:
             yield f"entry {number} edits another model than was left"
         previous, left = entry["hash"], entry["after"]["model"]
     now = without(model, "hash", "ledger")
-    if left not in (digest(now), digest(as_version_1(now))):  # an edit may be older than the file
+    # An edit of two classes may be older than the file.
+    olds = [digest(as_version_1(now))] if model["task"] == "binary" else []
+    if left not in (digest(now), *olds):
         yield "the model is not the one that the last entry left"
-    terms, load = audit_load(model)
+    terms, load = audit_load(model if counted is None else counted)
     after = model["ledger"][-1]["after"]
     stated = [after[field] for field in ("terms", "conditions", "intercept")]
     if stated != [terms, load, model["intercept"]]:
         yield f"the last entry tells of {after['conditions']} conditions, not {load}"
     gone = model["settings"]["reassign"] and model["training"]["objective"] is None
-    if gone != (OPTIMALITY in claims_withdrawn(model)):
-        yield f"'{OPTIMALITY}' is gone but not withdrawn, or withdrawn but there"
+    for claim in (OPTIMALITY, BALANCE) if model["loss"]["name"] in BALANCED else (OPTIMALITY,):
+        if gone != (claim in claims_withdrawn(model)):
+            yield f"'{claim}' is gone but not withdrawn, or withdrawn but there"
     for name, word in model["settings"]["limits"]["monotone"].items():
         if f"monotone: {word} in {name}" in claims_withdrawn(model):
             yield f"'{name}' is claimed to be monotone though that was withdrawn"
@@ -1714,7 +1898,7 @@ def training_cases(model: Json, table: Table, beside: Beside) -> list[Case]:
         weight = numbers_beside(table, beside.weight, "weight")
         if min(weight, default=0.0) < 0:
             raise Problem(f"weight '{beside.weight}' holds {min(weight):g}, less than 0")
-    seen = class_pairs if model["task"] == "binary" else number_pairs
+    seen = number_pairs if model["task"] == "regression" else class_pairs
     pairs = seen(model, table, beside, weight)
     cases = [Case(row, *pair) for row, pair in zip(table.rows, pairs, strict=True)]
     cases = [case for case in cases if case.weight > 0]
@@ -1726,7 +1910,10 @@ def training_cases(model: Json, table: Table, beside: Beside) -> list[Case]:
 def class_pairs(
     model: Json, table: Table, beside: Beside, weight: list[float]
 ) -> list[tuple[float, float]]:
-    """Return 1 for the positive class and else 0, and weights times the factor of the class."""
+    """Return 1 for the positive class and else 0, and weights times the factor of the class.
+
+    Of several classes, the number of the class.
+    """
     target, factors = model["target"], model["training"]["class_factors"]
     names = [label_name(label) for label in target["classes"]]
     pairs = []
@@ -1735,7 +1922,8 @@ def class_pairs(
         place = next((names.index(form) for form in forms if form in names), None)
         if place is None:
             raise Problem(f"the target {text!r} is none of the classes {names}")
-        pairs.append((float(place == target["positive"]), own * factors[place]))
+        y = place == target["positive"] if "positive" in target else place
+        pairs.append((float(y), own * factors[place]))
     return pairs
 
 
@@ -1814,6 +2002,8 @@ def table_hash(model: Json, cases: list[Case]) -> tuple[int, str]:
     if model["task"] == "binary":
         classes, positive = model["target"]["classes"], model["target"]["positive"]
         names = [json.dumps(classes[1 - positive]), json.dumps(classes[positive])]
+    elif is_several(model):
+        names = [json.dumps(label) for label in model["target"]["classes"]]
     found = hashlib.sha256(json.dumps(sorted(names)).encode())
     for (row, y), weight in sorted(sums.items()):
         own = f" {names[int(y)]}" if names else f"{bits(y):016x} "
@@ -1827,9 +2017,12 @@ def fault_table(model: Json, cases: list[Case], absent: list[str]) -> Fault:
     weight, total = table_sums(cases)
     if not near(weight, training["rows"], 1.0 + weight):
         yield f"it has {weight:g} cases, not {training['rows']:g}"
-    mass, found = units(model).weight * weight, total_of(model, total, weight)
-    if not near(found, model["target"]["total"], sum_size(model, mass)):
-        yield f"the target adds up to {found:g}, not {model['target']['total']:g}"
+    if is_several(model):
+        yield from fault_totals(model, cases)
+    else:
+        mass, found = units(model).weight * weight, total_of(model, total, weight)
+        if not near(found, model["target"]["total"], sum_size(model, mass)):
+            yield f"the target adds up to {found:g}, not {model['target']['total']:g}"
     if data["sha256"] is None:
         return
     if absent:
@@ -1840,6 +2033,60 @@ def fault_table(model: Json, cases: list[Case], absent: list[str]) -> Fault:
         yield f"it has {distinct} distinct rows, not {data['distinct_rows']}"
     if digits != data["sha256"]:
         yield f"its hash is {digits}, not {data['sha256']}"
+
+
+def fault_totals(model: Json, cases: list[Case]) -> Fault:
+    """The classes have the weights of the training."""
+    for k, total in enumerate(model["target"]["totals"]):
+        found = math.fsum(case.weight for case in cases if case.y == k)
+        if not near(found, total, 1.0 + model["training"]["rows"]):
+            yield f"{model['target']['classes'][k]!a} has {found:g} cases, not {total:g}"
+
+
+def of_class(cases: list[Case], k: int) -> list[Case]:
+    """Return cases with 1 as the target of one class, and else 0."""
+    return [case._replace(y=float(case.y == k)) for case in cases]
+
+
+def class_optimality(model: Json, cases: list[Case]) -> tuple[list[str], str]:
+    """Return faults and evidence: coefficients of all classes, zeros too, are optimal."""
+    objective, models = model["training"]["objective"], each_class(model)
+    weight, ratio = table_sums(cases)[0], objective["l1_ratio"]
+    scores = [[score(each, case.row) for each in models] for case in cases]
+    chances = [softmax(own) for own in scores]
+    slopes = [
+        [2.0 * c.weight * (p[k] - (c.y == k)) / weight for c, p in zip(cases, chances, strict=True)]
+        for k in range(len(models))
+    ]
+    value = math.fsum(
+        2.0 * c.weight * (log_sum(own) - own[int(c.y)]) / weight
+        for c, own in zip(cases, scores, strict=True)
+    )
+    worst, where = max(abs(math.fsum(own)) for own in slopes), "the intercepts"
+    terms = [penalised(each, cases) for each in models]
+    for same in zip(*terms, strict=True):
+        for own, (name, column, size, strength) in zip(slopes, same, strict=True):
+            price = objective["l1"] * strength
+            value += price * (ratio * abs(size) + 0.5 * (1.0 - ratio) * size * size)
+            slope = math.fsum(s * x for s, x in zip(own, column, strict=True))
+            slope += price * (1.0 - ratio) * size
+            gap = abs(slope + math.copysign(price * ratio, size))
+            found = gap if size != 0 else max(abs(slope) - price * ratio, 0.0)
+            if not found / strength <= worst:
+                worst, where = found / strength, name
+    return judged(model, worst, where, value, largest_of_classes(model, cases))
+
+
+def log_sum(scores: list[float]) -> float:
+    """Return the logarithm of the sum of exp(score)."""
+    most = max(scores)
+    return most + math.log(math.fsum(math.exp(value - most) for value in scores))
+
+
+def largest_of_classes(model: Json, cases: list[Case]) -> float:
+    """Return what lambda_max cannot exceed, of any class."""
+    each = enumerate(each_class(model))
+    return max(largest_lambda(one, of_class(cases, k)) for k, one in each)
 
 
 def table_sums(cases: list[Case]) -> tuple[float, float]:
@@ -1923,13 +2170,20 @@ def optimality(model: Json, cases: list[Case]) -> tuple[list[str], str]:
         slope = math.fsum(s * x for s, x in zip(slopes, column, strict=True))
         if not abs(slope + pull) / strength <= worst:
             worst, where = abs(slope + pull) / strength, name
+    return judged(model, worst, where, value, largest_lambda(model, cases))
+
+
+def judged(
+    model: Json, worst: float, where: str, value: float, top: float
+) -> tuple[list[str], str]:
+    """Return faults and evidence of the largest residual, the objective and lambda_max."""
+    objective = model["training"]["objective"]
     limit, faults = objective["tolerance"], []
     said = f"largest residual {worst:.2e} at {where}, at most {limit:.2e} allowed"
     if not worst <= limit:
         faults.append(said)
     if not abs(value - objective["value"]) <= 1e-6 * abs(objective["value"]) + 1e-8:
         faults.append(f"the objective is {value:.9g}, not {objective['value']:.9g}")
-    top = largest_lambda(model, cases)
     if objective["lambda_max"] > top:
         faults.append(f"lambda_max is {objective['lambda_max']:g}, at most {top:g}")
     return faults, f"{said}; objective {value:.6g}"
@@ -1970,18 +2224,22 @@ def training_checks(
         if name is None and given is not None:
             raise Problem(f"the model was fitted without {what}; leave --{what}-column out")
     cases, objective = training_cases(model, table, beside), model["training"]["objective"]
-    number, loss = model["task"] != "binary", model["loss"]
+    several, number, loss = is_several(model), model["task"] == "regression", model["loss"]
     told = model["data"]["sha256"] or "of which the file has no hash"
     faults = list(fault_table(model, cases, table.absent))
     yield "training table", faults, f"{len(cases)} rows, {told}"
     weight = units(model).weight * table_sums(cases)[0]
-    faults, word = list(fault_supports(model, cases)), "means" if number else "event rates"
+    models = each_class(model) if several else [model]
+    owns = [of_class(cases, k) for k in range(len(models))] if several else [cases]
+    pairs, word = zip(models, owns, strict=True), "means" if number else "event rates"
+    faults = [fault for one, own in pairs for fault in fault_supports(one, own)]
     yield f"supports and {word}", faults, f"every leaf and direct term, {weight:g} cases"
-    yield "mean contributions", list(fault_means(model, cases)), "of trees and direct terms"
+    faults = [fault for one in models for fault in fault_means(one, cases)]
+    yield "mean contributions", faults, "of trees and direct terms"
     if objective is not None:
-        yield OPTIMALITY, *optimality(model, cases)
+        yield OPTIMALITY, *(class_optimality if several else optimality)(model, cases)
         if loss["name"] in BALANCED:
-            yield "sum of predictions equals the sum of the target", *balance(model, cases)
+            yield BALANCE, *balance(model, cases)
 
 
 # ---------------------------------------------------------------- the report
@@ -1998,12 +2256,16 @@ def file_checks(document: Json) -> Iterator[tuple[str, list[str], str]]:
     faults = list(islice(misfits(document), MOST_FAULTS))
     if not faults and document["version"] == 1:
         document = as_version_2(document)
-    sense = (rule(document) for rule in SENSE)
+    if not faults and is_several(document):
+        faults = list(islice(sense_of_scores(document), MOST_FAULTS))
+    models = [] if faults else each_class(document) if is_several(document) else [document]
+    sense = (rule(model) for model in models for rule in SENSE)
     faults = faults or list(islice(chain.from_iterable(sense), MOST_FAULTS))
     yield "fields", faults, "each is there, of its kind, and fits the others"
     if not faults:
         model = {**document, "components": floats(document["components"])}
-        yield from model_checks({**model, "intercept": float(document["intercept"])})
+        model["intercept"] = floats(document["intercept"])
+        yield from (class_checks if is_several(document) else model_checks)(model)
 
 
 def floats(value: Any) -> Any:
@@ -2045,6 +2307,20 @@ def model_checks(model: Json) -> Iterator[tuple[str, list[str], str]]:
         yield "ledger", list(fault_ledger(model)), f"{len(model['ledger'])} entries, head {head}"
 
 
+def class_checks(model: Json) -> Iterator[tuple[str, list[str], str]]:
+    """Yield the checks of a model of several classes: of its structure, and of all scores."""
+    sums = chain.from_iterable(map(fault_sums, each_class(model)))
+    structure = outline(model)
+    for name, faults, evidence in model_checks(structure):
+        if name == "ledger":
+            faults = list(fault_ledger(model, structure))
+        yield name, list(sums) if name == "sums" else faults, evidence
+    sizes = [size for term in direct_terms(model) for size in term["coefficient"]]
+    told = f"{model['scores']} classes, {sizes.count(0.0)} of {len(sizes)} coefficients are 0"
+    yield "classes", list(fault_classes(model)), told
+    yield "canonical scores", list(fault_canonical(model)), "intercepts add up to 0"
+
+
 def one_leaf_faults(model: Json, rows: list[Row]) -> list[str]:
     """Return the rows that do not meet the conditions of exactly one leaf per tree."""
     faults = []
@@ -2057,33 +2333,36 @@ def one_leaf_faults(model: Json, rows: list[Row]) -> list[str]:
     return faults
 
 
-def expected(path: str, name: str) -> list[float] | None:
-    """Return the numbers of a column of a CSV file, None if it has no such column."""
+def expected(path: str, name: str) -> list[Any] | None:
+    """Return the numbers of a column of a CSV file, or classes; None if it has no such column."""
     header, lines = read_csv(path)
     if name not in header:
         return None
     place = header.index(name)
+    if name == "class":
+        return [special_name(line[place].strip()) for line in lines]
     try:
         return [float(line[place]) for line in lines]
     except ValueError as error:
         raise Problem(f"{path}: {error}") from error
 
 
-def unequal(found: list[float], given: list[float], relative: float) -> list[str]:
+def unequal(found: list[Any], given: list[Any], relative: float) -> list[str]:
     """Return the rows in which two numbers differ by more than a fraction."""
     if len(given) != len(found):
         return [f"{len(given)} numbers for {len(found)} rows"]
     return [
         f"row {n}: {mine!r} here, {other!r} there"
         for n, (mine, other) in enumerate(zip(found, given, strict=True), 1)
-        if mine != other and not abs(mine - other) <= relative * abs(other)
+        if (special_name(mine) if isinstance(mine, str) else mine) != other
+        and (isinstance(mine, str) or not abs(mine - other) <= relative * abs(other))
     ]
 
 
 def predictions(model: Json, table: Table, beside: Beside, scores: list[float]) -> list[float]:
-    """Return the mean of each row, for its exposure and offset; none for two classes."""
+    """Return the mean of each row, for its exposure and offset; none for classes."""
     given = times_of(table, beside), shifts_of(table, beside)
-    link, classes = model["loss"]["link"], model["task"] == "binary"
+    link, classes = model["loss"]["link"], model["task"] != "regression"
     if beside.exposure is not None and (classes or link == "identity"):
         raise Problem("exposure is for models whose score is the logarithm of a mean")
     if beside.offset is not None and classes:
@@ -2092,43 +2371,66 @@ def predictions(model: Json, table: Table, beside: Beside, scores: list[float]) 
     return [] if classes else [mean_of(link, s + shift) * times for s, times, shift in rows]
 
 
+def scored(model: Json, table: Table, beside: Beside) -> dict[str, list[Any]]:
+    """Return the columns that are told of a table: scores, and what they stand for."""
+    if is_several(model):
+        predictions(model, table, beside, [0.0] * len(table.rows))  # refuses what is of numbers
+        return class_columns(model, table.rows)
+    scores = [score(model, row) for row in table.rows]
+    means = predictions(model, table, beside, scores)
+    return {"score": scores, **({"mean": means} if means else {})}
+
+
+def class_columns(model: Json, rows: list[Row]) -> dict[str, list[Any]]:
+    """Return the class of the largest score, and scores and probabilities of all classes."""
+    names = [label_name(label) for label in model["target"]["classes"]]
+    models = each_class(model)
+    scores = [[score(one, row) for one in models] for row in rows]
+    chances = [softmax(own) for own in scores]
+    columns: dict[str, list[Any]] = {"class": [names[own.index(max(own))] for own in scores]}
+    columns |= {f"score_{name}": [own[k] for own in scores] for k, name in enumerate(names)}
+    columns |= {f"probability_{name}": [p[k] for p in chances] for k, name in enumerate(names)}
+    return columns
+
+
 def table_checks(
     document: Json, path: str, beside: Beside, expect: str | None, out: str | None
 ) -> Iterator[tuple[str, list[str], str]]:
     """Score a table; yield name, faults and evidence of each check on it."""
     model = as_version_2(document) if document["version"] == 1 else document
     table = read_table(model, path, beside)
-    rows, columns = table.rows, {"score": [score(model, row) for row in table.rows]}
-    means = predictions(model, table, beside, columns["score"])
-    columns |= {"mean": means} if means else {}
+    rows, columns = table.rows, scored(model, table, beside)
     yield "one leaf per tree", one_leaf_faults(model, rows), f"{len(rows)} rows, each path tried"
     if beside.target is not None:
         yield from training_checks(model, table, beside)
     if expect is not None:
         yield from expected_checks(columns, expect)
     if out is not None:
-        lines = enumerate(zip(*columns.values(), strict=True), 1)
-        text = "".join(f"{n},{','.join(map(repr, values))}\n" for n, values in lines)
-        text = f"row,{','.join(columns)}\n{text}"
+        written = io.StringIO()
+        lines = csv.writer(written, lineterminator="\n")
+        lines.writerow(["row", *columns])
+        lines.writerows(zip(range(1, len(rows) + 1), *columns.values(), strict=True))
         try:
-            Path(out).write_text(text, encoding="utf-8")
+            Path(out).write_text(written.getvalue(), encoding="utf-8")
         except OSError as error:
             raise Problem(str(error)) from error
 
 
 def expected_checks(
-    columns: dict[str, list[float]], path: str
+    columns: dict[str, list[Any]], path: str
 ) -> Iterator[tuple[str, list[str], str]]:
-    """Compare scores to the last bit; means, if the file has them, but for the last digits."""
+    """Compare scores to the last bit; what they stand for, if the file has it, to 12 digits."""
     for name, found in columns.items():
-        given = expected(path, name)
-        if given is None and name == "score":
-            raise Problem(f"{path} has no column 'score'")
+        given, kind = expected(path, name), name.partition("_")[0]
+        if given is None and kind == "score":
+            raise Problem(f"{path} has no column '{name}'")
         if given is not None:
-            exact = name == "score"
+            exact = kind in ("score", "class")
             told = "equal to the last bit" if exact else "equal to 12 digits"
             faults = unequal(found, given, 0.0 if exact else 1e-12)
-            yield f"expected {name}s", faults, f"{len(found)} {name}s, {told}"
+            of = f" of {name.partition('_')[2]}" if "_" in name else ""
+            plural = {"class": "classes", "probability": "probabilities"}.get(kind, f"{kind}s")
+            yield f"expected {plural}{of}", faults, f"{len(found)} {plural}, {told}"
 
 
 def say(text: str, stream: Any = None) -> None:
@@ -2143,7 +2445,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Check an rpte model file without the library.")
     parser.add_argument("model", help="a model file")
     parser.add_argument("table", nargs="?", help="a CSV file with the model's columns")
-    parser.add_argument("--expect", help="a CSV file with a column 'score' to compare with")
+    parser.add_argument("--expect", help="a CSV file with the scores to compare with")
     parser.add_argument("--scores", help="write the scores, and means, to this CSV file")
     parser.add_argument("--target", help="the target: the table is the training table")
     parser.add_argument("--weight-column", help="the weights of the training rows")

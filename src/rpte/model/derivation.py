@@ -196,7 +196,8 @@ class TrainingTable:
         if vocabulary == "shapes":
             rules = self.settings.get("form") == "rules"
             return shapes_of(self.table, name, self.settings["min_samples_leaf"], rules).columns
-        column = SortedColumn(self.table.inputs[name], self.table.y, self.table.weight)
+        table = self.table
+        column = SortedColumn(table.inputs[name], table.y, table.weight, table.loss)
         ends = [-math.inf, *inner_edges(column, not self.paper).tolist(), math.inf]
         return [Interval(name, a, b) for a, b in pairwise(ends)]
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -20,6 +20,7 @@ from rpte.model.target import AnyTarget, Target
 from rpte.table.column import MISSING, UNSEEN, as_number, as_number_or_special
 from rpte.table.decimals import number_text
 from rpte.table.inputs import Inputs
+from rpte.table.numbers import per_row
 from rpte.table.schema import Variable
 from rpte.table.spelling import read_levels
 from rpte.utils.arrays import Mask
@@ -59,7 +60,8 @@ class Explanation:
     variables that the model reads, None where missing. `flags` say what training did not have: a
     missing cell in a column that had none, a level that was rare or never seen. `response` is what
     the score stands for: the probability of the positive class, or the mean, for one unit of
-    exposure and without an offset.
+    exposure and without an offset. `predicted` is the mean for the `exposure` and the `offset` that
+    were given, the response where none were.
     """
 
     intercept: float
@@ -70,6 +72,8 @@ class Explanation:
     inputs: Mapping[str, float | str | None]
     flags: tuple[str, ...] = ()
     reference: str | None = None
+    exposure: float | None = None
+    offset: float | None = None
 
     def __str__(self) -> str:
         lines = [f"{self.intercept:+10.4f}  {self.start}{self._product(self.intercept)}"]
@@ -81,6 +85,7 @@ class Explanation:
             lines += [f"  {c.value:+10.4f}  {c.term}: {c.text}" for c in component.contributions]
             lines.append(f"{'':14}with {self.given(component.sources)}")
         lines.append(f"{self.score:+10.4f}  score: {self.target.said(self.response)}")
+        lines += [f"{'':12}{text}" for text in self.said_for]
         lines += [f"{'':12}note: {flag}" for flag in self.flags]
         return "\n".join(lines)
 
@@ -95,9 +100,22 @@ class Explanation:
     @property
     def probability(self) -> float:
         """The probability of the positive class; `InputError` for a number."""
-        if isinstance(self.target, Target):
+        return probability_of(self.target, self.response)
+
+    @property
+    def predicted(self) -> float:
+        """The response for the exposure and the offset that were given."""
+        if self.exposure is None and self.offset is None:
             return self.response
-        raise InputError(f"the model predicts a number: its {self.target.mean_text} is `response`")
+        return float(self.target.mean(np.array([self.score]), self.exposure, self.offset)[0])
+
+    @property
+    def said_for(self) -> tuple[str, ...]:
+        """What is predicted for the exposure and the offset, in words; empty without them."""
+        given = self.exposure, self.offset
+        if isinstance(self.target, Target) or given == (None, None):
+            return ()
+        return (f"{self.target.response_with(*given)} is {self.target.shown(self.predicted)}",)
 
     @property
     def positive(self) -> Any:
@@ -119,6 +137,13 @@ class Explanation:
         return ", ".join(f"{name} = {value_text(self.inputs[name])}" for name in sources)
 
 
+def probability_of(target: AnyTarget, response: float) -> float:
+    """Return a response that is a probability; `InputError` for a number."""
+    if isinstance(target, Target):
+        return response
+    raise InputError(f"the model predicts a number: its {target.mean_text} is `response`")
+
+
 def value_text(value: float | str | None) -> str:
     """Say one cell."""
     if value is None:
@@ -126,7 +151,13 @@ def value_text(value: float | str | None) -> str:
     return value if isinstance(value, str) else number_text(value)
 
 
-def explain(model: Model, X: Any, reference: str | None = None) -> list[Explanation]:
+def explain(
+    model: Model,
+    X: Any,
+    reference: str | None = None,
+    exposure: Any = None,
+    offset: Any = None,
+) -> list[Explanation]:
     """Take the score of each row apart.
 
     Parameters
@@ -136,12 +167,17 @@ def explain(model: Model, X: Any, reference: str | None = None) -> list[Explanat
     reference : {None, "mean"}
         None: the definition of the score. "mean": contributions against their training mean, a
         view for people.
+    exposure, offset : (n_rows,) or numbers, optional
+        What the mean of each row is told for, beside that for one unit of exposure.
     """
     if reference not in (None, "mean"):
         raise InputError(f"reference={reference!r}; it must be None or 'mean'")
     inputs = model.read(X)
     score = model.score(inputs)
     response = model.loss.response(score)
+    model.target.mean(score, exposure, offset)  # refuses what is no exposure, or no offset
+    exposures = _per_row(exposure, "exposure", len(score))
+    offsets = _per_row(offset, "offset", len(score))
     shift = dict(model.training["mean_contributions"]) if reference == "mean" else {}
     tables = [_component_table(model, inputs, c, shift) for c in model.components]
     values = {name: cell_values(inputs, name) for name in model.sources}
@@ -159,9 +195,15 @@ def explain(model: Model, X: Any, reference: str | None = None) -> list[Explanat
             {name: column[i] for name, column in values.items()},
             tuple(flag for flags in warned for flag in flags[i]),
             reference,
+            exposures[i],
+            offsets[i],
         )
         for i in range(inputs.n_rows)
     ]
+
+
+def _per_row(values: Any, name: str, n_rows: int) -> Sequence[float | None]:
+    return [None] * n_rows if values is None else per_row(values, n_rows, name).tolist()
 
 
 def _component_table(

@@ -20,10 +20,12 @@ from typing import Any
 
 from rpte import __version__
 from rpte.errors import InputError, ModelFileError
+from rpte.model.classes import ClassesModel, ClassesTarget
 from rpte.model.format import FORMAT, SCHEMAS, described
 from rpte.model.model import Model
 from rpte.model.parts import Component
 from rpte.model.reading import check_plain, read_json
+from rpte.model.scores import check_scores, stacked, taken_apart
 from rpte.model.semantics import check_semantics
 from rpte.model.target import TASKS
 from rpte.model.validator import shown, validate
@@ -31,17 +33,35 @@ from rpte.model.versions import NEWEST, ONE_SCORE, VERSIONS, to_version_1, to_ve
 from rpte.table.schema import Schema
 from rpte.utils.output import write_text
 
+AnyModel = Model | ClassesModel
 ALGORITHM = "hmac-sha256"
 SHORTEST_KEY = 16
 SIGNATURE_SCHEMA = described(f"algorithm: '{ALGORITHM}', hash: hash, signature: hash")
 
 
-def to_dict(model: Model, version: int | None = None) -> dict[str, Any]:
+def to_dict(model: AnyModel, version: int | None = None) -> dict[str, Any]:
     """Return the model as plain JSON values, content hash included.
 
     It has the layout of the version that the model was read from, if none is given.
     """
-    document: dict[str, Any] = {
+    document = _of_scores(model) if isinstance(model, ClassesModel) else _of_one(model)
+    if (version or model.file_version) == 1:
+        document = to_version_1(document)
+    check_plain(document)
+    document["hash"] = content_hash(document)
+    return document
+
+
+def _of_scores(model: ClassesModel) -> dict[str, Any]:
+    """Return the document of several scores, whose coefficients and totals are lists."""
+    told = {"task": model.task, "loss": model.loss.to_dict(), "target": model.target.to_dict()}
+    document = stacked([_of_one(each) for each in model.models])
+    return {**document, **told, "training": dict(model.training)}
+
+
+def _of_one(model: Model) -> dict[str, Any]:
+    """Return the document of one score, without a hash."""
+    return {
         "format": FORMAT,
         "version": NEWEST,
         "library_version": model.library_version,
@@ -59,11 +79,6 @@ def to_dict(model: Model, version: int | None = None) -> dict[str, Any]:
         "data": dict(model.data),
         **({"ledger": [dict(entry) for entry in model.ledger]} if model.ledger else {}),
     }
-    if (version or model.file_version) == 1:
-        document = to_version_1(document)
-    check_plain(document)
-    document["hash"] = content_hash(document)
-    return document
 
 
 def content_hash(document: Mapping[str, Any]) -> str:
@@ -71,12 +86,13 @@ def content_hash(document: Mapping[str, Any]) -> str:
     return sealed_hash(without(document, "hash"))
 
 
-def core_hashes(model: Model) -> list[str]:
+def core_hashes(model: AnyModel) -> list[str]:
     """Return the model's content hash without its ledger, in every version of the file.
 
     The first is that of a file without a ledger that the model was read from, or is to be saved as.
     """
-    versions = sorted(VERSIONS, key=lambda version: version != model.file_version)
+    known = (NEWEST,) if isinstance(model, ClassesModel) else VERSIONS
+    versions = sorted(known, key=lambda version: version != model.file_version)
     return [to_dict(replace(model, ledger=()), version)["hash"] for version in versions]
 
 
@@ -86,7 +102,7 @@ def sealed_hash(content: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def from_dict(document: Any) -> Model:
+def from_dict(document: Any) -> AnyModel:
     """Rebuild a model from `to_dict`, refusing what is not one."""
     check_kind(document)
     if document.get("hash") != content_hash(document):
@@ -106,20 +122,19 @@ def check_kind(document: Any) -> None:
             f"the file has format version {shown(version)}, this library reads {list(VERSIONS)}; "
             f"install the library version {writer}"
         )
-    if version > 1 and isinstance(task, str) and task not in TASKS:
+    if version > 1 and isinstance(task, str) and task not in (*TASKS, ClassesTarget.task):
         raise ModelFileError(
             f"the model is of the task {shown(task)}, this library ({__version__}) reads "
-            f"{list(TASKS)}; install the library version {writer}, or a newer one"
+            f"{[*TASKS, ClassesTarget.task]}; install the library version {writer}, or a newer one"
         )
 
 
-def build(document: dict[str, Any]) -> Model:
+def build(document: dict[str, Any]) -> AnyModel:
     """Validate every field and build the model, whatever its hash."""
     with blamed_on("the model file is malformed"):
         validate(document, SCHEMAS[document["version"]])
         newest = document if document["version"] == NEWEST else to_version_2(document)
-        check_semantics(newest)
-        model = _rebuild(newest, document["version"])
+        model = _checked(newest, document["version"])
         load = model.audit().miu
         if model.bound < load:
             text = f"bound is {model.bound}, below the audit load of {load} conditions"
@@ -136,6 +151,34 @@ def blamed_on(what: object) -> Iterator[None]:
         raise ModelFileError(f"{what}: {error}") from error
 
 
+def _checked(document: dict[str, Any], version: int) -> AnyModel:
+    """Build the model of a document of the newest layout, if its fields make sense together."""
+    if document["scores"] > 1:
+        return _rebuild_classes(document)
+    check_semantics(document)
+    return _rebuild(document, version)
+
+
+def _rebuild_classes(document: dict[str, Any]) -> ClassesModel:
+    """Build a model of several classes: each score has to make sense by itself."""
+    check_scores(document)
+    parts = []
+    for k in range(document["scores"]):
+        one = taken_apart(document, k)
+        check_semantics(one)
+        parts.append(_rebuild(one, NEWEST))
+    same = ("ownership", "settings", "bound", "training", "data", "library_version")
+    classes, totals = (tuple(document["target"][name]) for name in ("classes", "totals"))
+    return ClassesModel(
+        schema=parts[0].schema,
+        target=ClassesTarget(classes, totals),
+        intercepts=tuple(model.intercept for model in parts),
+        by_class=tuple(model.components for model in parts),
+        ledger=tuple(document.get("ledger", ())),
+        **{name: document[name] for name in same},
+    )
+
+
 def _rebuild(document: dict[str, Any], version: int) -> Model:
     same = ("ownership", "settings", "bound", "training", "data", "library_version")
     model = Model(
@@ -150,19 +193,19 @@ def _rebuild(document: dict[str, Any], version: int) -> Model:
     return model
 
 
-def save(model: Model, path: str | Path) -> None:
+def save(model: AnyModel, path: str | Path) -> None:
     """Write a file of the newest version: to a temporary name first, then renamed."""
     write_text(to_text(model, NEWEST), Path(path))
 
 
-def to_text(model: Model, version: int | None = None) -> str:
+def to_text(model: AnyModel, version: int | None = None) -> str:
     """Return the text of a model's file, refusing one that could not be read back."""
     document = to_dict(model, version)
     build(document)
     return json.dumps(document, indent=1, allow_nan=False)
 
 
-def from_text(text: str) -> Model:
+def from_text(text: str) -> AnyModel:
     """Rebuild a model from `to_text`."""
     return from_dict(json.loads(text))
 
@@ -175,7 +218,7 @@ def read_document(path: str | Path) -> dict[str, Any]:
     return document
 
 
-def load(path: str | Path) -> Model:
+def load(path: str | Path) -> AnyModel:
     """Read a model file.
 
     Parameters
@@ -185,7 +228,7 @@ def load(path: str | Path) -> Model:
 
     Returns
     -------
-    Model
+    Model, or ClassesModel of several classes
         Scores with numpy alone, bit for bit as the estimator did.
 
     Raises

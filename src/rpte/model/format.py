@@ -32,7 +32,7 @@ WORDS: dict[str, Schema] = {
     "text or null": {"type": ["string", "null"]},
     "label": {"type": ["string", "number", "boolean"]},
     "names": {"type": "array", "items": {"type": "string"}},
-    "task": {"enum": list(TASKS)},
+    "task": {"enum": [*TASKS, "multiclass"]},
 }
 
 
@@ -138,10 +138,11 @@ pair = kind: 'pair', operation: 'product'|'absolute difference'|'sum'|'differenc
 column = value|missing|level|interval|step|hinge|scale|pattern|pair
 split = column: column, at_most?: number, missing_holds?: flag
 node = place|branch
+per score = number|[number 3]
 leaf = coefficient: number, support: amount, target_total: number, penalty: positive
 tree = name: tree name, root: node, leaves: [leaf 2]
-direct = name: direct name, column: column, coefficient: number, centre: number, scale: positive,
-    support: amount, target_total: number, penalty: positive
+direct = name: direct name, column: column, coefficient: per score, centre: number,
+    scale: positive, support: amount, target_total: per score, penalty: positive
 component = name: component name, sources: [text 1], trees: [tree], direct: [direct]
 variable = name: text, levels: names, has_missing: flag, pooled: flag, kind: 'number'|'category'
 limits = exclude: names, linear_only: names, monotone: {direction}, interactions: null|[[text 2]],
@@ -167,22 +168,31 @@ measure = mean: amount, error: null|amount
 mean_share = mean: share, error: null|amount
 cross_validation = folds: from 1, rows: from 1, log_loss: measure, brier: mean_share, miu: measure,
     by: 'content'|'groups', auc: null|mean_share
+class_validation = folds: from 1, rows: from 1, log_loss: measure, accuracy: mean_share,
+    miu: measure, by: 'content'|'groups', auc: null|mean_share
 mean_number = mean: number, error: null|amount
 number_validation = folds: from 1, rows: from 1, mae: measure, rmse: measure, miu: measure,
-    by: 'content'|'groups', deviance_explained: null|mean_number
+    by: 'content'|'groups', deviance_explained: null|mean_number, gini?: null|mean_number,
+    calibration_ratio?: null|mean_number
+calibration = by: 'rows'|'groups', total: positive, scores: [amount 1], up_to: [positive 1],
+    table: null|hash
 stopped = max_fit_seconds: amount, stage: text, reproducible: False
 validation = folds: from 1, by: 'content'|'groups'|'splits', learned_from_rows?: from 1,
     searched_rows?: from 1, stopped?: stopped
 training = rows: positive, distinct_rows: from 1, validation: validation,
-    class_factors?: [positive 2 2], vocabulary_size: whole, rounds: [round],
+    class_factors?: [positive 2], vocabulary_size: whole, rounds: [round],
     selection: null|selection, objective: null|objective, ties: [[text 2]],
-    monotone: [certificate], mean_contributions: {number},
-    cross_validation?: cross_validation|number_validation
+    monotone: [certificate], mean_contributions: {per score},
+    cross_validation?: cross_validation|number_validation|class_validation,
+    calibration?: calibration
 profiled = name: text, distinct: whole, kind: 'number'|'category', missing: share|hidden,
     quantiles: null|[number or null 5 5], extremes: null|[number 2 2], levels: {amount|hidden}
 data = rows: positive, distinct_rows: null|from 1, sha256: null|hash, profile: null|[profiled]
 metrics = rows: positive, log_loss: amount, brier: share, auc: share
-state = model: hash, terms: whole, conditions: whole, intercept: number, metrics: null|metrics
+number_metrics = rows: positive, deviance_explained: number or null, mae: amount, rmse: amount
+class_metrics = rows: positive, log_loss: amount, brier: amount, accuracy: share
+state = model: hash, terms: whole, conditions: whole, intercept: per score,
+    metrics: null|metrics|number_metrics|class_metrics
 entry = number: from 1, forced: flag, withdrawn: names, restored: names, before: state,
     after: state, hash: hash, by: said, when: when, reason: said, operations: [operation 1],
     table: null|hash, previous: null|hash
@@ -199,7 +209,7 @@ def _file(version: int, definitions: Schema, predicted: str, **words: Schema) ->
     fields = (
         f"format: '{FORMAT}', version: {version}, library_version: release, {predicted}, "
         "schema: columns, ownership: policy, components: [component], bound: whole, "
-        "intercept: number, settings: settings, training: training, data: data, hash: hash, "
+        "intercept: per score, settings: settings, training: training, data: data, hash: hash, "
         "ledger?: [entry 1]"
     )
     return {
@@ -208,7 +218,8 @@ def _file(version: int, definitions: Schema, predicted: str, **words: Schema) ->
         "description": (
             "A model of two classes or of a number: the score is the left-to-right sum of the "
             "intercept and the component subtotals, each the sum of its trees' leaves and direct "
-            "terms. Numbers are finite 64-bit floats."
+            "terms. A model of several classes has a score for each, and lists of intercepts and "
+            "coefficients. Numbers are finite 64-bit floats."
         ),
         **described(fields, **words),
         "$defs": definitions,
@@ -231,11 +242,17 @@ NUMBER = (
 SCHEMA = _file(
     NEWEST,
     DEFINITIONS,
-    "task: task, loss: loss, target: target, scores: 1, offset: null, baseline: null",
+    "task: task, loss: loss, target: target, scores: from 1, offset: null, baseline: null",
     loss=described(
-        "name: 'binomial'|'squared_error'|'poisson'|'gamma'|'tweedie', "
-        "link: 'logit'|'identity'|'log', power?: number"
+        "name: 'binomial'|'squared_error'|'poisson'|'gamma'|'tweedie'|'multinomial', "
+        "link: 'logit'|'identity'|'log'|'softmax', power?: number"
     ),
-    target={"oneOf": [described(f"{CLASSES}, total: amount"), described(NUMBER, units=UNITS)]},
+    target={
+        "oneOf": [
+            described(f"{CLASSES}, total: amount"),
+            described(NUMBER, units=UNITS),
+            described("classes: [label 3], totals: [amount 3]"),
+        ]
+    },
 )
 SCHEMAS = {1: _first(), NEWEST: SCHEMA}

@@ -9,17 +9,16 @@ finds that. What an edit takes from a model is withdrawn here by the name of its
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rpte.model.check import Check, checked
-from rpte.model.file import content_hash, core_hashes
-
-if TYPE_CHECKING:
-    from rpte.model.model import Model
+from rpte.model.classes import ClassesModel
+from rpte.model.file import AnyModel, content_hash, core_hashes
 
 Entry = Mapping[str, Any]
 
 OPTIMALITY = "Stage 3 optimality of the active terms"
+BALANCE = "sum of predictions equals the sum of the target"
 UNMET_MISSING = "missing values not met in training"
 DERIVED = "thresholds, levels, knots and centres"
 
@@ -30,7 +29,7 @@ def sealed(content: Entry, previous: Entry | None) -> dict[str, Any]:
     return {**linked, "hash": content_hash(linked)}
 
 
-def state(model: Model, metrics: Mapping[str, float] | None = None) -> dict[str, Any]:
+def state(model: AnyModel, metrics: Mapping[str, float | None] | None = None) -> dict[str, Any]:
     """Return what an entry says of a model before or after an edit.
 
     A model keeps the hash that the last entry knows it by, if that was taken in an earlier version
@@ -42,12 +41,17 @@ def state(model: Model, metrics: Mapping[str, float] | None = None) -> dict[str,
         "model": last if last in hashes else hashes[0],
         "terms": load.mu,
         "conditions": load.miu,
-        "intercept": model.intercept,
+        "intercept": _intercept(model),
         "metrics": None if metrics is None else dict(metrics),
     }
 
 
-def withdrawn(model: Model) -> dict[str, Entry]:
+def _intercept(model: AnyModel) -> float | list[float]:
+    """Return the intercept, of several classes those of all."""
+    return list(model.intercepts) if isinstance(model, ClassesModel) else model.intercept
+
+
+def withdrawn(model: AnyModel) -> dict[str, Entry]:
     """Return the claims that edits took from a model, each with the entry that did."""
     gone: dict[str, Entry] = {}
     for entry in model.ledger:
@@ -57,7 +61,12 @@ def withdrawn(model: Model) -> dict[str, Entry]:
     return gone
 
 
-def ledger_checks(model: Model) -> list[Check]:
+def solved_claims(model: AnyModel) -> list[str]:
+    """Return what `verify` claims of a model because Stage 3 was solved."""
+    return [OPTIMALITY, BALANCE] if model.loss.balanced else [OPTIMALITY]
+
+
+def ledger_checks(model: AnyModel) -> list[Check]:
     """Return the checks of the ledger; none for a model without one."""
     if not model.ledger:
         return []
@@ -73,7 +82,7 @@ def ledger_checks(model: Model) -> list[Check]:
     return [*checks, Check("no longer claimed", True, "; ".join(said))] if said else checks
 
 
-def _chain_faults(model: Model) -> Iterator[str]:
+def _chain_faults(model: AnyModel) -> Iterator[str]:
     before: Entry | None = None
     for number, entry in enumerate(model.ledger, 1):
         if entry["number"] != number:
@@ -90,12 +99,13 @@ def _chain_faults(model: Model) -> Iterator[str]:
         yield "the model is not the one that the last entry left"
 
 
-def _claim_faults(model: Model) -> Iterator[str]:
+def _claim_faults(model: AnyModel) -> Iterator[str]:
     """What was withdrawn must be gone, and what is gone must have been withdrawn."""
     gone = withdrawn(model)
     unsolved = model.settings["reassign"] and model.training["objective"] is None
-    if unsolved != (OPTIMALITY in gone):
-        yield f"'{OPTIMALITY}' is {'gone but not withdrawn' if unsolved else 'withdrawn but there'}"
+    for claim in solved_claims(model):
+        if unsolved != (claim in gone):
+            yield f"'{claim}' is {'gone but not withdrawn' if unsolved else 'withdrawn but there'}"
     for name, word in model.settings["limits"]["monotone"].items():
         if monotone_claim(name, word) in gone:
             yield f"'{monotone_claim(name, word)}' is withdrawn but there"

@@ -200,9 +200,25 @@ class Model:
         score = self.decision_function(X, allow_unknown=allow_unknown)
         if isinstance(self.target, NumberTarget):
             return self.target.mean(score, named(X, exposure), named(X, offset))
-        if exposure is not None or offset is not None:
-            raise InputError("exposure and offset are for models of numbers; this tells classes")
+        self.target.mean(score[:0], exposure, offset)  # refuses both
         return self.target.labels[(score > 0).astype(np.intp)]
+
+    def predict_interval(
+        self,
+        X: Any,
+        alpha: float = 0.1,
+        exposure: Any = None,
+        offset: Any = None,
+        *,
+        allow_unknown: bool = False,
+    ) -> Floats:
+        """Return an interval for the number that will be observed in each row, (n_rows, 2).
+
+        See `rpte.RPTERegressor.predict_interval`, and `rpte.model.intervals` for how it is made.
+        """
+        from rpte.model.intervals import predict_interval
+
+        return predict_interval(self, X, alpha, exposure, offset, allow_unknown)
 
     def parts(self) -> Iterator[tuple[Component, TreeTerms | DirectTerm]]:
         """Yield trees and direct terms in the order in which they are summed."""
@@ -235,6 +251,11 @@ class Model:
                     rules.append(Rule(component.name, part.name, *read, *self._estimated(leaf)))
         return tuple(rules)
 
+    def rule_table(self) -> tuple[list[str], list[list[Any]]]:
+        """Return the names of the columns of a table of all terms, and its rows."""
+        names = self.rule_columns()
+        return list(names.values()), [[getattr(r, name) for name in names] for r in self.rules()]
+
     def rule_columns(self) -> dict[str, str]:
         """Return what the fields of a `Rule` are called in a table, by the kind of target."""
         said = {"mean": self.target.mean_name, "effect": self.loss.effect_name}
@@ -246,12 +267,19 @@ class Model:
         return term.support, term.rate, size, self.loss.effect(size)
 
     def explain(
-        self, X: Any, reference: str | None = None, *, allow_unknown: bool = False
+        self,
+        X: Any,
+        reference: str | None = None,
+        exposure: Any = None,
+        offset: Any = None,
+        *,
+        allow_unknown: bool = False,
     ) -> list[Explanation]:
         """Take the score of each row apart; see `rpte.model.explain`."""
         from rpte.model.explain import explain
 
-        return explain(self, self.read(X, allow_unknown=allow_unknown), reference)
+        inputs = self.read(X, allow_unknown=allow_unknown)
+        return explain(self, inputs, reference, named(X, exposure), named(X, offset))
 
     def what_if(self, X: Any, changes: Mapping[str, Any]) -> WhatIf:
         """Change values of one row and see which contributions move; see `rpte.model.explain`."""
@@ -262,17 +290,20 @@ class Model:
     def counterfactuals(
         self,
         X: Any,
-        to: float = 0.5,
+        to: float | None = None,
         *,
         side: str | None = None,
         actions: Actions | None = None,
         most: int = 3,
         answers: int = 3,
+        exposure: Any = None,
+        offset: Any = None,
     ) -> Counterfactuals:
         """Say what would have to change in one row; see `rpte.counterfactual`."""
         from rpte.counterfactual import counterfactuals
 
-        return counterfactuals(self, X, to, side=side, actions=actions, most=most, answers=answers)
+        asked: dict[str, Any] = {"side": side, "actions": actions, "most": most, "answers": answers}
+        return counterfactuals(self, X, to, **asked, exposure=exposure, offset=offset)
 
     def summary(self) -> str:
         """Return the whole model as text."""

@@ -5,6 +5,7 @@ see *fail* (the bound, ownership, certificates, counts) are checks of `verify`, 
 """
 
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
 from rpte.columns.kinds import FORMULAS, column_from_dict
@@ -64,6 +65,10 @@ def _twice(names: list[str], path: Path) -> Faults:
 def _labels(document: Record) -> Faults:
     two_classes, loss = document["task"] == "binary", document["loss"]
     if (loss["name"] == BINOMIAL.name) != two_classes:
+        yield ("loss", "name"), f"does not go with the task '{document['task']}'"
+    if document["scores"] != 1:
+        yield ("scores",), f"is {document['scores']}, the task '{document['task']}' has one"
+    if loss["name"] not in LOSSES:
         yield ("loss", "name"), f"does not go with the task '{document['task']}'"
     if loss["link"] != LOSSES[loss["name"]].link:
         yield ("loss", "link"), f"is '{loss['link']}', that of '{loss['name']}' is another"
@@ -267,16 +272,46 @@ def _training(document: Record) -> Faults:
     if "cross_validation" in training and "ledger" in document:
         yield ("training", "cross_validation"), "is of the fit, which the ledger says was edited"
     figures = training.get("cross_validation")
-    if figures is not None and two_classes != ("auc" in figures):
+    if figures is not None and ("brier" if two_classes else "mae") not in figures:
         yield (
             ("training", "cross_validation"),
             f"is not of the task '{document['task']}'",
         )
+    yield from _calibration(document)
+    yield from _ledger(document)
     parts = {p["name"] for c in document["components"] for p in (*c["trees"], *c["direct"])}
     if strange := parts ^ set(training["mean_contributions"]):
         path = ("training", "mean_contributions")
         yield path, f"must name every tree and direct term once; see {_names(strange)}"
     yield from _ties(document)
+
+
+def _calibration(document: Record) -> Faults:
+    """Scores and weights of calibration rows are in order, of a number, and of the fit."""
+    record, path = document["training"].get("calibration"), ("training", "calibration")
+    if record is None:
+        return
+    if document["task"] == "binary":
+        yield path, "is for models of a number"
+    if "ledger" in document:
+        yield path, "is of the fit, which the ledger says was edited"
+    scores, up_to = record["scores"], record["up_to"]
+    if len(scores) != len(up_to) or up_to[-1] != record["total"]:
+        yield (*path, "up_to"), "must have one number for each of the scores, the last the total"
+    for name in ("scores", "up_to"):
+        if any(a > b for a, b in pairwise(record[name])):
+            yield (*path, name), "must be in order, the smallest first"
+
+
+def _ledger(document: Record) -> Faults:
+    two_classes = document["task"] == "binary"
+    for number, entry in enumerate(document.get("ledger", ())):
+        for when in ("before", "after"):
+            figures, path = entry[when]["metrics"], ("ledger", number, when)
+            if isinstance(entry[when]["intercept"], list):
+                yield (*path, "intercept"), "must be a number: the model has one score"
+            if figures is not None and ("brier" if two_classes else "mae") not in figures:
+                yield (*path, "metrics"), f"are not of the task '{document['task']}'"
 
 
 def _ties(document: Record) -> Faults:

@@ -9,18 +9,24 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from rpte.losses import BINOMIAL, Loss
+from rpte.model.intervals import RECORD as CALIBRATION
+from rpte.model.intervals import calibration_text
 from rpte.model.parts import DirectTerm, Leaf, TreeTerms
 from rpte.structure.tree import Branch, Condition
 
 if TYPE_CHECKING:
+    from rpte.model.classes import ClassesModel
     from rpte.model.model import Model
 
 RECORD = "cross_validation"  # the field of the training record
 NAMES = {
-    "auc": "AUC", "log_loss": "log-loss", "brier": "Brier score",
-    "deviance_explained": "deviance explained", "mae": "mean absolute error",
+    "auc": "AUC", "log_loss": "log-loss", "brier": "Brier score", "accuracy": "accuracy",
+    "deviance_explained": "deviance explained", "gini": "Gini index",
+    "calibration_ratio": "calibration ratio", "mae": "mean absolute error",
     "rmse": "root mean squared error", "miu": "conditions",
 }  # fmt: skip
+MEAN_AUC = "mean AUC (one class against the rest)"
 
 
 def summary(model: Model) -> str:
@@ -32,7 +38,24 @@ def summary(model: Model) -> str:
     return "\n".join(lines)
 
 
-def head_lines(model: Model) -> list[str]:
+def classes_summary(model: ClassesModel) -> str:
+    """Return a model of several classes as text: a table of coefficients for each component."""
+    names = [str(label) for label in model.classes]
+    width = max(9, *(min(len(name), 14) for name in names)) + 1
+    lines = head_lines(model)
+    lines += ["", "".join(f"{name[:14]:>{width}}" for name in names)]
+    lines.append("".join(f"{each:+{width}.4f}" for each in model.intercepts) + "  intercepts")
+    for same in zip(*model.by_class, strict=True):
+        lines += ["", f"{same[0].name}: {', '.join(same[0].sources)}"]
+        for terms in zip(*(component.direct for component in same), strict=True):
+            said = (f"{t.coefficient:+.4g}" if t.coefficient else "0" for t in terms)
+            sizes = [f"{each:>{width}}" for each in said]
+            counts = f"  (n={terms[0].support:g})" if terms[0].column.binary else ""
+            lines.append(f"{''.join(sizes)}  {terms[0].name}  {terms[0].text}{counts}")
+    return "\n".join(lines)
+
+
+def head_lines(model: Model | ClassesModel) -> list[str]:
     """Return what the score is, how much there is to read, and what a reader must know beside."""
     load = model.audit()
     return [
@@ -49,19 +72,21 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _notes(model: Model) -> list[str]:
+def _notes(model: Model | ClassesModel) -> list[str]:
     """Return what a reader must know beside the terms: limits, weights, and an early end."""
     limits = model.settings["limits"]
     notes = [f"limit: {word} in {name}" for name, word in limits["monotone"].items()]
     others = ("exclude", "linear_only", "interactions", "penalty")
     notes += [f"limit: {limit} {limits[limit]}" for limit in others if limits[limit]]
     factors = model.training.get("class_factors", [1.0, 1.0])
-    if factors != [1.0, 1.0]:
+    if set(factors) != {1.0}:
         pairs = zip(model.classes, factors, strict=True)
         said = ", ".join(f"{label!r} {factor:.4g}" for label, factor in pairs)
         notes.append(f"rows are weighted by class ({said}): n and rate count these weights")
     if (record := figures(model)) is not None:
-        notes.append(figures_text(record))
+        notes.append(figures_text(record, model.loss))
+    if (calibration := model.training.get(CALIBRATION)) is not None:
+        notes.append(calibration_text(calibration))
     if (stopped := stopped_note(model)) is not None:
         notes.append(stopped)
     notes += [
@@ -72,7 +97,7 @@ def _notes(model: Model) -> list[str]:
     return notes
 
 
-def stopped_note(model: Model) -> str | None:
+def stopped_note(model: Model | ClassesModel) -> str | None:
     """Say that the clock has stopped the search, if it has."""
     stopped = model.training["validation"].get("stopped")
     if stopped is None:
@@ -111,18 +136,26 @@ def _counts(model: Model, term: Leaf | DirectTerm) -> str:
     return f"  (n={term.support:g}, {said})"
 
 
-def figures(model: Model) -> Mapping[str, Any] | None:
+def figures(model: Model | ClassesModel) -> Mapping[str, Any] | None:
     """Return the figures that a model keeps, None if it has none."""
     found: Mapping[str, Any] | None = model.training.get(RECORD)
     return found
 
 
-def figures_text(record: Mapping[str, Any]) -> str:
+def figure_names(record: Mapping[str, Any], loss: Loss) -> dict[str, str]:
+    """Return what the figures of a record are called, in order."""
+    said = {**NAMES, "deviance_explained": loss.explained_name}
+    said |= {"auc": MEAN_AUC} if "accuracy" in record else {}
+    return {name: text for name, text in said.items() if name in record}
+
+
+def figures_text(record: Mapping[str, Any], loss: Loss = BINOMIAL) -> str:
     """Say how the figures were found, and all but the conditions, on one line."""
     kept = ", groups together" if record["by"] == "groups" else ""
     how = f"{record['folds']}-fold cross-validation of {record['rows']:,} rows{kept}"
-    known = [name for name in NAMES if name != "miu" and record.get(name) is not None]
-    said = ", ".join(f"{NAMES[name]} {figure_text(record, name)}" for name in known)
+    names = figure_names(record, loss)
+    known = [name for name in names if name != "miu" and record[name] is not None]
+    said = ", ".join(f"{names[name]} {figure_text(record, name)}" for name in known)
     return f"on rows not seen ({how}): {said}"
 
 

@@ -6,20 +6,40 @@ two classes, `NumberTarget` a number; a later task is one more record, with an e
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
-from rpte.errors import InputError
+from rpte.errors import InputError, bad_cell
 from rpte.losses import BINOMIAL, LOSSES, SQUARED, Loss, loss_from_dict
+from rpte.model.units import AS_THEY_ARE, FRACTION, Moments, Plain, Scaled, TargetUnits, short
 from rpte.table.inputs import as_array
 from rpte.table.numbers import per_row, read_numbers
 from rpte.utils.arrays import Array, Floats
 from rpte.utils.exponential import exponential
 
 Label = str | int | float | bool
+
+
+def as_labels(classes: tuple[Label, ...]) -> Array:
+    """Return classes as an array; of objects where numpy's own types would lose something."""
+    labels = np.array(classes)
+    return labels if labels.tolist() == list(classes) else np.array(classes, object)
+
+
+def known_labels(y: Any, n_rows: int, classes: tuple[Label, ...]) -> Array:
+    """Return labels as an array, (n_rows,); refuse any that is none of the classes."""
+    labels = as_array(y)
+    if labels.shape != (n_rows,):
+        text = f"y has shape {labels.shape}, X has {n_rows} rows; give one label per row"
+        raise InputError(text)
+    strange = labels[~np.isin(labels, as_labels(classes))].tolist()
+    if strange:
+        raise InputError(f"y holds {strange[0]!r}; the model's classes are {classes}")
+    return labels
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +59,7 @@ class Target:
     loss: ClassVar[Loss] = BINOMIAL
     mean_name: ClassVar[str] = "event rate"  # what the mean of the target is called
     response_name: ClassVar[str] = "probability"  # what a score stands for
+    response_range: ClassVar[str] = "a probability between 0 and 1"
     outcome_name: ClassVar[str] = "positive"
     score_unit: ClassVar[str] = "log odds"
     multiplies: ClassVar[bool] = False  # whether contributions multiply what is predicted
@@ -86,20 +107,12 @@ class Target:
 
     @property
     def labels(self) -> Array:
-        """The classes as an array; of objects where numpy's own types would lose something."""
-        labels = np.array(self.classes)
-        return labels if labels.tolist() == list(self.classes) else np.array(self.classes, object)
+        """The classes as an array."""
+        return as_labels(self.classes)
 
     def read(self, y: Any, n_rows: int) -> Floats:
         """Return labels as 1.0 for the positive class and 0.0 for the other, (n_rows,)."""
-        labels = as_array(y)
-        if labels.shape != (n_rows,):
-            text = f"y has shape {labels.shape}, X has {n_rows} rows; give one label per row"
-            raise InputError(text)
-        strange = labels[~np.isin(labels, self.labels)].tolist()
-        if strange:
-            raise InputError(f"y holds {strange[0]!r}; the model's classes are {self.classes}")
-        return np.asarray(labels == self.outcome, np.float64)
+        return np.asarray(known_labels(y, n_rows, self.classes) == self.outcome, np.float64)
 
     def with_total(self, total: float, weight: float) -> Target:
         """Return the target with its total, of training rows of some weight."""
@@ -135,6 +148,42 @@ class Target:
         """How targets were scaled for the fit: not at all."""
         return AS_THEY_ARE
 
+    def mean(self, score: Floats, exposure: Any = None, offset: Any = None) -> Floats:
+        """Return the probabilities of the positive class from scores (n,)."""
+        if exposure is not None or offset is not None:
+            raise InputError("exposure and offset are for models of numbers; this tells classes")
+        return self.loss.response(score)
+
+    def response_with(self, exposure: float | None, offset: float | None) -> str:
+        """Return `response_text`: of a probability there is neither."""
+        return self.response_text
+
+    def score_for(self, response: float, exposure: Any = None, offset: Any = None) -> float:
+        """Return the score at which a case has some probability."""
+        return math.log(response) - math.log1p(-response)
+
+    def is_response(self, value: float) -> bool:
+        """Tell whether a value is a probability that a score stands for."""
+        return 0.0 < value < 1.0
+
+    @property
+    def sides(self) -> tuple[Label, Label]:
+        """What may count against a case; a higher score speaks for the first."""
+        return self.outcome, self.other
+
+    def against(self, response: Floats, sign: float) -> Floats:
+        """Return probabilities of the class that counts against cases, as thresholds are given."""
+        return response if sign > 0 else 1.0 - response
+
+    def limit(self, threshold: float, sign: float) -> float:
+        """Return a threshold as `against` has it."""
+        return threshold
+
+    @property
+    def logged(self) -> dict[str, Any]:
+        """What a log of decisions tells of the target."""
+        return {"classes": list(self.classes), "positive": self.positive}
+
     def in_order(self, positive: Floats) -> tuple[Floats, Floats]:
         """Return probabilities of the positive class as those of the two classes."""
         return (1.0 - positive, positive) if self.positive == 1 else (positive, 1.0 - positive)
@@ -148,43 +197,6 @@ class Target:
         """Rebuild a target from `to_dict`, and what the file says of the loss."""
         first, second = record["classes"]
         return cls((first, second), record["positive"], record["total"])
-
-
-class TargetUnits(NamedTuple):
-    """How numbers were scaled for the fit, so that a penalty means the same in any units.
-
-    The fit saw (y - centre) / scale, and weights divided by `weight`.
-    """
-
-    centre: float = 0.0
-    scale: float = 1.0
-    weight: float = 1.0
-
-
-AS_THEY_ARE = TargetUnits()
-
-
-FRACTION = 2.0**-30  # weights by exposure are multiples of it, so that sums of many are exact
-
-
-class Scaled(NamedTuple):
-    """Targets and weights as a fit sees them, (n,) each."""
-
-    y: Floats
-    weight: Floats
-
-
-class Plain(NamedTuple):
-    """Targets without exposure and offset, the weights given, and what exposure makes of them."""
-
-    y: Floats
-    given: Floats
-    factor: Floats  # (n,) each
-
-    @property
-    def weight(self) -> Floats:
-        """Weights that make up for the exposure, (n,)."""
-        return self.given * self.factor
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,6 +282,11 @@ class NumberTarget:
         return not self.is_linear
 
     @property
+    def has_exposure(self) -> bool:
+        """Whether rows have an exposure, or an offset, which multiplies a mean as that does."""
+        return (self.exposure, self.offset) != (None, None)
+
+    @property
     def is_linear(self) -> bool:
         """Whether the score is the mean itself."""
         return self.loss is SQUARED
@@ -331,10 +348,9 @@ class NumberTarget:
         found = per_row(exposure, n_rows, "exposure")
         bad = np.flatnonzero(~(np.isfinite(found) & (found > 0.0)))
         if len(bad):
-            raise InputError(
-                f"exposure[{bad[0]}] is {float(found[bad[0]])!r}; exposures must be finite and "
-                f"above 0: correct or drop {len(bad)} row(s)"
-            )
+            rule = "exposures must be finite and above 0: correct or drop {rows}"
+            what = f"is {float(found[bad[0]])!r}"
+            raise bad_cell("exposure", int(bad[0]), what, rule, len(bad))
         return found
 
     def read_offset(self, offset: Any, n_rows: int) -> Floats:
@@ -342,10 +358,9 @@ class NumberTarget:
         found = per_row(offset, n_rows, "offset")
         bad = np.flatnonzero(~np.isfinite(found))
         if len(bad):
-            raise InputError(
-                f"offset[{bad[0]}] is {float(found[bad[0]])!r}; offsets must be finite: correct or "
-                f"drop {len(bad)} row(s)"
-            )
+            rule = "offsets must be finite: correct or drop {rows}"
+            what = f"is {float(found[bad[0]])!r}"
+            raise bad_cell("offset", int(bad[0]), what, rule, len(bad))
         return found
 
     def mean(self, score: Floats, exposure: Any = None, offset: Any = None) -> Floats:
@@ -354,6 +369,47 @@ class NumberTarget:
             score = score + self.read_offset(offset, len(score))
         mean = self.loss.response(score)
         return mean if exposure is None else mean * self.read_exposure(exposure, len(score))
+
+    def response_with(self, exposure: float | None, offset: float | None) -> str:
+        """Return what is predicted for a case that has an exposure or an offset, in words."""
+        given = {self.exposure or "exposure": exposure, self.offset or "offset": offset}
+        said = [f"{name} = {value:g}" for name, value in given.items() if value is not None]
+        text = self.mean_text if exposure is None else f"mean of {self.outcome}"
+        return f"{text} with {', '.join(said)}" if said else text
+
+    def score_for(self, response: float, exposure: Any = None, offset: Any = None) -> float:
+        """Return the score at which a case has some mean: the inverse of `mean`."""
+        shift = 0.0 if offset is None else float(offset)
+        if self.is_linear:
+            return response - shift
+        return math.log(response) - math.log(1.0 if exposure is None else exposure) - shift
+
+    def is_response(self, value: float) -> bool:
+        """Tell whether a value is a mean that a score stands for."""
+        return math.isfinite(value) and (self.is_linear or value > 0.0)
+
+    @property
+    def response_range(self) -> str:
+        """What a mean may be."""
+        return "a finite number" if self.is_linear else "a mean above 0"
+
+    @property
+    def sides(self) -> tuple[Label, Label]:
+        """What may count against a case: a high mean, or a low one."""
+        return "high", "low"
+
+    def against(self, response: Floats, sign: float) -> Floats:
+        """Return means, turned where a low one counts against cases."""
+        return sign * response
+
+    def limit(self, threshold: float, sign: float) -> float:
+        """Return a threshold as `against` has it."""
+        return sign * threshold
+
+    @property
+    def logged(self) -> dict[str, Any]:
+        """What a log of decisions tells of the target."""
+        return {"predicts": self.mean_text, "link": self.loss.link}
 
     def plain(self, y: Floats, weight: Floats, exposure: Any, offset: Any) -> Plain:
         """Return targets without exposure and offset, and weights that make up for the former."""
@@ -380,21 +436,19 @@ class NumberTarget:
         y = (plain.y - self.units.centre) / self.units.scale
         return Scaled(y, plain.given * np.maximum(factor, FRACTION))
 
-    def with_units(self, plain: Plain) -> NumberTarget:
-        """Return the target with units that these rows suggest.
+    def with_units(self, rows: Moments) -> NumberTarget:
+        """Return the target with units that some rows suggest.
 
         They are short decimals, so that neither row order nor repetition moves them.
         """
-        weight = plain.given
-        whole = float(weight.sum())
-        if not whole > 0.0:
+        if not rows.given > 0.0:
             return self
         if self.is_linear:
-            centre = _short(float((weight * plain.y).sum()) / whole)
-            scale = _short(np.sqrt(float((weight * (plain.y - centre) ** 2).sum()) / whole))
+            centre = short(rows.mean)
+            scale = short(np.sqrt(rows.spread / rows.weight + (rows.mean - centre) ** 2))
             return replace(self, units=TargetUnits(centre, scale or 1.0))
-        per = _short(float(plain.weight.sum()) / whole) or 1.0
-        mean = _short(float((plain.weight * plain.y).sum() / plain.weight.sum())) or 1.0
+        per = short(rows.weight / rows.given) or 1.0
+        mean = short(rows.mean) or 1.0
         # A count has a scale of its own: its variance is its mean.
         scale = 1.0 / per if self.loss.name == "poisson" else mean
         return replace(self, units=TargetUnits(0.0, scale, per))
@@ -409,11 +463,6 @@ class NumberTarget:
         """Rebuild a target from `to_dict`, and what the file says of the loss."""
         units = TargetUnits(**{name: float(value) for name, value in record["units"].items()})
         return cls(loss_from_dict(loss), **{**record, "units": units})
-
-
-def _short(number: float) -> float:
-    """Return a number to six digits."""
-    return float(f"{number:.6g}")
 
 
 AnyTarget = Target | NumberTarget

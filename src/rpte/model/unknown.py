@@ -10,6 +10,7 @@ from rpte.table.column import MISSING
 from rpte.table.inputs import Inputs
 
 if TYPE_CHECKING:
+    from rpte.model.classes import ClassesModel
     from rpte.model.model import Model
 
 MOSTLY = 0.5  # of the cells that are not missing: beyond it a column is another than in training
@@ -17,7 +18,9 @@ HANDFUL = 10  # such cells that a column needs to be judged
 SHOWN = 5  # levels that a message names
 
 
-def checked_inputs(model: Model, inputs: Inputs, allow_unknown: bool = False) -> Inputs:
+def checked_inputs(
+    model: Model | ClassesModel, inputs: Inputs, allow_unknown: bool = False
+) -> Inputs:
     """Return the inputs; warn of unknown levels in columns that the model reads, or refuse them.
 
     Where levels were pooled in training, unknown ones are read as the pooled level, which is what
@@ -38,7 +41,7 @@ def present_cells(inputs: Inputs, names: Collection[str]) -> dict[str, int]:
 
 
 def check_unknown(
-    model: Model,
+    model: Model | ClassesModel,
     unknown: Mapping[str, Mapping[str, int]],
     present: Mapping[str, int],
     allow_unknown: bool = False,
@@ -72,7 +75,9 @@ def _said(name: str, unknown: Mapping[str, int], present: int) -> str:
     )
 
 
-def _mostly(model: Model, name: str, unknown: Mapping[str, int], present: int) -> bool:
+def _mostly(
+    model: Model | ClassesModel, name: str, unknown: Mapping[str, int], present: int
+) -> bool:
     share = sum(unknown.values()) / present
     if present < HANDFUL or share <= MOSTLY:
         return False
@@ -82,7 +87,7 @@ def _mostly(model: Model, name: str, unknown: Mapping[str, int], present: int) -
     return before is not None and share > 2 * before
 
 
-def _pooled_share(model: Model, name: str) -> float | None:
+def _pooled_share(model: Model | ClassesModel, name: str) -> float | None:
     """Return the share of training cells that were pooled; None if the file does not tell."""
     profile = model.data.get("profile") or ()
     counts: dict[str, float | str]

@@ -57,21 +57,23 @@ def verify(
     """
     checks = [*structure_checks(model), *limit_checks(model), *ledger_checks(model)]
     if X is None:
-        return [*checks, _not_checked(*NEEDS_ROWS, *_needs_training(model))]
+        return [*checks, not_checked(*NEEDS_ROWS, *needs_training(model))]
     inputs = model.read(X)
     checks += [one_leaf_per_tree(model, inputs), contributions_sum(model, inputs)]
     if y is None:
-        return [*checks, _not_checked(*_needs_training(model))]
+        return [*checks, not_checked(*needs_training(model))]
     rows = labelled(model, inputs, y, sample_weight, exposure, offset)
     return [*checks, *training_checks(model, rows)]
 
 
-def _needs_training(model: Model) -> tuple[str, ...]:
+def needs_training(model: Model) -> tuple[str, ...]:
+    """Return the claims that only the training table can prove."""
     claims = ("training table", f"supports and {model.target.mean_name}s", *DERIVED_AGAIN)
     return claims if OPTIMALITY in withdrawn(model) else (*claims, "coefficients (optimality)")
 
 
-def _not_checked(*claims: str) -> Check:
+def not_checked(*claims: str) -> Check:
+    """Return what says that some claims were not checked, and what they need."""
     evidence = f"{'; '.join(claims)}: give the training X and y (and sample_weight)"
     return Check(NOT_CHECKED, True, evidence)
 
@@ -121,4 +123,6 @@ def verify_file(
     stored, found = document["hash"], content_hash(document)
     evidence = f"sha256 {found}" + ("" if stored == found else f", stored {stored}")
     own = Check("content hash", stored == found, evidence)
-    return [own, *model.verify(X, y, sample_weight, exposure, offset)]
+    beside = {"exposure": exposure, "offset": offset}
+    given = {name: each for name, each in beside.items() if each is not None}
+    return [own, *model.verify(X, y, sample_weight, **given)]

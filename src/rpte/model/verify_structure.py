@@ -227,15 +227,14 @@ def _near(a: float, b: float, size: float) -> bool:
 
 def as_asked_for(model: Model) -> Check:
     """The model is no larger than its parameters allow."""
-    limit, load = conditions_allowed(model), model.audit().miu
+    limit, load = conditions_allowed(model.settings), model.audit().miu
     allowed = "any number" if limit is None else f"at most {limit}"
     evidence = f"{load} conditions, {allowed} asked for; trees, columns and leaves within theirs"
     return checked("size as asked for", list(_excess(model, limit, load)), evidence)
 
 
-def conditions_allowed(model: Model) -> int | None:
-    """Return how many conditions the parameters allow; None for any number."""
-    settings = model.settings
+def conditions_allowed(settings: Mapping[str, Any]) -> int | None:
+    """Return how many conditions the parameters of a fit allow; None for any number."""
     limit: int | None = settings["max_inspection_units"]
     chosen = settings["l1"] == "cv" and settings["reassign"]
     return MOST_CONDITIONS if limit is None and chosen else limit

@@ -13,7 +13,7 @@ import numpy as np
 from rpte.errors import InputError
 from rpte.losses import Loss
 from rpte.model.check import Check, checked
-from rpte.model.ledger import OPTIMALITY
+from rpte.model.ledger import BALANCE, OPTIMALITY
 from rpte.model.parts import DirectTerm, TreeTerms
 from rpte.model.target import NumberTarget
 from rpte.model.verify_derived import derived_checks
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from rpte.model.model import Model
 
 TABLE = "training table"
-BALANCE = "sum of predictions equals the sum of the target"
 TOLERANCE = 1e-9
 VALUE_TOLERANCE = 1e-6
 EXPLAINED_ROWS = 200
@@ -161,7 +160,7 @@ def same_table(model: Model, table: Table) -> list[Check]:
         "sha256": (stored["sha256"], found["sha256"]),
     }
     if stored["sha256"] is None:
-        return _counts_alone(pairs)
+        return counts_alone(pairs)
     if training["validation"]["by"] == "content":  # else equal rows of two groups stay apart
         pairs["distinct rows in training"] = (training["distinct_rows"], found["distinct_rows"])
     faults = [f"{k}: stored {a}, found {b}" for k, (a, b) in pairs.items() if not near(a, b)]
@@ -173,7 +172,7 @@ def same_table(model: Model, table: Table) -> list[Check]:
     return [*checks, checked("column profile", faults, f"{len(found['profile'])} columns")]
 
 
-def _counts_alone(pairs: dict[str, tuple[Any, Any]]) -> list[Check]:
+def counts_alone(pairs: dict[str, tuple[Any, Any]]) -> list[Check]:
     """Compare what the file of a model has whose rows were on a cluster."""
     held = {name: pair for name, pair in pairs.items() if pair[0] is not None}
     faults = [f"{k}: stored {a}, found {b}" for k, (a, b) in held.items() if not near(a, b)]
@@ -262,7 +261,7 @@ def optimal(model: Model, rows: Rows) -> list[Check]:
     )
     same = bool(np.isclose(value, objective["value"], rtol=VALUE_TOLERANCE))
     holds = bool(worst <= limit) and same
-    top = _largest_lambda(model, rows)
+    top = largest_lambda(model, rows)
     if objective["lambda_max"] > top:
         holds, evidence = False, f"lambda_max is {objective['lambda_max']:g}, at most {top:g}"
     return [Check(OPTIMALITY, holds, evidence)]
@@ -285,7 +284,7 @@ def balanced(model: Model, rows: Rows) -> list[Check]:
     return [Check(BALANCE, abs(predicted - given) <= limit, evidence)]
 
 
-def _largest_lambda(model: Model, rows: Rows) -> float:
+def largest_lambda(model: Model, rows: Rows) -> float:
     """Return what lambda_max, on which the tolerance rests, cannot exceed.
 
     At the base rate no term of variance one has a larger gradient than the residual's deviation. In

@@ -1,0 +1,436 @@
+"""A model of several classes: one structure, and per term a coefficient for each class.
+
+The score of each class is a sum like that of two classes, over the same components. The difference
+of two of them is the log odds of one class against the other, and so a model of two classes with
+all that those can do: see `ClassesModel.between`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from rpte import __version__
+from rpte.errors import InputError
+from rpte.losses import Multinomial
+from rpte.model.model import Model
+from rpte.model.parts import Component, DirectTerm
+from rpte.model.target import Label, Target, as_labels, known_labels
+from rpte.model.versions import NEWEST
+from rpte.table.inputs import Inputs
+from rpte.table.schema import Schema
+from rpte.utils.arrays import Array, Floats, Index
+
+if TYPE_CHECKING:
+    from rpte.audit.load import AuditLoad
+    from rpte.counterfactual import Actions, ClassCounterfactuals
+    from rpte.export.parity import Parity
+    from rpte.model.check import Check
+    from rpte.model.explain import Explanation, WhatIf
+
+
+@dataclass(frozen=True, slots=True)
+class ClassesTarget:
+    """Several classes, in order, with the weight of each in training."""
+
+    task: ClassVar[str] = "multiclass"
+    mean_name: ClassVar[str] = "class rate"
+    factor: ClassVar[float] = 1.0
+    classes: tuple[Label, ...]
+    totals: tuple[float, ...]
+
+    @property
+    def loss(self) -> Multinomial:
+        """The loss that a model of these classes is fitted to."""
+        return Multinomial(len(self.classes))
+
+    @property
+    def labels(self) -> Array:
+        """The classes as an array."""
+        return as_labels(self.classes)
+
+    @property
+    def hashed_labels(self) -> tuple[Label, ...]:
+        """What the hash of a table calls y = 0, 1, ..."""
+        return self.classes
+
+    @property
+    def score_text(self) -> str:
+        """What the scores are, in words."""
+        return f"a score for each of {len(self.classes)} classes, probabilities go with exp(score)"
+
+    def place(self, label: Any) -> int:
+        """Return the number of a class."""
+        if label not in self.classes:
+            raise InputError(f"{label!r} is not a class; the classes are {list(self.classes)}")
+        return self.classes.index(label)
+
+    def read(self, y: Any, n_rows: int) -> Floats:
+        """Return the number of each label's class, (n_rows,)."""
+        labels = known_labels(y, n_rows, self.classes)
+        return np.searchsorted(self.labels, labels).astype(np.float64)
+
+    @property
+    def logged(self) -> dict[str, Any]:
+        """What a log of decisions tells of the target."""
+        return {"classes": list(self.classes)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the target as plain JSON values."""
+        return {"classes": list(self.classes), "totals": list(self.totals)}
+
+
+@dataclass(frozen=True, slots=True)
+class PairTarget(Target):
+    """One class against another, of several: the rows of all others are left out."""
+
+    @property
+    def response_text(self) -> str:
+        """What a score stands for, in words."""
+        return f"probability of {self.outcome!r}, where it is this or {self.other!r},"
+
+    def caption(self, response: float) -> str:
+        """Say below a picture how probable one class is beside the other."""
+        return f"{self.outcome} rather than {self.other}: {response:.1%}"
+
+
+@dataclass(frozen=True, slots=True)
+class ClassRule:
+    """One term, with its coefficient in every class."""
+
+    component: str
+    term: str
+    conditions: str
+    sources: tuple[str, ...]
+    inspection_units: int
+    support: float
+    coefficients: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ClassExplanation:
+    """Why a row is given one class and not another: contributions to the difference of scores.
+
+    `difference` takes the log odds of `chosen` against `against` apart, and sums exactly.
+    """
+
+    chosen: Label
+    against: Label
+    probabilities: Mapping[Label, float]
+    difference: Explanation
+
+    def _repr_html_(self) -> str:
+        from rpte.report.notebook import class_explanation_html
+
+        return class_explanation_html(self)
+
+    def __str__(self) -> str:
+        ranked = sorted(self.probabilities.items(), key=lambda pair: -pair[1])
+        shown = ", ".join(f"{label!r} {p:.4f}" for label, p in ranked[:5])
+        more = f", {len(ranked) - 5} more" if len(ranked) > 5 else ""
+        return (
+            f"why {self.chosen!r} and not {self.against!r} (probabilities: {shown}{more})\n"
+            f"{self.difference}"
+        )
+
+
+@dataclass(frozen=True)
+class ClassesModel:
+    """A frozen model of several classes; `rpte.load` gives one for a file with several scores.
+
+    The score of class k is the left-to-right sum of ``intercepts[k]`` and the subtotals of
+    ``by_class[k]``; the components of all classes have the same terms, with zeros where a term says
+    nothing of a class. Probabilities are proportional to exp(score). Other fields are those of
+    `Model`.
+    """
+
+    schema: Schema
+    target: ClassesTarget
+    intercepts: tuple[float, ...]
+    by_class: tuple[tuple[Component, ...], ...]
+    ownership: str
+    settings: Mapping[str, Any]
+    bound: int
+    training: Mapping[str, Any]
+    data: Mapping[str, Any] = field(default_factory=dict)
+    library_version: str = __version__
+    ledger: tuple[Mapping[str, Any], ...] = ()
+    file_version: int = field(default=NEWEST, init=False, repr=False, compare=False)
+
+    @property
+    def task(self) -> str:
+        """The kind of target: ``"multiclass"``."""
+        return self.target.task
+
+    @property
+    def loss(self) -> Multinomial:
+        """The loss that the model was fitted to."""
+        return self.target.loss
+
+    @property
+    def classes(self) -> tuple[Label, ...]:
+        """The classes, in order."""
+        return self.target.classes
+
+    @property
+    def components(self) -> tuple[Component, ...]:
+        """The components, each term with its largest coefficient in any class."""
+        return self.outline.components
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The variables that the model uses, by name."""
+        return self.outline.sources
+
+    @property
+    def ignored(self) -> Collection[str]:
+        """Columns that a table may have although the model was told to leave them out."""
+        return self.outline.ignored
+
+    @cached_property
+    def models(self) -> tuple[Model, ...]:
+        """The score of each class, as models of two classes: this one, and all others."""
+        return tuple(self._model(k) for k in range(len(self.classes)))
+
+    def _model(self, k: int) -> Model:
+        means = {name: each[k] for name, each in self.training["mean_contributions"].items()}
+        training = {**self.training, "mean_contributions": means, "class_factors": [1.0, 1.0]}
+        target = Target((0, 1), 1, self.target.totals[k])
+        return self._one(target, self.intercepts[k], self.by_class[k], training)
+
+    def _one(
+        self,
+        target: Target,
+        intercept: float,
+        components: tuple[Component, ...],
+        training: Mapping[str, Any],
+    ) -> Model:
+        shared = self.ownership, self.settings, self.bound
+        given = self.data, self.library_version, self.ledger
+        return Model(self.schema, target, intercept, components, *shared, training, *given)
+
+    @cached_property
+    def outline(self) -> Model:
+        """The structure alone: each term with its largest coefficient in any class."""
+        first, means = self.models[0], dict(self.models[0].training["mean_contributions"])
+
+        def widest(*terms: DirectTerm) -> DirectTerm:
+            k = int(np.argmax([abs(term.coefficient) for term in terms]))
+            means[terms[k].name] = self.training["mean_contributions"][terms[k].name][k]
+            return terms[k]
+
+        components = self._merged(widest)
+        training = {**first.training, "mean_contributions": means}
+        return replace(first, components=components, training=training)
+
+    def _merged(self, merge: Any) -> tuple[Component, ...]:
+        """Return components whose terms are made of those of all classes."""
+        out = []
+        for same in zip(*self.by_class, strict=True):
+            direct = tuple(merge(*terms) for terms in zip(*(c.direct for c in same), strict=True))
+            out.append(replace(same[0], direct=direct))
+        return tuple(out)
+
+    def between(self, label: Label, other: Label) -> Model:
+        """Return the log odds of one class against another, as a model of these two.
+
+        Its terms are those of the model whose coefficients differ; counts are of rows of the two
+        classes. It explains, plots and exports as any model of two classes.
+        """
+        a, b = self.target.place(label), self.target.place(other)
+        if a == b:
+            raise InputError(f"{label!r} is given twice; give two different classes")
+
+        def difference(*terms: DirectTerm) -> DirectTerm:
+            mine, its = terms[a], terms[b]
+            both = mine.target_total + its.target_total
+            gap = mine.coefficient - its.coefficient
+            return replace(mine, coefficient=gap, support=both, target_total=mine.target_total)
+
+        means = {
+            name: each[a] - each[b] for name, each in self.training["mean_contributions"].items()
+        }
+        totals = self.target.totals
+        training = {
+            **self.training,
+            "mean_contributions": means,
+            "class_factors": [1.0, 1.0],
+            "objective": None,
+            "rows": totals[a] + totals[b],
+        }
+        kept = []
+        for component in self._merged(difference):
+            direct = tuple(term for term in component.direct if term.coefficient != 0.0)
+            if direct:
+                kept.append(replace(component, direct=direct))
+        target = PairTarget((other, label), 1, totals[a])
+        start = self.intercepts[a] - self.intercepts[b]
+        return self._one(target, start, tuple(kept), training)
+
+    def read(self, X: Any, *, allow_unknown: bool = False) -> Inputs:
+        """Read the model's columns, as `Model.read` does."""
+        return self.outline.read(X, allow_unknown=allow_unknown)
+
+    def score(self, X: Any, *, allow_unknown: bool = False) -> Floats:
+        """Return the score of each row and class, (n_rows, classes)."""
+        inputs = self.read(X, allow_unknown=allow_unknown)
+        return np.column_stack([model.score(inputs) for model in self.models])
+
+    decision_function = score
+
+    def response(self, X: Any, *, allow_unknown: bool = False) -> Floats:
+        """Return the probability of every class, (n_rows, classes)."""
+        score = self.score(X, allow_unknown=allow_unknown)
+        return np.ascontiguousarray(self.loss.response(score.T).T)
+
+    predict_proba = response
+
+    def predict(self, X: Any, *, allow_unknown: bool = False) -> Array:
+        """Return the class of the largest score, the first of several."""
+        chosen = self.score(X, allow_unknown=allow_unknown).argmax(axis=1)
+        return np.asarray(self.target.labels[chosen])
+
+    def rules(self, reference: Label | None = None) -> tuple[ClassRule, ...]:
+        """Return every term with its coefficients, in the order of the file.
+
+        With a `reference` class, coefficients are differences from those of that class.
+        """
+        base = None if reference is None else self.target.place(reference)
+        found = []
+        for rules in zip(*(model.rules() for model in self.models), strict=True):
+            sizes = tuple(rule.coefficient for rule in rules)
+            if base is not None:
+                sizes = tuple(size - sizes[base] for size in sizes)
+            first = rules[0]
+            read = first.component, first.term, first.conditions, first.sources
+            found.append(ClassRule(*read, first.inspection_units, first.support, sizes))
+        return tuple(found)
+
+    def rule_table(self) -> tuple[list[str], list[list[Any]]]:
+        """Return the names of the columns of a table of all terms, and its rows."""
+        shared = [name for name in ClassRule.__dataclass_fields__ if name != "coefficients"]
+        names = [*shared, *(f"coefficient of {label!r}" for label in self.classes)]
+        rules = self.rules()
+        return names, [[*(getattr(r, n) for n in shared), *r.coefficients] for r in rules]
+
+    def explain(
+        self,
+        X: Any,
+        reference: str | None = None,
+        *,
+        label: Label | None = None,
+        against: Label | None = None,
+        allow_unknown: bool = False,
+    ) -> list[ClassExplanation]:
+        """Say of each row why it is given a class and not another.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+        reference : {None, "mean"}
+            As in `Model.explain`.
+        label : class, optional
+            That is explained; of each row the one predicted, if None.
+        against : class, optional
+            The one it is compared with; of each row the most probable other one, if None.
+        allow_unknown : bool
+            As in `predict`.
+        """
+        inputs = self.read(X, allow_unknown=allow_unknown)
+        p = self.response(inputs)
+        chosen = self._places(label, p.argmax(axis=1))
+        others = p.copy()
+        others[np.arange(len(p)), chosen] = -1.0
+        runner_up = self._places(against, others.argmax(axis=1))
+        out: list[ClassExplanation | None] = [None] * len(p)
+        for a, b in sorted(set(zip(chosen.tolist(), runner_up.tolist(), strict=True))):
+            rows = np.flatnonzero((chosen == a) & (runner_up == b))
+            pair = self.classes[a], self.classes[b]
+            explained = self.between(*pair).explain(inputs.take(rows), reference)
+            for row, difference in zip(rows.tolist(), explained, strict=True):
+                told = dict(zip(self.classes, p[row].tolist(), strict=True))
+                out[row] = ClassExplanation(*pair, told, difference)
+        return [each for each in out if each is not None]
+
+    def _places(self, label: Label | None, found: Index) -> Index:
+        return found if label is None else np.full(len(found), self.target.place(label), np.intp)
+
+    def what_if(self, X: Any, changes: Mapping[str, Any]) -> WhatIf:
+        """Change values of one row, and see what moves the class predicted against the next."""
+        (told,) = self.explain(X)
+        return self.between(told.chosen, told.against).what_if(X, changes)
+
+    def counterfactuals(
+        self,
+        X: Any,
+        to: Label | None = None,
+        *,
+        actions: Actions | None = None,
+        most: int = 3,
+        answers: int = 3,
+    ) -> ClassCounterfactuals:
+        """Say what would have to change for one row to be of class `to`."""
+        from rpte.counterfactual import class_counterfactuals
+
+        return class_counterfactuals(self, X, to, actions=actions, most=most, answers=answers)
+
+    def summary(self) -> str:
+        """Return the whole model as text."""
+        from rpte.model.summary import classes_summary
+
+        return classes_summary(self)
+
+    def audit(self, X: Any = None) -> AuditLoad:
+        """Count the audit load; a term counts once, whatever classes it speaks of."""
+        return self.outline.audit(X)
+
+    def verify(
+        self, X: Any = None, y: Any = None, sample_weight: Any = None, **given: Any
+    ) -> list[Check]:
+        """Check every claim that the model makes; more can be checked with the training table."""
+        from rpte.model.verify_classes import verify_classes
+
+        check_no_beside(given)
+        return verify_classes(self, X, y, sample_weight)
+
+    def _repr_html_(self) -> str:
+        from rpte.report.notebook import classes_html
+
+        return classes_html(self)
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to a JSON file."""
+        from rpte.model.file import save
+
+        save(self, path)
+
+    def export(self, target: str, path: str | Path, X: Any = None, **options: Any) -> Parity:
+        """Write the model in another form, as `Model.export` does."""
+        from rpte.export.exporting import export_model
+
+        return export_model(self, target, path, X, **options)
+
+
+def check_no_beside(given: Mapping[str, Any]) -> None:
+    """Refuse an exposure or an offset of a model of several classes."""
+    if any(value is not None for value in given.values()):
+        raise InputError("exposure and offset are for models of numbers; this tells classes")
+
+
+def one_score(model: Model | ClassesModel, what: str, instead: str | None = None) -> Model:
+    """Return a model of two classes or a number; refuse one of several classes with words.
+
+    `instead` is what there is for several classes.
+    """
+    if isinstance(model, ClassesModel):
+        remedy = "in Python, load(...).between(a, b) is a model of two"
+        raise InputError(
+            f"{what} is for models of two classes or a number, and this one tells "
+            f"{len(model.classes)} classes; {remedy if instead is None else f'use {instead}'}"
+        )
+    return model
