@@ -10,16 +10,19 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import rpte
+from command_tables import policies
 from export_models import (
     HOSTILE_NAMES,
     NAMES,
+    NUMBERS,
     TABLES,
     golden,
     needs_data,
+    number_model,
     table_model,
 )
 from fit_tables import make_case
-from rpte import InputError, RPTEClassifier
+from rpte import InputError, RPTEClassifier, RPTERegressor
 from rpte.export.lower import make_form
 from rpte.export.parity import expected
 
@@ -115,7 +118,11 @@ def test_signature_and_example_come_from_the_schema(tmp_path):
     loaded = mlflow.pyfunc.load_model(str(tmp_path / "saved"))
     read = {source for component in model.components for source in component.sources}
     assert set(loaded.metadata.get_input_schema().input_names()) == read
-    assert loaded.metadata.get_output_schema().input_names() == list(flavor.RESULTS)
+    assert loaded.metadata.get_output_schema().input_names() == [
+        "prediction",
+        "probability",
+        "score",
+    ]
     example = loaded.input_example
     np.testing.assert_array_equal(loaded.predict(example)["score"], model.score(example))
     assert np.isfinite(model.score(example)).all()
@@ -140,10 +147,74 @@ def test_the_classifier_and_a_model_without_terms(tmp_path):
     assert_same(classifier.model_, X, tmp_path / "saved")
 
 
+@pytest.mark.parametrize("loss", NUMBERS)
+def test_numbers(loss, tmp_path):
+    model, X, _ = number_model(loss)
+    flavor.save_model(model, tmp_path / "saved")
+    assert_same(model, X, tmp_path / "saved")
+    loaded = mlflow.pyfunc.load_model(str(tmp_path / "saved"))
+    schema = loaded.metadata.get_output_schema()
+    assert schema.input_names() == ["prediction", "mean", "score"]
+    assert {str(kind) for kind in schema.input_types()} == {"DataType.double"}
+
+
+@pytest.mark.parametrize("labels", [("never", "once", "twice"), (0, 1, 5), (0.0, 1.0, 2.0)])
+def test_several_classes(labels, tmp_path):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"age": rng.integers(18, 80, 200), "zone": rng.choice(list("abc"), 200)})
+    place = np.where(X["zone"] == "a", 2, (X["age"] > 50).astype(int))
+    y = np.array(labels, object)[np.where(rng.random(200) < 0.9, place, rng.integers(0, 3, 200))]
+    classifier = RPTEClassifier(l1=0.03).fit(X, y)
+    model = classifier.model_
+    flavor.save_model(classifier, tmp_path / "saved")
+    assert flavor.load_model(tmp_path / "saved") == model
+    loaded = mlflow.pyfunc.load_model(str(tmp_path / "saved"))
+    found = loaded.predict(X)
+    always = ["prediction", *(f"probability_{c}" for c in labels), *(f"score_{c}" for c in labels)]
+    assert list(found) == loaded.metadata.get_output_schema().input_names() == always
+    assert found["prediction"].tolist() == model.predict(X).tolist()
+    np.testing.assert_array_equal(found[always[1:4]], model.predict_proba(X))
+    np.testing.assert_array_equal(found[always[4:]], model.score(X))
+    more = loaded.predict(X, params={"contributions": True})
+    for k, label in enumerate(labels):
+        parts = [more[f"{component.name}_{label}"] for component in model.components]
+        total = model.intercepts[k] + sum(parts)
+        np.testing.assert_allclose(total, more[f"score_{label}"], rtol=1e-12)
+        assert f"{model.components[0].direct[0].name}_{label}" in more
+    assert np.isfinite(loaded.predict(loaded.input_example)[always[1:]].to_numpy()).all()
+    assert mlflow.pyfunc.load_model(logged(model)).predict(X).equals(found)
+
+
+def test_an_exposure_and_an_offset_are_columns_that_may_be_left_out(tmp_path):
+    table = policies()
+    X = table[["age", "zone", "years", "known"]]
+    reg = RPTERegressor(loss="poisson", l1=0.05)
+    reg.fit(X, table["claims"], exposure="years", offset="known")
+    flavor.save_model(reg, tmp_path / "saved")
+    loaded, model = mlflow.pyfunc.load_model(str(tmp_path / "saved")), reg.model_
+    found = loaded.predict(X)
+    assert list(found) == ["prediction", "mean", "score"]
+    whole = model.predict(X, exposure="years", offset="known")
+    np.testing.assert_array_equal(found["prediction"], whole)
+    np.testing.assert_array_equal(found["mean"], model.predict(X))
+    for left in (["years"], ["known"], []):
+        roles = {"years": "exposure", "known": "offset"}
+        given = {roles[name]: name for name in left}
+        some = loaded.predict(X[["age", "zone", *left]])["prediction"]
+        np.testing.assert_array_equal(some, model.predict(X, **given))
+    told = mlflow.models.Model.load(str(tmp_path / "saved"))
+    assert told.flavors["rpte"]["inputs"]["years"].startswith("exposure, above 0; the mean is")
+    with pytest.raises(InputError, match="exposures must be finite and above 0"):
+        loaded.predict(X.assign(years=0.0))
+    with pytest.raises(mlflow.MlflowException, match=r"missing inputs .*age"):
+        loaded.predict(X.drop(columns="age"))
+
+
 class TestRefused:
     def test_what_is_no_model(self, tmp_path):
         for wrong, says in (
             (RPTEClassifier(), "a RPTEClassifier is not fitted: call fit first"),
+            (RPTERegressor(), "a RPTERegressor is not fitted: call fit first"),
             (LogisticRegression(), "a LogisticRegression is no model of rpte; give a Model or a"),
         ):
             with pytest.raises(InputError, match=says):

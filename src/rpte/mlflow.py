@@ -5,6 +5,15 @@ input example come from the model's schema. As a pyfunc the model gives, for eac
 probable class, the probability of the positive class and the score, and with
 ``params={"contributions": True}`` every contribution.
 
+Of several classes it gives the most probable one and, for every class, its probability and score
+(``probability_<class>``, ``score_<class>``); contributions are those to the score of each class
+(``D1_<class>``).
+
+Of a number the prediction is the mean for the exposure and the offset of the row, which are columns
+of the signature that may be left out; beside it stand the mean for one unit of exposure without
+offset, and the score. A model that was fitted on an array has no names for them: its prediction is
+the mean for one unit.
+
 MLflow refuses whole numbers for a column of doubles, and pandas categories for a column of strings,
 all of which the model reads without loss. So every column of the signature has type ``any``; its
 content is described under ``flavors: rpte: inputs`` of the MLmodel file, and the model itself
@@ -19,10 +28,14 @@ from typing import TYPE_CHECKING, Any
 
 from rpte import __version__
 from rpte.errors import InputError
-from rpte.export.parity import expected, known_columns
-from rpte.model.file import content_hash, load, to_dict
+from rpte.export.parity import NOT_PARTS, expected, known_columns
+from rpte.model.classes import ClassesModel
+from rpte.model.file import AnyModel, content_hash, load, to_dict
 from rpte.model.model import Model
+from rpte.model.target import NumberTarget
 from rpte.model.versions import NEWEST
+from rpte.table.inputs import column_names
+from rpte.table.numbers import named
 from rpte.table.schema import Variable
 
 try:
@@ -42,7 +55,10 @@ if TYPE_CHECKING:
 
 FLAVOR_NAME = "rpte"
 FILE = "model.json"
-RESULTS = ("prediction", "probability", "score")
+WITHOUT = {  # what may be left out, by role
+    "exposure": "exposure, above 0; the mean is for one unit of it where the column is not there",
+    "offset": "offset, added to the score; 0 where the column is not there",
+}
 
 
 def save_model(
@@ -59,7 +75,7 @@ def save_model(
 
     Parameters
     ----------
-    model : Model or fitted RPTEClassifier
+    model : Model, or fitted RPTEClassifier or RPTERegressor
     path : str or Path
         A folder that does not exist, or is empty.
     mlflow_model : mlflow.models.Model, optional
@@ -80,7 +96,10 @@ def save_model(
         data=f"data/{FILE}",
         rpte_version=__version__,
         model_hash=content_hash(to_dict(found, NEWEST)),
-        inputs={variable.name: _description(variable) for variable in _read(found)},
+        inputs={
+            **{variable.name: _description(variable) for variable in _read(found)},
+            **{name: WITHOUT[role] for role, name in _beside(found).items()},
+        },
     )
     with tempfile.TemporaryDirectory() as folder:
         found.save(Path(folder) / FILE)
@@ -101,7 +120,7 @@ def log_model(model: Any, name: str = "model", **others: Any) -> ModelInfo:
 
     Parameters
     ----------
-    model : Model or fitted RPTEClassifier
+    model : Model, or fitted RPTEClassifier or RPTERegressor
     name : str
     **others
         Of `save_model`, or of `mlflow.models.Model.log`, such as `registered_model_name`.
@@ -113,7 +132,7 @@ def log_model(model: Any, name: str = "model", **others: Any) -> ModelInfo:
     )
 
 
-def load_model(model_uri: str | Path, dst_path: str | None = None) -> Model:
+def load_model(model_uri: str | Path, dst_path: str | None = None) -> AnyModel:
     """Return a model that was saved or logged.
 
     Parameters
@@ -133,31 +152,51 @@ def load_model(model_uri: str | Path, dst_path: str | None = None) -> Model:
     return load(Path(place) / flavors[FLAVOR_NAME]["data"])
 
 
-def model_of(model: Any) -> Model:
-    """Return the model of a fitted classifier, or a model as it is."""
+def model_of(model: Any) -> AnyModel:
+    """Return the model of a fitted classifier or regressor, or a model as it is."""
     found = getattr(model, "model_", model)
-    if isinstance(found, Model):
+    if isinstance(found, (Model, ClassesModel)):
         return found
     kind = type(model).__name__
-    fault = "is not fitted: call fit first" if kind == "RPTEClassifier" else "is no model of rpte"
-    raise InputError(f"a {kind} {fault}; give a Model or a fitted RPTEClassifier")
+    ours = kind in ("RPTEClassifier", "RPTERegressor")
+    fault = "is not fitted: call fit first" if ours else "is no model of rpte"
+    raise InputError(f"a {kind} {fault}; give a Model or a fitted RPTEClassifier or RPTERegressor")
 
 
-def signature_of(model: Model) -> ModelSignature:
+def signature_of(model: AnyModel) -> ModelSignature:
     """Return what goes in and comes out: the columns that the model reads, and its results."""
-    label = model.classes[0]
     kinds = {bool: "boolean", int: "long", float: "double", str: "string"}
-    results = [ColSpec(kinds[type(label)], "prediction")]
-    results += [ColSpec("double", name) for name in RESULTS[1:]]
+    number = isinstance(model.target, NumberTarget)
+    kind = "double" if number else kinds[type(model.classes[0])]
+    first, *others = results_of(model)
     named = model.schema.named
+    columns = [ColSpec(AnyType(), v.name if named else None) for v in _read(model)]
+    columns += [ColSpec(AnyType(), name, required=False) for name in _beside(model).values()]
     return ModelSignature(
-        inputs=Schema([ColSpec(AnyType(), v.name if named else None) for v in _read(model)]),
-        outputs=Schema(results),
+        inputs=Schema(columns),
+        outputs=Schema([ColSpec(kind, first), *(ColSpec("double", name) for name in others)]),
         params=ParamSchema([ParamSpec("contributions", "boolean", False)]),
     )
 
 
-def example_of(model: Model) -> pd.DataFrame:
+def results_of(model: AnyModel) -> tuple[str, ...]:
+    """Return the names of what is always given."""
+    if isinstance(model, ClassesModel):
+        each = (f"{what}_{label}" for what in ("probability", "score") for label in model.classes)
+        return "prediction", *each
+    return "prediction", model.target.response_name, "score"
+
+
+def _beside(model: AnyModel) -> dict[str, str]:
+    """Return the columns of the exposure and the offset, by role, that a named table may have."""
+    target = model.target
+    if not isinstance(target, NumberTarget) or not model.schema.named:
+        return {}
+    named = {"exposure": target.exposure, "offset": target.offset}
+    return {role: name for role, name in named.items() if name is not None}
+
+
+def example_of(model: AnyModel) -> pd.DataFrame:
     """Return one row that the model reads: the median of each number, a level of each category."""
     import pandas as pd
 
@@ -166,7 +205,7 @@ def example_of(model: Model) -> pd.DataFrame:
     return pd.DataFrame([list(row.values())], columns=names)
 
 
-def _read(model: Model) -> list[Variable]:
+def _read(model: AnyModel) -> list[Variable]:
     """Return the variables that a table must have; of an array, or if none is read, all."""
     read = {source for component in model.components for source in component.sources}
     every = not read or not model.schema.named
@@ -180,7 +219,7 @@ def _description(variable: Variable) -> str:
     return f"category: {levels}"
 
 
-def _typical(model: Model, variable: Variable) -> float | str:
+def _typical(model: AnyModel, variable: Variable) -> float | str:
     if variable.kind == "category":
         return variable.levels[0]
     for column in model.data["profile"] or ():
@@ -193,19 +232,43 @@ def _typical(model: Model, variable: Variable) -> float | str:
 class _Scored:
     """What MLflow calls as a pyfunc."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: AnyModel) -> None:
         self.model = model
 
     def predict(self, data: Any, params: dict[str, Any] | None = None) -> pd.DataFrame:
-        """Return class, probability and score of each row, and on request every contribution."""
+        """Return class, probability and score of each row, and on request every contribution.
+
+        Of a number the mean, for the exposure and offset of each row where the data has them.
+        """
         import pandas as pd
 
-        rows = known_columns(self.model, data)
-        lines = {"prediction": self.model.predict(rows), **expected(self.model, rows)}
-        asked = (params or {}).get("contributions", False)
-        shown = list(dict.fromkeys([*RESULTS, *lines])) if asked else list(RESULTS)
+        lines = _lines(self.model, data)
+        asked, always = (params or {}).get("contributions", False), results_of(self.model)
+        shown = list(dict.fromkeys([*always, *lines])) if asked else list(always)
         index = getattr(data, "index", None)
         return pd.DataFrame({name: lines[name] for name in shown}, index=index)
+
+
+def _lines(model: AnyModel, data: Any) -> dict[str, Any]:
+    """Return everything that the model tells of each row, by name."""
+    if isinstance(model, ClassesModel):
+        return _lines_of_classes(model, known_columns(model.outline, data))
+    rows, there = known_columns(model, data), column_names(data) or {}
+    beside = {role: name for role, name in _beside(model).items() if name in there}
+    given = {role: named(data, name) for role, name in beside.items()}
+    return {"prediction": model.predict(rows, **given), **expected(model, rows)}
+
+
+def _lines_of_classes(model: ClassesModel, rows: Any) -> dict[str, Any]:
+    lines: dict[str, Any] = {"prediction": model.predict(rows)}
+    for label, p in zip(model.classes, model.predict_proba(rows).T, strict=True):
+        lines[f"probability_{label}"] = p
+    each = {label: expected(m, rows) for label, m in zip(model.classes, model.models, strict=True)}
+    lines |= {f"score_{label}": told["score"] for label, told in each.items()}
+    for label, told in each.items():
+        parts = {name: line for name, line in told.items() if name not in NOT_PARTS}
+        lines |= {f"{name}_{label}": line for name, line in parts.items()}
+    return lines
 
 
 def _load_pyfunc(path: str) -> _Scored:

@@ -146,7 +146,7 @@ class TestLabels:
         [
             ([1] * 60, "y holds one class only, 1"),
             (["a"] * 60, "y holds one class only, 'a'"),
-            ([0, 1, 2] * 20, "with 3 classes"),
+            ([*range(3), *[0, 1, 2, 2] * 14, 9], r"1 of 4 classes with fewer than 5 rows \(9 1\)"),
             ([0.0, 1.0, np.nan] * 20, r"NaN: 20 missing label\(s\), first at row 2"),
             (["a", "b", None] * 20, r"20 missing label\(s\), first at row 2"),
             ([0, 1] * 29, "X has 60 rows and y has 58"),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import rpte
 from rpte import InputError, RPTEClassifier, RPTEWarning
-from rpte.estimators.labels import read_labels
+from rpte.estimators.labels import read_labels, refuse_rare
 from rpte.model.file import from_dict, to_dict
 from rpte.model.target import Target
 
@@ -159,19 +159,19 @@ def test_classes_that_numpy_would_change_are_kept_as_objects():
 
 class TestOtherTasks:
     def test_several_classes(self):
-        with pytest.raises(InputError, match=r"multiclass with 3 classes; several classes are not"):
-            read_labels(["a", "b", "c"], 3)
+        labels, classes = read_labels(["b", "a", "c"], 3)
+        assert labels.tolist() == ["b", "a", "c"]
+        assert classes.tolist() == ["a", "b", "c"]
 
     def test_numbers(self):
         with pytest.raises(InputError, match=r"Unknown label type: continuous.* is regression"):
             read_labels([0.5, 1.5, 2.5], 3)
         with pytest.raises(InputError, match="is regression"):
-            read_labels(list(range(30)), 30)
+            refuse_rare(np.arange(30), [1] * 30)
 
     def test_a_time_beside_an_event(self):
-        time = pd.Series(np.arange(30), name="futime")
         with pytest.raises(InputError, match="is survival analysis, which is not supported"):
-            read_labels(time, 30, ["age", "death"])
+            refuse_rare(np.arange(30), [1] * 30, "futime", ["age", "death"])
 
     @pytest.mark.parametrize(
         "y",

@@ -249,12 +249,23 @@ def test_bad_input_is_named_with_its_row_and_a_remedy(loss, change, said):
         RPTERegressor(loss=loss, l1=0.1).fit(X, **given)
 
 
-def test_files_are_refused_with_words():
-    with pytest.raises(InputError, match="reads tables in memory"):
-        RPTERegressor().fit("claims/*.parquet", "claims")
-
-
 def test_a_classifier_names_the_regressor():
     X, y, *_ = drawn()
     with pytest.raises(InputError, match="RPTERegressor"):
         RPTEClassifier().fit(X, y)
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "poisson", "gamma", "tweedie"])
+def test_the_cost_of_a_fit_is_told(loss):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=1_500), "years": rng.uniform(0.5, 2.0, 1_500)})
+    y = rng.gamma(2.0, np.exp(X["a"]) * X["years"]) + 0.1
+    reg = RPTERegressor(loss=loss, l1=0.1)
+    given = {} if loss == "squared_error" else {"exposure": "years"}
+    for beside in (given, {"offset": X["a"].to_numpy()}, {"offset": 0.5}):
+        found = reg.estimate_cost(X, y, **beside)
+        assert (found.rows, found.columns, found.disk) == (1_500, 2, 0.0)
+        assert 0.0 < found.seconds < 300.0
+        assert 1e7 < found.memory < 3e10
+    assert reg.estimate_cost(X).rows == 1_500
+    assert not hasattr(reg, "model_")

@@ -199,7 +199,7 @@ def test_files_of_different_types_are_one_table(tmp_path):
         ({}, {"y": "bad", "groups": "ptient"}, "the groups column 'ptient' is not in the table"),
         ({"bad": "yes"}, {"y": "bad"}, "y holds one class only, 'yes'"),
         ({"bad": None}, {"y": "bad"}, "Input y contains NaN: 400 missing label.s., first at row 0"),
-        ({"bad": np.arange(400) % 3}, {"y": "bad"}, "Only binary classification is supported"),
+        ({"bad": np.arange(400) % 99}, {"y": "bad"}, "99 classes, at most 50 can be told apart"),
         ({"bad": np.arange(400) / 7}, {"y": "bad"}, "Unknown label type: continuous"),
         ({"w": -1.0}, {"y": "bad", "sample_weight": "w"}, "must be finite and not negative"),
         ({"when": datetime.date(2020, 1, 1)}, {"y": "bad"}, "'when' holds dates or durations"),

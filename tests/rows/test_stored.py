@@ -17,8 +17,8 @@ from rpte.estimators.parameters import checked_parameters  # noqa: E402
 from rpte.estimators.training_data import Given, read_memory  # noqa: E402
 from rpte.estimators.training_files import read_files  # noqa: E402
 from rpte.rows import cache, scale, stored  # noqa: E402
-from rpte.rows.files import numbers_of  # noqa: E402
 from rpte.rows.folds import Validation  # noqa: E402
+from rpte.rows.labels import numbers_of  # noqa: E402
 from rpte.rows.threads import worker_threads  # noqa: E402
 from rpte.utils.progress import Watch  # noqa: E402
 

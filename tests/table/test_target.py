@@ -9,13 +9,14 @@ from rpte.table.target import (
     CLASSES,
     REGRESSION,
     SURVIVAL,
-    binary_labels,
+    class_labels,
     guessed_task,
     has_label,
     is_follow_up,
     labels_as,
     matching_label,
     target_numbers,
+    target_values,
     task_of,
 )
 
@@ -36,12 +37,12 @@ def table(*values):
 )
 def test_what_is_not_two_classes_is_refused(values, message):
     with pytest.raises(InputError, match=message):
-        binary_labels(table(*values), "y")
+        class_labels(table(*values), "y")
 
 
 def test_labels_keep_their_type():
-    assert binary_labels(table(0, 1, 1), "y").dtype.kind == "i"
-    assert binary_labels(table("no", "yes"), "y").tolist() == ["no", "yes"]
+    assert class_labels(table(0, 1, 1), "y").dtype.kind == "i"
+    assert class_labels(table("no", "yes"), "y").tolist() == ["no", "yes"]
     assert has_label(table("no", None), "y").tolist() == [True, False]
     with pytest.raises(InputError, match=r"target column 'Y' .*did you mean 'y'\?"):
         has_label(table(1), "Y")
@@ -115,14 +116,15 @@ def test_names_of_other_targets(event):
     ],
 )
 def test_which_task_numbers_look_like(values, counts, task):
-    guess = guessed_task(table(*values), "y", counts)
+    guess = guessed_task(target_values(table(*values), "y"), "y", [], counts)
     assert (None if guess is None else guess[0]) == task
 
 
 def test_a_time_until_an_event_is_no_number_to_predict():
     frame = pd.DataFrame({"time": [0.5, 1.5, 2.5], "event": [0, 1, 1]})
-    assert guessed_task(frame, "time") is None
-    assert guessed_task(frame.drop(columns="event"), "time") is not None
+    values = target_values(frame, "time")
+    assert guessed_task(values, "time", ["event"]) is None
+    assert guessed_task(values, "time", ["other"]) is not None
 
 
 def test_numbers_of_a_target():

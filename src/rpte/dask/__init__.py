@@ -1,4 +1,4 @@
-"""Dask: the same classifier over data frames and arrays that lie on the workers of a cluster.
+"""Dask: the same estimators over data frames and arrays that lie on the workers of a cluster.
 
 Partitions stay where they are. A pass sends a function to each of them, and what it returns is
 combined on the workers in the order of a fixed tree, so that the model does not depend on how many
@@ -17,5 +17,6 @@ except ImportError as error:
     ) from error
 
 from rpte.dask.classifier import RPTEClassifier
+from rpte.dask.regressor import RPTERegressor
 
-__all__ = ["RPTEClassifier"]
+__all__ = ["RPTEClassifier", "RPTERegressor"]

@@ -5,6 +5,7 @@ Everything that a partition is asked for here is small; the typed partition stay
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,10 +14,9 @@ import dask.dataframe as dd
 import numpy as np
 from dask import delayed
 
-from rpte.errors import InputError, did_you_mean
-from rpte.estimators.training_files import TargetFacts
+from rpte.errors import CellError, InputError, did_you_mean
+from rpte.estimators.target_facts import Look, TargetFacts
 from rpte.model.model import Model
-from rpte.rows.files import LabelCounts, numbers_of
 from rpte.rows.training_rows import KeptBlock
 from rpte.table.blockwise import TableFacts, learn, typed
 from rpte.table.column import Raw, distinct
@@ -35,20 +35,37 @@ def is_dask(X: Any) -> bool:
 
 
 class Partition(NamedTuple):
-    """The variables of some rows, their labels, and weights if there are any."""
+    """The variables of some rows, and what stands beside them: None where there is none."""
 
+    number: int  # among all partitions
     X: Any
     y: Any
-    weight: Any
+    sample_weight: Any = None
+    exposure: Any = None
+    offset: Any = None
+
+    def labels(self) -> tuple[list[Any], Index]:
+        """Return the distinct labels, and which of them each row holds."""
+        y = self.y
+        column: Raw = factorized(y, "y") if hasattr(y, "dtype") else as_array(y)
+        return distinct(column.reshape(-1) if isinstance(column, np.ndarray) else column)
+
+    def numbers(self, role: str) -> Array | None:
+        """Return numbers in a role."""
+        given = getattr(self, role)
+        return None if given is None else as_array(given)
+
+    def weights(self) -> Floats:
+        """Return the weights that users gave."""
+        return read_weights(self.sample_weight, len(self.X))
 
 
 @dataclass(frozen=True)
 class Collections:
-    """A table on a cluster: `y` and `weight` are collections beside it, or names of columns."""
+    """A table on a cluster: what is `beside` it, by role, are collections or names of columns."""
 
     X: Any
-    y: Any
-    weight: Any
+    beside: Mapping[str, Any]  # y, sample_weight, exposure, offset; None for none
     unread: tuple[str, ...]
 
     def __post_init__(self) -> None:
@@ -56,11 +73,12 @@ class Collections:
         if not isinstance(self.X, (dd.DataFrame, da.Array)):
             raise InputError(
                 f"X is {type(self.X).__name__}, not {COLLECTIONS}; fit a table in memory or in "
-                "files with rpte.RPTEClassifier, or make it one (dask.dataframe.from_pandas)"
+                "files with the estimator of the same name in rpte, or make it one "
+                "(dask.dataframe.from_pandas)"
             )
         if isinstance(self.X, da.Array) and self.X.ndim != 2:
             raise InputError(f"X has {self.X.ndim} dimensions; give an array of rows and columns")
-        for role, given in (("y", self.y), ("sample_weight", self.weight)):
+        for role, given in self.beside.items():
             if isinstance(given, str):
                 self._check_name(role, given)
             elif not (is_dask(given) or (given is None and role != "y")):
@@ -94,7 +112,7 @@ class Collections:
     @property
     def names(self) -> tuple[str, ...]:
         """The variables, those that are not read included."""
-        beside = {given for given in (self.y, self.weight) if isinstance(given, str)}
+        beside = {given for given in self.beside.values() if isinstance(given, str)}
         return tuple(name for name in self.keys if name not in beside)
 
     @property
@@ -103,34 +121,42 @@ class Collections:
         unread = self.unread if self.named else ()
         return tuple(name for name in self.names if name not in unread)
 
-    @property
-    def target_name(self) -> Any:
-        """What the target is called, if it has a name."""
-        return self.y if isinstance(self.y, str) else getattr(self.y, "name", None)
+    def called(self, role: str) -> str | None:
+        """Return the name of what is beside the table, its role if it has no name; None for none.
+
+        A target without a name has none.
+        """
+        given = self.beside.get(role)
+        if given is None or isinstance(given, str):
+            return given
+        name = getattr(given, "name", None) if isinstance(given, dd.Series) else None
+        return name if isinstance(name, str) and name else None if role == "y" else role
 
     @property
     def label_type(self) -> Any:
-        """The type of labels that are numbers."""
-        meta = self.X._meta[self.keys[self.y]] if isinstance(self.y, str) else self.y._meta
-        return as_array(meta).dtype
+        """The type of targets that are numbers."""
+        y = self.beside["y"]
+        return as_array(self.X._meta[self.keys[y]] if isinstance(y, str) else y._meta).dtype
 
     def partitions(self) -> list[Any]:
         """Return what makes each partition, as delayed objects."""
-        sides = [row_parts(self.X), *(self._beside(given) for given in (self.y, self.weight))]
-        counts = {len(side) for side in sides if side is not None}
-        if len(counts) > 1:
-            raise InputError(
-                f"X has {len(sides[0] or ())} partitions, y or sample_weight others; take them "
-                "from one data frame, or repartition them alike"
-            )
+        tables, given = row_parts(self.X), self.beside.items()
+        apart = {
+            role: beside_parts(self.X, role, each, len(tables))
+            for role, each in given
+            if each is not None and not _named(each)
+        }
         names = None if not self.named else [self.keys[name] for name in self.features]
-        columns = [self.keys.get(g) if isinstance(g, str) else None for g in (self.y, self.weight)]
-        cut = delayed(_Cut(names, *columns), pure=False)
-        filled = [side or [None] * len(sides[0] or ()) for side in sides]
-        return [cut(*parts) for parts in zip(*filled, strict=True)]
+        cut = _Cut(names, {role: self.keys[g] for role, g in given if _named(g)})
+        made = delayed(cut, pure=False)
+        return [
+            made(number, X, {role: parts[number] for role, parts in apart.items()})
+            for number, X in enumerate(tables)
+        ]
 
-    def _beside(self, given: Any) -> list[Any] | None:
-        return None if given is None or isinstance(given, str) else row_parts(given)
+
+def _named(given: Any) -> bool:
+    return isinstance(given, str)
 
 
 def row_parts(collection: Any) -> list[Any]:
@@ -138,6 +164,30 @@ def row_parts(collection: Any) -> list[Any]:
     if isinstance(collection, da.Array):
         return [*np.ravel(_by_rows(collection).to_delayed())]
     return [*collection.to_delayed()]
+
+
+def beside_parts(X: Any, role: str, given: Any, count: int) -> list[Any]:
+    """Return what stands beside each of `count` partitions: one number or None for all of them."""
+    if isinstance(given, str):
+        keys = (column_names(X._meta) or {}) if isinstance(X, dd.DataFrame) else {}
+        if given not in keys:
+            hint = did_you_mean(given, list(keys))
+            raise InputError(f"{role}='{given}' is not a column of X{hint}; name one that is")
+        given = X[keys[given]]
+    if not is_dask(given):
+        if np.ndim(given):
+            raise InputError(
+                f"{role} is {type(given).__name__}; X is in partitions, so give the name of its "
+                "column, a dask series or array of the same partitions, or one number"
+            )
+        return [given] * count
+    parts = row_parts(given)
+    if len(parts) != count:
+        raise InputError(
+            f"X has {count} partitions, {role} has {len(parts)}; take them from one data frame, or "
+            "repartition them alike"
+        )
+    return parts
 
 
 def _by_rows(array: da.Array) -> da.Array:
@@ -164,73 +214,63 @@ class _Cut:
     __name__ = "rpte_partition"
 
     features: list[Any] | None
-    target: Any
-    weight: Any
+    columns: dict[str, Any]  # of what is beside the table, by role
 
-    def __call__(self, X: Any, y: Any, weight: Any) -> Partition:
-        y = X[self.target] if y is None else y
-        weight = X[self.weight] if self.weight is not None else weight
+    def __call__(self, number: int, X: Any, apart: dict[str, Any]) -> Partition:
+        found = {role: X[name] for role, name in self.columns.items()} | apart
         X = X if self.features is None else X[self.features]
-        for name, beside in (("y", y), ("sample_weight", weight)):
-            if beside is not None and len(beside) != len(X):
+        for name, beside in found.items():
+            if len(beside) != len(X):
                 raise InputError(
                     f"a partition of X has {len(X)} rows, that of {name} {len(beside)}; take both "
                     "from one data frame, or repartition them alike"
                 )
-        return Partition(X, y, weight)
-
-
-def _cells(y: Any) -> tuple[list[Any], Index]:
-    column: Raw = factorized(y, "y") if hasattr(y, "dtype") else as_array(y)
-    return distinct(column.reshape(-1) if isinstance(column, np.ndarray) else column)
-
-
-def count_labels(part: Partition) -> LabelCounts:
-    """Count the labels of a partition, and weigh them."""
-    found = LabelCounts()
-    found.add(*_cells(part.y), read_weights(part.weight, len(part.X)))
-    return found
+        return Partition(number, X, **found)
 
 
 @dataclass(frozen=True)
-class Weighing:
-    """Weights and classes of the rows of a partition."""
+class Looking:
+    """A first look at the targets of a partition."""
 
-    target: TargetFacts
+    look: Look
 
-    def weights(self, part: Partition) -> tuple[Array, Floats, Floats]:
-        """Return class, weight, and weight times the factor of the class, of each row."""
-        label = numbers_of(*_cells(part.y), self.target.label, "label")
-        weight = read_weights(part.weight, len(part.X))
-        return label, weight, weight * self.target.factors[label]
+    def __call__(self, part: Partition) -> Any:
+        """Look at one partition; say in which of them a cell is."""
+        try:
+            return self.look(part)
+        except CellError as error:
+            place = f"row {error.row} of partition {part.number} (counted from 0)"
+            raise error.at(error.name, place) from None
 
 
 @dataclass(frozen=True)
-class Learning(Weighing):
+class Learning:
     """What a partition tells of the schema."""
 
+    target: TargetFacts
     specials: Any
 
     def __call__(self, part: Partition) -> TableFacts:
         """Look at one partition."""
-        return learn(split_columns(part.X), self.weights(part)[2], self.specials)
+        return learn(split_columns(part.X), self.target.read(part).weight, self.specials)
 
 
 @dataclass(frozen=True)
-class Typing(Weighing):
+class Typing:
     """A partition under the schema of all, equal rows merged."""
 
+    target: TargetFacts
     schema: Schema
 
     def __call__(self, part: Partition) -> KeptBlock:
         """Read one partition."""
-        label, given, weight = self.weights(part)
-        y = np.asarray(label == self.target.positive, np.float64)
-        inputs, cases = typed(split_columns(part.X), self.schema), repetitions(given)
+        found = self.target.read(part)
+        y, weight, loss = self.target.target(found.label), found.weight, self.target.predicts.loss
+        inputs, cases = typed(split_columns(part.X), self.schema), repetitions(found.given)
         if not (weight > 0).all():
             at = np.flatnonzero(weight > 0)
             inputs, y, weight, cases = inputs.take(at), y[at], weight[at], cases[at]
-        table = merge_rows(inputs, y, weight, cases=cases)
+        table = merge_rows(inputs, y, weight, cases=cases, loss=loss)
         room = 4 * table.n_rows * len(self.schema)
         own = table.inputs, table.y, table.weight, None, table.hashes, table.cases, table.loss
         return KeptBlock(*own, room=room)

@@ -10,7 +10,7 @@ from dask.sizeof import sizeof
 
 from rpte.dask.blocks import Blocks
 from rpte.errors import InputError
-from rpte.losses import BINOMIAL, Loss
+from rpte.losses import Loss
 from rpte.rows.draw import Sample, draw
 from rpte.rows.folds import Validation
 from rpte.rows.training_rows import KeptBlock
@@ -31,20 +31,15 @@ def _bytes(block: KeptBlock) -> int:
 class DaskRows:
     """Rows in partitions, equal ones of a partition merged."""
 
-    def __init__(self, blocks: Blocks[KeptBlock], schema: Schema) -> None:
+    def __init__(self, blocks: Blocks[KeptBlock], schema: Schema, loss: Loss) -> None:
         sums = blocks.map(_sums)
-        self.schema = schema
+        self.schema, self.loss = schema, loss
         self.n_cases = sum(cases for _, cases, _, _ in sums)
         self.total_weight = sum(weight for _, _, weight, _ in sums)
         self.target_total = sum(target for _, _, _, target in sums)
         held = [rows for rows, *_ in sums]
         self._blocks = blocks.only([number for number, rows in enumerate(held) if rows])
         self._sample: Sample = draw(self, sum(held))
-
-    @property
-    def loss(self) -> Loss:
-        """The loss of the targets."""
-        return BINOMIAL
 
     @property
     def n_rows(self) -> int:
@@ -65,7 +60,7 @@ class DaskRows:
         raise InputError(
             "what learns its structure from all rows at once (a fixed l1, reassign=False, the "
             f"published configuration) needs them in memory, and the cluster holds {self.n_rows:,} "
-            "different rows; fit with l1='cv', or a sample of them with rpte.RPTEClassifier"
+            "different rows; fit with l1='cv', or a sample of them in memory"
         )
 
     def map(self, function: Callable[[Table], T]) -> Iterator[T]:

@@ -5,26 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import reduce
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rpte.dask.blocks import Blocks, Session
-from rpte.dask.partitions import Collections, Learning, Partition, Typing, count_labels
+from rpte.dask.partitions import Collections, Learning, Looking, Partition, Typing
 from rpte.dask.rows import DaskRows
 from rpte.errors import InputError, warn
-from rpte.estimators.parameters import settings_for
-from rpte.estimators.training_data import TrainingData, classes_of, notes_of, of_classes, splits_of
-from rpte.estimators.training_files import number_of_folds, target_facts, with_unread
+from rpte.estimators.parameters import refuse_of_two_classes, settings_for
+from rpte.estimators.target_facts import Look
+from rpte.estimators.training_data import TrainingData, notes_of, splits_of
+from rpte.estimators.training_files import number_of_folds, with_unread
 from rpte.fit.training import Training
-from rpte.model.target import Target
-from rpte.rows.files import LabelCounts
 from rpte.rows.folds import Validation
 from rpte.table.blockwise import TableFacts
 from rpte.table.inputs import Inputs
-from rpte.table.target import warn_of_follow_up
 from rpte.utils.progress import Watch
-
-if TYPE_CHECKING:
-    from rpte.estimators.classifier import RPTEClassifier
 
 # A count of different rows, and a hash of them in order, would need a shuffle.
 NOT_COUNTED = {"distinct_rows": None, "sha256": None, "profile": None}
@@ -35,17 +30,16 @@ def check_splits(cv: Any, groups: Any) -> None:
     if groups is not None:
         raise InputError(
             "groups may lie in several partitions, so inner validation on a cluster cannot keep "
-            "them together; fit a sample of whole groups with rpte.RPTEClassifier"
+            "them together; fit a sample of whole groups in memory"
         )
     if cv is not None and not isinstance(cv, Integral):
         raise InputError(
-            f"cv={cv!r} splits rows in memory; give a number of folds, or fit a table in memory "
-            "with rpte.RPTEClassifier"
+            f"cv={cv!r} splits rows in memory; give a number of folds, or fit a table in memory"
         )
 
 
 def read_cluster(
-    estimator: RPTEClassifier,
+    estimator: Any,
     parameters: dict[str, Any],
     table: Collections,
     session: Session,
@@ -54,22 +48,24 @@ def read_cluster(
     """Learn labels and schema, type the partitions where they are, and fetch the sample."""
     validation = Validation(number_of_folds(estimator.cv))
     parts: Blocks[Partition] = Blocks.of(session, table.partitions())
-    labels = reduce(LabelCounts.plus, parts.map(count_labels))
-    target = target_facts(estimator, labels, table.label_type, table.features)
+    roles = "y", "exposure", "offset"
+    look: Look = estimator._first_look(*map(table.called, roles))
+    found = reduce(lambda one, more: one.plus(more), parts.map(Looking(look)))
+    target = look.facts(found, table.label_type, table.features)
     watch.begin("learning the columns", 0.06)
     specials = estimator.special_values
     facts = parts.reduce(Learning(target, specials), TableFacts.__add__)
     learned = facts.schema(specials)
     schema = with_unread(learned, table.names)
     settings = settings_for(parameters, estimator.limits, schema)
-    warn_of_follow_up(table.target_name, table.features)
+    refuse_of_two_classes(estimator, target.predicts)
     watch.begin("drawing a sample", 0.08)
     pooled = facts.pooled(learned, settings.pooling)
     typed = parts.then(Typing(target, pooled))
     del parts  # each is let go as soon as it is typed
-    rows = DaskRows(typed, pooled)
+    predicts = target.predicts
+    rows = DaskRows(typed, pooled, predicts.loss)
     sample = rows.searched(validation)
-    predicts = Target(classes_of(target.known), target.positive, 0.0)
     by = splits_of(validation)
     if rows.few is not None:
         training = Training.of(rows.few, settings, predicts, by)
@@ -79,6 +75,6 @@ def read_cluster(
         data = {"rows": rows.total_weight, **NOT_COUNTED}
         settings = replace(settings, profile="none")
         training = Training(rows, settings, predicts, by, data)
+    training = replace(training, whole_weights=target.whole_weights)
     notes = notes_of(Inputs(learned, sample.inputs.columns, sample.inputs.specials))
-    told = of_classes(target.known, target.factors, notes)
-    return TrainingData(training, validation, schema, *told)
+    return TrainingData(training, validation, schema, *target.told(notes))

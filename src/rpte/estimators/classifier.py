@@ -11,15 +11,17 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from rpte.columns.limits import Limits
-from rpte.estimators.cost import FitCost, estimate_cost
+from rpte.errors import InputError
 from rpte.estimators.json_state import JSONStateMixin
 from rpte.estimators.learning import LearningMixin
 from rpte.estimators.model_methods import ModelMethodsMixin, require_rows
-from rpte.estimators.parameters import checked_parameters
+from rpte.estimators.parameters import PUBLISHED, checked_parameters, for_two_alone
+from rpte.estimators.target_facts import LabelLook
 from rpte.estimators.training_data import Given, TrainingData, read_memory
 from rpte.estimators.training_files import read_files
+from rpte.model.classes import ClassesModel
 from rpte.rows.files import is_stored
-from rpte.utils.arrays import Array, Floats
+from rpte.utils.arrays import Array, Floats, Index
 from rpte.utils.progress import Callback, Watch
 
 
@@ -127,7 +129,7 @@ class RPTEClassifier(
     ----------
     model_ : Model
         The fitted model: frozen, numpy only.
-    classes_ : array of shape (2,)
+    classes_ : array of shape (classes,)
     n_features_in_ : int
     feature_names_in_ : array of str
         Only when the training table had text names.
@@ -227,29 +229,16 @@ class RPTEClassifier(
         **changes: Any,
     ) -> RPTEClassifier:
         """Return the published configuration; L, K and G are what the paper tunes."""
-        fixed = {
-            "vocabulary": "hug",
-            "criterion": "label",
-            "max_leaves": 12,
-            "max_depth": 8,
-            "l1": "4/n",
-            "l1_ratio": 1.0,
-            "conventions": "paper",
-        }
-        return cls(
-            pattern_order=pattern_order,
-            budget=budget,
-            min_gain=min_gain,
-            ownership=ownership,
-            **{**fixed, **changes},
-        )
+        tuned = {"pattern_order": pattern_order, "budget": budget, "min_gain": min_gain}
+        fixed = {**PUBLISHED, "criterion": "label", "ownership": ownership}
+        return cls(**{**fixed, **tuned, **changes})
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
         tags.input_tags.string = True
+        tags.classifier_tags.multi_class = not for_two_alone(self)
         return tags
 
     def fit(
@@ -272,7 +261,7 @@ class RPTEClassifier(
             pattern of Parquet files, a folder, a `pyarrow.dataset.Dataset`, or a stream
             (`__arrow_c_stream__`); the model is that of the same rows in memory.
         y : array of shape (n_rows,), or the name of a column in files
-            Two different labels: text, booleans or numbers.
+            Two to 50 different labels: text, booleans or numbers.
         sample_weight : array of shape (n_rows,), or the name of a column in files, optional
             A whole weight is the same as repeating the row, zero as leaving it out.
         groups : array of shape (n_rows,), or the name of a column in files, optional
@@ -291,11 +280,11 @@ class RPTEClassifier(
 
     def predict(self, X: Any, *, allow_unknown: bool = False) -> Array:
         """Return the more probable class of each row; see `predict_proba`."""
-        chosen = (self.decision_function(X, allow_unknown=allow_unknown) > 0).astype(np.intp)
-        return np.asarray(self.classes_[chosen])
+        score = self.decision_function(X, allow_unknown=allow_unknown)
+        return np.asarray(self.classes_[chosen_classes(score)])
 
     def predict_proba(self, X: Any, *, allow_unknown: bool = False) -> Floats:
-        """Return class probabilities in the order of `classes_`, shape (n_rows, 2).
+        """Return class probabilities in the order of `classes_`, shape (n_rows, classes).
 
         Parameters
         ----------
@@ -309,32 +298,57 @@ class RPTEClassifier(
         return found
 
     def decision_function(self, X: Any, *, allow_unknown: bool = False) -> Floats:
-        """Return the log odds of ``classes_[1]``, shape (n_rows,); see `predict_proba`."""
+        """Return the log odds of ``classes_[1]``, shape (n_rows,); see `predict_proba`.
+
+        Of several classes the score of each, (n_rows, classes).
+        """
         found = self._for(X).decision_function(X, allow_unknown=allow_unknown)
         require_rows(len(found))
         return found
 
-    def estimate_cost(
-        self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None
-    ) -> FitCost:
-        """Tell about what `fit` would take: seconds, memory and disk, within a factor of two or so.
+    def explain(
+        self,
+        X: Any,
+        reference: str | None = None,
+        *,
+        label: Any = None,
+        against: Any = None,
+        allow_unknown: bool = False,
+    ) -> list[Any]:
+        """Take each row's score apart, in the order in which it is summed.
 
-        Some of the rows are fitted, up to 30,000 of them, which takes seconds. Parameters are those
-        of `fit`; without `y`, labels are made up, and the search may take longer or shorter.
+        Of several classes, the difference of two scores: why this class and not that one.
 
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from rpte import RPTEClassifier
-        >>> X = np.random.default_rng(0).normal(size=(2_000, 2))
-        >>> cost = RPTEClassifier().estimate_cost(X, X[:, 0] > 0)
-        >>> cost.rows, cost.disk
-        (2000, 0.0)
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+        reference : {None, "mean"}
+            "mean" shows contributions against their training mean.
+        label, against : class, optional
+            Of several classes: the one to explain and the one it is compared with; of each row the
+            most probable and the next, if None.
+        allow_unknown : bool
+            As in `predict`.
         """
-        return estimate_cost(self, X, y, sample_weight, groups)
+        model: Any = self._fitted()
+        if isinstance(model, ClassesModel):
+            inputs = self._inputs(X, allow_unknown)
+            return model.explain(inputs, reference, label=label, against=against)
+        if label is not None or against is not None:
+            raise InputError("label and against are for several classes; this model is of two")
+        return super().explain(X, reference, allow_unknown=allow_unknown)
+
+    def _first_look(self, y: str | None, exposure: None = None, offset: None = None) -> LabelLook:
+        """Return what looks at the targets of rows that are read in blocks."""
+        return LabelLook(self.class_weight, self.positive, y)
 
     def _reading(self, given: Given, watch: Watch) -> AbstractContextManager[TrainingData]:
         """Return what the fit needs of the user's table, kept as long as the context is open."""
         if is_stored(given.X):
             return read_files(self, given, watch)
         return nullcontext(read_memory(self, given))
+
+
+def chosen_classes(score: Floats) -> Index:
+    """Return the number of the class of each row, by log odds (n,) or a score of each (n, K)."""
+    return (score > 0).astype(np.intp) if score.ndim == 1 else score.argmax(axis=1)

@@ -14,11 +14,11 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 
 from rpte.errors import InputError
 from rpte.rows import cache, files, scale, stored
@@ -30,9 +30,6 @@ from rpte.table.schema import Schema
 from rpte.table.table import PoolingRule
 from rpte.utils.arrays import Array, Index
 from rpte.utils.progress import ESTIMATING, MINING, Progress
-
-if TYPE_CHECKING:
-    from rpte.estimators.classifier import RPTEClassifier
 
 GIGABYTE = 1e9
 LEAST_ROWS = 1_000  # of a trial
@@ -102,27 +99,25 @@ def _short_work(n_rows: int) -> float:
     return float(np.sqrt(n_rows * (scale.FOLDS if n_rows <= scale.MANY_ROWS else folds)))
 
 
-def estimate_cost(
-    estimator: RPTEClassifier, X: Any, y: Any, sample_weight: Any, groups: Any
-) -> FitCost:
-    """Fit some of the rows, and tell what all of them will take."""
+def estimate_cost(estimator: Any, X: Any, y: Any, given: Mapping[str, Any]) -> FitCost:
+    """Fit some of the rows, and tell what all of them will take.
+
+    What else `fit` is `given` (weights, groups, exposure) by name; None where there is none.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        if files.is_stored(X):
-            return _of_files(estimator, X, y, sample_weight, groups)
-        return _of_memory(estimator, X, y, sample_weight, groups)
+        return (_of_files if files.is_stored(X) else _of_memory)(estimator, X, y, given)
 
 
-def _of_memory(estimator: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> FitCost:
+def _of_memory(estimator: Any, X: Any, y: Any, given: Mapping[str, Any]) -> FitCost:
     held, names = _resident(), column_names(X)
     n_rows = len(as_matrix(X)) if names is None else len(as_array(X[next(iter(names.values()))]))
     rows = _spread(n_rows)
-    some = [None if each is None else as_array(each)[rows] for each in (y, sample_weight, groups)]
+    some = {role: _taken(each, rows) for role, each in given.items()}
     part = _rows_of(X, rows)
     raw = split_columns(part)
-    if some[0] is None:
-        some[0] = _made_up(raw.columns)
-    trial = _tried(estimator, part, *some)
+    y = _made_up(raw.columns, estimator) if y is None else as_array(y)[rows]
+    trial = _tried(estimator, part, y, some)
     copied = sum(column.dtype != np.float64 for column in raw.columns)
     columns = len(raw.columns)
     memory = _searched(n_rows, columns) + n_rows * (
@@ -131,12 +126,20 @@ def _of_memory(estimator: Any, X: Any, y: Any, sample_weight: Any, groups: Any) 
     return FitCost(n_rows, columns, trial.seconds(n_rows), held + KERNEL_BYTES + memory, 0.0)
 
 
-def _of_files(estimator: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> FitCost:
+def _taken(given: Any, rows: Index) -> Any:
+    """Return what was given for some rows; the name of a column, or one number, for all."""
+    if given is None or isinstance(given, str) or not np.ndim(given):
+        return given
+    return as_array(given)[rows]
+
+
+def _of_files(estimator: Any, X: Any, y: Any, given: Mapping[str, Any]) -> FitCost:
     import pyarrow as pa
     from pyarrow import parquet
 
     held, dataset = _resident(), files.open_dataset(X)
-    table = files.TableFiles(dataset, y, sample_weight, groups)
+    roles = {"weight" if role == "sample_weight" else role: name for role, name in given.items()}
+    table = files.TableFiles(dataset, y, **roles)
     n_rows = table.count_rows()
     if n_rows < 2:
         raise InputError(f"the files hold {n_rows} row(s); give some to learn from")
@@ -144,11 +147,11 @@ def _of_files(estimator: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -
     raw = table.raw(part.combine_chunks().to_batches()[0])
     if y is None:
         y = TARGET
-        part = part.append_column(TARGET, pa.array(_made_up(raw.columns)))
+        part = part.append_column(TARGET, pa.array(_made_up(raw.columns, estimator)))
     with tempfile.TemporaryDirectory(prefix="rpte-") as folder:
         path = Path(folder) / "part.parquet"
         parquet.write_table(part, path)
-        trial = _tried(estimator, path, y, sample_weight, groups)
+        trial = _tried(estimator, path, y, given)
     layout = _layout(estimator, table)
     cells = sum(each.itemsize for each in layout.fields.values())
     together = files.BATCH_ROWS * (1 if thread_count(estimator.n_jobs) == 1 else files.TOGETHER)
@@ -168,15 +171,18 @@ def _layout(estimator: Any, table: files.TableFiles) -> cache.Layout:
     schema: Schema = facts.finish(PoolingRule(1.0, 100), estimator.special_values)
     columns = zip(facts.names, facts.columns, strict=True)
     single = frozenset(name for name, column in columns if column.single)
-    return cache.Layout(schema, single, table.weight is not None, table.groups is not None)
+    exposed = table.exposure is not None or table.offset is not None
+    kept = table.weight is not None, table.groups is not None, exposed
+    factors = (1.0, 1.0) if is_classifier(estimator) else None
+    return cache.Layout(schema, single, *kept, factors)
 
 
-def _tried(estimator: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> _Trial:
+def _tried(estimator: Any, X: Any, y: Any, given: Mapping[str, Any]) -> _Trial:
     """Fit some rows and take the time; a small table comes first, which loads the kernels."""
     small = np.arange(2.0 * LEAST_ROWS).reshape(-1, 2) % 97.0
-    clone(estimator).set_params(
-        special_values=None, limits=None, class_weight=None, positive=None
-    ).fit(small, small[:, 0] > 40.0)
+    of_table = {"special_values", "limits", "class_weight", "positive"} & {*estimator.get_params()}
+    first = clone(estimator).set_params(**dict.fromkeys(of_table))
+    first.fit(small, 1 + (small[:, 0] > 40.0))
     marks: dict[str, float] = {}
 
     def tell(now: Progress) -> None:
@@ -185,7 +191,7 @@ def _tried(estimator: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> _
     trial = clone(estimator)
     rows = len(as_array(y)) if not isinstance(y, str) else 0
     start = time.perf_counter()
-    trial.fit(X, y, sample_weight, groups, progress=tell)
+    trial.fit(X, y, **given, progress=tell)
     end = time.perf_counter()
     mined, estimated = marks.get(MINING, start), marks.get(ESTIMATING, end)
     rows = rows or int(trial.model_.data["rows"])
@@ -232,8 +238,8 @@ def _evenly(count: int) -> list[int]:
     return sorted({int(i) for i in np.linspace(0, count - 1, min(count, ROW_GROUPS))})
 
 
-def _made_up(columns: list[Any]) -> Array:
-    """Return labels that go with the first numbers, for a trial without labels."""
+def _made_up(columns: list[Any], estimator: Any) -> Array:
+    """Return labels, or positive numbers, that go with the first columns, for a trial without."""
     rows = len(columns[0])
     score = np.zeros(rows)
     numbers = [c for c in columns if isinstance(c, np.ndarray) and c.dtype.kind in "fiu"]
@@ -241,7 +247,8 @@ def _made_up(columns: list[Any]) -> Array:
         x = np.nan_to_num(column.astype(np.float64))
         score += (x - x.mean()) / (x.std() or 1.0)
     chance = np.random.default_rng(0).random(rows)
-    return (chance < 1.0 / (1.0 + np.exp(-score))).astype(np.int64)
+    labels = (chance < 1.0 / (1.0 + np.exp(-score))).astype(np.int64)
+    return labels if is_classifier(estimator) else 1 + labels
 
 
 def _searched(n_rows: int, columns: int) -> float:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from rpte.estimators.classifier import RPTEClassifier
+from rpte.estimators.regressor import RPTERegressor
 from rpte.rows import scale
 
 
@@ -41,6 +42,11 @@ def fit_all() -> None:
     for table in (small, long, wide):
         RPTEClassifier().fit(*table)
         RPTEClassifier.paper().fit(*table)
+    numbers, several = rng.gamma(2.0, size=600), small[1] + (small[0]["b"] > 0)
+    for loss in ("squared_error", "poisson", "gamma", "tweedie"):
+        RPTERegressor(loss=loss).fit(small[0], numbers)
+    RPTERegressor.paper().fit(small[0], numbers)
+    RPTEClassifier().fit(small[0], several)
     RPTEClassifier(form="rules").fit(*small)
     RPTEClassifier(lookahead=True).fit(*small)
     weights = rng.random(scale.MANY_ROWS + 1_000) + 0.5

@@ -8,10 +8,10 @@ import numpy as np
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import column_or_1d
 
-from rpte.errors import InputError
+from rpte.errors import InputError, warn
 from rpte.table.column import distinct, is_absent
 from rpte.table.inputs import as_array
-from rpte.table.target import SURVIVAL, task_of
+from rpte.table.target import CLASSES, SURVIVAL, task_of
 from rpte.utils.arrays import Array, Floats
 
 KINDS: dict[type, tuple[type, ...]] = {
@@ -20,11 +20,14 @@ KINDS: dict[type, tuple[type, ...]] = {
     float: (float, np.floating),
     str: (str,),
 }
+MOST_CLASSES = 50
+FEWEST_ROWS = 5  # of each of several classes: one for every fold
+SHORT = 25  # rows: in a table of fewer a fold holds fewer than 5 of all classes together
 LARGEST = 2**53  # beyond it, whole numbers are not the same everywhere that a model file is read
 
 
 def read_labels(y: Any, n_rows: int, columns: Sequence[str] = ()) -> tuple[Array, Array]:
-    """Return the label of each row, and the two classes in order.
+    """Return the label of each row, and the classes in order.
 
     Labels are booleans, whole numbers, floats or text: what a model file can keep. The names of the
     columns beside them tell of other tasks.
@@ -42,12 +45,42 @@ def read_labels(y: Any, n_rows: int, columns: Sequence[str] = ()) -> tuple[Array
     task = task_of(classes.tolist(), getattr(y, "name", None), columns)
     if kind.startswith("continuous"):
         raise InputError(f"Unknown label type: {kind}. y holds {len(classes)} numbers; {task}")
-    if len(classes) > 2:
+    if len(classes) > MOST_CLASSES:
         raise InputError(
-            "Only binary classification is supported. The type of the target is "
-            f"{kind} with {len(classes)} classes; {task}"
+            f"y holds {len(classes)} classes, at most {MOST_CLASSES} can be told apart: give "
+            f"rare ones a common label, or drop their rows; {task}"
         )
     return labels, classes
+
+
+def refuse_rare(
+    classes: Array, cases: Sequence[int], name: Any = None, columns: Sequence[str] = ()
+) -> None:
+    """Refuse several classes of which some have no weight, or too few cases for the folds.
+
+    The name of the target, and those of the columns beside it, tell of other tasks.
+    """
+    counted = [(plain(c), int(n)) for c, n in zip(classes, cases, strict=True)]
+    gone = [label for label, count in counted if count == 0]
+    if gone:
+        raise InputError(
+            f"the classes {gone[:5]} have no rows with a positive weight; give them a weight, or "
+            "leave their rows out"
+        )
+    rare = [(label, count) for label, count in counted if count < FEWEST_ROWS]
+    if rare and sum(cases) < SHORT:
+        warn(
+            f"y holds {len(rare)} classes with fewer than {FEWEST_ROWS} rows, in a table of "
+            f"{sum(cases)}: hardly anything can be said of them; give more rows"
+        )
+    elif rare:
+        task = task_of(classes.tolist(), name, columns)
+        said = ", ".join(f"{label!r} {count}" for label, count in rare[:5])
+        raise InputError(
+            f"y holds {len(rare)} of {len(classes)} classes with fewer than {FEWEST_ROWS} rows "
+            f"({said}): no fold can learn and test them; give rare classes a common label "
+            f"(such as 'other'), or drop their rows{'' if task == CLASSES else f'; {task}'}"
+        )
 
 
 def _one_per_row(y: Any, n_rows: int) -> Array:
@@ -161,10 +194,11 @@ def class_factors(
 ) -> Floats:
     """Return the factor on the weights of each class; "balanced" is by weight, not by rows."""
     if class_weight is None:
-        return np.ones(2)
+        return np.ones(len(classes))
     if isinstance(class_weight, str) and class_weight == "balanced":
         total = np.array([weight[labels == label].sum() for label in classes])
-        return np.where(total > 0, total.sum() / 2.0 / np.where(total > 0, total, 1.0), 1.0)
+        even = total.sum() / len(classes)
+        return np.where(total > 0, even / np.where(total > 0, total, 1.0), 1.0)
     given = f"class_weight={class_weight!r}"
     if not isinstance(class_weight, Mapping):
         raise InputError(f"{given}; it must be None, 'balanced' or a mapping from class to weight")

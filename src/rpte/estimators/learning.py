@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rpte.estimators.checks import warn_of_result
+from rpte.estimators.cost import FitCost, estimate_cost
 from rpte.estimators.training_data import Given, TrainingData
 from rpte.fit.algorithm import learn
 from rpte.fit.learned import Learned
@@ -28,6 +29,27 @@ class LearningMixin:
     def _reading(self, given: Given, watch: Watch) -> AbstractContextManager[TrainingData]:
         """Return what the fit needs of the user's table, kept as long as the context is open."""
         raise NotImplementedError
+
+    def estimate_cost(
+        self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None, **given: Any
+    ) -> FitCost:
+        """Tell about what `fit` would take: seconds, memory and disk, within a factor of two or so.
+
+        Some of the rows are fitted, up to 30,000 of them, which takes seconds. Parameters are those
+        of `fit`, `given` the exposure and the offset of a regressor; without `y`, targets are made
+        up, and the search may take longer or shorter.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from rpte import RPTEClassifier
+        >>> X = np.random.default_rng(0).normal(size=(2_000, 2))
+        >>> cost = RPTEClassifier().estimate_cost(X, X[:, 0] > 0)
+        >>> cost.rows, cost.disk
+        (2000, 0.0)
+        """
+        known = {"sample_weight": sample_weight, "groups": groups, **given}
+        return estimate_cost(self, X, y, known)
 
     def _learn(self, given: Given, progress: Callback | None) -> None:
         """Fit a model, and keep it if nothing went wrong."""

@@ -119,15 +119,16 @@ class ModelMethodsMixin:
 
         The whole fit is repeated in each fold of the training table. `save` then writes the
         figures to the model file, with standard errors over folds: AUC, log-loss and Brier score
-        of classes, or the share of the deviance explained, mean absolute and root mean squared
-        error of numbers, and conditions.
+        of two classes, mean AUC (each against the rest), log-loss and accuracy of several, or the
+        share of the deviance explained, mean absolute and root mean squared error of numbers, and
+        conditions.
 
         Parameters
         ----------
         X, y, sample_weight, groups
             The training table, as given to `fit`.
         folds : int
-            Fewer where the smaller class, or a table of numbers, has fewer rows or groups.
+            Fewer where the smallest class, or a table of numbers, has fewer rows or groups.
         **given
             The exposure and the offset of the training rows, of a regressor that had them.
 
@@ -192,10 +193,8 @@ class ModelMethodsMixin:
         """One row per active term, in the order of the file."""
         import pandas as pd
 
-        model = self._fitted()
-        names = model.rule_columns()
-        rows = [[getattr(rule, name) for name in names] for rule in model.rules()]
-        return pd.DataFrame(rows, columns=list(names.values()))
+        names, rows = self._fitted().rule_table()
+        return pd.DataFrame(rows, columns=names)
 
     def plot_tree(self, tree: int | str = 1) -> Picture:
         """Return a tree of the model as a picture, by its number from 1 or its name."""
@@ -204,7 +203,7 @@ class ModelMethodsMixin:
         return plot_tree(self._fitted(), tree)
 
     def plot_effect(self, source: str, X: Any = None, sample_weight: Any = None) -> Picture:
-        """Return what a variable does to the score as a picture.
+        """Return what a variable does to the score as a picture, of several classes to each score.
 
         Parameters
         ----------
@@ -228,9 +227,7 @@ class ModelMethodsMixin:
     def _html_repr(self) -> Any:
         """Return the card of a fitted model; scikit-learn's own of one that is not."""
         if hasattr(self, "model_"):
-            from rpte.report.notebook import model_html
-
-            return model_html(self.model_)
+            return self.model_._repr_html_()
         return super()._html_repr()  # type: ignore[misc]
 
 

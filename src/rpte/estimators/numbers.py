@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import column_or_1d
@@ -14,10 +15,11 @@ from rpte.fit.training import Training
 from rpte.losses import LOSSES, TWEEDIE, Loss
 from rpte.losses.tweedie import Tweedie
 from rpte.model.target import LOSSES_OF_NUMBERS, NumberTarget
+from rpte.model.units import Moments
 from rpte.rows.folds import make_validation
 from rpte.table.inputs import as_array
 from rpte.table.numbers import named
-from rpte.table.table import make_table, read_weights, repetitions
+from rpte.table.table import are_whole, make_table, read_weights, repetitions
 from rpte.utils.arrays import Floats
 
 if TYPE_CHECKING:
@@ -53,7 +55,7 @@ def read_memory(estimator: RPTERegressor, given: Given) -> TrainingData:
     )
     exposure, offset = named(given.X, given.exposure), named(given.X, given.offset)
     plain = target.plain(_read_target(target, given.y, inputs.n_rows), weight, exposure, offset)
-    target = target.with_units(plain)
+    target = target.with_units(Moments.of(plain))
     scaled = target.scaled(plain)
     validation = make_validation(estimator.cv, given.X, scaled.y, given.groups)
     warn_of_idle_groups(given.groups, settings)
@@ -61,6 +63,8 @@ def read_memory(estimator: RPTERegressor, given: Given) -> TrainingData:
     cases, rule = repetitions(weight), settings.pooling
     table = make_table(inputs, *scaled, rule, validation.part, copied, cases, loss)
     training = Training.of(table, settings, target, splits_of(validation))
+    whole = are_whole(weight) or not target.has_exposure
+    training = replace(training, whole_weights=whole)
     return TrainingData(training, validation, schema, noticed, {})
 
 

@@ -8,6 +8,8 @@ from rpte.columns.limits import Permissions, permissions
 from rpte.errors import InputError
 from rpte.estimators.labels import plain
 from rpte.fit.settings import Settings
+from rpte.model.classes import ClassesTarget
+from rpte.model.target import AnyTarget
 from rpte.table.schema import Schema
 
 CHOICES = {
@@ -41,13 +43,17 @@ FLAGS = ("lookahead", "reassign")
 NAMES = [name for name in Settings.__dataclass_fields__ if name != "limits"]
 
 
-# What an estimator for numbers does not ask: the paper's search goes by two classes.
-OF_CLASSES = {
-    "min_gain": 0.0,
-    "criterion": "newton",
-    "lookahead": False,
-    "conventions": "ours",
+# The published configuration, but for what the paper tunes.
+PUBLISHED = {
+    "vocabulary": "hug",
+    "max_leaves": 12,
+    "max_depth": 8,
+    "l1": "4/n",
+    "l1_ratio": 1.0,
+    "conventions": "paper",
 }
+# What an estimator for numbers does not ask: these grow trees by the labels of two classes.
+OF_CLASSES = {"criterion": "newton", "lookahead": False}
 
 
 def checked_parameters(estimator: Any) -> dict[str, Any]:
@@ -78,6 +84,35 @@ def checked_parameters(estimator: Any) -> dict[str, Any]:
     if n_jobs is not None and not (_is_a(Integral, n_jobs) and (n_jobs == -1 or n_jobs >= 1)):
         raise InputError(f"n_jobs={n_jobs!r}; it must be None, -1 or a whole number from 1")
     return {name: plain(value) for name, value in asked.items()}
+
+
+def for_two_alone(estimator: Any) -> dict[str, str]:
+    """Return what to do about the parameters, by name, that speak of two classes alone."""
+    published = "vocabulary", "criterion", "lookahead", "conventions"
+    plain_ones = ("shapes", "newton", False, "ours")
+    given = [(n, v, getattr(estimator, n)) for n, v in zip(published, plain_ones, strict=True)]
+    asked = {
+        "positive": (estimator.positive is not None, "every class has a score: leave it out"),
+        "limits.monotone": (
+            bool(getattr(estimator.limits, "monotone", None)),
+            "a direction is of one score: leave it out",
+        ),
+        "form": (estimator.form == "rules", "give form='any'"),
+        "reassign": (not estimator.reassign, "give reassign=True"),
+        "ownership": (estimator.ownership == "strict", "give ownership='component'"),
+        **{name: (found != only, f"give {name}={only!r}") for name, only, found in given},
+    }
+    return {name: remedy for name, (wrong, remedy) in asked.items() if wrong}
+
+
+def refuse_of_two_classes(estimator: Any, predicts: AnyTarget | ClassesTarget) -> None:
+    """Refuse parameters that speak of two classes alone, for several."""
+    if isinstance(predicts, ClassesTarget) and (wrong := for_two_alone(estimator)):
+        name, remedy = next(iter(wrong.items()))
+        raise InputError(
+            f"Only binary classification is supported. {name} as given is for two classes alone, "
+            f"and y holds {len(predicts.classes)}: {remedy}"
+        )
 
 
 def _is_a(kind: type, value: Any) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,16 @@ from sklearn.base import BaseEstimator, RegressorMixin
 
 from rpte.audit.metrics import deviance_explained
 from rpte.columns.limits import Limits
-from rpte.errors import InputError
 from rpte.estimators.json_state import JSONStateMixin
 from rpte.estimators.learning import LearningMixin
 from rpte.estimators.model_methods import ModelMethodsMixin, require_rows
-from rpte.estimators.numbers import read_memory
-from rpte.estimators.parameters import checked_parameters
+from rpte.estimators.numbers import checked_loss, read_memory
+from rpte.estimators.parameters import PUBLISHED, checked_parameters
+from rpte.estimators.target_facts import NumberLook
 from rpte.estimators.training_data import Given, TrainingData
+from rpte.estimators.training_files import read_files
+from rpte.fit.calibration import calibrated
+from rpte.model.explain import Explanation
 from rpte.model.target import NumberTarget
 from rpte.rows.files import is_stored
 from rpte.table.numbers import named
@@ -50,7 +54,7 @@ class RPTERegressor(
         components, no variable is in two; "strict" gives every variable to one term; "separate"
         keeps direct terms off the trees' variables; "paper" is Algorithm 1, where only trees
         exclude each other. Stricter policies cost accuracy and save audit load.
-    max_component_sources : int, default=6
+    max_component_sources : int, default=8
         Most variables in one component (policy "component"); limits trees too. 1 is an additive
         model of single variables.
     limits : Limits, default=None
@@ -83,13 +87,17 @@ class RPTERegressor(
         What the model file tells of each training column beside the table's hash. "safe" hides
         counts under 5 and exact extremes, "full" shows them, "none" leaves the profile out. No
         effect on the model.
-    vocabulary : {"shapes", "original"}, default="shapes"
+    vocabulary : {"shapes", "hug", "frequent", "original"}, default="shapes"
         The derived columns: logs, hinges, distances and steps of single numbers, and products or
-        distances of two for what they leave unexplained; or none.
+        distances of two for what they leave unexplained; or the paper's patterns of high utility
+        gain, the most frequent ones, or none.
     pattern_order : {1, 2}, default=2
-        Variables that a direct term may read.
-    budget : int, default=400
-        K: the most shapes, and the most products. Bounds the audit load.
+        L: variables per pattern, or that a direct term may read.
+    budget : int, default=1000
+        K: the most shapes or patterns, and the most products or pairs. Bounds the audit load. Above
+        16,000 rows fewer shapes are made, down to 400.
+    min_gain : float, default=0.001
+        G: what a pattern must gain in half the deviance of a row; larger keeps fewer patterns.
     max_trees, max_leaves, max_depth : int, default=10, 32, 6
         T, L_max and D_max: bounds on the trees, and so on the audit load.
     min_samples_leaf : float, default=5
@@ -109,10 +117,12 @@ class RPTERegressor(
         L1 part of the penalty; the rest is ridge. Below 1 correlated variables share their effect:
         often a little more accurate, with more terms. None lets validation choose 1 or 0.15 (0.7
         with ``form="rules"``; up to 5,000 rows, with ``l1="cv"``), otherwise 1.
-    audit_price : float, default=0.002
+    audit_price : float, default=0.0005
         Fraction of the explainable deviance that one more condition must explain; falls with the
         0.75th power of n above 1,000 rows. Beyond 20 conditions (20 for every 1,000 rows above
         1,000) the price of all goes by their logarithm. Larger gives shorter models.
+    conventions : {"ours", "paper"}, default="ours"
+        The small choices that the paper leaves to its implementation (docs/published.md).
 
     Attributes
     ----------
@@ -153,7 +163,7 @@ class RPTERegressor(
         loss: str = "squared_error",
         power: float = 1.5,
         ownership: str = "component",
-        max_component_sources: int = 6,
+        max_component_sources: int = 8,
         limits: Limits | None = None,
         form: str = "any",
         max_inspection_units: int | None = None,
@@ -164,7 +174,8 @@ class RPTERegressor(
         profile: str = "safe",
         vocabulary: str = "shapes",
         pattern_order: int = 2,
-        budget: int = 400,
+        budget: int = 1000,
+        min_gain: float = 0.001,
         max_trees: int = 10,
         max_leaves: int = 32,
         max_depth: int = 6,
@@ -174,7 +185,8 @@ class RPTERegressor(
         reassign: bool = True,
         l1: float | str = "cv",
         l1_ratio: float | None = None,
-        audit_price: float = 0.002,
+        audit_price: float = 0.0005,
+        conventions: str = "ours",
     ) -> None:
         self.loss = loss
         self.power = power
@@ -191,6 +203,7 @@ class RPTERegressor(
         self.vocabulary = vocabulary
         self.pattern_order = pattern_order
         self.budget = budget
+        self.min_gain = min_gain
         self.max_trees = max_trees
         self.max_leaves = max_leaves
         self.max_depth = max_depth
@@ -201,6 +214,25 @@ class RPTERegressor(
         self.l1 = l1
         self.l1_ratio = l1_ratio
         self.audit_price = audit_price
+        self.conventions = conventions
+
+    @classmethod
+    def paper(
+        cls,
+        *,
+        pattern_order: int = 2,
+        budget: int = 100,
+        min_gain: float = 0.001,
+        ownership: str = "paper",
+        **changes: Any,
+    ) -> RPTERegressor:
+        """Return the published configuration, carried over to numbers; L, K and G are tuned.
+
+        Gains are those of half the deviance, and trees are grown on residuals; docs/published.md
+        says what each formula of two classes becomes.
+        """
+        tuned = {"pattern_order": pattern_order, "budget": budget, "min_gain": min_gain}
+        return cls(**{**PUBLISHED, **tuned, "ownership": ownership, **changes})
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -221,6 +253,7 @@ class RPTERegressor(
         groups: Any = None,
         *,
         progress: Callback | None = None,
+        cache_dir: str | Path | None = None,
     ) -> RPTERegressor:
         """Learn a model.
 
@@ -228,10 +261,12 @@ class RPTERegressor(
         ----------
         X : table of shape (n_rows, n_columns)
             pandas, polars, pyarrow, a mapping of columns, numpy or lists; numbers, booleans,
-            strings and categories, with missing cells.
-        y : array of shape (n_rows,)
+            strings and categories, with missing cells. A table larger than memory: paths or a
+            pattern of Parquet files, a folder, a `pyarrow.dataset.Dataset`, or a stream
+            (`__arrow_c_stream__`); the model is that of the same rows in memory.
+        y : array of shape (n_rows,), or the name of a column in files
             Finite numbers; not negative for the Poisson and the Tweedie loss, positive for gamma.
-        sample_weight : array of shape (n_rows,), optional
+        sample_weight : array of shape (n_rows,), or the name of a column in files, optional
             A whole weight is the same as repeating the row, zero as leaving it out.
         exposure : array of shape (n_rows,), or the name of a column of `X`, optional
             What the mean is multiplied by, above 0: years insured, days at risk. The model is of
@@ -239,30 +274,27 @@ class RPTERegressor(
             with an exposure are the same as rates ``y / exposure`` with it as their weight.
         offset : array of shape (n_rows,), or the name of a column of `X`, optional
             What is added to the score: a part of it that is known.
-        groups : array of shape (n_rows,), optional
+        groups : array of shape (n_rows,), or the name of a column in files, optional
             Rows of one group (a patient, a policy) are never split by inner validation.
         progress : function of one `rpte.Progress`, optional
             As in `rpte.RPTEClassifier.fit`.
+        cache_dir : path, optional
+            Where a table in files is kept while it is fitted; as in `rpte.RPTEClassifier.fit`.
         """
-        if is_stored(X):
-            raise InputError(
-                "RPTERegressor reads tables in memory, not files: give a data frame, such as "
-                "pandas.read_parquet(...)"
-            )
-        given = Given(
-            checked_parameters(self),
-            X,
-            y,
-            sample_weight,
-            groups,
-            exposure=exposure,
-            offset=offset,
-        )
+        rows = X, y, sample_weight, groups, cache_dir, exposure, offset
+        given = Given(checked_parameters(self), *rows)
         self._learn(given, progress)
         return self
 
+    def _first_look(self, y: str | None, exposure: str | None, offset: str | None) -> NumberLook:
+        """Return what looks at the targets of rows that are read in blocks."""
+        loss = checked_loss(self.loss, self.power)
+        return NumberLook(NumberTarget(loss, 0.0, y or None, exposure, offset))
+
     def _reading(self, given: Given, watch: Watch) -> AbstractContextManager[TrainingData]:
-        """Return what the fit needs of the user's table."""
+        """Return what the fit needs of the user's table, kept as long as the context is open."""
+        if is_stored(given.X):
+            return read_files(self, given, watch)
         return nullcontext(read_memory(self, given))
 
     def predict(
@@ -284,6 +316,112 @@ class RPTERegressor(
         found = self._for(X).predict(X, exposure, offset, allow_unknown=allow_unknown)
         require_rows(len(found))
         return np.asarray(found, np.float64)
+
+    def calibrate(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        exposure: Any = None,
+        offset: Any = None,
+        groups: Any = None,
+    ) -> RPTERegressor:
+        """Learn from rows that `fit` has not seen how far y lies from its mean.
+
+        `predict_interval` then rests on it, with a guarantee, and no longer on the rows that inner
+        validation held out; `save` writes it to the model file. The model itself stays as it is.
+
+        Parameters
+        ----------
+        X, y : table of shape (n_rows, n_columns), and its targets
+            Kept from `fit`: rows that helped to choose the model lie closer to it than new ones.
+            The training table is refused.
+        sample_weight : array of shape (n_rows,), optional
+            Repetitions, as in `fit`: a row of weight 3 counts as three, and a new row as one.
+        exposure, offset : arrays of shape (n_rows,), or names of columns of `X`, optional
+            As in `fit`.
+        groups : array of shape (n_rows,), optional
+            Where rows come in groups (the visits of a patient), hold out whole groups and name them
+            here: each counts as one, and intervals are for rows of new groups.
+        """
+        self._for(X)
+        given = X, y, sample_weight, exposure, offset, groups
+        others = tuple(calibrated(model, *given) for model in self.frontier_models_)
+        self.model_, self.frontier_models_ = calibrated(self.model_, *given), others
+        return self
+
+    def predict_interval(
+        self,
+        X: Any,
+        alpha: float = 0.1,
+        exposure: Any = None,
+        offset: Any = None,
+        *,
+        allow_unknown: bool = False,
+    ) -> Floats:
+        """Return an interval for the y that will be observed in each row, shape (n_rows, 2).
+
+        It is for a new observation, not for its mean. After `fit` it rests on the rows that inner
+        validation held out: each was predicted by a fit that had not seen it, but they also chose
+        the penalty and the number of terms, so that coverage is close to 1 - alpha, and not
+        guaranteed. After `calibrate` it rests on rows that nothing was chosen on: if these and a
+        new one are exchangeable, it holds y with a probability of 1 - alpha at least, for all rows
+        together, over calibration tables and new rows. For one kind of rows it may be less, and
+        rows of another time or place are not exchangeable.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+        alpha : float
+            0.1 for 90% intervals.
+        exposure, offset, allow_unknown
+            As in `predict`.
+
+        Notes
+        -----
+        With squared error all intervals have one width. With the other losses it goes with the root
+        of the variance under the loss, a power of the mean (exposure included): 0.5 for Poisson, 1
+        for gamma, half of `power` for Tweedie; the lower end is 0 at least. Of n calibration rows
+        the smallest possible alpha is 1 / (n + 1).
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from sklearn.model_selection import train_test_split
+        >>> from rpte import RPTERegressor
+        >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+        >>> X, X_kept, y, y_kept = train_test_split(X, y, test_size=0.3, random_state=0)
+        >>> reg = RPTERegressor(l1=0.1).fit(X, y).calibrate(X_kept, y_kept)
+        >>> low, high = reg.predict_interval(X_kept, alpha=0.1).T
+        >>> bool(((low <= y_kept) & (y_kept <= high)).mean() >= 0.9)
+        True
+        """
+        options: dict[str, Any] = {"allow_unknown": allow_unknown}
+        found = self._for(X).predict_interval(X, alpha, exposure, offset, **options)
+        require_rows(len(found))
+        return found
+
+    def explain(
+        self,
+        X: Any,
+        reference: str | None = None,
+        exposure: Any = None,
+        offset: Any = None,
+        *,
+        allow_unknown: bool = False,
+    ) -> list[Explanation]:
+        """Take each row's score apart, in the order in which it is summed.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+        reference : {None, "mean"}
+            "mean" shows contributions against their training mean.
+        exposure, offset, allow_unknown
+            As in `predict`; the mean is told for them beside that for one unit of exposure.
+        """
+        inputs, given = self._inputs(X, allow_unknown), (named(X, exposure), named(X, offset))
+        return self.model_.explain(inputs, reference, *given)
 
     def linear_predictor(self, X: Any, *, allow_unknown: bool = False) -> Floats:
         """Return the score, the sum of all contributions, shape (n_rows,).

@@ -10,10 +10,17 @@ import numpy as np
 
 from rpte.errors import InputError
 from rpte.estimators.checks import read_table, warn_of_idle_groups
-from rpte.estimators.labels import class_factors, plain, positive_class, read_labels
-from rpte.estimators.parameters import settings_for
+from rpte.estimators.labels import (
+    class_factors,
+    plain,
+    positive_class,
+    read_labels,
+    refuse_rare,
+)
+from rpte.estimators.parameters import refuse_of_two_classes, settings_for
 from rpte.fit.settings import Settings
 from rpte.fit.training import Training
+from rpte.model.classes import ClassesTarget
 from rpte.model.target import Target
 from rpte.rows import scale
 from rpte.rows.folds import Validation, make_validation
@@ -68,13 +75,8 @@ def splits_of(validation: Validation) -> dict[str, Any]:
 def of_classes(
     known: Array, factors: Floats, notes: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the fitted attributes and the record of a fit to two classes, (2,) each."""
+    """Return the fitted attributes and the record of a fit to classes, one entry for each."""
     return {"classes_": known, **notes}, {"class_factors": factors.tolist()}
-
-
-def classes_of(known: Array) -> tuple[Any, Any]:
-    """Return the classes as JSON values."""
-    return plain(known[0]), plain(known[1])
 
 
 def read_memory(estimator: RPTEClassifier, given: Given) -> TrainingData:
@@ -91,21 +93,32 @@ def read_memory(estimator: RPTEClassifier, given: Given) -> TrainingData:
     weight = read_weights(given.sample_weight, len(labels))
     cases = repetitions(weight)
     factors = class_factors(estimator.class_weight, labels, known, weight)
-    weight = weight * factors[(labels == known[1]).astype(int)]
+    place = np.searchsorted(known, labels)
+    weight = weight * factors[place]
+    if len(known) > 2:
+        counts = np.bincount(place, cases * (weight > 0), len(known)).tolist()
+        refuse_rare(known, counts, getattr(given.y, "name", None), schema.names)
     validation = make_validation(estimator.cv, given.X, labels, given.groups)
     warn_of_idle_groups(given.groups, settings)
-    positive = positive_class(estimator.positive, known)
-    target = (labels == known[positive]).astype(np.float64)
+    positive = None if len(known) > 2 else positive_class(estimator.positive, known)
+    predicts = predicted(known, positive)
+    refuse_of_two_classes(estimator, predicts)
+    target = np.asarray(place if positive is None else place == positive, np.float64)
     sampled = is_sampled(settings, validation, len(target))
-    table = make_table(
-        inputs, target, weight, settings.pooling, validation.part, not sampled, cases
-    )
-    if len(np.unique(table.y)) < 2:
+    held = settings.pooling, validation.part, not sampled, cases, predicts.loss
+    table = make_table(inputs, target, weight, *held)
+    if not predicts.loss.varies(table.y):
         raise InputError(ONE_CLASS)
-    by = splits_of(validation)
-    predicts = Target(classes_of(known), positive, 0.0)
-    training = Training.of(table, settings, predicts, by)
+    training = Training.of(table, settings, predicts, splits_of(validation))
     return TrainingData(training, validation, schema, *of_classes(known, factors, noticed))
+
+
+def predicted(known: Array, positive: int | None) -> Target | ClassesTarget:
+    """Return what is predicted, its totals not yet counted; several classes have no positive."""
+    classes = tuple(plain(label) for label in known)
+    if positive is None:
+        return ClassesTarget(classes, ())
+    return Target((classes[0], classes[1]), positive, 0.0)
 
 
 def is_sampled(settings: Settings, validation: Validation, n_rows: int) -> bool:

@@ -35,11 +35,12 @@ GIGABYTE = 1e9
 
 
 class Rows(NamedTuple):
-    """Some rows as they come: cells, class (0 or 1), the user's weight, number of the group."""
+    """Some rows as they come: cells, class or number, weights, number of the group."""
 
     inputs: Inputs
-    label: Index
-    weight: Floats | None  # ones if None
+    label: Array
+    weight: Floats | None  # the user's; ones if None
+    factor: Floats  # on it
     group: Words | None
 
 
@@ -53,16 +54,18 @@ class Layout:
     single : names of numbers that float32 holds
     weighted : whether the user's weights are written
     grouped : whether groups are
-    factors : (2,) factors on the weights, by class
-    positive : the class that y = 1 stands for
+    exposed : whether a factor on the weight of each row is written
+    factors : factors on the weights, by class; None where targets are numbers
+    positive : the class of two that y = 1 stands for; None where y is the class, or a number
     """
 
     schema: Schema
     single: frozenset[str] = frozenset()
     weighted: bool = False
     grouped: bool = False
-    factors: tuple[float, float] = (1.0, 1.0)
-    positive: int = 1
+    exposed: bool = False
+    factors: tuple[float, ...] | None = (1.0, 1.0)
+    positive: int | None = None
     loss: Loss = BINOMIAL
 
     def cells(self) -> list[tuple[str, str]]:
@@ -78,11 +81,16 @@ class Layout:
         return found
 
     @property
+    def _label(self) -> tuple[str, str]:
+        return "label", "f8" if self.factors is None else "u1"
+
+    @property
     def record(self) -> np.dtype[Any]:
         """A row as it comes; large fields first, so that all are aligned."""
         weight = [("weight", "f8")] if self.weighted else []
+        weight += [("factor", "f8")] if self.exposed else []
         group = [("group", "u4")] if self.grouped else []
-        fields = [("hash", "u8"), *weight, *group, *self.cells(), ("label", "u1")]
+        fields = [("hash", "u8"), *weight, *group, *self.cells(), self._label]
         return np.dtype(sorted(fields, key=lambda each: -int(each[1][1])))
 
     @property
@@ -90,12 +98,12 @@ class Layout:
         """What a block holds of each row."""
         group = [("group", "u4")] if self.grouped else []
         sums = ("weight", "f8"), ("cases", "i8")
-        fields = [("hash", "u8"), *sums, *group, *self.cells(), ("label", "u1")]
+        fields = [("hash", "u8"), *sums, *group, *self.cells(), self._label]
         return {name: np.dtype(kind) for name, kind in fields}
 
     def records(self, rows: Rows) -> Array:
         """Return the rows of positive weight as they are written."""
-        inputs, label, weight, group = rows
+        inputs, label, weight, factor, group = rows
         found = np.empty(inputs.n_rows, self.record)
         for place, column in enumerate(inputs.columns):
             if column.dtype.kind == "f":
@@ -109,20 +117,29 @@ class Layout:
             found["group"] = group
         if weight is not None:
             found["weight"] = weight
-        counts = np.array(self.factors)[label] > 0
+        if self.exposed:
+            found["factor"] = factor
+        counts = factor > 0
         counts &= True if weight is None else weight > 0
         return found if counts.all() else found[counts]
 
     def weights(self, records: Array) -> tuple[Floats, Ints]:
-        """Return the weights of rows, class factors included, and the cases they stand for."""
-        factor = np.array(self.factors)[records["label"]]
+        """Return the weights of rows, factors included, and the cases they stand for."""
+        if self.exposed:
+            factor = np.ascontiguousarray(records["factor"])
+        elif self.factors is None:
+            factor = np.ones(len(records))
+        else:
+            factor = np.array(self.factors)[records["label"]]
         if not self.weighted:
             return factor, np.ones(len(records), np.int64)
         weight = np.ascontiguousarray(records["weight"])
         return weight * factor, repetitions(weight)
 
     def target(self, label: Array) -> Floats:
-        """Return y of some classes."""
+        """Return y: whether a class is the positive one of two, or numbers as they are."""
+        if self.positive is None:
+            return np.ascontiguousarray(label, np.float64)
         return np.asarray(label == self.positive, np.float64)
 
 

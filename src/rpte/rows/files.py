@@ -7,7 +7,7 @@ once only, so it is first written to a Parquet file in the folder of the cache.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from glob import glob, has_magic
 from itertools import islice
@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from rpte.errors import InputError, did_you_mean, warn
+from rpte.errors import CellError, InputError, did_you_mean, warn
 from rpte.rows.threads import has_threads
-from rpte.table.column import Factorized, Raw, is_absent
+from rpte.table.column import Factorized, Raw
 from rpte.table.inputs import repeated
 from rpte.table.read import RawTable, declared_kinds
 from rpte.table.schema import Kind
@@ -34,7 +34,6 @@ T = TypeVar("T")
 BATCH_ROWS = 131_072
 TOGETHER = 4  # batches that threads share
 PARQUET = (".parquet", ".pq")
-MOST_LABELS = 1_000  # different ones, more than which are not counted
 MOST_GROUPS = 2_000_000
 
 
@@ -155,13 +154,19 @@ def _written(stream: Any, path: Path) -> ds.Dataset:
 
 @dataclass(frozen=True)
 class TableFiles:
-    """A table in files: which of its columns is the target, the weight, the group, or not read."""
+    """A table in files: which of its columns is the target, the weight, the group, or not read.
+
+    Of numbers, also which is the exposure and the offset.
+    """
 
     dataset: ds.Dataset
     target: str | None = None
     weight: str | None = None
     groups: str | None = None
     unread: tuple[str, ...] = ()
+    exposure: str | None = None
+    offset: str | None = None
+    labelled: bool = False  # rows without a target are left out
     features: tuple[str, ...] = field(init=False)
     declared: dict[str, Kind | None] = field(init=False)
 
@@ -173,8 +178,7 @@ class TableFiles:
         twice = repeated(schema.names)
         if twice:
             raise InputError(f"column names occur more than once: {twice}; rename the columns")
-        roles = {"target": self.target, "sample_weight": self.weight, "groups": self.groups}
-        for role, name in roles.items():
+        for role, name in self.roles.items():
             if name is not None and name not in schema.names:
                 more = ", ..." if len(schema.names) > 10 else ""
                 raise InputError(
@@ -184,7 +188,7 @@ class TableFiles:
                 )
         index = (schema.pandas_metadata or {}).get("index_columns", ())
         rows = {name for name in index if isinstance(name, str)}  # names of rows in pandas
-        beside = {*roles.values(), *self.unread, *rows}
+        beside = {*self.roles.values(), *self.unread, *rows}
         nested = [f.name for f in schema if pa.types.is_nested(f.type) and f.name not in beside]
         if nested:
             warn(f"the columns {nested[:5]} hold lists or records and are left out")
@@ -194,9 +198,21 @@ class TableFiles:
         object.__setattr__(self, "declared", dict(zip(schema.names, kinds, strict=True)))
 
     @property
+    def roles(self) -> dict[str, str | None]:
+        """The columns that are no variables, by what they are."""
+        numbers = {"exposure": self.exposure, "offset": self.offset}
+        weights = {"sample_weight": self.weight, "groups": self.groups}
+        return {"target": self.target, **weights, **numbers}
+
+    @property
+    def beside(self) -> list[str]:
+        """The columns that are no variables, each once."""
+        return [*dict.fromkeys(name for name in self.roles.values() if name is not None)]
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The variables, those that are not read included."""
-        beside = {self.target, self.weight, self.groups}
+        beside = {*self.beside}
         read = {*self.features, *self.unread}
         return tuple(n for n in self.dataset.schema.names if n in read and n not in beside)
 
@@ -205,7 +221,19 @@ class TableFiles:
         from pyarrow import dataset as ds
 
         labelled = ~ds.field(self.target).is_null(nan_is_null=True)
-        return replace(self, dataset=self.dataset.filter(labelled))
+        return replace(self, dataset=self.dataset.filter(labelled), labelled=True)
+
+    def place(self, row: int) -> str:
+        """Say where a row is, of which the number among all is known: in which file, from 0 on."""
+        if self.labelled:
+            return f"row {row} of those with a target (counted from 0)"
+        low, fragments = 0, list(self.dataset.get_fragments())
+        for fragment in fragments if len(fragments) > 1 else ():
+            high = low + int(fragment.count_rows())
+            if row < high:
+                return f"row {row - low} of {getattr(fragment, 'path', 'a part')} (counted from 0)"
+            low = high
+        return f"row {row} (counted from 0)"
 
     def count_rows(self) -> int:
         """Return the number of rows."""
@@ -236,13 +264,47 @@ class TableFiles:
         columns = [raw_column(batch.column(name)) for name in self.features]
         return RawTable(list(self.features), columns, [self.declared[n] for n in self.features])
 
-    def sample_weight(self, batch: pa.RecordBatch) -> Floats:
-        """Return the weights of the rows of a batch, class factors left out."""
-        if self.weight is None:
-            return np.ones(batch.num_rows)
-        column = raw_column(batch.column(self.weight))
-        cells = column if isinstance(column, np.ndarray) else _objects(column)
-        return read_weights(cells, batch.num_rows)
+
+@dataclass(frozen=True)
+class FileBatch:
+    """A batch of files, whose first row has a number among all."""
+
+    files: TableFiles
+    first: int
+    batch: pa.RecordBatch
+
+    def labels(self) -> tuple[list[Any], Index]:
+        """Return the distinct cells of the target, and which of them each row holds."""
+        assert self.files.target is not None
+        return label_cells(self.batch.column(self.files.target))
+
+    def numbers(self, role: str) -> Array | None:
+        """Return a column as it is in the files; texts as objects."""
+        name = self.files.roles["target" if role == "y" else role]
+        if name is None:
+            return None
+        column = raw_column(self.batch.column(name))
+        return column if isinstance(column, np.ndarray) else _objects(column)
+
+    def weights(self) -> Floats:
+        """Return the weights of the rows, class factors left out."""
+        return read_weights(self.numbers("sample_weight"), self.batch.num_rows)
+
+    def groups(self) -> tuple[list[Any], Index]:
+        """Return the distinct groups, and which of them each row is of."""
+        assert self.files.groups is not None
+        return label_cells(self.batch.column(self.files.groups))
+
+    def raw(self) -> RawTable:
+        """Return the variables."""
+        return self.files.raw(self.batch)
+
+    def told(self, error: CellError) -> InputError:
+        """Return an error with the column, and the file and row, of its cell."""
+        column = self.files.roles["target" if error.name == "y" else error.name]
+        return error.at(
+            f"{error.name} (column '{column}')", self.files.place(self.first + error.row)
+        )
 
 
 def lean_options(dataset: ds.Dataset) -> ds.ParquetFragmentScanOptions | None:
@@ -254,13 +316,11 @@ def lean_options(dataset: ds.Dataset) -> ds.ParquetFragmentScanOptions | None:
     return ds.ParquetFragmentScanOptions(pre_buffer=False, use_buffered_stream=True)
 
 
-def numbered_batches(
-    files: TableFiles, names: Sequence[str]
-) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Yield the number of the first row of each batch, from 0 on, and the batch."""
+def numbered_batches(files: TableFiles, names: Sequence[str]) -> Iterator[FileBatch]:
+    """Yield some columns, a batch of rows at a time, with the number of its first row."""
     low = 0
     for batch in files.batches(names):
-        yield low, batch
+        yield FileBatch(files, low, batch)
         low += batch.num_rows
 
 
@@ -314,68 +374,25 @@ def _short_decimals(array: Any) -> Floats | None:
     return np.asarray(numbers)
 
 
-@dataclass
-class LabelCounts:
-    """The different labels of a table, the rows and the weight of each; missing ones apart."""
+def first_look(files: TableFiles, look: Callable[[FileBatch], T]) -> tuple[T | None, set[Any]]:
+    """Return what a look at targets and weights alone tells of all rows, and their groups.
 
-    rows: dict[Any, int] = field(default_factory=dict)
-    weight: dict[Any, float] = field(default_factory=dict)
-    counted: int = 0  # rows of positive weight
-    missing: int = 0
-    first_missing: int = -1
-    total: int = 0
-    groups: set[Any] = field(default_factory=set)
-
-    def add(self, cells: list[Any], places: Index, weight: Floats) -> None:
-        """Add rows: which of some cells each of them holds, and its weight."""
-        rows = np.bincount(places, minlength=len(cells))
-        sums = np.bincount(places, weight, minlength=len(cells))
-        for place, cell in enumerate(cells):
-            if not rows[place]:
-                continue
-            if is_absent(cell):
-                if not self.missing:
-                    self.first_missing = self.total + int(np.argmax(places == place))
-                self.missing += int(rows[place])
-                continue
-            self.rows[cell] = self.rows.get(cell, 0) + int(rows[place])
-            self.weight[cell] = self.weight.get(cell, 0.0) + float(sums[place])
-        self.counted += int((weight > 0).sum())
-        self.total += len(places)
-
-    def plus(self, other: LabelCounts) -> LabelCounts:
-        """Return the counts of these rows and of others behind them; groups are left out."""
-        found = replace(self, rows=dict(self.rows), weight=dict(self.weight))
-        for cell, rows in [*other.rows.items()][: MOST_LABELS + 1]:
-            found.rows[cell] = found.rows.get(cell, 0) + rows
-            found.weight[cell] = found.weight.get(cell, 0.0) + other.weight[cell]
-        if other.missing and not self.missing:
-            found.first_missing = self.total + other.first_missing
-        found.missing += other.missing
-        found.counted += other.counted
-        found.total += other.total
-        return found
-
-    def labels(self, dtype: Any) -> Array:
-        """Return the different labels, numbers in the type of their column."""
-        cells = list(self.rows)
-        plain = cells and all(isinstance(cell, (bool, int, float)) for cell in cells)
-        return np.array(cells, dtype if plain else object)
-
-
-def count_labels(files: TableFiles) -> LabelCounts:
-    """Look at targets, weights and groups alone; more labels than anyone has classes end it."""
-    found = LabelCounts()
-    names = [n for n in dict.fromkeys((files.target, files.weight, files.groups)) if n is not None]
-    assert files.target is not None
-    for batch in files.batches(names):
-        cells, places = label_cells(batch.column(files.target))
-        found.add(cells, places, files.sample_weight(batch))
+    What it returns of one batch adds to that of others by `plus`; where that is `hopeless`, the
+    rest is not read.
+    """
+    found: Any = None
+    groups: set[Any] = set()
+    for batch in numbered_batches(files, files.beside):
+        try:
+            more: Any = look(batch)
+        except CellError as error:
+            raise batch.told(error) from None
+        found = more if found is None else found.plus(more)
         if files.groups is not None:
-            _add_groups(found.groups, batch.column(files.groups), files.groups)
-        if len(found.rows) > MOST_LABELS:
+            _add_groups(groups, *batch.groups(), files.groups)
+        if found.hopeless:
             break
-    return found
+    return found, groups
 
 
 def label_cells(array: Any) -> tuple[list[Any], Index]:
@@ -396,8 +413,7 @@ def label_cells(array: Any) -> tuple[list[Any], Index]:
     return values.tolist(), inverse.reshape(-1)
 
 
-def _add_groups(groups: set[Any], array: Any, name: str) -> None:
-    cells, places = label_cells(array)
+def _add_groups(groups: set[Any], cells: list[Any], places: Index, name: str) -> None:
     held = np.bincount(places, minlength=len(cells)) > 0
     groups.update(cell for cell, there in zip(cells, held, strict=True) if there)
     if len(groups) > MOST_GROUPS:
@@ -405,24 +421,3 @@ def _add_groups(groups: set[Any], array: Any, name: str) -> None:
             f"groups: the column '{name}' holds more than {MOST_GROUPS:,} different groups; fit a "
             "sample of whole groups in memory"
         )
-
-
-def group_numbers(groups: set[Any]) -> dict[Any, int]:
-    """Number groups in their order: numbers by size, all others by their text."""
-    numbers = all(isinstance(cell, (bool, int, float)) for cell in groups)
-    return {cell: place for place, cell in enumerate(sorted(groups, key=None if numbers else str))}
-
-
-def numbers_of(cells: Sequence[Any], places: Index, numbers: Mapping[Any, int], what: str) -> Index:
-    """Return the number of the cell that each row holds, as an earlier pass has given them.
-
-    A cell that was not there then is refused: the table has changed meanwhile.
-    """
-    found = np.array([numbers.get(cell, -1) for cell in cells], np.intp)[places]
-    new = np.flatnonzero(found < 0)
-    if len(new):
-        raise InputError(
-            f"the {what} {cells[places[new[0]]]!r} was not in the table when it was first read; "
-            "fit a table that does not change meanwhile"
-        )
-    return found

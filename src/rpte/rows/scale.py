@@ -23,6 +23,7 @@ OUTSIDE = 5  # times the rows of a sample: up to where they are validated
 MATERIAL = 1e-3  # of the explained deviance: less is not worth looking at further folds
 FINALISTS = 3  # candidates validated on the folds, or on rows, that the search has not seen
 SCREENED_ROWS = 50_000  # of more, products and patterns are screened on a sample
+SCREENED_CASES = 20_000  # effective, that are enough for products of numbers
 HELD_OUT_BLOCKS = 10  # of the held-out rows, for the standard error where there is one fold
 SAMPLE_ROWS_KEPT = 256  # of the vocabulary of a sample, once it is searched
 
@@ -50,12 +51,15 @@ L1_RATIOS = (1.0, 0.15)
 L1_RATIOS_OF_RULES = (1.0, 0.7)  # less ridge: it spreads an effect over neighbouring steps
 TREE_COUNTS = (0, 1, 2, 3, 5, 8)
 MOST_PRODUCTS = 60
+# Of numbers: shapes on offer, times rows, beyond which there are fewer, down to so many.
+SHAPE_CELLS, SHAPES_OF_MANY_ROWS = 16_000_000, 400
 FEW_CONDITIONS = (1, 2, 3)  # of the very short models that forward selection makes
 LENGTHS = (5, 8, 12, 20, 30, 50, 80, 120, 200, 300)  # conditions of models compared by length
 LENGTHS_FROM_CASES = 200  # effective, where folds are not repeated
 LENGTHS_ALONE_FROM_CASES = 1_000  # effective: no penalty paths of products and trees beside them
 LENGTH_LAMBDAS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4)  # of lambda_max, for models of given lengths
 PRODUCT_ROUNDS = 4  # there, each from the best fit so far
+MORE_PRODUCT_ROUNDS = 8  # of numbers, where the search sees more than one fold
 FRONTIER = (0, 1, 2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200, 300)  # conditions of the models kept
 FRONTIER_OF_LONG_TABLES = (0, 1, 2, 3, 8, 25)  # above these rows, where a fit takes long:
 LONG_TABLE_ABOVE = 200_000

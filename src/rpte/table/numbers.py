@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from rpte.errors import InputError, did_you_mean
+from rpte.errors import InputError, bad_cell, did_you_mean
 from rpte.table.column import is_absent, is_real, to_float
 from rpte.table.inputs import as_array, column_names
 from rpte.utils.arrays import Array, Floats
@@ -21,16 +21,14 @@ def read_numbers(values: Any, n_rows: int, name: str) -> Floats:
     found = per_row(values, n_rows, name)
     gaps = np.flatnonzero(np.isnan(found))
     if len(gaps):
-        raise InputError(
-            f"Input {name} contains NaN: {len(gaps)} missing value(s), first at row {gaps[0]}; "
-            "drop these rows"
-        )
+        text = f"{len(gaps)} missing value(s), first at row {gaps[0]}; drop these rows"
+        text = f"Input {name} contains NaN: {text}"
+        raise bad_cell(name, int(gaps[0]), "is missing", "drop such rows", text=text)
     bad = np.flatnonzero(np.isinf(found))
     if len(bad):
-        raise InputError(
-            f"Input {name} contains infinity: {len(bad)} value(s), first at row {bad[0]}; replace "
-            "or drop these rows"
-        )
+        text = f"{len(bad)} value(s), first at row {bad[0]}; replace or drop these rows"
+        text = f"Input {name} contains infinity: {text}"
+        raise bad_cell(name, int(bad[0]), "is infinite", "replace or drop such rows", text=text)
     return found
 
 
@@ -66,16 +64,12 @@ def per_row(values: Any, n_rows: int, name: str) -> Floats:
 def _floats(array: Array, name: str) -> Floats:
     if array.dtype.kind in "biuf":
         return array.astype(np.float64)
+    rule = "give numbers, one per row (pandas: pd.to_numeric), or use RPTEClassifier for classes"
     if array.dtype.kind != "O":
-        raise InputError(
-            f"{name} holds the type {array.dtype}, such as {array.ravel()[:1].tolist()}; give "
-            "numbers, one per row (pandas: pd.to_numeric), or use RPTEClassifier for classes"
-        )
+        held = f"{name} holds the type {array.dtype}, such as {array.ravel()[:1].tolist()}"
+        raise InputError(f"{held}; {rule}")
     cells = array.tolist()
     for row, cell in enumerate(cells):
         if isinstance(cell, str) or not (is_absent(cell) or is_real(cell)):
-            raise InputError(
-                f"{name}[{row}] is {cell!r}; give numbers, one per row (pandas: "
-                "pd.to_numeric), or use RPTEClassifier for classes"
-            )
+            raise bad_cell(name, row, f"is {cell!r}", rule)
     return np.array([np.nan if is_absent(cell) else to_float(cell) for cell in cells], np.float64)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from rpte.errors import InputError
+from rpte.errors import InputError, bad_cell
 from rpte.losses import BINOMIAL, Loss
 from rpte.table.column import EXACT, is_absent, is_real, to_float
 from rpte.table.inputs import Inputs, Picked, as_array
@@ -183,6 +183,11 @@ def repetitions(weight: Floats) -> Ints:
     return counts
 
 
+def are_whole(weight: Floats) -> bool:
+    """Tell whether all weights are whole numbers: repetitions, or rows left out."""
+    return bool((weight == np.rint(weight)).all())
+
+
 def read_weights(sample_weight: Any, n_rows: int) -> Floats:
     """Return the weight of each row: 1 where none are given, one for all where one is given."""
     if sample_weight is None:
@@ -216,10 +221,8 @@ def _check_each_weight(weight: Floats) -> None:
     allowed = np.isfinite(weight) & (weight >= 0)
     if not allowed.all():
         bad = int(np.flatnonzero(~allowed)[0])
-        raise InputError(
-            f"sample_weight[{bad}] is {weight[bad]}; weights must be finite and not negative: give "
-            "0 to leave a row out"
-        )
+        rule = "weights must be finite and not negative: give 0 to leave a row out"
+        raise bad_cell("sample_weight", bad, f"is {weight[bad]}", rule)
     with np.errstate(over="ignore"):
         _check_largest(float(weight.sum()))
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SHOWN = 6
+MANY_CELLS = 100_000  # different numbers, from which on they are not counted
+NONE = np.zeros(0)
 MANY = 20  # different whole numbers from which on they are counts or amounts rather than classes
 
 TIME = re.compile(
@@ -30,9 +33,8 @@ EVENT = re.compile(
 )
 
 CLASSES = (
-    "several classes are not supported by RPTEClassifier, which tells two apart: keep the rows of "
-    "two of them, merge them into two, or fit one model for each "
-    "(sklearn.multiclass.OneVsRestClassifier)"
+    "several classes are a task of their own: RPTEClassifier tells up to 50 apart, rpte fit with "
+    "--task multiclass; or keep the rows of two of them, or merge them into two"
 )
 REGRESSION = (
     "predicting a number is regression: use RPTERegressor, or ask about a threshold with "
@@ -52,13 +54,19 @@ def has_label(frame: pd.DataFrame, target: str) -> Mask:
     return np.array([not is_absent(cell) for cell in cells], bool)[place]
 
 
-def binary_labels(frame: pd.DataFrame, target: str) -> Array:
-    """Return the labels of the rows, or say why they are not two classes without gaps."""
+def class_labels(
+    frame: pd.DataFrame, target: str, several: Callable[[Sequence[Any]], bool] = lambda cells: False
+) -> Array:
+    """Return the labels of the rows, or say why they are not classes without gaps.
+
+    `several` tells of the different labels whether more than two of them are classes.
+    """
     gaps, given = _gaps(frame, target)
     labels = frame[target].to_numpy()
     cells = distinct(labels)[0] if not len(gaps) else []
     others = [str(name) for name in frame if name != target]
-    binary_classes(target, cells, len(gaps), int(gaps[0]) if len(gaps) else -1, given, others)
+    first = int(gaps[0]) if len(gaps) else -1
+    known_classes(target, cells, len(gaps), first, given, others, several)
     return labels
 
 
@@ -68,18 +76,24 @@ def _gaps(frame: pd.DataFrame, target: str) -> tuple[Index, int]:
     return np.flatnonzero(~given), len(given)
 
 
-def binary_classes(
-    target: str, cells: Sequence[Any], gaps: int, first: int, n_rows: int, others: Sequence[str]
+def known_classes(
+    target: str,
+    cells: Sequence[Any],
+    gaps: int,
+    first: int,
+    n_rows: int,
+    others: Sequence[str],
+    several: Callable[[Sequence[Any]], bool] = lambda cells: False,
 ) -> Array:
-    """Return the different labels, or say why they are not two classes without gaps.
+    """Return the different labels, or say why they are not classes without gaps.
 
     Of the rows, `gaps` have no label, the first of them at place `first`; `others` are the names of
-    the other columns.
+    the other columns. More than two labels are classes if `several` says so.
     """
     if gaps:
         raise _missing(target, gaps, first, n_rows)
     values = sorted({level_text(cell) for cell in cells})
-    if len(values) != 2:
+    if len(values) < 2 or (len(values) > 2 and not several(cells)):
         more = ", ..." if len(values) > SHOWN else ""
         held = ", ".join(values[:SHOWN]) + more
         few = len(values) < 2
@@ -102,32 +116,106 @@ def target_numbers(frame: pd.DataFrame, target: str) -> Floats:
         raise _missing(target, len(gaps), int(gaps[0]), n_rows)
     values = frame[target].to_numpy()
     if values.dtype.kind not in "iufb":
-        text = next(cell for cell in values if not _is_number(cell))
-        raise InputError(
-            f"the target '{target}' holds {text!r}, which is no number; correct the cells, or tell "
-            "two classes apart with --task binary"
-        )
+        raise _no_number(target, next(cell for cell in values if not _is_number(cell)))
     return values.astype(np.float64)
 
 
-def guessed_task(frame: pd.DataFrame, target: str, counts: bool = False) -> tuple[str, str] | None:
-    """Return ``"count"`` or ``"regression"`` and what the numbers are; None for two classes.
+def _no_number(target: str, text: Any) -> InputError:
+    return InputError(
+        f"the target '{target}' holds {text!r}, which is no number; correct the cells, or tell two "
+        "classes apart with --task binary"
+    )
 
-    None stands also for what `binary_labels` refuses: texts, gaps, times until an event. Two
+
+@dataclass(frozen=True, slots=True)
+class TargetValues:
+    """What the cells of a target are; those of some rows add to those of others behind them."""
+
+    total: int  # rows
+    gaps: int
+    first_gap: int
+    text: Any  # a cell that is no number, None if there is none
+    cells: frozenset[float]  # different numbers, some of them where they are many
+    low: float
+    high: float
+    sum: float
+    small: int  # rows of numbers up to `MANY`
+    whole: bool  # all are whole and not negative
+    hopeless: ClassVar[bool] = False  # all rows are looked at
+
+    @classmethod
+    def of(cls, cells: Sequence[Any], places: Index) -> TargetValues:
+        """Look at rows: which of some cells, different ones, each of them holds."""
+        rows = np.bincount(places, minlength=len(cells))
+        held = [(cell, int(n)) for cell, n in zip(cells, rows, strict=True) if n]
+        absent = [is_absent(cell) for cell in cells]
+        gaps = np.flatnonzero(np.array([*absent, False])[places])
+        text = next((c for c, _ in held if not (is_absent(c) or _is_number(c))), None)
+        found = [(float(cell), n) for cell, n in held if _is_number(cell) and not is_absent(cell)]
+        y, n = (np.array(each) for each in zip(*found, strict=True)) if found else (NONE, NONE)
+        return cls(
+            len(places),
+            len(gaps),
+            int(gaps[0]) if len(gaps) else -1,
+            text,
+            frozenset(y[:MANY_CELLS].tolist()),
+            float(y.min(initial=np.inf)),
+            float(y.max(initial=-np.inf)),
+            float((y * n).sum()),
+            int(n[y <= MANY].sum()),
+            bool((np.isfinite(y) & (y >= 0.0) & (y == np.floor(y))).all()),
+        )
+
+    def plus(self, more: TargetValues) -> TargetValues:
+        """Return what these rows and others hold."""
+        first = self.first_gap if self.gaps or not more.gaps else self.total + more.first_gap
+        cells = self.cells if len(self.cells) >= MANY_CELLS else self.cells | more.cells
+        return TargetValues(
+            self.total + more.total,
+            self.gaps + more.gaps,
+            first,
+            more.text if self.text is None else self.text,
+            cells,
+            min(self.low, more.low),
+            max(self.high, more.high),
+            self.sum + more.sum,
+            self.small + more.small,
+            self.whole and more.whole,
+        )
+
+    def require_numbers(self, target: str) -> TargetValues:
+        """Refuse gaps, and cells that are no numbers."""
+        if self.gaps:
+            raise _missing(target, self.gaps, self.first_gap, self.total)
+        if self.text is not None:
+            raise _no_number(target, self.text)
+        return self
+
+
+def target_values(frame: pd.DataFrame, target: str) -> TargetValues:
+    """Return what the cells of a target are."""
+    check_column(frame, target, "target")
+    return TargetValues.of(*distinct(frame[target].to_numpy()))
+
+
+def guessed_task(
+    values: TargetValues, target: str, others: Sequence[str], counts: bool = False
+) -> tuple[str, str] | None:
+    """Return ``"count"`` or ``"regression"`` and what the numbers are; None for classes.
+
+    None stands also for texts, and for what `class_labels` refuses: gaps, times until an event. Two
     numbers are classes unless they are known to be `counts` or amounts.
     """
-    gaps, _ = _gaps(frame, target)
-    values = frame[target].to_numpy()
-    cells = distinct(values)[0] if not len(gaps) else []
-    others = [str(name) for name in frame if name != target]
-    few = len(cells) < 2 if counts else len(cells) <= 2
-    if few or not all(map(_is_number, cells)) or is_follow_up(target, others):
+    different = len(values.cells)
+    few = different < 2 if counts else different <= 2
+    if few or values.gaps or values.text is not None or is_follow_up(target, others):
         return None
-    y = values.astype(np.float64)
-    if not (np.isfinite(y).all() and (y >= 0.0).all() and (y == np.floor(y)).all()):
-        return "regression", f"{len(cells)} different numbers from {y.min():g} to {y.max():g}"
-    whole = f"{len(cells)} different whole numbers from {y.min():g} to {y.max():g}"
-    small = float(np.median(y)) <= MANY
+    number = f"{different}" if different < MANY_CELLS else f"{MANY_CELLS:,} or more"
+    held = f"different numbers from {values.low:g} to {values.high:g}"
+    if not values.whole:
+        return "regression", f"{number} {held}"
+    whole = f"{number} {held.replace('numbers', 'whole numbers')}"
+    small = 2 * values.small > values.total  # the median, but for a tie
     return ("count", f"{whole}, most of them small") if small else ("regression", whole)
 
 
