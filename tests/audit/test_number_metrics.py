@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.linear_model import PoissonRegressor
 from sklearn.metrics import (
     auc,
     d2_tweedie_score,
@@ -10,9 +11,16 @@ from sklearn.metrics import (
     root_mean_squared_error,
 )
 
-from rpte.audit.metrics import deviance_explained, gini, number_measures
+from rpte.audit.metrics import (
+    NUMBER_MEASURES,
+    deviance_explained,
+    gini,
+    measured_numbers,
+    number_measures,
+    rank_numbers,
+)
 from rpte.losses import GAMMA, POISSON, SQUARED, TWEEDIE
-from rpte.model.target import NumberTarget
+from rpte.model.target import NumberTarget, TargetUnits
 
 LOSSES = (SQUARED, POISSON, GAMMA, TWEEDIE)
 
@@ -79,6 +87,55 @@ def test_gini_is_the_area_of_a_lorenz_curve():
     assert found == pytest.approx(1 - 2 * auc(x, held))
     assert 0.1 < found < 1
     assert gini(-rate, y, np.ones(200), exposure) == pytest.approx(-found)
+
+
+def gini_of_pairs(rate, y, weight, exposure):
+    """The definition over all pairs of rows: y of the higher less y of the lower, by exposure."""
+    above = np.sign(rate[None, :] - rate[:, None])  # row j against row i
+    pairs = (weight * exposure)[:, None] * (weight * y)[None, :] * above
+    return pairs.sum() / ((weight * exposure).sum() * (weight * y).sum())
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_gini_is_that_of_all_pairs_of_rows(seed):
+    score, y, weight, exposure, offset = drawn(POISSON, seed, 120)
+    found = number_measures(NumberTarget(POISSON, 0.0), score, y, weight, exposure, offset)
+    rate = np.exp(score + offset)
+    assert found["gini"] == pytest.approx(gini_of_pairs(rate, y, weight, exposure))
+    tied = number_measures(NumberTarget(POISSON, 0.0), score, y, weight, exposure)
+    assert len(set(score)) < 60  # ties
+    assert tied["gini"] == pytest.approx(gini_of_pairs(score, y, weight, exposure))
+    best = gini_of_pairs(y / exposure, y, weight, exposure)
+    assert tied["gini_normalised"] == pytest.approx(tied["gini"] / best)
+
+
+def test_no_order_is_better_than_that_of_the_numbers_themselves():
+    y = np.array([0.5, 0.0, 3.0, 1.0])
+    found = number_measures(NumberTarget(TWEEDIE, 0.0), np.log(y + 1), y, np.ones(4))
+    assert found["gini_normalised"] == pytest.approx(1.0)
+
+
+def test_the_calibration_slope_is_that_of_a_fit_on_the_score():
+    score, y, weight, exposure, _ = drawn(POISSON)
+    found = number_measures(NumberTarget(POISSON, 0.0), 2 * score, y, weight, exposure)
+    glm = PoissonRegressor(alpha=0.0, tol=1e-10, max_iter=1000)
+    glm.fit(2 * score[:, None], y / exposure, sample_weight=weight * exposure)
+    assert found["calibration_slope"] == pytest.approx(glm.coef_[0], rel=1e-5)
+    assert found["calibration_slope"] < 0.7  # scores are twice too far apart
+    score, y, weight, _, offset = drawn(SQUARED)
+    target = NumberTarget(SQUARED, 0.0, units=TargetUnits(5000.0, 2000.0))
+    found = number_measures(target, 7e3 * score, 1e3 * y, weight, None, offset)
+    slope = np.polyfit(7e3 * score, 1e3 * y - offset, 1, w=np.sqrt(weight))[0]
+    assert found["calibration_slope"] == pytest.approx(slope)
+    flat = number_measures(NumberTarget(POISSON, 0.0), np.zeros(3), np.arange(3.0), np.ones(3))
+    assert flat["calibration_slope"] is None
+
+
+def test_measures_that_are_named_are_the_same_alone():
+    rows = rank_numbers(NumberTarget(GAMMA, 0.0), *drawn(GAMMA))
+    everything = measured_numbers(rows)
+    assert list(everything) == list(NUMBER_MEASURES)
+    assert measured_numbers(rows, ["gini", "mae"]) == {k: everything[k] for k in ("gini", "mae")}
 
 
 def test_gini_by_hand():

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rpte import InputError, Limits, RPTEClassifier, alternatives
+from rpte import InputError, Limits, RPTEClassifier, RPTERegressor, alternatives
 from rpte.validation.alternatives import _Search
 
 FAST = {"l1": 0.02, "vocabulary": "original", "max_trees": 0}
@@ -110,3 +110,38 @@ def test_a_model_without_terms_has_nothing_to_leave_out():
     empty = RPTEClassifier(l1=1e6, vocabulary="original", max_trees=0).fit(X, y)
     with pytest.raises(InputError, match="no terms"):
         alternatives(empty, X, y)
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "poisson", "gamma", "tweedie"])
+def test_numbers_with_exposure_offset_weights_and_groups(loss):
+    X, _ = twins()
+    rng = np.random.default_rng(1)
+    n, years, known = len(X), rng.uniform(0.5, 2.0, 240).round(2), rng.normal(0, 0.1, 240).round(2)
+    score = 0.8 * X["left"] + 0.5 * X["other"] + known
+    mean = np.exp(score) * years
+    y = {
+        "squared_error": 1e4 * (score + rng.normal(0.0, 0.3, n)),
+        "poisson": rng.poisson(5.0 * mean),
+        "gamma": rng.gamma(5.0, mean / 5.0) + 1e-3,
+        "tweedie": rng.poisson(3.0 * mean) * rng.gamma(4.0, 0.1, n),
+    }[loss]
+    given = {"offset": known * (1e4 if loss == "squared_error" else 1.0)}
+    if loss != "squared_error":  # a column of the table, which is no variable
+        X, given = X.assign(years=years), {**given, "exposure": "years"}
+    given["sample_weight"] = rng.integers(1, 3, n).astype(float)
+    reg = RPTERegressor(**FAST, loss=loss).fit(X, y, **given)
+    twin = next(iter(set(reg.model_.sources) & {"left", "right"}))
+    groups = np.arange(n) // 2
+    asked = {"tolerance": 0.1, "folds": 3, "groups": groups, **given}
+    found = alternatives(reg, X, y, without=[twin], **asked)
+    (other,) = found.found
+    assert "years" not in other.model.schema.names
+    assert twin not in other.sources
+    assert {"left", "right"} & set(other.sources)
+    assert other.model.loss == reg.model_.loss
+    assert other.agreement > 0.9
+    assert f"(mean alone {found.null_deviance:.4f})" in str(found)
+    if loss == "squared_error":  # the deviance is in units of the variance of y less the offset
+        assert 0.8 < found.null_deviance < 1.2
+        assert found.deviance < 0.5
+    assert alternatives(reg, X, y, without=["other"], **asked).found == ()

@@ -11,6 +11,7 @@ from sklearn.metrics import d2_tweedie_score, mean_absolute_error, mean_squared_
 
 from model_files import sealed, write
 from rpte import InputError, ModelFileError, RPTEClassifier, RPTERegressor, load
+from rpte.audit.metrics import gini
 from rpte.check import rpte_check
 from rpte.losses import POISSON
 from rpte.model.file import to_dict
@@ -42,6 +43,9 @@ def test_each_fold_is_a_fit_on_the_other_rows():
         rate = {"y_pred": mean / YEARS[test], "sample_weight": YEARS[test]}
         explained = d2_tweedie_score(y[test] / YEARS[test], **rate, power=1)
         assert fold.deviance_explained == pytest.approx(explained)
+        assert fold.calibration_ratio == pytest.approx(mean.sum() / y[test].sum())
+        order = gini(mean / YEARS[test], y[test], np.ones(len(test)), YEARS[test])
+        assert fold.gini == pytest.approx(order)
         assert fold.mae == pytest.approx(mean_absolute_error(y[test], mean))
         assert fold.rmse == pytest.approx(mean_squared_error(y[test], mean) ** 0.5)
         assert (fold.rows, fold.miu) == (len(test), fitted.audit().miu)
@@ -59,7 +63,7 @@ def test_the_figures_are_kept_with_the_model(tmp_path):
     kept = model.training["cross_validation"]
     assert kept == found.record()
     assert (kept["folds"], kept["by"], kept["rows"]) == (2, "content", len(Y))
-    for name in ("deviance_explained", "mae", "rmse", "miu"):
+    for name in ("deviance_explained", "gini", "calibration_ratio", "mae", "rmse", "miu"):
         assert kept[name] == {"mean": found.mean(name), "error": found.error(name)}
     said = f"mean absolute error {found.mean('mae'):.4f} ± {found.error('mae'):.4f}"
     assert said in made.summary()

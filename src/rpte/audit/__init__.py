@@ -6,8 +6,9 @@
 reader imports the package it reads: the model brings it.
 
 `decisions` gives reasons for a case and keeps logs; `edits` changes a model and its ledger (only an
-edit that estimates again needs the stages); `metrics` measures how well a model predicts; `grid`
-lists the values between which a component can tell a difference.
+edit that estimates again needs the stages); `metrics` measures how well a model predicts, `lift`
+where it does, in bands of rows; `grid` lists the values between which a component can tell a
+difference.
 
 Every room above `model` may import from here. Importing this folder imports numpy and nothing
 heavier.

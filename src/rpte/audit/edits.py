@@ -3,29 +3,40 @@
 What is dropped gives its training mean to the intercept, merged leaves get the mean of their
 coefficients by support: so the mean score in training stays. Such a model still has disjoint
 sources, a partition and a bounded load, and its supports and means stay those of the training
-table; it is no longer the optimum of Stage 3, and says so, until Stage 3 is solved again.
+table; it is no longer the optimum of Stage 3, and says so, until Stage 3 is solved again. Of
+several classes this is so of the score of each: a term is dropped from all of them.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
+
+import numpy as np
 
 from rpte.audit import metrics
 from rpte.errors import InputError, did_you_mean
 from rpte.model import ledger
 from rpte.model.certificate import limit_checks, monotone_certificate
 from rpte.model.check import Check
+from rpte.model.classes import ClassesModel, check_no_beside
+from rpte.model.file import AnyModel
+from rpte.model.intervals import RECORD as CALIBRATION
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms
 from rpte.model.summary import RECORD
+from rpte.model.target import NumberTarget
+from rpte.model.verify_classes import labelled_classes
 from rpte.model.verify_structure import component_size, load_within_bound, ownership, partition
-from rpte.model.verify_table import labelled
+from rpte.model.verify_table import Rows, labelled
 from rpte.model.versions import without
 from rpte.table.fingerprint import table_hash
+from rpte.table.numbers import named, per_row
+from rpte.table.table import read_weights
 
 Names = Sequence[str]
 Part = TreeTerms | DirectTerm
+M = TypeVar("M", bound=AnyModel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +46,33 @@ class Labelled:
     Parameters
     ----------
     X : table of shape (n_rows, n_columns)
-    y : labels of shape (n_rows,)
+    y : labels, or numbers, of shape (n_rows,)
     sample_weight : (n_rows,), optional
+    exposure, offset : (n_rows,), or names of columns of `X`, optional
+        Of a model of numbers that was fitted with them.
     """
 
     X: Any
     y: Any
     sample_weight: Any = None
+    exposure: Any = None
+    offset: Any = None
+
+    def rows(self, model: AnyModel) -> Rows:
+        """Return the rows as Stage 3 of a model sees them."""
+        if isinstance(model, ClassesModel):
+            check_no_beside(self.beside)
+            return labelled_classes(model, model.read(self.X), self.y, self.sample_weight)
+        return labelled(model, model.read(self.X), self.y, self.sample_weight, **self.beside)
+
+    @property
+    def beside(self) -> dict[str, Any]:
+        """The exposures and offsets, None where there are none."""
+        return {"exposure": named(self.X, self.exposure), "offset": named(self.X, self.offset)}
 
 
 def edit(
-    model: Model,
+    model: M,
     *,
     by: str,
     reason: str,
@@ -56,12 +83,12 @@ def edit(
     refit: bool = False,
     force: bool = False,
     when: str | None = None,
-) -> Model:
+) -> M:
     """Return an edited model, with one more entry in its ledger.
 
     Parameters
     ----------
-    model : Model
+    model : Model or ClassesModel
     by, reason : str
         Who edits it, and why.
     drop_terms : names
@@ -102,13 +129,13 @@ def edit(
         raise InputError("nothing to edit; name terms, sources or leaves, or ask for a refit")
     if refit and table is None:
         raise InputError("refit needs a table with labels")
-    edited = _changed(model, drop_terms, drop_sources, merge)
+    edited: AnyModel = _changed_any(model, drop_terms, drop_sources, merge)
     if edited.components == model.components and not refit:
         raise InputError("the edit changes nothing: what it names says nothing already")
     if refit and table is not None:
         from rpte.fit.refit import refit as solved_again
 
-        edited = solved_again(edited, table.X, table.y, table.sample_weight)
+        edited = solved_again(edited, table.X, table.y, table.sample_weight, **table.beside)
     edited, broken = _without_broken(model, edited, force)
     gone, back = _claims(model, edited, broken)
     entry = {
@@ -125,7 +152,9 @@ def edit(
         "after": ledger.state(edited, None if table is None else performance(edited, table)),
     }
     before = model.ledger[-1] if model.ledger else None
-    return replace(edited, ledger=(*model.ledger, ledger.sealed(entry, before)))
+    done = replace(edited, ledger=(*model.ledger, ledger.sealed(entry, before)))
+    assert isinstance(done, type(model))
+    return done
 
 
 def _operations(
@@ -135,6 +164,29 @@ def _operations(
     asked = [(word, names) for word, names in drops if names]
     asked += [("merge", names) for names in merge] + ([("refit", ())] if refit else [])
     return [{"operation": word, "names": list(names)} for word, names in asked]
+
+
+def _changed_any(
+    model: AnyModel, drop_terms: Names, drop_sources: Names, merge: Sequence[Names]
+) -> AnyModel:
+    """Return a model without what is dropped; of several classes, the score of each."""
+    if not isinstance(model, ClassesModel):
+        return _changed(model, drop_terms, drop_sources, merge)
+    _check_names(model.outline, drop_terms, drop_sources, merge)
+    if not (drop_terms or drop_sources):
+        return model
+    each = [_changed(one, drop_terms, drop_sources, ()) for one in model.models]
+    means = [one.training["mean_contributions"] for one in each]
+    joined = {name: [mean[name] for mean in means] for name in means[0]}
+    own = {"class_factors": model.training["class_factors"], "mean_contributions": joined}
+    # All scores may be moved together: intercepts add up to zero.
+    centre = sum(one.intercept for one in each) / len(each)
+    return replace(
+        model,
+        intercepts=tuple(one.intercept - centre for one in each),
+        by_class=tuple(one.components for one in each),
+        training={**each[0].training, **own},
+    )
 
 
 def _changed(model: Model, drop_terms: Names, drop_sources: Names, merge: Sequence[Names]) -> Model:
@@ -156,7 +208,8 @@ def _changed(model: Model, drop_terms: Names, drop_sources: Names, merge: Sequen
                 kept.append(new)
                 means[new.name] = after
         components.append(kept)
-    history = without(model.training, RECORD)  # figures are of the fit, not of what is left of it
+    # Figures and intervals are of the fit, not of what is left of it.
+    history = without(model.training, RECORD, CALIBRATION)
     training = {**history, "mean_contributions": means, "ties": [], "objective": None}
     if not model.settings["reassign"]:
         training["objective"] = model.training["objective"]
@@ -222,8 +275,8 @@ def _merged(leaves: list[Leaf]) -> Leaf:
     support = sum(leaf.support for leaf in leaves)
     weights = [leaf.support / support if support else 1.0 / len(leaves) for leaf in leaves]
     mean = sum(w * leaf.coefficient for w, leaf in zip(weights, leaves, strict=True))
-    events, penalty = (sum(getattr(leaf, n) for leaf in leaves) for n in ("events", "penalty"))
-    return Leaf(mean, support, events, penalty)
+    total, penalty = (sum(getattr(leaf, n) for leaf in leaves) for n in ("target_total", "penalty"))
+    return Leaf(mean, support, total, penalty)
 
 
 def _regrouped(
@@ -273,7 +326,7 @@ def _check_names(model: Model, terms: Names, sources: Names, merge: Sequence[Nam
             raise InputError(f"merge {'+'.join(names)}: name two or more leaves of one tree")
 
 
-def _without_broken(old: Model, new: Model, force: bool) -> tuple[Model, list[str]]:
+def _without_broken(old: AnyModel, new: AnyModel, force: bool) -> tuple[AnyModel, list[str]]:
     """Return the model without the claims that an edit broke; refuse to break them unforced."""
     held = {check.name for check in _guarantees(old) if check.holds}
     broken = [check for check in _guarantees(new) if not check.holds and check.name in held]
@@ -289,30 +342,40 @@ def _without_broken(old: Model, new: Model, force: bool) -> tuple[Model, list[st
     if not broken:
         return new, []
     limits = {**new.settings["limits"], "monotone": directions}
+    assert isinstance(new, Model)  # several classes have no monotone directions
     freed = replace(new, settings={**new.settings, "limits": limits})
     return _certified(freed), [check.name for check in broken]
 
 
-def _guarantees(model: Model) -> list[Check]:
+def _guarantees(model: AnyModel) -> list[Check]:
     """Return the checks of what holds for the structure, however coefficients were found."""
     structure = partition, ownership, component_size, load_within_bound
-    return [*(check(model) for check in structure), *limit_checks(model)]
+    one = model.outline if isinstance(model, ClassesModel) else model
+    return [*(check(one) for check in structure), *limit_checks(one)]
 
 
-def _claims(old: Model, new: Model, broken: list[str]) -> tuple[list[str], list[str]]:
+def _claims(old: AnyModel, new: AnyModel, broken: list[str]) -> tuple[list[str], list[str]]:
     """Return the names of claims that an edit withdraws, and of those that it restores."""
-    gone, lost = ledger.withdrawn(old), list(broken)
+    gone, lost, solved = ledger.withdrawn(old), list(broken), ledger.solved_claims(new)
     unsolved = bool(new.settings["reassign"]) and new.training["objective"] is None
-    if unsolved and ledger.OPTIMALITY not in gone:
-        lost.append(ledger.OPTIMALITY)
+    if unsolved:
+        lost += [name for name in solved if name not in gone]
     if new.data["sha256"] != old.data["sha256"]:
         lost += [name for name in (ledger.UNMET_MISSING, ledger.DERIVED) if name not in gone]
-    return lost, [ledger.OPTIMALITY] if ledger.OPTIMALITY in gone and not unsolved else []
+    return lost, [] if unsolved else [name for name in solved if name in gone]
 
 
-def performance(model: Model, table: Labelled) -> dict[str, float]:
-    """Return rows (weight), log-loss, Brier score and AUC, classes weighted as in training."""
-    given = labelled(model, model.read(table.X), table.y, table.sample_weight)
+def performance(model: AnyModel, table: Labelled) -> metrics.Measures:
+    """Return rows (weight), log-loss, Brier score and AUC, classes weighted as in training.
+
+    Of a number rows, the share of the deviance explained, and errors of the mean in units of y. Of
+    several classes accuracy in place of the AUC, and the Brier score is summed over classes.
+    """
+    if isinstance(model, ClassesModel):
+        return _class_performance(model, table)
+    if isinstance(model.target, NumberTarget):
+        return _number_performance(model, model.target, table)
+    given = table.rows(model)
     rows = metrics.rank(given.y, model.score(given.inputs), given.weight)
     area = metrics.auc(rows)
     if area is None:
@@ -321,7 +384,30 @@ def performance(model: Model, table: Labelled) -> dict[str, float]:
     return {"rows": weight, "log_loss": loss, "brier": brier, "auc": area}
 
 
-def _hash_of(model: Model, table: Labelled) -> str:
-    rows = labelled(model, model.read(table.X), table.y, table.sample_weight)
-    labels = model.classes[1 - model.positive], model.classes[model.positive]
-    return table_hash(rows.inputs, rows.y, rows.weight, labels)[1]
+def _number_performance(model: Model, target: NumberTarget, table: Labelled) -> metrics.Measures:
+    inputs = model.read(table.X)
+    weight = read_weights(table.sample_weight, inputs.n_rows)
+    y = target.read(table.y, inputs.n_rows)
+    given = {role: values for role, values in table.beside.items() if values is not None}
+    beside = {role: per_row(values, inputs.n_rows, role) for role, values in given.items()}
+    found = metrics.number_measures(target, model.score(inputs), y, weight, **beside)
+    kept = {name: found[name] for name in ("deviance_explained", "mae", "rmse")}
+    return {"rows": float(weight.sum()), **kept}
+
+
+def _class_performance(model: ClassesModel, table: Labelled) -> metrics.Measures:
+    rows = table.rows(model)
+    score = model.score(rows.inputs)
+    wrong = model.loss.response(score.T) - model.loss.is_class(rows.y)
+    right = score.argmax(axis=1) == rows.y
+    return {
+        "rows": float(rows.weight.sum()),
+        "log_loss": 0.5 * model.loss.deviance(score.T, rows.y, rows.weight),
+        "brier": float(np.average((wrong**2).sum(axis=0), weights=rows.weight)),
+        "accuracy": float(np.average(right, weights=rows.weight)),
+    }
+
+
+def _hash_of(model: AnyModel, table: Labelled) -> str:
+    rows = table.rows(model)
+    return table_hash(rows.inputs, rows.y, rows.weight, model.target.hashed_labels)[1]

@@ -4,7 +4,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from rpte.counterfactual.search import TOLERANCE
-from rpte.model.explain import value_text
+from rpte.model.explain import probability_of, value_text
+from rpte.model.target import AnyTarget, NumberTarget
 
 Cell = float | str | None
 
@@ -29,9 +30,15 @@ class Answer:
     changes: tuple[Change, ...]
     cost: float
     bound: float  # least cost of any answer that keeps a variable of each earlier one as it is
-    score: float  # of the changed row, as is the probability
-    probability: float
+    score: float  # of the changed row, as is the response
+    response: float  # the probability of the positive class, or the mean
+    predicts: AnyTarget
     flags: tuple[str, ...] = ()  # what training did not have, as in an explanation
+
+    @property
+    def probability(self) -> float:
+        """The response of a model of two classes; `InputError` for a number."""
+        return probability_of(self.predicts, self.response)
 
     @property
     def gap(self) -> float:
@@ -45,14 +52,26 @@ class Answer:
 
     def __str__(self) -> str:
         proof = "proved cheapest" if self.optimal else f"none costs less than {self.bound:.4f}"
-        head = f"cost {self.cost:.4f} ({proof}), probability {self.probability:.4f}"
+        head = f"cost {self.cost:.4f} ({proof}), {self.reached}"
         return "\n".join([head, *(f"    {change}" for change in self.changes)])
+
+    @property
+    def reached(self) -> str:
+        """Say what the changed row has."""
+        return f"{self.predicts.response_name} {self.predicts.shown(self.response)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as plain JSON values."""
-        changes = [asdict(change) for change in self.changes]
-        lists = {"changes": changes, "flags": list(self.flags)}
-        return {**asdict(self), **lists, "gap": self.gap, "optimal": self.optimal}
+        return {
+            "changes": [asdict(change) for change in self.changes],
+            "cost": self.cost,
+            "bound": self.bound,
+            "score": self.score,
+            self.predicts.response_name: self.response,
+            "flags": list(self.flags),
+            "gap": self.gap,
+            "optimal": self.optimal,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +104,13 @@ class Changeable:
         remedy = [] if self.stated else [f"State otherwise with {keep} and {may_change}."]
         return (first, *kept, *remedy)
 
+    @property
+    def nothing(self) -> str:
+        """Why nothing may change, where that is so."""
+        read = self.kept or self.kept_by_name
+        why = "every variable that the model reads is kept" if read else "the model reads none"
+        return f"nothing may change: {why}"
+
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain JSON values."""
         return {k: v if k == "stated" else list(v) for k, v in asdict(self).items()}
@@ -95,17 +121,34 @@ class Counterfactuals:
     """What would have to change in one row."""
 
     changeable: Changeable  # stated or assumed
-    positive: Any  # the label that probabilities are of
-    score: float  # of the row as it is, as is the probability
-    probability: float
-    target: float  # the probability to reach
-    side: str  # "below" or "above": the probability shall be at most, or at least, the target
+    predicts: AnyTarget
+    score: float  # of the row as it is, as is the response
+    response: float  # the probability of the positive class, or the mean
+    target: float  # the response to reach
+    side: str  # "below" or "above": the response shall be at most, or at least, the target
     most: int  # variables that may change
     per_change: float  # what every change costs whatever its size
     answers: tuple[Answer, ...]  # the cheapest first
-    reachable: float  # the probability nearest to the far side of the target that was found
+    reachable: float  # the response nearest to the far side of the target that was found
     impossible: bool  # it is proved that no allowed change reaches the target
     scales: dict[str, Scale]  # spread, step and range of each number that may change
+    exposure: float | None = None  # that means are for, where one was given
+    offset: float | None = None
+
+    @property
+    def probability(self) -> float:
+        """The response of a model of two classes; `InputError` for a number."""
+        return probability_of(self.predicts, self.response)
+
+    @property
+    def positive(self) -> Any:
+        """The label that probabilities are of, or the name of the number."""
+        return self.predicts.outcome
+
+    @property
+    def wanted(self) -> str:
+        """The side of the target and the target, in words."""
+        return f"{'at most' if self.side == 'below' else 'at least'} {self.target:g}"
 
     @property
     def reason(self) -> str:
@@ -113,16 +156,15 @@ class Counterfactuals:
         if self.answers:
             return ""
         if not self.changeable.may_change:
-            read = self.changeable.kept or self.changeable.kept_by_name
-            why = "every variable that the model reads is kept" if read else "the model reads none"
-            return f"nothing may change: {why}"
+            return self.changeable.nothing
         extreme = "lowest" if self.side == "below" else "highest"
-        found = f"the {extreme} probability found is {self.reachable:.4f}"
+        shown = self.predicts.shown(self.reachable)
+        found = f"the {extreme} {self.predicts.response_name} found is {shown}"
         if not self.impossible:
             return f"no answer was found within the effort, none is ruled out; {found}"
         return (
-            f"no allowed change of {_variables(self.most)} reaches it; {found} (numbers stay in "
-            "the range that the file tells of, unless you allow more)"
+            f"no allowed change of {changed_variables(self.most)} reaches it; {found} (numbers "
+            "stay in the range that the file tells of, unless you allow more)"
         )
 
     @property
@@ -131,11 +173,11 @@ class Counterfactuals:
         return tuple(name for name, scale in self.scales.items() if not scale.told)
 
     def __str__(self) -> str:
-        word = "at most" if self.side == "below" else "at least"
+        predicted = self.predicts.response_with(self.exposure, self.offset)
         lines = [
             " ".join(self.changeable.sentences()),
-            f"probability of {self.positive!r} is {self.probability:.4f}; to be {word} "
-            f"{self.target:g}, changing {_variables(self.most)}:",
+            f"{predicted} is {self.predicts.shown(self.response)}; to be {self.wanted}, changing "
+            f"{changed_variables(self.most)}:",
         ]
         lines += [f"{i}. {answer}" for i, answer in enumerate(self.answers, 1)]
         notes = [self.reason] if self.reason else []
@@ -146,10 +188,25 @@ class Counterfactuals:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON values."""
-        answers = [answer.to_dict() for answer in self.answers]
-        record = {**asdict(self), "changeable": self.changeable.to_dict(), "answers": answers}
-        return {**record, "reason": self.reason}
+        beside = {"exposure": self.exposure, "offset": self.offset}
+        is_number = isinstance(self.predicts, NumberTarget)
+        return {
+            "changeable": self.changeable.to_dict(),
+            **({"predicts": self.positive, **beside} if is_number else {"positive": self.positive}),
+            "score": self.score,
+            self.predicts.response_name: self.response,
+            "target": self.target,
+            "side": self.side,
+            "most": self.most,
+            "per_change": self.per_change,
+            "answers": [answer.to_dict() for answer in self.answers],
+            "reachable": self.reachable,
+            "impossible": self.impossible,
+            "scales": {name: asdict(scale) for name, scale in self.scales.items()},
+            "reason": self.reason,
+        }
 
 
-def _variables(most: int) -> str:
+def changed_variables(most: int) -> str:
+    """Say how many variables may change."""
     return "one variable" if most == 1 else f"at most {most} variables"

@@ -39,6 +39,13 @@ class Grid:
     component: Component
     choices: tuple[Choices, ...]  # in the order of the component's sources
     sign: int  # +1 if the score shall rise, -1 if it shall fall
+    unit: float = 1.0  # of the score, in which gains are told
+    others: tuple[Component, ...] = ()  # the same terms in further inequalities
+
+    @property
+    def inequalities(self) -> tuple[Component, ...]:
+        """The component as each of the inequalities has it."""
+        return (self.component, *self.others)
 
     def inputs(self, positions: Index) -> Inputs:
         """Return rows with the cells at some positions, shape (n, sources)."""
@@ -47,10 +54,13 @@ class Grid:
         return rows_of([c.variable for c in self.choices], columns, codes)
 
     def gain(self, positions: Index) -> Floats:
-        """Return how much further the component moves the score than it does now, shape (n,)."""
-        asked = np.vstack([np.zeros((1, len(self.choices)), np.intp), positions])
-        subtotal = self.component.subtotal(self.inputs(asked))
-        return np.asarray(self.sign * (subtotal[1:] - subtotal[0]))
+        """Return how much further the component moves the score than it does now, shape (n,).
+
+        Of several inequalities (n, m).
+        """
+        inputs = self.inputs(np.vstack([np.zeros((1, len(self.choices)), np.intp), positions]))
+        subtotals = [component.subtotal(inputs) for component in self.inequalities]
+        return _each([self.sign * (s[1:] - s[0]) / self.unit for s in subtotals])
 
     def cost(self, positions: Index) -> Floats:
         """Return what changing to some positions costs, shape (n,)."""
@@ -198,13 +208,23 @@ def corners_of(grid: Grid, boxes: Boxes, number: int = 0) -> tuple[Index, Points
 
 
 def slack(grid: Grid, boxes: Boxes) -> Floats:
-    """Return how far a gain inside each box may exceed the mixture of its corners, shape (n,)."""
-    total = np.zeros(len(boxes))
-    for term in grid.component.direct:
-        total += abs(term.coefficient) * _column_range(grid, boxes, term.column).bend
+    """Return how far a gain inside each box may exceed the mixture of its corners, shape (n,).
+
+    Of several inequalities (n, m).
+    """
+    totals = [np.zeros(len(boxes)) for _ in grid.inequalities]
+    for terms in zip(*(component.direct for component in grid.inequalities), strict=True):
+        bend = _column_range(grid, boxes, terms[0].column).bend
+        for total, term in zip(totals, terms, strict=True):
+            total += abs(term.coefficient) * bend
     for tree in grid.component.trees:
-        total += _tree_slack(grid, boxes, tree)
-    return total
+        totals[0] += _tree_slack(grid, boxes, tree)
+    return _each([total / grid.unit for total in totals])
+
+
+def _each(columns: Sequence[Floats]) -> Floats:
+    """Return what one inequality has, (n,), or several, (n, m)."""
+    return columns[0] if len(columns) == 1 else np.column_stack(columns)
 
 
 def _tree_slack(grid: Grid, boxes: Boxes, tree: TreeTerms) -> Floats:

@@ -1,45 +1,52 @@
 """From a row and a target to several ways of reaching it."""
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
 import numpy as np
 
 from rpte.counterfactual.actions import Actions
-from rpte.counterfactual.answers import Answer, Change, Changeable, Counterfactuals
+from rpte.counterfactual.answers import Answer, Change, Changeable, Counterfactuals, Scale
 from rpte.counterfactual.boxes import Grid
 from rpte.counterfactual.choices import choices_of
 from rpte.counterfactual.solve import Solution, solve
 from rpte.errors import InputError
 from rpte.model.explain import cell_values, one_row, with_cells
 from rpte.model.model import Model
+from rpte.model.target import Target
 from rpte.table.inputs import Inputs
-from rpte.utils.arrays import Index
+from rpte.table.numbers import named, per_row
+from rpte.utils.arrays import Floats, Index
 
-MARGIN = 1e-9  # log odds beyond the target, so that rounding cannot undo an answer
+MARGIN = 1e-9  # of the score beyond the target, so that rounding cannot undo an answer
+EVEN = 0.5  # the probability that is meant where none is given
 
 
 def counterfactuals(
     model: Model,
     X: Any,
-    to: float = 0.5,
+    to: float | None = None,
     *,
     side: str | None = None,
     actions: Actions | None = None,
     most: int = 3,
     answers: int = 3,
+    exposure: Any = None,
+    offset: Any = None,
 ) -> Counterfactuals:
-    """Find the cheapest changes of a row that bring its probability to a target.
+    """Find the cheapest changes of a row that bring its probability, or its mean, to a target.
 
     Parameters
     ----------
     model : Model
     X : table of one row
     to : float
-        Probability of the positive class to reach.
+        Probability of the positive class to reach, 0.5 if None. Of a number the mean to reach, in
+        units of y, which has to be given.
     side : {"below", "above"}, optional
         Whether to end at or below it, or at or above; by default on the other side than the row.
     actions : Actions, optional
@@ -49,67 +56,94 @@ def counterfactuals(
     answers : int
         How many answers to look for. Each leaves at least one variable of every earlier answer as
         it is.
+    exposure, offset : float or name of a column of `X`, optional
+        Of a number, as in `Model.predict`: `to` is the mean for so much exposure, with this
+        offset; for one unit and none if None. Neither is changed.
 
     Notes
     -----
-    An answer is at least 1e-9 beyond the target in log odds and has been scored again by the model.
-    Costs are compared to 1e-9.
+    An answer is at least 1e-9 beyond the target in the score (of squared error, in units of the
+    spread of y) and has been scored again by the model. Costs are compared to 1e-9.
     """
-    if not 0 < to < 1:
-        raise InputError(f"to={to!r}; it must be a probability between 0 and 1")
+    to = _reachable(model, to)
     if side not in (None, "below", "above"):
         raise InputError(f"side={side!r}; it must be 'below' or 'above'")
+    check_counts(most, answers)
+    row = one_row(model, X)
+    actions = (actions or Actions()).checked(model.schema)
+    case = Case(row, one_number("exposure", X, exposure), one_number("offset", X, offset))
+    now = case.response(model, model.score(row))
+    if side is None:
+        side = "below" if now >= to else "above"
+    return Question(model, case, to, side, actions, most).told(answers)
+
+
+def check_counts(most: int, answers: int) -> None:
+    """Refuse numbers of changes and of answers that are none."""
     for name, value in (("most", most), ("answers", answers)):
         if not isinstance(value, int) or value < 1:
             raise InputError(f"{name}={value!r}; it must be a whole number, 1 or more")
-    row = one_row(model, X)
-    actions = (actions or Actions()).checked(model.schema)
-    if side is None:
-        side = "below" if model.predict_proba(row)[0, model.positive] >= to else "above"
-    return Question(model, row, to, side, actions, most).answered(answers)
 
 
-class Question:
-    """One row, one target, and what may be changed."""
+def _reachable(model: Model, to: float | None) -> float:
+    """Return the probability or mean to reach; refuse what no score stands for."""
+    target = model.target
+    if to is None and isinstance(target, Target):
+        return EVEN
+    if to is None:
+        raise InputError(f"to is not given; say which {target.response_text} is to be reached")
+    if not target.is_response(to):
+        raise InputError(f"to={to!r}; it must be {target.response_range}")
+    return float(to)
 
-    def __init__(
-        self, model: Model, row: Inputs, to: float, side: str, actions: Actions, most: int
-    ) -> None:
-        self.model, self.row, self.to, self.side = model, row, to, side
-        self.actions, self.most = actions, most
-        self.sign = 1 if side == "above" else -1
+
+def one_number(role: str, X: Any, given: Any) -> float | None:
+    """Return the exposure or offset of one row: a number, a list of one, or a column's name."""
+    return None if given is None else float(per_row(named(X, given), 1, role)[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A row, with its exposure and offset if it has any."""
+
+    row: Inputs
+    exposure: float | None = None
+    offset: float | None = None
+
+    def response(self, model: Model, score: Floats) -> float:
+        """Return what a score of this case stands for."""
+        return float(model.target.mean(score, self.exposure, self.offset)[0])
+
+
+class Asked(ABC):
+    """One row and what may be changed in it; what is to be reached is said by `solve`."""
+
+    def __init__(self, model: Model, row: Inputs, actions: Actions, most: int) -> None:
+        self.model, self.row, self.actions, self.most = model, row, actions, most
         self.choices = {name: choices_of(model, row, name, actions) for name in model.sources}
-        self.target = math.log(to) - math.log1p(-to)
-        self.score = float(model.score(row)[0])
-        subtotals = [abs(float(c.subtotal(row)[0])) for c in model.components]
-        self.margin = MARGIN * max(1.0, abs(self.score), abs(self.target), *subtotals)
 
-    @property
-    def need(self) -> float:
-        """How far the score has to move; 0 or less if it need not."""
-        distance = self.sign * (self.target - self.score)
-        return distance + self.margin if distance > 0 else distance
+    @abstractmethod
+    def solve(self, fixed: frozenset[str], below: float = math.inf) -> Solution:
+        """Solve with some more variables left as they are."""
 
-    def answered(self, count: int) -> Counterfactuals:
-        """Look for answers, each the cheapest that is not an earlier one with more changes."""
+    @abstractmethod
+    def answer(self, solution: Solution) -> Answer:
+        """Score the changed row by the model; refuse an answer that does not hold."""
+
+    def answered(self, count: int) -> tuple[list[Answer], Solution]:
+        """Look for answers, each the cheapest that is not an earlier one with more changes.
+
+        The solution is that of the first.
+        """
         first = self.solve(frozenset())
         found: list[Answer] = []
         solution = first
         while solution.positions is not None:
-            found.append(self._answer(solution))
+            found.append(self.answer(solution))
             if len(found) == count or not found[-1].changes:
                 break
             solution = self._another(found)
-        return self._told(found, first)
-
-    def solve(self, fixed: frozenset[str], below: float = math.inf) -> Solution:
-        """Solve with some more variables left as they are."""
-        given = {n: c.frozen() if n in fixed else c for n, c in self.choices.items()}
-        grids = [
-            Grid(component, tuple(given[name] for name in component.sources), self.sign)
-            for component in self.model.components
-        ]
-        return solve(grids, self.need, self.most, below)
+        return found, first
 
     def _another(self, found: Sequence[Answer]) -> Solution:
         """Return the cheapest solution that leaves one variable of every answer as it is."""
@@ -123,26 +157,8 @@ class Question:
             best = best if solution.positions is None else solution
         return replace(best, bound=min(bound, best.cost))
 
-    def _answer(self, solution: Solution) -> Answer:
-        """Score the changed row by the model; refuse an answer that does not hold."""
-        cells, costs = self._cells(solution.positions or ())
-        fresh = with_cells(self.model, self.row, cells)
-        explanation = self.model.explain(fresh)[0]
-        if self.sign * (explanation.score - self.target) < 0:
-            raise ArithmeticError(
-                f"rounding: the row with {cells} scores {explanation.score!r}, the target is "
-                f"{self.target!r}; its contributions are too large to be added exactly"
-            )
-        changes = tuple(
-            Change(name, cell_values(self.row, name)[0], cell_values(fresh, name)[0], costs[name])
-            for name in sorted(cells, key=lambda name: (-costs[name], name))
-        )
-        score, probability = explanation.score, explanation.probability
-        bound, before = min(solution.bound, solution.cost), self.model.explain(self.row)[0].flags
-        flags = tuple(flag for flag in explanation.flags if flag not in before)
-        return Answer(changes, solution.cost, bound, score, probability, flags)
-
-    def _cells(self, positions: Sequence[Index]) -> tuple[dict[str, float | str], dict[str, float]]:
+    def cells(self, positions: Sequence[Index]) -> tuple[dict[str, float | str], dict[str, float]]:
+        """Return the cells that change and what each costs."""
         cells: dict[str, float | str] = {}
         costs: dict[str, float] = {}
         for component, chosen in zip(self.model.components, positions, strict=True):
@@ -154,26 +170,95 @@ class Question:
                     costs[name] = float(choices.costs[position])
         return cells, costs
 
-    def _told(self, found: list[Answer], first: Solution) -> Counterfactuals:
-        best = self.score + self.sign * first.reach
-        return Counterfactuals(
-            self._changeable(),
-            self.model.classes[self.model.positive],
-            self.score,
-            float(self.model.predict_proba(self.row)[0, self.model.positive]),
-            self.to,
-            self.side,
-            self.most,
-            self.actions.per_change,
-            tuple(found),
-            1.0 / (1.0 + math.exp(-np.clip(best, -700.0, 700.0))),
-            first.positions is None and first.bound == math.inf,
-            {name: choices.scale for name, choices in self.choices.items()},
+    def changes(
+        self, solution: Solution, fresh: Inputs
+    ) -> tuple[tuple[Change, ...], tuple[str, ...]]:
+        """Return the changes, the dearest first, and what training did not have of them."""
+        costs = self.cells(solution.positions or ())[1]
+        changes = tuple(
+            Change(name, cell_values(self.row, name)[0], cell_values(fresh, name)[0], costs[name])
+            for name in sorted(costs, key=lambda name: (-costs[name], name))
         )
+        before, after = (self.model.explain(row)[0].flags for row in (self.row, fresh))
+        return changes, tuple(flag for flag in after if flag not in before)
 
-    def _changeable(self) -> Changeable:
+    @property
+    def scales(self) -> dict[str, Scale]:
+        """What a change of each variable is measured by."""
+        return {name: choices.scale for name, choices in self.choices.items()}
+
+    def changeable(self) -> Changeable:
+        """Return what may change, stated or assumed."""
         actions, names = self.actions, tuple(self.choices)
         by_name = tuple(name for name in names if actions.keeps_by_name(name))
         kept = tuple(name for name in names if name in tuple(actions.keep))
         free = tuple(name for name in names if not actions.keeps(name))
         return Changeable(free, kept, by_name, bool((*actions.keep, *actions.may_change)))
+
+
+class Question(Asked):
+    """One row, one target, and what may be changed."""
+
+    def __init__(
+        self, model: Model, case: Case, to: float, side: str, actions: Actions, most: int
+    ) -> None:
+        super().__init__(model, case.row, actions, most)
+        self.case, self.to, self.side = case, to, side
+        self.sign = 1 if side == "above" else -1
+        self.target = model.target.score_for(to, case.exposure, case.offset)
+        self.unit = model.target.factor  # of the score
+        self.score = float(model.score(self.row)[0])
+        subtotals = [abs(float(c.subtotal(self.row)[0])) for c in model.components]
+        self.margin = MARGIN * max(self.unit, abs(self.score), abs(self.target), *subtotals)
+
+    @property
+    def need(self) -> float:
+        """How far the score has to move, in units; 0 or less if it need not."""
+        distance = self.sign * (self.target - self.score)
+        return (distance + self.margin if distance > 0 else distance) / self.unit
+
+    def solve(self, fixed: frozenset[str], below: float = math.inf) -> Solution:
+        """Solve with some more variables left as they are."""
+        given = {n: c.frozen() if n in fixed else c for n, c in self.choices.items()}
+        grids = [
+            Grid(component, tuple(given[name] for name in component.sources), self.sign, self.unit)
+            for component in self.model.components
+        ]
+        return solve(grids, self.need, self.most, below)
+
+    def answer(self, solution: Solution) -> Answer:
+        """Score the changed row by the model; refuse an answer that does not hold."""
+        cells = self.cells(solution.positions or ())[0]
+        fresh = with_cells(self.model, self.row, cells)
+        score = float(self.model.score(fresh)[0])
+        if self.sign * (score - self.target) < 0:
+            raise ArithmeticError(
+                f"rounding: the row with {cells} scores {score!r}, the target is "
+                f"{self.target!r}; its contributions are too large to be added exactly"
+            )
+        changes, flags = self.changes(solution, fresh)
+        model = self.model
+        response = self.case.response(model, np.array([score]))
+        bound = min(solution.bound, solution.cost)
+        return Answer(changes, solution.cost, bound, score, response, model.target, flags)
+
+    def told(self, count: int) -> Counterfactuals:
+        """Look for answers, and say all."""
+        found, first = self.answered(count)
+        best = self.score + self.sign * first.reach * self.unit
+        return Counterfactuals(
+            self.changeable(),
+            self.model.target,
+            self.score,
+            self.case.response(self.model, np.array([self.score])),
+            self.to,
+            self.side,
+            self.most,
+            self.actions.per_change,
+            tuple(found),
+            self.case.response(self.model, np.array([best])),
+            first.positions is None and first.bound == math.inf,
+            self.scales,
+            self.case.exposure,
+            self.case.offset,
+        )

@@ -34,9 +34,14 @@ class Solution:
     reach: float
 
 
-def solve(grids: Sequence[Grid], need: float, most: int, below: float = np.inf) -> Solution:
-    """Find the cheapest positions below a cost that gain `need` with at most `most` changes."""
-    if need <= 0:
+def solve(
+    grids: Sequence[Grid], need: Floats | float, most: int, below: float = np.inf
+) -> Solution:
+    """Find the cheapest positions below a cost that gain `need` with at most `most` changes.
+
+    Of several inequalities `need` is (m,), and `Solution.reach` is not told.
+    """
+    if np.all(need <= 0):
         unchanged = tuple(np.zeros(len(grid.choices), np.intp) for grid in grids)
         return Solution(unchanged, 0.0, 0.0, 0.0)
     return _Refinement(grids, need, most).run(below)
@@ -54,7 +59,7 @@ class _Later:
 class _Refinement:
     """The points worth keeping so far, and the boxes that are still open, by component."""
 
-    def __init__(self, grids: Sequence[Grid], need: float, most: int) -> None:
+    def __init__(self, grids: Sequence[Grid], need: Floats | float, most: int) -> None:
         self.grids, self.need, self.most = grids, need, most
         self.seen = 0
         self.kept = [np.zeros((0, len(grid.choices)), np.intp) for grid in grids]
@@ -132,7 +137,9 @@ class _Refinement:
                     break
         floor = min((later.floor for later in self.later.values()), default=np.inf)
         bound = min(best.cost, max(0.0, min(found.bound, left, floor)))
-        return replace(best, bound=bound, reach=search.most_gain(points, self.most)[0])
+        several = isinstance(self.need, np.ndarray)
+        reach = 0.0 if several else search.most_gain(points, self.most)[0]
+        return replace(best, bound=bound, reach=reach)
 
     def _bounds(self, points: search.Points, corners: list[search.Points]) -> list[Floats]:
         """Return least costs of answers in each open box; infinity where it gains too little."""
@@ -140,23 +147,29 @@ class _Refinement:
         every = [search.joined([points.of(number), c]) for number, c in enumerate(corners)]
         others = search.without_each(lambdas, every, self.most)
         free = [replace(p, cost=np.zeros(len(p))) for p in every]
-        gains = search.without_each(np.ones(1), free, self.most)
+        if isinstance(self.need, np.ndarray):
+            tables = search.without_each(np.eye(len(self.need)), free, self.most)
+            gains = [-table for table in tables]
+        else:
+            gains = [-table[:, 0] for table in search.without_each(np.ones(1), free, self.most)]
         return [
-            self._box_bounds(lambdas, others[number], -gains[number][:, 0], c, self.open[number])
+            self._box_bounds(lambdas, others[number], gains[number], c, self.open[number])
             for number, c in enumerate(corners)
         ]
 
     def _box_bounds(
         self, lambdas: Floats, others: Floats, gains: Floats, c: search.Points, boxes: Boxes
     ) -> Floats:
-        bound, reach = np.full((2, len(boxes)), -np.inf)
+        bound = np.full(len(boxes), -np.inf)
+        reach = np.full((len(boxes), *c.gain.shape[1:]), -np.inf)
         left = self.most - (boxes.low > 0).sum(axis=1)
         for i, price in enumerate(lambdas):
             own = np.full(len(boxes), np.inf)
-            np.minimum.at(own, c.place, c.cost - price * c.gain)
-            np.maximum(bound, own + price * self.need + others[left, i], out=bound)
+            np.minimum.at(own, c.place, c.cost - search.worth(c.gain, price))
+            np.maximum(bound, own + np.dot(price, self.need) + others[left, i], out=bound)
         np.maximum.at(reach, c.place, c.gain)
-        return np.where(reach + gains[left] < self.need - search.TOLERANCE, np.inf, bound)
+        short = reach + gains[left] < self.need - search.TOLERANCE
+        return np.where(short if short.ndim == 1 else short.any(axis=1), np.inf, bound)
 
     def _solution(self, found: search.Found) -> Solution:
         chosen = [np.zeros(len(grid.choices), np.intp) for grid in self.grids]

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rpte.errors import InputError, did_you_mean
-from rpte.losses import BINOMIAL
 from rpte.model.model import Model
 from rpte.table.inputs import column_names
 from rpte.table.table import row_hashes
@@ -23,6 +22,7 @@ from rpte.validation.tables import fold_of_rows, labelled_rows, trains_on_both
 
 if TYPE_CHECKING:
     from rpte.estimators.classifier import RPTEClassifier
+    from rpte.estimators.regressor import RPTERegressor
 
 Names = tuple[str, ...]
 Tell = Callable[[int], None]
@@ -41,7 +41,7 @@ class Alternative:
     gone, new : tuple of str
         Variables of the reference that it does not use, and variables that only it uses.
     deviance : float
-        Validated: out of fold, mean over rows.
+        Validated: out of fold, mean over rows. Of squared error, in units of the variance of y.
     difference, error : float
         Validated deviance less the reference's, and the standard error of this over rows.
     agreement : float
@@ -81,7 +81,7 @@ class Alternatives:
     ----------
     reference : Model
     deviance, null_deviance : float
-        Validated deviance of the reference, and of the base rate.
+        Validated deviance of the reference, and of the base rate, or the mean alone.
     tolerance : float
     found : tuple of Alternative
     tried : int
@@ -109,15 +109,19 @@ class Alternatives:
     def __str__(self) -> str:
         summary = (
             f"{len(self.reference.sources)} variables, {self.reference.audit().miu} "
-            f"conditions, validated deviance {self.deviance:.4f} (base rate "
+            f"conditions, validated deviance {self.deviance:.4f} ({self._null} "
             f"{self.null_deviance:.4f}); {len(self.found)} of {self.tried} candidates lose at "
             f"most {self.tolerance:g} of what it explains"
         )
         return "\n".join([summary, *(f"* {found}" for found in self.found)])
 
+    @property
+    def _null(self) -> str:
+        return "base rate" if self.reference.task == "binary" else "mean alone"
+
 
 def alternatives(
-    model: Model | RPTEClassifier,
+    model: Model | RPTEClassifier | RPTERegressor,
     X: Any,
     y: Any,
     tolerance: float = 0.02,
@@ -126,6 +130,8 @@ def alternatives(
     folds: int = 5,
     groups: Any = None,
     sample_weight: Any = None,
+    exposure: Any = None,
+    offset: Any = None,
     tell: Callable[[int], None] | None = None,
 ) -> Alternatives:
     """Look for other models whose validated loss is equal within a tolerance.
@@ -135,19 +141,21 @@ def alternatives(
 
     Parameters
     ----------
-    model : Model or fitted RPTEClassifier
-    X, y : the training table and its labels
+    model : Model, fitted RPTEClassifier or RPTERegressor
+    X, y : the training table and its targets
     tolerance : float
         Fraction of the deviance explained by the model that an alternative may leave unexplained.
     without : names of variables, optional
         Leave these out, all at once, instead of one variable after the other.
     folds : int
         Fits of each candidate; those within the tolerance are fitted once more. Fewer where the
-        smaller class has fewer different rows or groups.
+        smaller class, or a table of numbers, has fewer different rows or groups.
     groups : array of shape (n_rows,), optional
         Rows of one group (a patient, a recording) are never split.
     sample_weight : array of shape (n_rows,), optional
         As in training.
+    exposure, offset : arrays of shape (n_rows,), or names of columns of `X`, optional
+        Of a number: as in training.
     tell : callable, optional
         Called with the number of candidates done.
 
@@ -162,7 +170,10 @@ def alternatives(
         raise InputError(f"folds={folds!r}; it must be a whole number, 2 or more")
     if not reference.components:
         raise InputError("the model has no terms, so there is nothing to leave out")
-    search = _Search(reference, X, y, groups, sample_weight, folds, tell or (lambda _: None))
+    beside = {"exposure": exposure, "offset": offset}
+    given = {name: values for name, values in beside.items() if values is not None}
+    told = tell or (lambda _: None)
+    search = _Search(reference, X, y, groups, sample_weight, folds, told, **given)
     named = search.known(without)
     search.candidate(())
     if named:
@@ -178,18 +189,28 @@ class _Search:
     """Candidates, each with its out-of-fold scores."""
 
     def __init__(
-        self, reference: Model, X: Any, y: Any, groups: Any, weight: Any, folds: int, tell: Tell
+        self,
+        reference: Model,
+        X: Any,
+        y: Any,
+        groups: Any,
+        weight: Any,
+        folds: int,
+        tell: Tell,
+        **given: Any,
     ) -> None:
-        self.reference, self.X, self.y, self.groups = reference, X, y, groups
-        self.rows = labelled_rows(reference, X, y, weight)
-        given = np.ones(len(self.rows.y)) if weight is None else weight
-        self.weight = np.broadcast_to(np.asarray(given, np.float64), self.rows.y.shape)
+        self.reference, self.X, self.y, self.groups, self.given = reference, X, y, groups, given
+        self.rows, self.loss = labelled_rows(reference, X, y, weight, **given), reference.loss
+        ones = np.ones(len(self.rows.y)) if weight is None else weight
+        self.weight = np.broadcast_to(np.asarray(ones, np.float64), self.rows.y.shape)
         units = None if groups is None else np.asarray(groups)
-        self.fold = fold_of_rows(row_hashes(self.rows.inputs), self.rows.y, units, folds)
+        content, numbers = row_hashes(self.rows.inputs), reference.task != "binary"
+        strata = self.loss.strata(self.rows.y) if numbers else None
+        self.fold = fold_of_rows(content, self.rows.y, units, folds, strata=strata)
         if not all(trains_on_both(self.fold, self.rows.y)):
             raise InputError(
-                f"folds={folds} would train on one class only; give more rows or groups, or fewer "
-                "folds"
+                f"folds={folds} would train on one {'number' if numbers else 'class'} only; give "
+                "more rows or groups, or fewer folds"
             )
         self.tell, self.scores = tell, dict[Names, Floats]()
         excluded = set(reference.settings["limits"]["exclude"])
@@ -208,11 +229,11 @@ class _Search:
 
     def candidate(self, without: Names) -> None:
         """Validate the model that may not use some variables."""
-        score = np.zeros(len(self.rows.y))
+        score, in_fit = np.zeros(len(self.rows.y)), self.reference.target.fit_score
         for number in range(int(self.fold.max()) + 1):
             test = self.fold == number
             fitted = self.fit(without, np.where(test, 0.0, self.weight))
-            score[test] = fitted.score(self.X)[test]
+            score[test] = in_fit(fitted.score(self.X)[test])
         self.scores[without] = score
         self.tell(len(self.scores))
 
@@ -220,6 +241,7 @@ class _Search:
         """Learn with the settings of the reference; a row of weight zero is left out."""
         from rpte.columns.limits import Limits
         from rpte.estimators.classifier import RPTEClassifier
+        from rpte.estimators.regressor import RPTERegressor
         from rpte.report.stability import parameters
 
         columns = column_names(self.X)
@@ -229,24 +251,26 @@ class _Search:
         for name in ("monotone", "penalty"):
             limits[name] = {k: value for k, value in limits[name].items() if k not in without}
         limits["linear_only"] = [n for n in limits["linear_only"] if n not in without]
-        classifier = RPTEClassifier(**{**parameters(self.reference), "limits": Limits(**limits)})
-        validated = classifier.l1 == "cv" and classifier.reassign
+        kind = RPTEClassifier if self.reference.task == "binary" else RPTERegressor
+        estimator: Any = kind(**{**parameters(self.reference), "limits": Limits(**limits)})
+        validated = estimator.l1 == "cv" and estimator.reassign
         groups = self.groups if validated else None
-        fitted: Model = classifier.fit(self.X, self.y, weight, groups).model_
+        given = {"sample_weight": weight, "groups": groups, **self.given}
+        fitted: Model = estimator.fit(self.X, self.y, **given).model_
         return fitted
 
     def losses(self, without: Names) -> Floats:
         """Return the deviance of every row, out of fold."""
-        return BINOMIAL.unit_deviance(self.scores[without], self.rows.y)
+        return self.loss.unit_deviance(self.scores[without], self.rows.y)
 
     def deviance(self, without: Names) -> float:
         """Return the validated deviance of a candidate."""
-        return BINOMIAL.deviance(self.scores[without], self.rows.y, self.rows.weight)
+        return self.loss.deviance(self.scores[without], self.rows.y, self.rows.weight)
 
     def null_deviance(self) -> float:
-        """Return the deviance of the base rate."""
+        """Return the deviance of the base rate, or of the mean."""
         y, weight = self.rows.y, self.rows.weight
-        return BINOMIAL.deviance(np.full(len(y), BINOMIAL.null_score(y, weight)), y, weight)
+        return self.loss.deviance(np.full(len(y), self.loss.null_score(y, weight)), y, weight)
 
     def most(self, tolerance: float) -> float:
         """Return the largest deviance that an alternative may have."""

@@ -6,14 +6,16 @@ import math
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from rpte.audit.class_metrics import class_measures
 from rpte.audit.metrics import number_measures
 from rpte.errors import InputError, RPTEWarning
 from rpte.estimators.numbers import checked_loss
 from rpte.estimators.parameters import checked_parameters, settings_for
+from rpte.model.classes import ClassesModel
 from rpte.model.summary import RECORD
 from rpte.model.target import NumberTarget
 from rpte.table.inputs import as_array, as_matrix, column_names
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 
     from rpte.model.model import Model
     from rpte.utils.progress import Progress
+
+Kept = TypeVar("Kept", "Model", "ClassesModel")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +49,32 @@ class FoldResult:
 class NumberFoldResult:
     """Figures of one fold of numbers on the rows held out.
 
-    `deviance_explained` is against the mean of these rows, None where they are all equal; the mean
-    absolute and the root mean squared error are in units of y.
+    `deviance_explained` is against the mean of these rows, None where they are all equal. The Gini
+    index is of their order by prediction, None where numbers are negative or all 0; the calibration
+    ratio is the sum predicted over the sum observed, None where that is 0. The mean absolute and
+    the root mean squared error are in units of y.
     """
 
     rows: int
     deviance_explained: float | None
+    gini: float | None
+    calibration_ratio: float | None
     mae: float
     rmse: float
+    miu: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClassFoldResult:
+    """Figures of one fold of several classes on the rows held out.
+
+    `auc` is the mean over classes, each against the rest; None where all rows are of one class.
+    """
+
+    rows: int
+    auc: float | None
+    log_loss: float
+    accuracy: float
     miu: int
 
 
@@ -60,7 +82,7 @@ class NumberFoldResult:
 class Estimate:
     """The results of all folds; `by` is what decides them: content, or groups, never split."""
 
-    folds: tuple[FoldResult, ...] | tuple[NumberFoldResult, ...]
+    folds: tuple[FoldResult, ...] | tuple[NumberFoldResult, ...] | tuple[ClassFoldResult, ...]
     by: str = "content"
 
     @property
@@ -98,7 +120,7 @@ class Estimate:
         }
 
 
-def with_estimate(model: Model, found: Estimate) -> Model:
+def with_estimate(model: Kept, found: Estimate) -> Kept:
     """Return a model that keeps the cross-validated figures of its fit."""
     if model.ledger:
         raise InputError(
@@ -110,7 +132,7 @@ def with_estimate(model: Model, found: Estimate) -> Model:
 
 def check_repeats(fitted: Any, X: Any, y: Any, weight: Any, **given: Any) -> None:
     """Refuse what would not repeat the fit of an estimator's model in every fold."""
-    model: Model = fitted.model_
+    model: Model | ClassesModel = fitted.model_
     if hasattr(fitted, "at_miu_"):
         raise InputError(
             f"the model was picked from the frontier, at({fitted.at_miu_}), which folds would not "
@@ -126,7 +148,8 @@ def check_repeats(fitted: Any, X: Any, y: Any, weight: Any, **given: Any) -> Non
         raise InputError(f"{changed[0]} was changed since the fit; fit again, then cross-validate")
     same = is_training_table(model, labelled_rows(model, X, y, weight, **given))
     if not same.holds:
-        more = "sample_weight" if model.task == "binary" else "sample_weight, exposure and offset"
+        numbers = isinstance(model.target, NumberTarget)
+        more = "sample_weight, exposure and offset" if numbers else "sample_weight"
         raise InputError(
             f"this is not the table that the model was fitted on ({same.evidence}); give X, y and "
             f"{more} as to fit"
@@ -150,7 +173,7 @@ def estimate(
     may repeat old ones. The folds depend on the content of the rows, not on their order.
 
     X, y, weight and groups are as for `fit`, `given` are the exposure and the offset of a
-    regressor; the estimator is not changed. There are fewer folds where the smaller class, or a
+    regressor; the estimator is not changed. There are fewer folds where the smallest class, or a
     table of numbers, has fewer rows or groups. `on_fold` is called with number, count and share
     when each fold begins, and between the steps of its fit.
     """
@@ -161,6 +184,11 @@ def estimate(
     y, weight, groups = (None if v is None else np.asarray(v) for v in (y, weight, groups))
     strata = _strata(estimator, frame, y, **given)
     splits = list(held_out_splits(row_hashes(inputs), y, groups, folds, weight, strata))
+    if not splits:
+        raise InputError(
+            "in every fold a class would be held out as a whole, as its groups are few; give "
+            "groups that hold rows of several classes, or more of them"
+        )
 
     def tell(number: int) -> Callable[[Progress], None]:
         return lambda now: on_fold(number, len(splits), now.share)
@@ -228,22 +256,30 @@ def held_out_splits(
     weight: Array | None = None,
     strata: Ints | None = None,
 ) -> Iterator[tuple[Index, Index]]:
-    """Yield training and held-out rows, folds that train on one class or number left out."""
+    """Yield training and held-out rows, folds that train on too few classes or one number left out.
+
+    Without `strata`, which numbers have, `y` holds classes, and all of them are to be trained on.
+    """
     fold = fold_of_rows(content, y, groups, folds, weight, strata)
-    for f, trains in enumerate(trains_on_both(fold, y)):
+    for f, trains in enumerate(trains_on_both(fold, y, every=strata is None)):
         if trains and (fold == f).any():
             yield np.flatnonzero(fold != f), np.flatnonzero(fold == f)
 
 
 def _measured(fitted: Any, X: Any, y: Array, weight: Array | None, **given: Any) -> Any:
     """Return the figures of a fold."""
-    model: Model = fitted.model_
+    model: Model | ClassesModel = fitted.model_
+    if isinstance(model, ClassesModel):
+        rows = model.target.read(y, len(y)), read_weights(weight, len(y))
+        told: Any = class_measures(model.score(X), *rows)
+        kept = {name: told[name] for name in ("auc", "log_loss", "accuracy")}
+        return ClassFoldResult(len(y), **kept, miu=model.audit().miu)
     if not isinstance(model.target, NumberTarget):
         return _of_classes(model, X, y, weight)
     known = {name: named(X, values) for name, values in given.items()}
     rows = model.target.read(y, len(y)), read_weights(weight, len(y))
     found: Any = number_measures(model.target, model.score(X), *rows, **known)
-    kept = {name: found[name] for name in ("deviance_explained", "mae", "rmse")}
+    kept = {field.name: found[field.name] for field in fields(NumberFoldResult)[1:-1]}
     return NumberFoldResult(len(y), **kept, miu=model.audit().miu)
 
 

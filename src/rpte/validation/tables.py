@@ -6,7 +6,9 @@ import numpy as np
 
 from rpte.errors import InputError
 from rpte.model.check import Check
+from rpte.model.classes import ClassesModel
 from rpte.model.model import Model
+from rpte.model.verify_classes import labelled_classes, same_classes_table
 from rpte.model.verify_table import Rows, labelled, merged, same_table
 from rpte.rows.folds import deal
 from rpte.table.numbers import named
@@ -14,15 +16,26 @@ from rpte.utils.arrays import Array, Index, Ints
 
 
 def labelled_rows(
-    model: Model, X: Any, y: Any, sample_weight: Any, exposure: Any = None, offset: Any = None
+    model: Model | ClassesModel,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    exposure: Any = None,
+    offset: Any = None,
 ) -> Rows:
     """Return a table with its targets and weights as the model's fit saw them."""
     given = named(X, exposure), named(X, offset)
+    if isinstance(model, ClassesModel):
+        if any(each is not None for each in given):
+            raise InputError("exposure and offset are for models of numbers; this tells classes")
+        return labelled_classes(model, model.read(X), y, sample_weight)
     return labelled(model, model.read(X), y, sample_weight, *given)
 
 
-def is_training_table(model: Model, rows: Rows) -> Check:
+def is_training_table(model: Model | ClassesModel, rows: Rows) -> Check:
     """Check that rows are those that the model was fitted on."""
+    if isinstance(model, ClassesModel):
+        return same_classes_table(model, merged(rows, model.loss))[0]
     return same_table(model, merged(rows, model.loss))[0]
 
 
@@ -36,20 +49,23 @@ def fold_of_rows(
 ) -> Index:
     """Return the fold of each row, (n,); rows of one group stay together.
 
-    The folds are even in the two classes of `y`, or in the strata of numbers. There are fewer folds
-    where the smaller class, or the table, has fewer rows or groups.
+    The folds are even in the classes of `y`, or in the strata of numbers. There are fewer folds
+    where the smallest class, or the table, has fewer rows or groups.
     """
     if folds < 2:
         raise InputError(f"folds={folds}; give at least 2")
     units = np.arange(len(y)) if groups is None else groups.astype(str)
+    classes = strata is None
     if strata is None:
-        strata = (y == np.unique(y)[-1]).astype(np.int64)
-        most = min(folds, *(len(np.unique(units[strata == side])) for side in (0, 1)))
+        sides, places = np.unique(y, return_inverse=True)
+        strata = places.astype(np.int64)
+        held = [len(np.unique(units[strata == k])) for k in range(len(sides))]
+        most = min(folds, *held) if len(sides) > 1 else 0
     else:
         most = min(folds, len(np.unique(units)))
         strata = _well_filled(strata, most)
     if most < 2:
-        few = "one class" if len(np.unique(y)) <= 2 else "the table"
+        few = "one class" if classes or len(np.unique(y)) <= 2 else "the table"
         raise InputError(f"{few} has fewer than two rows or groups to hold out")
     fold = np.empty(len(y), np.intp)
     if groups is None:
@@ -72,6 +88,10 @@ def _well_filled(strata: Ints, least: int) -> Ints:
     return np.asarray(np.maximum(filled, 0)[strata], np.int64)
 
 
-def trains_on_both(fold: Index, y: Array) -> list[bool]:
-    """Tell of each fold whether the rows of the others are of both classes, or numbers differ."""
-    return [len(np.unique(y[fold != f])) > 1 for f in range(int(fold.max()) + 1)]
+def trains_on_both(fold: Index, y: Array, every: bool = False) -> list[bool]:
+    """Tell of each fold whether the rows of the others are of both classes, or numbers differ.
+
+    With `every`, whether they are of all classes that `y` holds.
+    """
+    least = max(2, len(np.unique(y))) if every else 2
+    return [len(np.unique(y[fold != f])) >= least for f in range(int(fold.max()) + 1)]

@@ -19,17 +19,20 @@ from rpte.estimation.monotone import solve_in_order
 from rpte.estimation.solver import Fit
 from rpte.fit.coefficients import leaf_order
 from rpte.fit.refit import freeze_zero_leaves, problem
-from rpte.losses import BINOMIAL
+from rpte.model.classes import one_score
 from rpte.model.explain import Explanation
+from rpte.model.file import AnyModel
 from rpte.model.model import Model
 from rpte.model.parts import DirectTerm, TreeTerms
+from rpte.model.target import Target
 from rpte.model.verify_table import Rows
 from rpte.table.inputs import Inputs
+from rpte.table.numbers import named
 from rpte.table.table import Table
 from rpte.utils.arrays import Floats, Ints
 from rpte.validation.tables import is_training_table, labelled_rows
 
-DRAWS = 1000  # tries for a resample that has both classes
+DRAWS = 1000  # tries for a resample that has both classes, or numbers that differ
 WHAT = (
     "percentile bootstrap of the coefficients: structure and penalty as in the file, rows drawn "
     "again; it does not cover the choice of terms or of the penalty"
@@ -54,18 +57,29 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class CaseIntervals:
-    """The score of one row and its contributions, in the order in which they are summed."""
+    """The score of one row and its contributions, in the order in which they are summed.
+
+    The `response` is what the score stands for: the probability of the positive class, or the mean
+    of a number. What will be observed spreads further; see `Model.predict_interval`.
+    """
 
     score: Interval
-    probability: Interval
+    response: Interval
     components: tuple[Interval, ...]
     terms: tuple[Interval, ...]
+
+    @property
+    def probability(self) -> Interval:
+        """The probability of the positive class; `InputError` for a number."""
+        if self.response.name == Target.response_name:
+            return self.response
+        raise InputError(f"the model predicts a number: its {self.response.name} is `response`")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the intervals as plain JSON values."""
         return {
             "score": self.score.to_dict(),
-            "probability": self.probability.to_dict(),
+            self.response.name: self.response.to_dict(),
             "components": [c.to_dict() for c in self.components],
             "terms": [t.to_dict() for t in self.terms],
         }
@@ -89,7 +103,7 @@ class Bootstrap:
     same_table : bool
         Whether the rows are those that the model was fitted on.
     redrawn : int
-        Resamples that had one class only and were drawn again.
+        Resamples that had one class, or one number, only and were drawn again.
     unconverged : int
         Fits that missed the tolerance of Stage 3.
 
@@ -118,9 +132,7 @@ class Bootstrap:
     @property
     def what(self) -> str:
         """What the intervals are, in words."""
-        drawn = "rows" if self.groups is None else f"{self.groups} groups"
-        where = "" if self.same_table else "; the table is not the one that the model was fitted on"
-        return f"{WHAT}; {len(self.intercepts)} resamples of {drawn}, seed {self.seed}{where}"
+        return what_drawn(self.groups, self.same_table, len(self.intercepts), self.seed)
 
     def terms(self, level: float = 0.95) -> list[Interval]:
         """Return the interval of the intercept and of every term's coefficient.
@@ -128,21 +140,28 @@ class Bootstrap:
         `zero` is the fraction of resamples in which the coefficient is zero.
         """
         check_level(level)
-        found = [_interval("intercept", "", self.model.intercept, self.intercepts, level)]
+        found = [interval_of("intercept", "", self.model.intercept, self.intercepts, level)]
         rules = {rule.term: rule for rule in self.model.rules()}
         for name, values in zip(self.names, self.coefficients.T, strict=True):
             if name in rules:
                 rule = rules[name]
-                interval = _interval(name, rule.conditions, rule.coefficient, values, level)
+                interval = interval_of(name, rule.conditions, rule.coefficient, values, level)
                 found.append(replace(interval, zero=float(np.mean(values == 0.0))))
         return found
 
-    def cases(self, X: Any, level: float = 0.95) -> list[CaseIntervals]:
-        """Return intervals for the score and the contributions of each row."""
+    def cases(
+        self, X: Any, level: float = 0.95, exposure: Any = None, offset: Any = None
+    ) -> list[CaseIntervals]:
+        """Return intervals for the score and the contributions of each row.
+
+        The mean of a number is for one unit of exposure and no offset, unless these are given as to
+        `Model.predict`.
+        """
         check_level(level)
         inputs = self.model.read(X)
         columns = term_columns(self.model, inputs)
-        explained = self.model.explain(inputs)
+        given = {"exposure": named(X, exposure), "offset": named(X, offset)}
+        explained = self.model.explain(inputs, **given)
         return [self._case(e, columns[i], level) for i, e in enumerate(explained)]
 
     def _case(self, explained: Explanation, row: Floats, level: float) -> CaseIntervals:
@@ -154,17 +173,26 @@ class Bootstrap:
         for c in explained.components:
             own = [next(parts) for _ in c.contributions]
             whole = np.sum(own, axis=0)
-            components.append(_interval(c.component, ", ".join(c.sources), c.value, whole, level))
+            components.append(interval_of(c.component, ", ".join(c.sources), c.value, whole, level))
             terms += [
-                _interval(term.term, term.text, term.value, values, level)
+                interval_of(term.term, term.text, term.value, values, level)
                 for term, values in zip(c.contributions, own, strict=True)
             ]
+        target = self.model.target
+        response = target.mean(score, explained.exposure, explained.offset)
         return CaseIntervals(
-            _interval("score", "", explained.score, score, level),
-            _interval("probability", "", explained.probability, BINOMIAL.response(score), level),
+            interval_of("score", "", explained.score, score, level),
+            interval_of(target.response_name, "", explained.predicted, response, level),
             tuple(components),
             tuple(terms),
         )
+
+
+def what_drawn(groups: int | None, same_table: bool, resamples: int, seed: int) -> str:
+    """Return what the intervals of a bootstrap are, in words."""
+    drawn = "rows" if groups is None else f"{groups} groups"
+    where = "" if same_table else "; the table is not the one that the model was fitted on"
+    return f"{WHAT}; {resamples} resamples of {drawn}, seed {seed}{where}"
 
 
 def bootstrap(
@@ -176,13 +204,18 @@ def bootstrap(
     groups: Any = None,
     sample_weight: Any = None,
     tell: Callable[[int], None] | None = None,
+    *,
+    exposure: Any = None,
+    offset: Any = None,
 ) -> Bootstrap:
     """Estimate the coefficients of a model again on resampled rows.
+
+    Of several classes see `rpte.class_bootstrap`.
 
     Parameters
     ----------
     model : Model
-    X, y : the training table and its labels
+    X, y : the training table and its targets
     n : int
         Resamples.
     seed : int
@@ -193,18 +226,18 @@ def bootstrap(
         As in training.
     tell : callable, optional
         Called with the number of resamples done.
+    exposure, offset : arrays of shape (n_rows,), or names of columns of `X`, optional
+        Of a number: as in training.
 
     Examples
     --------
     See `Bootstrap`.
     """
-    if not isinstance(n, int) or n < 1:
-        raise InputError(f"n={n!r}; the number of resamples must be a whole number, 1 or more")
-    if model.training.get("objective") is None:
-        raise InputError("the model has no Stage 3 (reassign=False), so nothing can be refitted")
-    rows = labelled_rows(model, X, y, sample_weight)
-    draws = _Draws(rows, _group_numbers(groups, len(rows.y)), np.random.default_rng(seed))
-    counts = draws.counts()  # before the design, which needs both classes too
+    one_score(model, "bootstrap", "class_bootstrap")
+    check_resamples(model, n)
+    rows = labelled_rows(model, X, y, sample_weight, exposure, offset)
+    draws = Draws.of(rows, groups, seed, model.loss.varies)
+    counts = draws.counts()  # before the design, which needs targets that differ too
     refit, fits = Refit(model, rows), []
     for done in range(n):
         if tell is not None:
@@ -214,11 +247,12 @@ def bootstrap(
     scale = [part.scale if isinstance(part, DirectTerm) else 1.0 for part in parts]
     names = [_names(part) for part in parts]
     sizes = np.array([len(own) for own in names], np.intp)
-    coefficients = np.array([fit.coefficients[refit.places] for fit in fits])
+    found = np.array([fit.coefficients[refit.places] for fit in fits])
+    coefficients = found.reshape(n, len(refit.places)) / np.repeat(scale, sizes)
     return Bootstrap(
         model,
-        np.array([fit.intercept for fit in fits]),
-        coefficients.reshape(n, len(refit.places)) / np.repeat(scale, sizes),
+        np.asarray(model.target.score_of(np.array([fit.intercept for fit in fits]))),
+        coefficients * model.target.factor,
         tuple(chain.from_iterable(names)),
         seed,
         None if groups is None else draws.size,
@@ -226,6 +260,14 @@ def bootstrap(
         draws.redrawn,
         sum(not fit.converged for fit in fits),
     )
+
+
+def check_resamples(model: AnyModel, n: Any) -> None:
+    """Refuse a number of resamples that is none, and a model without Stage 3."""
+    if not isinstance(n, int) or n < 1:
+        raise InputError(f"n={n!r}; the number of resamples must be a whole number, 1 or more")
+    if model.training.get("objective") is None:
+        raise InputError("the model has no Stage 3 (reassign=False), so nothing can be refitted")
 
 
 class Refit:
@@ -237,7 +279,7 @@ class Refit:
 
     def __init__(self, model: Model, rows: Rows) -> None:
         self.rows, self.objective = rows, model.training["objective"]
-        table = Table(rows.inputs, rows.y, np.ones(rows.inputs.n_rows))
+        table = Table(rows.inputs, rows.y, np.ones(rows.inputs.n_rows), loss=model.loss)
         terms, settings, design = problem(model, table)
         self.design = freeze_zero_leaves(model, design)
         self.order = leaf_order(terms.trees, settings)
@@ -259,25 +301,32 @@ class Refit:
         return solve_in_order(design, self.order, l1, l1_ratio)[0]
 
 
-class _Draws:
-    """Resamples with replacement, as counts per row; each has both classes."""
+class Draws:
+    """Resamples with replacement, as counts per row; the targets of each are varied enough."""
 
-    def __init__(self, rows: Rows, numbers: Ints, rng: np.random.Generator) -> None:
-        self.rows, self.numbers, self.rng = rows, numbers, rng
+    def __init__(
+        self, rows: Rows, numbers: Ints, rng: np.random.Generator, varies: Callable[[Floats], bool]
+    ) -> None:
+        self.rows, self.numbers, self.rng, self.varies = rows, numbers, rng, varies
         self.size = int(numbers.max(initial=-1)) + 1
         self.redrawn = 0
 
+    @classmethod
+    def of(cls, rows: Rows, groups: Any, seed: int, varies: Callable[[Floats], bool]) -> "Draws":
+        """Return the draws of rows, or of groups of them, by a seed."""
+        return cls(rows, _group_numbers(groups, len(rows.y)), np.random.default_rng(seed), varies)
+
     def counts(self) -> Ints:
-        """Draw once; again while a class has no weight."""
+        """Draw once; again while a class has no weight, or all numbers are equal."""
         for _ in range(DRAWS):
             drawn = self.rng.integers(0, self.size, self.size)
             counts = np.bincount(drawn, minlength=self.size)[self.numbers]
-            if len(np.unique(self.rows.y[(counts > 0) & (self.rows.weight > 0)])) == 2:
+            if self.varies(self.rows.y[(counts > 0) & (self.rows.weight > 0)]):
                 return counts
             self.redrawn += 1
         raise InputError(
-            f"{DRAWS} resamples of {self.size} rows or groups held one class only; give more rows "
-            "of both classes"
+            f"{DRAWS} resamples of {self.size} rows or groups held one class only, or one number; "
+            "give more rows whose targets differ"
         )
 
 
@@ -310,7 +359,8 @@ def _group_numbers(groups: Any, n_rows: int) -> Ints:
     return np.unique(labels.astype(str), return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
-def _interval(name: str, text: str, estimate: float, values: Floats, level: float) -> Interval:
+def interval_of(name: str, text: str, estimate: float, values: Floats, level: float) -> Interval:
+    """Return an estimate with the percentile interval of its values over resamples."""
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
     return Interval(name, text, float(estimate), float(low) + 0.0, float(high) + 0.0)
 

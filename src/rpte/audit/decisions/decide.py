@@ -13,6 +13,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import numpy as np
+
+from rpte.audit.decisions.class_cases import class_cases
+from rpte.audit.decisions.class_reasons import ClassReasonRule
 from rpte.audit.decisions.reasons import (
     Catalogue,
     ReasonRule,
@@ -20,16 +24,27 @@ from rpte.audit.decisions.reasons import (
     reason_codes,
     reason_rule,
 )
-from rpte.audit.decisions.records import FORMAT, VERSION, LogEnd, Record, Run, lines_of, record_of
+from rpte.audit.decisions.records import (
+    FORMAT,
+    VERSION,
+    LogEnd,
+    Record,
+    Run,
+    component_record,
+    lines_of,
+    record_of,
+)
 from rpte.errors import InputError
-from rpte.model.explain import ComponentContribution, cell_values
-from rpte.model.file import to_dict
-from rpte.model.model import Model
+from rpte.model.classes import ClassesModel, check_no_beside
+from rpte.model.explain import cell_values
+from rpte.model.file import AnyModel, to_dict
 from rpte.model.unknown import checked_inputs
 from rpte.table.column import is_absent, level_text
 from rpte.table.inputs import Inputs, columns_of, read_inputs
+from rpte.table.numbers import named, per_row
 from rpte.table.spelling import named_levels
 from rpte.utils.appending import appending, last_line, replacing
+from rpte.utils.arrays import Floats
 from rpte.utils.output import check_output, is_stream, writing
 
 BLOCK = 500  # cases that are worked on together
@@ -37,31 +52,39 @@ IN_MEMORY = 2**26  # bytes of a run that wait in memory for the lock, beyond it 
 LONGEST_FIRST = 2**20  # bytes in which a first line has to end
 CLOSING = b'{"record":"end",'
 
+AnyRule = ReasonRule | ClassReasonRule
 Cells = Mapping[str, Sequence[Any]]
+Beside = Mapping[str, Floats]  # exposures and offsets, where there are any
 
 
 def decide(
-    model: Model,
+    model: AnyModel,
     X: Any,
-    rule: ReasonRule | None = None,
+    rule: AnyRule | None = None,
     catalogue: Catalogue | None = None,
     *,
     ids: Sequence[Any] | None = None,
     when: str | None = None,
+    exposure: Any = None,
+    offset: Any = None,
 ) -> Iterator[str]:
     """Yield the lines of a new log: model, run, one line per case, and the closing one.
 
     Parameters
     ----------
-    model : Model
+    model : Model or ClassesModel
     X : table of shape (n_rows, n_columns)
-    rule : ReasonRule, optional
-        From `reason_rule`; if None, against the training mean, the positive class adverse.
+    rule : ReasonRule or ClassReasonRule, optional
+        From `reason_rule`; if None, against the training mean, the positive class (of a number a
+        high mean) adverse. Of several classes a `ClassReasonRule`.
     catalogue : Catalogue, optional
     ids : one per row, optional
         What the cases are called elsewhere.
     when : str, optional
         UTC time of the run, such as ``2026-01-31T12:00:00Z``; now if None.
+    exposure, offset : per row, or names of columns of `X`, optional
+        Of a number, as in `Model.predict`: recorded, and the mean that a threshold decides on is
+        with them; for one unit of exposure and no offset if None.
 
     Examples
     --------
@@ -74,74 +97,114 @@ def decide(
     >>> json.loads(lines[-1])["cases"]
     2
     """
-    run, cases = decisions(model, X, rule, catalogue, ids, when)
+    run, cases = decisions(model, X, rule, catalogue, ids, when, exposure, offset)
     for line in lines_of(run, map(run.text, cases), None):
         yield line.decode()[:-1]
 
 
 def decisions(
-    model: Model,
+    model: AnyModel,
     X: Any,
-    rule: ReasonRule | None,
+    rule: AnyRule | None,
     catalogue: Catalogue | None,
     ids: Sequence[Any] | None,
     when: str | None,
+    exposure: Any = None,
+    offset: Any = None,
 ) -> tuple[Run, Iterator[Record]]:
     """Return a run and what is known of each of its cases, not yet worked out; see `decide`."""
     schema, read = model.schema, read_variables(model)
-    columns = columns_of(X, schema, model.ignored, read)
+    given = {"exposure": exposure, "offset": offset}
+    columns = columns_of(X, schema, {*model.ignored, *_texts(given)}, read)
     inputs, cells = read_cells(model, dict(zip(schema.names, columns, strict=True)))
     checked_inputs(model, inputs)
     if ids is not None and len(ids) != inputs.n_rows:
         raise InputError(f"{len(ids)} ids for {inputs.n_rows} cases; give one per case")
     when = when or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    used = rule or reason_rule(model), catalogue or Catalogue()
-    run = Run(model, *used, ids is not None, when)
-    return run, _in_blocks(run, inputs, cells, ids)
+    used = _used_rule(model, rule), catalogue or Catalogue()
+    beside = _beside(model, X, inputs.n_rows, given)
+    run = Run(model, *used, ids is not None, when, tuple(beside))
+    return run, _in_blocks(run, inputs, cells, ids, beside)
+
+
+def _used_rule(model: AnyModel, rule: AnyRule | None) -> AnyRule:
+    """Return the rule of reasons; refuse one that is not for the model."""
+    if isinstance(model, ClassesModel):
+        found = ClassReasonRule() if rule is None else rule
+        if not isinstance(found, ClassReasonRule):
+            raise InputError("the rule is for one score; of several classes give a ClassReasonRule")
+        return found.checked(model)
+    if isinstance(rule, ClassReasonRule):
+        raise InputError("the rule is for several classes; give one that `reason_rule` makes")
+    return rule or reason_rule(model)
+
+
+def _texts(given: Mapping[str, Any]) -> list[str]:
+    """Return the names of columns among what is given."""
+    return [value for value in given.values() if isinstance(value, str)]
+
+
+def _beside(model: AnyModel, X: Any, n_rows: int, given: Mapping[str, Any]) -> Beside:
+    """Return the exposures and offsets that are given, (n_rows,) each; refuse bad ones."""
+    found = {role: named(X, value) for role, value in given.items() if value is not None}
+    beside = {role: per_row(values, n_rows, role) for role, values in found.items()}
+    if isinstance(model, ClassesModel):
+        check_no_beside(beside)
+        return {}
+    model.target.mean(np.zeros(n_rows), **beside)
+    return beside
 
 
 def _in_blocks(
-    run: Run, inputs: Inputs, cells: Cells, ids: Sequence[Any] | None
+    run: Run, inputs: Inputs, cells: Cells, ids: Sequence[Any] | None, beside: Beside
 ) -> Iterator[Record]:
     for start in range(0, inputs.n_rows, BLOCK):
         rows = slice(start, start + BLOCK)
         taken = {name: column[rows] for name, column in cells.items()}
-        for row, case in enumerate(full_cases(run, inputs.take(rows), taken), start):
+        given = {name: column[rows] for name, column in beside.items()}
+        for row, case in enumerate(full_cases(run, inputs.take(rows), taken, given), start):
             yield case if ids is None else {"id": plain_id(ids[row]), **case}
 
 
-def full_cases(run: Run, inputs: Inputs, cells: Cells) -> Iterator[Record]:
+def full_cases(
+    run: Run, inputs: Inputs, cells: Cells, beside: Beside | None = None
+) -> Iterator[Record]:
     """Yield what is known of cases but number and id; `cells` are of the variables read."""
-    model, rule = run.model, run.rule
-    levels = {v.name: v.levels for v in model.schema.variables if v.kind == "category"}
-    reasons = reason_codes(model, inputs, rule, run.catalogue)
-    gone = {name: inputs.is_missing(name) for name in cells}
+    read = _read(run, inputs, cells)
+    if isinstance(run.model, ClassesModel):
+        yield from class_cases(run, inputs, read)
+        return
+    model, rule, given = run.model, run.rule, beside or {}
+    assert isinstance(rule, ReasonRule)
+    reasons = reason_codes(model, inputs, rule, run.catalogue, **given)
+    response = model.target.mean(model.score(inputs), **given)
+    decided = rule.adverse_cases(model, response).tolist()
     for row, explanation in enumerate(model.explain(inputs)):
-        used = {name: column[row] for name, column in cells.items()}
-        adverse = None
-        if rule.threshold is not None:
-            adverse = rule.is_adverse(model, explanation.probability)
         yield {
             "model": run.model_hash,
-            "inputs": used,
-            "missing": [name for name in cells if gone[name][row]],
-            "unseen": [n for n in levels if used.get(n) is not None and used[n] not in levels[n]],
+            **read[row],
             "notes": list(explanation.flags),
+            **{role: float(values[row]) for role, values in given.items()},
             "intercept": explanation.intercept,
-            "components": [_component(c) for c in explanation.components],
+            "components": [component_record(c) for c in explanation.components],
             "score": explanation.score,
-            "probability": explanation.probability,
-            "adverse": adverse,
+            model.target.response_name: float(response[row]),
+            "adverse": None if rule.threshold is None else decided[row],
             "reasons": [asdict(reason) for reason in reasons[row]],
         }
 
 
-def _component(component: ComponentContribution) -> Record:
-    terms = [
-        {"term": c.term, "value": c.value, **({"path": c.text} if "." in c.term else {})}
-        for c in component.contributions
-    ]
-    return {"component": component.component, "value": component.value, "terms": terms}
+def _read(run: Run, inputs: Inputs, cells: Cells) -> list[Mapping[str, Any]]:
+    """Return what was read of each case: its cells, what was missing or not met in training."""
+    levels = {v.name: v.levels for v in run.model.schema.variables if v.kind == "category"}
+    gone = {name: inputs.is_missing(name) for name in cells}
+    found: list[Mapping[str, Any]] = []
+    for row in range(inputs.n_rows):
+        used = {name: column[row] for name, column in cells.items()}
+        unseen = [n for n in levels if used.get(n) is not None and used[n] not in levels[n]]
+        missing = [name for name in cells if gone[name][row]]
+        found.append({"inputs": used, "missing": missing, "unseen": unseen})
+    return found
 
 
 def plain_id(value: Any) -> str | int | None:
@@ -152,7 +215,7 @@ def plain_id(value: Any) -> str | int | None:
     return int(value) if not isinstance(value, (str, bool)) and text.lstrip("-").isdigit() else text
 
 
-def read_cells(model: Model, raw: Mapping[str, Any]) -> tuple[Inputs, Cells]:
+def read_cells(model: AnyModel, raw: Mapping[str, Any]) -> tuple[Inputs, Cells]:
     """Return the rows of a table, and their cells as the model can read them again."""
     inputs = read_inputs(raw, model.schema)
     return inputs, {name: _cells(inputs, name, raw[name]) for name in read_variables(model)}
@@ -183,14 +246,16 @@ class Logged:
 
 def append_decisions(
     path: str | Path,
-    model: Model,
+    model: AnyModel,
     X: Any,
-    rule: ReasonRule | None = None,
+    rule: AnyRule | None = None,
     catalogue: Catalogue | None = None,
     *,
     ids: Sequence[Any] | None = None,
     when: str | None = None,
     replace: bool = False,
+    exposure: Any = None,
+    offset: Any = None,
 ) -> Logged:
     """Append the decisions of a run to a log, which is made if there is none.
 
@@ -199,7 +264,7 @@ def append_decisions(
     Parameters
     ----------
     path : str or Path
-    model, X, rule, catalogue, ids, when
+    model, X, rule, catalogue, ids, when, exposure, offset
         As in `decide`.
     replace : bool
         Make the log anew, and lose the one that is there.
@@ -223,7 +288,7 @@ def append_decisions(
     """
     path = Path(path)
     check_log(path, model, replace)
-    run, decided = decisions(model, X, rule, catalogue, ids, when)
+    run, decided = decisions(model, X, rule, catalogue, ids, when, exposure, offset)
     cases = unexplained = 0
     with tempfile.SpooledTemporaryFile(
         max_size=IN_MEMORY, mode="w+", encoding="utf-8", newline="\n"
@@ -252,7 +317,7 @@ def _written(path: Path, model: str, replace: bool) -> Iterator[tuple[BinaryIO, 
             yield log.file, _end_of(path, log.last, model)
 
 
-def check_log(path: Path, model: Model, replace: bool = False) -> None:
+def check_log(path: Path, model: AnyModel, replace: bool = False) -> None:
     """Refuse a file to which the decisions of a model cannot be appended, before they are made."""
     check_output(path)
     if not replace and not is_stream(path) and path.exists():

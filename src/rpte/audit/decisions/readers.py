@@ -6,10 +6,11 @@ In a log of version 1 a record holds everything, its own hash included.
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
+from rpte.audit.decisions.class_reasons import ClassReasonRule
 from rpte.audit.decisions.decide import BLOCK, full_cases, read_cells
 from rpte.audit.decisions.reasons import (
     REFERENCES,
@@ -20,18 +21,23 @@ from rpte.audit.decisions.reasons import (
 )
 from rpte.audit.decisions.records import FORMAT, Record, Run
 from rpte.errors import InputError, ModelFileError
-from rpte.model.file import content_hash, to_dict
+from rpte.model.classes import ClassesModel
+from rpte.model.file import AnyModel, content_hash, to_dict
 from rpte.model.format import described
-from rpte.model.model import Model
 from rpte.model.reading import check_plain, parsed
 from rpte.model.validator import validate
+from rpte.table.numbers import read_numbers
 
 RULE = described(
     "adverse: label, reference: reference, values: {number}, most: from 1, "
     "threshold: null|number, least: share",
     reference=described("|".join(map(repr, REFERENCES))),
 )
-RULES = {"rule": RULE, "catalogue": described("{{text}}")}  # of a run
+CLASS_RULE = described(
+    "reference: reference, against: null|label, most: from 1, least: share",
+    reference=described("'mean'|'best'"),
+)
+RULES = {"rule": RULE, "class_rule": CLASS_RULE, "catalogue": described("{{text}}")}  # of a run
 PROBABILITY = 1e-12  # exponentials differ in their last bits between machines
 OPENING = described(
     f"record: 'head', format: '{FORMAT}', version: 1, library_version: text, when: text, "
@@ -57,7 +63,7 @@ class Finding:
 class LogReader(ABC):
     """Reads a log line by line; keeps what is wrong, and cases until they are computed again."""
 
-    model: Model
+    model: AnyModel
     findings: list[Finding] = field(default_factory=list)
     run: Run | None = None  # how cases are computed again; None while that is not known
     opening: Record | None = None  # the first record of the log
@@ -94,15 +100,24 @@ class LogReader(ABC):
             self.find(f"the log is of the model {found['model']}, not of the given one, {own}")
         return bool(found["model"] == own)
 
-    def use(self, rule: Record, catalogue: Record, has_ids: bool = False, when: str = "") -> None:
+    def use(self, rule: Record, catalogue: Record, **options: Any) -> None:
         """Compute from now on by these rules; the reference, where the model alone gives it."""
-        found = ReasonRule(**rule)
-        self.run = Run(self.model, found, Catalogue(catalogue), has_ids, when)
-        if not self._is_rule(found):
+        kind = ClassReasonRule if isinstance(self.model, ClassesModel) else ReasonRule
+        fits = rule.keys() == {each.name for each in fields(kind)}
+        found = kind(**rule) if fits else None
+        if found is None or not self._is_rule(found):
             self.find("the rule of reasons is not one that this model gives")
             self.run = None
+            return
+        self.run = Run(self.model, found, Catalogue(catalogue), **options)
 
-    def _is_rule(self, rule: ReasonRule) -> bool:
+    def _is_rule(self, rule: ReasonRule | ClassReasonRule) -> bool:
+        if isinstance(self.model, ClassesModel):
+            try:
+                return isinstance(rule, ClassReasonRule) and rule.checked(self.model) == rule
+            except InputError:
+                return False
+        assert isinstance(rule, ReasonRule)
         if rule.reference == "threshold":
             return rule.values.keys() == {component.name for component in self.model.components}
         names = ("adverse", "most", "threshold", "least")
@@ -155,7 +170,11 @@ class LogReader(ABC):
             if None in rows:
                 raise InputError(f"its inputs must be those of {self.variables}")
             raw |= zip(self.variables, map(list, zip(*rows, strict=True)), strict=True)
-            return list(full_cases(self.run, *read_cells(self.model, raw)))
+            beside = {
+                role: read_numbers([stored[role] for _, stored in waiting], len(waiting), role)
+                for role in self.run.beside
+            }
+            return list(full_cases(self.run, *read_cells(self.model, raw), beside))
         except UNREADABLE as error:
             if len(waiting) == 1:
                 return [_said(error)]

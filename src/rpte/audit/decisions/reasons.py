@@ -1,5 +1,8 @@
 """Principal reasons for a score, as US Regulation B (12 CFR 1002.9(b)(2)) understands them.
 
+Of two classes one counts against a case, of a number a high mean or a low one. Gaps are in units
+of the score: log odds, units of y, or logarithms of the factors by which a mean is larger.
+
 The unit that adds up is the component: what it adds against a reference is its *gap*. A reason
 names one variable. A component of one variable gives its whole gap to it; a component of several
 shares its gap among them in proportion to what each could have improved alone, all others as they
@@ -14,7 +17,7 @@ A user's catalogue, a TOML file, gives the code and the sentence that a variable
 
 import math
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import reduce
 from itertools import product
 from operator import add
@@ -25,11 +28,15 @@ import numpy as np
 
 from rpte.audit.grid import changed, grid, rows_of
 from rpte.errors import InputError, did_you_mean
+from rpte.model.classes import one_score
+from rpte.model.file import AnyModel
 from rpte.model.model import Label, Model
 from rpte.model.parts import Component, DirectTerm
+from rpte.model.target import Target
 from rpte.table.column import MISSING
 from rpte.table.inputs import Inputs
-from rpte.utils.arrays import Floats
+from rpte.table.numbers import named
+from rpte.utils.arrays import Floats, Mask
 from rpte.utils.toml import quoted, read_toml
 
 Reference = Literal["mean", "best", "threshold"]
@@ -53,7 +60,7 @@ class Reason:
     component: str
     code: str
     sentence: str
-    weight: float  # the variable's share of the gap, in log odds against the case
+    weight: float  # the variable's share of the gap, in units of the score, against the case
     gap: float  # what the whole component adds against the case, compared with the reference
 
 
@@ -97,14 +104,21 @@ class ReasonRule:
     threshold: float | None = None
     least: float = LEAST
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the rule as plain values."""
+        return {**asdict(self), "values": dict(self.values)}
+
     def sign(self, model: Model) -> float:
         """Return 1.0 if the score counts against the case, -1.0 if for it."""
-        return 1.0 if self.adverse == model.classes[model.positive] else -1.0
+        return 1.0 if self.adverse == model.target.sides[0] else -1.0
 
-    def is_adverse(self, model: Model, probability: float) -> bool:
-        """Tell whether a case with this probability of the positive class gets reasons."""
-        against = probability if self.sign(model) > 0 else 1.0 - probability
-        return self.threshold is None or against >= self.threshold
+    def adverse_cases(self, model: Model, response: Floats) -> Mask:
+        """Tell which cases, by their probabilities or means (n,), get reasons."""
+        if self.threshold is None:
+            return np.ones(len(response), bool)
+        sign = self.sign(model)
+        limit = model.target.limit(self.threshold, sign)
+        return np.asarray(model.target.against(response, sign) >= limit)
 
 
 def reason_rule(
@@ -116,6 +130,8 @@ def reason_rule(
     threshold: float | None = None,
     cases: Any = None,
     least: float = LEAST,
+    exposure: Any = None,
+    offset: Any = None,
 ) -> ReasonRule:
     """Return how reasons are to be found.
 
@@ -127,32 +143,34 @@ def reason_rule(
         that a component can add against anybody (over `rpte.audit.grid`). "threshold": the
         mean over the cases that pass next to the threshold.
     adverse : label, optional
-        The class that counts against the case; the positive class if None.
+        The class that counts against the case; the positive class if None. Of a number "high", as
+        if None, or "low".
     most : int
         At most so many reasons; the commentary on Regulation B holds more than four unhelpful.
     threshold : float, optional
-        Probability of the adverse class from which on the decision is adverse.
+        Probability of the adverse class from which on the decision is adverse; of a number the
+        mean, up to which it is where a low one is adverse.
     cases : table, optional
         Needed for "threshold": the 100 passing cases that lie nearest to it (all that lie as near
         as the last of them) make the reference.
     least : float
         What weighs less than this share of the first reason is left out; 0 tells everything.
+    exposure, offset : per row of `cases`, or names of its columns, optional
+        Of a number: the threshold is then for the means of the cases with these.
     """
-    wanted = model.classes[model.positive] if adverse is None else adverse
-    label = next((c for c in model.classes if wanted == c or str(wanted) == str(c)), None)
-    if label is None:
-        raise InputError(f"adverse={adverse!r}; the model's classes are {list(model.classes)}")
+    one_score(model, "reason_rule", "class_reasons")
+    label = _side(model, adverse)
     if reference not in REFERENCES:
         raise InputError(f"reference={reference!r}; it must be one of {list(REFERENCES)}")
     if most < 1:
         raise InputError(f"most={most!r}; at least one reason has to be told")
-    if threshold is not None and not 0.0 < threshold < 1.0:
-        raise InputError(f"threshold={threshold!r}; it is a probability between 0 and 1")
+    if threshold is not None and not model.target.is_response(threshold):
+        raise InputError(f"threshold={threshold!r}; it is {model.target.response_range}")
     if not 0.0 <= least <= 1.0:
         raise InputError(f"least={least!r}; it is a share of the first reason, from 0 to 1")
     rule = ReasonRule(label, reference, {}, most, threshold, least)
     if reference == "threshold":
-        return replace(rule, values=_next_to_threshold(model, rule, cases))
+        return replace(rule, values=_next_to_threshold(model, rule, cases, exposure, offset))
     stored, sign = model.training["mean_contributions"], rule.sign(model)
     if reference == "best":
         return replace(rule, values={c.name: _best(model, c, sign) for c in model.components})
@@ -160,8 +178,27 @@ def reason_rule(
     return replace(rule, values=means)
 
 
+def _side(model: Model, adverse: Label | None) -> Label:
+    """Return what counts against a case, as the target calls it."""
+    sides = model.target.sides
+    wanted = sides[0] if adverse is None else adverse
+    label = next((side for side in sides if wanted == side or str(wanted) == str(side)), None)
+    if label is None:
+        known = f"of a number it is one of {list(sides)}"
+        if isinstance(model.target, Target):
+            known = f"the model's classes are {list(model.classes)}"
+        raise InputError(f"adverse={adverse!r}; {known}")
+    return label
+
+
 def reason_codes(
-    model: Model, X: Any, rule: ReasonRule | None = None, catalogue: Catalogue | None = None
+    model: Model,
+    X: Any,
+    rule: ReasonRule | None = None,
+    catalogue: Catalogue | None = None,
+    *,
+    exposure: Any = None,
+    offset: Any = None,
 ) -> list[tuple[Reason, ...]]:
     """Return the principal reasons of each row, the weightiest first.
 
@@ -170,9 +207,13 @@ def reason_codes(
     model : Model
     X : table of shape (n_rows, n_columns)
     rule : ReasonRule, optional
-        From `reason_rule`; if None, against the training mean, the positive class adverse.
+        From `reason_rule`; if None, against the training mean, the positive class (of a number a
+        high mean) adverse.
     catalogue : Catalogue, optional
         Codes and sentences by variable; if None, the names of variables.
+    exposure, offset : per row, or names of columns of `X`, optional
+        Of a number, as in `Model.predict`. They decide, with a threshold, which cases get reasons;
+        they are no variables of the model, and so no reasons themselves.
 
     Examples
     --------
@@ -186,13 +227,13 @@ def reason_codes(
     rule = rule or reason_rule(model)
     catalogue = catalogue or Catalogue()
     inputs = model.read(X)
-    probability = model.predict_proba(inputs)[:, model.positive]
+    response = model.target.mean(model.score(inputs), named(X, exposure), named(X, offset))
+    adverse = rule.adverse_cases(model, response)
     weighed = [_weighed(model, component, inputs, rule) for component in model.components]
     missing = {source: inputs.is_missing(source) for source in model.sources}
     found = []
     for row in range(inputs.n_rows):
-        adverse = rule.is_adverse(model, float(probability[row]))
-        every = (reason for reasons in weighed for reason in reasons(row)) if adverse else ()
+        every = (reason for reasons in weighed for reason in reasons(row)) if adverse[row] else ()
         ranked = sorted(every, key=lambda reason: -reason.weight)
         told = [r for r in ranked[: rule.most] if r.weight >= rule.least * ranked[0].weight]
         gone = {source for source, rows in missing.items() if rows[row]}
@@ -262,19 +303,23 @@ def _cases(model: Model, grids: Mapping[str, Any]) -> Inputs:
     return rows_of(variables, columns, [np.full(len(table), MISSING, np.int32)] * len(variables))
 
 
-def _next_to_threshold(model: Model, rule: ReasonRule, cases: Any) -> dict[str, float]:
+def _next_to_threshold(
+    model: Model, rule: ReasonRule, cases: Any, exposure: Any, offset: Any
+) -> dict[str, float]:
     if rule.threshold is None or cases is None:
         raise InputError(
             "reference='threshold' compares with the cases that pass next to the threshold; give "
             "the threshold and a table of cases"
         )
     inputs = model.read(cases)
-    against = model.predict_proba(inputs)[:, model.positive]
-    against = against if rule.sign(model) > 0 else 1.0 - against
-    passing = np.flatnonzero(against < rule.threshold)
+    response = model.target.mean(model.score(inputs), named(cases, exposure), named(cases, offset))
+    against = model.target.against(response, rule.sign(model))
+    passing = np.flatnonzero(~rule.adverse_cases(model, response))
     if not len(passing):
+        turned = model.target.limit(1.0, rule.sign(model)) < 0.0
+        way = "lower" if turned else "raise"
         raise InputError(
-            f"no case of the table passes the threshold {rule.threshold}; raise it, or use the "
+            f"no case of the table passes the threshold {rule.threshold}; {way} it, or use the "
             "reference 'mean'"
         )
     nearest = np.sort(against[passing])[::-1][:NEAREST][-1]
@@ -282,13 +327,13 @@ def _next_to_threshold(model: Model, rule: ReasonRule, cases: Any) -> dict[str, 
     return {c.name: float(np.mean(c.subtotal(near))) for c in model.components}
 
 
-def read_variables(model: Model) -> list[str]:
+def read_variables(model: AnyModel) -> list[str]:
     """Return the variables that a model reads, in the order of its schema."""
     read = set(model.sources)
     return [name for name in model.schema.names if name in read]
 
 
-def read_catalogue(path: str | Path, model: Model | None = None) -> Catalogue:
+def read_catalogue(path: str | Path, model: AnyModel | None = None) -> Catalogue:
     """Read a catalogue; with a model, refuse variables that it does not know.
 
     Parameters
@@ -318,7 +363,7 @@ def read_catalogue(path: str | Path, model: Model | None = None) -> Catalogue:
     return Catalogue(entries)
 
 
-def catalogue_template(model: Model) -> str:
+def catalogue_template(model: AnyModel) -> str:
     """Return a catalogue of the variables that a model reads, to be filled in."""
     lines = [TEMPLATE_HEAD]
     for number, name in enumerate(read_variables(model), 1):

@@ -3,7 +3,10 @@
 The first line tells of the model. Then come runs: a line that opens the run, one line per case, one
 that closes it. A case is a list, so that no name is written twice; what the model alone gives
 (the probability, contributions, what was missing, the weights of reasons) is not written; all but
-the probability, which follows from the score, is sealed by a digest.
+the probability, which follows from the score, is sealed by a digest. Of a number that is the mean,
+which follows from score, exposure and offset; the latter are written where a run has them. Of
+several classes the scores of all are written, the class of the largest, and the class that it is
+compared with.
 
 Two chains run through the file. The *digest* of a line, 48 bits, is that of its text and the digest
 before it: it tells where a file was changed. The *head* of a run, in its closing line, is the
@@ -16,20 +19,25 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from rpte import __version__
+from rpte.audit.decisions.class_reasons import ClassReasonRule
 from rpte.audit.decisions.reasons import Catalogue, ReasonRule, read_variables
 from rpte.errors import InputError
-from rpte.model.file import sealed_hash, to_dict
-from rpte.model.model import Model
+from rpte.model.classes import ClassesModel
+from rpte.model.explain import ComponentContribution
+from rpte.model.file import AnyModel, sealed_hash, to_dict
 from rpte.model.reading import parsed
 
 FORMAT = "rpte-decisions"
 VERSION = 2
-FIELDS = ("number", "id", "inputs", "score", "adverse", "reasons", "facts")
+BESIDE = ("exposure", "offset")  # what a run of a model of numbers may have beside its inputs
+OF_ONE = ("score", "adverse")  # fields of a model of one score
+OF_CLASSES = ("class", "against", "scores")
+FIELDS = ("number", "id", "inputs", *BESIDE, *OF_ONE, *OF_CLASSES, "reasons", "facts")
 WHOLE_BELOW = 1e15  # whole numbers up to here are written without a point
 LINE = re.compile(r'([\[{].*),("digest":)?"([A-Za-z0-9_-]{8})"([\]}])', re.DOTALL)
 
@@ -97,11 +105,12 @@ class Chain:
 class Run:
     """How the decisions of one run are made, and what is written of them."""
 
-    model: Model
-    rule: ReasonRule
+    model: AnyModel
+    rule: ReasonRule | ClassReasonRule
     catalogue: Catalogue
     has_ids: bool = False
     when: str = ""
+    beside: tuple[str, ...] = ()  # those of `BESIDE` that its cases have
 
     @cached_property
     def model_hash(self) -> str:
@@ -116,15 +125,17 @@ class Run:
     @cached_property
     def fields(self) -> tuple[str, ...]:
         """What a case holds, in this order."""
-        absent = {"id": not self.has_ids, "adverse": self.rule.threshold is None}
+        absent = {name: name not in self.beside for name in BESIDE}
+        absent |= {"id": not self.has_ids, "adverse": self.rule.threshold is None}
+        several = isinstance(self.model, ClassesModel)
+        absent |= dict.fromkeys(OF_ONE if several else OF_CLASSES, True)
         return tuple(name for name in FIELDS if not absent.get(name))
 
     @property
     def rules(self) -> Record:
         """The rule of reasons and the catalogue, as plain values."""
-        rule = {**asdict(self.rule), "values": dict(self.rule.values)}
         said = {name: dict(entry) for name, entry in self.catalogue.entries.items()}
-        return {"rule": rule, "catalogue": said}
+        return {"rule": self.rule.to_dict(), "catalogue": said}
 
     def compact(self, case: Mapping[str, Any]) -> list[Any]:
         """Return a full record of a case as it is written, in the order of `fields`."""
@@ -138,6 +149,7 @@ class Run:
             "inputs": [_cell(case["inputs"][name]) for name in self.variables],
             "reasons": [self.variables.index(reason["source"]) for reason in case["reasons"]],
             "facts": digest(text_of(facts)),
+            **{name: _cell(case[name]) for name in self.beside},
         }
         return [short[name] for name in self.fields]
 
@@ -152,6 +164,15 @@ class Run:
                 "Unicode text and cannot be recorded; mend the table"
             ) from None
         return text
+
+
+def component_record(component: ComponentContribution) -> Record:
+    """Return what a component adds to a score, and each of its terms."""
+    terms = [
+        {"term": c.term, "value": c.value, **({"path": c.text} if "." in c.term else {})}
+        for c in component.contributions
+    ]
+    return {"component": component.component, "value": component.value, "terms": terms}
 
 
 def _cell(value: Any) -> Any:
@@ -204,14 +225,13 @@ def lines_of(run: Run, cases: Iterable[str], after: LogEnd | None) -> Iterator[b
     yield chain.sealed(text_of(closing))
 
 
-def model_record(model: Model, model_hash: str) -> Record:
+def model_record(model: AnyModel, model_hash: str) -> Record:
     """Return what a log tells of its model."""
     return {
         "record": "model",
         "format": FORMAT,
         "version": VERSION,
         "model": model_hash,
-        "classes": list(model.classes),
-        "positive": model.positive,
+        **model.target.logged,
         "variables": read_variables(model),
     }

@@ -14,9 +14,8 @@ from rpte.audit.decisions import readers, records
 from rpte.audit.decisions.readers import Finding, LogReader, Version1Reader, differs
 from rpte.audit.decisions.records import FORMAT, VERSION, Chain, Record, record_of, text_of
 from rpte.errors import InputError, ModelFileError
-from rpte.model.file import sealed_hash
+from rpte.model.file import AnyModel, sealed_hash
 from rpte.model.format import described
-from rpte.model.model import Model
 from rpte.model.reading import check_plain, parsed
 from rpte.model.validator import validate
 
@@ -26,9 +25,10 @@ TYPES = {
     **readers.RULES,
 }
 KINDS = {
-    "model": f"format: '{FORMAT}', version: {VERSION}, model: hash, classes: [label 2], "
-    "positive: whole, variables: names",
-    "run": "library_version: text, when: text, fields: [field], rule?: rule, catalogue?: catalogue",
+    "model": f"format: '{FORMAT}', version: {VERSION}, model: hash, variables: names, "
+    "classes?: [label 2], positive?: whole, predicts?: text, link?: text",
+    "run": "library_version: text, when: text, fields: [field], rule?: rule|class_rule, "
+    "catalogue?: catalogue",
     "end": "cases: whole, model: hash, rules: hash, head: hash",
 }
 RECORDS = {
@@ -136,7 +136,8 @@ class Version2Reader(LogReader):
         if not self.is_known:
             return
         right = records.model_record(self.model, found["model"])
-        wrong = [name for name in right if text_of(found[name]) != text_of(right[name])]
+        names = dict.fromkeys((*right, *found))
+        wrong = [name for name in names if text_of(found.get(name)) != text_of(right.get(name))]
         if wrong:
             self.find(f"the 'model' record does not tell of this model: {wrong} differ")
 
@@ -145,7 +146,8 @@ class Version2Reader(LogReader):
         if self.is_open:
             self.find("a run begins before the one before it was closed: that one was cut off")
         self.is_open, self.fields = True, found["fields"]
-        options: Record = {"has_ids": "id" in self.fields, "when": found["when"]}
+        beside = tuple(name for name in records.BESIDE if name in self.fields)
+        options: Record = {"has_ids": "id" in self.fields, "when": found["when"], "beside": beside}
         given: Record = {name: found[name] for name in ("rule", "catalogue") if name in found}
         if not given and self.rules is not None:  # those of the run before
             self.run = self.run and replace(self.run, **options)
@@ -210,7 +212,7 @@ class CaseReader(Version2Reader):
             self.full.append({**named, "when": self.run.when, **again})
 
 
-def read_decisions(path: str | Path, model: Model) -> Iterator[Record]:
+def read_decisions(path: str | Path, model: AnyModel) -> Iterator[Record]:
     """Yield each case of a log in full, as the model gives it for what it read at the time.
 
     Parameters
@@ -224,7 +226,10 @@ def read_decisions(path: str | Path, model: Model) -> Iterator[Record]:
     ------
     dict
         number, id (if there are ids), when, model, inputs, missing, unseen, notes, intercept,
-        components with every contribution, score, probability, adverse, reasons.
+        components with every contribution, score, probability, adverse, reasons. Of a number the
+        mean in place of the probability, and its exposure and offset where the run has them. Of
+        several classes class, against, and the scores and probabilities of all in place of score
+        and probability; contributions are to the difference of the two classes.
 
     Notes
     -----
@@ -257,7 +262,7 @@ class Replay:
     proved: int = 0  # cases, from the first one on, that the given head proves
 
 
-def replay(path: str | Path, model: Model, head: str | None = None) -> Replay:
+def replay(path: str | Path, model: AnyModel, head: str | None = None) -> Replay:
     """Compute a log of decisions again.
 
     Parameters
