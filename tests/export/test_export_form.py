@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from export_models import NAMES, every_kind, golden, hostile_rows, model_with, variables
+from export_models import NAMES, classes_of, every_kind, golden, hostile_rows, model_with, variables
 from fit_tables import KINDS, make_case
 from rpte import InputError, RPTEClassifier
 from rpte.columns.kinds import Hinge, Value
@@ -45,7 +45,8 @@ def test_every_kind_of_column_on_hostile_cells():
     score = expected(model, rows)["score"]
     assert len(set(score)) > 500
     assert_same(model, rows)
-    found = list(all_nodes(make_form(model)))
+    several = make_form(classes_of(model, ("a", "b", "c")))
+    found = [node for form in (make_form(model), several) for node in all_nodes(form)]
     assert {type(node) for node in found} == set(get_args(Node))
     assert {node.name for node in found if isinstance(node, Operation)} == set(OPERATIONS)
 

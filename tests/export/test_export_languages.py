@@ -158,8 +158,9 @@ def test_without_the_program_nothing_is_compared(target, tmp_path, monkeypatch):
 
 def test_a_program_that_fails_is_told(tmp_path):
     model, rows = golden("mixed")
+    form = make_form(model)
     with pytest.raises(InputError, match="could not run the export: it said nothing; nothing was"):
-        run_rows([sys.executable, "-c", "raise SystemExit(3)"], read_cells(make_form(model), rows))
+        run_rows([sys.executable, "-c", "raise SystemExit(3)"], form, read_cells(form, rows))
 
 
 @pytest.mark.slow

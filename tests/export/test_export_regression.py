@@ -239,11 +239,18 @@ class TestRefused:
             number_model(loss)[0].export("scorecard", tmp_path / "card.csv")
         assert not list(tmp_path.iterdir())
 
-    def test_reasons(self, loss, tmp_path):
-        pytest.importorskip("sqlglot")
-        with pytest.raises(InputError, match=r"reasons=3 tells why a class.*contributions=true"):
-            number_model(loss)[0].export("sql", tmp_path / "m.sql", reasons=3)
-        assert not list(tmp_path.iterdir())
+
+@pytest.mark.parametrize("dialect", ["duckdb", "sqlite"])
+@pytest.mark.parametrize("adverse", ["high", "low"])
+def test_reasons_in_sql_are_those_of_the_library(loss, adverse, dialect, tmp_path):
+    """Every row is compared before the query is written; the threshold is for one unit."""
+    pytest.importorskip("sqlglot")
+    pytest.importorskip("duckdb")
+    model, X, _ = number_model(loss)
+    options = {"dialect": dialect, "adverse": adverse, "reasons": 3}
+    options["threshold"] = float(np.median(model.response(X)))
+    found = model.export("sql", tmp_path / "m.sql", X, **options)
+    assert f"the reasons of all {len(X)} rows are those of rpte reasons" in found.notes
 
 
 class TestDocuments:

@@ -122,7 +122,7 @@ def score_of(target, model, folder, **cells):
     if target == "javascript":
         from rpte.export.code.javascript import RUNNER
 
-        return run_rows([shutil.which("node"), "-e", RUNNER, str(path)], rows)["score"][0]
+        return run_rows([shutil.which("node"), "-e", RUNNER, str(path)], form, rows)["score"][0]
     if target == "c":
         return c.run(path, form, {}, rows).lines["score"][0]
     if target == "pmml":

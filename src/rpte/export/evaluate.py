@@ -19,6 +19,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
     "log": logarithm, "sqrt": np.sqrt, "exp": np.exp, "if": np.where, "finite": np.isfinite,
     "sum": lambda *parts: reduce(operator.add, parts),
+    "max": lambda *parts: reduce(np.maximum, parts),
     "and": lambda *parts: reduce(np.logical_and, parts),
 }  # fmt: skip
 

@@ -8,14 +8,13 @@ from itertools import compress
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from rpte.errors import InputError
 from rpte.export import target as targets
 from rpte.export.cells import Cell, probe_table, read_cells
 from rpte.export.form import Form
 from rpte.export.lower import make_form
-from rpte.export.parity import Parity, compare, expected, known_columns, versions
+from rpte.export.parity import Parity, compare, expected, known_columns, scored, versions
+from rpte.model.classes import ClassesModel
 from rpte.model.file import content_hash, to_dict
 from rpte.model.model import Model
 from rpte.utils.output import check_output, is_stream, write_bytes
@@ -24,7 +23,12 @@ MADE = "made from the model's thresholds and levels"
 
 
 def export_model(
-    model: Model, target: str, path: str | Path, X: Any = None, rows_from: str = "", **options: Any
+    model: Model | ClassesModel,
+    target: str,
+    path: str | Path,
+    X: Any = None,
+    rows_from: str = "",
+    **options: Any,
 ) -> Parity:
     """Write a model in another form, run it, and write the parity record beside it.
 
@@ -80,9 +84,9 @@ def check_file(
         X, rows_from = targets.MadeRows(_made_rows(form)), MADE
     known = known_columns(form.model, X)
     truth = target.truth(form, options, known) if target.truth else expected(form.model, known)
-    if not len(truth["score"]):
+    rows, differences = len(next(iter(truth.values()))), {}
+    if not rows:
         raise InputError("the table to compare on has no rows; give at least one")
-    rows, differences = len(truth["score"]), {}
     notes: tuple[str, ...] = ()
     try:
         answers = target.run(path, form, options, read_cells(form, known))
@@ -112,11 +116,13 @@ def _made_rows(form: Form) -> dict[str, list[Cell]]:
     A steep slope of the largest numbers is infinite, and two of them may cancel to no number.
     """
     table = probe_table(form)
-    scored = ~np.isnan(expected(form.model, table)["score"])
-    return {name: list(compress(cells, scored)) for name, cells in table.items()}
+    there = scored(expected(form.model, table))
+    return {name: list(compress(cells, there)) for name, cells in table.items()}
 
 
-def check_export(model: Model, path: str | Path, X: Any = None, rows_from: str = "") -> Parity:
+def check_export(
+    model: Model | ClassesModel, path: str | Path, X: Any = None, rows_from: str = ""
+) -> Parity:
     """Run an export that was written before, compare it again, and renew its record.
 
     Target and options are those of its record. Raises `InputError` if there is none, if the record

@@ -2,11 +2,13 @@
 
 A `Form` is a list of named lines, each a number computed from the inputs and from lines above it:
 terms, component subtotals, the score, and what it stands for: a probability, or the mean of a
-number for one unit of exposure and no offset. Numbers are float64. A line is a tree whose leaves
-are constants, inputs, other lines and tests of inputs, and whose inner nodes are operations:
+number for one unit of exposure and no offset. Several classes share the values of columns, and
+have terms, subtotals, a score and a probability each (`rpte.export.classes`). Numbers are float64.
+A line is a tree whose leaves are constants, inputs, other lines and tests of inputs, and whose
+inner nodes are operations:
 
 * ``+ - * /`` of two numbers; ``sum`` of numbers, at least one, added from left to right;
-* ``log sqrt exp`` of a number; the natural logarithm is of a positive one;
+* ``log sqrt exp`` of a number; the natural logarithm is of a positive one; ``max`` of numbers;
 * ``if`` of a condition, the number where it holds, and the number where it does not;
 * conditions: ``<= < > >=`` of two numbers, false where one is not there; ``finite`` of a product
   that has not overflowed, false where a factor is missing; ``and`` of conditions, at least one.
@@ -30,13 +32,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
 from rpte.export.inputs import Code, Input
-from rpte.model.target import AnyTarget, NumberTarget
+from rpte.model.classes import ClassesModel, ClassesTarget, one_score
+from rpte.model.target import AnyTarget, Label, NumberTarget
 
 if TYPE_CHECKING:
     from rpte.model.model import Model
 
 MAX_FLOAT = sys.float_info.max
-Role = Literal["term", "component", "score", "probability", "mean"]
+Role = Literal[
+    "column",
+    "term",
+    "component",
+    "score",
+    "largest",
+    "odds",
+    "total",
+    "probability",
+    "mean",
+    "class",
+]
 RESPONSES: dict[str, Role] = {"binary": "probability", "regression": "mean"}  # by task
 Made = TypeVar("Made")
 
@@ -139,13 +153,17 @@ class Translation(Protocol[Made]):
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A named line: a term, a component's subtotal, the score, the probability or the mean."""
+    """A named line: a term, a component's subtotal, the score, the probability or the mean.
+
+    Of several classes, `place` is the number of the one that it is of, None if it is of all.
+    """
 
     name: str
     role: Role
     value: Node
     sources: tuple[str, ...]
     text: str
+    place: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,10 +171,10 @@ class Form:
     """A model as inputs and lines; see the module for what the nodes mean.
 
     The lines are each component's terms and then its subtotal, in file order; the score; the
-    response, which is the probability or the mean.
+    response, which is the probability or the mean. For several classes see `rpte.export.classes`.
     """
 
-    model: Model
+    model: Model | ClassesModel
     inputs: tuple[Input, ...]  # the variables that the model reads, in the order of its schema
     lines: tuple[Definition, ...]
 
@@ -166,8 +184,26 @@ class Form:
 
     @property
     def response(self) -> Definition:
-        """What the score stands for."""
+        """What the score stands for; of several classes, the number of the one predicted."""
         return self.lines[-1]
+
+    @property
+    def classes(self) -> tuple[Label, ...]:
+        """The classes, where there are several; none for two classes and for a number."""
+        return self.model.classes if isinstance(self.model, ClassesModel) else ()
+
+    @property
+    def structure(self) -> Model:
+        """The model, or the outline of several classes, where each term stands once."""
+        return self.model.outline if isinstance(self.model, ClassesModel) else self.model
+
+    def of_class(self, place: int, *roles: Role) -> tuple[Definition, ...]:
+        """Return the lines of some kinds that are of one class of several."""
+        return tuple(line for line in self.role(*roles) if line.place == place)
+
+    def one_score(self, what: str) -> Model:
+        """Return the model, refusing one of several classes where `what` has nothing for it."""
+        return one_score(self.model, what)
 
     def titles(self) -> dict[str, str]:
         """Return what the head of an export says of the model.
@@ -191,8 +227,15 @@ class Form:
         return next(given for given in self.inputs if given.name == name)
 
 
-def _told(target: AnyTarget) -> dict[str, str]:
+def _told(target: AnyTarget | ClassesTarget) -> dict[str, str]:
     """Return what depends on the kind of target; of two classes also which one is `positive`."""
+    if isinstance(target, ClassesTarget):
+        return {
+            "title": f"The scores of {len(target.classes)} classes, and their probabilities.",
+            "note": "",
+            "scale": "score",
+            "points": "parts of the score of a class: red raises it, green lowers it.",
+        }
     if isinstance(target, NumberTarget):
         scale = "mean" if target.is_linear else "logarithm"
         return {

@@ -51,6 +51,8 @@ class Language(Translation[str]):
             return f"({' + '.join(parts)})"
         if name == "and":
             return self.spelled["and"].join(parts)
+        if name == "max":
+            return self.say("max", ", ".join(parts))
         if name in self.spelled:
             return self.say(name, *parts) if name == "if" else self.say(name, bare(parts[0]))
         text = f"{parts[0]} {name} {parts[1]}"

@@ -1,4 +1,4 @@
-"""From a `Model` to its `Form`: every column kind in terms of comparisons and arithmetic."""
+"""From a model to its `Form`: every column kind in terms of comparisons and arithmetic."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -7,6 +7,7 @@ import numpy as np
 
 from rpte.columns import kinds
 from rpte.errors import InputError
+from rpte.export.classes import class_lines
 from rpte.export.form import (
     RESPONSES,
     Constant,
@@ -22,6 +23,7 @@ from rpte.export.form import (
     nodes,
 )
 from rpte.export.inputs import CategoryInput, Code, Input, NumberInput
+from rpte.model.classes import ClassesModel
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm
 from rpte.model.target import AnyTarget, NumberTarget
@@ -37,26 +39,42 @@ ZERO, ONE = Constant(0.0), Constant(1.0)
 STEEPEST = 700.0
 
 
-def make_form(model: Model) -> Form:
+def make_form(model: Model | ClassesModel) -> Form:
     """Return the form of a model.
 
     Evaluating it in float64 gives the model's score and contributions to the last bit, and its
     probability too unless the score is beyond 700 (where the two differ by less than 1e-300). The
-    exponential of a score beyond 700 on either side is that of 700.
+    exponential of a score beyond 700 on either side is that of 700. So it is for several classes,
+    700 being counted from the largest score; the probabilities of 8 classes and more may differ in
+    the last bit, since the model adds them up in another order.
     """
     read = set(model.sources)
     inputs = tuple(_input(v) for v in model.schema.variables if v.name in read)
+    if isinstance(model, ClassesModel):
+        lines = [*_columns(model.outline), *class_lines(model, tuple(g.name for g in inputs))]
+    else:
+        lines = _score_lines(model, tuple(given.name for given in inputs))
+    for line in lines:
+        _check_numbers(line)
+    return Form(model, inputs, tuple(lines))
+
+
+def _score_lines(model: Model, sources: tuple[str, ...]) -> list[Definition]:
     lines = [line for component in model.components for line in _component(model, component)]
     subtotals = (Line(component.name) for component in model.components)
     score = apply("sum", Constant(model.intercept), *subtotals)
-    sources = tuple(given.name for given in inputs)
     said, text = _words(model.target)
     lines.append(Definition("score", "score", score, sources, said))
     name = RESPONSES[model.task]
     lines.append(Definition(name, name, INVERSES[model.loss.link](Line("score")), sources, text))
-    for line in lines:
-        _check_numbers(line)
-    return Form(model, inputs, tuple(lines))
+    return lines
+
+
+def _columns(outline: Model) -> Iterator[Definition]:
+    """Yield the values that several classes weigh: of each direct term, less its centre."""
+    for term in (term for component in outline.components for term in component.direct):
+        value = _direct(term, outline.schema, weighed=False)
+        yield Definition(term.name, "column", value, term.sources, term.text)
 
 
 def _input(variable: Variable) -> Input:
@@ -155,9 +173,12 @@ def _test(split: Split, sign: str, schema: Schema) -> Node:
     return apply("and", *_there(column, schema), compared)
 
 
-def _direct(term: DirectTerm, schema: Schema) -> Node:
-    """Return coefficient times (value - centre), 0 where the column is false or missing."""
-    column, weight = term.column, Constant(term.coefficient)
+def _direct(term: DirectTerm, schema: Schema, weighed: bool = True) -> Node:
+    """Return coefficient times (value - centre), 0 where the column is false or missing.
+
+    If not `weighed`, the coefficient is left out.
+    """
+    column, weight = term.column, Constant(term.coefficient) if weighed else ONE
     if column.binary:
         return apply("if", _holds(column, schema), weight, ZERO)
     also: tuple[Node, ...] = ()
@@ -169,7 +190,8 @@ def _direct(term: DirectTerm, schema: Schema) -> Node:
         where, value = _hinge(column)
     if term.centre != 0:
         value = apply("-", value, Constant(term.centre))
-    return apply("if", _all(*also, *where), apply("*", weight, value), ZERO)
+    value = apply("*", weight, value) if weighed else value
+    return apply("if", _all(*also, *where), value, ZERO)
 
 
 def _all(*conditions: Node) -> Node:

@@ -11,12 +11,14 @@ import numpy as np
 
 from rpte import __version__
 from rpte.export.cells import Cells
+from rpte.export.classes import CHOSEN, expected_classes, told_apart
 from rpte.export.form import MAX_FLOAT, RESPONSES, Form
 from rpte.export.lower import limited
 from rpte.export.target import Answers
+from rpte.model.classes import ClassesModel
 from rpte.model.model import Model
 from rpte.table.inputs import Inputs, column_names, read_inputs
-from rpte.utils.arrays import Floats
+from rpte.utils.arrays import Floats, Mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,21 +66,31 @@ class Parity:
     def __str__(self) -> str:
         if not self.rows:
             return f"Not compared: {self.engine}"
-        score = self.differences["score"]
-        others = [v.largest for k, v in self.differences.items() if k not in NOT_PARTS]
-        parts = f", of a contribution {max(others):.3g}" if others else ""
-        name = next(name for name in RESPONSES.values() if name in self.differences)
+        most = dict.fromkeys(map(_kind, self.differences), 0.0)
+        for name, difference in self.differences.items():
+            most[_kind(name)] = max(most[_kind(name)], difference.largest)
+        parts = f", of a contribution {most[PART]:.3g}" if PART in most else ""
+        name = next(name for name in RESPONSES.values() if name in most)
+        other = self.differences[CHOSEN].rows if CHOSEN in most else 0
+        same = f"another one in {other} rows" if other else "the same"
+        chosen = f"; the class is {same}" if CHOSEN in most else ""
         return (
             f"Compared {self.rows} rows ({self.rows_from}) in {self.engine}: largest difference "
-            f"of the score {score.largest:.3g}{parts}, of the {name} "
-            f"{self.differences[name].largest:.3g}"
+            f"of the score {most['score']:.3g}{parts}, of the {name} {most[name]:.3g}{chosen}"
         )
 
 
-NOT_PARTS = ("score", *RESPONSES.values())
+NOT_PARTS = ("score", *RESPONSES.values(), CHOSEN)
+PART = "contribution"
 
 
-def known_columns(model: Model, X: Any) -> Any:
+def _kind(name: str) -> str:
+    """Return what a line is: one of `NOT_PARTS`, of a class (score_setosa) too, or a part."""
+    found = (kind for kind in NOT_PARTS if name == kind or name.startswith(f"{kind}_"))
+    return next(found, PART)
+
+
+def known_columns(model: Model | ClassesModel, X: Any) -> Any:
     """Return the columns of a table that the model knows, as a mapping; an array as it is."""
     names = column_names(X)
     if names is None or not model.schema.named:
@@ -86,7 +98,7 @@ def known_columns(model: Model, X: Any) -> Any:
     return {name: X[key] for name, key in names.items() if name in model.schema.names}
 
 
-def read_silently(model: Model, X: Any) -> Inputs:
+def read_silently(model: Model | ClassesModel, X: Any) -> Inputs:
     """Read a table to compare on; what is unknown in it is compared as anything else."""
     return read_inputs(known_columns(model, X), model.schema, model.ignored, model.sources)
 
@@ -107,18 +119,29 @@ def versions(packages: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
-def expected(model: Model, X: Any) -> dict[str, Floats]:
+def expected(model: Model | ClassesModel, X: Any) -> dict[str, Floats]:
     """Return what the model itself says: score, every contribution, and probability or mean.
 
-    A mean is that of a score at most 700 from zero, as exports have it.
+    A mean is that of a score at most 700 from zero, as exports have it. Of several classes, it is
+    what `rpte.export.classes` lists.
     """
     inputs = read_silently(model, X)
+    if isinstance(model, ClassesModel):
+        return expected_classes(model, inputs)
     with np.errstate(over="ignore", invalid="ignore"):  # steep slopes of the largest numbers
         lines = {part.name: part.contribution(inputs) for _, part in model.parts()}
         lines |= {component.name: component.subtotal(inputs) for component in model.components}
         score = model.score(inputs)
     shown = limited(score) if model.loss.link == "log" else score
     return lines | {"score": score, RESPONSES[model.task]: model.loss.response(shown)}
+
+
+def scored(truth: Mapping[str, Floats]) -> Mask:
+    """Return which rows have a score, and of several classes also probabilities, (n_rows,)."""
+    asked = [line for name, line in truth.items() if _kind(name) == "score"]
+    if CHOSEN in truth:
+        asked += [line for name, line in truth.items() if _kind(name) == "probability"]
+    return np.asarray(~np.isnan(asked).any(axis=0))
 
 
 def compare(
@@ -128,12 +151,17 @@ def compare(
     sizes, found = _sizes(form, truth), {}
     for name in (name for name in dict.fromkeys((*NOT_PARTS, *truth)) if name in answers.lines):
         size = np.maximum(sizes[name], answers.sizes.get(name, 0.0))
-        found[name] = _difference(truth[name], answers.lines[name], size, tolerance)
+        right, told = truth[name], answers.lines[name]
+        if name == CHOSEN:  # two classes may have the same score but for rounding
+            right, told = np.zeros(len(told)), told_apart(form, truth, answers.lines)
+        found[name] = _difference(right, told, size, tolerance)
     return found
 
 
 def _sizes(form: Form, truth: Mapping[str, Floats]) -> dict[str, Floats]:
     """Return what differences of each line are relative to, each (n_rows,)."""
+    if isinstance(form.model, ClassesModel):
+        return _class_sizes(form, form.model, truth)
     model, response = form.model, form.response.name
     least = min(1.0, model.target.factor)  # a mean in units of y may be tiny
     sizes = {name: np.maximum(least, np.abs(line)) for name, line in truth.items()}
@@ -143,6 +171,18 @@ def _sizes(form: Form, truth: Mapping[str, Floats]) -> dict[str, Floats]:
     sizes["score"] = np.maximum(least, added)
     by_link = {"identity": sizes["score"], "log": np.abs(truth[response])}
     return sizes | {response: by_link.get(model.loss.link, sizes[response])}
+
+
+def _class_sizes(form: Form, model: ClassesModel, truth: Mapping[str, Floats]) -> dict[str, Floats]:
+    sizes = {name: np.maximum(1.0, np.abs(line)) for name, line in truth.items()}
+    with np.errstate(over="ignore"):  # steep slopes of the largest numbers
+        for place, score in enumerate(form.role("score")):
+            added = np.abs(truth[score.name]) + abs(model.intercepts[place])
+            for line in form.of_class(place, "term"):
+                added = added + np.abs(truth[line.name])
+            sizes[score.name] = np.clip(added, 1.0, MAX_FLOAT)
+    sizes[CHOSEN] = np.max([sizes[score.name] for score in form.role("score")], axis=0)
+    return sizes
 
 
 def _difference(truth: Floats, found: Floats, size: Floats, tolerance: float) -> Difference:

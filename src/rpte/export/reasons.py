@@ -25,6 +25,7 @@ OPTIONS = {
     "reasons": 0, "adverse": None, "reference": "mean", "threshold": None,
     "least": principal.LEAST, "catalogue": None,
 }  # fmt: skip
+WHAT = "a query with reasons"
 TIE = 1e-9  # of the first weight: what may be another order after rounding
 
 
@@ -49,7 +50,7 @@ def settle(form: Form, options: Options) -> dict[str, Any]:
     settled = dict(options)
     given = settled["catalogue"]
     if given is not None and not isinstance(given, (principal.Catalogue, Mapping)):
-        given = principal.read_catalogue(given, form.model)
+        given = principal.read_catalogue(given, form.one_score(WHAT))
     entries = given.entries if isinstance(given, principal.Catalogue) else given
     settled["catalogue"] = entries and {name: dict(entry) for name, entry in entries.items()}
     if isinstance(settled["threshold"], str):
@@ -68,7 +69,7 @@ def rule_of(form: Form, options: Options) -> principal.ReasonRule:
             "use 'mean' or 'best'"
         )
     return principal.reason_rule(
-        form.model,
+        form.one_score(WHAT),
         options["reference"],
         adverse=options["adverse"],
         most=options["reasons"],
@@ -82,12 +83,6 @@ def check(form: Form, options: Options) -> None:
     wanted = options["reasons"]
     if not isinstance(wanted, int) or wanted < 0:
         raise InputError(f"reasons={wanted!r}; it must be a whole number, 0 or more")
-    if wanted and form.response.name != "probability":
-        raise InputError(
-            f"reasons={wanted} tells why a class was predicted, and the model predicts a number "
-            f"({form.response.text}): leave reasons out, and take the largest contributions "
-            "(--option contributions=true), or model.explain"
-        )
     if wanted:
         rule_of(form, options)
     given = [name for name in OPTIONS if options[name] != OPTIONS[name]]
@@ -110,11 +105,12 @@ def candidates(form: Form, options: Options) -> list[Candidate]:
 
 def _alternatives(form: Form, component: Component, source: str) -> tuple[Node, ...]:
     """Return the subtotals at other values of a variable, each expression once."""
-    variable = form.model.schema[source]
+    model = form.one_score(WHAT)
+    variable = model.schema[source]
     names = [part.name for part in component.parts]
     parts = [line for line in form.role("term") if line.name in names]
     found: dict[Node, None] = {}
-    for value in grid(form.model, component, source):
+    for value in grid(model, component, source):
         cell = float(value) if variable.kind == "number" else variable.levels[int(value)]
         fixed = Fixed(source, cell)
         changed = (fixed.number(p.value) if source in p.sources else Line(p.name) for p in parts)
@@ -128,7 +124,7 @@ def same_reasons(form: Form, options: Options, X: Any, told: Sequence[Sequence[A
     `told` has for each row and place the code, the sentence and the weight, None where there is
     none. Another order is an error unless it is for a tie that rounding decides.
     """
-    model, rule = form.model, rule_of(form, options)
+    model, rule = form.one_score(WHAT), rule_of(form, options)
     catalogue = principal.Catalogue(options["catalogue"] or {})
     truth = principal.reason_codes(model, read_silently(model, X), rule, catalogue)
     for row, (reasons, found) in enumerate(zip(truth, told, strict=True)):

@@ -5,6 +5,7 @@ import math
 import re
 import tempfile
 from collections.abc import Iterator, Mapping
+from functools import reduce
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -32,6 +33,11 @@ class C(Language):
         "finite": "isfinite({0})",
         "present": "!isnan({0})",
     }
+
+    def _operation(self, name: str, *parts: str) -> str:
+        if name == "max":
+            return reduce(lambda left, right: f"fmax({left}, {right})", parts)
+        return super()._operation(name, *parts)
 
     def _line(self, name: str) -> str:
         return f"out->{name}"
@@ -122,6 +128,10 @@ def check(form: Form, options: Options) -> None:
                 f"'{given.name}' has a level with a NUL character, which no C string can hold; "
                 "clean the column and fit again"
             )
+    if any("\0" in str(label) for label in form.classes):
+        raise InputError(
+            "a class has a NUL character, which no C string can hold; clean the label and fit again"
+        )
 
 
 def write(form: Form, options: Options) -> str:
@@ -135,6 +145,7 @@ def write(form: Form, options: Options) -> str:
         read=[language.read(given) for given in numbers if given.name in asked],
         fields=[field for given in form.inputs for field in language.fields(given)],
         unreadable=[f"({t})" for given in form.inputs for t in language.unreadable(given)],
+        labels=[literal(str(label)) for label in form.classes],
     )
 
 

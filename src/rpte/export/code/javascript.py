@@ -21,6 +21,7 @@ class JavaScript(Script):
     spelled: ClassVar[Mapping[str, str]] = {
         **BRACES,
         **functions("Math.{0}({{0}})"),
+        "max": "Math.max({0})",
         "finite": "Number.isFinite({0})",
         "present": "!Number.isNaN({0})",
         "nan": "Number.isNaN({0})",
@@ -43,8 +44,7 @@ RUNNER = """
 const { predict } = require(require("path").resolve(process.argv[1]));
 const lines = require("fs").readFileSync(0, "utf8").split("\\n").filter((line) => line);
 for (const line of lines) {
-  const found = predict(JSON.parse(line));
-  console.log(JSON.stringify({ ...found, ...found.contributions, contributions: undefined }));
+  console.log(JSON.stringify(predict(JSON.parse(line))));
 }
 """
 
@@ -52,7 +52,7 @@ for (const line of lines) {
 def run(path: Path, form: Form, options: Options, cells: Cells) -> Answers:
     """Run the file in Node."""
     node = find_program("node")
-    lines = run_rows([node, "-e", RUNNER, str(path)], cells)
+    lines = run_rows([node, "-e", RUNNER, str(path)], form, cells)
     return Answers(lines, f"Node {run_program([node, '--version']).strip()}")
 
 

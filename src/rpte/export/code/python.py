@@ -22,6 +22,7 @@ class Python(Script):
         "if": "({1} if {0} else {2})",
         "and": " and ",
         **functions("math.{0}({{0}})"),
+        "max": "max({0})",
         "finite": "math.isfinite({0})",
         "present": "not math.isnan({0})",
         "nan": "math.isnan({0})",
@@ -49,15 +50,14 @@ RUNNER = """
 import json, runpy, sys
 predict = runpy.run_path(sys.argv[1])["predict"]
 for line in sys.stdin:
-    found = predict(json.loads(line))
-    print(json.dumps({**found.pop("contributions"), **found}))
+    print(json.dumps(predict(json.loads(line))))
 """
 
 
 def run(path: Path, form: Form, options: Options, cells: Cells) -> Answers:
     """Run the module in an interpreter without any installed package."""
     command = [sys.executable, "-I", "-S", "-c", RUNNER, str(path)]
-    return Answers(run_rows(command, cells), f"Python {platform.python_version()}")
+    return Answers(run_rows(command, form, cells), f"Python {platform.python_version()}")
 
 
 TARGET = Target("python", ".py", write, run)

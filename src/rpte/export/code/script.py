@@ -5,14 +5,16 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import ClassVar
 
-from rpte.export.form import OneOf, plain
+from rpte.export.classes import class_keys
+from rpte.export.form import Form, OneOf, plain
 from rpte.export.inputs import CategoryInput, Input, NumberInput
 from rpte.export.language import Language, codes_text, find_template
 
 
 def filled(template: str, language: Language, read: Iterable[str], **more: Iterable[str]) -> str:
     """Return a program; `read` are its lines that read the inputs, `more` other lists of texts."""
-    form, texts = language.form, {"read": list(read), **more}
+    form = language.form
+    texts = {"read": list(read), **{name: list(given) for name, given in more.items()}}
     lines = [
         (line.name, plain(line.text), "\n".join(language.statements(line.name, line.value)))
         for line in form.lines
@@ -23,8 +25,21 @@ def filled(template: str, language: Language, read: Iterable[str], **more: Itera
         return any(re.search(rf"\b{name}\(", program) for name in names)
 
     parts = [line.name for line in form.role("term", "component")]
-    found = find_template("code", template)
-    return found.render(**form.titles(), **texts, lines=lines, parts=parts, calls=calls)
+    found, told = find_template("code", template), {"classes": class_parts(form)}
+    return found.render(**form.titles(), **texts, **told, lines=lines, parts=parts, calls=calls)
+
+
+def class_parts(form: Form) -> list[tuple[str, str, list[tuple[str, str]]]]:
+    """Return of each of several classes its score, its probability, and what the score adds up.
+
+    The last are pairs of a name without the class (D1), and of the line (D1_setosa).
+    """
+    found = []
+    for place, key in enumerate(class_keys(form.classes)):
+        score, probability = (line.name for line in form.of_class(place, "score", "probability"))
+        parts = (line.name for line in form.of_class(place, "term", "component"))
+        found.append((score, probability, [(part.removesuffix(f"_{key}"), part) for part in parts]))
+    return found
 
 
 class Script(Language):
@@ -69,4 +84,6 @@ class Script(Language):
     def program(self) -> str:
         """Return the file's text."""
         read = [line for given in self.form.inputs for line in self.read(given)]
-        return filled(self.template, self, read)
+        labels = self.form.classes
+        texts = [self.literal(str(label)) for label in labels]
+        return filled(self.template, self, read, labels=map(self.literal, labels), texts=texts)

@@ -4,6 +4,7 @@ from typing import Any
 
 from rpte.errors import InputError
 from rpte.export.cells import Cells
+from rpte.export.classes import CHOSEN
 from rpte.export.excel import looks
 from rpte.export.excel.formulas import ROW, Formulas, Lists, any_of
 from rpte.export.excel.layout import (
@@ -17,14 +18,15 @@ from rpte.export.excel.layout import (
     as_typed,
     kind_of,
     letter,
+    points_cell,
 )
 from rpte.export.excel.looks import put, put_formula
-from rpte.export.form import Constant, Definition, Node, Operation
+from rpte.export.form import Constant, Definition, Line, Node, Operation
 from rpte.export.inputs import CategoryInput, Input
 from rpte.export.language import bare
 from rpte.model.parts import DirectTerm
 
-MOST_COLUMNS = 16384
+MOST_COLUMNS, MOST_SHARED = 16384, 1024
 OK = "ok"
 NOTES = [
     "Type or paste cases into the yellow columns; leave a cell empty where the value is missing. "
@@ -45,7 +47,7 @@ class Columns:
         lines = {name: rule.points for name, rule in layout.rules.items()}
         lines |= {name: f"${letter(c)}{ROW}" for name, c in layout.lines.items()}
         self.writer = Formulas(layout.form, cells, lines, lists, self._spill)
-        self.parts = {part.name: part for _, part in layout.form.model.parts()}
+        self.parts = {part.name: part for _, part in layout.form.structure.parts()}
 
     def _spill(self, formula: str) -> str:
         self.extra.append((f"part of {self.line}", formula))
@@ -56,9 +58,11 @@ class Columns:
         layout = self.layout
         found = {layout.lines[v.name]: (v.name, self._formula(v)) for v in layout.form.lines}
         found |= {layout.width + i: extra for i, extra in enumerate(self.extra, 1)}
-        if max(found) > MOST_COLUMNS:
+        # Of several classes, what stands last is needed for all: LibreOffice may have 1024 columns.
+        most = MOST_SHARED if layout.form.classes else MOST_COLUMNS
+        if max(found) > most:
             raise InputError(
-                f"the model needs {max(found)} columns; a sheet has {MOST_COLUMNS}: choose another "
+                f"the model needs {max(found)} columns; a sheet has {most}: choose another "
                 "target, or fit a smaller model"
             )
         ready = f'${letter(layout.status)}{ROW}="{OK}"'
@@ -67,12 +71,31 @@ class Columns:
 
     def _formula(self, line: Definition) -> str:
         part, self.line = self.parts.get(line.name), line.name
+        if self.layout.form.classes:
+            return self._of_class(line)
         value = self.layout.values.get(line.name, line.value)
         if isinstance(part, DirectTerm):
             return self._direct(part, value)
         if line.role == "score" and isinstance(value, Operation):
-            return self.writer.total(value.parts[1:], f"{RULES}!$E${FIRST_RULE}")
+            return self.writer.total(value.parts[1:], points_cell(FIRST_RULE))
         return bare(self.writer.node(value))
+
+    def _of_class(self, line: Definition) -> str:
+        """Return the formula of a line of several classes; labels and points stand in Rules."""
+        rules, cells, place = self.layout.rules, self.writer.lines, line.place or 0
+        match line.role, line.value:
+            case "class", _:
+                scores = [cells[score.name] for score in self.layout.form.role("score")]
+                labels = [points_cell(FIRST_RULE - 1, k) for k in range(len(scores))]
+                text = labels[-1]
+                for score, label in reversed(list(zip(scores[:-1], labels[:-1], strict=True))):
+                    text = f"IF(GESTEP({score},{cells['largest']})=1,{label},{text})"
+                return text
+            case "term", Operation(_, (_, Line(column))):
+                return f"{points_cell(rules[column].row, place)}*{cells[column]}"
+            case "score", Operation(_, (_, *parts)):
+                return self.writer.total(parts, points_cell(FIRST_RULE, place))
+        return bare(self.writer.node(line.value))
 
     def _direct(self, part: DirectTerm, value: Node) -> str:
         assert isinstance(value, Operation)
@@ -125,9 +148,7 @@ def cases_sheet(sheet: Any, layout: Layout, lists: Lists, cells: Cells | None) -
     columns = Columns(layout, lists)
     formulas = columns.formulas()
     _names(sheet, layout, {c: name for c, (name, _) in formulas.items()})
-    response = layout.form.response.name
-    styles = {layout.lines["score"]: looks.RESULT}
-    styles[layout.lines[response]] = looks.RESPONSES[response]
+    styles = {layout.lines[line.name]: looks.RESULTS[line.role] for line in layout.results}
     styles[layout.status] = looks.CENTRED
     for i in range(layout.rows):
         row = FIRST + i
@@ -141,7 +162,7 @@ def cases_sheet(sheet: Any, layout: Layout, lists: Lists, cells: Cells | None) -
         fill(sheet, layout, cells)
     _mark(sheet, layout, columns, lists)
     if layout.rules:
-        first, last = letter(layout.lines[response] + 1), letter(max(formulas))
+        first, last = letter(layout.status + len(layout.results) + 1), letter(max(formulas))
         looks.coloured(sheet, f"{first}{FIRST}:{last}{layout.last}")
     sheet.freeze_panes = sheet.cell(FIRST, 3)
     sheet.print_area = f"A1:{letter(layout.terms - 1)}{layout.last}"
@@ -161,6 +182,8 @@ def fill(sheet: Any, layout: Layout, cells: Cells) -> None:
 def _names(sheet: Any, layout: Layout, computed: dict[int, str]) -> None:
     """Write the names of the columns, above them what they hold."""
     said = {1: "case", 2: "name", **computed}
+    if layout.form.classes:
+        said[layout.lines[CHOSEN]] = "class"
     kinds = {layout.lines[line.name]: line.text for line in layout.form.lines}
     for given in layout.form.inputs:
         said[layout.inputs[given.name]] = given.name

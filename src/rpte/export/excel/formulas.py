@@ -83,7 +83,8 @@ class Formulas(Language):
     formula elsewhere and returns its cell.
     """
 
-    spelled: ClassVar = {"log": "LN({0})", "sqrt": "SQRT({0})", "exp": "EXP({0})"}
+    spelled: ClassVar = {"log": "LN({0})", "sqrt": "SQRT({0})", "exp": "EXP({0})",
+                         "max": "MAX({0})"}  # fmt: skip
 
     def __init__(
         self,

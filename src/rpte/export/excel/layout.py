@@ -14,6 +14,7 @@ CASES, RULES, EXPLAIN, ABOUT = "Cases", "Rules", "Explain", "Read me"
 HEAD, FIRST = 5, 6  # rows of the sheet Cases: names of columns, and the first case
 KINDS = HEAD - 1
 FIRST_RULE = 5  # row of the sheet Rules that has the intercept
+POINTS = 5  # column of the sheet Rules that has the points, of several classes of the first
 CODED = "number or code"
 
 
@@ -36,7 +37,7 @@ class Rule:
     @property
     def points(self) -> str:
         """The cell of the rule's coefficient."""
-        return f"{RULES}!$E${self.row}"
+        return points_cell(self.row)
 
 
 class Layout:
@@ -46,15 +47,21 @@ class Layout:
         self.form, self.rows = form, rows
         self.last = FIRST + rows - 1
         order = [*form.role("component"), *form.role("term")]
-        results = ["score", form.response.name, *(line.name for line in order)]
+        order += form.role("column", "largest", "odds", "total")
+        self.results = [*form.role("class"), *form.role("probability"), *form.role("score")]
+        if not form.classes:
+            self.results = [form.role("score")[0], form.response]
+        results = [line.name for line in (*self.results, *order)]
         self.inputs = {given.name: 3 + i for i, given in enumerate(form.inputs)}
         self.status = 3 + len(form.inputs)
         self.lines = {name: self.status + 1 + i for i, name in enumerate(results)}
-        self.terms = self.status + 3 + len(form.role("component"))  # where their columns begin
+        shown = len(self.results) + len(form.role("component"))
+        self.terms = self.status + 1 + shown  # where their columns begin
         self.width = self.status + len(results)
         self.rules = {rule.name: rule for rule in _rules(form)}
-        self.values = {line.name: line.value for line in form.role("term")}
-        for _, tree in form.model.parts():  # a leaf is a line: it has a cell of its own
+        read = form.role("column" if form.classes else "term")
+        self.values = {line.name: line.value for line in read}
+        for _, tree in form.structure.parts():  # a leaf is a line: it has a cell of its own
             if isinstance(tree, TreeTerms):
                 leaves = [Line(tree.leaf_name(i)) for i in range(len(tree.leaves))]
                 self.values[tree.name] = tree_node(tree.tree.root, leaves, form.model.schema)
@@ -66,10 +73,15 @@ class Layout:
 
 def _rules(form: Form) -> Iterator[Rule]:
     row = FIRST_RULE
-    for component, part in form.model.parts():
+    for component, part in form.structure.parts():
         for leaf in range(len(part.leaves)) if isinstance(part, TreeTerms) else [None]:
             row += 1
             yield Rule(row, component.name, part, leaf)
+
+
+def points_cell(row: int, place: int = 0) -> str:
+    """Return the cell of a coefficient, of the intercept or of a label, of one class of several."""
+    return f"{RULES}!${letter(POINTS + place)}${row}"
 
 
 def letter(column: int) -> str:

@@ -1,6 +1,7 @@
 """How the cells of a workbook are filled, and how they look."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
@@ -64,7 +65,8 @@ ENTRY = Look(fill=YELLOW)
 RESULT = Look(bold=True, fill=PALE, format="0.0000")
 SHARE = Look(bold=True, fill=PALE, format="0.00%")
 MEAN = Look(bold=True, fill=PALE, format="General")
-RESPONSES = {"probability": SHARE, "mean": MEAN}
+LABELLED = Look(bold=True, fill=PALE, centre=True)
+RESULTS = {"score": RESULT, "probability": SHARE, "mean": MEAN, "class": LABELLED}  # by role
 CONTRIBUTION = Look(format=POINTS)
 LABEL = Look(bold=True)
 PLAIN = Look(wrap=True)
@@ -110,7 +112,7 @@ def head(sheet: Any, title: str, notes: list[str]) -> None:
     sheet.sheet_view.showGridLines = False
 
 
-def headers(sheet: Any, row: int, names: list[str], widths: list[int]) -> None:
+def headers(sheet: Any, row: int, names: Sequence[Cell], widths: list[int]) -> None:
     """Write the names of a table's columns."""
     for column, (name, wide) in enumerate(zip(names, widths, strict=True), 1):
         put(sheet.cell(row, column), name, HEADER)

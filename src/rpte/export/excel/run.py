@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from rpte.export.cells import Cells, refuse_texts, to_the_letter
+from rpte.export.classes import CHOSEN, class_numbers
 from rpte.export.evaluate import magnitudes
 from rpte.export.excel.cases import fill
 from rpte.export.excel.layout import CASES, FIRST, Layout
@@ -35,7 +36,11 @@ def run(path: Path, form: Form, options: Options, cells: Cells) -> Answers:
         recompute(office, filled, Path(folder) / "computed")
         lines = read_lines(form, cells, [Path(folder) / "computed" / p.name for p in filled])
     engine = " ".join(run_program([office, "--version"]).split()[:2])
-    return Answers(lines, engine or "LibreOffice", sizes=magnitudes(form, cells))
+    sizes = magnitudes(form, cells)
+    if form.classes:  # a difference of scores is rounded by their size
+        most = np.max([sizes[line.name] for line in form.role("score")], axis=0)
+        sizes |= dict.fromkeys([CHOSEN, *(p.name for p in form.role("probability"))], most)
+    return Answers(lines, engine or "LibreOffice", sizes=sizes)
 
 
 def fill_workbook(path: Path, form: Form, cells: Cells, folder: Path) -> list[Path]:
@@ -58,8 +63,8 @@ def fill_workbook(path: Path, form: Form, cells: Cells, folder: Path) -> list[Pa
 
 
 def _add_digits(sheet: Any, layout: Layout) -> None:
-    """Write formulas for the last digits of every result."""
-    for column in layout.lines.values():
+    """Write formulas for the last digits of every result that is a number."""
+    for column in (column for name, column in layout.lines.items() if name != CHOSEN):
         for row in range(FIRST, layout.last + 1):
             cell = sheet.cell(row, column)
             cell.value = f"={REST.format(f'{CASES}!{cell.coordinate}')}"
@@ -95,10 +100,14 @@ def read_lines(form: Form, cells: Cells, workbooks: Sequence[Path]) -> dict[str,
     layout = Layout(form, 1)
     shown, rests = ([r for path in workbooks for r in _rows(path, s)] for s in (CASES, DIGITS))
     rows = list(zip(shown, rests, strict=True))[: cells.n_rows]
-    return {
+    found = {
         name: np.array([_number(row[c - 1]) + _number(rest[c - 1]) for row, rest in rows])
         for name, c in layout.lines.items()
     }
+    if form.classes:
+        place = layout.lines[CHOSEN] - 1
+        found[CHOSEN] = class_numbers(form, [row[place] for row, _ in rows])
+    return found
 
 
 def _rows(path: Path, sheet: str) -> list[tuple[Any, ...]]:

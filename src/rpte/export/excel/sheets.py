@@ -1,6 +1,6 @@
 """The sheets beside the cases: what the workbook is, the rules, one case explained, the lists."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rpte.export.excel import looks
@@ -20,6 +20,7 @@ INVERSES = {
     "logit": "1 / (1 + exp(-score))",
     "log": "exp(score), of a score beyond 700 that of 700",
     "identity": "the score",
+    "softmax": "exp(score - largest), 0 below exp(-700), as a share of the sum of these",
 }
 OBSERVED = {"probability": ("share positive", "0.0%"), "mean": ("observed mean", "General")}
 SMALL, SCIENTIFIC = 1e-3, "+0.000E+00;-0.000E+00"
@@ -27,11 +28,13 @@ SMALL, SCIENTIFIC = 1e-3, "+0.000E+00;-0.000E+00"
 
 def about_sheet(sheet: Any, form: Form) -> None:
     """Say what the workbook is and how it is used."""
-    titles, parts = form.titles(), sum(1 for _ in form.model.parts())
-    counts = {"variables": len(form.inputs), "components": len(form.role("component"))}
+    titles, parts = form.titles(), sum(1 for _ in form.structure.parts())
+    counts = {"variables": len(form.inputs), "components": len(form.structure.components)}
     inverse = INVERSES[form.model.loss.link]
     words = {"said": plain(form.role("score")[0].text), "inverse": inverse}
-    told = find_template("excel", "about.txt.j2").render(**titles, **words, **counts, parts=parts)
+    told = find_template("excel", "about.txt.j2").render(
+        **titles, **words, **counts, parts=parts, classes=len(form.classes)
+    )
     looks.head(sheet, titles["title"], [])
     for row, line in enumerate(told.splitlines(), 3):
         name, _, text = line.partition(": ")
@@ -53,7 +56,7 @@ def rules_sheet(sheet: Any, layout: Layout) -> None:
     names = ["component", "rule", "variables", "when", "points", "times (value minus)",
              "training weight", OBSERVED[form.response.name][0]]  # fmt: skip
     looks.headers(sheet, FIRST_RULE - 1, names, [12, 10, 26, 70, 14, 14, 14, 12])
-    _rule_row(sheet, FIRST_RULE, ["", "intercept", "", "every case", form.model.intercept])
+    _rule_row(sheet, FIRST_RULE, ["", "intercept", "", "every case", form.structure.intercept])
     for rule in layout.rules.values():
         _rule_row(sheet, rule.row, _described(rule, form), OBSERVED[form.response.name][1])
     looks.coloured(sheet, f"E{FIRST_RULE}:E{FIRST_RULE + len(layout.rules)}")
@@ -106,12 +109,14 @@ def lists_sheet(sheet: Any, lists: Lists) -> None:
 def explain_sheet(sheet: Any, layout: Layout, lists: Lists) -> None:
     """Write the sheet that takes one case apart."""
     looks.head(sheet, "One case, rule by rule", ["Type the number of a case from the sheet Cases."])
-    _choose(sheet, layout)
-    row = _values(sheet, layout) + 2
+    styles = {"status": Look(centre=True)}
+    styles |= {line.name: looks.RESULTS[line.role] for line in layout.results}
+    choose_case(sheet, layout, styles, {})
+    row = put_values(sheet, layout) + 2
     names = ["component", "rule", "when", "holds", "points", "component adds"]
     looks.headers(sheet, row, names, [26, 18, 70, 10, 14, 14])
-    writer = Formulas(layout.form, _value_cells(layout), {}, lists)
-    holds = {k: v for name, node in layout.values.items() for k, v in _held(writer, name, node)}
+    writer = Formulas(layout.form, value_cells(layout), {}, lists)
+    holds = {k: v for name, node in layout.values.items() for k, v in held(writer, name, node)}
     first = row + 1
     _explained(sheet, first, ["", "intercept", "every case", '"yes"', f"{RULES}!$E${FIRST_RULE}"])
     for rule in layout.rules.values():
@@ -120,7 +125,7 @@ def explain_sheet(sheet: Any, layout: Layout, lists: Lists) -> None:
         truth = f'IF({holds[rule.name]},"yes","no")'
         points = f'IF($D{row}="yes",{rule.points},0)'
         if isinstance(rule.part, DirectTerm):
-            points = _of_case(layout, layout.lines[rule.part.name])
+            points = of_case(layout, layout.lines[rule.part.name])
         _explained(sheet, row, [rule.component, rule.name, told[3], truth, points])
     _subtotals(sheet, layout, first)
     looks.coloured(sheet, f"E{first}:F{first + len(layout.rules)}")
@@ -129,15 +134,21 @@ def explain_sheet(sheet: Any, layout: Layout, lists: Lists) -> None:
     looks.printed(sheet, 3)
 
 
-def _of_case(layout: Layout, column: int) -> str:
+def of_case(layout: Layout, column: int) -> str:
+    """Return a column of the sheet Cases for the case that is chosen."""
     return f"INDEX({layout.range(column)},{CHOSEN})"
 
 
 READY = '$B$4="ok"'
 
 
-def _choose(sheet: Any, layout: Layout) -> None:
-    """Write the cell to type in, and what the case comes to."""
+def choose_case(
+    sheet: Any, layout: Layout, styles: Mapping[str, Look], called: Mapping[str, str]
+) -> None:
+    """Write the cell to type in, and below what the case comes to, each in its style.
+
+    `called` are other names than those of the lines.
+    """
     from openpyxl.worksheet.datavalidation import DataValidation
 
     chosen = Look(bold=True, size=14, fill=looks.YELLOW, format="0", centre=True)
@@ -147,27 +158,25 @@ def _choose(sheet: Any, layout: Layout) -> None:
     rule.error = f"a whole number from 1 to {layout.rows}"
     sheet.add_data_validation(rule)
     rule.add("B3")
-    put_formula(sheet["C3"], _of_case(layout, 2), "the name", looks.NOTE)
+    put_formula(sheet["C3"], of_case(layout, 2), "the name", looks.NOTE)
     columns = {"status": layout.status, **layout.lines}
-    response = layout.form.response.name
-    styles = {"status": Look(centre=True), "score": looks.RESULT}
-    styles[response] = looks.RESPONSES[response]
     for row, (name, look) in enumerate(styles.items(), 4):
-        put(sheet.cell(row, 1), name, looks.LABEL)
-        found = _of_case(layout, columns[name])
+        put(sheet.cell(row, 1), called.get(name, name), looks.LABEL)
+        found = of_case(layout, columns[name])
         put_formula(sheet.cell(row, 2), f'IF(LEN({found})=0,"no such case",{found})', name, look)
 
 
-def _value_cells(layout: Layout) -> dict[str, str]:
+def value_cells(layout: Layout) -> dict[str, str]:
+    """Return the cells of the sheet Explain that hold the inputs, by name."""
     return {name: f"$B${FIRST_VALUE + i}" for i, name in enumerate(layout.inputs)}
 
 
-def _values(sheet: Any, layout: Layout) -> int:
+def put_values(sheet: Any, layout: Layout) -> int:
     """Write the case's inputs, an empty text where missing; return the last row."""
     looks.headers(sheet, FIRST_VALUE - 1, ["variable", "value"], [26, 18])
-    for given, cell in zip(layout.form.inputs, _value_cells(layout).values(), strict=True):
+    for given, cell in zip(layout.form.inputs, value_cells(layout).values(), strict=True):
         place = sheet[cell.replace("$", "")]
-        found = _of_case(layout, layout.inputs[given.name])
+        found = of_case(layout, layout.inputs[given.name])
         value = found
         if isinstance(given, CategoryInput) and given.boolean:
             value = f'IF(ISLOGICAL({found}),IF({found},"True","False"),{found})'
@@ -178,20 +187,21 @@ def _values(sheet: Any, layout: Layout) -> int:
     return FIRST_VALUE + len(layout.inputs) - 1
 
 
-def _held(writer: Formulas, name: str, node: Node, *path: str) -> Iterator[tuple[str, str]]:
+def held(writer: Formulas, name: str, node: Node, *path: str) -> Iterator[tuple[str, str]]:
     """Yield each rule of a tree or a direct term, and the formula that tells whether it holds."""
     match node:
         case Operation(_, (condition, yes, no)) if no == ZERO:  # a direct term
             yield name, writer.node(condition)
         case Operation(_, (condition, yes, no)):
             test = writer.node(condition)
-            yield from _held(writer, name, yes, *path, test)
-            yield from _held(writer, name, no, *path, f"NOT({test})")
+            yield from held(writer, name, yes, *path, test)
+            yield from held(writer, name, no, *path, f"NOT({test})")
         case Line(leaf):
             yield leaf, path[0] if len(path) == 1 else f"AND({','.join(path) or 'TRUE'})"
 
 
-def _put_if_ready(cell: Any, formula: str, what: str, look: Look) -> None:
+def put_if_ready(cell: Any, formula: str, what: str, look: Look) -> None:
+    """Fill a cell with a formula that is empty unless the case has a score."""
     put_formula(cell, f'IF({READY},{formula},"")', what, look)
 
 
@@ -200,7 +210,7 @@ def _explained(sheet: Any, row: int, cells: list[str]) -> None:
         put(sheet.cell(row, column), text or None, looks.PLAIN)
     styles = (Look(centre=True), Look(bold=True, format=looks.POINTS))
     for column, (text, look) in enumerate(zip(cells[3:], styles, strict=True), 4):
-        _put_if_ready(sheet.cell(row, column), text, cells[1], look)
+        put_if_ready(sheet.cell(row, column), text, cells[1], look)
     sheet.row_dimensions[row].height = 16 * (1 + len(cells[2]) // 65)
     looks.mark(sheet, f"A{row}:E{row}", f'$D{row}="no"', looks.GREY)
 
@@ -210,14 +220,14 @@ def _subtotals(sheet: Any, layout: Layout, first: int) -> None:
     for rule in layout.rules.values():
         rows.setdefault(rule.component, first + rule.row - FIRST_RULE)
     for name, row in rows.items():
-        found = _of_case(layout, layout.lines[name])
-        _put_if_ready(sheet.cell(row, 6), found, name, looks.CONTRIBUTION)
+        found = of_case(layout, layout.lines[name])
+        put_if_ready(sheet.cell(row, 6), found, name, looks.CONTRIBUTION)
 
 
 def _sum_up(sheet: Any, first: int, last: int) -> None:
     """Write the sum of the points below them: the score again."""
     row, points = last + 1, f"$E${first}:$E${last}"
     put(sheet.cell(row, 3), "the sum of the points: the score", looks.LABEL)
-    _put_if_ready(sheet.cell(row, 5), f"SUM({points})", "the sum", looks.RESULT)
+    put_if_ready(sheet.cell(row, 5), f"SUM({points})", "the sum", looks.RESULT)
     agrees = f'IF(ABS($E{row}-$B$5)<=1E-9*(1+ABS($B$5)),"agrees","differs")'
-    _put_if_ready(sheet.cell(row, 4), agrees, "the sum", looks.CENTRED)
+    put_if_ready(sheet.cell(row, 4), agrees, "the sum", looks.CENTRED)

@@ -9,6 +9,7 @@ from rpte.errors import InputError
 from rpte.export.cells import Cells, read_cells, to_the_letter
 from rpte.export.excel import sheets
 from rpte.export.excel.cases import cases_sheet
+from rpte.export.excel.class_sheets import class_explain_sheet, class_rules_sheet
 from rpte.export.excel.formulas import Lists, width
 from rpte.export.excel.layout import ABOUT, CASES, EXPLAIN, FIRST, RULES, Layout
 from rpte.export.excel.looks import LONGEST_TEXT
@@ -37,6 +38,10 @@ def check(form: Form, options: Options) -> None:
     rows = options["rows"]
     if not isinstance(rows, int) or not 1 <= rows <= MOST_ROWS:
         raise InputError(f"rows={rows!r}; it must be a whole number from 1 to {MOST_ROWS}")
+    labels = [label for label in form.classes if isinstance(label, str)]
+    for label, (why, holds) in product(labels, FAULTS.items()):
+        if holds(label):
+            raise InputError(f"the class {label[:40]!r} {why}; clean the label and fit again")
     for given in form.inputs:
         texts = [(f"the name {given.name[:40]!r}", given.name or " ")]
         texts += [(f"a level of '{given.name[:40]}'", level) for level in given.words]
@@ -58,8 +63,13 @@ def write(form: Form, options: Options) -> bytes:
     sheets.about_sheet(workbook.active, form)
     workbook.active.title = ABOUT
     cases_sheet(workbook.create_sheet(CASES), layout, lists, cells)
-    sheets.explain_sheet(workbook.create_sheet(EXPLAIN), layout, lists)
-    sheets.rules_sheet(workbook.create_sheet(RULES), layout)
+    explain, rules = workbook.create_sheet(EXPLAIN), workbook.create_sheet(RULES)
+    if form.classes:
+        class_explain_sheet(explain, layout, lists)
+        class_rules_sheet(rules, layout)
+    else:
+        sheets.explain_sheet(explain, layout, lists)
+        sheets.rules_sheet(rules, layout)
     sheets.lists_sheet(workbook.create_sheet("Lists"), lists)
     workbook.calculation.fullCalcOnLoad = True
     out = io.BytesIO()

@@ -1,5 +1,8 @@
 """ONNX: a graph from raw columns to score, probability or mean, and contributions, in float64.
 
+Of several classes there are the label, and the probabilities and scores as (rows, classes); an
+unreadable row has the label "", or -2**63 if labels are whole numbers.
+
 Every operator is a standard one, of ai.onnx and ai.onnx.ml. A number is a float64, NaN where it is
 missing; a category is a text, empty where it is missing; a number that has special codes in words
 comes as a text too. Everything has the shape (rows,). The words None, nan and <NA> are missing too
@@ -8,6 +11,7 @@ zeros that it does not need, is not read: every output of its row is NaN. So it 
 is neither a number nor one of its codes.
 """
 
+import json
 import math
 import re
 import sys
@@ -20,9 +24,11 @@ import numpy as np
 
 from rpte.errors import InputError
 from rpte.export.cells import NUMBER_TEXT, Cell, Cells, refuse_texts, to_the_letter
-from rpte.export.form import MAX_FLOAT, Form, OneOf, Translation
+from rpte.export.classes import CHOSEN, class_numbers
+from rpte.export.form import MAX_FLOAT, Definition, Form, OneOf, Role, Translation
 from rpte.export.inputs import CategoryInput, Input, NumberInput, has_words
 from rpte.export.target import Answers, CannotRunError, Options, Target
+from rpte.model.target import Label
 from rpte.table.column import LARGEST
 from rpte.table.decimals import number_text
 from rpte.table.spelling import DECIMAL, TRUTHS, plain_form
@@ -34,9 +40,13 @@ TINY_TEXT = "-?0x0[.][0-9a-f]{13}p-1022"  # how `_text` writes subnormal numbers
 OPERATORS = {
     "+": "Add", "-": "Sub", "*": "Mul", "/": "Div", "log": "Log", "sqrt": "Sqrt", "exp": "Exp",
     "<": "Less", "<=": "LessOrEqual", ">": "Greater", ">=": "GreaterOrEqual",
-    "if": "Where", "sum": "Add", "and": "And",
+    "if": "Where", "sum": "Add", "and": "And", "max": "Max",
 }  # fmt: skip
 SMALLEST = sys.float_info.min
+# Outputs of several classes: the class, and by name what has a column for each.
+LABEL = "label"
+TABLES: dict[str, Role] = {"probabilities": "probability", "scores": "score"}
+NO_LABEL = -(2**63)
 WORDS = "a text that is a number or one of the codes"
 # onnxruntime reads None, NaN and pandas' NA in a column of texts as these words.
 GAPS = ("", "None", "nan", "<NA>")
@@ -47,6 +57,7 @@ class Graph(Translation[str]):
 
     def __init__(self, form: Form, prefix: str) -> None:
         self.form, self.prefix = form, prefix
+        self.outputs = {line.name for line in outputs_of(form)}
         self.nodes: list[Any] = []
         self.constants: dict[str, Any] = {}  # by name
         self.made: dict[Any, str] = {}
@@ -86,7 +97,7 @@ class Graph(Translation[str]):
         return self.add(OPERATORS[name], *parts)
 
     def _line(self, name: str) -> str:
-        return self.prefix + name
+        return self.prefix + name if name in self.outputs else f"rpte:{name}"
 
     def _present(self, name: str) -> str:
         return self.add("Not", self.add("IsNaN", self._value(name)))
@@ -186,7 +197,39 @@ class Graph(Translation[str]):
             if number in self.constants and self.form.inputs:
                 rows = self.add("Shape", self.form.inputs[0].name)
                 number = self.add("Expand", number, rows)
-            self.add("Identity", number, name=self.prefix + line.name)
+            self.add("Identity", number, name=self._line(line.name))
+        if self.form.classes:
+            self._classes(readable)
+
+    def _classes(self, readable: str) -> None:
+        """Add the outputs of several classes that are not one number per row."""
+        axis, labels = int(bool(self.form.inputs)), self.form.classes
+        for output, role in TABLES.items():
+            columns = [
+                self.add("Unsqueeze", self._line(line.name), self.constant([axis], np.int64))
+                for line in self.form.role(role)
+            ]
+            self.add("Concat", *columns, axis=axis, name=self.prefix + output)
+        kind, _, unreadable = _label_kind(labels)
+        number = self._line(CHOSEN)
+        if readable:  # no number is no whole number
+            last = self.constant(float(len(labels)))
+            number = self.add("Where", readable, number, last)
+        place = self.add("Cast", number, to=7)  # int64
+        known = self.constant([*labels, unreadable], kind)
+        self.add("Gather", known, place, name=self.prefix + LABEL)
+
+
+def outputs_of(form: Form) -> tuple[Definition, ...]:
+    """Return the lines that are outputs, one number per row: of several classes, the parts."""
+    return form.role("term", "component") if form.classes else form.lines
+
+
+def _label_kind(labels: Sequence[Label]) -> tuple[type, int, Label]:
+    """Return the type of labels, in numpy and in ONNX, and what an unreadable row is given."""
+    if isinstance(labels[0], str):
+        return object, 8, ""
+    return (np.float64, 11, math.nan) if isinstance(labels[0], float) else (np.int64, 7, NO_LABEL)
 
 
 def gaps_of(given: Input) -> tuple[str, ...]:
@@ -225,7 +268,15 @@ def strange_pattern(given: CategoryInput) -> str:
 
 def check(form: Form, options: Options) -> None:
     """Refuse names and texts that a graph cannot hold."""
-    outputs = {options["prefix"] + line.name for line in form.lines}
+    names = [line.name for line in outputs_of(form)]
+    outputs = {options["prefix"] + name for name in (*names, *_of_classes(form))}
+    for label in form.classes:
+        fits = _is_held(label) if isinstance(label, str) else abs(label) < 2.0**63
+        if not fits:
+            raise InputError(
+                f"the class {label!r} is a text or a number that ONNX cannot hold; clean the label "
+                "and fit again"
+            )
     for given in form.inputs:
         if not given.name or "\0" in given.name or given.name.startswith("rpte:"):
             raise InputError(
@@ -238,12 +289,20 @@ def check(form: Form, options: Options) -> None:
                 "outputs, such as --option prefix=rpte_"
             )
         for text in given.words:
-            if not text or "\0" in text or any("\ud800" <= c <= "\udfff" for c in text):
+            if not _is_held(text):
                 raise InputError(
                     f"'{given.name}' has the level {text!r}, which ONNX cannot hold (an empty text "
                     "stands for missing, a NUL or half a surrogate pair for nothing); clean the "
                     "column and fit again"
                 )
+
+
+def _is_held(text: str) -> bool:
+    return bool(text) and "\0" not in text and not any("\ud800" <= c <= "\udfff" for c in text)
+
+
+def _of_classes(form: Form) -> tuple[str, ...]:
+    return (LABEL, *TABLES) if form.classes else ()
 
 
 def write(form: Form, options: Options) -> bytes:
@@ -255,7 +314,9 @@ def write(form: Form, options: Options) -> bytes:
     graph, titles = Graph(form, options["prefix"]), form.titles()
     graph.lines()
     values = [_value(given.name, _is_text(given), _told(given)) for given in form.inputs]
-    results = [_value(graph.prefix + v.name, False, v.text, bool(form.inputs)) for v in form.lines]
+    some = bool(form.inputs)
+    results = [*_class_values(form, graph.prefix)]
+    results += [_value(graph.prefix + v.name, False, v.text, some) for v in outputs_of(form)]
     constants, told = list(graph.constants.values()), f"{titles['title']} {titles['note']}".strip()
     drawn = helper.make_graph(graph.nodes, "rpte", values, results, constants, told)
     # The second has no regular expressions, and is read by older engines.
@@ -264,6 +325,8 @@ def write(form: Form, options: Options) -> bytes:
     producer = {"producer_name": "rpte", "producer_version": titles["version"]}
     properties = {name: titles[key] for name, key in PROPERTIES.items() if key in titles}
     made = helper.make_model(drawn, **producer, opset_imports=opsets, ir_version=version)
+    if form.classes:
+        properties["classes"] = json.dumps(form.classes)
     helper.set_model_props(made, properties)
     checker.check_model(made, full_check=True)
     return bytes(made.SerializeToString(deterministic=True))
@@ -288,6 +351,22 @@ def _value(name: str, text: bool, told: str, rows: bool = True) -> Any:
     return helper.make_tensor_value_info(name, kind, ["rows"] if rows else [], told)
 
 
+def _class_values(form: Form, prefix: str) -> list[Any]:
+    """Return the outputs of several classes, the label first, as other libraries order them."""
+    from onnx import TensorProto, helper
+
+    if not form.classes:
+        return []
+    rows, said = ["rows"] if form.inputs else [], "the class of the largest score"
+    kind = _label_kind(form.classes)[1]
+    found = [helper.make_tensor_value_info(prefix + LABEL, kind, rows, said)]
+    for name in TABLES:
+        shape, said = [*rows, len(form.classes)], f"{name} of the classes, in their order"
+        table = helper.make_tensor_value_info(prefix + name, TensorProto.DOUBLE, shape, said)
+        found.append(table)
+    return found
+
+
 def run(path: Path, form: Form, options: Options, cells: Cells) -> Answers:
     """Run the graph in onnxruntime."""
     try:
@@ -301,11 +380,19 @@ def run(path: Path, form: Form, options: Options, cells: Cells) -> Answers:
     session = onnxruntime.InferenceSession(path.read_bytes(), providers=["CPUExecutionProvider"])
     spelled = to_the_letter(form, cells).columns
     fed = {given.name: column_of(given, spelled[given.name]) for given in form.inputs}
-    names = [line.name for line in form.lines]
-    found = session.run([options["prefix"] + name for name in names], fed)
+    names = [line.name for line in outputs_of(form)]
+    asked = [*names, *_of_classes(form)]
+    found = dict(zip(asked, session.run([options["prefix"] + n for n in asked], fed), strict=True))
+    if form.classes:
+        names += [line.name for role in TABLES.values() for line in form.role(role)]
+        for table, role in TABLES.items():
+            columns = np.moveaxis(found[table], -1, 0)
+            told = zip(form.role(role), columns, strict=True)
+            found |= {line.name: column for line, column in told}
+        names.append(CHOSEN)
+        found[CHOSEN] = class_numbers(form, np.atleast_1d(found[LABEL]).tolist())
     lines = {
-        name: np.broadcast_to(np.asarray(value, np.float64), cells.n_rows)
-        for name, value in zip(names, found, strict=True)
+        name: np.broadcast_to(np.asarray(found[name], np.float64), cells.n_rows) for name in names
     }
     return Answers(lines, f"onnxruntime {onnxruntime.__version__}")
 

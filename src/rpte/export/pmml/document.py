@@ -1,10 +1,11 @@
 """PMML 4.4: one document that decision engines read, checked in the JPMML evaluator.
 
 The model is a `RegressionModel` for classification: a logistic regression whose one predictor is
-the score. Every term, every component's subtotal and the score itself are derived fields above it,
-each an expression with its sentence beside it, in the order in which a person reads the model. For
-a number it is a `RegressionModel` for regression, whose one predictor is the mean: a derived field
-too, since the exponential of a large score is limited.
+the score; for several classes a softmax of one such regression for each, which gives the class too.
+Every term, every component's subtotal and the score itself are derived fields above it, each an
+expression with its sentence beside it, in the order in which a person reads the model. For a number
+it is a `RegressionModel` for regression, whose one predictor is the mean: a derived field too,
+since the exponential of a large score is limited.
 
 Why not the alternatives: a `Scorecard` adds its characteristics up too, but it is a regression (no
 class, no probability), and slopes, hinges and trees would be complex partial scores, which few
@@ -30,7 +31,7 @@ from rpte.export.evaluate import evaluate
 from rpte.export.form import MAX_FLOAT, Definition, Form, OneOf, Translation, plain
 from rpte.export.inputs import CategoryInput, Code, Input, NumberInput
 from rpte.export.language import find_template, identifiers
-from rpte.export.pmml.run import run
+from rpte.export.pmml.run import CLASS, run
 from rpte.export.target import Options, Target, check_levels, check_prefix
 from rpte.model.target import NumberTarget
 from rpte.table.column import LARGEST
@@ -39,6 +40,8 @@ from rpte.table.spelling import TRUTHS
 OPTIONS = {"prefix": "rpte_"}
 CASES = 30  # that the document carries
 PROBES = 40  # of which the last quarter holds the largest and smallest numbers
+# Lines that are the regression's own: a probability, and all between the scores and the class.
+REGRESSION = ("largest", "odds", "total", "probability", "class")
 NUMBER = {"optype": "continuous", "dataType": "double"}
 TEXT = {"optype": "categorical", "dataType": "string"}
 NAMESPACE = "http://www.dmg.org/PMML-4_4"
@@ -68,7 +71,7 @@ def check(form: Form, options: Options) -> None:
 
 
 def _classes(form: Form) -> tuple[str, ...]:
-    """Return the two classes as texts; none for a number."""
+    """Return the classes as texts; none for a number."""
     target = form.model.target
     return () if isinstance(target, NumberTarget) else tuple(map(str, target.classes))
 
@@ -93,6 +96,8 @@ class Expressions(Translation[Element]):
         line = next(line for line in self.form.lines if line.name == name)
         score = "log_odds" if self.form.response.name == "probability" else "linear_predictor"
         own = {"score": score, "mean": "response"}
+        if line.role == "score" and self.form.classes:
+            return f"{self.prefix}linear_{name}"
         return self.prefix + own.get(name, f"{line.role}_{name}")
 
     def _own(self, given: Input, what: str) -> str:
@@ -232,20 +237,19 @@ def _derived(name: str, said: str, value: Element, kind: Mapping[str, str] = NUM
 def write(form: Form, options: Options) -> str:
     """Return the document's text."""
     fields, inputs = Expressions(form, options["prefix"]), [given.name for given in form.inputs]
-    # A probability is the regression's.
-    computed = [line for line in form.lines if line.role != "probability"]
-    shown = (*form.role("score"), form.response, *form.role("term", "component"))
+    computed = [line for line in form.lines if line.role not in REGRESSION]
+    shown = (*form.role("score", "probability", "mean"), *form.role("term", "component"))
     tags = dict(zip(inputs, identifiers(inputs), strict=True))
-    results = ("score", form.response.name)
+    results = [line.name for line in form.role("score", "probability", "mean")]
     text = find_template("pmml", "model.pmml.j2", lambda cell: escape(str(cell), ESCAPES)).render(
         **form.titles(),
         prefix=fields.prefix,
         columns=[_column(given) for given in form.inputs],
         largest=LARGEST,
         classes=_classes(form),
-        positive_class=getattr(form.model.target, "positive", None),
-        outputs=[(v.name, plain(v.text), v in computed and fields.line(v.name)) for v in shown],
-        predictor=fields.line(computed[-1].name),
+        told=CLASS if form.classes else "",
+        outputs=[_output(fields, line, line in computed) for line in shown],
+        tables=_tables(fields, computed[-1]),
         tags=tags,
         results=results,
         cases=_cases(form, tags, results),
@@ -257,6 +261,34 @@ def write(form: Form, options: Options) -> str:
     indent(root)
     # A parser reads a bare carriage return as a line feed.
     return HEAD + tostring(root, encoding="unicode").replace("\r", "&#13;") + "\n"
+
+
+def _output(
+    fields: Expressions, line: Definition, computed: bool
+) -> tuple[str, str, str | None, str]:
+    """Return name and text of an output, and its derived field or whose probability it is."""
+    field = fields.line(line.name) if computed else None
+    label = "" if computed else _of_class(fields.form, line)
+    return line.name, plain(line.text), field, label
+
+
+def _of_class(form: Form, line: Definition) -> str:
+    """Return the class that a line is of; of two classes, the positive one."""
+    place = getattr(form.model.target, "positive", 0) if line.place is None else line.place
+    return _classes(form)[place]
+
+
+def _tables(fields: Expressions, last: Definition) -> list[tuple[str, str]]:
+    """Return the regression tables: the class, empty for a number, and the predictor if any."""
+    form, scores = fields.form, fields.form.role("score")
+    if form.classes:
+        return [(_of_class(form, line), fields.line(line.name)) for line in scores]
+    classes, predictor = _classes(form), fields.line(last.name)
+    if not classes:
+        return [("", predictor)]
+    positive = _of_class(form, form.response)
+    others = [(label, "") for label in classes if label != positive]
+    return [(positive, predictor), *others]
 
 
 def _column(given: Input) -> tuple[str, bool, tuple[str, ...]]:

@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 
 from rpte.export.cells import Cells
+from rpte.export.classes import CHOSEN, class_numbers
 from rpte.export.form import Form
 from rpte.export.programs import failure, find_program
 from rpte.export.target import Answers, CannotRunError, Options
 from rpte.utils.arrays import Floats
 
+CLASS = "class"  # the output that tells the class, of several
 RUNNER = """
 import json, sys
 from jpmml_evaluator import JavaError, make_backend, make_evaluator
@@ -47,11 +49,13 @@ def run(path: Path, form: Form, options: Options, cells: Cells) -> Answers:
     return Answers(lines_of(form, options["prefix"], found), engine)
 
 
-def lines_of(
-    form: Form, prefix: str, found: Mapping[str, Sequence[float | None]]
-) -> dict[str, Floats]:
+def lines_of(form: Form, prefix: str, found: Mapping[str, Sequence[Any]]) -> dict[str, Floats]:
     """Return the lines that a document computes, by name; NaN where it gives nothing."""
-    return {line.name: np.array(found[prefix + line.name], np.float64) for line in form.lines}
+    shown = [line.name for line in form.lines if prefix + line.name in found]
+    lines = {name: np.array(found[prefix + name], np.float64) for name in shown}
+    if form.classes:
+        lines[CHOSEN] = class_numbers(form, found[prefix + CLASS])
+    return lines
 
 
 def run_documents(jobs: Iterable[tuple[Path, Cells]]) -> list[dict[str, list[Any]]]:

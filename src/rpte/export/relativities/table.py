@@ -52,6 +52,12 @@ class Line:
 
 def check(form: Form, options: Options) -> None:
     """Refuse a model whose terms do not multiply a mean, and what the table cannot hold."""
+    if form.classes:
+        raise InputError(
+            f"relativities multiply a mean, and the model tells {len(form.classes)} classes; "
+            "export it to 'xlsx' instead, a table of every term, or in Python "
+            "load(...).between(a, b), a model of two of them, to 'scorecard'"
+        )
     if form.model.loss.link != "log":
         other = "scorecard" if form.response.name == "probability" else "xlsx"
         raise InputError(
@@ -77,7 +83,7 @@ def check(form: Form, options: Options) -> None:
 
 def lines_of(form: Form) -> Iterator[Line]:
     """Yield the lines of the table: the base value, then every term in the order of the model."""
-    model = form.model
+    model = form.one_score("a table of relativities")
     whole = model.training["rows"] * model.target.units.weight
     base = ("", BASE, "", form.response.text, BASE, None)
     yield _line(form, model.intercept, base, whole, model.target.total / whole)

@@ -33,12 +33,14 @@ from rpte.utils.arrays import Floats, Ints
 SCALE = {field.name: field.default for field in fields(Scale)}
 OPTIONS = {"format": None, **SCALE, "label": None, "card": None}
 FORMATS = ("txt", "csv", "html")
+WHAT = "a scorecard"
 
 
 def check(form: Form, options: Options) -> None:
-    """Refuse a model of a number: points are of odds."""
+    """Refuse a model of a number or of several classes: points are of odds."""
+    model = form.one_score(WHAT)
     if form.response.name != "probability":
-        other = "relativities" if form.model.loss.link == "log" else "xlsx"
+        other = "relativities" if model.loss.link == "log" else "xlsx"
         raise InputError(
             "a scorecard has points that stand for the odds of a class, and the model predicts a "
             f"number ({form.response.text}); export it to {other!r} instead, a table of every term"
@@ -56,12 +58,12 @@ def learn(form: Form, options: Options, X: Any) -> dict[str, Any]:
         raise InputError(f"label={options['label']!r} needs rows that have it; give a table too")
     scale = {name: options[name] for name in SCALE}
     rows = None if X is None else read_silently(form.model, X)
-    return {**options, "card": make_card(form.model, rows, **scale).to_dict()}
+    return {**options, "card": make_card(form.one_score(WHAT), rows, **scale).to_dict()}
 
 
 def card_of(form: Form, options: Options) -> Scorecard:
     """Return the card that the options hold."""
-    return Scorecard.from_dict(form.model, options["card"])
+    return Scorecard.from_dict(form.one_score(WHAT), options["card"])
 
 
 def write(form: Form, options: Options) -> str:

@@ -7,6 +7,7 @@ from rpte.export.target import Options
 
 # sqlglot reads or writes parts of these, but they have no queries of the usual kind.
 NO_QUERIES = frozenset({"", "dax", "prql", "solr", "tableau"})
+CLASS = "class"  # the column that tells the class, of several
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """The nodes of a form as sqlglot expressions."""
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 
 from sqlglot import exp
@@ -22,7 +22,8 @@ from rpte.export.form import (
     nodes,
 )
 from rpte.export.inputs import CategoryInput, Code, Input, NumberInput, has_words
-from rpte.export.sql.dialects import find_dialect
+from rpte.export.sql.dialects import CLASS, find_dialect
+from rpte.model.target import Label
 from rpte.table.column import LARGEST
 from rpte.table.decimals import number_text
 from rpte.table.spelling import NUMBER_BEGINS, TRUTHS
@@ -36,6 +37,7 @@ FUNCTIONS = {"log": exp.Ln, "sqrt": exp.Sqrt, "exp": exp.Exp}
 # Logarithms between which a product is an ordinary number.
 LEAST_LOG, MOST_LOG = -600.0, 709.782712893384
 TINY = 1e-200
+MOST_ARGUMENTS = 50  # of LEAST; SQLite takes no more than some hundred
 # Of a text that is a number: a zero before another digit, with nothing before it but blanks.
 LEADING_ZERO = "*[^-+.0-9eE]0[0-9]*"
 
@@ -169,14 +171,46 @@ class Expressions(Translation[exp.Expr]):
         begins = self._in(first, sorted(NUMBER_BEGINS), inside=False)
         return exp.or_(cell.copy().is_(exp.null()), begins, copy=False)
 
+    def name(self, line: Definition) -> str:
+        """Return the column of a line without its prefix; a class is told by its label."""
+        return CLASS if line.role == "class" else line.name
+
     def defined(self, line: Definition) -> exp.Expr:
         """Return a line of the form; NULL where it reads a cell that cannot be read."""
+        if line.role == "class":
+            return self._label()
         value = self.node(line.value)
-        read = [self.form.input(name) for name in line.sources] if line.role == "term" else []
+        first = "column" if self.form.classes else "term"  # what reads the inputs
+        read = [self.form.input(name) for name in line.sources] if line.role == first else []
         doubtful = [g for g in read if (g.closed if isinstance(g, CategoryInput) else self.quiet)]
         if not doubtful:
             return value
         return exp.Case().when(exp.and_(*map(self._readable, doubtful), copy=False), value)
+
+    def _label(self) -> exp.Expr:
+        """Return the label of the class of the largest score; NULL where there are no scores."""
+        case = exp.Case()
+        for score, label in zip(self.form.role("score"), self.form.classes, strict=True):
+            largest = exp.GTE(this=self.line(score.name), expression=self.line("largest"))
+            case = case.when(largest, self._label_literal(label), copy=False)
+        return exp.Case().when(_there(self.line("total")), case, copy=False)
+
+    def _label_literal(self, label: Label) -> exp.Expr:
+        if isinstance(label, str):
+            return self.text(label)
+        return self.literal(label) if isinstance(label, float) else exp.Literal.number(int(label))
+
+    def extreme(self, values: Sequence[exp.Expr], least: bool = False) -> exp.Expr:
+        """Return the largest of some numbers, or the least."""
+        names = ("MIN", "MAX") if self.dialect == "sqlite" else ("LEAST", "GREATEST")
+        name = names[0] if least else names[1]
+        while len(values) > 1:
+            parts = [values[i : i + MOST_ARGUMENTS] for i in range(0, len(values), MOST_ARGUMENTS)]
+            values = [
+                exp.Anonymous(this=name, expressions=part) if len(part) > 1 else part[0]
+                for part in parts
+            ]
+        return values[0]
 
     def _as_text(self, raw: exp.Column) -> exp.Expr:
         return exp.cast(raw.copy(), exp.DataType.build(self.traits.text_type, dialect=self.dialect))
@@ -222,10 +256,16 @@ class Expressions(Translation[exp.Expr]):
             return self.column(self.product_name(node))
         found = super().node(node)
         match node:
-            case Operation("*", (_, right)) if not self.traits.underflows and _may_be_tiny(right):
+            case Operation("*", (_, right)) if self._may_underflow(right):
                 small = exp.Abs(this=self.node(right)) < self.literal(TINY)
                 return exp.Case().when(small, self.literal(0.0)).else_(found)
         return found
+
+    def _may_underflow(self, factor: Node) -> bool:
+        """Tell whether a coefficient times a number may be an error, being too small."""
+        if isinstance(factor, Line):  # the value of a column that several classes weigh
+            factor = next(line.value for line in self.form.lines if line.name == factor.name)
+        return not self.traits.underflows and _may_be_tiny(factor)
 
     def _operation(self, name: str, *parts: exp.Expr) -> exp.Expr:
         match name:
@@ -233,11 +273,14 @@ class Expressions(Translation[exp.Expr]):
                 holds, yes, no = parts
                 return _joined(exp.Case().when(holds, yes, copy=False), no)
             case "sum":
-                return reduce(lambda left, right: exp.Add(this=left, expression=right), parts)
+                inner = [_wrap(part) if isinstance(part, exp.Add) else part for part in parts]
+                return reduce(lambda left, right: exp.Add(this=left, expression=right), inner)
             case "and":  # NULL stands for false
                 return exp.and_(*parts, copy=False)
             case "finite":
                 return _there(parts[0])
+            case "max":
+                return self.extreme(parts)
         if name in FUNCTIONS:
             return FUNCTIONS[name](this=parts[0])
         return SIGNS[name](this=_wrap(parts[0]), expression=_wrap(parts[1]))

@@ -9,8 +9,7 @@ from rpte.audit.decisions.reasons import ReasonRule
 from rpte.export.form import Missing
 from rpte.export.reasons import Candidate
 from rpte.export.sql.expressions import Columns, Expressions
-
-MOST_ARGUMENTS = 50  # of LEAST; SQLite takes no more than some hundred
+from rpte.model.target import NumberTarget
 
 
 class Reasons:
@@ -19,7 +18,7 @@ class Reasons:
     def __init__(self, sql: Expressions, rule: ReasonRule, candidates: Sequence[Candidate]) -> None:
         self.sql, self.rule, self.candidates = sql, rule, candidates
         self.numbered = list(enumerate(candidates, 1))
-        self.against = rule.sign(sql.form.model) > 0
+        self.against = rule.sign(sql.form.one_score("reasons")) > 0
 
     def layers(self) -> Iterator[tuple[str, Columns]]:
         """Yield what each layer of the query adds: name, and columns by name."""
@@ -55,25 +54,14 @@ class Reasons:
 
     def _best(self, values: list[exp.Expr]) -> exp.Expr:
         """Return the least of some numbers, the largest where the score counts for the case."""
-        names = ("MIN", "MAX") if self.sql.dialect == "sqlite" else ("LEAST", "GREATEST")
-        name = names[0] if self.against else names[1]
-        while len(values) > 1:
-            parts = [values[i : i + MOST_ARGUMENTS] for i in range(0, len(values), MOST_ARGUMENTS)]
-            values = [
-                exp.Anonymous(this=name, expressions=part) if len(part) > 1 else part[0]
-                for part in parts
-            ]
-        return values[0]
+        return self.sql.extreme(values, least=self.against)
 
     def _weight(self, place: int, candidate: Candidate) -> exp.Expr:
         """Return a variable's share of the gap, NULL where it is no reason."""
         zero, gap = self.sql.literal(0.0), self.sql.line(f"gap_{candidate.component}")
         counts = exp.and_(gap > zero, exp.not_(self.sql.line("score").is_(exp.null())))
         if self.rule.threshold is not None:
-            chance = self.sql.line("probability")
-            adverse = chance if self.against else self.sql.literal(1.0) - chance
-            enough = exp.GTE(this=adverse, expression=self.sql.literal(self.rule.threshold))
-            counts = exp.and_(counts, enough)
+            counts = exp.and_(counts, self._is_adverse(self.rule.threshold))
         share: exp.Expr = gap
         if candidate.alternatives:
             gain = self.sql.line(f"gain_{place}")
@@ -84,6 +72,15 @@ class Reasons:
             even = gap * self.sql.literal(1.0 / members)
             share = exp.Case().when(total > zero, shared).else_(even)
         return exp.Case().when(counts, share)
+
+    def _is_adverse(self, threshold: float) -> exp.Expr:
+        """Return whether a case gets reasons, by its probability or its mean."""
+        form, limit = self.sql.form, self.sql.literal(threshold)
+        response = self.sql.line(form.response.name)
+        if not self.against and isinstance(form.model.target, NumberTarget):
+            return exp.LTE(this=response, expression=limit)
+        chance = response if self.against else self.sql.literal(1.0) - response
+        return exp.GTE(this=chance, expression=limit)
 
     def _rank(self, place: int) -> exp.Expr:
         """Return the place of a reason: by weight, equal ones in their order."""

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from rpte.export.cells import Cell, Cells
+from rpte.export.classes import CHOSEN, class_numbers
 from rpte.export.form import Form
 from rpte.export.inputs import CategoryInput, Input
 from rpte.export.programs import failure
-from rpte.export.sql.dialects import keys_of
+from rpte.export.sql.dialects import CLASS, keys_of
 from rpte.export.target import Answers, CannotRunError, Options
 from rpte.utils.arrays import Floats
 
@@ -35,7 +36,9 @@ def run(path: Path, form: Form, options: Options, cells: Cells) -> Answers:
     table, columns = options["table_name"], table_columns(form, options, cells)
     *found, version = ENGINES[engine](text, table, columns)
     lines, others = read_result(form, options, *found)
-    if not options["contributions"]:  # the query computes them too: show them for once
+    if not (
+        options["contributions"] or form.classes
+    ):  # the query computes them too: show them for once
         text = query_text(form, {**words, "contributions": True, "reasons": 0})
         *found, _ = ENGINES[engine](text, table, columns)
         lines = {**read_result(form, options, *found)[0], **lines}
@@ -50,6 +53,8 @@ def read_result(
     columns = dict(zip(names, zip(*rows, strict=True), strict=True))
     lines = {line.name: columns.get(prefix + line.name) for line in form.lines}
     numbers = {n: np.array(c, np.float64) for n, c in lines.items() if c is not None}
+    if form.classes:
+        numbers[CHOSEN] = class_numbers(form, columns[f"{prefix}{CLASS}"])
     told = {n: c for n, c in columns.items() if n.startswith(f"{prefix}reason_")}
     return numbers, {name.removeprefix(prefix): column for name, column in told.items()}
 

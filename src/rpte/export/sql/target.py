@@ -9,6 +9,7 @@ from rpte.export.sql.dialects import Dialect, find_dialect, keys_of
 from rpte.export.sql.run import run
 from rpte.export.target import SIMPLE, Answers, Options, Target, check_levels, check_prefix
 
+MOST_COLUMNS = 1000
 OPTIONS = {
     "dialect": "postgres", "table_name": "cases", "keys": (), "contributions": False,
     "prefix": "rpte_", "quoted": True, **reasons.OPTIONS,
@@ -31,6 +32,11 @@ def check(form: Form, options: Options) -> None:
                 f"{options['dialect']} does not tell apart: rename one and fit again"
             )
     _check_table(options)
+    if form.classes and options["contributions"] and len(form.lines) + len(names) > MOST_COLUMNS:
+        raise InputError(
+            f"the contributions to {len(form.classes)} classes are {len(form.lines)} columns, more "
+            f"than the {MOST_COLUMNS} that databases hold; export without contributions"
+        )
     check_levels("SQL", form)
     check_prefix(options["prefix"], names)
     reasons.check(form, options)
