@@ -40,15 +40,19 @@ METHODS = "a method of Model that is there for convenience, imported when it is 
 EXCEPTIONS = {
     ("model.model", "audit.load"): METHODS,
     ("model.model", "counterfactual"): METHODS,
+    ("model.classes", "counterfactual"): METHODS,
     ("model.model", "scorecard"): METHODS,
     ("model.model", "export.exporting"): METHODS,
+    ("model.classes", "export.exporting"): METHODS,
     ("model.model", "report.notebook"): METHODS,
     ("model.explain", "report.notebook"): METHODS,
+    ("model.classes", "report.notebook"): METHODS,
     ("estimators.model_methods", "validation.cross_validate"): METHODS.replace(
         "Model", "estimators"
     ),
     ("audit.edits", "fit.refit"): "an edit may estimate the terms that are left again",
     ("report.stability", "estimators.classifier"): "stability fits the same settings again",
+    ("report.stability", "estimators.regressor"): "stability fits the same settings again",
 }
 
 

@@ -54,7 +54,15 @@ def _steady(page):
     return re.sub(r"\d+\.\d{8,}", lambda number: f"{float(number[0]):.6g}", page)
 
 
-PAGES = ["auditor.md", "commands.md", "decisions.md", "explanations.md", "frontier.md", "tariff.md"]
+PAGES = [
+    "auditor.md",
+    "classes.md",
+    "commands.md",
+    "decisions.md",
+    "explanations.md",
+    "frontier.md",
+    "tariff.md",
+]
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rpte.errors import Cancelled, InputError, ModelFileError, RPTEWarning
 
 if TYPE_CHECKING:
+    from rpte.audit.decisions.class_reasons import ClassReasonRule, class_reasons
     from rpte.audit.decisions.decide import append_decisions, decide
     from rpte.audit.decisions.reasons import (
         Catalogue,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from rpte.table.files import read_table
     from rpte.utils.progress import Progress
     from rpte.validation.alternatives import alternatives
+    from rpte.validation.class_uncertainty import class_bootstrap
     from rpte.validation.uncertainty import bootstrap
 
 __version__ = "0.1.0"
@@ -41,6 +43,7 @@ _HOMES = {
     "Actions": "rpte.counterfactual",
     "AuditLoad": "rpte.audit.load",
     "Catalogue": "rpte.audit.decisions.reasons",
+    "ClassReasonRule": "rpte.audit.decisions.class_reasons",
     "Labelled": "rpte.audit.edits",
     "Limits": "rpte.columns.limits",
     "Model": "rpte.model.model",
@@ -53,6 +56,8 @@ _HOMES = {
     "audit_load": "rpte.audit.load",
     "bootstrap": "rpte.validation.uncertainty",
     "check_signature": "rpte.model.file",
+    "class_bootstrap": "rpte.validation.class_uncertainty",
+    "class_reasons": "rpte.audit.decisions.class_reasons",
     "compare": "rpte.model.compare",
     "decide": "rpte.audit.decisions.decide",
     "edit": "rpte.audit.edits",
@@ -72,6 +77,7 @@ __all__ = [
     "AuditLoad",
     "Cancelled",
     "Catalogue",
+    "ClassReasonRule",
     "InputError",
     "Labelled",
     "Limits",
@@ -87,6 +93,8 @@ __all__ = [
     "audit_load",
     "bootstrap",
     "check_signature",
+    "class_bootstrap",
+    "class_reasons",
     "compare",
     "decide",
     "edit",

@@ -94,7 +94,7 @@ def test_rows_without_outcome_are_left_out_when_asked(folder, tmp_path):
     ("given", "message"),
     [
         (["--target", "bda"], "the target column 'bda' is not in the table (did you mean 'bad'?)"),
-        (["--target", "town"], "the target 'town' holds 3 values"),
+        (["--target", "town", "--task", "binary"], "the target 'town' holds 3 values"),
         ([*OPTIONS, "--id-column", "cse"], "column 'cse' is not in the table"),
     ],
 )

@@ -141,7 +141,11 @@ REFUSED = {
     "no such table": (["none.csv"], {}, "none.csv: No such file"),
     "empty": (["empty.csv"], {}, "is empty"),
     "target": ([], {"--target": "Outcom"}, "did you mean 'outcome'?"),
-    "three values": ([], {"--target": "branch"}, "holds 3 values (001, 007, 012); several classes"),
+    "three values": (
+        [],
+        {"--target": "branch", "--task": "binary"},
+        "holds 3 values (001, 007, 012); several classes",
+    ),
     "many values": (
         [],
         {"--target": "debts", "--task": "binary"},

@@ -1,13 +1,14 @@
 """Models of numbers and counts on the command line, and what is for two classes alone."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from command_tables import QUICK, good, policies, refused, run, write_csv
-from rpte import RPTERegressor, load
+from rpte import Actions, RPTERegressor, load, read_decisions, reason_codes, reason_rule
 from rpte.table.files import read_table
 
 COUNT = ("--target", "claims", "--task", "count", "--exposure", "years", "--id-column", "policy")
@@ -114,23 +115,36 @@ class TestFit:
         assert "300 rows, claims from 0 to 5, mean 0.9" in first
         assert "per unit of years; 4 variables; loss poisson." in first
         names = [text.strip().rsplit("  ", 1)[0].rstrip() for text in measures]
-        assert [name.split(" 0")[0].split(" 1")[0] for name in names][:3] == [
+        assert [re.split(r" +-?\d", name)[0] for name in names][:5] == [
             "deviance explained",
+            "Gini index",
+            "calibration ratio",
             "mean absolute error",
             "root mean squared error",
         ]
         assert last.endswith(f"verify {model} {table} --target claims --exposure years")
         kept = load(model).training["cross_validation"]
-        assert f"{kept['mae']['mean']:.4f}" in measures[1]
+        assert f"{kept['gini']['mean']:.4f}" in measures[1]
+        assert f"{kept['calibration_ratio']['mean']:.4f}" in measures[2]
+        assert f"{kept['mae']['mean']:.4f}" in measures[3]
         found = json.loads(good("fit", table, *asked, "--json"))["estimate"]
-        assert {name: found[name] for name in ("deviance_explained", "mae", "rmse", "miu")} == {
-            name: kept[name] for name in ("deviance_explained", "mae", "rmse", "miu")
-        }
+        names = ("deviance_explained", "gini", "calibration_ratio", "mae", "rmse", "miu")
+        assert {name: found[name] for name in names} == {name: kept[name] for name in names}
+
+    def test_of_squared_error_the_share_explained_is_r2(self, table, tmp_path):
+        asked = ("--target", "cost", "--task", "regression", "-o", tmp_path / "m.json")
+        told = good("fit", table, *asked, "--l1", "0.1", "--folds", "2")
+        assert "\n  R2 " in told
+        assert "deviance explained" not in told
+        assert "): R2 " in " ".join(good("show", tmp_path / "m.json").split())
 
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            (["--task", "counts"], "--task counts: it is one of auto, binary, regression, count"),
+            (
+                ["--task", "counts"],
+                "--task counts: it is one of auto, binary, multiclass, regression",
+            ),
             (["--loss", "poison"], "did you mean 'poisson'?"),
             (["--task", "count", "--positive", "1"], "--task count is for a number to predict, "),
             (["--exposure", "years", "--balanced"], "--exposure is for a number to predict, --bal"),
@@ -145,7 +159,10 @@ class TestFit:
             (["--task", "regression", "--exposure", "years"], "exposure multiplies a mean"),
             (["--task", "amount", "--target", "zone"], "which is no number; correct the cells"),
             (["--task", "count", "--target", "claim"], "did you mean 'claims'?"),
-            (["--target", "zone"], "holds 3 values (east, north, south); several classes"),
+            (
+                ["--target", "zone", "--task", "binary"],
+                "holds 3 values (east, north, south); several classes are a task of their own",
+            ),
             (["--task", "count", "--target", "known"], "the loss needs counts"),
         ],
     )
@@ -172,11 +189,39 @@ class TestFit:
         outcome = run("verify", tmp_path / "m.json", table, *verify)
         assert outcome.exit_code == 0, outcome.output
 
-    def test_tables_in_batches_are_for_two_classes(self, tmp_path):
-        for name in "ab":
-            policies(40).to_parquet(tmp_path / f"{name}.parquet")
-        line = refused("fit", tmp_path, *COUNT, "-o", tmp_path / "m.json", *FAST)
-        assert "a model of a number is fitted in memory" in line
+    def test_tables_in_batches_give_the_model_of_one_file(self, tmp_path):
+        frame = policies()
+        frame.to_parquet(tmp_path / "whole.parquet")
+        parts = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+        frame.iloc[:100].to_parquet(parts[0])
+        frame.iloc[100:].to_parquet(parts[1])
+        asked = ("--l1", "0.05", "--folds", "0", "-o")
+        number = ("--target", "cost", "--id-column", "policy", "--exclude", "claims")
+        for options in ([*COUNT, *NO_FEATURES], number):
+            good("fit", tmp_path / "whole.parquet", *options, *asked, tmp_path / "w.json")
+            said = run("fit", *parts, *options, *asked, tmp_path / "p.json")
+            assert said.exit_code == 0, said.output
+            assert (tmp_path / "p.json").read_bytes() == (tmp_path / "w.json").read_bytes()
+        assert "taken as --task regression; say another" in said.stderr
+        assert "300 rows in files, cost from 0 to" in said.stdout
+
+    def test_bad_cells_of_tables_in_batches_are_named(self, tmp_path):
+        frame = policies(80).astype({"claims": float})
+        parts = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+        frame.iloc[:40].to_parquet(parts[0])
+        asked = ("fit", *parts, "-o", tmp_path / "m.json", *FAST)
+        for column, value, message in (
+            ("claims", np.nan, "missing in 1 of 80 rows, first in row 44; fill them in, or leave"),
+            ("claims", -2.0, "is -2.0 in row 3 of"),
+            ("years", 0.0, "exposure (column 'years') is 0.0 in row 3 of"),
+        ):
+            frame.assign(**{column: frame[column].where(frame.index != 43, value)}).iloc[
+                40:
+            ].to_parquet(parts[1])
+            assert message in refused(*asked, *COUNT)
+        frame.assign(claims="many").iloc[40:].to_parquet(parts[1])
+        frame.assign(claims="many").iloc[:40].to_parquet(parts[0])
+        assert "holds 'many', which is no number" in refused(*asked, *COUNT)
 
 
 class TestShow:
@@ -304,6 +349,21 @@ class TestExplain:
         assert found["mean"] == pytest.approx(np.exp(found["score"]))
         assert not {"probability", "positive", "target"} & set(found)
 
+    def test_the_mean_for_an_exposure_is_told(self, counts, table):
+        asked = ("explain", counts, table, "--row", 8, "--exposure", "years")
+        case = policies().iloc[[7]]
+        mean = float(load(counts).predict(case[["age", "zone"]], case["years"])[0])
+        years = float(case["years"].iloc[0])
+        last = good(*asked).splitlines()[-1].strip()
+        assert last == f"mean of claims with years = {years:g} is {mean:.6g}"
+        found = json.loads(good(*asked, "--json"))
+        assert (found["exposure"], found["predicted"]) == (years, mean)
+        more = json.loads(good(*asked, "--offset", "known", "--json"))
+        offset = float(case["known"].iloc[0])
+        assert more["offset"] == offset
+        assert more["predicted"] == pytest.approx(mean * np.exp(offset))
+        assert "did you mean 'years'?" in refused(*asked[:-1], "yeers")
+
     def test_what_if(self, counts, table):
         shown = good("whatif", counts, table, "--row", 8, "--set", "age=30", "--set", "zone=south")
         after = float(load(counts).response(pd.DataFrame({"age": [30], "zone": ["south"]}))[0])
@@ -365,28 +425,144 @@ class TestCompare:
         assert "only models of the same outcome" in refused("compare", counts, costs)
 
 
-@pytest.mark.parametrize(
-    ("command", "options"),
-    [
-        ("report", ["-o", "r.html"]),
-        ("report", ["policies.csv", "--target", "claims", "-o", "r.html"]),
-        ("report", ["--template", "r.toml"]),
-        ("reasons", ["policies.csv"]),
-        ("reasons", ["--template", "-o", "r.toml"]),
-        ("decide", ["policies.csv", "-o", "r.jsonl"]),
-        ("counterfactual", ["policies.csv", "--row", "1"]),
-        ("uncertainty", ["policies.csv", "--target", "claims"]),
-        ("edit", ["-o", "r.json", "--by", "A", "--reason", "B", "--drop-source", "age"]),
-    ],
-)
-def test_what_is_for_two_classes_says_so(folder, monkeypatch, command, options):
-    monkeypatch.chdir(folder)
-    line = refused(command.split()[0], "counts.json", *options)
-    assert (
-        f"error: rpte {command} is for models of two classes, and this one is of a number" in line
-    )
-    assert "(mean of claims per unit of years)" in line
-    assert not list(folder.glob("r.*"))
+class TestIntervals:
+    def test_calibrate_then_score(self, counts, table, tmp_path):
+        kept = policies(90, seed=8)
+        other = write_csv(kept, tmp_path / "kept.csv", ",")
+        asked = ("--target", "claims", "--exposure", "years", "-o", tmp_path / "with.json")
+        told = good("calibrate", counts, other, *asked)
+        assert told.strip().endswith("prediction intervals: calibrated on 90 rows held out")
+        good("score", tmp_path / "with.json", table, "--exposure", "years", "--interval", "0.2",
+             "-o", tmp_path / "scores.csv")  # fmt: skip
+        found = pd.read_csv(tmp_path / "scores.csv")
+        assert list(found) == ["row", "score", "mean", "lower", "upper"]
+        frame = policies()
+        model = load(tmp_path / "with.json")
+        ends = model.predict_interval(frame[["age", "zone"]], 0.2, frame["years"])
+        np.testing.assert_allclose(found[["lower", "upper"]], ends)
+        assert (found["lower"] <= found["mean"]).all()
+        assert (found["mean"] <= found["upper"]).all()
+        assert "calibrated on 90 rows" in good("show", tmp_path / "with.json")
+        line = refused("score", tmp_path / "with.json", table, "--interval", "0.001")
+        assert "alpha=0.001 is too small for 90 calibration rows" in line
+
+    def test_groups_and_weights(self, costs, table, tmp_path):
+        kept = policies(60).assign(cost=lambda f: f["cost"] + 1.0)
+        other = write_csv(kept, tmp_path / "kept.csv", ",")
+        asked = ("--target", "cost", "-o", tmp_path / "with.json")
+        told = good("calibrate", costs, other, *asked, "--groups", "zone")
+        assert "calibrated on 3 groups held out" in told
+        told = good("calibrate", costs, other, *asked, "--weight-column", "claims")
+        assert f"calibrated on {kept['claims'].sum()} rows held out" in told
+
+    def test_what_is_refused(self, counts, table, tmp_path):
+        asked = ("--target", "claims", "--exposure", "years", "-o", tmp_path / "m.json")
+        assert "this is the training table" in refused("calibrate", counts, table, *asked)
+        assert not (tmp_path / "m.json").exists()
+        line = refused("score", counts, table, "--interval", "0.1")
+        assert "the model has no prediction intervals" in line
+
+
+class TestUncertainty:
+    def test_terms_and_the_mean_of_a_case(self, counts, table):
+        asked = ("uncertainty", counts, table, "--target", "claims", "--exposure", "years")
+        asked = (*asked, "--resamples", 8)
+        record = json.loads(good(*asked, "--json"))
+        assert record["training_table"]
+        assert record["terms"][0]["estimate"] == load(counts).intercept
+        case = json.loads(good(*asked, "--row", 8, "--json"))
+        row = policies().iloc[[7]]
+        mean = float(load(counts).predict(row[["age", "zone"]], row["years"])[0])
+        assert case["mean"]["estimate"] == mean
+        assert 0.0 < case["mean"]["low"] < case["mean"]["high"]
+        shown = good(*asked, "--row", 8)
+        assert f"{mean:.6g}" in shown
+        assert "mean" in shown
+        assert "probability" not in shown
+
+    def test_what_the_fit_had_is_asked_for(self, counts, costs, table):
+        line = refused("uncertainty", counts, table, "--target", "claims")
+        assert "was fitted with the exposure 'years'" in line
+        good("uncertainty", costs, table, "--target", "cost", "--resamples", 3)
+
+
+class TestOnTheRecord:
+    EXPOSED = ("--exposure", "years")
+
+    def test_reasons_are_factors(self, counts, table):
+        shown = good("reasons", counts, table, "--row", "1", "--reference", "best")
+        first = (
+            "What makes for a high mean of claims per unit of years, as factors against the best"
+        )
+        assert first in shown
+        assert " x1." in shown
+        asked = ("--row", "1", "--row", "2", "--least", "0", "--most", "9")
+        for adverse, sign in (("high", 1.0), ("low", -1.0)):
+            found = json.loads(
+                good("reasons", counts, table, *asked, "--adverse", adverse, "--json")
+            )
+            model = load(counts)
+            rule = reason_rule(model, adverse=adverse, least=0.0, most=9)
+            truth = reason_codes(model, rows(counts)[:2], rule)
+            assert [[r["weight"] for r in case["reasons"]] for case in found] == [
+                [r.weight for r in reasons] for reasons in truth
+            ]
+            assert rule.sign(model) == sign
+
+    def test_reasons_of_squared_error_are_in_units_of_the_target(self, costs, table):
+        shown = good("reasons", costs, table, "--row", "1", "--adverse", "low")
+        assert "What makes for a low mean of cost, in units of cost against the training" in shown
+        assert "x" not in shown.splitlines()[-1].split()[1]
+
+    def test_a_log_is_replayed(self, counts, table, tmp_path):
+        log = tmp_path / "log.jsonl"
+        asked = ("--id-column", "policy", "--threshold", "0.9", *self.EXPOSED)
+        head = good("decide", counts, table, "-o", log, *asked).split()[-1]
+        said = good("replay", log, "--model", counts, "--head", head)
+        assert "300 cases computed again: all are as recorded" in said
+        cases = list(read_decisions(log, load(counts)))
+        mean = load(counts).predict(rows(counts), exposure=policies()["years"])
+        assert [case["mean"] for case in cases] == mean.tolist()
+        assert [case["adverse"] for case in cases] == (mean >= 0.9).tolist()
+        assert [case["id"] for case in cases] == policies()["policy"].tolist()
+
+    def test_a_mean_for_one_unit_is_said(self, counts, table, tmp_path):
+        said = run("decide", counts, table, "-o", tmp_path / "l.jsonl", "--threshold", "1").stderr
+        assert "note: the mean is for one unit of years; name the column with --exposure" in said
+        said = run("decide", counts, table, "-o", tmp_path / "l.jsonl").stderr
+        assert "note: the mean" not in said
+
+    def test_counterfactuals(self, counts, table):
+        asked = ("--row", "1", "--may-change", "age", *self.EXPOSED)
+        found = json.loads(good("counterfactual", counts, table, "--to", "0.4", *asked, "--json"))
+        model, year = load(counts), float(policies()["years"][0])
+        truth = model.counterfactuals(
+            rows(counts)[:1], 0.4, exposure=year, actions=Actions(may_change=["age"])
+        )
+        assert {"row": 1, **truth.to_dict()} == found
+        shown = good("counterfactual", counts, table, "--to", "0.4", *asked)
+        said = f"mean of claims with years = {year:g} is {truth.response:.6g}; it shall be"
+        assert said in " ".join(shown.split())
+
+    def test_an_edit_with_new_estimates(self, counts, table, tmp_path):
+        who = ("--by", "A", "--reason", "B", "-o", tmp_path / "e.json", "--drop-source", "zone")
+        asked = ("--refit", table, "--target", "claims", *self.EXPOSED)
+        shown = good("edit", counts, *who, *asked)
+        assert "deviance explained" in shown
+        assert "AUC" not in shown
+        good("verify", tmp_path / "e.json", table, "--target", "claims", *self.EXPOSED)
+        assert load(tmp_path / "e.json").sources == ("age",)
+
+    def test_refused(self, counts, costs, table, tmp_path):
+        one = ("--row", "1")
+        assert "--to: say which mean of claims" in refused("counterfactual", counts, table, *one)
+        assert "a mean above 0" in refused("counterfactual", counts, table, *one, "--to", "-1")
+        line = refused("decide", costs, table, "-o", tmp_path / "l.jsonl", *self.EXPOSED)
+        assert "exposure multiplies a mean" in line
+        who = ("--by", "A", "--reason", "B", "-o", tmp_path / "e.json")
+        line = refused("edit", counts, *who, "--refit", table, "--target", "claims")
+        assert "was fitted with the exposure 'years'" in line
+        assert not list(tmp_path.iterdir())
 
 
 def test_a_scorecard_is_for_two_classes(counts, tmp_path):

@@ -31,6 +31,7 @@ from rpte.export.lower import make_form
 from rpte.export.target import find_target, settle_options
 from rpte.losses import GAMMA, POISSON, SQUARED
 from rpte.losses.tweedie import Tweedie
+from rpte.model.classes import ClassesModel, ClassesTarget
 from rpte.model.file import from_dict
 from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms
 from rpte.model.target import NumberTarget
@@ -171,6 +172,46 @@ def number_model(loss):
     made = RPTERegressor(loss=loss, l1=0.05, max_trees=1, max_leaves=4)
     given = {} if exposure is None else {"exposure": exposure}
     return made.fit(X, pd.Series(drawn[loss](), name="claims"), **given).model_, X, exposure
+
+
+def classes_of(model, labels, seed=0, share=0.4):
+    """Return a model of several classes with the direct terms of a model of one score.
+
+    A part (`share`) of the coefficients of every term is zero, in at least one class they are not.
+    """
+    rng = np.random.default_rng(seed)
+    names = [part.name for component in model.components for part in component.direct]
+    sizes = np.round(rng.normal(0.0, 0.4, (len(names), len(labels))), 4)
+    zero = rng.random(sizes.shape) < share
+    zero[np.arange(len(names)), rng.integers(len(labels), size=len(names))] = False
+    sizes[zero] = 0.0
+    by_name = dict(zip(names, sizes, strict=True))
+
+    def of(k):
+        return tuple(
+            replace(
+                component,
+                trees=(),
+                direct=tuple(
+                    replace(term, coefficient=float(by_name[term.name][k]))
+                    for term in component.direct
+                ),
+            )
+            for component in model.components
+        )
+
+    means = {name: [0.1 * k for k in range(len(labels))] for name in names}
+    return ClassesModel(
+        model.schema,
+        ClassesTarget(tuple(labels), tuple(40.0 + k for k in range(len(labels)))),
+        tuple(np.round(rng.normal(0.0, 0.3, len(labels)), 4).tolist()),
+        tuple(of(k) for k in range(len(labels))),
+        model.ownership,
+        model.settings,
+        model.bound,
+        {**model.training, "mean_contributions": means, "class_factors": [1.0] * len(labels)},
+        model.data,
+    )
 
 
 def centre(column):

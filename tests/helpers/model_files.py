@@ -250,6 +250,37 @@ def _boosted_counts():
     return _number("poisson", y, X, reassign=False, ownership="paper", profile="none")
 
 
+def class_case(seed=5, n=240, classes=("calm", "rain", "storm")):
+    """Return columns, and labels of several classes that depend on them."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(
+        {
+            "wind": rng.gamma(2.0, 10.0, n).round(1),
+            "pressure": rng.normal(1010, 9, n).round(1),
+            "region": rng.choice(["east", "north", "south"], n),
+        }
+    )
+    X.loc[rng.random(n) < 0.1, "pressure"] = np.nan
+    wet = 0.1 * (1010 - X["pressure"].fillna(1005)) + (X["region"] == "north")
+    scores = [np.zeros(n), wet, 0.12 * (X["wind"] - 30) + 0.5 * wet]
+    scores += [rng.normal(size=n) - 1.0 for _ in classes[3:]]
+    noise = rng.gumbel(size=(len(classes), n))
+    return X, np.array(classes)[(np.array(scores) + noise).argmax(axis=0)], rng
+
+
+def _classes():
+    """Fit several classes, texts, with whole weights."""
+    X, y, rng = class_case()
+    return _stored(RPTEClassifier(l1=0.01), X, y, rng.integers(1, 4, len(X)).astype(float))
+
+
+def _class_numbers():
+    """Fit several classes, numbers, weighted alike, with a ridge; columns by position."""
+    X, y, _ = class_case(classes=(1, 2, 4, 8))
+    made = RPTEClassifier(l1=0.02, l1_ratio=0.6, class_weight="balanced", profile="none")
+    return _stored(made, X[["wind", "pressure"]].to_numpy(), y)
+
+
 MAKERS = {
     "mixed": _mixed,
     "published": _published,
@@ -273,12 +304,14 @@ NUMBER_MAKERS = {
     "boosted_counts": _boosted_counts,
 }
 NUMBER_NAMES = tuple(NUMBER_MAKERS)
+CLASS_MAKERS = {"classes": _classes, "class_numbers": _class_numbers}
+CLASS_NAMES = tuple(CLASS_MAKERS)  # of several classes
 
 
 @cache
 def stored(name: str) -> Stored:
     """Return one of the models; do not change it, `copy` it."""
-    return (MAKERS | NUMBER_MAKERS)[name]()
+    return (MAKERS | NUMBER_MAKERS | CLASS_MAKERS)[name]()
 
 
 def trees(document):

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from model_files import stored
-from rpte import RPTEClassifier
+from rpte import RPTEClassifier, RPTERegressor
 from rpte.columns.kinds import Level, Pair, Value
 from rpte.model.file import from_dict
 from rpte.model.parts import Component, DirectTerm
@@ -61,7 +61,8 @@ def model_of(name):
 
 def evidence_of(name, **more):
     held = stored(name)
-    return gather(model_of(name), held.X, held.y, held.weight, **more)
+    beside = {role: given for role, given in held.beside.items() if given is not None}
+    return gather(model_of(name), held.X, held.y, held.weight, **beside, **more)
 
 
 @cache
@@ -108,6 +109,32 @@ def hostile():
     y = np.where(score + rng.normal(size=200) > 0.5, "<i>yes</i>", "</section>")
     clf = RPTEClassifier(l1=0.01, max_trees=1, max_leaves=4).fit(X, y)
     return clf.model_, X, y
+
+
+@cache
+def hostile_number():
+    """Return a model of a number and a table whose names and levels are markup."""
+    rng = np.random.default_rng(4)
+    X = pd.DataFrame({name: rng.normal(size=200).round(2) for name in HOSTILE[:2]})
+    X[HOSTILE[3]] = rng.choice(np.array(["<b>bold</b>", "&amp;", "<!--"], object), 200)
+    X["<u>years</u>"] = rng.uniform(0.5, 2.0, 200).round(2)
+    rate = np.exp(X[HOSTILE[0]] / 2 + (X[HOSTILE[3]] == "<b>bold</b>"))
+    y = pd.Series(rng.poisson(rate * X["<u>years</u>"]), name="<i>claims</i> {y}")
+    made = RPTERegressor(loss="poisson", l1=0.02, max_trees=1, max_leaves=4)
+    return made.fit(X, y, exposure="<u>years</u>").model_, X, y
+
+
+@cache
+def hostile_number_page():
+    model, X, y = hostile_number()
+    evidence = gather(
+        *(model, X, y),
+        name="<img src=x>.csv",
+        groups={HOSTILE[3]: X[HOSTILE[3]].to_numpy()},
+        exposure="<u>years</u>",
+        against={"<s>glm</s>": np.full(200, 1.5)},
+    )
+    return render(report_contents(model, evidence, QUICK))
 
 
 @cache

@@ -6,13 +6,13 @@ from html import escape
 import pytest
 
 import chromium
-from report_pages import hostile_page, page_of
+from report_pages import hostile_number_page, hostile_page, page_of
 from rpte.report.contents import SECTIONS
 
 pytestmark = pytest.mark.skipif(chromium.PROGRAM is None, reason=chromium.WHY_NOT)
 
 PAGES = {"usual": lambda: page_of("products"), "chosen": lambda: page_of("chosen")}
-PAGES["hostile"] = hostile_page
+PAGES |= {"hostile": hostile_page, "number": hostile_number_page}
 FRAME = """<iframe id="f" width="{width}" height="900" srcdoc="{page}" onload="
 document.title = document.getElementById('f').contentDocument.documentElement.scrollWidth"></iframe>
 """
@@ -60,7 +60,7 @@ def test_the_page_forbids_what_it_does_not_need(page, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [1200, 390])
-@pytest.mark.parametrize("name", ["usual", "hostile"])
+@pytest.mark.parametrize("name", ["usual", "hostile", "number"])
 def test_no_page_is_wider_than_the_window(name, width, page, tmp_path):
     framed = page(FRAME.format(width=width, page=escape(PAGES[name]())))
     built = chromium.run(tmp_path, framed, "--dump-dom", "--window-size=1400,1000").stdout

@@ -9,8 +9,18 @@ import pandas as pd
 import pytest
 
 import rpte.report
-from model_files import NAMES, stored
-from report_pages import HOSTILE, QUICK, Page, contents_of, hostile, hostile_page, model_of, page_of
+from model_files import NAMES, NUMBER_NAMES, stored
+from report_pages import (
+    HOSTILE,
+    QUICK,
+    Page,
+    contents_of,
+    hostile,
+    hostile_number_page,
+    hostile_page,
+    model_of,
+    page_of,
+)
 from rpte import RPTEClassifier
 from rpte.report.contents import SECTIONS, report_contents
 from rpte.report.evidence import gather
@@ -20,11 +30,12 @@ from rpte.report.numbers import count, percent, short, signed
 CSS = (Path(rpte.report.__file__).parent / "templates" / "report.css").read_text()
 
 
-ALL = [*NAMES, "hostile"]
+HOSTILE_PAGES = {"hostile": hostile_page, "hostile_number": hostile_number_page}
+ALL = [*NAMES, *NUMBER_NAMES, *HOSTILE_PAGES]
 
 
 def page(name):
-    return hostile_page() if name == "hostile" else page_of(name)
+    return HOSTILE_PAGES[name]() if name in HOSTILE_PAGES else page_of(name)
 
 
 @pytest.mark.slow

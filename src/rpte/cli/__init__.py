@@ -1,10 +1,11 @@
 """The command line: `app` is what the `rpte` command runs.
 
 A command has a file of its name, but for those in `explanations` (of one case), `audit` (what an
-auditor asks of model files), `decisions` (decisions and changes on the record) and `score` (with
-`export`). `task` and `training` say which kind of model `fit` makes, and of what. `options` holds
-what commands share and reads rows for a model, `show` draws models and explanations, `terminal`
-prints them and says what went wrong. Only this folder prints, and nobody imports it.
+auditor asks of a model file), `model` (`show`), `decisions` (decisions and changes on the record)
+and `score` (with `export`). `task` and `training` say which kind of model `fit` makes, and of what.
+`options` holds what commands share and reads rows for a model, `show` draws models and
+explanations, `classes` those of several classes, `terminal` prints them and says what went wrong.
+Only this folder prints, and nobody imports it.
 """
 
 from typing import Annotated
@@ -12,15 +13,16 @@ from typing import Annotated
 import typer
 
 from rpte import __version__
-from rpte.cli.audit import audit, compare, frontier, verify
+from rpte.cli.audit import audit, frontier, verify
+from rpte.cli.compare import compare
 from rpte.cli.compile import compile
 from rpte.cli.decisions import decide, edit, reasons, replay
 from rpte.cli.demo import demo
 from rpte.cli.explanations import counterfactual, explain, uncertainty, whatif
 from rpte.cli.fit import fit
+from rpte.cli.model import schema, show
 from rpte.cli.report import report
-from rpte.cli.score import export, score
-from rpte.cli.show import schema, show
+from rpte.cli.score import calibrate, export, score
 from rpte.cli.terminal import told_in_one_line
 
 app = typer.Typer(
@@ -47,5 +49,6 @@ def main(
 
 
 READ = (show, score, explain, reasons, whatif, counterfactual, uncertainty, audit, frontier, verify)
-for _command in (fit, *READ, compare, edit, decide, replay, report, export, demo, schema, compile):
+AFTER = (calibrate, compare, edit, decide, replay, report, export, demo, schema, compile)
+for _command in (fit, *READ, *AFTER):
     app.command()(told_in_one_line()(_command))

@@ -1,4 +1,4 @@
-"""`rpte audit`, `frontier`, `verify` and `compare`: what an auditor asks of model files."""
+"""`rpte audit`, `frontier` and `verify`: what an auditor asks of a model file."""
 
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -7,16 +7,16 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.console import Group, RenderableType
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
 from rpte.cli import options as opt
 from rpte.cli.options import MaybePath, Rows, check_beside, option, rows_for, targets
-from rpte.cli.show import checks_view, coefficient
+from rpte.cli.show import checks_view
 from rpte.cli.terminal import FAILED, console, print_found, print_json, say, table_of
 from rpte.errors import InputError
-from rpte.model.compare import compare as compare_models
+from rpte.model.classes import ClassesModel
 from rpte.model.file import build, load, read_document
 from rpte.model.model import Model
 from rpte.model.target import NumberTarget
@@ -26,7 +26,6 @@ from rpte.utils.output import check_output, write_text
 
 WIDEST = 100  # columns of the frontier's plot
 NULL = "base rate"  # what the model without terms predicts
-CHANCES = ("probabilities", "probability", "log odds")  # predictions, one of them, and its score
 
 
 def audit(
@@ -55,7 +54,7 @@ def audit(
     print_found(as_json, found, loads, "", parts)
 
 
-def _load_record(model: Model, X: Any = None) -> dict[str, Any]:
+def _load_record(model: Model | ClassesModel, X: Any = None) -> dict[str, Any]:
     load = model.audit(X)
     components: list[dict[str, Any]] = [
         {"component": c.name, "sources": list(c.sources), "terms": 0, "conditions": 0}
@@ -75,12 +74,24 @@ def _load_record(model: Model, X: Any = None) -> dict[str, Any]:
         "iiu": units,
         "bound": load.bound,
         "allowed": model.settings["max_inspection_units"],
+        **_coefficients(model),
         "components": components,
     }
 
 
+def _coefficients(model: Model | ClassesModel) -> dict[str, Any]:
+    """Return how many coefficients the terms of several classes have, and how many are not 0."""
+    if not isinstance(model, ClassesModel):
+        return {}
+    sizes = [size for rule in model.rules() for size in rule.coefficients]
+    return {"coefficients": {"all": len(sizes), "not_zero": len(sizes) - sizes.count(0.0)}}
+
+
 def _loads(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    yield str(found["mu"]), "terms (MU)"
+    sizes = found.get("coefficients")
+    yield str(found["mu"]), "terms (MU)" + (", each counted once for all classes" if sizes else "")
+    if sizes:
+        yield str(sizes["not_zero"]), f"coefficients that are not 0, of {sizes['all']}"
     yield str(found["miu"]), "conditions in the whole model (MIU)"
     units = found["iiu"]
     if units is not None:
@@ -110,6 +121,7 @@ def frontier(
         return
     out = console()
     null = "mean alone" if isinstance(loaded.target, NumberTarget) else NULL
+    null = "class rates" if isinstance(loaded, ClassesModel) else null
     out.print(frontier_view(found, min(out.width, WIDEST), out.options.ascii_only, null))
     if svg is not None:
         out.print(f"Wrote {svg}", soft_wrap=True)
@@ -226,7 +238,7 @@ def _given(
     }
 
 
-def _say_absent(model: Model, frame: Any) -> None:
+def _say_absent(model: Model | ClassesModel, frame: Any) -> None:
     """Say which columns of the training table are absent, since its hash cannot fit then."""
     names = model.schema.names if model.schema.named else ()
     absent = [name for name in names if name not in frame]
@@ -234,119 +246,3 @@ def _say_absent(model: Model, frame: Any) -> None:
         more = ", ..." if len(absent) > 5 else ""
         what = f"{len(absent)} columns of the training table: {', '.join(absent[:5])}{more}"
         say(f"note: the table lacks {what}")
-
-
-def compare(
-    a: opt.ModelFile,
-    b: Annotated[Path, typer.Argument(help="Another model file.")],
-    table: opt.MaybeTable = None,
-    id_column: opt.IdColumn = None,
-    missing: opt.Missing = None,
-    as_json: opt.AsJson = False,
-) -> None:
-    """Compare two models: terms added, removed and changed, guarantees and settings that differ.
-
-    With a table also where predictions move, by how much, and through which variables.
-
-    Example: rpte compare old.json new.json cases.csv
-    """
-    old, new = load(a), load(b)
-    ids, rows = None, []
-    if table is not None:
-        read = [
-            rows_for(model, table, missing, id_column=id_column, allow_unknown=True)
-            for model in (old, new)
-        ]
-        ids, rows = read[0].ids(id_column), [both.inputs for both in read]
-    found = compare_models(old, new, *rows)
-    if ids is not None:
-        for moved in found["predictions"]["moved_most"]:
-            moved[ids[0]] = ids[1][moved["row"] - 1]
-    views = _views(found, (str(a), str(b)), "row" if ids is None else ids[0])
-    print_found(as_json, found, *views)
-
-
-def _views(found: dict[str, Any], names: tuple[str, str], label: str) -> Iterator[RenderableType]:
-    if found["same"]:
-        yield "The models are the same, bit for bit."
-    for name, facts in zip(names, found["models"], strict=True):
-        load = f"{facts['terms']} terms, {facts['conditions']} conditions"
-        yield Text(f"{name}: {load}; {facts['rows']:g} training rows; {facts['hash'][:16]}")
-    tables = {model["training_table"] for model in found["models"]}
-    same = "the same table" if len(tables) == 1 else "tables with different hashes"
-    same = "tables of which one has no hash" if None in tables else same
-    yield f"Fitted on {same}."
-    if "mean" in found:
-        yield Text(f"Both predict the {found['mean']}.")
-    elif found["turned_round"]:
-        yield f"The models speak of different classes; both are shown for {found['positive']}."
-    yield from _terms(found)
-    for title in ("guarantees", "settings"):
-        rows = [(at["name"], _value_text(at["a"]), _value_text(at["b"])) for at in found[title]]
-        if rows:
-            table = table_of(("", "first", "second"), rows)
-            yield from _titled(f"{title.capitalize()} that differ", table)
-        else:
-            yield from ("", f"No {title} differ.")
-    if found["predictions"] is not None:
-        yield from _moves(found["predictions"], label)
-
-
-def _terms(found: dict[str, Any]) -> Iterator[RenderableType]:
-    terms = found["terms"]
-    title = (
-        f"Terms: {len(terms['added'])} added, {len(terms['removed'])} removed, "
-        f"{len(terms['changed'])} changed, {terms['kept']} kept as they are"
-    )
-    table = table_of(("", ">first", ">second", "term"))
-    first, second = found["intercept"]
-    if first != second:
-        table.add_row("changed", coefficient(first), coefficient(second), "intercept")
-    for term in terms["removed"]:
-        table.add_row("removed", coefficient(term["coefficient"]), "", term["text"])
-    for term in terms["added"]:
-        table.add_row("added", "", coefficient(term["coefficient"]), term["text"])
-    for pair in terms["changed"]:
-        texts = dict.fromkeys(pair[side]["text"] for side in "ab")  # one where they are the same
-        values = (coefficient(pair[side]["coefficient"]) for side in "ab")
-        table.add_row("changed", *values, " -> ".join(texts))
-    yield from _titled(title, table)
-
-
-def _value_text(value: Any) -> str:
-    return "-" if value is None else "yes" if value is True else str(value)
-
-
-def _moves(found: dict[str, Any], label: str) -> Iterator[RenderableType]:
-    of_number = "mean" in found
-    p, said = found["mean" if of_number else "probability"], ".4g" if of_number else ".4f"
-    what, one, unit = ("means", "mean", "score") if of_number else CHANCES
-    change = "" if of_number else f"; {found['classes_changed']} rows change class"
-    yield ""
-    yield (
-        f"Predictions of {found['rows']} rows: {what} move by {p['mean_size']:{said}} on "
-        f"average, by less than {p['size_9_of_10']:{said}} in 9 of 10 rows, by "
-        f"{p['largest']:{said}} at most{change}."
-    )
-    variables = [
-        (f"{at['mean_size']:{said}}", f"{at['largest']:{said}}", ", ".join(at["variables"]))
-        for at in found["by_variables"]
-    ]
-    keys = ("a", "b", "largest")
-    bands = [(str(at["rows"]), *(f"{at[key]:{said}}" for key in keys)) for at in found["by_band"]]
-    rows = [
-        (str(at[label]), f"{at['a']:{said}}", f"{at['b']:{said}}", ", ".join(at["mostly"]))
-        for at in found["moved_most"]
-    ]
-    heads = (">rows", ">mean, first", ">mean, second", ">largest move")
-    where = f"Where (rows in order of the first model's {one})"
-    through = f"Through which variables ({unit})"
-    yield from _titled(through, table_of((">mean", ">largest", ""), variables))
-    yield from _titled(where, table_of(heads, bands))
-    yield from _titled("Moved most", table_of((label, ">first", ">second", "mostly through"), rows))
-
-
-def _titled(title: str, table: Table) -> Iterator[RenderableType]:
-    yield from ("", Text(title, "bold"))
-    if table.row_count:
-        yield table

@@ -11,26 +11,32 @@ from rich.table import Table
 from rich.text import Text
 
 from rpte.audit.decisions import reasons as principal
+from rpte.audit.decisions.class_reasons import ClassReasonRule, class_reasons
 from rpte.audit.decisions.decide import append_decisions, check_log
 from rpte.audit.decisions.replay import Replay
 from rpte.audit.decisions.replay import replay as computed_again
 from rpte.audit.edits import Labelled
 from rpte.audit.edits import edit as edited_by
 from rpte.cli import options as opt
+from rpte.cli.class_reasons import class_rule, show_class_reasons
 from rpte.cli.options import (
     MaybePath,
     Names,
     Rows,
-    for_two_classes,
+    check_beside,
     option,
     output_option,
     rows_for,
+    say_beside,
+    targets,
 )
 from rpte.cli.terminal import FAILED, console, plain, print_json, say, table_of
 from rpte.errors import InputError
-from rpte.model.file import load
+from rpte.model.classes import ClassesModel
+from rpte.model.file import AnyModel, load
 from rpte.model.model import Model
-from rpte.utils.arrays import Index
+from rpte.model.target import NumberTarget
+from rpte.utils.arrays import Floats, Index
 from rpte.utils.output import check_output, write_text
 
 ROWS_SHOWN = 5  # rows that are shown where none is asked for
@@ -40,6 +46,15 @@ COMPARED = {
     "best": "the best that anybody can have",
     "threshold": "the cases that pass next to the threshold",
 }
+METRICS = {
+    "log_loss": "log-loss",
+    "brier": "Brier score",
+    "auc": "AUC",
+    "accuracy": "accuracy",
+    "deviance_explained": "deviance explained",
+    "mae": "mean absolute error",
+    "rmse": "root mean squared error",
+}
 NO_HEAD_NOTE = (
     "Without the head hash that rpte decide printed (--head), a file that was made anew from its "
     "first to its last record cannot be told from the original."
@@ -47,7 +62,11 @@ NO_HEAD_NOTE = (
 
 CatalogueFile = Annotated[MaybePath, option("Codes and sentences by variable (TOML).")]
 Adverse = Annotated[
-    str | None, option("The outcome that counts against a case; the positive one by default.")
+    str | None,
+    option(
+        "The outcome that counts against a case; the positive one by default. Of a number a high "
+        "mean (high, the default) or a low one (low)."
+    ),
 ]
 ReferenceName = Annotated[
     str,
@@ -63,8 +82,8 @@ LeastShare = Annotated[
 Threshold = Annotated[
     float | None,
     option(
-        "Probability of the adverse outcome from which on a case gets reasons; all cases do "
-        "if it is not given."
+        "Probability of the adverse outcome from which on a case gets reasons, of a number the "
+        "mean; all cases do if it is not given."
     ),
 ]
 
@@ -81,12 +100,18 @@ def reasons(
     most: MostReasons = principal.MOST,
     threshold: Threshold = None,
     least: LeastShare = principal.LEAST,
+    against: opt.AgainstClass = None,
     id_column: opt.IdColumn = None,
+    exposure: opt.ExposureColumn = None,
+    offset: opt.OffsetColumn = None,
     missing: opt.Missing = None,
     allow_unknown: opt.AllowUnknown = False,
     as_json: opt.AsJson = False,
 ) -> None:
     """Show the principal reasons of cases, or write the catalogue in which you say them.
+
+    Of a number they say why its mean is high, or low: in units of the target, or as factors. Of
+    several classes they say why the one predicted and not the next, or not --against.
 
     Example: rpte reasons model.json --template -o reasons.toml
 
@@ -95,35 +120,87 @@ def reasons(
     if template:
         _write_template(model, output)
         return
-    loaded = for_two_classes(load(model), "reasons")
+    loaded, beside = load(model), {"exposure": exposure, "offset": offset}
+    check_beside(loaded, beside)
     if table is None:
         raise InputError("give a table of cases, or --template to write a catalogue")
-    rows = rows_for(loaded, table, missing, id_column=id_column, allow_unknown=allow_unknown)
-    asked = {"adverse": adverse, "most": most, "threshold": threshold, "least": least}
-    rule, said = _rule(loaded, rows, reference, catalogue, **asked)
+    named: dict[str, Any] = {"id_column": id_column, "allow_unknown": allow_unknown, **beside}
+    rows = rows_for(loaded, table, missing, **named)
+    given = _given(loaded, rows, beside, threshold)
+    asked: dict[str, Any] = {"adverse": adverse, "most": most, "threshold": threshold}
+    asked |= {"least": least, "against": against}
+    rule, said = _rule(loaded, rows, reference, catalogue, **asked, **given)
     ids = rows.ids(id_column)[1]
     places = _places(ids, row)
-    found = principal.reason_codes(loaded, rows.inputs.take(places), rule, said)
+    more = not row and len(ids) > ROWS_SHOWN
+    if isinstance(loaded, ClassesModel) and isinstance(rule, ClassReasonRule):
+        told = class_reasons(loaded, rows.inputs.take(places), rule, said)
+        show_class_reasons([(ids[p], t) for p, t in zip(places, told, strict=True)], rule, as_json)
+        _say_more(more and not as_json, len(ids))
+        return
+    assert isinstance(loaded, Model)
+    assert isinstance(rule, principal.ReasonRule)
+    of_cases = {role: values[places] for role, values in given.items()}
+    found = principal.reason_codes(loaded, rows.inputs.take(places), rule, said, **of_cases)
     shown = [(ids[place], reasons) for place, reasons in zip(places, found, strict=True)]
     if as_json:
         print_json([{"case": case, "reasons": list(map(asdict, found))} for case, found in shown])
         return
     screen = console()
-    screen.print(f"What counts for {rule.adverse}, in log odds against {COMPARED[rule.reference]}")
-    screen.print(_reasons_view(shown))
-    if not row and len(ids) > ROWS_SHOWN:
-        screen.print(f"The first {ROWS_SHOWN} of {len(ids)} cases; --row shows others.")
+    screen.print(_reasons_title(loaded, rule), soft_wrap=True)
+    screen.print(_reasons_view(loaded, rule, shown))
+    _say_more(more, len(ids))
+
+
+def _say_more(more: bool, cases: int) -> None:
+    if more:
+        console().print(f"The first {ROWS_SHOWN} of {cases} cases; --row shows others.")
+
+
+def _given(
+    model: AnyModel, rows: Rows, beside: dict[str, str | None], threshold: float | None
+) -> dict[str, Floats]:
+    """Return the exposures and offsets that were named; say what a threshold is without."""
+    if threshold is not None:
+        say_beside(model, beside)
+    found = {role: rows.numbers(role, column) for role, column in beside.items()}
+    return {role: values for role, values in found.items() if values is not None}
+
+
+def _reasons_title(model: Model, rule: principal.ReasonRule) -> str:
+    """Say what counts against cases, and how it is measured."""
+    target, compared = model.target, COMPARED[rule.reference]
+    if not isinstance(target, NumberTarget):
+        return f"What counts for {rule.adverse}, in log odds against {compared}"
+    unit = "as factors" if target.multiplies else f"in {target.score_unit}"
+    return f"What makes for a {rule.adverse} {target.mean_text}, {unit} against {compared}"
+
+
+def _weight_text(model: Model, rule: principal.ReasonRule, reason: principal.Reason) -> str:
+    """Say what a reason weighs: of a number, what it does to the mean."""
+    if not isinstance(model.target, NumberTarget):
+        return f"{reason.weight:+.4g}"
+    effect = model.loss.effect(rule.sign(model) * reason.weight)
+    return f"x{effect:.4g}" if model.target.multiplies else f"{effect:+.4g}"
 
 
 def _rule(
-    model: Model, rows: Rows, reference: str, catalogue: Path | None, **asked: Any
-) -> tuple[principal.ReasonRule, principal.Catalogue]:
+    model: AnyModel, rows: Rows, reference: str, catalogue: Path | None, **asked: Any
+) -> tuple[principal.ReasonRule | ClassReasonRule, principal.Catalogue]:
     """Return how reasons are found, and the catalogue that says them."""
     if reference not in principal.REFERENCES:
         known = ", ".join(principal.REFERENCES)
         raise InputError(f"--reference {reference}: it is one of {known}")
-    cases = rows.inputs if reference == "threshold" else None
-    rule = principal.reason_rule(model, reference, cases=cases, **asked)  # type: ignore[arg-type]
+    against = asked.pop("against")
+    rule: principal.ReasonRule | ClassReasonRule
+    if isinstance(model, ClassesModel):
+        rule = class_rule(model, reference, against, **asked)
+    elif against is not None:
+        raise InputError("--against is for models of several classes; this one has one score")
+    else:
+        cases = rows.inputs if reference == "threshold" else None
+        found: Any = reference
+        rule = principal.reason_rule(model, found, cases=cases, **asked)
     if catalogue is None:
         return rule, principal.Catalogue()
     return rule, principal.read_catalogue(catalogue, model)
@@ -133,7 +210,7 @@ def _write_template(model: Path, output: Path | None) -> None:
     if output is not None and output.is_file():
         raise InputError(f"{output} is there already; give another name, so that nothing is lost")
     check_output(output)
-    text = principal.catalogue_template(for_two_classes(load(model), "reasons"))
+    text = principal.catalogue_template(load(model))
     if output is None:
         typer.echo(text, nl=False)
         return
@@ -151,14 +228,18 @@ def _places(ids: Sequence[Any], asked: Names) -> Index:
     return np.array([known[name] for name in asked])
 
 
-def _reasons_view(shown: list[tuple[Any, tuple[principal.Reason, ...]]]) -> Table:
+def _reasons_view(
+    model: Model,
+    rule: principal.ReasonRule,
+    shown: list[tuple[Any, tuple[principal.Reason, ...]]],
+) -> Table:
     view = table_of(("case", ">weighs", "code", "reason", "component"))
     for case, reasons in shown:
         if not reasons:
             view.add_row(str(case), "", "", Text("none", "dim"), "")
         for place, reason in enumerate(reasons):
             first = "" if place else str(case)
-            weight = f"{reason.weight:+.4g}"
+            weight = _weight_text(model, rule, reason)
             view.add_row(first, weight, reason.code, reason.sentence, reason.component)
     return view
 
@@ -174,10 +255,13 @@ def decide(
     most: MostReasons = principal.MOST,
     threshold: Threshold = None,
     least: LeastShare = principal.LEAST,
+    against: opt.AgainstClass = None,
     when: Annotated[str | None, option("UTC time of the run; now by default.")] = None,
     replace: Annotated[
         bool, option("Make the log anew, and lose the one that is there.", "--replace")
     ] = False,
+    exposure: opt.ExposureColumn = None,
+    offset: opt.OffsetColumn = None,
     missing: opt.Missing = None,
     as_json: opt.AsJson = False,
 ) -> None:
@@ -186,19 +270,26 @@ def decide(
     A record holds what the model read, score, decision and principal reasons, and seals all
     contributions. A log that exists is continued, unless it is of another model. The last
     line printed is the head hash: keep it elsewhere, and rpte replay can tell any change of the
-    file up to there.
+    file up to there. Of a number, --exposure and --offset are recorded with each case, and
+    --threshold decides on the mean with them. Of several classes a record holds the class predicted
+    and the scores of all.
 
     Example: rpte decide model.json loans.csv -o decisions.jsonl --id-column case
     """
     check_output(output, reads=[model, table, catalogue])
-    loaded = for_two_classes(load(model), "decide")
+    loaded, beside = load(model), {"exposure": exposure, "offset": offset}
+    check_beside(loaded, beside)
     check_log(output, loaded, replace)
-    rows = rows_for(loaded, table, missing, id_column=id_column)
-    asked = {"adverse": adverse, "most": most, "threshold": threshold, "least": least}
-    rule, said = _rule(loaded, rows, reference, catalogue, **asked)
+    named: dict[str, Any] = {"id_column": id_column, **beside}
+    rows = rows_for(loaded, table, missing, **named)
+    given = _given(loaded, rows, beside, threshold)
+    asked: dict[str, Any] = {"adverse": adverse, "most": most, "threshold": threshold}
+    asked |= {"least": least, "against": against}
+    rule, said = _rule(loaded, rows, reference, catalogue, **asked, **given)
     ids = None if id_column is None else rows.ids(id_column)[1]
-    given = _columns(loaded, rows, id_column)
-    done = append_decisions(output, loaded, given, rule, said, ids=ids, when=when, replace=replace)
+    cells = _columns(loaded, rows, [id_column, exposure, offset])
+    run: dict[str, Any] = {"ids": ids, "when": when, "replace": replace, **given}
+    done = append_decisions(output, loaded, cells, rule, said, **run)
     if done.unexplained:
         say(
             f"note: {done.unexplained} adverse cases have no reason, since no part of their score "
@@ -213,10 +304,10 @@ def decide(
     typer.echo(f"head {done.head}")
 
 
-def _columns(model: Model, rows: Rows, id_column: str | None) -> Any:
+def _columns(model: AnyModel, rows: Rows, beside: list[str | None]) -> Any:
     if model.schema.named:
         return rows.frame[[name for name in rows.frame if name in model.schema.names]]
-    return rows.frame if id_column is None else rows.frame.drop(columns=id_column)
+    return rows.frame.drop(columns=[name for name in beside if name is not None])
 
 
 def replay(
@@ -231,7 +322,7 @@ def replay(
 
     Example: rpte replay decisions.jsonl --model model.json --head 5f0c...
     """
-    found = computed_again(log, for_two_classes(load(model), "replay"), head)
+    found = computed_again(log, load(model), head)
     if as_json:
         print_json(asdict(found))
     else:
@@ -273,6 +364,8 @@ def edit(
     table: Annotated[MaybePath, option("Measure before and after on this table.")] = None,
     target: Annotated[str | None, option("The outcome in that table.")] = None,
     weight_column: opt.WeightColumn = None,
+    exposure: opt.ExposureColumn = None,
+    offset: opt.OffsetColumn = None,
     force: Annotated[bool, option("Break a guarantee, and give it up.", "--force")] = False,
     when: Annotated[str | None, option("UTC time of the edit; now by default.")] = None,
     missing: opt.Missing = None,
@@ -289,7 +382,8 @@ def edit(
     --by "A. Smith" --reason "age may not be used"
     """
     check_output(output, reads=[model, refit, table])
-    loaded = for_two_classes(load(model), "edit")
+    loaded = load(model)
+    named = {"weight": weight_column, "exposure": exposure, "offset": offset}
     changed = edited_by(
         loaded,
         by=by,
@@ -297,7 +391,7 @@ def edit(
         drop_terms=drop_term or (),
         drop_sources=drop_source or (),
         merge=[[name.strip() for name in names.split("+")] for names in merge or ()],
-        table=_labelled(loaded, refit, table, target, weight_column, missing),
+        table=_labelled(loaded, refit, table, target, named, missing),
         refit=refit is not None,
         force=force,
         when=when,
@@ -316,34 +410,38 @@ def edit(
 
 
 def _labelled(
-    model: Model,
+    model: AnyModel,
     refit: Path | None,
     table: Path | None,
     target: str | None,
-    weight_column: str | None,
+    named: dict[str, str | None],
     missing: str | None,
 ) -> Labelled | None:
-    from rpte.table.target import labels_as
-
+    """Return the table of an edit with its target and the columns that are `named` by role."""
+    beside = {role: name for role, name in named.items() if role != "weight"}
+    check_beside(model, beside)
     if refit is not None and table is not None:
         raise InputError("--refit measures on its own table; leave --table away")
     path = refit or table
     if path is None:
-        if target or weight_column:
+        if target or any(named.values()):
             raise InputError("--target and --weight-column name columns of a table; give one")
         return None
     if target is None:
         raise InputError(f"--target: say which column of {path} is the outcome")
-    rows = rows_for(model, path, missing, target=target, weight=weight_column)
-    y = labels_as(rows.frame, target, model.classes)
-    return Labelled(rows.inputs, y, rows.weight(weight_column))
+    columns: dict[str, Any] = {"target": target, **named}
+    rows = rows_for(model, path, missing, **columns)
+    given = {role: rows.numbers(role, name) for role, name in beside.items()}
+    y = targets(model, rows.frame, target)
+    return Labelled(rows.inputs, y, rows.weight(named["weight"]), **given)
 
 
 def _entry_view(entry: Any) -> Table:
     before, after = entry["before"], entry["after"]
     rows = [(name, str(before[name]), str(after[name])) for name in ("terms", "conditions")]
-    metrics = {"log_loss": "log-loss", "brier": "Brier score", "auc": "AUC"}
-    for name, label in metrics.items() if before["metrics"] is not None else ():
-        old, new = before["metrics"][name], after["metrics"][name]
-        rows.append((label, f"{old:.4f}", f"{new:.4f}"))
+    measured = before["metrics"] or {}
+    for name, label in METRICS.items():
+        if measured.get(name) is not None:
+            old, new = measured[name], after["metrics"][name]
+            rows.append((label, f"{old:.4f}", f"{new:.4f}"))
     return table_of(("", ">before", ">after"), rows)

@@ -6,6 +6,7 @@ import logging
 import shlex
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from importlib.resources import files
 from inspect import signature
 from pathlib import Path
@@ -16,7 +17,7 @@ import numpy as np
 from rpte.cli import options as opt
 from rpte.cli.in_batches import ClusterTraining, FileTraining, in_batches, named
 from rpte.cli.options import Names, listed, option, output_option, pairs, weights
-from rpte.cli.task import AUTO, check_task, loss_for, regressor
+from rpte.cli.task import AUTO, check_task, loss_for, several_for
 from rpte.cli.terminal import console, print_json, progress, say, told_in_one_line
 from rpte.cli.training import NumberTraining, Training, named_column, target_column
 from rpte.columns.limits import Limits
@@ -28,6 +29,7 @@ from rpte.utils.output import write_bytes
 if TYPE_CHECKING:
     import pandas as pd
 
+    from rpte.losses import Loss
     from rpte.model.model import Model
     from rpte.utils.progress import Progress
     from rpte.validation.cross_validate import Estimate
@@ -57,8 +59,9 @@ class FitRequest:
     task: Annotated[
         str,
         option(
-            "auto, binary (two outcomes), regression (a number), count, or amount (not negative). "
-            "auto takes two different values as outcomes, and says what it takes numbers for."
+            "auto, binary (two outcomes), multiclass (3 to 50), regression (a number), count, or "
+            "amount (not negative). auto takes two different values as outcomes, and says what it "
+            "takes several texts or numbers for."
         ),
     ] = AUTO
     loss: Annotated[
@@ -111,7 +114,7 @@ class FitRequest:
         method("Share of the explainable deviance that one more condition must explain."),
     ] = None
     l1: Annotated[str | None, method("cv (the default), 4/n or a number.")] = None
-    balanced: Annotated[bool, method("Weight both classes alike.", "--balanced")] = False
+    balanced: Annotated[bool, method("Weight all classes alike.", "--balanced")] = False
     paper: Annotated[bool, method("The published configuration.", "--paper")] = False
     max_fit_seconds: Annotated[
         float | None,
@@ -175,14 +178,12 @@ class FitRequest:
         """Read the table, or open its files where they are read in batches."""
         if self.scheduler is None and not in_batches(self.table):
             return self._read_whole()
-        roles = self.target, self.weight_column, self.group_column, self.id_column
-        kind = FileTraining if self.scheduler is None else ClusterTraining
-        return kind.of(self.table, *roles, self.drop_unlabelled, self.estimator)
+        return (FileTraining if self.scheduler is None else ClusterTraining).of(self)
 
     def _read_whole(self) -> Training:
         """Read the table and set features, targets, weights and groups apart."""
         from rpte.table.files import check_column, read_table
-        from rpte.table.target import has_label, warn_of_follow_up
+        from rpte.table.target import has_label, target_values, warn_of_follow_up
 
         kept = [name for name in (self.id_column, self.group_column) if name is not None]
         gaps, special = listed(self.missing), self.specials()
@@ -192,8 +193,9 @@ class FitRequest:
                 check_column(frame, column, role)
         if self.drop_unlabelled:
             frame = frame[has_label(frame, self.target)].reset_index(drop=True)
-        loss = loss_for(self, frame)
-        y = target_column(frame, self.target, loss)
+        others = [str(name) for name in frame if name != self.target]
+        loss = loss_for(self, partial(target_values, frame, self.target), others)
+        y = target_column(frame, self.target, loss, several_for(self))
         beside = {"exposure": self.exposure, "offset": self.offset}
         given: dict[str, Any] = {
             role: named_column(frame, name, role) for role, name in beside.items()
@@ -209,24 +211,30 @@ class FitRequest:
         _say_ids(X)
         rows: dict[str, Any] = {"X": X, "y": y, "weight": weight, "groups": groups}
         if loss is not None:
-            made = regressor(self.power, loss=loss, **self._asked())
-            return NumberTraining(**rows, estimator=made, request=self, **given)
+            return NumberTraining(**rows, estimator=self.regressor(loss), request=self, **given)
         warn_of_follow_up(self.target, [str(name) for name in X if name not in unread])
         return Training(**rows, estimator=self.estimator(y), request=self)
 
     def estimator(self, labels: Array) -> Any:
-        """Return the unfitted estimator of two classes."""
+        """Return the unfitted estimator of classes."""
         from rpte.table.target import matching_label
 
         classes = np.unique(labels).tolist()
         of_classes = {
             "positive": None if self.positive is None else matching_label(self.positive, classes),
             "class_weight": "balanced" if self.balanced else None,
-            "client": self.scheduler,
         }
-        kind = _estimator_of(self.scheduler)
+        return self._made("RPTEClassifier", **of_classes)
+
+    def regressor(self, loss: str) -> Any:
+        """Return the unfitted estimator of a number."""
+        return self._made("RPTERegressor", loss=loss, power=self.power)
+
+    def _made(self, name: str, **others: Any) -> Any:
+        """Return an unfitted estimator, in memory or on a cluster."""
+        kind = _estimator_of(name, self.scheduler)
         make = kind.paper if self.paper else kind
-        return make(**self._asked(**of_classes))
+        return make(**self._asked(client=self.scheduler, **others))
 
     def _asked(self, **others: Any) -> dict[str, Any]:
         """Return the parameters of the estimator that were given."""
@@ -252,17 +260,12 @@ def _say_ids(X: pd.DataFrame) -> None:
             warn(f"column '{name}' holds {what}; if it names the cases, say --id-column {name}")
 
 
-def _estimator_of(scheduler: str | None) -> Any:
+def _estimator_of(name: str, scheduler: str | None) -> Any:
     """Return the class of estimators in memory, or on a cluster."""
-    from rpte.estimators.classifier import RPTEClassifier
-
-    if scheduler is None:
-        return RPTEClassifier
     try:
-        from rpte.dask import RPTEClassifier as OnCluster
+        return getattr(import_module("rpte" if scheduler is None else "rpte.dask"), name)
     except ImportError as error:
         raise InputError(f"--scheduler {scheduler}: {error}") from None
-    return OnCluster
 
 
 def _number(option: str, text: str) -> float:
@@ -279,6 +282,8 @@ def fit(**given: Any) -> None:
     nothing that is written. The file then keeps the estimate, too.
 
     Example: rpte fit loans.csv --target bad -o model.json --monotone income=decreasing
+
+    Several classes: rpte fit penguins.csv --target species -o model.json
 
     A count: rpte fit policies.csv --target claims --task count --exposure years -o model.json
 
@@ -353,7 +358,7 @@ def _finish(training: Training | FileTraining, fitted: Any, request: FitRequest)
         print_json({**record, "estimate": None if found is None else found.to_dict()})
         return
     if found is not None:
-        out.print(_estimate_text(found), soft_wrap=True)
+        out.print(_estimate_text(found, model.loss), soft_wrap=True)
     out.print(_next(request), soft_wrap=True)
 
 
@@ -396,15 +401,15 @@ def _estimated(training: Training | FileTraining, request: FitRequest) -> Estima
         return None
 
 
-def _estimate_text(found: Estimate) -> str:
-    from rpte.model.summary import NAMES, figure_text
+def _estimate_text(found: Estimate, loss: Loss) -> str:
+    from rpte.model.summary import figure_names, figure_text
 
     record = found.record()
     head = (
         f"On rows not seen in training ({record['folds']}-fold cross-validation; the whole fit is "
         "repeated in each fold, ± is one standard error over folds; kept in the model file):"
     )
-    known = {name: measure for measure, name in NAMES.items() if measure in record}
-    width = max(map(len, known)) + 1
-    figures = (f"  {name:<{width}}{figure_text(record, at)}" for name, at in known.items())
+    known = figure_names(record, loss)
+    width = max(map(len, known.values())) + 1
+    figures = (f"  {name:<{width}}{figure_text(record, at)}" for at, name in known.items())
     return "\n".join([head, *figures])

@@ -12,26 +12,31 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from glob import has_magic
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from rpte.cli.options import Rows, row_inputs
+from rpte.cli.task import loss_for, several_for
 from rpte.cli.terminal import progress, say
+from rpte.cli.training import held_text
 from rpte.errors import InputError
 from rpte.model.unknown import check_unknown, present_cells
 from rpte.table.files import FORMATS, check_writable
 from rpte.table.inputs import Inputs
-from rpte.table.target import binary_classes
-from rpte.utils.arrays import Array
+from rpte.table.target import TargetValues, known_classes
 from rpte.utils.output import writing
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from rpte.cli.fit import FitRequest
+    from rpte.model.classes import ClassesModel
     from rpte.model.model import Model
-    from rpte.rows.files import LabelCounts, TableFiles
+    from rpte.rows.files import FileBatch, TableFiles
+    from rpte.rows.labels import LabelCounts
     from rpte.utils.progress import Callback
     from rpte.validation.cross_validate import Estimate
 
+T = TypeVar("T")
 LARGE_FILE = 200_000_000  # bytes of a Parquet file, from which on it is read in batches
 
 
@@ -53,62 +58,51 @@ def named(tables: Sequence[Path]) -> str:
 
 @dataclass(frozen=True)
 class FileTraining:
-    """A table in files for a fit: its labels are counted, its rows are read by the fit."""
+    """A table in files for a fit: its targets are looked at, its rows are read by the fit."""
 
     files: TableFiles
-    counts: LabelCounts
+    n_rows: int
+    held: str  # what the target holds
     estimator: Any
 
     @classmethod
-    def of(
-        cls,
-        tables: Sequence[Path],
-        target: str,
-        weight: str | None,
-        groups: str | None,
-        id_column: str | None,
-        drop_unlabelled: bool,
-        estimator: Callable[[Array], Any],
-    ) -> FileTraining:
-        """Open the files; the estimator is made for their labels."""
-        from rpte.rows.files import TableFiles, count_labels, open_dataset
+    def of(cls, request: FitRequest) -> FileTraining:
+        """Open the files; the estimator is made for their targets."""
+        from rpte.estimators.target_facts import LabelLook
 
-        dataset = open_dataset(list(tables))
-        import pyarrow as pa  # is there now
+        files = _opened(request)
 
-        if id_column is not None:
-            TableFiles(dataset, id_column)  # refuses one that is not there
-            kept = [f for f in dataset.schema if f.name != id_column]
-            dataset = dataset.replace_schema(pa.schema(kept, metadata=dataset.schema.metadata))
-        files = TableFiles(dataset, target, weight, groups)
-        files = files.without_unlabelled() if drop_unlabelled else files
-        counts = count_labels(files)
-        classes = binary_classes(
-            target,
-            list(counts.rows),
-            counts.missing,
-            counts.first_missing,
-            counts.total,
-            files.names,
-        )
-        return cls(files, counts, estimator(classes))
+        def values() -> TargetValues:
+            return _looked_at(files, lambda batch: TargetValues.of(*batch.labels()))
 
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return self.counts.total
+        loss = loss_for(request, values, files.names)
+        if loss is not None:
+            found = values().require_numbers(request.target)
+            held = f"from {found.low:g} to {found.high:g}, mean {found.sum / found.total:.4g}"
+            made = request.regressor(loss)
+            return cls(files, found.total, f"{held}; loss {loss}", made)
+        counts: LabelCounts = _looked_at(files, LabelLook(None, None, request.target))
+        gaps = counts.missing, counts.first_missing, counts.total
+        several = several_for(request)
+        classes = known_classes(request.target, list(counts.rows), *gaps, files.names, several)
+        held = held_text(sorted(counts.rows.items()))
+        return cls(files, counts.total, held, request.estimator(classes))
 
     def description(self) -> str:
         """Say what is there to learn from."""
-        held = " and ".join(f"{v} in {n}" for v, n in sorted(self.counts.rows.items()))
-        names = f"{self.files.target} {held}; {len(self.files.names)} variables"
+        names = f"{self.files.target} {self.held}; {len(self.files.names)} variables"
         return f"{self.n_rows} rows in files, {names}"
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """The columns that the fit is told of, by what they are."""
+        found = {"y" if role == "target" else role: n for role, n in self.files.roles.items()}
+        return {role: name for role, name in found.items() if name is not None}
 
     def fit(self, progress: Callback, cache_dir: Path | None = None) -> Any:
         """Return the fitted estimator."""
-        files = self.files
-        roles = files.target, files.weight, files.groups
-        return self.estimator.fit(files.dataset, *roles, progress=progress, cache_dir=cache_dir)
+        given: dict[str, Any] = {**self.roles, "progress": progress, "cache_dir": cache_dir}
+        return self.estimator.fit(self.files.dataset, **given)
 
     def estimate(self, on_fold: Callable[[int, int, float], None]) -> Estimate:
         """Refuse to fit again in every fold."""
@@ -135,14 +129,38 @@ class ClusterTraining(FileTraining):
                 f"the columns {absent[:5]} are not in the first file; on a cluster all files need "
                 "the same columns, and names of folders are not read"
             )
-        roles = files.target, files.weight, files.groups
-        beside = dict.fromkeys(name for name in roles if name is not None)
-        X = X[[*files.features, *beside]].dropna(subset=[files.target])
-        return self.estimator.fit(X, *roles, progress=progress, cache_dir=cache_dir)
+        X = X[[*files.features, *files.beside]].dropna(subset=[files.target])
+        return self.estimator.fit(X, **self.roles, progress=progress, cache_dir=cache_dir)
+
+
+def _opened(request: FitRequest) -> TableFiles:
+    """Open the files of a table, and name the columns that are no variables."""
+    from rpte.rows.files import TableFiles, open_dataset
+
+    dataset = open_dataset(list(request.table))
+    import pyarrow as pa  # is there now
+
+    if request.id_column is not None:
+        TableFiles(dataset, request.id_column)  # refuses one that is not there
+        kept = [f for f in dataset.schema if f.name != request.id_column]
+        dataset = dataset.replace_schema(pa.schema(kept, metadata=dataset.schema.metadata))
+    roles = request.target, request.weight_column, request.group_column
+    files = TableFiles(dataset, *roles, exposure=request.exposure, offset=request.offset)
+    return files.without_unlabelled() if request.drop_unlabelled else files
+
+
+def _looked_at(files: TableFiles, look: Callable[[FileBatch], T]) -> T:
+    """Return what a look at targets tells of all rows."""
+    from rpte.rows.files import first_look
+
+    found, _ = first_look(files, look)
+    if found is None:
+        raise InputError("the files hold no rows; give some to learn from")
+    return found
 
 
 def score_in_batches(
-    model: Model,
+    model: Model | ClassesModel,
     tables: Sequence[Path],
     output: Path | None,
     beside: Sequence[str],
@@ -185,7 +203,7 @@ def score_in_batches(
     say(f"Wrote {output}: {done} rows")
 
 
-def flags_of(model: Model, inputs: Inputs) -> Counter[str]:
+def flags_of(model: Model | ClassesModel, inputs: Inputs) -> Counter[str]:
     """Return how many rows hold what training did not have, by what that is."""
     from rpte.model.explain import flag_counts
 
@@ -195,7 +213,7 @@ def flags_of(model: Model, inputs: Inputs) -> Counter[str]:
     return found
 
 
-def say_flags(model: Model, counts: Counter[str], n_rows: int) -> None:
+def say_flags(model: Model | ClassesModel, counts: Counter[str], n_rows: int) -> None:
     """Say how many rows hold what training did not have; reading them has told of new levels."""
     from rpte.model.explain import level_flag
 

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
+from rpte.cli.terminal import say
 from rpte.errors import InputError, did_you_mean
+from rpte.model.classes import ClassesModel
 from rpte.model.model import Model
 from rpte.model.target import NumberTarget
 from rpte.model.unknown import checked_inputs
@@ -67,6 +69,10 @@ AllowUnknown = Annotated[
 ExposureColumn = Annotated[
     str | None, option("Of a number: the column that its mean is multiplied by.", "--exposure")
 ]
+ClassName = Annotated[str | None, option("Of several: the class to explain.", "--class")]
+AgainstClass = Annotated[
+    str | None, option("Of several: the class that it is compared with, by default the next.")
+]
 OffsetColumn = Annotated[
     str | None, option("Of a number: the column that is added to its score.", "--offset")
 ]
@@ -103,6 +109,7 @@ class Case:
 
     record: dict[str, Any]  # such as {"row": 17}
     cells: Inputs
+    place: int  # of the row, from 0
 
     @property
     def title(self) -> str:
@@ -132,7 +139,7 @@ class Rows:
         place = self._place(case, id_column) if row is None else row - 1
         if not 0 <= place < len(ids):
             raise InputError(f"--row {row}: the table has the rows 1 to {len(ids)}")
-        return Case({name: ids[place]}, self.inputs.take(slice(place, place + 1)))
+        return Case({name: ids[place]}, self.inputs.take(slice(place, place + 1)), place)
 
     def _place(self, case: str | None, id_column: str | None) -> int:
         if id_column is None:
@@ -153,9 +160,14 @@ class Rows:
         """Return a column of numbers, such as exposures, in its role."""
         return None if column is None else column_numbers(self.frame, column, role)
 
+    def beside(self, case: Case, columns: Mapping[str, str | None]) -> dict[str, Any]:
+        """Return the numbers of one case in the columns of some roles, (1,) each."""
+        found = {role: self.numbers(role, column) for role, column in columns.items()}
+        return {r: None if v is None else v[[case.place]] for r, v in found.items()}
+
 
 def rows_for(
-    model: Model,
+    model: Model | ClassesModel,
     path: Path,
     missing: str | None = None,
     *,
@@ -177,7 +189,7 @@ def rows_for(
 
 
 def row_inputs(
-    model: Model, frame: pd.DataFrame, beside: list[str], read: Collection[str]
+    model: Model | ClassesModel, frame: pd.DataFrame, beside: list[str], read: Collection[str]
 ) -> Inputs:
     """Read what a model knows of a table; columns `beside` it are no variables."""
     given = frame if model.schema.named else frame.drop(columns=beside)
@@ -206,7 +218,7 @@ def column_numbers(
     return found
 
 
-def targets(model: Model, frame: pd.DataFrame, target: str) -> Array:
+def targets(model: Model | ClassesModel, frame: pd.DataFrame, target: str) -> Array:
     """Return the targets of rows as a model knows them: its classes, or numbers."""
     from rpte.table.target import labels_as, target_numbers
 
@@ -215,19 +227,20 @@ def targets(model: Model, frame: pd.DataFrame, target: str) -> Array:
     return labels_as(frame, target, model.classes)
 
 
-def check_beside(model: Model, beside: Mapping[str, str | None]) -> None:
-    """Refuse an exposure or an offset, by the names of their columns, of two classes."""
+def check_beside(model: Model | ClassesModel, beside: Mapping[str, str | None]) -> None:
+    """Refuse an exposure or an offset, by the names of their columns, of classes."""
     given = [f"--{role}" for role, name in beside.items() if name is not None]
     if given and not isinstance(model.target, NumberTarget):
-        raise InputError(f"{given[0]} is for models of a number; this one is of two classes")
+        few = "several" if isinstance(model, ClassesModel) else "two"
+        raise InputError(f"{given[0]} is for models of a number; this one is of {few} classes")
 
 
-def for_two_classes(model: Model, command: str) -> Model:
-    """Return a model of two classes; refuse one of a number, for which a command has no words."""
-    if isinstance(model.target, NumberTarget):
-        raise InputError(
-            f"rpte {command} is for models of two classes, and this one is of a number "
-            f"({model.target.mean_text}); show, score, explain, whatif, audit, frontier, verify, "
-            "compare and export read it"
-        )
-    return model
+def say_beside(model: Model | ClassesModel, beside: Mapping[str, str | None]) -> None:
+    """Say what means are without, where training had an exposure or an offset."""
+    if not isinstance(model.target, NumberTarget):
+        return
+    trained = {"exposure": model.target.exposure, "offset": model.target.offset}
+    for role, name in trained.items():
+        if name is not None and beside[role] is None:
+            what = f"for one unit of {name}" if role == "exposure" else f"without the offset {name}"
+            say(f"note: the mean is {what}; name the column with --{role}")

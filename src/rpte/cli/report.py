@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,20 +12,26 @@ from rpte.cli import options as opt
 from rpte.cli.options import (
     MaybePath,
     Names,
-    for_two_classes,
+    Rows,
+    check_beside,
+    column_numbers,
     option,
     output_option,
     rows_for,
 )
 from rpte.cli.terminal import FAILED, progress, say
 from rpte.errors import InputError
+from rpte.model.classes import ClassesModel
 from rpte.model.file import load, read_document
-from rpte.model.model import Model
+from rpte.model.target import NumberTarget
 from rpte.report.about import NOTHING, read_about, read_peers
 from rpte.report.about import template as template_text
 from rpte.report.contents import ReportOptions, report_contents
-from rpte.report.evidence import Evidence, gather
+from rpte.report.evidence import AnyModel, Evidence, gather
+from rpte.utils.arrays import Floats
 from rpte.utils.output import check_output, write_text
+
+THRESHOLD = 0.5
 
 
 def report(
@@ -35,8 +42,17 @@ def report(
     output: Annotated[MaybePath, output_option("The file to write.")] = None,
     target: Annotated[str | None, option("The column with the outcome.")] = None,
     weight_column: opt.WeightColumn = None,
+    exposure: opt.ExposureColumn = None,
+    offset: opt.OffsetColumn = None,
     missing: opt.Missing = None,
     by: Annotated[Names, option("Measure by the groups of this column; may be repeated.")] = None,
+    against: Annotated[
+        Names,
+        option(
+            "Of a number: another model file, or a column with its predictions, to draw a double "
+            "lift against; may be repeated."
+        ),
+    ] = None,
     about: Annotated[MaybePath, option("What people say of the model (TOML).")] = None,
     template: Annotated[MaybePath, option("Write an empty --about file, and stop.")] = None,
     peers: Annotated[
@@ -44,7 +60,7 @@ def report(
     ] = None,
     threshold: Annotated[
         float, option("Probability from which on a case is flagged.", min=0.01, max=0.99)
-    ] = 0.5,
+    ] = THRESHOLD,
     resamples: Annotated[int, option("Bootstrap resamples for intervals.", min=20)] = 200,
     stability: Annotated[
         int, option("Fit the model again on so many resamples (takes time).", min=0)
@@ -61,19 +77,34 @@ def report(
 
     What only people can say: rpte report model.json --template about.toml; fill it in, then
     pass it as --about.
+
+    Of a number, its exposure and offset are read by the names in the model file, unless --exposure
+    and --offset name other columns: rpte report claims.json test.csv --target claims --against
+    glm.json -o report.html
     """
     if template is not None:
         _write_template(model, template)
         return
     if model is None or (output is None and not as_json):
         raise typer.BadParameter("name a model file, and the page to write: -o report.html")
-    _check_columns(table, target, weight_column, by, stability)
+    beside = {"exposure": exposure, "offset": offset}
+    _check_columns(table, target, weight_column, by, stability, against, beside)
     files = {"model": model, "table": table, "about": about, "peers": peers}
-    check_output(output, reads=list(files.values()))
+    check_output(output, reads=[*files.values(), *_model_files(against)])
     said = NOTHING if about is None else read_about(about)
     others = [] if peers is None else read_peers(peers)
-    known = for_two_classes(load(model), "report")
-    evidence = _evidence(known, table, missing, target, weight_column, by or [], full=full_profile)
+    known = load(model)
+    check_beside(known, beside)
+    if isinstance(known.target, NumberTarget) and threshold != THRESHOLD:
+        raise InputError(f"--threshold {threshold:g} is a probability; the model is of a number")
+    if isinstance(known, ClassesModel) and threshold != THRESHOLD:
+        raise InputError(
+            f"--threshold {threshold:g} is for two classes; of several, the most probable class "
+            "is predicted: leave it out"
+        )
+    asked = Asked(target, weight_column, beside, by or [], against or [], missing, full_profile)
+    evidence = None if table is None else _evidence(known, table, asked)
+    files |= {f"against {path.name}": path for path in _model_files(against)}
     with progress("measuring") as tell:
         options = ReportOptions(
             about=said,
@@ -90,50 +121,127 @@ def report(
 
 
 def _check_columns(
-    table: Path | None, target: str | None, weight: str | None, by: Names, refits: int
+    table: Path | None,
+    target: str | None,
+    weight: str | None,
+    by: Names,
+    refits: int,
+    against: Names,
+    beside: dict[str, str | None],
 ) -> None:
     """Refuse what cannot end well before any work is done."""
-    if table is None and (target or weight or by):
-        raise InputError("--target, --weight-column and --by name columns of a table; give it too")
-    if target is None and (by or refits):
-        raise InputError("--by and --stability need outcomes; name their column: --target")
+    if table is None and (target or weight or by or against or any(beside.values())):
+        given = [f"--{name}" for name in beside if beside[name]] + ["--against"] * bool(against)
+        names = " and ".join([", ".join(["--target", "--weight-column", *given]), "--by"])
+        raise InputError(f"{names} name columns of a table; give it too")
+    if target is None and (by or refits or against):
+        needs = "--against needs" if against else "--by and --stability need"
+        raise InputError(f"{needs} outcomes; name their column: --target")
 
 
 def _write_template(model: Path | None, path: Path) -> None:
     if path.is_file():
         raise InputError(f"{path} exists and may hold what somebody wrote; give another name")
     check_output(path)
-    sources = () if model is None else for_two_classes(load(model), "report").sources
+    sources = () if model is None else load(model).sources
     write_text(template_text(sorted(sources)), path)
     typer.echo(f"Wrote {path}; fill it in and pass it as --about")
 
 
-def _evidence(
-    model: Model,
-    path: Path | None,
-    missing: str | None,
-    target: str | None,
-    weight: str | None,
-    by: list[str],
-    full: bool,
-) -> Evidence | None:
+@dataclass(frozen=True)
+class Asked:
+    """What a report is to read of a table."""
+
+    target: str | None
+    weight: str | None
+    beside: dict[str, str | None]  # exposure and offset
+    by: list[str]
+    against: list[str]
+    missing: str | None
+    full: bool
+
+
+def _evidence(model: AnyModel, path: Path, asked: Asked) -> Evidence:
     """Read the table and set apart what the model reads, the outcome, weights and groups."""
-    if path is None:
-        return None
     from rpte.table.files import check_column
 
-    rows = rows_for(model, path, missing, target=target, weight=weight)
-    for name in by:
+    named: dict[str, Any] = {"target": asked.target, "weight": asked.weight, **asked.beside}
+    rows = rows_for(model, path, asked.missing, **named)
+    for name in asked.by:
         check_column(rows.frame, name, "group")
+    beside = _columns_beside(model, rows, asked.beside, labelled=asked.target is not None)
+    given = {role: rows.numbers(role, name) for role, name in beside.items()}
     return gather(
         model,
         rows.inputs,
-        None if target is None else rows.frame[target].to_numpy(),
-        rows.weight(weight),
+        None if asked.target is None else rows.frame[asked.target].to_numpy(),
+        rows.weight(asked.weight),
         name=path.name,
-        groups={name: rows.frame[name].to_numpy() for name in by},
-        profile="full" if full else "safe",
+        groups={name: rows.frame[name].to_numpy() for name in asked.by},
+        profile="full" if asked.full else "safe",
+        against={
+            name: _predicted(model, name, path, rows, beside, asked) for name in asked.against
+        },
+        **given,
     )
+
+
+def _columns_beside(
+    model: AnyModel, rows: Rows, given: dict[str, str | None], labelled: bool
+) -> dict[str, str | None]:
+    """Return the columns of exposure and offset: those named, or else those of training."""
+    found = dict(given)
+    for role, name in given.items():
+        trained = getattr(model.target, role, None)
+        if name is not None or trained is None:
+            continue
+        found[role] = trained if trained in rows.frame else None
+        if labelled and found[role] is None:
+            raise InputError(
+                f"the model was fitted with the {role} '{trained}', which the table does not have; "
+                f"name its column: --{role}"
+            )
+    return found
+
+
+def _model_files(against: Names) -> list[Path]:
+    return [Path(name) for name in against or () if Path(name).is_file()]
+
+
+def _predicted(
+    model: AnyModel, name: str, path: Path, rows: Rows, beside: dict[str, str | None], asked: Asked
+) -> Floats:
+    """Return the means that another model, or a column of the table, predicts of the rows."""
+    if name in rows.frame:
+        return column_numbers(rows.frame, name, "prediction")
+    if not Path(name).is_file():
+        raise InputError(
+            f"--against {name}: there is no such file, and the table has no column of that name; "
+            "give a model file, or a column with predictions"
+        )
+    other, target = load(Path(name)), model.target
+    if not isinstance(other.target, NumberTarget) or not isinstance(target, NumberTarget):
+        raise InputError(
+            f"--against {name}: a double lift is of two models of a number; rpte compare shows "
+            "where models of two classes differ"
+        )
+    if other.target.outcome != target.outcome and other.target.name and target.name:
+        raise InputError(
+            f"--against {name}: it predicts {other.target.outcome}, this model {target.outcome}; "
+            "give a model of the same number"
+        )
+    theirs = rows_for(other, path, asked.missing)
+    given = {}
+    for role in beside:
+        trained = getattr(other.target, role)
+        column = trained if trained is None or trained in rows.frame else beside[role]
+        if trained is not None and column is None:
+            raise InputError(
+                f"--against {name}: it was fitted with the {role} '{trained}', which the table "
+                "does not have; add that column"
+            )
+        given[role] = rows.numbers(role, column)
+    return other.target.mean(other.score(theirs.inputs), **given)
 
 
 def _named(path: Path) -> tuple[str, str]:

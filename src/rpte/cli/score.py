@@ -1,4 +1,4 @@
-"""`rpte score` and `export`: scores of a table, and models in other forms that give the same."""
+"""`rpte score`, `calibrate` and `export`: scores of a table, and models that give the same."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import typer
 
 from rpte.cli import options as opt
+from rpte.cli.classes import class_scores
 from rpte.cli.options import (
     MaybePath,
     Names,
@@ -19,11 +20,16 @@ from rpte.cli.options import (
     output_option,
     pairs,
     rows_for,
+    say_beside,
+    targets,
 )
 from rpte.cli.terminal import say
 from rpte.errors import InputError
 from rpte.export.target import HOMES
+from rpte.model.classes import ClassesModel, one_score
 from rpte.model.file import load
+from rpte.model.intervals import RECORD as CALIBRATION
+from rpte.model.intervals import calibration_text, interval_factor, number_of
 from rpte.model.model import Model
 from rpte.model.target import NumberTarget
 from rpte.utils.output import check_output
@@ -46,6 +52,10 @@ def score(
     contributions: Annotated[
         bool, option("Add the intercept and each component's share.", "--contributions")
     ] = False,
+    interval: Annotated[
+        float | None,
+        option("Of a number that was calibrated: add lower and upper; 0.1 for 90% intervals."),
+    ] = None,
     exposure: opt.ExposureColumn = None,
     offset: opt.OffsetColumn = None,
     missing: opt.Missing = None,
@@ -53,7 +63,10 @@ def score(
 ) -> None:
     """Score the rows of a table: the log odds and the probability of the positive class.
 
-    Of a number: the score that terms add up to, and the mean, times --exposure.
+    Of several classes: the class, and the score and the probability of each.
+
+    Of a number: the score that terms add up to, and the mean, times --exposure; with --interval
+    also the ends of an interval for what will be observed, which needs `rpte calibrate`.
 
     With --contributions, adding the intercept and the components from left to right gives the
     score, to the last bit (Excel files keep 16 digits). A table in which most of a column are
@@ -71,12 +84,17 @@ def score(
         check_writable(output)
     if threshold is not None and not 0 <= threshold <= 1:
         raise InputError(f"--threshold {threshold:g}: a probability lies between 0 and 1")
-    loaded = load(model)
-    beside = {"exposure": exposure, "offset": offset}
+    loaded, beside = load(model), {"exposure": exposure, "offset": offset}
+    if interval is not None:  # refuses what cannot be had, before the table is read
+        interval_factor(one_score(loaded, "rpte score --interval"), interval)
+    if threshold is not None:
+        one_score(loaded, "rpte score --threshold")
     _check_asked(loaded, beside, with_class or threshold is not None)
 
     def scored(rows: Rows) -> pd.DataFrame:
-        scores = score_table(loaded, rows, id_column, contributions, **beside)
+        if isinstance(loaded, ClassesModel):
+            return class_scores(loaded, rows, id_column, contributions)
+        scores = score_table(loaded, rows, id_column, contributions, interval, **beside)
         if threshold is not None:
             positive, other = loaded.classes[loaded.positive], loaded.classes[1 - loaded.positive]
             scores["class"] = np.where(scores["probability"] >= threshold, positive, other)
@@ -99,48 +117,85 @@ def score(
     say(f"Wrote {output}: {len(scores)} rows")
 
 
-def _check_asked(model: Model, beside: dict[str, str | None], with_class: bool) -> None:
+def _check_asked(
+    model: Model | ClassesModel, beside: dict[str, str | None], with_class: bool
+) -> None:
     """Refuse what is not for the model's task; say what the mean of a number is without."""
     check_beside(model, beside)
     target = model.target
-    if not isinstance(target, NumberTarget):
-        return
-    if with_class:
+    if with_class and isinstance(target, NumberTarget):
         raise InputError(
             f"--class and --threshold are for models of two classes; this one is of a number "
             f"({target.mean_text})"
         )
-    trained = {"exposure": target.exposure, "offset": target.offset}
-    for role, name in trained.items():
-        if name is not None and beside[role] is None:
-            what = f"for one unit of {name}" if role == "exposure" else f"without the offset {name}"
-            say(f"note: the mean is {what}; name the column with --{role}")
+    say_beside(model, beside)
 
 
 def score_table(
-    model: Model, rows: Rows, id_column: str | None, with_parts: bool, **beside: str | None
+    model: Model,
+    rows: Rows,
+    id_column: str | None,
+    with_parts: bool,
+    alpha: float | None = None,
+    **beside: str | None,
 ) -> pd.DataFrame:
     """Return id, score and probability (or mean) of each row, and what its components add.
 
     The score is the sum of what the components add; an exposure and an offset, columns `beside`
-    these, count in the mean.
+    these, count in the mean. With `alpha`, the ends of an interval too.
     """
     import pandas as pd
 
     inputs = rows.inputs
     name, ids = rows.ids(id_column)
     score = model.score(inputs)
-    response = model.loss.response(score)
-    if isinstance(model.target, NumberTarget):
-        given = {role: rows.numbers(role, column) for role, column in beside.items()}
-        response = model.target.mean(score, **given)
+    given: dict[str, Any] = {role: rows.numbers(role, column) for role, column in beside.items()}
+    response = model.target.mean(score, **given)
     columns = {"score": score, model.target.response_name: response}
+    if alpha is not None:
+        low, high = model.predict_interval(inputs, alpha, **given).T
+        columns |= {"lower": low, "upper": high}
     if with_parts:
         columns["intercept"] = np.full(inputs.n_rows, model.intercept)
         columns |= {part.name: part.subtotal(inputs) for part in model.components}
     if name in (*columns, "class"):
         raise InputError(f"the id column '{name}' has the name of a result; rename it")
     return pd.DataFrame({name: ids, **columns})
+
+
+def calibrate(
+    model: opt.ModelFile,
+    table: opt.TableFile,
+    target: Annotated[str, option("The number to predict, in the table.")],
+    output: Annotated[Path, output_option("Write the calibrated model here.")],
+    groups: Annotated[
+        str | None, option("The column whose rows belong together (a patient), held out whole.")
+    ] = None,
+    weight_column: opt.WeightColumn = None,
+    exposure: opt.ExposureColumn = None,
+    offset: opt.OffsetColumn = None,
+    missing: opt.Missing = None,
+) -> None:
+    """Learn prediction intervals of a number from rows that the fit has not seen.
+
+    The model stays as it is; the file keeps how far the numbers of this table lie from their means.
+    Give rows that were kept from `rpte fit`: the training table is refused.
+
+    Example: rpte calibrate model.json kept.csv --target claims --exposure years -o with.json
+    """
+    from rpte.fit.calibration import calibrated
+
+    check_output(output, reads=[model, table])
+    loaded = number_of(one_score(load(model), "rpte calibrate"))
+    beside: dict[str, Any] = {"exposure": exposure, "offset": offset}
+    named: dict[str, Any] = {"target": target, "weight": weight_column, "groups": groups, **beside}
+    rows = rows_for(loaded, table, missing, **named)
+    given = {role: rows.numbers(role, column) for role, column in beside.items()}
+    given["groups"] = None if groups is None else rows.frame[groups].to_numpy()
+    weight = rows.weight(weight_column)
+    made = calibrated(loaded, rows.inputs, targets(loaded, rows.frame, target), weight, **given)
+    made.save(output)
+    typer.echo(f"Wrote {output}: {calibration_text(made.training[CALIBRATION])}")
 
 
 def export(

@@ -1,62 +1,26 @@
-"""`rpte show` and `schema`, and models, explanations and checks drawn for a terminal."""
+"""Models, explanations and checks drawn for a terminal, or as plain values."""
 
-import json
 import math
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from rpte.cli.options import AsJson, MaybePath, ModelFile, option
-from rpte.cli.terminal import console, print_json, table_of
+from rpte.cli.terminal import table_of
+from rpte.model.classes import PairTarget
 from rpte.model.explain import Explanation
-from rpte.model.file import load
 from rpte.model.model import Model
 from rpte.model.parts import Component
-from rpte.model.summary import figures, head_lines
+from rpte.model.summary import figures
 from rpte.model.target import AnyTarget, NumberTarget, Target
 from rpte.model.verify import NOT_CHECKED, Check
-from rpte.report.draw import Line, draw_model, outline, rate_text
-from rpte.utils.output import check_output, write_text
+from rpte.report.draw import Line, outline, rate_text
 
 RAISES, LOWERS, QUIET = "bold red", "bold green", "dim"
-
-
-def show(
-    model: ModelFile,
-    svg: Annotated[MaybePath, option("Write the model as a picture to this SVG file too.")] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Show the whole model: every component, tree, leaf and direct term, nothing left out.
-
-    Example: rpte show model.json
-    """
-    check_output(svg, reads=[model])
-    loaded = load(model)
-    if svg is not None:
-        write_text(draw_model(loaded), svg)
-    if as_json:
-        print_json(model_record(loaded))
-        return
-    out = console()
-    out.print(Text("\n".join(head_lines(loaded)[1:]), QUIET), model_view(loaded))
-    if svg is not None:
-        out.print(f"Wrote {svg}", soft_wrap=True)
-
-
-def schema() -> None:
-    """Print the JSON Schema (draft 2020-12) that every model file obeys.
-
-    Example: rpte schema > rpte-model.schema.json
-    """
-    from rpte.model.format import SCHEMA
-
-    typer.echo(json.dumps(SCHEMA, indent=1))
 
 
 def model_record(model: Model) -> dict[str, Any]:
@@ -152,11 +116,19 @@ def explanation_record(explanation: Explanation) -> dict[str, Any]:
         "components": [asdict(component) for component in explanation.components],
         "score": explanation.score,
         target.response_name: explanation.response,
+        **_given(explanation),
         **outcome,
         "inputs": dict(explanation.inputs),
         "flags": list(explanation.flags),
         "reference": explanation.reference,
     }
+
+
+def _given(explanation: Explanation) -> dict[str, float]:
+    """Return the exposure and the offset that were given, and what is predicted for them."""
+    given = {"exposure": explanation.exposure, "offset": explanation.offset}
+    known = {role: value for role, value in given.items() if value is not None}
+    return {**known, "predicted": explanation.predicted} if known else {}
 
 
 def explanation_view(explanation: Explanation, title: str) -> Table:
@@ -189,15 +161,26 @@ def explanation_view(explanation: Explanation, title: str) -> Table:
     table.add_row("-------", *blank, "")
     running = explanation.score
     table.add_row(*numbers(running, start=True), f"score; {response_text(explanation)}")
+    for text in explanation.said_for:
+        table.add_row("", *blank, Text(text, "bold"))
     return table
 
 
 def response_text(explanation: Explanation) -> str:
     """Say what a score stands for: a probability, or a mean."""
     target = explanation.target
-    name = f"probability of {target.outcome}"  # without the quotes of `target.response_text`
-    name = target.mean_text if isinstance(target, NumberTarget) else name
-    return f"{name}: {target.shown(explanation.response)}"
+    return f"{response_name(target)}: {target.shown(explanation.response)}"
+
+
+def response_name(
+    target: AnyTarget, exposure: float | None = None, offset: float | None = None
+) -> str:
+    """Say what is predicted for a case, without the quotes of `target.response_text`."""
+    if isinstance(target, NumberTarget):
+        return target.response_with(exposure, offset)
+    if isinstance(target, PairTarget):
+        return f"probability of {target.outcome}, where it is this or {target.other}"
+    return f"probability of {target.outcome}"
 
 
 def checks_view(checks: list[Check]) -> Table:

@@ -1,29 +1,25 @@
-"""Which kind of model `rpte fit` makes: of two classes, or of a number under one of the losses."""
+"""Which kind of model `rpte fit` makes: of classes, or of a number under one of the losses."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from rpte.cli.in_batches import in_batches
 from rpte.cli.terminal import say
 from rpte.errors import InputError, did_you_mean
 from rpte.losses import GAMMA, POISSON, SQUARED, TWEEDIE
+from rpte.model.classes import ClassesTarget
 from rpte.model.target import LOSSES_OF_NUMBERS
-from rpte.table.target import guessed_task, target_numbers
-from rpte.utils.arrays import Floats
+from rpte.table.target import TargetValues, guessed_task
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from rpte.cli.fit import FitRequest
 
-AUTO, BINARY, AMOUNT = "auto", "binary", "amount"
+AUTO, BINARY, MULTICLASS, AMOUNT = "auto", "binary", ClassesTarget.task, "amount"
 LOSS_OF = {"regression": SQUARED.name, "count": POISSON.name}  # of amounts, their values decide
-TASKS = (AUTO, BINARY, *LOSS_OF, AMOUNT)
+TASKS = (AUTO, BINARY, MULTICLASS, *LOSS_OF, AMOUNT)
 OF_NUMBERS = ("loss", "power", "exposure", "offset")  # options that only a model of numbers has
-OF_CLASSES = ("positive", "balanced", "paper", "scheduler")
+OF_CLASSES = ("positive", "balanced")
 
 
 def check_task(request: FitRequest) -> None:
@@ -37,22 +33,22 @@ def check_task(request: FitRequest) -> None:
             f"--loss {request.loss}: it is one of {', '.join(LOSSES_OF_NUMBERS)}{hint}"
         )
     numbers, classes = _named(request, OF_NUMBERS), _named(request, OF_CLASSES)
-    if request.task == BINARY:
-        classes = ["--task binary", *classes]
+    if request.task in (BINARY, MULTICLASS):
+        classes = [f"--task {request.task}", *classes]
     elif request.task != AUTO:
         numbers = [f"--task {request.task}", *numbers]
     if numbers and classes:
+        few = "several" if request.task == MULTICLASS else "two"
+        text = f"{numbers[0]} is for a number to predict, {classes[0]} for {few} classes"
+        raise InputError(f"{text}; leave one out")
+    if request.task == MULTICLASS and request.positive is not None:
         raise InputError(
-            f"{numbers[0]} is for a number to predict, {classes[0]} for two classes; leave one out"
+            f"--positive {request.positive} is for two classes; of several each has a score: leave "
+            "it out"
         )
     if request.power is not None and _loss_without_values(request) not in (None, TWEEDIE.name):
         raise InputError(
             f"--power {request.power:g} is of the Tweedie loss; say --loss tweedie, or leave it out"
-        )
-    if numbers and in_batches(request.table):
-        raise InputError(
-            f"{numbers[0]}: a model of a number is fitted in memory, {request.table[0]} is read in "
-            "batches; give one file of at most 200 MB, such as a sample of the rows"
         )
 
 
@@ -68,14 +64,22 @@ def _loss_without_values(request: FitRequest) -> str | None:
     return LOSS_OF.get(request.task)
 
 
-def loss_for(request: FitRequest, frame: pd.DataFrame) -> str | None:
-    """Return the loss of a model of a number, or None for two classes; say what was guessed."""
-    if request.task == BINARY or _named(request, OF_CLASSES):
+def loss_for(
+    request: FitRequest, values: Callable[[], TargetValues], others: Sequence[str]
+) -> str | None:
+    """Return the loss of a model of a number, or None for classes; say what was guessed.
+
+    The values of the target are asked for where they decide; `others` are the other columns.
+    """
+    if request.task in (BINARY, MULTICLASS) or _named(request, OF_CLASSES):
         return None
     said = _loss_without_values(request)
-    if said is not None or request.task == AMOUNT or request.power is not None:
-        return said or _amount_loss(request, target_numbers(frame, request.target))
-    guess = guessed_task(frame, request.target, counts=bool(_named(request, OF_NUMBERS)))
+    if said is not None:
+        return said
+    held = values()
+    if request.task == AMOUNT or request.power is not None:
+        return _amount_loss(request, held)
+    guess = guessed_task(held, request.target, others, counts=bool(_named(request, OF_NUMBERS)))
     if guess is None:
         return None
     task, why = guess
@@ -83,18 +87,33 @@ def loss_for(request: FitRequest, frame: pd.DataFrame) -> str | None:
         task = AMOUNT
     taken = f"taken as --task {task}; say another if that is wrong"
     say(f"note: the target '{request.target}' holds {why}: {taken}")
-    return LOSS_OF.get(task) or _amount_loss(request, target_numbers(frame, request.target))
+    return LOSS_OF.get(task) or _amount_loss(request, held)
 
 
-def _amount_loss(request: FitRequest, y: Floats) -> str:
+def several_for(request: FitRequest) -> Callable[[Sequence[Any]], bool]:
+    """Return what tells whether more than two different labels are classes; it says a guess.
+
+    Texts are, and numbers where an option speaks of classes; other numbers only by name of the
+    task.
+    """
+
+    def several(cells: Sequence[Any]) -> bool:
+        if request.task != AUTO:
+            return request.task == MULTICLASS
+        named = [f"--{name}" for name in OF_CLASSES if getattr(request, name)]
+        texts = sum(isinstance(cell, str) for cell in cells)
+        if not texts and not named:
+            return False
+        why = f"{len(cells)} different {'texts' if texts == len(cells) else 'values'}"
+        why += "" if texts else f", and {named[0]} is for classes"
+        taken = f"taken as --task {MULTICLASS}; say another if that is wrong"
+        say(f"note: the target '{request.target}' holds {why}: {taken}")
+        return True
+
+    return several
+
+
+def _amount_loss(request: FitRequest, values: TargetValues) -> str:
     """Return gamma for positive amounts; Tweedie where some are 0, or its power is given."""
-    return GAMMA.name if request.power is None and bool(np.all(y > 0.0)) else TWEEDIE.name
-
-
-def regressor(power: float | None, **asked: Any) -> Any:
-    """Return the unfitted estimator of a number."""
-    from rpte.estimators.regressor import RPTERegressor
-
-    if power is not None:
-        asked["power"] = power
-    return RPTERegressor(**asked)
+    positive = values.require_numbers(request.target).low > 0.0
+    return GAMMA.name if request.power is None and positive else TWEEDIE.name

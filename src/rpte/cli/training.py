@@ -1,8 +1,8 @@
-"""A table in memory taken apart for `rpte fit`, of two classes or of a number."""
+"""A table in memory taken apart for `rpte fit`, of classes or of a number."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,13 +19,20 @@ if TYPE_CHECKING:
     from rpte.utils.progress import Callback
     from rpte.validation.cross_validate import Estimate
 
+MOST_SHOWN = 6  # classes, of which the rows are said
 
-def target_column(frame: pd.DataFrame, target: str, loss: str | None) -> Any:
-    """Return the labels of two classes, or the numbers that a loss is for, with their name."""
-    from rpte.table.target import binary_labels, target_numbers
+
+def target_column(
+    frame: pd.DataFrame, target: str, loss: str | None, several: Callable[[Sequence[Any]], bool]
+) -> Any:
+    """Return the labels of classes, or the numbers that a loss is for, with their name.
+
+    `several` tells whether more than two different labels are classes.
+    """
+    from rpte.table.target import class_labels, target_numbers
 
     if loss is None:
-        return binary_labels(frame, target)
+        return class_labels(frame, target, several)
     numbers = target_numbers(frame, target)
     return frame[target].astype(numbers.dtype)
 
@@ -36,6 +43,14 @@ def named_column(frame: pd.DataFrame, name: str | None, role: str) -> pd.Series 
         return None
     numbers = column_numbers(frame, name, role)
     return frame[name].astype(numbers.dtype)
+
+
+def held_text(counts: Sequence[tuple[Any, int]]) -> str:
+    """Say how many rows are of each class; of many, the first."""
+    said = [f"{label} in {rows}" for label, rows in counts[:MOST_SHOWN]]
+    if len(counts) == 2:
+        return " and ".join(said)
+    return ", ".join(said + [f"{len(counts) - MOST_SHOWN} more"] * (len(counts) > MOST_SHOWN))
 
 
 @dataclass(frozen=True)
@@ -57,7 +72,7 @@ class Training:
     def description(self) -> str:
         """Say what is there to learn from."""
         values, counts = np.unique(self.y, return_counts=True)
-        held = " and ".join(f"{v} in {n}" for v, n in zip(values, counts, strict=True))
+        held = held_text(list(zip(values, counts, strict=True)))
         return f"{len(self.y)} rows, {self.request.target} {held}; {self.X.shape[1]} variables"
 
     @property

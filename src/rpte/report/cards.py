@@ -9,6 +9,7 @@ from rpte.model.effect import Background, background
 from rpte.model.explain import Explanation, value_text
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms, path_text
+from rpte.model.target import NumberTarget
 from rpte.report.curves import Record, shapes, surfaces
 from rpte.report.evidence import Evidence
 from rpte.structure.tree import Branch, Condition
@@ -64,12 +65,14 @@ def tree_card(model: Model, tree: TreeTerms) -> Record:
 
 
 def _counts(model: Model, term: Leaf | DirectTerm) -> Record:
+    effect, binary = finite(model.loss.effect(term.coefficient)), model.task == "binary"
     return {
         "support": term.support,
-        "events": term.events,
+        "events" if binary else "total": term.events,
         "rate": term.events / term.support if term.support else None,
         "coefficient": term.coefficient,
-        "odds_ratio": finite(model.loss.effect(term.coefficient)),
+        "effect": effect,
+        **({"odds_ratio": effect} if binary else {}),
     }
 
 
@@ -106,8 +109,9 @@ def finite(value: float) -> float | None:
 def cases(model: Model, evidence: Evidence) -> list[Record]:
     """Return a few rows with the reason why each was taken, and their explanations."""
     score = model.score(evidence.inputs)
+    numbers = isinstance(model.target, NumberTarget)
     chosen: dict[int, str] = {}
-    for row, why in _chosen(model, evidence, score):
+    for row, why in (_chosen_numbers if numbers else _chosen)(model, evidence, score):
         chosen.setdefault(row, why)
     rows = np.array(list(chosen), np.intp)
     explained = model.explain(evidence.inputs.take(rows))
@@ -115,11 +119,50 @@ def cases(model: Model, evidence: Evidence) -> list[Record]:
         {
             "why": chosen[int(row)],
             "row": int(evidence.places[row]) + 1,
-            "label": None if evidence.labels is None else str(evidence.labels[row]),
             **explanation_contents(explanation),
+            **(_observed(model, evidence, score, row) if numbers else _label(evidence, row)),
         }
         for row, explanation in zip(rows, explained, strict=True)
     ]
+
+
+def _label(evidence: Evidence, row: int) -> Record:
+    return {"label": None if evidence.labels is None else str(evidence.labels[row])}
+
+
+def _observed(model: Model, evidence: Evidence, score: Floats, row: int) -> Record:
+    """Return the number that was observed, and what was predicted for exposure and offset."""
+    mean = _means(model, evidence, score)[row]
+    exposure, offset = evidence.exposure, evidence.offset
+    return {
+        "observed": None if evidence.y is None else float(evidence.y[row]),
+        "predicted": finite(float(mean)),
+        "exposure": None if exposure is None else float(exposure[row]),
+        "offset": None if offset is None else float(offset[row]),
+    }
+
+
+def _means(model: Model, evidence: Evidence, score: Floats) -> Floats:
+    assert isinstance(model.target, NumberTarget)
+    return model.target.mean(score, evidence.exposure, evidence.offset)
+
+
+def _chosen_numbers(model: Model, evidence: Evidence, score: Floats) -> Iterator[tuple[int, str]]:
+    held, what = np.flatnonzero(evidence.weight > 0), model.target.response_text
+    yield _nearest(held, score), "Typical: the score nearest to the median"
+    yield int(held[score[held].argmax()]), f"Extreme: the highest {what}"
+    yield int(held[score[held].argmin()]), f"Extreme: the lowest {what}"
+    if evidence.y is None:
+        return
+    assert isinstance(model.target, NumberTarget)
+    plain = model.target.plain(evidence.y, evidence.weight, evidence.exposure, evidence.offset)
+    apart = plain.factor * model.loss.unit_deviance(score, plain.y)
+    above = evidence.y > _means(model, evidence, score)
+    for side, word in ((above, "more"), (~above, "less")):
+        rows = held[side[held]]
+        if len(rows):
+            worst = int(rows[apart[rows].argmax()])
+            yield worst, f"Far off: {word} was observed than predicted, with the largest deviance"
 
 
 def _chosen(model: Model, evidence: Evidence, score: Floats) -> Iterator[tuple[int, str]]:

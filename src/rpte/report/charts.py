@@ -39,9 +39,11 @@ def precision_chart(performance: Mapping[str, Any]) -> svg.Drawing:
     return plot.drawing(f"Precision-recall curve; average precision {average}")
 
 
-def calibration_chart(performance: Mapping[str, Any]) -> svg.Drawing:
+def calibration_chart(
+    performance: Mapping[str, Any], size: tuple[int, int] = (380, 300)
+) -> svg.Drawing:
     """Return observed against predicted rates in groups, with 95% intervals."""
-    plot = svg.Plot(UNIT, UNIT, "mean predicted probability", "observed rate")
+    plot = svg.Plot(UNIT, UNIT, "mean predicted probability", "observed rate", *size)
     plot.line(DIAGONAL, svg.FAINT, 1, svg.DASH)
     groups = performance["calibration"]
     plot.line([(g["expected"], g["observed"]) for g in groups], svg.ACCENT, 1)
@@ -82,17 +84,21 @@ def probability_chart(performance: Mapping[str, Any]) -> svg.Drawing:
     return plot.drawing(said)
 
 
-def spread_chart(stability: Mapping[str, Any]) -> svg.Drawing:
-    """Return the range of the refits' probabilities against the model's own."""
+def spread_chart(stability: Mapping[str, Any], what: str = "probability") -> svg.Drawing:
+    """Return the range of the refits' predictions against the model's own."""
     spread = stability["spread"]
-    plot = svg.Plot(UNIT, UNIT, "probability of this model", "probability of refits (5% to 95%)")
-    plot.line(DIAGONAL, svg.FAINT, 1, svg.DASH)
+    ends, said = UNIT, f"{spread['mean_sd']:.3f}"
+    if what != "probability":
+        values = [value for key in ("p", "low", "high") for value in spread[key]]
+        ends, said = svg.widened(min(values), max(values)), f"{spread['mean_sd']:.4g}"
+    plot = svg.Plot(ends, ends, f"{what} of this model", f"{what} of refits (5% to 95%)")
+    plot.line([(end, end) for end in ends], svg.FAINT, 1, svg.DASH)
     low, high = _points(spread, "low", "p"), _points(spread, "high", "p")
     plot.band(low, high)
     plot.line(low, svg.ACCENT, 1)
     plot.line(high, svg.ACCENT, 1)
-    said = f"mean standard deviation {spread['mean_sd']:.3f}"
-    return plot.drawing(f"Spread of probabilities over refits; {said}")
+    many = {"probability": "probabilities"}.get(what, f"{what}s")
+    return plot.drawing(f"Spread of {many} over refits; mean standard deviation {said}")
 
 
 def _measure(performance: Mapping[str, Any], key: str) -> str:

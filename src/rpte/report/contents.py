@@ -11,19 +11,24 @@ import numpy as np
 
 from rpte import __version__
 from rpte.errors import InputError
-from rpte.losses import BINOMIAL
+from rpte.model.classes import ClassesModel
 from rpte.model.file import to_dict
 from rpte.model.model import Model
 from rpte.model.summary import figures, stopped_note
+from rpte.model.target import NumberTarget
 from rpte.model.versions import shape_family
 from rpte.report.about import NOTHING, About, about_contents, crosswalk
-from rpte.report.cards import cards, cases
+from rpte.report.cards import cards, cases, finite
+from rpte.report.class_cards import class_cards, class_cases, classes_identity
+from rpte.report.class_performance import class_groups, class_performance
 from rpte.report.curves import Record
-from rpte.report.evidence import Evidence
+from rpte.report.evidence import AnyModel, Evidence
 from rpte.report.frontier import read_frontier
+from rpte.report.number_performance import number_groups, number_performance
 from rpte.report.performance import by_group, performance
 from rpte.report.stability import stability
 from rpte.table.inputs import Inputs
+from rpte.utils.arrays import Floats
 
 FORMAT, VERSION = "rpte-report", 2
 LEDGER_TEXTS = ("number", "when", "by", "reason", "hash")
@@ -61,7 +66,7 @@ class ReportOptions:
 
 
 def report_contents(
-    model: Model,
+    model: AnyModel,
     evidence: Evidence | None = None,
     options: ReportOptions | None = None,
     document: Mapping[str, Any] | None = None,
@@ -73,6 +78,7 @@ def report_contents(
     """
     options = options or ReportOptions()
     inputs = None if evidence is None else evidence.inputs
+    weight = None if evidence is None else evidence.weight
     record = document if document is not None else to_dict(model)
     found: Record = {
         "format": FORMAT,
@@ -84,7 +90,7 @@ def report_contents(
         "identity": _identity(model),
         "cross_validation": figures(model),
         "data": _data(model, evidence),
-        "components": cards(model, inputs, None if evidence is None else evidence.weight),
+        "components": _cards(model, inputs, weight),
         "guarantees": _guarantees(model, evidence),
         "audit": _audit(model, inputs, options.peers),
         "history": _history(model),
@@ -100,19 +106,41 @@ def report_contents(
     return plain
 
 
-def _measured(model: Model, evidence: Evidence | None, options: ReportOptions) -> Record:
+def _measured(model: AnyModel, evidence: Evidence | None, options: ReportOptions) -> Record:
     if evidence is None:
         return dict.fromkeys(("performance", "subgroups", "stability", "cases"))
     at, refits = (options.threshold, options.resamples), options.refits
+    measured: Record | None
+    if isinstance(model, ClassesModel):
+        measured = class_performance(model, evidence, options.resamples)
+        groups = class_groups(model, evidence, options.resamples)
+    elif isinstance(model.target, NumberTarget):
+        measured = number_performance(model, evidence, options.resamples)
+        groups = number_groups(model, evidence, options.resamples)
+    else:
+        measured = performance(model, evidence, *at)
+        groups = by_group(model, evidence, *at)
     return {
-        "performance": performance(model, evidence, *at),
-        "subgroups": by_group(model, evidence, *at) or None,
+        "performance": measured,
+        "subgroups": groups or None,
         "stability": stability(model, evidence, refits, options.on_refit) if refits else None,
-        "cases": cases(model, evidence) if options.show_cases else None,
+        "cases": _cases(model, evidence) if options.show_cases else None,
     }
 
 
-def _audit(model: Model, inputs: Inputs | None, peers: list[Record]) -> Record:
+def _cards(model: AnyModel, inputs: Inputs | None, weight: Floats | None) -> list[Record]:
+    if isinstance(model, ClassesModel):
+        return class_cards(model, inputs, weight)
+    return cards(model, inputs, weight)
+
+
+def _cases(model: AnyModel, evidence: Evidence) -> list[Record]:
+    if isinstance(model, ClassesModel):
+        return class_cases(model, evidence)
+    return cases(model, evidence)
+
+
+def _audit(model: AnyModel, inputs: Inputs | None, peers: list[Record]) -> Record:
     load = model.audit(inputs)
     rows = load.per_row
     return {
@@ -125,27 +153,69 @@ def _audit(model: Model, inputs: Inputs | None, peers: list[Record]) -> Record:
     }
 
 
-def _identity(model: Model) -> Record:
+def _identity(model: AnyModel) -> Record:
     training = model.training
     return {
-        "positive": str(model.classes[model.positive]),
-        "other": str(model.classes[1 - model.positive]),
+        **(classes_identity(model) if isinstance(model, ClassesModel) else _of_one_score(model)),
+        "task": model.task,
+        "effect_name": model.loss.effect_name,
         "ownership": model.ownership,
-        "intercept": model.intercept,
-        "intercept_probability": float(BINOMIAL.response(np.array([model.intercept]))[0]),
         "variables": len(model.schema),
         "read": list(model.sources),
         "largest_component": max((len(c.sources) for c in model.components), default=0),
         "trees": sum(len(c.trees) for c in model.components),
         "rows": training["rows"],
-        "events": model.target.total,
-        "class_factors": list(training["class_factors"]),
         "limits": dict(model.settings["limits"]),
         "library_version": model.library_version,
     }
 
 
-def _data(model: Model, evidence: Evidence | None) -> Record:
+def _of_one_score(model: Model) -> Record:
+    target = model.target
+    return {
+        **(_of_number(model) if isinstance(target, NumberTarget) else _of_classes(model)),
+        "score": target.formula,
+        "score_unit": target.score_unit,
+        "intercept": model.intercept,
+    }
+
+
+def _of_classes(model: Model) -> Record:
+    """Return what a page says of two classes."""
+    return {
+        "positive": str(model.classes[model.positive]),
+        "other": str(model.classes[1 - model.positive]),
+        "intercept_probability": _response(model),
+        "events": model.target.total,
+        "class_factors": list(model.training["class_factors"]),
+    }
+
+
+def _of_number(model: Model) -> Record:
+    """Return what a page says of a number; weights of training count the exposure."""
+    target = model.target
+    assert isinstance(target, NumberTarget)
+    weight = target.units.weight * float(model.training["rows"])
+    return {
+        "outcome": target.outcome,
+        "mean_text": target.mean_text,
+        "multiplies": target.multiplies,
+        "loss": model.loss.to_dict(),
+        "explained_name": model.loss.explained_name,
+        "exposure": target.exposure,
+        "offset": target.offset,
+        "intercept_mean": _response(model),
+        "training_weight": weight,
+        "training_mean": target.total / weight,
+    }
+
+
+def _response(model: Model) -> float | None:
+    """Return what the intercept alone stands for."""
+    return finite(float(model.loss.response(np.array([model.intercept]))[0]))
+
+
+def _data(model: AnyModel, evidence: Evidence | None) -> Record:
     trained = {column["name"]: column for column in model.data.get("profile") or []}
     here = {} if evidence is None else {column["name"]: column for column in evidence.profile}
     homes = {s: c.name for c in model.components for s in c.sources}
@@ -160,35 +230,46 @@ def _data(model: Model, evidence: Evidence | None) -> Record:
         }
         for v in model.schema.variables
     ]
-    return {"variables": variables, "table": _table(evidence)}
+    return {"variables": variables, "table": _table(model, evidence)}
 
 
-def _table(evidence: Evidence | None) -> Record | None:
+def _table(model: AnyModel, evidence: Evidence | None) -> Record | None:
     if evidence is None:
         return None
-    events = None if evidence.y is None else float((evidence.weight * evidence.y).sum())
+    total = None if evidence.y is None else float((evidence.weight * evidence.y).sum())
+    more: Record = {}
+    if isinstance(model, ClassesModel):
+        places = None if evidence.y is None else evidence.y.astype(np.intp)
+        n = len(model.classes)
+        totals = None if places is None else np.bincount(places, evidence.weight, n).tolist()
+        total, more = None, {"totals": totals}
+    exposure = evidence.exposure
     return {
         "name": evidence.name,
         "rows": len(evidence.weight),
         "weight": evidence.total,
         "weighted": bool((evidence.weight != 1.0).any()),
         "unlabelled": evidence.unlabelled,
-        "events": events,
+        "events" if model.task == "binary" else "total": total,
+        "exposure": None if exposure is None else float((evidence.weight * exposure).sum()),
         "training": evidence.training,
         "labelled": evidence.y is not None,
+        **more,
     }
 
 
-def _guarantees(model: Model, evidence: Evidence | None) -> list[Record]:
+def _guarantees(model: AnyModel, evidence: Evidence | None) -> list[Record]:
     """Return every check that can be made: the training table allows more than another one."""
     given: tuple[Any, ...] = () if evidence is None else (evidence.inputs,)
     if evidence is not None and evidence.training:
         given = (evidence.inputs, evidence.labels, evidence.weight)
+        if not isinstance(model, ClassesModel):
+            given += (evidence.exposure, evidence.offset)
     return [asdict(check) for check in model.verify(*given)]
 
 
 def _provenance(
-    model: Model, evidence: Evidence | None, document: Mapping[str, Any], options: ReportOptions
+    model: AnyModel, evidence: Evidence | None, document: Mapping[str, Any], options: ReportOptions
 ) -> Record:
     return {
         "content_hash": document["hash"],
@@ -203,7 +284,7 @@ def _provenance(
     }
 
 
-def _history(model: Model) -> Record:
+def _history(model: AnyModel) -> Record:
     training = model.training
     return {
         "settings": dict(model.settings),
@@ -218,7 +299,7 @@ def _history(model: Model) -> Record:
     }
 
 
-def _selection(model: Model) -> Record:
+def _selection(model: AnyModel) -> Record:
     """Return the frontier with the penalty of each of its models, or why there is none."""
     try:
         found = read_frontier(model)

@@ -144,6 +144,7 @@ def _surface(
     return {
         "sources": list(names),
         **_reading(component, names, rows),
+        "unit": model.target.score_unit,
         "x": axes[names[0]][1],
         "y": axes[names[1]][1],
         "values": [[round(float(v), 6) for v in row] for row in values],

@@ -183,7 +183,7 @@ def _head_svg(tree: Mapping[str, Any], right: int) -> str:
 
 def _leaf_svg(leaf: Mapping[str, Any], y: float, right: int, largest: float, rate_name: str) -> str:
     value, rate = leaf["coefficient"], leaf["rate"]
-    effect = short(leaf["odds_ratio"], 3)  # 1, or 0 in units of y, where the leaf says nothing
+    effect = short(leaf["effect"], 3)  # 1, or 0 in units of y, where the leaf says nothing
     shown = percent(rate, 0) if rate_name == "rate" or rate is None else short(rate, 3)
     numbers = (effect, f"{leaf['support']:,.6g}", shown)
     name = svg.text(right, y + 4, leaf["name"].split(".")[-1], "h" if value else "f")

@@ -25,8 +25,8 @@ def effect_title(shape: Mapping[str, Any]) -> str:
     return f"What {'' if whole else 'the own terms of '}{shape['source']} add{'s' * whole}"
 
 
-def effect_note(shape: Mapping[str, Any]) -> str:
-    """Return the caption of one of `curves.shapes`."""
+def effect_note(shape: Mapping[str, Any], thin: bool = True) -> str:
+    """Return the caption of one of `curves.shapes`; `thin` lines are a variable's own terms."""
     own, shared = _terms_text(shape["terms"], "own terms"), _terms_text(shape["shared"])
     others, more = _names_text(shape["others"]), _levels_note(shape)
     if shape["alone"]:
@@ -39,7 +39,8 @@ def effect_note(shape: Mapping[str, Any]) -> str:
     over = _rows_text(shape["averaged"])
     if not own:
         return f"whole effect: {shared}, with {others}, over {over}{more}"
-    return f"whole effect: {own} and {shared} with {others}, over {over}; thin: {own} alone{more}"
+    alone = f"; thin: {own} alone" if thin else ""
+    return f"whole effect: {own} and {shared} with {others}, over {over}{alone}{more}"
 
 
 def joint_note(surface: Mapping[str, Any]) -> str:
@@ -89,7 +90,7 @@ def drawn_levels(shape: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def effect_scale(shapes: Sequence[Mapping[str, Any]]) -> tuple[tuple[float, float], float]:
-    """Return the common scale of curves, and the largest level, of the added log odds."""
+    """Return the common scale of curves, and the largest level, of what is added."""
     lines = [line for shape in shapes for line in shape.get("curves", {}).values() if line]
     heights = [0.0, *(y for line in lines for _, y in line)]
     levels = [row[key] for shape in shapes for row in shape["levels"] for key in KEYS]
@@ -115,14 +116,19 @@ def effect_drawing(shape: Mapping[str, Any], box: Any = None) -> svg.Drawing:
     return width, y + CAPTION_LINE * (len(lines) + 1), label, "".join(body)
 
 
-def shape_chart(shape: Mapping[str, Any], scale: Sequence[float], box: Any = None) -> svg.Drawing:
-    """Return what a variable (thick) and its own terms (thin) add; `scale` are ends of log odds."""
+def shape_chart(
+    shape: Mapping[str, Any],
+    scale: Sequence[float],
+    box: Any = None,
+    size: tuple[int, int] = (380, 240),
+) -> svg.Drawing:
+    """Return what a variable (thick) and its own terms (thin) add; `scale` are the ends."""
     curves = {key: [(x, y) for x, y in line or []] for key, line in shape["curves"].items()}
     points = curves["whole"] or curves["own"]
     start, end = points[0][0], points[-1][0]
     across = (start, end) if start < end else svg.widened(start, end)
     name = svg.shortened(shape["source"], 50)
-    plot = svg.Plot(across, (scale[0], scale[1]), name, f"adds to {shape['unit']}", 380, 240)
+    plot = svg.Plot(across, (scale[0], scale[1]), name, f"adds to {shape['unit']}", *size)
     plot.band(curves["low"], curves["high"])
     plot.line([(start, 0), (end, 0)], svg.INK, 0.8)
     if not shape["alone"]:
@@ -167,10 +173,14 @@ def _beside_bar(row: Mapping[str, Any], middle: float, y: float, unit: float) ->
     return drawn
 
 
-def surface_chart(surface: Mapping[str, Any]) -> svg.Drawing:
-    """Return one of `curves.surfaces`: the more both raise the log odds, the redder, or greener."""
+def surface_chart(surface: Mapping[str, Any], largest: float | None = None) -> svg.Drawing:
+    """Return one of `curves.surfaces`: the more both raise the score, the redder, or greener.
+
+    The deepest shade is that of `largest`, of the largest cell if None.
+    """
     cells = [value for row in surface["values"] for value in row]
-    body = list(_shades(surface["values"], max(map(abs, cells), default=0.0) or 1.0))
+    deepest = max(map(abs, cells), default=0.0) if largest is None else largest
+    body = list(_shades(surface["values"], deepest or 1.0))
     left, foot, end = GRID_LEFT, GRID_TOP + GRID_HEIGHT, GRID_LEFT + GRID_WIDTH
     body.append(svg.path(f"M{left} {GRID_TOP}H{end}V{foot}H{left}Z", svg.LINE))
     marks = _marks(surface["x"])
@@ -186,7 +196,8 @@ def surface_chart(surface: Mapping[str, Any]) -> svg.Drawing:
     body.append(svg.upright(12, GRID_TOP + GRID_HEIGHT / 2, y_name))
     said = f"{signed(min(cells), 3)} to {signed(max(cells), 3)}"
     body.append(svg.text(end, foot + 54, f"adds {said}", "n", "end"))
-    label = f"What {' and '.join(surface['sources'])} add together: {said} on the log odds"
+    both = " and ".join(surface["sources"])
+    label = f"What {both} add together: {said} on the {surface['unit']}"
     return end + 16, foot + GRID_BOTTOM, label, "".join(body)
 
 

@@ -7,14 +7,20 @@ from typing import Any
 import numpy as np
 
 from rpte.errors import InputError
+from rpte.model.classes import ClassesModel
 from rpte.model.model import Model
+from rpte.model.target import NumberTarget
+from rpte.model.verify_classes import labelled_classes
 from rpte.model.verify_table import labelled
 from rpte.table.column import is_absent
 from rpte.table.fingerprint import Profile, fingerprint, table_hash
 from rpte.table.inputs import Inputs, as_array
+from rpte.table.numbers import named, read_numbers
 from rpte.table.table import read_weights
 from rpte.table.target import as_classes
 from rpte.utils.arrays import Array, Floats, Index
+
+AnyModel = Model | ClassesModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +32,15 @@ class Evidence:
     weight: Floats
     places: Index  # numbers of the rows in the user's table, from 0
     profile: list[dict[str, Any]]
-    labels: Array | None = None  # outcomes as the model's classes; None without outcomes
-    y: Floats | None = None  # 1.0 for the positive class
+    labels: Array | None = None  # outcomes as the model's classes, or numbers; None without
+    y: Floats | None = None  # 1.0 for the positive class, numbers, or those of several classes
     unlabelled: int = 0  # rows that were left out because they have no outcome
     sha256: str | None = None  # fingerprint of rows, outcomes and weights
     training: bool = False  # it is that of the training rows
     groups: Mapping[str, Array] = field(default_factory=dict)  # performance is split by them
+    exposure: Floats | None = None  # of numbers
+    offset: Floats | None = None
+    against: Mapping[str, Floats] = field(default_factory=dict)  # means that others predict
 
     @property
     def total(self) -> float:
@@ -40,7 +49,7 @@ class Evidence:
 
 
 def gather(
-    model: Model,
+    model: AnyModel,
     X: Any,
     y: Any = None,
     weight: Any = None,
@@ -48,49 +57,125 @@ def gather(
     name: str = "table",
     groups: Mapping[str, Any] | None = None,
     profile: Profile = "safe",
+    exposure: Any = None,
+    offset: Any = None,
+    against: Mapping[str, Any] | None = None,
 ) -> Evidence:
     """Read a table for a report; rows without an outcome are left out and counted.
 
     `groups` are columns by which performance is split; the model need not know them. The profile
-    "safe" hides counts under 5 and exact extremes.
+    "safe" hides counts under 5 and exact extremes. Of a number: its `exposure` and `offset`, arrays
+    or names of columns of `X`, and `against` whom to draw a double lift, predictions of y by name.
     """
     inputs = model.read(X)
     if inputs.n_rows == 0:
         raise InputError("the table has no rows; a report needs at least one")
     own = checked_weights(weight, inputs.n_rows)
     columns = {key: np.asarray(values, object) for key, values in (groups or {}).items()}
+    beside = _beside(model, X, inputs.n_rows, {"exposure": exposure, "offset": offset})
+    others = _predictions(model, against or {}, inputs.n_rows)
     if y is None:
-        profiled = fingerprint(inputs, np.zeros(len(own)), own, model.classes, profile)["profile"]
-        return Evidence(name, inputs, own, np.arange(len(own)), profiled, groups=columns)
+        names, zeros = model.target.hashed_labels, np.zeros(len(own))
+        profiled = fingerprint(inputs, zeros, own, names, profile)["profile"]
+        rows = np.arange(len(own))
+        return Evidence(name, inputs, own, rows, profiled, groups=columns, **beside)
+    _require_beside(model, beside)
     kept, labels = _labelled(model, y, inputs.n_rows)
     inside, weights = inputs.take(kept), own[kept]
-    rows = labelled(model, inside, labels, weights)
-    names = model.classes[1 - model.positive], model.classes[model.positive]
-    held = np.flatnonzero(rows.weight > 0)
-    _, digest = table_hash(inside.take(held), rows.y[held], rows.weight[held], names)
+    beside = {role: None if found is None else found[kept] for role, found in beside.items()}
+    numbers, digest = _hashed(model, inside, labels, weights, beside)
     return Evidence(
         name=name,
         inputs=inside,
         weight=weights,
         places=kept,
-        profile=fingerprint(inside, rows.y, weights, names, profile)["profile"],
+        profile=fingerprint(inside, numbers, weights, model.target.hashed_labels, profile)[
+            "profile"
+        ],
         labels=labels,
-        y=rows.y,
+        y=numbers,
         unlabelled=inputs.n_rows - len(kept),
         sha256=digest,
-        training=digest == model.data.get("sha256"),
+        training=digest is not None and digest == model.data.get("sha256"),
         groups={key: values[kept] for key, values in columns.items()},
+        against={key: values[kept] for key, values in others.items()},
+        **beside,
     )
 
 
-def _labelled(model: Model, y: Any, n_rows: int) -> tuple[Index, Array]:
-    """Return the rows that have an outcome, and these outcomes as the model's classes."""
+def _beside(model: AnyModel, X: Any, n_rows: int, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the exposure and the offset of numbers, (n,) each; refuse them of classes."""
+    target, named_by = model.target, [role for role, of in given.items() if of is not None]
+    if not isinstance(target, NumberTarget):
+        if named_by:
+            raise InputError(f"{named_by[0]} is for models of numbers; this one tells classes")
+        return {}
+    readers = {"exposure": target.read_exposure, "offset": target.read_offset}
+    return {
+        role: None if of is None else readers[role](named(X, of), n_rows)
+        for role, of in given.items()
+    }
+
+
+def _require_beside(model: AnyModel, beside: Mapping[str, Any]) -> None:
+    """Refuse outcomes without the exposure or offset that the model was fitted with."""
+    for role, found in beside.items():
+        trained = getattr(model.target, role)
+        if trained is not None and found is None:
+            raise InputError(
+                f"the model was fitted with the {role} '{trained}', without which what it predicts "
+                f"is not what was observed; give {role}="
+            )
+
+
+def _predictions(model: AnyModel, against: Mapping[str, Any], n_rows: int) -> dict[str, Floats]:
+    """Return what others predict of the rows of a table."""
+    if against and isinstance(model, ClassesModel):
+        raise InputError(
+            "a double lift compares predicted means, and the model is of several classes; leave "
+            "the other predictions out"
+        )
+    if against and not isinstance(model.target, NumberTarget):
+        raise InputError(
+            "a double lift compares predicted means, and the model is of two classes; "
+            "rpte compare shows where the predictions of two such models differ"
+        )
+    return {key: read_numbers(values, n_rows, key) for key, values in against.items()}
+
+
+def _hashed(
+    model: AnyModel, inputs: Inputs, labels: Array, weight: Floats, beside: Mapping[str, Any]
+) -> tuple[Floats, str | None]:
+    """Return outcomes as numbers, and the hash of the table as that of training was taken.
+
+    There is none where an exposure or an offset is given that training did not have: such a table
+    is not that of training.
+    """
+    target = model.target
+    more = any((found is None) != (getattr(target, role) is None) for role, found in beside.items())
+    y = target.read(labels, len(labels))
+    if more:
+        return y, None
+    if isinstance(model, ClassesModel):
+        rows = labelled_classes(model, inputs, labels, weight)
+    else:
+        rows = labelled(model, inputs, labels, weight, **beside)
+    held = np.flatnonzero(rows.weight > 0)
+    inside = inputs.take(held)
+    _, digest = table_hash(inside, rows.y[held], rows.weight[held], target.hashed_labels)
+    return y, digest
+
+
+def _labelled(model: AnyModel, y: Any, n_rows: int) -> tuple[Index, Array]:
+    """Return the rows that have an outcome, and these outcomes as the model knows them."""
     labels = as_array(y)
     if labels.shape != (n_rows,):
         raise InputError(f"y has shape {labels.shape}, X has {n_rows} rows; give one label per row")
     kept = np.flatnonzero([not is_absent(label) for label in labels])
     if not len(kept):
         raise InputError("no row has an outcome; name another column, or none")
+    if isinstance(model.target, NumberTarget):
+        return kept, model.target.read(labels[kept], len(kept))
     return kept, as_classes(labels[kept], model.classes)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rpte.errors import InputError
+from rpte.model.classes import ClassesModel
 from rpte.model.model import Model
 from rpte.report import svg
 
@@ -70,7 +71,7 @@ def _range(points: Sequence[FrontierPoint]) -> tuple[float, float]:
     return min(p.ends[0] for p in points), max(p.ends[1] for p in points)
 
 
-def read_frontier(model: Model) -> Frontier:
+def read_frontier(model: Model | ClassesModel) -> Frontier:
     """Return the frontier that a model tells of; if it has none, say why and what to do."""
     selection = model.training["selection"]
     if selection is None or not selection["frontier"] or not selection["null_deviance"]:
@@ -85,7 +86,7 @@ def read_frontier(model: Model) -> Frontier:
     return Frontier(points, null, explainable, selection["price"])
 
 
-def _why_none(model: Model) -> str:
+def _why_none(model: Model | ClassesModel) -> str:
     settings = model.settings
     if not settings["reassign"]:
         return "reassign=False keeps the trees' own leaf values; fit without it, with l1='cv'"

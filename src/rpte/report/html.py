@@ -7,21 +7,36 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from rpte.report import charts, effect_charts
+from rpte.report import charts, class_charts, effect_charts, number_charts
+from rpte.report.class_charts import (
+    CLASS_COLOURS,
+    class_note,
+    class_scale,
+    surface_note,
+    together,
+)
 from rpte.report.contents import SECTIONS
 from rpte.report.draw import tree_drawing
 from rpte.report.effect_charts import effect_note, effect_scale, effect_title, joint_note
-from rpte.report.numbers import count, exact, fixed, known, percent, short, signed
+from rpte.report.numbers import count, exact, exponential, fixed, known, percent, short, signed
 from rpte.report.svg import COLOURS, inline
 
 # The functions that a template may name.
-DRAWINGS: dict[str, Any] = vars(charts) | vars(effect_charts) | {"tree_drawing": tree_drawing}
+DRAWINGS: dict[str, Any] = {
+    **vars(charts), **vars(effect_charts), **vars(number_charts), **vars(class_charts),
+    "tree_drawing": tree_drawing,
+}  # fmt: skip
+
+FILTERS = (fixed, signed, short, known, count, percent, exact, exponential)
 
 
 def render(contents: Mapping[str, Any]) -> str:
     """Return the report as HTML from its contents or their JSON: no script, nothing loaded."""
-    scale, largest = effect_scale([s for card in contents["components"] for s in card["shapes"]])
-    given = {"sections": SECTIONS, "colours": COLOURS, "scale": scale, "largest": largest}
+    several = contents["identity"]["task"] == "multiclass"
+    shapes = [shape for card in contents["components"] for shape in card["shapes"]]
+    scale, largest = class_scale(shapes) if several else effect_scale(shapes)
+    colours = {**COLOURS, **CLASS_COLOURS} if several else COLOURS
+    given = {"sections": SECTIONS, "colours": colours, "scale": scale, "largest": largest}
     return fill("report.html.j2", report=contents, **given)
 
 
@@ -41,9 +56,15 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters |= {f.__name__: f for f in (fixed, signed, short, known, count, percent, exact)}
-    found.globals |= {f.__name__: f for f in (draw, effect_title, effect_note, joint_note)}
+    found.filters |= {f.__name__: f for f in FILTERS}
+    notes = (effect_title, effect_note, joint_note, class_note, surface_note, together)
+    found.globals |= {f.__name__: f for f in (draw, draw_each, *notes)}
     return found
+
+
+def draw_each(name: str, *given: Any) -> Markup:
+    """Return several pictures for the page, one after the other."""
+    return Markup("").join(Markup(inline(*drawing)) for drawing in DRAWINGS[name](*given))
 
 
 def draw(name: str, *given: Any) -> Markup:

@@ -12,11 +12,14 @@ from markupsafe import Markup
 
 from rpte.audit.grid import profile_of
 from rpte.errors import InputError, did_you_mean
+from rpte.model.classes import ClassesModel
 from rpte.model.effect import background, own_parts, shared_parts
 from rpte.model.model import Model
 from rpte.model.summary import counted, figures, figures_text
 from rpte.report.cards import explanation_contents, tree_card
 from rpte.report.charts import explanation_chart
+from rpte.report.class_cards import class_shape
+from rpte.report.class_charts import class_effect_drawing
 from rpte.report.curves import shape
 from rpte.report.draw import draw_model, tree_drawing
 from rpte.report.effect_charts import effect_drawing
@@ -28,6 +31,7 @@ from rpte.report.svg import Drawing, document, shortened
 from rpte.utils.output import write_text
 
 if TYPE_CHECKING:
+    from rpte.model.classes import ClassExplanation
     from rpte.model.explain import Explanation
 
 MOST_PARTS = 12
@@ -77,18 +81,22 @@ def _picture(drawing: Drawing) -> Picture:
     return Picture(document(*drawing), drawing[2])
 
 
-def plot_tree(model: Model, tree: int | str = 1) -> Picture:
+def plot_tree(model: Model | ClassesModel, tree: int | str = 1) -> Picture:
     """Return the picture of a tree, by its number from 1 or its name."""
     known = {part.name: part for component in model.components for part in component.trees}
     name = tree if isinstance(tree, str) else f"T{tree}"
     if name not in known:
         has = f"its trees are {', '.join(known)}" if known else "the model has none"
         raise InputError(f"there is no tree {name}; {has}")
+    assert isinstance(model, Model)
     return _picture(tree_drawing(tree_card(model, known[name])))
 
 
-def plot_effect(model: Model, source: str, X: Any = None, sample_weight: Any = None) -> Picture:
+def plot_effect(
+    model: Model | ClassesModel, source: str, X: Any = None, sample_weight: Any = None
+) -> Picture:
     """Return the picture of what a variable does to the score; see `RPTEClassifier.plot_effect`."""
+    outline = model if isinstance(model, Model) else model.outline
     home = next((c for c in model.components if source in c.sources), None)
     if home is None:
         hint = did_you_mean(source, model.sources)
@@ -104,11 +112,16 @@ def plot_effect(model: Model, source: str, X: Any = None, sample_weight: Any = N
             f"{source!r} has no terms of its own, and what it does together with others can be "
             f"averaged over rows only; give a table: plot_effect({source!r}, X)"
         )
-    box = profile_of(model, source).get("quantiles")
-    return _picture(effect_drawing(shape(model, home, source, rows), box))
+    box = profile_of(outline, source).get("quantiles")
+    if isinstance(model, Model):
+        return _picture(effect_drawing(shape(model, home, source, rows), box))
+    place = model.components.index(home)
+    each = [shape(own, own.components[place], source, rows) for own in model.models]
+    names = [str(label) for label in model.classes]
+    return _picture(class_effect_drawing(class_shape(each), names, box))
 
 
-def plot_frontier(model: Model) -> Picture:
+def plot_frontier(model: Model | ClassesModel) -> Picture:
     """Return the picture of what fewer conditions cost, as found in training."""
     return _picture(frontier_drawing(read_frontier(model)))
 
@@ -122,7 +135,7 @@ def model_html(model: Model) -> str:
         other=getattr(model.target, "other", None),
         size=f"{counted(load.mu, 'term')}, {counted(load.miu, 'condition')}",
         cases=f"{model.training['rows']:,.6g}",
-        figures=None if record is None else figures_text(record),
+        figures=None if record is None else figures_text(record, model.loss),
         components=[
             (c.name, ", ".join(c.sources), len(c.trees), len(c.direct))
             for c in components[:MOST_PARTS]
@@ -133,16 +146,54 @@ def model_html(model: Model) -> str:
     )
 
 
-def explanation_html(explanation: Explanation) -> str:
-    """Return one prediction as a chart of contributions, with what they rest on."""
-    picture = _picture(explanation_chart(explanation_contents(explanation)))
+def classes_html(model: ClassesModel) -> str:
+    """Return a model of several classes as a card: its classes, and below every coefficient."""
+    load, components, record = model.audit(), model.components, figures(model)
+    total = sum(model.target.totals)
+    shares = zip(model.classes, model.target.totals, strict=True)
+    intercepts = ("intercept", "", *(signed(each) for each in model.intercepts))
     return fill(
         "notebook.html.j2",
-        picture=Markup(picture._repr_html_()),
-        contributions=[
-            (contribution.term, contribution.text, signed(contribution.value))
-            for component in explanation.components
-            for contribution in component.contributions
+        classes=[(str(label), f"{weight / total:.1%}") for label, weight in shares],
+        size=f"{counted(load.mu, 'term')}, {counted(load.miu, 'condition')}",
+        bound=model.bound,
+        ownership=model.ownership,
+        cases=f"{model.training['rows']:,.6g}",
+        figures=None if record is None else figures_text(record, model.loss),
+        components=[(c.name, ", ".join(c.sources), len(c.direct)) for c in components[:MOST_PARTS]],
+        more=len(components) - MOST_PARTS,
+        names=[str(label) for label in model.classes],
+        terms=[
+            intercepts,
+            *((r.term, r.conditions, *(signed(c) for c in r.coefficients)) for r in model.rules()),
         ],
-        flags=explanation.flags,
+        shared=[source for c in components for source in c.sources if shared_parts(c, source)],
     )
+
+
+def class_explanation_html(explanation: ClassExplanation) -> str:
+    """Return why a row is given a class and not another, with the probabilities of all."""
+    ranked = sorted(explanation.probabilities.items(), key=lambda pair: -pair[1])
+    return fill(
+        "notebook.html.j2",
+        why=(str(explanation.chosen), str(explanation.against)),
+        probabilities=[(str(label), f"{p:.2%}") for label, p in ranked],
+        **_explained(explanation.difference),
+    )
+
+
+def explanation_html(explanation: Explanation) -> str:
+    """Return one prediction as a chart of contributions, with what they rest on."""
+    return fill("notebook.html.j2", **_explained(explanation))
+
+
+def _explained(explanation: Explanation) -> dict[str, Any]:
+    picture = _picture(explanation_chart(explanation_contents(explanation)))
+    contributions = [
+        (contribution.term, contribution.text, signed(contribution.value))
+        for component in explanation.components
+        for contribution in component.contributions
+    ]
+    flags = (*explanation.said_for, *explanation.flags)
+    shown = Markup(picture._repr_html_())
+    return {"picture": shown, "contributions": contributions, "flags": flags}

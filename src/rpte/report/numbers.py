@@ -1,8 +1,11 @@
 """Numbers as a report prints them."""
 
+import math
+
 from rpte.table.decimals import number_text
 
 NONE = "-"
+LARGEST_EXPONENT = 709.0
 
 
 def fixed(value: float | None, digits: int = 3) -> str:
@@ -37,6 +40,11 @@ def percent(value: float | str | None, digits: int = 1) -> str:
     if value is None or isinstance(value, str):
         return value or NONE
     return f"{100 * value:.{digits}f}%"
+
+
+def exponential(value: float) -> float | None:
+    """Return what a contribution to a logarithm multiplies by; None where that overflows."""
+    return math.exp(value) if value < LARGEST_EXPONENT else None
 
 
 def exact(value: float | None) -> str:

@@ -10,7 +10,7 @@ from rpte.model.model import Model
 from rpte.report.cards import finite
 from rpte.report.curves import Record
 from rpte.report.evidence import Evidence
-from rpte.utils.arrays import Array, Floats, Index, Mask
+from rpte.utils.arrays import Array, Floats, Index
 
 MEASURES = {
     "auc": ("Area under the ROC curve", "0.5 is chance, 1 is perfect order"),
@@ -181,7 +181,7 @@ def group_rows(values: Array) -> list[tuple[str, Index]]:
     gone = np.array([is_absent(v) for v in values], bool)
     numbers = all(isinstance(v, (int, float, np.number)) for v in values[~gone])
     if numbers and len(set(values[~gone].tolist())) > MOST_GROUPS:
-        found = _bands(values, gone)
+        found = number_bands(np.where(gone, np.nan, values).astype(np.float64), BANDS)
     else:
         texts = np.array(["" if g else level_text(v) for v, g in zip(values, gone, strict=True)])
         names, counts = np.unique(texts[~gone], return_counts=True)
@@ -192,12 +192,16 @@ def group_rows(values: Array) -> list[tuple[str, Index]]:
     return [*found, ("missing", np.flatnonzero(gone))] if gone.any() else found
 
 
-def _bands(values: Array, gone: Mask) -> list[tuple[str, Index]]:
-    numbers = np.where(gone, np.nan, values).astype(np.float64)
-    inner = np.linspace(0, 1, BANDS + 1)[1:-1]
-    edges = np.unique(np.quantile(numbers[~gone], inner, method="inverted_cdf"))
+def number_bands(numbers: Floats, bands: int) -> list[tuple[str, Index]]:
+    """Return the rows of a number cut at its quantiles, NaN left out; few values stay apart."""
+    known = numbers[~np.isnan(numbers)]
+    values = np.unique(known)
+    if len(values) <= bands:
+        return [(f"{value:g}", np.flatnonzero(numbers == value)) for value in values]
+    inner = np.linspace(0, 1, bands + 1)[1:-1]
+    edges = np.unique(np.quantile(known, inner, method="inverted_cdf"))
     inner_names = [f"above {a:g} to {b:g}" for a, b in pairwise(edges)]
     names = [f"up to {edges[0]:g}", *inner_names, f"above {edges[-1]:g}"]
-    place = np.searchsorted(edges, numbers, side="left")
-    found = [(name, np.flatnonzero((place == i) & ~gone)) for i, name in enumerate(names)]
+    place = np.where(np.isnan(numbers), -1, np.searchsorted(edges, numbers, side="left"))
+    found = [(name, np.flatnonzero(place == i)) for i, name in enumerate(names)]
     return [(name, rows) for name, rows in found if len(rows)]

@@ -1,40 +1,46 @@
 """Stability of structure: the whole fit again on resamples of the rows."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import combinations, islice
 from typing import Any
 
 import numpy as np
 
 from rpte.audit import metrics
+from rpte.audit.class_metrics import class_measures
 from rpte.errors import InputError
-from rpte.losses import BINOMIAL
-from rpte.model.model import Model
+from rpte.model.classes import ClassesModel
+from rpte.model.target import NumberTarget
 from rpte.report.cards import finite
 from rpte.report.curves import Record
-from rpte.report.evidence import Evidence
+from rpte.report.evidence import AnyModel, Evidence
 from rpte.table.column import MISSING
 from rpte.utils.arrays import Floats
 
 RARELY, OFTEN = 0.1, 0.2  # shares of refits from which on a variable, a pair is listed
 MOST_PAIRS, MOST_ROWS = 12, 2000
+OF_CLASSES = ("min_gain", "criterion", "lookahead", "conventions")  # settings
 
 
 def stability(
-    model: Model, evidence: Evidence, refits: int, on_refit: Callable[[int], None] = lambda _: None
+    model: AnyModel,
+    evidence: Evidence,
+    refits: int,
+    on_refit: Callable[[int], None] = lambda _: None,
 ) -> Record:
     """Fit the model again on bootstrap resamples, with the settings of its file.
 
     The training table says how stable this very model is. Returned are variables with the share of
     refits that use them, pairs that share a component, audit loads, the spread of each row's
-    probability, and the optimism of the AUC (Harrell).
+    prediction, and the optimism (Harrell) of the AUC (of several classes their mean), or of the
+    deviance explained.
     """
     if evidence.y is None or evidence.labels is None:
         raise InputError("--stability refits the model, which needs outcomes; name them: --target")
-    fitted: list[Model] = []
+    fitted: list[AnyModel] = []
     optimism: list[float] = []
-    for weight in islice(metrics.resampled(evidence.y, evidence.weight), refits):
+    for weight in islice(_resamples(model, evidence.y, evidence.weight), refits):
         fitted.append(_refit(model, evidence, weight))
         optimism.append(_optimism(fitted[-1], evidence, weight))
         on_refit(len(fitted))
@@ -53,15 +59,37 @@ def stability(
     }
 
 
-def _refit(model: Model, evidence: Evidence, weight: Floats) -> Model:
+def _resamples(model: AnyModel, y: Floats, weight: Floats) -> Iterator[Floats]:
+    """Yield weights of rows drawn with replacement, of several classes rows of each."""
+    if not isinstance(model, ClassesModel):
+        yield from metrics.resampled(y, weight)
+        return
+    known = set(range(len(model.classes)))
+    absent = known - set(y[weight > 0.0].astype(int).tolist())
+    if absent:
+        raise InputError(
+            f"--stability refits the model, and the table has no row of the class "
+            f"{model.classes[min(absent)]!r}; give rows of every class"
+        )
+    for drawn in metrics.resampled(y, weight):
+        if set(y[drawn > 0.0].astype(int).tolist()) == known:
+            yield drawn
+
+
+def _refit(model: AnyModel, evidence: Evidence, weight: Floats) -> AnyModel:
     from rpte.estimators.classifier import RPTEClassifier
+    from rpte.estimators.regressor import RPTERegressor
 
-    estimator = RPTEClassifier(**parameters(model))
-    estimator.fit(_frame(model, evidence), evidence.labels, sample_weight=weight)
-    return estimator.model_
+    numbers = isinstance(model.target, NumberTarget)
+    given = {"exposure": evidence.exposure, "offset": evidence.offset}
+    beside: dict[str, Any] = given if numbers else {}
+    estimator = (RPTERegressor if numbers else RPTEClassifier)(**parameters(model))
+    estimator.fit(_frame(model, evidence), evidence.labels, sample_weight=weight, **beside)
+    fitted: AnyModel = estimator.model_
+    return fitted
 
 
-def parameters(model: Model) -> Record:
+def parameters(model: AnyModel) -> Record:
     """Return the parameters that give the model again; `cv` and `groups` are not in a file."""
     from rpte.columns.limits import Limits
 
@@ -69,17 +97,33 @@ def parameters(model: Model) -> Record:
     if model.schema.named:  # what was excluded is not in the table any more
         limits["exclude"] = []
     special = [v for v in model.schema.variables if v.kind == "number" and v.levels]
+    known = {key: value for key, value in model.settings.items() if key not in _left_out(model)}
     return {
-        **{key: value for key, value in model.settings.items() if key != "limits"},
+        **known,
         "profile": "none",
         "limits": Limits(**limits),
-        "positive": model.classes[model.positive],
-        "class_weight": dict(zip(model.classes, model.training["class_factors"], strict=True)),
         "special_values": {v.name: list(v.levels) for v in special},
+        **_of_task(model),
     }
 
 
-def _frame(model: Model, evidence: Evidence) -> Any:
+def _left_out(model: AnyModel) -> tuple[str, ...]:
+    """Return the settings that are no parameters of the estimator, or read from elsewhere."""
+    return ("limits", *(OF_CLASSES if isinstance(model.target, NumberTarget) else ()))
+
+
+def _of_task(model: AnyModel) -> Record:
+    """Return the parameters that an estimator of the task alone has."""
+    if not isinstance(model.target, NumberTarget):
+        factors = zip(model.classes, model.training["class_factors"], strict=True)
+        if isinstance(model, ClassesModel):
+            return {"class_weight": dict(factors)}
+        return {"positive": model.classes[model.positive], "class_weight": dict(factors)}
+    power = model.loss.to_dict().get("power")
+    return {"loss": model.loss.name, **({} if power is None else {"power": power})}
+
+
+def _frame(model: AnyModel, evidence: Evidence) -> Any:
     """Return the rows as a data frame whose categories are declared, an array if they were one."""
     import pandas as pd
 
@@ -99,13 +143,23 @@ def _frame(model: Model, evidence: Evidence) -> Any:
     return frame if model.schema.named else frame.to_numpy()
 
 
-def _optimism(fitted: Model, evidence: Evidence, weight: Floats) -> float:
+def _optimism(fitted: AnyModel, evidence: Evidence, weight: Floats) -> float:
     """Return how much better a refit is on its own resample than on the rows themselves."""
     assert evidence.y is not None
     score = fitted.score(evidence.inputs)
-    weights = (weight, evidence.weight)
-    own, all_rows = (metrics.auc(metrics.rank(evidence.y, score, w)) for w in weights)
+    own, all_rows = (_quality(fitted, evidence, score, w) for w in (weight, evidence.weight))
     return float("nan") if own is None or all_rows is None else own - all_rows
+
+
+def _quality(model: AnyModel, evidence: Evidence, score: Floats, weight: Floats) -> float | None:
+    """Return the AUC, or the fraction of the deviance that is explained."""
+    assert evidence.y is not None
+    if isinstance(model, ClassesModel):
+        return class_measures(score, evidence.y, weight)["auc"]
+    if not isinstance(model.target, NumberTarget):
+        return metrics.auc(metrics.rank(evidence.y, score, weight))
+    plain = model.target.plain(evidence.y, weight, evidence.exposure, evidence.offset)
+    return metrics.deviance_explained(model.loss, score, plain.y, plain.weight)
 
 
 def _most_used(own: set[Any], others: list[set[Any]], least: float) -> dict[Any, Record]:
@@ -116,21 +170,49 @@ def _most_used(own: set[Any], others: list[set[Any]], least: float) -> dict[Any,
     return {key: {"in_model": key in own, "share": counts[key] / refits} for key in order}
 
 
-def _pairs(model: Model) -> set[tuple[str, str]]:
+def _pairs(model: AnyModel) -> set[tuple[str, str]]:
     return {pair for component in model.components for pair in combinations(component.sources, 2)}
 
 
-def _spread(model: Model, fitted: list[Model], evidence: Evidence) -> Record:
-    """Return how far the probabilities of refits lie apart, by the model's own probability."""
+def _spread(model: AnyModel, fitted: list[AnyModel], evidence: Evidence) -> Record:
+    """Return how far the predictions of refits lie apart, by the model's own prediction.
+
+    Of several classes, every probability of every row.
+    """
+    if isinstance(model, ClassesModel):
+        return _spread_of_classes(model, fitted, evidence)
     score = model.score(evidence.inputs)
     order = np.argsort(score, kind="stable")
     kept = order[np.unique(np.linspace(0, len(order) - 1, MOST_ROWS).astype(int))]
     rows = evidence.inputs.take(kept)
-    table = np.array([BINOMIAL.response(other.score(rows)) for other in fitted])
+    table = np.array([model.loss.response(other.score(rows)) for other in fitted])
+    return _in_groups(model, model.loss.response(score[kept]), table)
+
+
+def _spread_of_classes(model: ClassesModel, fitted: list[AnyModel], evidence: Evidence) -> Record:
+    n = evidence.inputs.n_rows
+    some = evidence.inputs.take(np.unique(np.linspace(0, n - 1, MOST_ROWS).astype(int)))
+    own = model.response(some).ravel()
+    order = np.argsort(own, kind="stable")
+    table = np.array([other.response(some).ravel()[order] for other in fitted])
+    return _in_groups(model, own[order], table)
+
+
+def _in_groups(model: AnyModel, own: Floats, table: Floats) -> Record:
+    """Return means over groups of predictions, which stand in order: own, and 5% to 95% of refits.
+
+    `table` is (refits, predictions).
+    """
     low, high = np.quantile(table, [0.05, 0.95], axis=0)
-    groups = np.array_split(np.arange(len(kept)), min(20, len(kept)))
-    curves = {"p": BINOMIAL.response(score[kept]), "low": low, "high": high}
+    groups = np.array_split(np.arange(len(own)), min(20, len(own)))
+    curves = {"p": own, "low": low, "high": high}
     return {
         "mean_sd": float(table.std(axis=0).mean()),
-        **{key: [round(float(y[g].mean()), 4) for g in groups] for key, y in curves.items()},
+        **{key: [_rounded(float(y[g].mean()), model) for g in groups] for key, y in curves.items()},
     }
+
+
+def _rounded(value: float, model: AnyModel) -> float:
+    """Return a probability to four decimals, a mean to six digits."""
+    numbers = isinstance(model.target, NumberTarget)
+    return float(f"{value:.6g}") if numbers else round(value, 4)

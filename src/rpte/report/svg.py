@@ -109,11 +109,12 @@ class Plot:
     width: int = 380  # of the whole picture, in pixels
     height: int = 300
     absolute: bool = False  # heights below zero are read without their sign
+    left: int = LEFT  # margin, for the numbers of the upright axis
     body: list[str] = field(default_factory=list)
 
     def across(self, x: float) -> float:
         """Return the place of a value on the picture."""
-        return LEFT + share_between(*self.x, x) * (self.width - LEFT - RIGHT)
+        return self.left + share_between(*self.x, x) * (self.width - self.left - RIGHT)
 
     def down(self, y: float) -> float:
         """Return the place of a value on the picture."""
@@ -147,13 +148,13 @@ class Plot:
 
     def drawing(self, label: str) -> Drawing:
         """Return axes, everything drawn and the frame; `label` says it in words."""
-        frame = path(f"M{LEFT} {TOP}V{self.height - BOTTOM}H{self.width - RIGHT}", INK)
+        frame = path(f"M{self.left} {TOP}V{self.height - BOTTOM}H{self.width - RIGHT}", INK)
         return self.width, self.height, label, "".join([*self._axes(), *self.body, frame])
 
     def _axes(self) -> list[str]:
-        foot, middle = self.height - BOTTOM, (LEFT + self.width - RIGHT) / 2
+        foot, middle = self.height - BOTTOM, (self.left + self.width - RIGHT) / 2
         found = []
-        for at, name in named_ticks(*self.x, max(2, (self.width - LEFT) // 58)):
+        for at, name in named_ticks(*self.x, max(2, (self.width - self.left) // 58)):
             x = self.across(at)
             last = x > self.width - RIGHT - 12 and len(name) > 3
             place, anchor = (x + RIGHT, "end") if last else (x, "middle")
@@ -161,8 +162,8 @@ class Plot:
             found.append(text(place, foot + 18, name, "n", anchor))
         for at, name in named_ticks(*self.y, max(3, self.height // 45)):
             y, said = self.down(at), name.lstrip("-") if self.absolute else name
-            found.append(path(f"M{LEFT} {y:.1f}H{self.width - RIGHT}", LINE, 0.7))
-            found.append(text(LEFT - 6, y + 4, said, "n", "end"))
+            found.append(path(f"M{self.left} {y:.1f}H{self.width - RIGHT}", LINE, 0.7))
+            found.append(text(self.left - 6, y + 4, said, "n", "end"))
         found.append(text(middle, self.height - 8, self.x_label, "n f", "middle"))
         return [*found, upright(13, (TOP + foot) / 2, self.y_label)]
 

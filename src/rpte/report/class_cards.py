@@ -1,0 +1,167 @@
+"""A model of several classes as plain values: what each term says of each, and cases taken apart.
+
+Cards are those of the score of each class, as `cards` makes them of two classes, put together.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from rpte.model.classes import ClassesModel, ClassExplanation
+from rpte.report.cards import cards, explanation_contents, finite
+from rpte.report.curves import Record
+from rpte.report.evidence import Evidence
+from rpte.table.inputs import Inputs
+from rpte.utils.arrays import Floats
+
+UNIT = "the score of a class"
+OF_ALL = ("source", "sources", "kind", "terms", "shared", "others", "averaged", "alone", "x", "y")
+MOST_TYPICAL, MOST_WRONG = 6, 4  # cases that are shown
+
+
+def class_cards(
+    model: ClassesModel, inputs: Inputs | None, weight: Floats | None = None
+) -> list[Record]:
+    """Return every component in order, with what it adds to the score of each class."""
+    of_classes = [cards(each, inputs, weight) for each in model.models]
+    return [_card(same) for same in zip(*of_classes, strict=True)]
+
+
+def _card(same: Sequence[Record]) -> Record:
+    """Return one component from its cards in the scores of all classes."""
+    first = same[0]
+    shapes = zip(*(card["shapes"] for card in same), strict=True)
+    return {
+        **{key: first[key] for key in ("name", "sources", "mu", "miu", "trees")},
+        "ranges": None if first["range"] is None else [card["range"] for card in same],
+        "direct": [_term(terms) for terms in zip(*(c["direct"] for c in same), strict=True)],
+        "shapes": [class_shape(each) for each in shapes],
+        "surfaces": _surfaces(same),
+    }
+
+
+def _term(terms: Sequence[Record]) -> Record:
+    """Return a direct term with its coefficient and the share of rows in every class."""
+    first = terms[0]
+    shared = ("name", "text", "kind", "binary", "sources", "support", "unit", "centre")
+    return {
+        **{key: first[key] for key in shared},
+        "coefficients": [term["coefficient"] for term in terms],
+        "rates": [term["rate"] for term in terms],
+    }
+
+
+def class_shape(shapes: Sequence[Record]) -> Record:
+    """Return the shape of a variable from those in the scores of all classes."""
+    shared = {key: shapes[0][key] for key in OF_ALL if key in shapes[0]}
+    each = [{"levels": s["levels"], "curves": s.get("curves")} for s in shapes]
+    return {**shared, "unit": UNIT, "classes": each}
+
+
+def of_class(shape: Record, k: int) -> Record:
+    """Return the shape of a variable in the score of one class, as `curves.shapes` has it."""
+    own = {key: value for key, value in shape["classes"][k].items() if value is not None}
+    return {**{key: value for key, value in shape.items() if key != "classes"}, **own}
+
+
+def _surfaces(same: Sequence[Record]) -> list[Record]:
+    """Return grids of two variables, those first that move the score of some class most."""
+    found: dict[tuple[str, ...], list[Record]] = {}
+    for card in same:
+        for surface in card["surfaces"]:
+            found.setdefault(tuple(surface["sources"]), []).append(surface)
+    merged = [
+        {
+            **{key: surfaces[0][key] for key in OF_ALL if key in surfaces[0]},
+            "unit": UNIT,
+            "classes": [surface["values"] for surface in surfaces],
+        }
+        for surfaces in found.values()
+    ]
+    return sorted(merged, key=lambda surface: -float(np.abs(surface["classes"]).max()))
+
+
+def classes_identity(model: ClassesModel) -> Record:
+    """Return what a page says of several classes; weights of training count class factors."""
+    totals, rates = model.target.totals, model.loss.response(np.array(model.intercepts)[:, None])
+    classes = [
+        {
+            "name": str(label),
+            "total": total,
+            "share": total / sum(totals),
+            "intercept": intercept,
+            "intercept_probability": finite(float(rate)),
+        }
+        for label, total, intercept, rate in zip(
+            model.classes, totals, model.intercepts, rates[:, 0], strict=True
+        )
+    ]
+    coefficients = [c for each in model.by_class for component in each for c in component.direct]
+    return {
+        "classes": classes,
+        "class_factors": list(model.training["class_factors"]),
+        "coefficients": len(coefficients),
+        "zeros": sum(term.coefficient == 0.0 for term in coefficients),
+        "intercept": None,
+        "score": UNIT,
+        "score_unit": UNIT,
+    }
+
+
+def class_cases(model: ClassesModel, evidence: Evidence) -> list[Record]:
+    """Return a few rows with the reason why each was taken, and why they are given their class."""
+    p = model.response(evidence.inputs)
+    chosen: dict[int, str] = {}
+    for row, why in _chosen(model, evidence, p):
+        chosen.setdefault(row, why)
+    rows = np.array(list(chosen), np.intp)
+    explained = model.explain(evidence.inputs.take(rows))
+    return [
+        {
+            "why": chosen[int(row)],
+            "row": int(evidence.places[row]) + 1,
+            "label": None if evidence.labels is None else str(evidence.labels[row]),
+            **class_explanation_contents(explanation),
+        }
+        for row, explanation in zip(rows, explained, strict=True)
+    ]
+
+
+def _chosen(model: ClassesModel, evidence: Evidence, p: Floats) -> Iterator[tuple[int, str]]:
+    held = np.flatnonzero(evidence.weight > 0)
+    best, names = p.argmax(axis=1), [str(label) for label in model.classes]
+    truth = best if evidence.y is None else evidence.y.astype(np.intp)
+    said = "rows predicted " if evidence.y is None else ""
+    order = np.argsort(-np.array(model.target.totals), kind="stable")
+    for k in order[:MOST_TYPICAL]:
+        rows = held[truth[held] == k]
+        if len(rows):
+            own = p[rows, k]
+            nearest = int(rows[np.abs(own - np.median(own)).argmin()])
+            yield nearest, f"Typical of {said}{names[k]}: nearest to the median of its probability"
+    margin = np.diff(np.sort(p, axis=1)[:, -2:], axis=1)[:, 0]
+    yield int(held[margin[held].argmin()]), "Undecided: the two most probable classes lie closest"
+    wrong = held[best[held] != truth[held]]
+    surest = wrong[np.argsort(-p[wrong, best[wrong]], kind="stable")]
+    for row in _of_different_pairs(surest, truth, best):
+        yield row, f"Wrong: it was {names[truth[row]]}, and {names[best[row]]} was most sure"
+
+
+def _of_different_pairs(rows: Any, truth: Any, best: Any) -> list[int]:
+    """Return the first row of each pair of true and predicted class, a few of them."""
+    seen: dict[tuple[int, int], int] = {}
+    for row in rows.tolist():
+        seen.setdefault((int(truth[row]), int(best[row])), row)
+    return list(seen.values())[:MOST_WRONG]
+
+
+def class_explanation_contents(explanation: ClassExplanation) -> Record:
+    """Return why a class and not another as plain values, with the probabilities of all."""
+    ranked = sorted(explanation.probabilities.items(), key=lambda pair: -pair[1])
+    return {
+        "chosen": str(explanation.chosen),
+        "against": str(explanation.against),
+        "probabilities": [{"name": str(label), "probability": p} for label, p in ranked],
+        **explanation_contents(explanation.difference),
+    }
