@@ -12,6 +12,7 @@ scores are kept in `benchmarks/.cache`.
 
 Run: python benchmarks/accuracy.py run --suite paper12 [--models rpte,ebm] [--tables lupus,wdbc]
      python benchmarks/accuracy.py run --task regression: numbers and counts, accuracy_numbers.py
+     python benchmarks/accuracy.py run --task multiclass: several classes, accuracy_classes.py
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ from sklearn.model_selection import (
 )
 from threadpoolctl import threadpool_limits
 
+import accuracy_classes
 import accuracy_numbers
 import rpte
 from data import folder, read
@@ -447,7 +449,7 @@ def parse() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     command = parser.add_subparsers(dest="command", required=True).add_parser("run")
-    command.add_argument("--task", choices=("binary", "regression"), default="binary")
+    command.add_argument("--task", choices=("binary", "regression", "multiclass"), default="binary")
     command.add_argument("--suite", choices=REPEATS, help="of two classes; must be given for them")
     command.add_argument("--models", default="", help="names separated by commas; all if empty")
     command.add_argument("--tables", default="", help="names separated by commas; all if empty")
@@ -467,12 +469,12 @@ def main() -> None:
     """Run the benchmark on one thread."""
     os.environ["OMP_NUM_THREADS"] = "1"
     args = parse()
-    if args.task == "regression":
-        models = args.models.split(",") if args.models else list(accuracy_numbers.MODELS)
-        known = [*accuracy_numbers.TABLES, *accuracy_numbers.COUNTS]
-        tables = args.tables.split(",") if args.tables else known
+    if args.task != "binary":
+        task = {"regression": accuracy_numbers, "multiclass": accuracy_classes}[args.task]
+        models = args.models.split(",") if args.models else list(task.MODELS)
+        tables = args.tables.split(",") if args.tables else [*task.TABLES]
         with threadpool_limits(1):
-            accuracy_numbers.run(models, tables, args.seed, args.again)
+            task.run(models, tables, args.seed, args.again)
         return
     if args.suite is None:
         raise SystemExit(f"--suite must be one of {list(REPEATS)}")

@@ -21,6 +21,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +40,8 @@ from rpte import RPTERegressor, audit_load
 from rpte.losses import POISSON
 
 OUT = Path(__file__).parent / "results" / "accuracy_regression.csv"
-TABLES = ("diabetes_reg", "concrete", "ames", "abalone", "california_housing")
 COUNTS = ("count_ausprivauto", "count_swmotorcycle")
+TABLES = ("diabetes_reg", "concrete", "ames", "abalone", "california_housing", *COUNTS)
 COLUMNS = (
     "table", "model", "seed", "fold", "explained", "miu", "verified", "fit_seconds", "note"
 )  # fmt: skip
@@ -166,12 +167,7 @@ def splits_of(table: str, n: int, seed: int) -> list[Any]:
 
 def run(models: list[str], tables: list[str], seed: int, again: bool, out: Path = OUT) -> None:
     """Fill what is missing, one row at a time."""
-    os.environ["OMP_NUM_THREADS"] = "1"
-    held = pd.read_csv(out, comment="#") if out.exists() else pd.DataFrame(columns=COLUMNS)
-    if again:
-        held = held[(held["model"] != "rpte") | ~held["table"].isin(tables)]
-    known = {(r.table, r.model, r.seed, r.fold) for r in held.itertuples()}
-    rows = held.to_dict("records")
+    held = Held(out, COLUMNS, Path(__file__).name, tables if again else [])
     for table in tables:
         X, target = read(f"panel/{table}")
         y, e = target.to_numpy(float), None
@@ -179,26 +175,40 @@ def run(models: list[str], tables: list[str], seed: int, again: bool, out: Path 
             e, X = X["exposure"].to_numpy(float), X.drop(columns="exposure")
         for fold, split in enumerate(splits_of(table, len(y), seed)):
             for name in models:
-                if (table, name, seed, fold) in known:
-                    continue
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    row = cell(name, X, y, e, split)
                 key = {"table": table, "model": name, "seed": seed, "fold": fold}
-                rows.append({**key, **row})
-                print(*{**key, **row}.values(), flush=True)
-                write(rows, out)
+                held.fill(key, partial(cell, name, X, y, e, split))
 
 
-def write(rows: list[dict[str, Any]], out: Path) -> None:
-    """Write all rows to a temporary file and rename it."""
-    temporary = out.with_suffix(".tmp")
-    with temporary.open("w", newline="") as file:
-        file.write("# Written by benchmarks/accuracy_numbers.py; its beginning is the protocol.\n")
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-    temporary.replace(out)
+class Held:
+    """The rows of a file of results; every new one is written as soon as it is made.
+
+    Those of ours on the tables `again` are made again.
+    """
+
+    def __init__(self, out: Path, columns: tuple[str, ...], script: str, again: list[str]) -> None:
+        os.environ["OMP_NUM_THREADS"] = "1"
+        self.out, self.columns, self.script = out, columns, script
+        held = pd.read_csv(out, comment="#") if out.exists() else pd.DataFrame(columns=columns)
+        held = held[(held["model"] != "rpte") | ~held["table"].isin(again)]
+        self.known = {(r.table, r.model, r.seed, r.fold) for r in held.itertuples()}
+        self.rows = held.to_dict("records")
+
+    def fill(self, key: dict[str, Any], make: Callable[[], dict[str, Any]]) -> None:
+        """Make the row of a key, unless it is there, and write all rows."""
+        if tuple(key.values()) in self.known:
+            return
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            row = make()
+        self.rows.append({**key, **row})
+        print(*{**key, **row}.values(), flush=True)
+        temporary = self.out.with_suffix(".tmp")
+        with temporary.open("w", newline="") as file:
+            file.write(f"# Written by benchmarks/{self.script}; its beginning is the protocol.\n")
+            writer = csv.DictWriter(file, self.columns, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(self.rows)
+        temporary.replace(self.out)
 
 
 def table(out: Path = OUT) -> str:
@@ -207,7 +217,7 @@ def table(out: Path = OUT) -> str:
     rows["miu"] = pd.to_numeric(rows["miu"])
     found = rows.groupby(["table", "model"])[["explained", "miu", "fit_seconds"]].mean()
     lines = ["| table | model | explained | conditions | fit, CPU s |", "|---|---|---:|---:|---:|"]
-    for name in (*TABLES, *COUNTS):
+    for name in TABLES:
         for model in MODELS:
             if (name, model) in found.index:
                 share, miu, seconds = found.loc[(name, model)]

@@ -7,7 +7,8 @@ and the median of these counts. Libraries get the table as their users pass it: 
 boosters with text as pandas categories, the conversion timed. The boosters: 200 trees, XGBoost of
 depth 4, LightGBM of 31 leaves. EBM (500 rounds, 10 interactions) and the author's hugiml-core
 (settings of reference_peer.py, which tells how to install it) are measured once where --models
-names them; their predictions are not timed.
+names them; their predictions are not timed. `policies` (claim counts, exposure given to every model
+as in accuracy_numbers.py) and `amounts` (numbers) are fitted by the regressors of each library.
 
 Run: python benchmarks/speed.py run [--data breast_cancer,adult] [--models rpte,lightgbm]
      [--threads 1,2] [--out benchmarks/results/speed.csv]
@@ -56,6 +57,8 @@ TARGETS = {
     ("kddcup99_10pct", "rpte"): ("lightgbm", 1.0),
     ("nycflights_late30", "rpte"): ("lightgbm", 1.0),
     ("synthetic_2000x2000", "rpte"): ("lightgbm", 1.0),
+    ("policies_200000", "rpte"): ("lightgbm", 2.0),
+    ("amounts_100000x20", "rpte"): ("lightgbm", 2.0),
 }
 # How many times a slow peer's fit is to take.
 SLOW_TARGETS = {("rpte", "ebm"): 10.0, ("rpte", "hugiml"): 10.0, ("rpte_paper", "hugiml"): 15.0}
@@ -111,13 +114,43 @@ def float32(n: int, p: int) -> tuple[np.ndarray, np.ndarray]:
     return X.astype(np.float32), y
 
 
-MADE: dict[str, Callable[..., tuple[Any, np.ndarray]]] = {
-    made.__name__: made for made in (synthetic, classification, friedman, categories, float32)
-}
+def policies(n: int) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
+    """Return a motor portfolio: seven numbers, five categories, claim counts, exposures."""
+    rng = np.random.default_rng(0)
+    age, vehicle = rng.gamma(8, 5.5, n).clip(18, 90).round(), rng.exponential(7, n).round()
+    power, bonus = rng.integers(4, 16, n), 50 + rng.exponential(15, n).round()
+    density, exposure = np.exp(rng.normal(6, 1.9, n)).round() + 1, rng.uniform(0.05, 1.0, n)
+    sizes = {"brand": 11, "region": 22, "fuel": 2, "use": 5, "channel": 4}
+    codes = {name: rng.integers(size, size=n) for name, size in sizes.items()}
+    score = -2.6 + 0.9 * np.exp((18 - age) / 7) + 0.012 * (bonus - 50) + 0.05 * np.log(density)
+    score += sum(rng.normal(0, 0.15, size)[codes[name]] for name, size in sizes.items())
+    score += 0.03 * (power - 6) * (age < 28) - 0.03 * np.minimum(vehicle, 15) * codes["fuel"]
+    numbers = {"age": age, "vehicle_age": vehicle, "power": power, "bonus": bonus}
+    numbers |= {"density": density, "seats": rng.integers(2, 8, n), "income": rng.gamma(3, 1, n)}
+    levels = {name: np.char.add("level ", code.astype(str)) for name, code in codes.items()}
+    X = pd.DataFrame({**numbers, **{name: each.astype(object) for name, each in levels.items()}})
+    return X, rng.poisson(np.exp(score) * exposure).astype(float), exposure
 
 
-def table(name: str) -> tuple[Any, np.ndarray]:
-    """Return the features and the label of a cell; of one that is made, its name says the size."""
+def amounts(n: int, p: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the numbers of the synthetic table, and a noisy number with the same structure."""
+    X, _ = synthetic(n, p)
+    bends = -1.6 * np.maximum(X[:, 5] - 0.3, 0) + 0.5 * np.abs(X[:, 8]) + 0.7 * (X[:, 2] > 1)
+    products = 0.6 * X[:, 3] * X[:, 4] - 0.4 * X[:, 9] * (X[:, 10] > 0)
+    noise = np.random.default_rng(1).standard_normal(n)
+    return X, X[:, 0] + 0.5 * np.log(X[:, 1]) + bends + products + noise
+
+
+CLASSES = (synthetic, classification, friedman, categories, float32)
+NUMBERS = (policies, amounts)
+MADE: dict[str, Callable[..., Any]] = {made.__name__: made for made in (*CLASSES, *NUMBERS)}
+
+
+def table(name: str) -> tuple[Any, ...]:
+    """Return the features and the target of a cell, and exposures where it has some.
+
+    Of one that is made, its name says the size.
+    """
     kind, _, size = name.partition("_")
     if kind in MADE:
         return MADE[kind](*map(int, size.split("x")))
@@ -157,6 +190,45 @@ def make_slow(model: str, threads: int) -> Callable[[Any, np.ndarray], Any]:
     from reference_peer import reference
 
     return lambda X, y: reference().fit(X, y)
+
+
+def make_regressor(model: str, threads: int, counts: bool) -> Callable[..., Any]:
+    """Return what fits a model of counts, with their exposures, or of numbers."""
+    if model == "rpte":
+        from rpte import RPTERegressor
+
+        ours = RPTERegressor(loss="poisson" if counts else "squared_error", n_jobs=threads)
+        return lambda X, y, e=None: ours.fit(X, y, exposure=e)
+    if model == "xgboost":
+        from xgboost import XGBRegressor
+
+        goal = "count:poisson" if counts else "reg:squarederror"
+        booster: Any = XGBRegressor(
+            n_estimators=TREES, max_depth=4, objective=goal, n_jobs=threads, enable_categorical=True
+        )
+        return lambda X, y, e=None: booster.fit(with_categories(X), y, base_margin=log_of(e))
+    if model == "lightgbm":
+        from lightgbm import LGBMRegressor
+
+        goal = "poisson" if counts else "regression"
+        booster = LGBMRegressor(
+            n_estimators=TREES, num_leaves=31, objective=goal, n_jobs=threads, verbose=-1
+        )
+        return lambda X, y, e=None: booster.fit(with_categories(X), y, init_score=log_of(e))
+    if model != "ebm":
+        raise SystemExit(f"{model} has no regressor")
+    from interpret.glassbox import ExplainableBoostingRegressor
+
+    goal = "poisson_deviance" if counts else "rmse"
+    ebm = ExplainableBoostingRegressor(
+        max_rounds=500, interactions=10, objective=goal, n_jobs=threads
+    )
+    return lambda X, y, e=None: ebm.fit(X, y, init_score=log_of(e))
+
+
+def log_of(exposure: np.ndarray | None) -> np.ndarray | None:
+    """Return the logarithm of exposures, if there are any."""
+    return None if exposure is None else np.log(exposure)
 
 
 def make(model: str, threads: int) -> Callable[[Any, np.ndarray], Any]:
@@ -200,25 +272,31 @@ def seconds(call: Callable[[], Any]) -> float:
 
 def measure(name: str, model: str, threads: int) -> dict[str, Any]:
     """Measure one cell in this process."""
-    fit = make(model, threads)
-    warm = synthetic(1200, 12)
-    fit(*warm).predict_proba(warm[0])
-    X, y = table(name)
+    kind = name.partition("_")[0]
+    numbers = kind in [made.__name__ for made in NUMBERS]
+    counts = kind == "policies"
+    fit = make_regressor(model, threads, counts) if numbers else make(model, threads)
+    small = policies(1200) if counts else amounts(1200, 12) if numbers else synthetic(1200, 12)
+    predict_of = "predict" if numbers else "predict_proba"
+    read = (lambda rows: rows) if model.startswith("rpte") else with_categories
+    getattr(fit(*small), predict_of)(read(small[0]))
+    X, y, *exposure = table(name)
     before = peak_mb(reset=True)
     start = time.perf_counter()
-    fitted = fit(X, y)
+    fitted = fit(X, y, *exposure)
     first = time.perf_counter() - start
     memory = peak_mb() - before
     cell = {"data": name, "model": model, "threads": threads, "rows": len(y)}
     cell |= {"columns": X.shape[1], "fit": first, "memory_mb": memory}
     if model in SLOW:
         return cell
-    taken = first if first > ENOUGH else seconds(lambda: fit(X, y))
+    taken = first if first > ENOUGH else seconds(lambda: fit(X, y, *exposure))
     scored = fitted.model_ if model.startswith("rpte") else fitted
-    rows = with_categories(X) if not model.startswith("rpte") else X
+    rows = read(X)
     one = rows.iloc[[0]] if isinstance(rows, pd.DataFrame) else rows[:1]
-    single = [seconds(lambda: scored.predict_proba(one)) for _ in range(3)]
-    predict = seconds(lambda: scored.predict_proba(rows))
+    score = getattr(scored, predict_of)
+    single = [seconds(lambda: score(one)) for _ in range(3)]
+    predict = seconds(lambda: score(rows))
     return {**cell, "fit": taken, "predict": predict, "one_row": min(single)}
 
 
