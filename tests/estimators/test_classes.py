@@ -354,3 +354,5 @@ def test_fifty_classes():
         warnings.simplefilter("ignore", RPTEWarning)
         found = RPTEClassifier(l1=0.02).fit(X, y)
     assert found.predict_proba(X).shape == (500, 50)
+    with pytest.warns(RPTEWarning, match="y holds 50 different numbers, each taken as a class"):
+        RPTEClassifier(l1=0.5).fit(X, y)

@@ -21,6 +21,7 @@ KINDS: dict[type, tuple[type, ...]] = {
     str: (str,),
 }
 MOST_CLASSES = 50
+MANY_NUMBERS = 20  # different ones, which are more often counts than classes
 FEWEST_ROWS = 5  # of each of several classes: one for every fold
 SHORT = 25  # rows: in a table of fewer a fold holds fewer than 5 of all classes together
 LARGEST = 2**53  # beyond it, whole numbers are not the same everywhere that a model file is read
@@ -50,6 +51,8 @@ def read_labels(y: Any, n_rows: int, columns: Sequence[str] = ()) -> tuple[Array
             f"y holds {len(classes)} classes, at most {MOST_CLASSES} can be told apart: give "
             f"rare ones a common label, or drop their rows; {task}"
         )
+    if len(classes) > MANY_NUMBERS and labels.dtype.kind in "iuf":
+        warn(f"y holds {len(classes)} different numbers, each taken as a class of its own; {task}")
     return labels, classes
 
 
