@@ -56,10 +56,10 @@ def interval_factor(model: Model, alpha: float) -> float:
     record = number_of(model).training.get(RECORD)
     if record is None:
         raise InputError(
-            "the model has no prediction intervals: its fit held no rows out (its penalty was "
-            "given, or its sample weights are fractions beside an exposure), or it was edited; "
-            "keep rows from the fit, and give them to calibrate (RPTERegressor.calibrate(X, y), or "
-            "rpte calibrate)"
+            "the model has no prediction intervals: its fit kept nothing of rows held out (its "
+            "penalty was given, it has no or very few terms, its sample weights are fractions "
+            "beside an exposure), or it was edited; keep rows from the fit, and give them to "
+            "calibrate (RPTERegressor.calibrate(X, y), or rpte calibrate)"
         )
     return quantile(record, alpha)
 
