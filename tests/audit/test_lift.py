@@ -7,7 +7,7 @@ import pytest
 
 from rpte import InputError
 from rpte.audit.lift import as_predicted, band, double_lift, prediction_bands
-from rpte.audit.metrics import measured_numbers, number_measures, rank_numbers
+from rpte.audit.number_metrics import measured_numbers, number_measures, rank_numbers
 from rpte.losses import POISSON, SQUARED
 from rpte.model.target import NumberTarget
 

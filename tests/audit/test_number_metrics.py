@@ -11,7 +11,7 @@ from sklearn.metrics import (
     root_mean_squared_error,
 )
 
-from rpte.audit.metrics import (
+from rpte.audit.number_metrics import (
     NUMBER_MEASURES,
     deviance_explained,
     gini,

@@ -21,7 +21,7 @@ from report_pages import (
     page_of,
 )
 from rpte import InputError, RPTEClassifier, RPTERegressor
-from rpte.audit.metrics import number_measures
+from rpte.audit.number_metrics import number_measures
 from rpte.model.file import from_dict, to_dict
 from rpte.report.contents import ReportOptions, report_contents
 from rpte.report.evidence import gather

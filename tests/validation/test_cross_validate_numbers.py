@@ -11,7 +11,7 @@ from sklearn.metrics import d2_tweedie_score, mean_absolute_error, mean_squared_
 
 from model_files import sealed, write
 from rpte import InputError, ModelFileError, RPTEClassifier, RPTERegressor, load
-from rpte.audit.metrics import gini
+from rpte.audit.number_metrics import gini
 from rpte.check import rpte_check
 from rpte.losses import POISSON
 from rpte.model.file import to_dict

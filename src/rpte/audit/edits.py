@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from rpte.audit import metrics
+from rpte.audit.number_metrics import number_measures
 from rpte.errors import InputError, did_you_mean
 from rpte.model import ledger
 from rpte.model.certificate import limit_checks, monotone_certificate
@@ -390,7 +391,7 @@ def _number_performance(model: Model, target: NumberTarget, table: Labelled) -> 
     y = target.read(table.y, inputs.n_rows)
     given = {role: values for role, values in table.beside.items() if values is not None}
     beside = {role: per_row(values, inputs.n_rows, role) for role, values in given.items()}
-    found = metrics.number_measures(target, model.score(inputs), y, weight, **beside)
+    found = number_measures(target, model.score(inputs), y, weight, **beside)
     kept = {name: found[name] for name in ("deviance_explained", "mae", "rmse")}
     return {"rows": float(weight.sum()), **kept}
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from rpte.audit.metrics import RankedNumbers, equal_bounds, predicted_anew, rate_ends
+from rpte.audit.metrics import equal_bounds
+from rpte.audit.number_metrics import RankedNumbers, predicted_anew, rate_ends
 from rpte.errors import InputError
 from rpte.table.numbers import read_numbers
 from rpte.utils.arrays import Floats, Index

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 
-from rpte.audit.metrics import deviance_explained
+from rpte.audit.number_metrics import deviance_explained
 from rpte.columns.limits import Limits
 from rpte.estimators.json_state import JSONStateMixin
 from rpte.estimators.learning import LearningMixin

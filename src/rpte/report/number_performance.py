@@ -7,7 +7,8 @@ import numpy as np
 
 from rpte.audit import metrics
 from rpte.audit.lift import as_predicted, band, double_lift, prediction_bands
-from rpte.audit.metrics import Measures, RankedNumbers, measured_numbers
+from rpte.audit.metrics import Measures
+from rpte.audit.number_metrics import RankedNumbers, lorenz, measured_numbers, rank_numbers
 from rpte.model.model import Model
 from rpte.model.target import NumberTarget
 from rpte.report.cards import finite
@@ -79,7 +80,7 @@ def rows_of(model: Model, evidence: Evidence, inside: Index | slice = slice(None
     given = evidence.y, evidence.weight, evidence.exposure, evidence.offset
     some = [None if values is None else values[inside] for values in given]
     score = model.score(evidence.inputs.take(inside))
-    return metrics.rank_numbers(model.target, score, *some)  # type: ignore[arg-type]
+    return rank_numbers(model.target, score, *some)  # type: ignore[arg-type]
 
 
 def number_performance(model: Model, evidence: Evidence, resamples: int) -> Record | None:
@@ -179,7 +180,7 @@ def _lifted(rows: RankedNumbers, inside: Index) -> Record:
 
 
 def _lorenz(rows: RankedNumbers) -> Record | None:
-    held = metrics.lorenz(rows, GRID)
+    held = lorenz(rows, GRID)
     if held is None:
         return None
     return {"x": GRID.round(4).tolist(), "y": held.round(6).tolist()}

@@ -9,6 +9,7 @@ import numpy as np
 
 from rpte.audit import metrics
 from rpte.audit.class_metrics import class_measures
+from rpte.audit.number_metrics import deviance_explained
 from rpte.errors import InputError
 from rpte.model.classes import ClassesModel
 from rpte.model.target import NumberTarget
@@ -159,7 +160,7 @@ def _quality(model: AnyModel, evidence: Evidence, score: Floats, weight: Floats)
     if not isinstance(model.target, NumberTarget):
         return metrics.auc(metrics.rank(evidence.y, score, weight))
     plain = model.target.plain(evidence.y, weight, evidence.exposure, evidence.offset)
-    return metrics.deviance_explained(model.loss, score, plain.y, plain.weight)
+    return deviance_explained(model.loss, score, plain.y, plain.weight)
 
 
 def _most_used(own: set[Any], others: list[set[Any]], least: float) -> dict[Any, Record]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from rpte.audit.class_metrics import class_measures
-from rpte.audit.metrics import number_measures
+from rpte.audit.number_metrics import number_measures
 from rpte.errors import InputError, RPTEWarning
 from rpte.estimators.numbers import checked_loss
 from rpte.estimators.parameters import checked_parameters, settings_for
