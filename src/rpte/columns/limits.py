@@ -11,6 +11,9 @@ from rpte.errors import InputError, did_you_mean
 from rpte.table.schema import Schema
 
 Direction = Literal["increasing", "decreasing"]
+WORDS = {1: "increasing", -1: "decreasing"}
+ZERO = 2  # in place of a sign: the coefficient must be 0
+SIGNS = {(True, True): 0, (True, False): 1, (False, True): -1, (False, False): ZERO}
 
 
 @dataclass(frozen=True)
@@ -21,8 +24,10 @@ class Limits:
     ----------
     monotone : mapping from name to "increasing" or "decreasing"
         The score of the positive class never moves the other way when only this number changes.
-        Such a variable enters no absolute difference or distance, and no product but with what is
-        never negative. Missing and special codes are unordered and outside the claim.
+        Of several classes a mapping from name to a mapping from class to direction: the probability
+        of that class never moves the other way. Such a variable enters no absolute difference or
+        distance, and no product but with what is never negative. Missing and special codes are
+        unordered and outside the claim.
     exclude : names
         Variables that the model may not use. A named table need not carry them at prediction, and
         nothing in the model depends on them.
@@ -39,9 +44,11 @@ class Limits:
     --------
     >>> Limits(monotone={"age": "increasing"}, exclude=["postcode"])
     Limits(monotone={'age': 'increasing'}, exclude=['postcode'])
+    >>> Limits(monotone={"age": {"dead": "increasing", "healthy": "decreasing"}})
+    Limits(monotone={'age': {'dead': 'increasing', 'healthy': 'decreasing'}})
     """
 
-    monotone: Mapping[str, Direction] = field(default_factory=dict)
+    monotone: Mapping[str, Direction | Mapping[Any, Direction]] = field(default_factory=dict)
     exclude: Iterable[str] = ()
     linear_only: Iterable[str] = ()
     interactions: Sequence[Iterable[str]] | None = None
@@ -55,18 +62,23 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Permissions:
-    """The limits as the stages ask for them; a monotone direction is +1 or -1."""
+    """The limits as the stages ask for them; a monotone direction is +1 or -1.
+
+    Of several classes `by_class` has the direction of each, in the order of `classes`, 0 for none.
+    """
 
     directions: Mapping[str, int]
     excluded: frozenset[str]
     linear_only: frozenset[str]
     together: tuple[frozenset[str], ...] | None
     penalty: Mapping[str, float]
+    by_class: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    classes: tuple[str, ...] = ()
 
     def named(self) -> dict[str, frozenset[str]]:
         """Return the variables that each limit names."""
         return {
-            "monotone": frozenset(self.directions),
+            "monotone": frozenset(self.directions) | frozenset(self.by_class),
             "exclude": self.excluded,
             "linear_only": self.linear_only,
             "interactions": frozenset().union(*(self.together or ())),
@@ -102,6 +114,14 @@ class Permissions:
         wanted = {self.directions[s] * e for s, e in effects.items() if e}
         return wanted.pop() if len(wanted) == 1 else (None if wanted else 0)
 
+    def class_signs(self, column: Column) -> tuple[int, ...] | None:
+        """Return the sign that each class's coefficient of a direct term must have.
+
+        As `sign`, with `ZERO` where it must be 0; None: it must be 0 in all classes, or the column
+        is not monotone in a variable that must be.
+        """
+        return class_signs(column, self.by_class, len(self.classes))
+
     def admits(self, column: Column) -> bool:
         """Tell whether a column may be in the vocabulary."""
         if self == FREE:
@@ -109,17 +129,20 @@ class Permissions:
         allowed = self.usable if isinstance(column, RAW) else self.derivable
         if not all(allowed(source) for source in column.sources):
             return False
-        return self.may_interact(column.sources) and self.sign(column) is not None
+        signs = self.class_signs(column) if self.by_class else self.sign(column)
+        return self.may_interact(column.sources) and signs is not None
 
     def in_trees(self, column: Column) -> bool:
         """Tell whether trees may split on a column.
 
         A monotone variable is split by thresholds on its value alone, so that the order of leaves
-        can be read from the tree.
+        can be read from the tree; one that is monotone for some of several classes is not split.
         """
-        if not self.excluded and not self.linear_only and not self.directions:
+        if not self.excluded and not self.linear_only and not self.named()["monotone"]:
             return True
         if not all(self.derivable(source) for source in column.sources):
+            return False
+        if any(source in self.by_class for source in column.sources):
             return False
         bound = any(source in self.directions for source in column.sources)
         return not bound or isinstance(column, Value)
@@ -168,8 +191,37 @@ def _never_negative(column: Column) -> bool:
     return column.binary or isinstance(column, Hinge)
 
 
-def permissions(limits: Limits | Mapping[str, Any] | None, schema: Schema) -> Permissions:
-    """Check limits against a table's columns; refuse unknown names and contradictions."""
+def class_signs(
+    column: Column, by_class: Mapping[str, tuple[int, ...]], classes: int
+) -> tuple[int, ...] | None:
+    """Return the sign that each class's coefficient may have, as `Permissions.class_signs`.
+
+    The probability of a class rises whatever the others are, if its score does not fall and no
+    other score rises.
+    """
+    rises, falls = [True] * classes, [True] * classes
+    for source in column.sources:
+        effect = column_effect(column, source)
+        if source not in by_class or effect == 0:
+            continue
+        if effect is None:
+            return None
+        asked = [effect * direction for direction in by_class[source]]
+        for k, own in enumerate(asked):
+            others = asked[:k] + asked[k + 1 :]
+            rises[k] &= own >= 0 and 1 not in others
+            falls[k] &= own <= 0 and -1 not in others
+    signs = tuple(SIGNS[pair] for pair in zip(rises, falls, strict=True))
+    return None if set(signs) == {ZERO} else signs
+
+
+def permissions(
+    limits: Limits | Mapping[str, Any] | None, schema: Schema, classes: Sequence[Any] = ()
+) -> Permissions:
+    """Check limits against a table's columns; refuse unknown names and contradictions.
+
+    Of more than two `classes` a monotone limit names the class.
+    """
     if limits is None:
         return FREE
     if isinstance(limits, Mapping):
@@ -182,12 +234,15 @@ def permissions(limits: Limits | Mapping[str, Any] | None, schema: Schema) -> Pe
     if not isinstance(limits, Limits):
         raise InputError(f"limits={limits!r}; pass rpte.Limits(...), a mapping, or None")
     monotone, penalty = _mapping(limits, "monotone"), _mapping(limits, "penalty")
+    several = len(classes) > 2 and bool(monotone)
     found = Permissions(
-        {name: _direction(name, text) for name, text in monotone.items()},
+        {} if several else {name: _direction(name, text) for name, text in monotone.items()},
         _names("exclude", limits.exclude),
         _names("linear_only", limits.linear_only),
         _sets(limits.interactions),
         {name: _factor(name, value) for name, value in penalty.items()},
+        class_directions(monotone, classes) if several else {},
+        tuple(map(str, classes)) if several else (),
     )
     _check_names(found, schema)
     _check_contradictions(found.named())
@@ -225,10 +280,50 @@ def _sets(value: Any) -> tuple[frozenset[str], ...] | None:
     return sets
 
 
-def _direction(name: str, text: str) -> int:
+def class_directions(
+    monotone: Mapping[str, Any], classes: Sequence[Any]
+) -> dict[str, tuple[int, ...]]:
+    """Return the direction of each of several classes by variable, 0 for none.
+
+    A class is named by itself or by its text.
+    """
+    return {name: _directions(name, asked, list(classes)) for name, asked in monotone.items()}
+
+
+def _directions(name: str, asked: Any, classes: list[Any]) -> tuple[int, ...]:
+    names, found = [str(label) for label in classes], [0] * len(classes)
+    if not isinstance(asked, Mapping) or not asked:
+        raise InputError(
+            f"limits.monotone[{name!r}] is {asked!r}, but there are {len(classes)} classes; name "
+            f"the class whose probability it is, such as {{{name!r}: {{{names[0]!r}: "
+            f"'increasing'}}}}; the classes are {names}"
+        )
+    for label, text in asked.items():
+        place = next((k for k, one in enumerate(classes) if label in (one, names[k])), None)
+        if place is None:
+            hint = did_you_mean(str(label), names)
+            raise InputError(
+                f"limits.monotone[{name!r}] names {label!r}, which is no class{hint}; the classes "
+                f"are {names}"
+            )
+        if found[place]:
+            raise InputError(f"limits.monotone[{name!r}] names {label!r} twice; name it once")
+        found[place] = _direction(name, text)
+    directions = tuple(found)
+    if class_signs(Value(name), {name: directions}, len(classes)) is None:
+        raise InputError(
+            f"limits.monotone[{name!r}] is {asked!r}, under which no score may move: a class "
+            "rises or falls against all the others; name fewer classes"
+        )
+    return directions
+
+
+def _direction(name: str, text: Any) -> int:
     if text not in ("increasing", "decreasing"):
+        of_classes = ", and only of 3 classes or more by class" if isinstance(text, Mapping) else ""
         raise InputError(
             f"limits.monotone[{name!r}] is {text!r}; it must be 'increasing' or 'decreasing'"
+            f"{of_classes}"
         )
     return 1 if text == "increasing" else -1
 
@@ -273,10 +368,14 @@ def _check_contradictions(asked: Mapping[str, frozenset[str]]) -> None:
 
 def describe(limits: Permissions) -> dict[str, Any]:
     """Return the limits as plain JSON values, for the model file."""
-    words = {1: "increasing", -1: "decreasing"}
     together = limits.together
+    of_classes = {
+        name: {c: WORDS[sign] for c, sign in zip(limits.classes, signs, strict=True) if sign}
+        for name, signs in sorted(limits.by_class.items())
+    }
+    of_one_score = {name: WORDS[sign] for name, sign in sorted(limits.directions.items())}
     return {
-        "monotone": {name: words[sign] for name, sign in sorted(limits.directions.items())},
+        "monotone": of_classes or of_one_score,
         "exclude": sorted(limits.excluded),
         "linear_only": sorted(limits.linear_only),
         "interactions": None if together is None else sorted(sorted(names) for names in together),

@@ -5,15 +5,24 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from rpte.columns.limits import ZERO
 from rpte.estimation.problem import Problem
 from rpte.estimation.solver import MIN_L1_RATIO
-from rpte.kernels.approximate_path import LOSS, Fit, approximate_path, follow, try_blocks
+from rpte.kernels.approximate_path import (
+    LOSS,
+    Fit,
+    approximate_path,
+    follow,
+    try_blocks,
+    try_rows,
+)
 from rpte.kernels.blas import one_blas_thread
 from rpte.kernels.term_products import (
     Data,
     Terms,
     add_rows,
     exact_gradients,
+    gradients,
     gradients_of_blocks,
     moments_of_rows,
 )
@@ -25,6 +34,7 @@ from rpte.utils.arrays import Array, Floats, Index, Int8s, Ints, Singles
 ROUNDING = 1e-6  # a smaller gradient of values in single precision may be none
 UNBOUNDED = 1e6  # curvature, where the loss has no bound
 ABOVE = 1.0 + 1e-6  # times the largest lambda with a term: where a grid begins
+FORBIDDEN = 1e9  # factor on the penalty of a coefficient that must be zero
 IN_BLOCKS = 100_000  # cells of a problem of more than one block, from which it is in blocks
 
 
@@ -114,7 +124,7 @@ class ApproximateDesign(Problem):
     y: Floats
     weight: Floats
     penalty: Floats
-    sign: Int8s
+    sign: Int8s  # (q,), or (K, q) where limits are by class
     loss: Loss = BINOMIAL
     coded: Codes | None = None
     terms: Terms = field(init=False)
@@ -144,8 +154,16 @@ class ApproximateDesign(Problem):
         coded = self.coded
         if coded is not None:
             coded = replace(coded, group=coded.group[places], level=coded.level[places])
-        penalty, sign = self.penalty[places], self.sign[places]
+        penalty, sign = self.penalty[places], np.ascontiguousarray(self.sign[..., places])
         return replace(self, rows=self.rows[places], penalty=penalty, sign=sign, coded=coded)
+
+    def of_class(self, k: int, y: Floats) -> "ApproximateDesign":
+        """Return the design of the score of one of several classes; y is 1.0 in its rows."""
+        if self.sign.ndim == 1:
+            return replace(self, y=y, loss=BINOMIAL)
+        zero = self.sign[k] == ZERO
+        penalty, sign = np.where(zero, FORBIDDEN, self.penalty), np.where(zero, 0, self.sign[k])
+        return replace(self, y=y, loss=BINOMIAL, penalty=penalty, sign=sign.astype(np.int8))
 
     def score(self, intercept: float, coefficients: Floats) -> Floats:
         """Return the score of every row, (n,)."""
@@ -167,7 +185,8 @@ class ApproximateDesign(Problem):
         score = self.loss.null_rows(self.y, self.weight)
         pulls = -self.loss.residuals(score, self.y, self.row_weight).gradient
         of = self.blocks.exact_gradients
-        pull = np.array([self.pull(of(self.terms, each)) for each in np.atleast_2d(pulls)])
+        slopes = np.array([of(self.terms, each) for each in np.atleast_2d(pulls)])
+        pull = self.pull(slopes)
         size = np.where(pull > ROUNDING, pull, 0.0) / self.penalty
         top = size.max(initial=0.0) * ABOVE / max(l1_ratio, MIN_L1_RATIO) or 1.0
         return np.asarray(top * np.geomspace(1.0, ratio, length))
@@ -177,7 +196,8 @@ class ApproximatePath:
     """The penalty path of one design, each fit started from the one before.
 
     `start` (q + 1,) are intercept and coefficients at the lambda before the first; None: no terms.
-    What is fitted stands beside an `offset` (n,) that is subtracted from scores.
+    What is fitted stands beside an `offset` (n,) that is subtracted from scores. Without `threads`
+    a long path is compiled as a whole too: calls from Python cost more than steps of few rows.
     """
 
     def __init__(
@@ -186,7 +206,9 @@ class ApproximatePath:
         l1_ratio: float = 1.0,
         start: Floats | None = None,
         offset: Floats | None = None,
+        threads: bool = True,
     ) -> None:
+        self.threads = threads
         self.design, n, weight = design, len(design.y), design.row_weight
         if start is None:
             start = np.array([design.null_score, *np.zeros(len(design.rows))])
@@ -214,8 +236,12 @@ class ApproximatePath:
 
     def _evaluate(self) -> None:
         """Compute the loss and the gradient at the point."""
-        (state, _, fit, gradient), design = self._point, self.design
-        state[LOSS] = design.blocks.trial(self._data, fit, np.zeros(len(fit[0])), 0.0, fit)
+        (state, _, fit, gradient), design, n = self._point, self.design, len(self.score)
+        if not self.threads:
+            state[LOSS] = try_rows(self._data, fit, np.zeros(n), 0.0, 0, n, fit)
+            gradients(design.terms, fit[1].astype(np.float32), 0, n, gradient)
+            return
+        state[LOSS] = design.blocks.trial(self._data, fit, np.zeros(n), 0.0, fit)
         design.blocks.gradients(design.terms, fit[1], gradient)
 
     def to(self, l1s: Floats) -> Floats:
@@ -223,6 +249,7 @@ class ApproximatePath:
         design = self.design
         problem = design.terms, self._data, self._rule, np.ascontiguousarray(l1s)
         in_blocks = len(design.blocks) > 1 and len(design.rows) * len(design.y) >= IN_BLOCKS
+        in_blocks &= self.threads
         with one_blas_thread():
             if in_blocks:
                 fits, self._work = follow(*problem, self._point, self._work, design.blocks)

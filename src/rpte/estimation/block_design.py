@@ -99,6 +99,12 @@ class BlockDesign(ExactProblem[Point]):
         whole = np.concatenate((np.ones(self.n_leaves), np.max(peaks, axis=0)))
         return NullModel(sum(losses), sum(sums), whole)
 
+    def score(self, intercept: float, coefficients: Floats) -> Floats:
+        """F = intercept + Z coefficients, of all rows, shape (n,)."""
+        with one_blas_thread():
+            found = list(self.rows.map(_RowScores(self._over(intercept, coefficients))))
+        return np.concatenate(found)
+
     def at(self, intercept: float, theta: Floats) -> Point:
         """Return the point of some coefficients (q,), its gradient with it."""
         with one_blas_thread():
@@ -199,6 +205,21 @@ class _Evaluation:
         loss = loss_of_rows(cells, over.code, theta[leaves:], *given, moved, slopes[leaves:])
         add_leaf_sums(codes, over.starts, np.arange(len(codes)), residual, 0, slopes)
         return loss, float(residual.sum()), slopes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _RowScores:
+    """The scores of the rows of a block."""
+
+    over: _Scores
+
+    def __call__(self, block: Table) -> Floats:
+        over, leaves = self.over, int(self.over.starts[-1])
+        score = np.full(block.n_rows, over.intercept)
+        add_leaf_scores(over.terms.codes(block), over.starts, over.theta, 0, score)
+        for low, high, z in over.terms.tiles(block):
+            score[low:high] += over.theta[leaves:] @ z
+        return score
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,13 +8,12 @@ classes: where no class can gain, no change of several classes can.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from rpte.estimation.approximate import ApproximateDesign, ApproximatePath
-from rpte.losses import BINOMIAL, Multinomial
+from rpte.losses import Multinomial
 from rpte.losses.multinomial import log_sum
+from rpte.rows import scale
 from rpte.utils.arrays import Floats
 
 TURNS = 4  # of every class at one lambda, at most
@@ -36,9 +35,11 @@ class ClassesPath:
             start = np.zeros((self.loss.n_scores, 1 + len(design.rows)))
             start[:, 0] = self.loss.null_scores(design.y, design.weight)
         self.scores = design.scores(start)
+        threads = len(design.y) > scale.LONG_ABOVE  # otherwise folds have threads of their own
+        given = zip(self.loss.is_class(design.y), start, strict=True)
         self.paths = [
-            ApproximatePath(replace(design, y=y, loss=BINOMIAL), l1_ratio, fit, self.beside(k))
-            for k, (y, fit) in enumerate(zip(self.loss.is_class(design.y), start, strict=True))
+            ApproximatePath(design.of_class(k, y), l1_ratio, fit, self.beside(k), threads)
+            for k, (y, fit) in enumerate(given)
         ]
 
     def beside(self, k: int) -> Floats:
@@ -50,7 +51,8 @@ class ClassesPath:
         return np.array([self._to(l1s[at : at + 1]) for at in range(len(l1s))])
 
     def _to(self, l1: Floats) -> Floats:
-        design, least = self.design, np.inf
+        design = self.design
+        least = self.loss.deviance(self.scores, design.y, design.weight)
         fit = np.empty((len(self.paths), 1 + len(design.rows)))
         for _ in range(TURNS):
             for k, path in enumerate(self.paths):

@@ -71,7 +71,8 @@ class Components:
 class Joining:
     """Which of some terms may still be taken, when each of those taken joins its sources.
 
-    Those of each of the groups `together` are joined from the start.
+    Those of each of the groups `together` are joined from the start. `trees` are the numbers of the
+    trees that terms are leaves of, -1 for none: no part of the sources holds two trees.
     """
 
     def __init__(
@@ -80,18 +81,20 @@ class Joining:
         policy: Ownership,
         rule: ComponentRule,
         together: Sequence[Sources] = (),
+        trees: Sequence[int] = (),
     ) -> None:
         self._sources, self._rule, self._joined = sources, rule, Components()
+        self._trees, self._grown = trees, set[int]()
         self._bound = [j for j, of in enumerate(sources) if len(set(of)) > 1]
         if policy != "component":
             self._bound = []
         self.allowed = np.ones(len(sources), np.bool_)
         self._join(together)
 
-    def _join(self, groups: Iterable[Sources]) -> None:
+    def _join(self, groups: Iterable[Sources], trees: int = 0) -> None:
         """Join the sources of each group, and rule out terms that would then join too many."""
         for group in groups:
-            self._joined.join(group)
+            self._joined.join(group, trees)
         for i in self._bound:
             if self.allowed[i]:
                 self.allowed[i] = self._joined.allows(self._sources[i], self._rule)
@@ -99,8 +102,11 @@ class Joining:
     def take(self, j: int) -> None:
         """Take a term, and rule out those that would then join too many sources."""
         self.allowed[j] = False
-        if len(set(self._sources[j])) > 1:
-            self._join([self._sources[j]])
+        tree = self._trees[j] if len(self._trees) else -1
+        new = tree >= 0 and tree not in self._grown
+        self._grown |= {tree}
+        if new or len(set(self._sources[j])) > 1:
+            self._join([self._sources[j]], int(new))
 
 
 def components(parts: Sequence[Sources]) -> list[list[int]]:

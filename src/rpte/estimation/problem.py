@@ -9,6 +9,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
+from rpte.columns.limits import ZERO
 from rpte.losses import Loss
 from rpte.utils.arrays import Floats, Index, Int8s, Mask
 
@@ -92,7 +93,13 @@ class Problem:
 
         Negative where only a forbidden value would lower the deviance.
         """
-        return np.where(self.sign == 0, np.abs(gradient), -self.sign * gradient)
+        return pull(self.sign, gradient)
+
+
+def pull(sign: Int8s, gradient: Floats) -> Floats:
+    """Return the force of a gradient on zero coefficients, each of a sign that it may have."""
+    force = np.where(sign == 0, np.abs(gradient), -sign * gradient)
+    return np.where(sign == ZERO, -np.inf, force)
 
 
 P = TypeVar("P", bound=Point)
@@ -171,6 +178,10 @@ class ExactProblem(Problem, ABC, Generic[P]):
     @abstractmethod
     def n_rows(self) -> int:
         """Number of rows."""
+
+    @abstractmethod
+    def score(self, intercept: float, coefficients: Floats) -> Floats:
+        """F = intercept + Z coefficients, shape (n,)."""
 
     @abstractmethod
     def at(self, intercept: float, theta: Floats) -> P:

@@ -7,7 +7,8 @@ matrix of second derivatives, which couples the classes; intercepts are eliminat
 Adding a number to the coefficients of a term in all classes changes no probability. With a ridge
 the optimum is unique. Without one every optimum has as many coefficients of a term at or above zero
 as at or below, and of two such places, where the number of classes is even, the canonical form is
-the one of the smaller squares, with a zero in the middle. Intercepts add up to zero.
+the one of the smaller squares, with a zero in the middle. Where limits by class give a term signs,
+these leave one place only. Intercepts add up to zero.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rpte.columns.limits import ZERO
+from rpte.estimation.problem import pull
 from rpte.estimation.quadratic import Penalty, minimise_quadratic
 from rpte.estimation.solver import ROUNDING, check_penalty, target_residual
 from rpte.kernels.blas import one_blas_thread
@@ -69,7 +72,7 @@ class ClassesProblem:
     y: Floats  # (n,)
     weight: Floats  # positive, (n,)
     penalty: Floats  # positive factors on the penalty of a term, (q,)
-    sign: Int8s  # that a coefficient may have in every class, 0 for either, (q,)
+    sign: Int8s  # that a coefficient may have, 0 for either, (q,), or of each class (K, q)
     loss: Multinomial
 
     @property
@@ -148,9 +151,9 @@ class ClassesProblem:
     def lambda_max(self, l1_ratio: float = 1.0) -> float:
         """Return the smallest lambda at which every coefficient is zero."""
         gradient = self.slopes(self.null())[1]
-        pull = np.where(self.sign == 0, np.abs(gradient), -self.sign * gradient)
+        force = pull(self.sign, gradient)
         peaks = np.abs(self.z).max(axis=1, initial=0.0)
-        sizes = np.where(pull > ROUNDING * peaks, pull, 0.0) / self.penalty
+        sizes = np.where(force > ROUNDING * peaks, force, 0.0) / self.penalty
         return float(np.max(sizes, initial=0.0) / max(l1_ratio, 1e-3))
 
 
@@ -183,7 +186,8 @@ def solve_classes(
 def _canonical(problem: ClassesProblem, point: ClassesPoint) -> ClassesPoint:
     """Return the same probabilities with a zero among the middle coefficients of every term."""
     theta, middle = point.theta.copy(), (len(point.theta) - 1) // 2
-    for j in np.flatnonzero(theta.any(axis=0) & (problem.sign == 0)):
+    free = ~np.atleast_2d(problem.sign).any(axis=0)
+    for j in np.flatnonzero(theta.any(axis=0) & free):
         ranked = np.sort(theta[:, j])
         moved = [theta[:, j] - ranked[at] for at in {middle, len(ranked) // 2}]
         squares = [float(each @ each) for each in moved]
@@ -207,12 +211,16 @@ class _Newton:
         """Begin at a start, or without terms where that is better."""
         classes = problem.loss.n_scores
         threshold, ridge = l1 * l1_ratio * problem.penalty, l1 * (1 - l1_ratio) * problem.penalty
-        up = np.where(problem.sign < 0, np.inf, threshold)
-        down = np.where(problem.sign > 0, np.inf, threshold)
-        parts = (np.tile(part, classes) for part in (threshold, up, down, ridge, problem.penalty))
-        newton = cls(problem, Penalty(*parts), problem.null())
+        sign = np.broadcast_to(problem.sign, (classes, problem.n_terms))
+        up = np.where((sign < 0) | (sign == ZERO), np.inf, threshold)
+        down = np.where(sign > 0, np.inf, threshold)
+        same = (np.tile(part, classes) for part in (threshold, ridge, problem.penalty))
+        threshold, ridge, factors = same
+        penalty = Penalty(threshold, up.ravel(), down.ravel(), ridge, factors)
+        newton = cls(problem, penalty, problem.null())
         if start is not None:
-            theta = np.where(problem.sign * start[:, 1:] < 0.0, 0.0, start[:, 1:])
+            forbidden = (sign * start[:, 1:] < 0.0) | (sign == ZERO)
+            theta = np.where(forbidden, 0.0, start[:, 1:])
             warm = problem.at(start[:, 0].copy(), theta)
             if newton.objective(warm) < newton.objective(newton.point):
                 newton.point = warm

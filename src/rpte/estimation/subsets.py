@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rpte.columns.limits import ZERO
 from rpte.estimation.approximate import ApproximateDesign
 from rpte.estimation.classes import ClassesPath
 from rpte.estimation.ownership import Joining
@@ -107,7 +108,7 @@ class _QuadraticModel:
     gram: Floats  # with the ridge, (q, q)
     slope: Floats  # where no term has a coefficient, (K, q)
     usable: Mask  # (q,)
-    sign: Int8s  # that a coefficient may have, 0 for any, (q,)
+    sign: Int8s  # that a coefficient may have, 0 for any, (q,); by class (K, q)
     dispersion: float  # squared score tests are in units of it
 
     @classmethod
@@ -129,6 +130,13 @@ class _QuadraticModel:
         dispersion = design.loss.dispersion(score, design.y, design.weight)
         return cls(gram, slope, usable, design.sign, dispersion)
 
+    def _permitted(self, slope: Floats) -> Floats:
+        """Return slopes (K, q) with 0 where limits by class forbid a class to follow."""
+        if self.sign.ndim == 1:
+            return slope
+        follows = (self.sign == 0) | ((self.sign != ZERO) & (self.sign * slope > 0.0))
+        return np.where(follows, slope, 0.0)
+
     def take(
         self, conditions: Ints, joining: Joining, most: int, taken: Sequence[int] = ()
     ) -> tuple[Index, Floats]:
@@ -144,14 +152,14 @@ class _QuadraticModel:
         gains: list[float] = []
         spent = 0
         while len(chosen) < len(factors):
-            again = len(chosen) < len(taken)
+            again, pulls = len(chosen) < len(taken), self._permitted(slope)
             if again:
                 j = taken[len(chosen)]
-                gain = (slope[:, j] * slope[:, j]).sum() / max(left[j], least[j])
+                gain = (pulls[:, j] * pulls[:, j]).sum() / max(left[j], least[j])
             else:
                 free = self.usable & joining.allowed & (left > least) & (conditions <= most - spent)
-                free &= (self.sign * slope >= 0.0).any(axis=0)
-                squares = (slope * slope).sum(axis=0)
+                free &= (self.sign * pulls >= 0.0).any(axis=0)
+                squares = (pulls * pulls).sum(axis=0)
                 tests = np.where(free, squares / np.where(free, left, 1.0), 0.0) / conditions
                 j = int(np.round(tests, DIGITS).argmax())
                 if tests[j] < LEAST_TEST * chance:
@@ -160,7 +168,7 @@ class _QuadraticModel:
                 joining.take(j)
             known, root = factors[: len(chosen)], np.sqrt(max(left[j], least[j]))
             factor = (self.gram[j] - known[:, j] @ known) / root
-            slope = slope - factor * (slope[:, [j]] / root)
+            slope = slope - factor * (pulls[:, [j]] / root)
             left = left - factor * factor
             factors[len(chosen)] = factor
             chosen.append(j)

@@ -17,7 +17,7 @@ from rpte.estimation.design import Design
 from rpte.estimation.ownership import ComponentRule, Ownership, admit
 from rpte.rows.training_rows import TrainingRows
 from rpte.structure.structure import Structure
-from rpte.structure.tree import Tree, path_conditions
+from rpte.structure.tree import Condition, Tree, path_conditions
 from rpte.table.schema import Schema
 from rpte.table.table import Table
 from rpte.utils.arrays import Floats, Index, Int8s, Int32s, Ints
@@ -26,32 +26,62 @@ from rpte.vocabulary.vocabulary import ORIGINAL, PAIR, Vocabulary
 
 @dataclass(frozen=True, slots=True)
 class TermSet:
-    """The terms of Stage 3: trees, and the columns (d,) that are admitted as direct terms."""
+    """The terms of Stage 3: trees, and the columns (d,) that are admitted as direct terms.
+
+    Of several classes some of the `leaves` may be terms, by their numbers through all trees; None
+    for all of them.
+    """
 
     vocabulary: Vocabulary
     trees: tuple[Tree, ...]
     direct: Index
+    leaves: Index | None = None
 
     @property
     def leaf_counts(self) -> tuple[int, ...]:
         """Leaves per tree."""
         return tuple(tree.n_leaves for tree in self.trees)
 
+    @property
+    def leaf_terms(self) -> Index:
+        """The leaves that are terms, by their numbers through all trees."""
+        return np.arange(sum(self.leaf_counts)) if self.leaves is None else self.leaves
+
+    def paths(self) -> list[tuple[Condition, ...]]:
+        """Return the conditions on the way to each leaf that is a term."""
+        every = [path for tree in self.trees for path in tree.paths()]
+        return [every[number] for number in self.leaf_terms]
+
+    def by_leaf(self, fit: Floats) -> list[Floats]:
+        """Return what a fit, (q + 1,) or (K, q + 1), says in every leaf of each tree."""
+        ends = np.cumsum([0, *self.leaf_counts])
+        values = np.zeros((*fit.shape[:-1], ends[-1]))
+        values[..., self.leaf_terms] = fit[..., 1 : 1 + len(self.leaf_terms)]
+        return [values[..., a:b] for a, b in pairwise(ends)]
+
     def conditions(self, schema: Schema) -> Ints:
         """Return how many conditions a person reads for each term, shape (q,)."""
-        leaves = [path_conditions(path, schema) for tree in self.trees for path in tree.paths()]
+        leaves = [path_conditions(path, schema) for path in self.paths()]
         direct = [self.vocabulary.columns[j].conditions(schema) for j in self.direct]
         return np.array([*leaves, *direct], np.int64)
 
     def penalties(self, limits: Permissions) -> tuple[Floats, Int8s]:
-        """Return the factor on the penalty of each term, and the sign that it may have, (q,)."""
-        paths = [path for tree in self.trees for path in tree.paths()]
-        if not limits.penalty and not limits.directions:
+        """Return the factor on the penalty of each term, and the sign that it may have, (q,).
+
+        Where limits are by class, the sign in each class, (K, q).
+        """
+        paths = self.paths()
+        if not limits.penalty and not limits.directions and not limits.by_class:
             count = len(paths) + len(self.direct)
             return np.ones(count), np.zeros(count, np.int8)
         columns = [self.vocabulary.columns[j] for j in self.direct]
         read = [{s for condition in path for s in condition.sources} for path in paths]
         factors = [limits.factor(sources) for sources in (*read, *(c.sources for c in columns))]
+        if limits.by_class:
+            free = (0,) * len(limits.classes)
+            by_term = [free] * len(paths) + [limits.class_signs(c) or free for c in columns]
+            by_class = np.array(by_term, np.int8).reshape(-1, len(free)).T
+            return np.array(factors, np.float64), np.ascontiguousarray(by_class)
         signs = [0] * len(paths) + [limits.sign(column) or 0 for column in columns]
         return np.array(factors, np.float64), np.array(signs, np.int8)
 
@@ -60,25 +90,35 @@ class TermSet:
 
         Both are intercept, leaves and direct terms, (q + 1,); or (K, q + 1), of several scores.
         """
-        known, leaves = 1 + sum(before.leaf_counts), 1 + sum(self.leaf_counts)
+        known, leaves = 1 + len(before.leaf_terms), 1 + len(self.leaf_terms)
         carried = np.zeros((*fit.shape[:-1], leaves + len(self.direct)))
-        carried[..., :known] = fit[..., :known]
+        carried[..., 0] = fit[..., 0]
+        same = np.isin(before.leaf_terms, self.leaf_terms)
+        at = np.searchsorted(self.leaf_terms, before.leaf_terms[same])
+        carried[..., 1 + at] = fit[..., 1:known][..., same]
         held = np.isin(before.direct, self.direct)
         places = np.searchsorted(self.direct, before.direct[held])
         carried[..., leaves + places] = fit[..., known:][..., held]
         return carried
 
     def active(self, fit: Floats) -> tuple[TermSet, Floats]:
-        """Return the trees and direct terms that a fit uses, and the fit of these."""
-        ends = 1 + np.cumsum([0, *self.leaf_counts])
-        used = [bool(fit[..., a:b].any()) for a, b in pairwise(ends)]
-        said = fit[..., ends[-1] :] != 0.0
-        direct = np.flatnonzero(said if fit.ndim == 1 else said.any(axis=0))
-        leaves = [fit[..., a:b] for (a, b), kept in zip(pairwise(ends), used, strict=True) if kept]
+        """Return the trees and direct terms that a fit uses, and the fit of these.
+
+        Where some leaves are terms, those of the trees that stay.
+        """
+        ends, leaf_terms = np.cumsum([0, *self.leaf_counts]), self.leaf_terms
+        used = [bool(values.any()) for values in self.by_leaf(fit)]
         trees = tuple(tree for tree, kept in zip(self.trees, used, strict=True) if kept)
-        terms = TermSet(self.vocabulary, trees, self.direct[direct])
-        kept = [fit[..., :1], *leaves, fit[..., ends[-1] + direct]]
-        return terms, np.concatenate(kept, axis=-1)
+        owner = np.searchsorted(ends, leaf_terms, side="right") - 1
+        kept = np.flatnonzero(np.array(used, np.bool_)[owner])
+        # Numbers count the leaves of the trees that stay.
+        gone = np.cumsum([0, *np.where(used, 0, self.leaf_counts)])[:-1]
+        leaves = None if self.leaves is None else leaf_terms[kept] - gone[owner[kept]]
+        first = 1 + len(leaf_terms)
+        said = fit[..., first:] != 0.0
+        direct = np.flatnonzero(said if fit.ndim == 1 else said.any(axis=0))
+        terms = TermSet(self.vocabulary, trees, self.direct[direct], leaves)
+        return terms, fit[..., np.concatenate([[0], 1 + kept, first + direct])]
 
 
 @dataclass(frozen=True, slots=True)

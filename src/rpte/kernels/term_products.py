@@ -93,9 +93,9 @@ def add_rows(terms: Terms, coefficients: Floats, low: int, high: int, out: Float
     for a in range(rows.size):
         factor = coefficients[a]
         if factor != 0.0 and not is_coded(group[a], counts):
-            row = z[rows[a]]
-            for i in range(low, high):
-                out[i] += factor * row[i]
+            row, part = z[rows[a], low:high], out[low:high]
+            for i in range(row.size):
+                part[i] += factor * row[i]
     for g in range(counts.size):
         if counts[g] > 0:
             factors, code = np.zeros(widths[g]), codes[g]
@@ -117,9 +117,9 @@ def dense_moments(
         root[i] = np.sqrt(h[low + i])
     fresh = np.searchsorted(places, known)
     for d in range(places.size):
-        row = z[rows[places[d]]]
+        row, line = z[rows[places[d]], low:high], block[d]
         for i in range(size):
-            block[d, i] = root[i] * row[low + i]
+            line[i] = root[i] * row[i]
     for d in range(fresh, places.size):
         out[places[d] - known, out.shape[1] - 1] += np.dot(block[d], root)
     for first in range(fresh, places.size, PANEL):
@@ -158,9 +158,9 @@ def coded_moments(
     z, codes, widths, rows, group, level = terms
     weighted = np.empty((high - low, places.size + 1), np.float32)
     for d in range(places.size):
-        row = z[rows[places[d]]]
-        for i in range(low, high):
-            weighted[i - low, d] = h[i] * row[i]
+        row = z[rows[places[d]], low:high]
+        for i in range(row.size):
+            weighted[i, d] = h[low + i] * row[i]
     for i in range(low, high):
         weighted[i - low, places.size] = h[i]
     coded = np.flatnonzero(counts)

@@ -68,6 +68,7 @@ class Comparison:
     # Approximate intercept and coefficients (q + 1,), and columns that are direct terms (d,).
     fits: Mapping[CandidatePenalty, Floats] = field(default_factory=dict)
     direct: Mapping[Candidate, Index] = field(default_factory=dict)
+    leaves: Mapping[Candidate, Index] = field(default_factory=dict)  # where some are terms
     short: tuple[Evaluation, ...] = ()  # of very short models made by forward selection
     # How far targets lie from means on held-out rows, of numbers, for what may be fitted.
     held_out: Mapping[CandidatePenalty, Distances] = field(default_factory=dict)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
 
@@ -24,7 +23,7 @@ from rpte.rows.threads import thread_map
 from rpte.rows.training_rows import TrainingRows
 from rpte.selection.comparison import Comparison, Evaluation
 from rpte.selection.fold_state import mine_fold
-from rpte.selection.lengths import choose_lengths
+from rpte.selection.lengths import choose_lengths, offer_leaves
 from rpte.selection.search import BlockLosses, Search
 from rpte.structure.tree import Tree
 from rpte.table.inputs import Inputs
@@ -86,9 +85,9 @@ class _Scorer:
     @classmethod
     def of(cls, terms: TermSet, fit: Floats) -> _Scorer:
         """Return the fit of some terms, (q + 1,) or (K, q + 1)."""
-        ends, fit = 1 + np.cumsum([0, *terms.leaf_counts]), np.atleast_2d(fit)
-        leaves = [fit[:, a:b] for a, b in pairwise(ends)]
-        about, own = terms.vocabulary, zip(terms.direct.tolist(), fit[:, ends[-1] :].T, strict=True)
+        fit, first = np.atleast_2d(fit), 1 + len(terms.leaf_terms)
+        leaves = terms.by_leaf(fit)
+        about, own = terms.vocabulary, zip(terms.direct.tolist(), fit[:, first:].T, strict=True)
         direct = [
             (about.columns[j], float(about.centre[j]), float(about.scale[j]), coefficients)
             for j, coefficients in own
@@ -204,6 +203,10 @@ class _Steps:
             number = self.search.rounds.index(candidate.n_pairs)
             self._reach(number)
             start = self.search.starts[number]
+            if candidate.n_trees:
+                self.again.grow(candidate.n_trees)
+                self.again.tree_lengths = self.search.tree_lengths
+                offer_leaves(self.again, candidate.n_pairs, candidate.n_trees)
         elif candidate.n_trees or candidate.n_pairs:
             self._start_stage2()
             self.again.grow(candidate.n_trees)

@@ -1,13 +1,14 @@
 """One fold of inner validation: what is learned from its training rows, and its penalty paths."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from rpte.columns.kinds import Column, Level
 from rpte.estimation.approximate import ApproximateDesign, Codes
 from rpte.estimation.candidate import Candidate
+from rpte.estimation.forward import forward_order
 from rpte.estimation.terms import TermSet
 from rpte.fit.structure_learner import Discovery, StructureLearner
 from rpte.kernels.blas import one_blas_thread
@@ -82,7 +83,9 @@ class FoldState:
     columns: list[int] = field(default_factory=list)  # the row there of each vocabulary column
     trees: list[int] = field(default_factory=list)  # and of each tree's first leaf
     groups: _Groups = field(init=False)  # which rows there exclude each other
-    subsets: dict[Candidate, Index] = field(default_factory=dict)  # direct terms of given lengths
+    # Of given lengths: direct terms, and leaves by their numbers through all trees.
+    subsets: dict[Candidate, Index] = field(default_factory=dict)
+    leaf_subsets: dict[Candidate, Index] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         held_out = 0 if self.valid is None else self.valid.n_rows
@@ -135,11 +138,12 @@ class FoldState:
 
     def design(self, terms: TermSet, penalty: Floats, sign: Int8s) -> ApproximateDesign:
         """Return the design matrix of some terms on the training rows."""
-        leaves = [
+        places = [
             first + np.arange(tree.n_leaves)
             for first, tree in zip(self.trees, terms.trees, strict=False)
         ]
-        rows = np.concatenate([*leaves, np.array(self.columns, np.intp)[terms.direct]])
+        leaves = np.concatenate([np.zeros(0, np.intp), *places])[terms.leaf_terms]
+        rows = np.concatenate([leaves, np.array(self.columns, np.intp)[terms.direct]])
         train = self.train
         return ApproximateDesign(
             self.train_terms.memory,
@@ -176,6 +180,19 @@ class FoldState:
             return out
 
         return np.array(list(each_block(block, UnevenBlocks(self.blocks))))
+
+
+def take_few(
+    fold: FoldState, design: ApproximateDesign, terms: TermSet, candidate: Candidate
+) -> None:
+    """Choose the terms of the very short models of a fold, by forward selection."""
+    read = terms.conditions(fold.train.schema)
+    names = [terms.vocabulary.columns[j].text for j in terms.direct]
+    some = design.first_rows(scale.FIRST_ROWS)
+    order = forward_order(some, read, names, max(scale.FEW_CONDITIONS))
+    for few in scale.FEW_CONDITIONS:
+        within = np.array(order, np.intp)[np.cumsum(read[order]) <= few]
+        fold.subsets[replace(candidate, max_conditions=few)] = np.sort(terms.direct[within])
 
 
 def _losses_of_scores(valid: Table, blocks: Index, z: Array, fits: Floats) -> Floats:

@@ -67,7 +67,8 @@ def _fit(
     candidate, start = penalty.candidate, compared.fits.get(penalty)
     if candidate in compared.direct:
         trees = structure.trees[: candidate.n_trees]
-        terms = TermSet(structure.vocabulary, trees, compared.direct[candidate])
+        chosen = compared.direct[candidate], compared.leaves.get(candidate)
+        terms = TermSet(structure.vocabulary, trees, *chosen)
     else:
         terms = choose_terms(found.table, structure, candidate, training.settings.admission())
     model = fit_model(training, found, terms, penalty, compared.to_dict(), start)

@@ -20,15 +20,50 @@ from rpte.utils.arrays import Index
 def compare_lengths(search: Search, start: CandidatePenalty) -> None:
     """Evaluate models of more and more conditions, each of the terms that say most in so many.
 
-    They are chosen from all terms, around the fits at a penalty that was compared. It ends when two
-    lengths one after the other cost more than the best one before.
+    They are chosen from all terms, around the fits at a penalty that was compared.
     """
     search.bring_repeats_to(0)
     search.starts.append(start)
     search.rounds.append(search.n_pairs)
+    _compare_in_turn(search, choose_lengths(search, start, search.n_pairs))
+
+
+def compare_trees(search: Search, most: int) -> None:
+    """Evaluate models of several classes whose terms may also be leaves of up to `most` trees.
+
+    Leaves compete with all other terms, each for the conditions on the way to it. The lengths are
+    about that of the best model so far, and shorter. Where it repeats folds the search goes there
+    with what may win alone.
+    """
+    n_trees = search.grow(most)
+    longest = scale.LONGER_WITH_TREES * search.best(search.complete).miu
+    lengths = [m for m in scale.LENGTHS if m <= longest] or scale.LENGTHS[:1]
+    search.tree_lengths = tuple(lengths[-scale.TREE_LENGTHS :])
+    if n_trees:
+        _compare_in_turn(search, offer_leaves(search, search.n_pairs, n_trees))
+
+
+def offer_leaves(search: Search, n_pairs: int, n_trees: int) -> list[Candidate]:
+    """Return the candidates with leaves; their terms are chosen on a fold when it needs them."""
+    everything = Candidate("all", n_trees, n_pairs)
+    lengths = [replace(everything, max_conditions=m) for m in search.tree_lengths]
+
+    def choose(fold: FoldState) -> None:
+        for length, chosen in zip(lengths, _with_leaves(search, fold, everything), strict=True):
+            fold.leaf_subsets[length], fold.subsets[length] = chosen
+
+    search.choosers |= dict.fromkeys(lengths, choose)
+    return lengths
+
+
+def _compare_in_turn(search: Search, candidates: list[Candidate]) -> None:
+    """Evaluate candidates of more and more conditions.
+
+    It ends when two lengths one after the other cost more than the best one before.
+    """
     least: list[float] = []
     before, l1_ratio = None, search.settings.fixed_l1_ratio
-    for candidate in choose_lengths(search, start, search.n_pairs):
+    for candidate in candidates:
         known = len(search.evaluations)
         search.compare(candidate, l1_ratio, before)
         before = candidate if (candidate, l1_ratio) in search.paths else before
@@ -78,3 +113,20 @@ def _subsets(
     else:
         found = best_subsets(design, fit, read, joinings, scale.LENGTHS)
     return [terms.direct[places] for places in found]
+
+
+def _with_leaves(
+    search: Search, fold: FoldState, everything: Candidate
+) -> list[tuple[Index, Index]]:
+    """Return the leaves and direct terms of a fold for each length."""
+    vocabulary, settings, trees = fold.structure.vocabulary, search.settings, fold.structure.trees
+    trees = trees[: everything.n_trees]
+    terms = TermSet(vocabulary, trees, np.flatnonzero(everything.holds(vocabulary)))
+    numbers = np.repeat(np.arange(len(trees)), terms.leaf_counts)
+    sources = [trees[t].sources for t in numbers]
+    sources += [vocabulary.columns[j].sources for j in terms.direct]
+    owners = np.concatenate([numbers, np.full(len(terms.direct), -1)])
+    joining = Joining(sources, settings.ownership, settings.admission().rule, (), owners.tolist())
+    read, design = terms.conditions(fold.train.schema), search.path_design(fold, terms)
+    found, first = grown_subsets(design, read, joining, search.tree_lengths), len(numbers)
+    return [(at[at < first], terms.direct[at[at >= first] - first]) for at in found]

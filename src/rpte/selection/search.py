@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -17,7 +18,6 @@ from rpte.columns.units import active_terms
 from rpte.estimation.approximate import ApproximateDesign, ApproximatePath
 from rpte.estimation.candidate import Candidate, CandidatePenalty
 from rpte.estimation.classes import ClassesPath
-from rpte.estimation.forward import forward_order
 from rpte.estimation.monotone import path_in_order
 from rpte.estimation.terms import TermSet, choose_terms, make_design
 from rpte.fit.coefficients import leaf_order
@@ -26,7 +26,7 @@ from rpte.fit.structure_learner import Discovery, StructureLearner, WarmStart
 from rpte.rows import scale
 from rpte.rows.threads import thread_map
 from rpte.selection.comparison import Comparison, Evaluation, Price
-from rpte.selection.fold_state import CandidatePath, FoldPath, FoldState, extend_all
+from rpte.selection.fold_state import CandidatePath, FoldPath, FoldState, extend_all, take_few
 from rpte.utils.arrays import Floats, Index
 from rpte.utils.progress import Watch
 from rpte.vocabulary.vocabulary import PAIR
@@ -52,7 +52,7 @@ class Search:
     independent: int  # held-out blocks that share no row
     price: Price
     watch: Watch
-    # `evaluations`, `short`, `fits` and `direct` are as in `Comparison`.
+    # `evaluations`, `short`, `fits`, `direct` and `leaves` are as in `Comparison`.
     evaluations: Evaluations = field(default_factory=list)
     short: Evaluations = field(default_factory=list)
     # What was evaluated on all folds: losses by held-out block (b,), and paths by L1 ratio.
@@ -60,17 +60,20 @@ class Search:
     paths: dict[tuple[Candidate, float], CandidatePath] = field(default_factory=dict)
     fits: dict[CandidatePenalty, Floats] = field(default_factory=dict)
     direct: dict[Candidate, Index] = field(default_factory=dict)
+    leaves: dict[Candidate, Index] = field(default_factory=dict)
     first_rows: int | None = None  # on which paths are followed; None: all
     screened: Evaluations = field(default_factory=list)  # those of the first rows alone
     base: CandidatePenalty | None = None  # Stage 2 starts from its fits, or from the base rate
     # Of each round of lengths: where it started from, and how many pairs there were.
     starts: list[CandidatePenalty] = field(default_factory=list)
     rounds: list[int] = field(default_factory=list)
+    tree_lengths: tuple[int, ...] = ()  # conditions of models that may have leaves as terms
+    # What chooses the terms of a candidate on a fold, once they are needed there.
+    choosers: dict[Candidate, Callable[[FoldState], None]] = field(default_factory=dict)
     weights: Floats = field(init=False)  # of the held-out blocks, (b,)
 
     def __post_init__(self) -> None:
-        weights = [fold.weights for fold in self.folds]
-        self.weights = np.concatenate([np.zeros(0), *weights])
+        self.weights = np.concatenate([np.zeros(0), *(fold.weights for fold in self.folds)])
 
     @property
     def settings(self) -> Settings:
@@ -83,7 +86,6 @@ class Search:
         table = self.learner.table
         cases, loss = table.loss.effective_cases(table.y, table.cases_of()), table.loss
         few = scale.LENGTHS_FROM_CASES if loss.leaves_little else scale.LENGTHS_ALONE_FROM_CASES
-        # No tree is grown for several scores.
         return loss.n_scores > 1 or (cases >= few and not self.settings.rules)
 
     @property
@@ -171,8 +173,8 @@ class Search:
             grid = grid[max(0, len(grid) - len(before.grid) + before.warm_start) :]
         found, losses = self._follow(paths, reference, grid, candidate, l1_ratio)
         may_win = bool(found) and not self._is_beaten(found, losses)
-        # A short model that cannot win may be the best of its length.
-        if not found or (self.repeats and not (may_win or taken)):
+        # A short model that cannot win may be the best of its length, without trees.
+        if not found or (self.repeats and not (may_win or (taken and not candidate.n_trees))):
             return may_win
         if self.repeats and not self.watch.is_over():
             self.bring_repeats_to(candidate.n_trees)
@@ -237,7 +239,8 @@ class Search:
         """
         found: Evaluations = []
         columns: list[Floats] = []
-        patience = scale.PATIENCE_OF_MANY_ROWS if self.is_coarse else scale.PATIENCE
+        hasty = self.is_coarse or (reference.design.loss.n_scores > 1 and candidate.max_conditions)
+        patience = scale.PATIENCE_OF_MANY_ROWS if hasty else scale.PATIENCE
         blocks = sum(len(p.fold.blocks) - 1 for p in paths if p.fold.valid is not None)
         shift, read = self._shift(blocks), reference.terms.conditions(self.learner.table.schema)
         for at, l1 in enumerate(grid.tolist()):
@@ -393,7 +396,7 @@ class Search:
         """Return the fit at a penalty on a fold, for Stage 2 to start from."""
         terms, fit = self.fit_at(penalty, fold)
         score = self.design(fold, terms).scores(fit)
-        coefficients = fit[..., 1 + sum(terms.leaf_counts) :]
+        coefficients = fit[..., 1 + len(terms.leaf_terms) :]
         return WarmStart.of(score, fold.structure.vocabulary, terms.direct, coefficients)
 
     def fit_at(self, penalty: CandidatePenalty, fold: FoldState) -> tuple[TermSet, Floats]:
@@ -413,7 +416,8 @@ class Search:
             found = found.release().first_rows(scale.SAMPLE_ROWS_KEPT)
             found = replace(found, searched_rows=self.learner.table.n_rows)
         evaluations, short = tuple(self.evaluations), tuple(self.short)
-        return found, Comparison(evaluations, self.price, self.fits, self.direct, short)
+        fitted = self.fits, self.direct, self.leaves
+        return found, Comparison(evaluations, self.price, *fitted, short)
 
     def mean(self, losses: Floats) -> tuple[float, float]:
         """Return the weighted mean of the first or of all blocks, and its standard error.
@@ -436,7 +440,8 @@ class Search:
             return np.ones(1)
         if taken:
             return np.asarray(path.design.grid(l1_ratio, 1, 1.0) * scale.LENGTH_LAMBDAS)
-        length = scale.PATH_LENGTH_OF_MANY_ROWS if self.is_coarse else scale.PATH_LENGTH
+        coarse = scale.PATH_LENGTHS_OF_MANY_ROWS[path.design.loss.n_scores > 1]
+        length = coarse if self.is_coarse else scale.PATH_LENGTH
         numbers = self.learner.table.loss.leaves_little and self.lengths_alone
         least = scale.SMALLEST_LAMBDA_OF_NUMBERS if numbers else scale.SMALLEST_LAMBDA
         return path.design.grid(l1_ratio, length, least)
@@ -471,6 +476,7 @@ class Search:
         settings, terms = self.settings, self._terms(fold, candidate)
         if fold is self.reference_fold:
             self.direct[candidate] = terms.direct
+            self.leaves |= {} if terms.leaves is None else {candidate: terms.leaves}
         design, order = self.path_design(fold, terms), leaf_order(terms.trees, settings)
         if any(order):
             exact = make_design(fold.train, fold.structure, terms, settings.limits)
@@ -481,20 +487,11 @@ class Search:
 
     def _terms(self, fold: FoldState, candidate: Candidate) -> TermSet:
         """Return the terms of a candidate on a fold."""
-        admission = self.settings.admission()
-        terms = choose_terms(fold.train, fold.structure, candidate, admission)
+        terms = choose_terms(fold.train, fold.structure, candidate, self.settings.admission())
         if candidate.max_conditions is None:
             return terms
         if candidate not in fold.subsets:
-            self._take_few(fold, terms, candidate)
-        return replace(terms, direct=fold.subsets[candidate])
-
-    def _take_few(self, fold: FoldState, terms: TermSet, candidate: Candidate) -> None:
-        """Choose the terms of the very short models of a fold."""
-        read = terms.conditions(fold.train.schema)
-        names = [terms.vocabulary.columns[j].text for j in terms.direct]
-        design = self.design(fold, terms).first_rows(scale.FIRST_ROWS)
-        order = forward_order(design, read, names, max(scale.FEW_CONDITIONS))
-        for few in scale.FEW_CONDITIONS:
-            within = np.array(order, np.intp)[np.cumsum(read[order]) <= few]
-            fold.subsets[replace(candidate, max_conditions=few)] = np.sort(terms.direct[within])
+            few = partial(take_few, design=self.design(fold, terms), terms=terms)
+            self.choosers.get(candidate, partial(few, candidate=candidate))(fold)
+        leaves = fold.leaf_subsets[candidate] if candidate.n_trees else None
+        return replace(terms, direct=fold.subsets[candidate], leaves=leaves)

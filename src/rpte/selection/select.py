@@ -25,7 +25,7 @@ from rpte.selection.comparison import Comparison, Evaluation, Price
 from rpte.selection.finalists import validate_finalists, validate_outside
 from rpte.selection.fold_state import mine_all_rows, mine_folds
 from rpte.selection.held_out import held_out_distances
-from rpte.selection.lengths import compare_lengths
+from rpte.selection.lengths import compare_lengths, compare_trees
 from rpte.selection.search import Search
 from rpte.table.table import Table
 from rpte.utils.progress import GROWING, MINING, Watch
@@ -234,6 +234,10 @@ def _compare_lengths(search: Search) -> None:
         if search.watch.is_over() or search.least_cost(new) >= least:
             break
         start, least = search.best(new), search.least_cost(new)
+    most = min(search.settings.max_trees, scale.TREES_OF_LENGTHS)
+    if search.learner.table.loss.n_scores > 1 and most and not search.watch.is_over():
+        search.watch.begin(TREES.stage, 0.9, scale.TREE_LENGTHS)
+        compare_trees(search, most)
 
 
 def _compare_in_turn(

@@ -52,7 +52,7 @@ class Round:
     leaf: Int32s  # of each row, (n,)
     accepted: bool
     step: float  # eta_m, 0 if rejected
-    leaf_values: Floats  # before that factor, (n_leaves,)
+    leaf_values: Floats  # before that factor, (n_leaves,), or (K, n_leaves) of several scores
     deviance_before: float
     deviance_after: float  # as before for a rejected tree
     reason: str
@@ -70,7 +70,7 @@ class Stage2:
 
     trees: tuple[CodeTree, ...]
     rounds: tuple[Round, ...]
-    score: Floats  # the boosted F, (n,), and its start F_0
+    score: Floats  # the boosted F, (n,) or (K, n), and its start F_0: NaN for several scores
     base: float
     stopped: str  # why no further tree follows
 
@@ -120,13 +120,13 @@ def discover_trees(
     target = np.asarray(y, dtype=np.float64)
     weight = np.asarray(weight, dtype=np.float64)
     grower = grower or NewtonGrower(columns, target, weight, settings)
-    base = loss.null_score(target, weight)
 
     def deviance(score: Floats) -> float:
         return loss.deviance(score, target, weight)
 
     if before is None:
-        before = Stage2((), (), np.full(len(target), base), base, "every round was used")
+        start = loss.null_rows(target, weight)
+        before = Stage2((), (), start, base_of(loss, target, weight), "every round was used")
     score, stopped, rounds = before.score, before.stopped, list(before.rounds)
     available = {s for sources in columns.sources for s in sources}
     available -= {s for tree in before.trees for j in tree.used_columns for s in columns.sources[j]}
@@ -143,17 +143,22 @@ def discover_trees(
         values = newton_values(leaf, tree.n_leaves, residuals, settings.leaf_ridge)
         least_drop = LEAST_DROP * known if rounds else 0.0
         step, after, stopped = _line_search(
-            deviance, score, values[leaf], known, least_drop, settings
+            deviance, score, values[..., leaf], known, least_drop, settings
         )
         rounds.append(Round(tree, leaf, step > 0.0, step, values, known, after, stopped))
         if step == 0.0:
             break
-        score = score + step * values[leaf]
+        score = score + step * values[..., leaf]
         available -= {s for j in tree.used_columns for s in columns.sources[j]}
     trees = tuple(r.tree for r in rounds if r.accepted)
     if len(trees) == settings.max_trees:
         stopped = f"{settings.max_trees} trees, the most allowed"
-    return Stage2(trees, tuple(rounds), score, base, stopped)
+    return Stage2(trees, tuple(rounds), score, before.base, stopped)
+
+
+def base_of(loss: Loss, y: Floats, weight: Floats) -> float:
+    """Return the null score, which Stage 2 starts from; NaN where there are several."""
+    return loss.null_score(y, weight) if loss.n_scores == 1 else np.nan
 
 
 def _next_tree(
@@ -168,10 +173,17 @@ def _next_tree(
 
 
 def newton_values(leaf: Int32s, n_leaves: int, residuals: Residuals, ridge: float) -> Floats:
-    """Return the leaf values of equation (4), sum r / (sum h + rho): (n_leaves,)."""
-    gradient = np.bincount(leaf, residuals.gradient, n_leaves)
-    hessian = np.bincount(leaf, residuals.hessian, n_leaves)
-    values: Floats = gradient / (hessian + ridge)
+    """Return the leaf values of equation (4), sum r / (sum h + rho): (n_leaves,).
+
+    Those of several scores are (K, n_leaves).
+    """
+
+    def sums(values: Floats) -> Floats:
+        if values.ndim > 1:
+            return np.array([sums(each) for each in values])
+        return np.asarray(np.bincount(leaf, values, n_leaves), np.float64)
+
+    values: Floats = sums(residuals.gradient) / (sums(residuals.hessian) + ridge)
     return values
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rpte.kernels.class_growth import best_class_splits, class_histogram, take_class
 from rpte.kernels.growth import (
     BIN,
     GAIN,
@@ -56,7 +57,10 @@ class GrowthLimits:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GrowthTask:
-    """What stays the same while one tree grows; `chosen` is (k,), `stats` (n, 3) is g, h, w."""
+    """What stays the same while one tree grows.
+
+    `chosen` is (k,), `stats` (n, 3) is g, h, w; of K classes (n, 2 K + 1), gradients, hessians, w.
+    """
 
     columns: CodedColumns
     chosen: Ints
@@ -68,7 +72,8 @@ class GrowthTask:
 class OpenLeaf:
     """A leaf that may be split: its `rows` and the best split of each chosen column.
 
-    `total` (3,) is G, H, W; `rule` (3,) the limits as the kernels need them; `found` (k, 5).
+    `total` (3,) is G, H, W, of K classes (2 K + 1,); `rule` (3,) the limits as the kernels need
+    them; `found` (k, 5).
     """
 
     node: int
@@ -145,7 +150,8 @@ def grow(
 ) -> CodeTree | None:
     """Grow one tree on the eligible columns, without `root_only` ones; None if no split is valid.
 
-    `gradient`, `hessian`, `weight` (n,) are the statistics of the gain, see `rpte.kernels.growth`.
+    `gradient`, `hessian`, `weight` (n,) are the statistics of the gain, see `rpte.kernels.growth`;
+    of several classes the first two are (K, n), and gains are summed over classes.
     """
     chosen = eligible[~columns.root_only[eligible]]
     task = GrowthTask(columns, chosen, stack(gradient, hessian, weight), limits)
@@ -163,13 +169,13 @@ def best_first(task: GrowthTask, opener: Opener) -> CodeTree | None:
     `opener` returns those of a split leaf's children (at first, the root) that may be split. It is
     told which columns (k,) the tree may still test: the others it will never be allowed again.
     """
-    weight, limits = task.stats[:, 2], task.limits
+    weight, limits = task.stats[:, -1], task.limits
     budget = SourceBudget(task.columns, task.chosen, limits)
     rows = np.flatnonzero(weight > 0).astype(np.int32)
     tree = TreeBuilder()
     admitted = budget.admits()
     frontier = opener(None, [(0, rows, 0)], admitted)
-    scale = float(np.abs(task.stats[:, 0]).sum())
+    scale = _size(task.stats)
     while tree.n_leaves < limits.max_leaves:
         choice = _next(frontier, admitted, scale)
         if choice is None:
@@ -185,8 +191,13 @@ def best_first(task: GrowthTask, opener: Opener) -> CodeTree | None:
 
 
 def stack(gradient: Floats, hessian: Floats, weight: Floats) -> Floats:
-    """Return g, h, w side by side: (n, 3), one cache line per row for the kernels."""
-    return np.ascontiguousarray(np.stack([gradient, hessian, weight], axis=1), dtype=np.float64)
+    """Return g, h, w side by side: (n, 3), or (n, 2 K + 1), for kernels that read row by row."""
+    return np.ascontiguousarray(np.vstack([gradient, hessian, weight]).T, dtype=np.float64)
+
+
+def _size(stats: Floats) -> float:
+    """Return the sum of |g| over rows and classes."""
+    return float(np.abs(stats[:, : stats.shape[1] // 2]).ravel().sum())
 
 
 def divide(
@@ -211,14 +222,15 @@ def open_leaf(
     total = stats.sum(axis=0)
     if not may_split(limits, total, depth):
         return None
-    rule = np.array([limits.ridge, limits.least, np.abs(stats[:, 0]).sum()])
+    rule = np.array([limits.ridge, limits.least, _size(stats)])
     every = admitted is None or bool(admitted.all())
     chosen = task.chosen if every else task.chosen[admitted]
     found = np.empty((len(chosen), N_FOUND))
     coded = columns.codes, columns.n_bins, columns.is_category
+    search = best_splits if len(total) == 3 else best_class_splits
 
     def run(start: int, stop: int) -> None:
-        best_splits(coded, chosen[start:stop], (rows, stats, total, rule), found[start:stop])
+        search(coded, chosen[start:stop], (rows, stats, total, rule), found[start:stop])
 
     by_chunks(run, len(chosen), len(rows))
     gain = found[:, GAIN]
@@ -231,9 +243,9 @@ def open_leaf(
 
 
 def may_split(limits: GrowthLimits, total: Floats, depth: int) -> bool:
-    """Tell whether a node with the sums G, H, W may be split at all."""
+    """Tell whether a node with the sums G, H, W may be split at all; `zero_gain` has one G."""
     pure = limits.zero_gain and (total[0] <= 0.0 or total[0] >= total[1])
-    return depth < limits.max_depth and bool(total[2] >= 2 * limits.least) and not pure
+    return depth < limits.max_depth and bool(total[-1] >= 2 * limits.least) and not pure
 
 
 def by_chunks(run: Callable[[int, int], None], n_columns: int, n_rows: int) -> None:
@@ -248,7 +260,9 @@ def by_chunks(run: Callable[[int, int], None], n_columns: int, n_rows: int) -> N
 
 def _tie(total: Floats, rule: Floats, gain: float) -> float:
     """Return the difference below which gains in this node are equal, as in the kernel."""
-    parent = total[0] * total[0] / (total[1] + rule[0])
+    classes = len(total) // 2
+    gradient, hessian = total[:classes], total[classes : 2 * classes]
+    parent = (gradient * gradient / (hessian + rule[0])).sum()
     return float(TIE * (rule[2] + parent + max(gain, 0.0)))
 
 
@@ -282,7 +296,7 @@ def read_split(task: GrowthTask, leaf: OpenLeaf, k: int) -> Split:
     """Turn a kernel's finding for chosen column k into a `Split`."""
     found, column = leaf.found[k], int(task.chosen[k])
     test = int(found[TEST])
-    levels = _prefix(task, leaf, column, int(found[BIN])) if test == LEVELS else ((), ())
+    levels = _prefix(task, leaf, column, found) if test == LEVELS else ((), ())
     return Split(
         column=column,
         test=test,
@@ -297,11 +311,20 @@ def read_split(task: GrowthTask, leaf: OpenLeaf, k: int) -> Split:
 
 
 def _prefix(
-    task: GrowthTask, leaf: OpenLeaf, column: int, length: int
+    task: GrowthTask, leaf: OpenLeaf, column: int, found: Floats
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Recover the levels that go left and right, ascending, from the length of the prefix."""
-    n_bins = int(task.columns.n_bins[column])
-    hist = np.empty((n_bins + 1, 3))
-    histogram(task.columns.codes[column], leaf.rows, task.stats[leaf.rows], hist)
-    order = level_order(hist, n_bins, leaf.total, leaf.rule).tolist()
+    """Recover the levels that go left and right, ascending, from the length of the prefix.
+
+    Of several classes it is in the order of one of them.
+    """
+    n_bins, length = int(task.columns.n_bins[column]), int(found[BIN])
+    stats, total, hist = task.stats[leaf.rows], leaf.total, np.empty((n_bins + 1, 3))
+    if len(total) == 3:
+        histogram(task.columns.codes[column], leaf.rows, stats, hist)
+    else:
+        k, all_classes = int(found[NEXT_BIN]), np.empty((n_bins + 1, len(total)))
+        class_histogram(task.columns.codes[column], leaf.rows, stats, all_classes)
+        take_class(all_classes, k, hist)
+        total = total[[k, len(total) // 2 + k, -1]]
+    order = level_order(hist, n_bins, total, leaf.rule).tolist()
     return tuple(sorted(order[:length])), tuple(sorted(order[length:]))

@@ -18,15 +18,16 @@ import numpy as np
 
 from rpte.kernels.growth import GAIN
 from rpte.losses import BINOMIAL, Loss
-from rpte.structure.boosting import Round, Stage2, Stage2Settings
+from rpte.structure.boosting import Round, Stage2, Stage2Settings, base_of
 from rpte.structure.coded import CodedColumns, CodeTree, TreeBuilder
 from rpte.structure.grower import GrowthTask, OpenLeaf, SourceBudget, divide, open_leaf, read_split
 from rpte.structure.grower import stack as side_by_side
 from rpte.utils.arrays import Floats, Index, Int32s, Ints, Mask
 
-MOST_SPLITS = 80
+MOST_SPLITS, MOST_SPLITS_OF_CLASSES = 80, 30
 # The least gain of a split, a fall of the deviance to second order: of a tree of one variable, and
-# of one that joins variables, which is more where there are many columns to join.
+# of one that joins variables, which is more where there are many columns to join. Of K classes,
+# K - 1 times as much: chance gains that often.
 LEAST_GAIN, LEAST_JOINT_GAIN, GAIN_PER_LOG_COLUMN = 4.0, 10.0, 2.0
 LEAST_STEP = 0.02  # fraction of a Newton step
 LEAST_DIFFERENCE = 4.0  # squared, in standard errors, of two leaves that stay apart
@@ -38,18 +39,22 @@ class _GrowingTree:
 
     builder: TreeBuilder
     rows: dict[int, Int32s]  # of each leaf, by node
-    values: dict[int, float]
+    values: dict[int, Floats]  # one number, or one for each class
     sources: set[int] = field(default_factory=set)
 
     @classmethod
-    def of(cls, rows: Int32s) -> _GrowingTree:
-        return cls(TreeBuilder(), {0: rows}, {0: 0.0})
+    def of(cls, rows: Int32s, classes: tuple[int, ...]) -> _GrowingTree:
+        return cls(TreeBuilder(), {0: rows}, {0: np.zeros(classes)})
 
-    def score(self, n: int) -> Floats:
-        """Return what the tree adds to the score of each row, (n,)."""
-        added = np.zeros(n)
+    def score(self, shape: tuple[int, ...]) -> Floats:
+        """Return what the tree adds to the scores, (n,) or (K, n)."""
+        return self.spread(self.values, shape)
+
+    def spread(self, values: dict[int, Floats], shape: tuple[int, ...]) -> Floats:
+        """Return the value of the leaf of each row, (n,) or (K, n)."""
+        added = np.zeros(shape)
         for node, rows in self.rows.items():
-            added[rows] = self.values[node]
+            added[..., rows] = values[node][..., None]
         return added
 
 
@@ -77,20 +82,27 @@ class _Forest:
     trees: list[_GrowingTree] = field(default_factory=list)
 
     def score(self) -> Floats:
-        return self.start + sum((tree.score(len(self.y)) for tree in self.trees), np.zeros(1))
+        shape = self.start.shape
+        return self.start + sum((tree.score(shape) for tree in self.trees), np.zeros(1))
+
+    @property
+    def chance(self) -> int:
+        """How many directions a leaf's values have that change a prediction."""
+        return max(1, self.loss.n_scores - 1)
 
     def choices(self) -> Iterator[_Choice]:
         """Yield the best split of every leaf, and that which begins another tree."""
         at = self.loss.residuals(self.score(), self.y, self.weight)
         stats = side_by_side(at.gradient, at.hessian, self.weight)
-        fresh = _GrowingTree.of(np.flatnonzero(self.weight > 0).astype(np.int32))
+        rows = np.flatnonzero(self.weight > 0).astype(np.int32)
+        fresh = _GrowingTree.of(rows, self.start.shape[:-1])
         for tree in (*self.trees, fresh):
             chosen, joins = self._open_to(tree)
             if tree.builder.n_leaves >= self.settings.max_leaves or not len(chosen):
                 continue
             task = GrowthTask(self.columns, chosen, stats, self.settings.growth())
-            for node, rows in tree.rows.items():
-                leaf = open_leaf(task, node, rows, tree.builder.depth[node])
+            for node, inside in tree.rows.items():
+                leaf = open_leaf(task, node, inside, tree.builder.depth[node])
                 for admitted, least in ((~joins, self._least(tree)), (joins, self.least_joint)):
                     k = None if leaf is None else leaf.best(admitted)
                     if leaf is not None and k is not None and leaf.found[k, GAIN] >= least:
@@ -99,11 +111,12 @@ class _Forest:
     @property
     def least_joint(self) -> float:
         """The least gain of a split by which a tree reads one more variable."""
-        return LEAST_JOINT_GAIN + GAIN_PER_LOG_COLUMN * math.log(self.columns.n_columns)
+        least = LEAST_JOINT_GAIN + GAIN_PER_LOG_COLUMN * math.log(self.columns.n_columns)
+        return self.chance * least
 
     def _least(self, tree: _GrowingTree) -> float:
         """Return the least gain of a split on a tree's own variables, or that begins it."""
-        return self.least_joint if len(tree.sources) > 1 else LEAST_GAIN
+        return self.least_joint if len(tree.sources) > 1 else self.chance * LEAST_GAIN
 
     def _open_to(self, tree: _GrowingTree) -> tuple[Ints, Mask]:
         """Return the columns that a tree may split on, and which would bring it another variable.
@@ -142,9 +155,8 @@ class _Forest:
         """Take a Newton step of the leaf values of one tree after the other, while that helps."""
         score = self.score()
         for tree in trees:
-            steps, step = self._steps(tree, score), np.zeros(len(score))
-            for node, rows in tree.rows.items():
-                step[rows] = steps[node]
+            steps = self._steps(tree, score)
+            step = tree.spread(steps, score.shape)
             before, fraction = self._deviance(score), 1.0
             while fraction > LEAST_STEP and self._deviance(score + fraction * step) > before:
                 fraction /= 2.0
@@ -155,13 +167,14 @@ class _Forest:
     def _deviance(self, score: Floats) -> float:
         return self.loss.deviance(score, self.y, self.weight)
 
-    def _steps(self, tree: _GrowingTree, score: Floats) -> dict[int, float]:
+    def _steps(self, tree: _GrowingTree, score: Floats) -> dict[int, Floats]:
         """Return the Newton step of each leaf value, with the ridge of equation (4)."""
         at, ridge = self.loss.residuals(score, self.y, self.weight), self.settings.leaf_ridge
-        sums = {
-            n: (at.gradient[rows].sum(), at.hessian[rows].sum()) for n, rows in tree.rows.items()
-        }
-        return {n: float((g - ridge * tree.values[n]) / (h + ridge)) for n, (g, h) in sums.items()}
+        found = {}
+        for n, rows in tree.rows.items():
+            g, h = at.gradient[..., rows].sum(axis=-1), at.hessian[..., rows].sum(axis=-1)
+            found[n] = np.asarray((g - ridge * tree.values[n]) / (h + ridge))
+        return found
 
     def merge(self) -> None:
         """Take back splits between leaves of nearly the same effect, the least difference first."""
@@ -179,15 +192,16 @@ class _Forest:
             self.fit(self.trees)
 
     def _differences(self) -> Iterator[tuple[float, _GrowingTree, int]]:
-        """Yield how far apart two sibling leaves are, in squared standard errors."""
+        """Yield how far apart two sibling leaves are, in squared standard errors of chance."""
         hessian = self.loss.residuals(self.score(), self.y, self.weight).hessian
         ridge = self.settings.leaf_ridge
         for tree in self.trees:
             for node, (first, second) in enumerate(tree.builder.children):
                 if first in tree.rows and second in tree.rows:
                     apart = tree.values[first] - tree.values[second]
-                    mass = [hessian[tree.rows[n]].sum() + ridge for n in (first, second)]
-                    yield float(apart**2 / (1.0 / mass[0] + 1.0 / mass[1])), tree, node
+                    some = (hessian[..., tree.rows[n]].sum(axis=-1) for n in (first, second))
+                    variance = sum(1.0 / (mass + ridge) for mass in some)
+                    yield float((apart**2 / variance).sum() / self.chance), tree, node
 
 
 def _columns(tree: _GrowingTree) -> set[int]:
@@ -214,9 +228,9 @@ def _finished(tree: _GrowingTree) -> tuple[CodeTree, Floats]:
             waiting += children
     found = builder.finish()
     assert found is not None
-    values = np.empty(found.n_leaves)
+    values = np.empty((*next(iter(tree.values.values())).shape, found.n_leaves))
     for node in tree.rows:
-        values[found.leaf[copied[node]]] = tree.values[node]
+        values[..., found.leaf[copied[node]]] = tree.values[node]
     return found, values
 
 
@@ -232,9 +246,10 @@ def discover_joint_trees(
     Those that read two variables or more are returned: what single variables do, direct terms say
     in fewer conditions. The first is the one without which the deviance would rise most.
     """
-    base = loss.null_score(y, weight)
-    forest = _Forest(columns, y, weight, settings, loss, np.full(len(y), base))
-    for _ in range(MOST_SPLITS if loss.varies(y[weight > 0]) else 0):
+    base = base_of(loss, y, weight)
+    forest = _Forest(columns, y, weight, settings, loss, loss.null_rows(y, weight))
+    most = MOST_SPLITS if loss.n_scores == 1 else MOST_SPLITS_OF_CLASSES
+    for _ in range(most if loss.varies(y[weight > 0]) else 0):
         best = _best(list(forest.choices()))
         if best is None:
             break
@@ -253,7 +268,7 @@ def _as_rounds(forest: _Forest, kept: list[_GrowingTree], base: float) -> Stage2
     """Return trees as if they had been accepted one after the other, the most useful first."""
     y, weight, loss = forest.y, forest.weight, forest.loss
     whole = forest.score()
-    without = [loss.deviance(whole - tree.score(len(y)), y, weight) for tree in kept]
+    without = [loss.deviance(whole - tree.score(whole.shape), y, weight) for tree in kept]
     order = sorted(range(len(kept)), key=lambda i: (-float(f"{without[i]:.10g}"), i))
     order = order[: forest.settings.max_trees]
     rounds: list[Round] = []
@@ -261,7 +276,7 @@ def _as_rounds(forest: _Forest, kept: list[_GrowingTree], base: float) -> Stage2
     for i in order:
         tree, values = _finished(kept[i])
         leaf = tree.apply(forest.columns.codes)
-        score = score + values[leaf]
+        score = score + values[..., leaf]
         after = loss.deviance(score, y, weight)
         rounds.append(Round(tree, leaf, True, 1.0, values, known, after, "grown with the others"))
         known = after

@@ -15,12 +15,12 @@ class Structure:
     trees: tuple[Tree, ...]  # in the order in which they were accepted
     leaf_codes: Int32s  # the leaf of each training row, (M, n)
     used: tuple[frozenset[int], ...]  # the vocabulary columns that each tree used up
-    start: Floats  # the Stage 2 score without trees, (n,)
+    start: Floats  # the Stage 2 score without trees, (n,), or (K, n) of several scores
     steps: tuple[Floats, ...] = ()  # what each leaf of each tree adds to it
 
     def score(self, n_trees: int) -> Floats:
-        """Return the Stage 2 score after the first `n_trees`, (n,)."""
+        """Return the Stage 2 score after the first `n_trees`, (n,) or (K, n)."""
         score = self.start
         for step, codes in zip(self.steps[:n_trees], self.leaf_codes, strict=False):
-            score = score + step[codes]
+            score = score + step[..., codes]
         return score
