@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rpte.losses.binomial import BINOMIAL
+from rpte.losses.cox import COX, DISCRETE, Hazard
 from rpte.losses.gamma import GAMMA
 from rpte.losses.loss import Loss, Residuals
 from rpte.losses.multinomial import Multinomial
@@ -17,18 +18,23 @@ from rpte.losses.tweedie import TWEEDIE, Tweedie
 
 __all__ = [
     "BINOMIAL",
+    "COX",
+    "DISCRETE",
     "GAMMA",
     "LOSSES",
+    "OF_NUMBERS",
     "POISSON",
     "SQUARED",
     "TWEEDIE",
+    "Hazard",
     "Loss",
     "Multinomial",
     "Residuals",
     "loss_from_dict",
 ]
 
-LOSSES: dict[str, Loss] = {loss.name: loss for loss in (BINOMIAL, SQUARED, POISSON, GAMMA, TWEEDIE)}
+OF_NUMBERS = SQUARED, POISSON, GAMMA, TWEEDIE
+LOSSES: dict[str, Loss] = {loss.name: loss for loss in (BINOMIAL, *OF_NUMBERS, COX, DISCRETE)}
 
 
 def loss_from_dict(record: Mapping[str, Any]) -> Loss:

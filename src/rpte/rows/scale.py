@@ -28,7 +28,9 @@ HELD_OUT_BLOCKS = 10  # of the held-out rows, for the standard error where there
 SAMPLE_ROWS_KEPT = 256  # of the vocabulary of a sample, once it is searched
 
 # Penalty paths.
-PATH_LENGTH, PATH_LENGTH_OF_MANY_ROWS = 25, 21  # lambdas
+PATH_LENGTH = 25  # lambdas
+# Of one score, and of several: there models of given lengths start from the best of a path.
+PATH_LENGTHS_OF_MANY_ROWS = (21, 11)
 SMALLEST_LAMBDA = 1e-4  # of lambda_max
 SMALLEST_LAMBDA_OF_NUMBERS = 1e-3  # where models of given lengths start from the best of a path
 PATIENCE, PATIENCE_OF_MANY_ROWS = 4, 1  # lambdas past the least cost before a path ends
@@ -59,6 +61,9 @@ LENGTHS_FROM_CASES = 200  # effective, where folds are not repeated
 LENGTHS_ALONE_FROM_CASES = 1_000  # effective: no penalty paths of products and trees beside them
 LENGTH_LAMBDAS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4)  # of lambda_max, for models of given lengths
 PRODUCT_ROUNDS = 4  # there, each from the best fit so far
+# Of several classes, such models may have leaves of so many trees as terms. Compared are so many
+# lengths, up to so many times that of the best model so far.
+TREES_OF_LENGTHS, TREE_LENGTHS, LONGER_WITH_TREES = 3, 3, 1.25
 MORE_PRODUCT_ROUNDS = 8  # of numbers, where the search sees more than one fold
 FRONTIER = (0, 1, 2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200, 300)  # conditions of the models kept
 FRONTIER_OF_LONG_TABLES = (0, 1, 2, 3, 8, 25)  # above these rows, where a fit takes long:

@@ -64,7 +64,8 @@ def per_row(values: Any, n_rows: int, name: str) -> Floats:
 def _floats(array: Array, name: str) -> Floats:
     if array.dtype.kind in "biuf":
         return array.astype(np.float64)
-    rule = "give numbers, one per row (pandas: pd.to_numeric), or use RPTEClassifier for classes"
+    classes = ", or use RPTEClassifier for classes" if name == "y" else ""
+    rule = f"give numbers, one per row (pandas: pd.to_numeric){classes}"
     if array.dtype.kind != "O":
         held = f"{name} holds the type {array.dtype}, such as {array.ravel()[:1].tolist()}"
         raise InputError(f"{held}; {rule}")

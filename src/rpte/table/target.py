@@ -24,7 +24,7 @@ NONE = np.zeros(0)
 MANY = 20  # different whole numbers from which on they are counts or amounts rather than classes
 
 TIME = re.compile(
-    r"(.*_)?(time|futime|survtime)|tte|(time_)?to_(event|death)|time_to_(event|death)|"
+    r"(.*_)?(time|futime|survtime)|days|weeks|months|years|tte|(time_)?to_(event|death)|time_to_(event|death)|"
     r"(follow_?up|surv(ival)?)(_(time|days|weeks|months|years))?"
 )
 EVENT = re.compile(
@@ -41,9 +41,9 @@ REGRESSION = (
     "RPTEClassifier, such as y > 10"
 )
 SURVIVAL = (
-    "a time until an event is survival analysis, which is not supported by RPTEClassifier: ask "
-    "whether the event came within a fixed time (without the rows censored before it), or use an "
-    "estimator for survival"
+    "a time until an event is survival analysis: use RPTESurvival, rpte fit with --task survival "
+    "--time and --event; or ask whether the event came within a fixed time (without the rows "
+    "censored before it)"
 )
 
 
