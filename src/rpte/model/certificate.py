@@ -12,8 +12,7 @@ import numpy as np
 
 from rpte.columns.kinds import RAW
 from rpte.columns.limits import column_effect
-from rpte.model.check import Check, checked
-from rpte.model.ledger import monotone_claim
+from rpte.model.check import MONOTONE, Check, checked, monotone_text
 from rpte.model.parts import DirectTerm, TreeTerms
 from rpte.structure.order import is_orderable, ordered_leaves
 
@@ -128,7 +127,7 @@ def _monotone(model: Model, source: str, sign: int) -> Check:
         "the right sign; missing and special codes are outside the claim"
     )
     word = "increasing" if sign > 0 else "decreasing"
-    return checked(monotone_claim(source, word), faults, evidence)
+    return checked(MONOTONE + monotone_text(source, word), faults, evidence)
 
 
 def _tree_order(tree: TreeTerms, source: str, sign: int) -> list[str]:

@@ -7,7 +7,7 @@ all that those can do: see `ClassesModel.between`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,8 +18,10 @@ import numpy as np
 from rpte import __version__
 from rpte.errors import InputError
 from rpte.losses import Multinomial
+from rpte.model.certificate import monotone_certificate
+from rpte.model.class_limits import monotone_by_class, pair_directions
 from rpte.model.model import Model
-from rpte.model.parts import Component, DirectTerm
+from rpte.model.parts import Component, DirectTerm, Leaf, path_text
 from rpte.model.target import Label, Target, as_labels, known_labels
 from rpte.model.versions import NEWEST
 from rpte.table.inputs import Inputs
@@ -113,6 +115,32 @@ class ClassRule:
 
 
 @dataclass(frozen=True, slots=True)
+class ClassTerm:
+    """A leaf or a direct term as it stands in the score of each class."""
+
+    name: str
+    text: str
+    terms: tuple[Leaf, ...] | tuple[DirectTerm, ...]
+
+    @property
+    def coefficients(self) -> tuple[float, ...]:
+        """The coefficient in each class."""
+        return tuple(term.coefficient for term in self.terms)
+
+    @property
+    def binary(self) -> bool:
+        """Whether it holds or does not hold."""
+        first = self.terms[0]
+        return isinstance(first, Leaf) or first.column.binary
+
+    @property
+    def scale(self) -> float:
+        """Units of the penalty, as in `DirectTerm`."""
+        first = self.terms[0]
+        return 1.0 if isinstance(first, Leaf) else first.scale
+
+
+@dataclass(frozen=True, slots=True)
 class ClassExplanation:
     """Why a row is given one class and not another: contributions to the difference of scores.
 
@@ -199,9 +227,9 @@ class ClassesModel:
 
     def _model(self, k: int) -> Model:
         means = {name: each[k] for name, each in self.training["mean_contributions"].items()}
-        training = {**self.training, "mean_contributions": means, "class_factors": [1.0, 1.0]}
+        own = {"mean_contributions": means, "class_factors": [1.0, 1.0]}
         target = Target((0, 1), 1, self.target.totals[k])
-        return self._one(target, self.intercepts[k], self.by_class[k], training)
+        return self._one(target, self.intercepts[k], self.by_class[k], {**self.training, **own}, {})
 
     def _one(
         self,
@@ -209,22 +237,32 @@ class ClassesModel:
         intercept: float,
         components: tuple[Component, ...],
         training: Mapping[str, Any],
+        monotone: Mapping[str, str],
     ) -> Model:
-        shared = self.ownership, self.settings, self.bound
+        """Return a model of one score, with the monotone directions that it has by itself."""
+        limits = {**self.settings["limits"], "monotone": monotone}
+        shared = self.ownership, {**self.settings, "limits": limits}, self.bound
         given = self.data, self.library_version, self.ledger
-        return Model(self.schema, target, intercept, components, *shared, training, *given)
+        model = Model(self.schema, target, intercept, components, *shared, training, *given)
+        return replace(model, training={**training, "monotone": monotone_certificate(model)})
 
     @cached_property
     def outline(self) -> Model:
         """The structure alone: each term with its largest coefficient in any class."""
         first, means = self.models[0], dict(self.models[0].training["mean_contributions"])
 
-        def widest(*terms: DirectTerm) -> DirectTerm:
+        def largest(*terms: Leaf | DirectTerm) -> Leaf | DirectTerm:
             k = int(np.argmax([abs(term.coefficient) for term in terms]))
-            means[terms[k].name] = self.training["mean_contributions"][terms[k].name][k]
-            return terms[k]
+            widest = terms[k]
+            if isinstance(widest, Leaf):  # cases of one class, so that leaves hold all of them
+                return replace(terms[0], coefficient=widest.coefficient)
+            means[widest.name] = self.training["mean_contributions"][widest.name][k]
+            return widest
 
-        components = self._merged(widest)
+        components = self._merged(largest)
+        for tree in (tree for component in components for tree in component.trees):
+            sums = (leaf.coefficient * leaf.support for leaf in tree.leaves)
+            means[tree.name] = sum(sums) / self.training["rows"]
         training = {**first.training, "mean_contributions": means}
         return replace(first, components=components, training=training)
 
@@ -233,20 +271,25 @@ class ClassesModel:
         out = []
         for same in zip(*self.by_class, strict=True):
             direct = tuple(merge(*terms) for terms in zip(*(c.direct for c in same), strict=True))
-            out.append(replace(same[0], direct=direct))
+            trees = []
+            for alike in zip(*(c.trees for c in same), strict=True):
+                leaves = zip(*(tree.leaves for tree in alike), strict=True)
+                trees.append(replace(alike[0], leaves=tuple(merge(*each) for each in leaves)))
+            out.append(replace(same[0], trees=tuple(trees), direct=direct))
         return tuple(out)
 
     def between(self, label: Label, other: Label) -> Model:
         """Return the log odds of one class against another, as a model of these two.
 
         Its terms are those of the model whose coefficients differ; counts are of rows of the two
-        classes. It explains, plots and exports as any model of two classes.
+        classes. A monotone limit of either class is one of their odds. It explains, plots and
+        exports as any model of two classes.
         """
         a, b = self.target.place(label), self.target.place(other)
         if a == b:
             raise InputError(f"{label!r} is given twice; give two different classes")
 
-        def difference(*terms: DirectTerm) -> DirectTerm:
+        def difference(*terms: Leaf | DirectTerm) -> Leaf | DirectTerm:
             mine, its = terms[a], terms[b]
             both = mine.target_total + its.target_total
             gap = mine.coefficient - its.coefficient
@@ -266,11 +309,13 @@ class ClassesModel:
         kept = []
         for component in self._merged(difference):
             direct = tuple(term for term in component.direct if term.coefficient != 0.0)
-            if direct:
-                kept.append(replace(component, direct=direct))
+            trees = tuple(t for t in component.trees if any(v.coefficient for v in t.leaves))
+            if direct or trees:
+                kept.append(replace(component, trees=trees, direct=direct))
         target = PairTarget((other, label), 1, totals[a])
         start = self.intercepts[a] - self.intercepts[b]
-        return self._one(target, start, tuple(kept), training)
+        directions = pair_directions(monotone_by_class(self), a, b)
+        return self._one(target, start, tuple(kept), training, directions)
 
     def read(self, X: Any, *, allow_unknown: bool = False) -> Inputs:
         """Read the model's columns, as `Model.read` does."""
@@ -301,15 +346,28 @@ class ClassesModel:
         With a `reference` class, coefficients are differences from those of that class.
         """
         base = None if reference is None else self.target.place(reference)
-        found = []
-        for rules in zip(*(model.rules() for model in self.models), strict=True):
-            sizes = tuple(rule.coefficient for rule in rules)
+        by_name, found = {term.name: term for _, term in self.terms()}, []
+        for rule in self.outline.rules():
+            sizes = by_name[rule.term].coefficients
             if base is not None:
                 sizes = tuple(size - sizes[base] for size in sizes)
-            first = rules[0]
-            read = first.component, first.term, first.conditions, first.sources
-            found.append(ClassRule(*read, first.inspection_units, first.support, sizes))
+            read = rule.component, rule.term, rule.conditions, rule.sources
+            found.append(ClassRule(*read, rule.inspection_units, rule.support, sizes))
         return tuple(found)
+
+    def terms(self) -> Iterator[tuple[Component, ClassTerm]]:
+        """Yield every leaf and direct term with its component, in the order of the file.
+
+        Leaves that say nothing of any class too.
+        """
+        for same in zip(*self.by_class, strict=True):
+            for trees in zip(*(component.trees for component in same), strict=True):
+                for number, path, _ in trees[0].rules():
+                    leaves = tuple(tree.leaves[number] for tree in trees)
+                    text = path_text(path, self.schema)
+                    yield same[0], ClassTerm(trees[0].leaf_name(number), text, leaves)
+            for terms in zip(*(component.direct for component in same), strict=True):
+                yield same[0], ClassTerm(terms[0].name, terms[0].text, terms)
 
     def rule_table(self) -> tuple[list[str], list[list[Any]]]:
         """Return the names of the columns of a table of all terms, and its rows."""
@@ -417,9 +475,11 @@ class ClassesModel:
 
 
 def check_no_beside(given: Mapping[str, Any]) -> None:
-    """Refuse an exposure or an offset of a model of several classes."""
-    if any(value is not None for value in given.values()):
-        raise InputError("exposure and offset are for models of numbers; this tells classes")
+    """Refuse what models of several classes do not have: an exposure, an offset, an entry."""
+    named = [role for role, value in given.items() if value is not None]
+    if named:
+        kind = "numbers" if named[0] in ("exposure", "offset") else "times until an event"
+        raise InputError(f"{named[0]} is for models of {kind}; this tells classes")
 
 
 def one_score(model: Model | ClassesModel, what: str, instead: str | None = None) -> Model:

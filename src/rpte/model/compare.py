@@ -25,7 +25,7 @@ from rpte.model.compare_parts import (
 )
 from rpte.model.file import AnyModel, to_dict
 from rpte.model.model import Model
-from rpte.model.target import NumberTarget
+from rpte.model.target import Target
 from rpte.model.versions import NEWEST
 from rpte.table.inputs import Inputs
 from rpte.utils.arrays import Floats
@@ -48,8 +48,9 @@ def compare(a: AnyModel, b: AnyModel, X_a: Any = None, X_b: Any = None) -> dict[
     dict of plain JSON values
         `same`, `models`, `intercept`, `terms` (added, removed, changed, kept), `variables`,
         `guarantees` and `settings` that differ, and with rows `predictions`. Of classes also the
-        `positive` one, and whether b was `turned_round`; of a number what its `mean` is; of several
-        classes lists of coefficients, see `rpte.model.compare_classes`.
+        `positive` one, and whether b was `turned_round`; of a number what its `mean` is, of a time
+        its `relative hazard`; of several classes lists of coefficients, see
+        `rpte.model.compare_classes`.
 
     Examples
     --------
@@ -82,7 +83,7 @@ def compare(a: AnyModel, b: AnyModel, X_a: Any = None, X_b: Any = None) -> dict[
 
 def _predicted(a: Model, b: Model) -> tuple[float, dict[str, Any]]:
     """Return the sign of b's scores, and what both predict; refuse models of different things."""
-    if any(isinstance(model.target, NumberTarget) for model in (a, b)):
+    if not all(isinstance(model.target, Target) for model in (a, b)):
         scores = a.target.score_text, b.target.score_text
         if scores[0] != scores[1]:
             raise InputError(
@@ -117,7 +118,7 @@ def _predictions(a: Model, b: Model, rows_a: Inputs, rows_b: Inputs, sign: float
         "rows": rows_a.n_rows,
         "score": spread(score_b - score_a),
         a.target.response_name: spread(q - p),
-        **({} if isinstance(a.target, NumberTarget) else changed),
+        **(changed if isinstance(a.target, Target) else {}),
         "by_variables": sorted(by_variables, key=lambda m: (-m["mean_size"], m["variables"])),
         "by_band": _bands(p, q),
         "moved_most": [_moved(int(row), p, q, moves) for row in furthest if p[row] != q[row]],

@@ -117,7 +117,11 @@ def _claims(model: AnyModel) -> dict[str, Any]:
     }
     if model.ownership == "component":
         claims["variables in one component, at most"] = settings["max_component_sources"]
-    claims |= {f"monotone in {name}": word for name, word in limits["monotone"].items()}
+    for name, said in limits["monotone"].items():
+        if isinstance(said, str):
+            claims[f"monotone in {name}"] = said
+        else:
+            claims |= {f"'{label}' monotone in {name}": word for label, word in said.items()}
     claims |= {f"does not use {name}": True for name in limits["exclude"]}
     claims |= {f"slope only of {name}": True for name in limits["linear_only"]}
     failed = [check.name for check in model.verify() if not check.holds]

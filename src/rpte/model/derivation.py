@@ -28,6 +28,7 @@ from rpte.columns.kinds import (
     Step,
     Value,
 )
+from rpte.model.survival import SurvivalTarget
 from rpte.published.items import inner_edges
 from rpte.rows.folds import Validation
 from rpte.structure.gaps import separable
@@ -294,7 +295,8 @@ def learned_from(model: Model, table: Table) -> LearnedFrom:
     """Find the rows that the terms of a model were learned from, in its merged training table."""
     settings, told = model.settings, model.training["validation"]
     whole = TrainingTable(table, settings)
-    if told["by"] == "groups" and "learned_from_rows" in told:
+    of_causes = isinstance(model.target, SurvivalTarget) and model.target.status is not None
+    if (told["by"] == "groups" or of_causes) and "learned_from_rows" in told:
         return LearnedFrom(whole, None)
     if told["by"] != "content" or settings["l1"] != "cv" or not settings["reassign"]:
         return LearnedFrom(whole, whole)

@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rpte.errors import InputError, did_you_mean
+from rpte.model.horizon import NO_SURVIVAL, Survival, survivals
 from rpte.model.parts import Component, DirectTerm, TreeTerms, path_text
 from rpte.model.summary import counted
+from rpte.model.survival import SurvivalTarget
 from rpte.model.target import AnyTarget, Target
 from rpte.table.column import MISSING, UNSEEN, as_number, as_number_or_special
 from rpte.table.decimals import number_text
 from rpte.table.inputs import Inputs
-from rpte.table.numbers import per_row
+from rpte.table.numbers import named, per_row
 from rpte.table.schema import Variable
 from rpte.table.spelling import read_levels
 from rpte.utils.arrays import Mask
@@ -60,8 +62,9 @@ class Explanation:
     variables that the model reads, None where missing. `flags` say what training did not have: a
     missing cell in a column that had none, a level that was rare or never seen. `response` is what
     the score stands for: the probability of the positive class, or the mean, for one unit of
-    exposure and without an offset. `predicted` is the mean for the `exposure` and the `offset` that
-    were given, the response where none were.
+    exposure and without an offset, or the hazard relative to the baseline. `predicted` is the mean
+    for the `exposure` and the `offset` that were given, the response where none were. `survival`
+    is that of a time until an event, until the horizons that were asked for.
     """
 
     intercept: float
@@ -74,6 +77,7 @@ class Explanation:
     reference: str | None = None
     exposure: float | None = None
     offset: float | None = None
+    survival: Survival = NO_SURVIVAL
 
     def __str__(self) -> str:
         lines = [f"{self.intercept:+10.4f}  {self.start}{self._product(self.intercept)}"]
@@ -111,11 +115,22 @@ class Explanation:
 
     @property
     def said_for(self) -> tuple[str, ...]:
-        """What is predicted for the exposure and the offset, in words; empty without them."""
+        """What is predicted for exposure and offset, or until horizons, in words; else empty."""
         given = self.exposure, self.offset
+        if isinstance(self.target, SurvivalTarget):
+            return tuple(f"{at}: {value:.4f}" for at, value in self.told_at)
         if isinstance(self.target, Target) or given == (None, None):
             return ()
         return (f"{self.target.response_with(*given)} is {self.target.shown(self.predicted)}",)
+
+    @property
+    def told_at(self) -> list[tuple[str, float]]:
+        """Each horizon in words, such as "survival at 365 days", with the survival until then."""
+        if not isinstance(self.target, SurvivalTarget):
+            return []
+        of = "" if self.survival.stratum is None else f" of the stratum {self.survival.stratum}"
+        pairs = self.survival.pairs
+        return [(f"survival at {self.target.when(time)}{of}", value) for time, value in pairs]
 
     @property
     def positive(self) -> Any:
@@ -141,7 +156,7 @@ def probability_of(target: AnyTarget, response: float) -> float:
     """Return a response that is a probability; `InputError` for a number."""
     if isinstance(target, Target):
         return response
-    raise InputError(f"the model predicts a number: its {target.mean_text} is `response`")
+    raise InputError(f"the model predicts no class: its {target.response_text} is `response`")
 
 
 def value_text(value: float | str | None) -> str:
@@ -157,6 +172,8 @@ def explain(
     reference: str | None = None,
     exposure: Any = None,
     offset: Any = None,
+    horizons: Any = None,
+    strata: Any = None,
 ) -> list[Explanation]:
     """Take the score of each row apart.
 
@@ -169,19 +186,24 @@ def explain(
         view for people.
     exposure, offset : (n_rows,) or numbers, optional
         What the mean of each row is told for, beside that for one unit of exposure.
+    horizons : number or array, optional
+        Of a time until an event: when survival is told.
+    strata : (n_rows,) or one for all, optional
+        Whose baseline survival is told with, of a model that has several.
     """
     if reference not in (None, "mean"):
         raise InputError(f"reference={reference!r}; it must be None or 'mean'")
     inputs = model.read(X)
     score = model.score(inputs)
-    response = model.loss.response(score)
+    response = model.target.mean(score, strata=strata)
+    survival = survivals(model.target, score, horizons, strata)
     model.target.mean(score, exposure, offset)  # refuses what is no exposure, or no offset
     exposures = _per_row(exposure, "exposure", len(score))
     offsets = _per_row(offset, "offset", len(score))
     shift = dict(model.training["mean_contributions"]) if reference == "mean" else {}
     tables = [_component_table(model, inputs, c, shift) for c in model.components]
     values = {name: cell_values(inputs, name) for name in model.sources}
-    warned = [row_flags(inputs, name) for name in model.sources]
+    flags = case_flags(model, inputs)
     start = model.intercept
     for component in model.components:
         start += sum(shift.get(part.name, 0.0) for part in component.parts)
@@ -193,10 +215,11 @@ def explain(
             float(response[i]),
             model.target,
             {name: column[i] for name, column in values.items()},
-            tuple(flag for flags in warned for flag in flags[i]),
+            flags[i],
             reference,
             exposures[i],
             offsets[i],
+            survival[i],
         )
         for i in range(inputs.n_rows)
     ]
@@ -256,6 +279,12 @@ def row_flags(inputs: Inputs, name: str) -> list[tuple[str, ...]]:
     """Return, for each row, what a variable holds that training did not prepare the model for."""
     rules = _flags(inputs, name)
     return [tuple(text for held, text in rules if held[row]) for row in range(inputs.n_rows)]
+
+
+def case_flags(model: Model, inputs: Inputs) -> list[tuple[str, ...]]:
+    """Return, for each row, what training did not have of the variables that a model reads."""
+    warned = [row_flags(inputs, name) for name in model.sources]
+    return [tuple(flag for flags in warned for flag in flags[i]) for i in range(inputs.n_rows)]
 
 
 def flag_counts(inputs: Inputs, name: str) -> dict[str, int]:
@@ -328,9 +357,16 @@ class WhatIf:
             f"{self.before.target.shown(self.before.response)} to "
             f"{self.before.target.shown(self.after.response)}"
         )
+        lines += [f"{'':12}{text}" for text in self.said_at]
         lines.append(f"{'':12}{self.said}")
         lines += [f"{'':12}note: {flag}" for flag in self.after.flags]
         return "\n".join(lines)
+
+    @property
+    def said_at(self) -> list[str]:
+        """How survival moves at each horizon that was asked for, in words."""
+        pairs = zip(self.before.told_at, self.after.told_at, strict=True)
+        return [f"{at}: {old:.4f} -> {new:.4f}" for (at, old), (_, new) in pairs]
 
     @property
     def said(self) -> str:
@@ -348,6 +384,7 @@ class WhatIf:
             "score": [self.before.score, self.after.score],
             self.before.target.response_name: [self.before.response, self.after.response],
             self.before.target.outcome_name: self.before.positive,
+            **self._survival(),
             "moved": [
                 {
                     "component": m.before.component,
@@ -361,16 +398,28 @@ class WhatIf:
             "flags": list(self.after.flags),
         }
 
+    def _survival(self) -> dict[str, Any]:
+        """Return survival before and after as plain JSON values; nothing without horizons."""
+        old, new = self.before.survival, self.after.survival
+        if not old.times:
+            return {}
+        pairs = zip(old.pairs, new.values, strict=True)
+        told = [{"horizon": time, "survival": [a, b]} for (time, a), b in pairs]
+        return {**old.to_dict(), "survival": told}
 
-def what_if(model: Model, X: Any, changes: Mapping[str, Any]) -> WhatIf:
+
+def what_if(
+    model: Model, X: Any, changes: Mapping[str, Any], horizons: Any = None, strata: Any = None
+) -> WhatIf:
     """Change values of one row and see which contributions move.
 
     `changes` gives the new values by name, as the cells would stand in a table; None for missing. A
-    component that moves without reading a changed variable, which no model can, is an error.
+    component that moves without reading a changed variable, which no model can, is an error. Of a
+    time until an event, survival is told at `horizons`, with the baseline of a stratum.
     """
-    row = one_row(model, X)
+    row, asked = one_row(model, X), {"horizons": horizons, "strata": named(X, strata)}
     fresh = with_cells(model, row, changes)
-    (before,), (after,) = model.explain(row), model.explain(fresh)
+    (before,), (after,) = model.explain(row, **asked), model.explain(fresh, **asked)
     read = model.sources
     pairs = list(zip(before.components, after.components, strict=True))
     touched = [(a, b) for a, b in pairs if set(a.sources) & set(changes)]

@@ -20,12 +20,13 @@ from typing import Any
 
 from rpte import __version__
 from rpte.errors import InputError, ModelFileError
+from rpte.model.causes import CausesModel, one_event
 from rpte.model.classes import ClassesModel, ClassesTarget
-from rpte.model.format import FORMAT, SCHEMAS, described
+from rpte.model.format import CAUSES, CAUSES_SCHEMA, FORMAT, SCHEMAS, described
 from rpte.model.model import Model
 from rpte.model.parts import Component
 from rpte.model.reading import check_plain, read_json
-from rpte.model.scores import check_scores, stacked, taken_apart
+from rpte.model.scores import check_one_score, check_scores, stacked, taken_apart
 from rpte.model.semantics import check_semantics
 from rpte.model.target import TASKS
 from rpte.model.validator import shown, validate
@@ -34,16 +35,19 @@ from rpte.table.schema import Schema
 from rpte.utils.output import write_text
 
 AnyModel = Model | ClassesModel
+AnyFile = AnyModel | CausesModel
 ALGORITHM = "hmac-sha256"
 SHORTEST_KEY = 16
 SIGNATURE_SCHEMA = described(f"algorithm: '{ALGORITHM}', hash: hash, signature: hash")
 
 
-def to_dict(model: AnyModel, version: int | None = None) -> dict[str, Any]:
+def to_dict(model: AnyFile, version: int | None = None) -> dict[str, Any]:
     """Return the model as plain JSON values, content hash included.
 
     It has the layout of the version that the model was read from, if none is given.
     """
+    if isinstance(model, CausesModel):
+        return _of_causes(model)
     document = _of_scores(model) if isinstance(model, ClassesModel) else _of_one(model)
     if (version or model.file_version) == 1:
         document = to_version_1(document)
@@ -52,11 +56,24 @@ def to_dict(model: AnyModel, version: int | None = None) -> dict[str, Any]:
     return document
 
 
+def _of_causes(model: CausesModel) -> dict[str, Any]:
+    """Return the document of several causes, which holds that of each."""
+    document = {
+        "format": FORMAT,
+        "version": NEWEST,
+        "library_version": model.models[0].library_version,
+        "task": model.task,
+        "models": [to_dict(each) for each in model.models],
+    }
+    return {**document, "hash": content_hash(document)}
+
+
 def _of_scores(model: ClassesModel) -> dict[str, Any]:
     """Return the document of several scores, whose coefficients and totals are lists."""
     told = {"task": model.task, "loss": model.loss.to_dict(), "target": model.target.to_dict()}
     document = stacked([_of_one(each) for each in model.models])
-    return {**document, **told, "training": dict(model.training)}
+    own = {"settings": dict(model.settings), "training": dict(model.training)}
+    return {**document, **told, **own}
 
 
 def _of_one(model: Model) -> dict[str, Any]:
@@ -102,7 +119,7 @@ def sealed_hash(content: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def from_dict(document: Any) -> AnyModel:
+def from_dict(document: Any) -> AnyFile:
     """Rebuild a model from `to_dict`, refusing what is not one."""
     check_kind(document)
     if document.get("hash") != content_hash(document):
@@ -122,23 +139,43 @@ def check_kind(document: Any) -> None:
             f"the file has format version {shown(version)}, this library reads {list(VERSIONS)}; "
             f"install the library version {writer}"
         )
-    if version > 1 and isinstance(task, str) and task not in (*TASKS, ClassesTarget.task):
+    known = [*TASKS, ClassesTarget.task, CAUSES]
+    if version > 1 and isinstance(task, str) and task not in known:
         raise ModelFileError(
             f"the model is of the task {shown(task)}, this library ({__version__}) reads "
-            f"{[*TASKS, ClassesTarget.task]}; install the library version {writer}, or a newer one"
+            f"{known}; install the library version {writer}, or a newer one"
         )
 
 
-def build(document: dict[str, Any]) -> AnyModel:
+def build(document: dict[str, Any]) -> AnyFile:
     """Validate every field and build the model, whatever its hash."""
     with blamed_on("the model file is malformed"):
-        validate(document, SCHEMAS[document["version"]])
-        newest = document if document["version"] == NEWEST else to_version_2(document)
-        model = _checked(newest, document["version"])
-        load = model.audit().miu
-        if model.bound < load:
-            text = f"bound is {model.bound}, below the audit load of {load} conditions"
-            raise ModelFileError(text)
+        if document["version"] == NEWEST and document.get("task") == CAUSES:
+            return _build_causes(document)
+        return _build_one(document)
+
+
+def _build_causes(document: dict[str, Any]) -> CausesModel:
+    """Build the model of several causes: each makes sense by itself, and they are all there."""
+    validate(document, CAUSES_SCHEMA)
+    made = []
+    for number, own in enumerate(document["models"]):
+        with blamed_on(f"models[{number}]"):
+            check_kind(own)
+            if own.get("hash") != content_hash(own):
+                raise ModelFileError("the content does not match its hash")
+            made.append(_build_one(own))
+    return CausesModel.of(made)
+
+
+def _build_one(document: dict[str, Any]) -> AnyModel:
+    """Build a model of one score, or of several classes."""
+    validate(document, SCHEMAS[document["version"]])
+    newest = document if document["version"] == NEWEST else to_version_2(document)
+    model = _checked(newest, document["version"])
+    load = model.audit().miu
+    if model.bound < load:
+        raise ModelFileError(f"bound is {model.bound}, below the audit load of {load} conditions")
     return model
 
 
@@ -155,6 +192,7 @@ def _checked(document: dict[str, Any], version: int) -> AnyModel:
     """Build the model of a document of the newest layout, if its fields make sense together."""
     if document["scores"] > 1:
         return _rebuild_classes(document)
+    check_one_score(document)
     check_semantics(document)
     return _rebuild(document, version)
 
@@ -193,19 +231,19 @@ def _rebuild(document: dict[str, Any], version: int) -> Model:
     return model
 
 
-def save(model: AnyModel, path: str | Path) -> None:
+def save(model: AnyFile, path: str | Path) -> None:
     """Write a file of the newest version: to a temporary name first, then renamed."""
     write_text(to_text(model, NEWEST), Path(path))
 
 
-def to_text(model: AnyModel, version: int | None = None) -> str:
+def to_text(model: AnyFile, version: int | None = None) -> str:
     """Return the text of a model's file, refusing one that could not be read back."""
     document = to_dict(model, version)
     build(document)
     return json.dumps(document, indent=1, allow_nan=False)
 
 
-def from_text(text: str) -> AnyModel:
+def from_text(text: str) -> AnyFile:
     """Rebuild a model from `to_text`."""
     return from_dict(json.loads(text))
 
@@ -218,7 +256,16 @@ def read_document(path: str | Path) -> dict[str, Any]:
     return document
 
 
-def load(path: str | Path) -> AnyModel:
+def load_one(path: str | Path, what: str) -> AnyModel:
+    """Read a model of one score or of several classes; refuse one of several causes with words.
+
+    `what` is what it is read for.
+    """
+    found = load(path)
+    return one_event(found, what)
+
+
+def load(path: str | Path) -> AnyFile:
     """Read a model file.
 
     Parameters
@@ -228,7 +275,7 @@ def load(path: str | Path) -> AnyModel:
 
     Returns
     -------
-    Model, or ClassesModel of several classes
+    Model, ClassesModel of several classes, or CausesModel of several causes of an event
         Scores with numpy alone, bit for bit as the estimator did.
 
     Raises

@@ -139,14 +139,14 @@ column = value|missing|level|interval|step|hinge|scale|pattern|pair
 split = column: column, at_most?: number, missing_holds?: flag
 node = place|branch
 per score = number|[number 3]
-leaf = coefficient: number, support: amount, target_total: number, penalty: positive
+leaf = coefficient: per score, support: amount, target_total: per score, penalty: positive
 tree = name: tree name, root: node, leaves: [leaf 2]
 direct = name: direct name, column: column, coefficient: per score, centre: number,
     scale: positive, support: amount, target_total: per score, penalty: positive
 component = name: component name, sources: [text 1], trees: [tree], direct: [direct]
 variable = name: text, levels: names, has_missing: flag, pooled: flag, kind: 'number'|'category'
-limits = exclude: names, linear_only: names, monotone: {direction}, interactions: null|[[text 2]],
-    penalty: {positive}
+limits = exclude: names, linear_only: names, monotone: {direction|{direction}},
+    interactions: null|[[text 2]], penalty: {positive}
 settings = max_component_sources: from 1, budget: whole, min_gain: amount, lookahead: flag,
     max_trees: whole, max_depth: from 1, min_samples_leaf: positive, reassign: flag,
     leaf_ridge: amount, learning_rate: positive, audit_price: amount, ownership: policy,
@@ -164,6 +164,9 @@ round = accepted: flag, leaves: whole, step: amount, reason: text, deviance_befo
     deviance_after: amount
 certificate = variable: text, leaf_pairs: whole, direction: direction, component: text or null,
     direct: [signed]
+class_certificate = variable: text, class: text, leaf_pairs: whole, direction: direction,
+    component: text or null, direct: [signed]
+proof = class_certificate|certificate
 measure = mean: amount, error: null|amount
 mean_share = mean: share, error: null|amount
 cross_validation = folds: from 1, rows: from 1, log_loss: measure, brier: mean_share, miu: measure,
@@ -174,6 +177,9 @@ mean_number = mean: number, error: null|amount
 number_validation = folds: from 1, rows: from 1, mae: measure, rmse: measure, miu: measure,
     by: 'content'|'groups', deviance_explained: null|mean_number, gini?: null|mean_number,
     calibration_ratio?: null|mean_number
+survival_validation = folds: from 1, rows: from 1, concordance: null|mean_share,
+    brier: null|mean_share, brier_explained: null|mean_number, miu: measure,
+    by: 'content'|'groups'
 calibration = by: 'rows'|'groups', total: positive, scores: [amount 1], up_to: [positive 1],
     table: null|hash
 stopped = max_fit_seconds: amount, stage: text, reproducible: False
@@ -182,8 +188,8 @@ validation = folds: from 1, by: 'content'|'groups'|'splits', learned_from_rows?:
 training = rows: positive, distinct_rows: from 1, validation: validation,
     class_factors?: [positive 2], vocabulary_size: whole, rounds: [round],
     selection: null|selection, objective: null|objective, ties: [[text 2]],
-    monotone: [certificate], mean_contributions: {per score},
-    cross_validation?: cross_validation|number_validation|class_validation,
+    monotone: [proof], mean_contributions: {per score},
+    cross_validation?: cross_validation|number_validation|class_validation|survival_validation,
     calibration?: calibration
 profiled = name: text, distinct: whole, kind: 'number'|'category', missing: share|hidden,
     quantiles: null|[number or null 5 5], extremes: null|[number 2 2], levels: {amount|hidden}
@@ -191,8 +197,10 @@ data = rows: positive, distinct_rows: null|from 1, sha256: null|hash, profile: n
 metrics = rows: positive, log_loss: amount, brier: share, auc: share
 number_metrics = rows: positive, deviance_explained: number or null, mae: amount, rmse: amount
 class_metrics = rows: positive, log_loss: amount, brier: amount, accuracy: share
+survival_metrics = rows: positive, events: amount, concordance: null|share,
+    log_likelihood: number
 state = model: hash, terms: whole, conditions: whole, intercept: per score,
-    metrics: null|metrics|number_metrics|class_metrics
+    metrics: null|metrics|number_metrics|class_metrics|survival_metrics
 entry = number: from 1, forced: flag, withdrawn: names, restored: names, before: state,
     after: state, hash: hash, by: said, when: when, reason: said, operations: [operation 1],
     table: null|hash, previous: null|hash
@@ -216,10 +224,11 @@ def _file(version: int, definitions: Schema, predicted: str, **words: Schema) ->
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"RPTE model file, format version {version}",
         "description": (
-            "A model of two classes or of a number: the score is the left-to-right sum of the "
-            "intercept and the component subtotals, each the sum of its trees' leaves and direct "
-            "terms. A model of several classes has a score for each, and lists of intercepts and "
-            "coefficients. Numbers are finite 64-bit floats."
+            "A model of two classes, of a number or of a time until an event: the score is the "
+            "left-to-right sum of the intercept and the component subtotals, each the sum of its "
+            "trees' leaves and direct terms. A model of several classes has a score for each, and "
+            "lists of intercepts and coefficients; one of a time has a cumulated baseline hazard, "
+            "which exp(score) multiplies. Numbers are finite 64-bit floats."
         ),
         **described(fields, **words),
         "$defs": definitions,
@@ -239,12 +248,20 @@ UNITS = described("centre: number, scale: positive, weight: positive")
 NUMBER = (
     "name: text or null, exposure: text or null, offset: text or null, total: number, units: units"
 )
+STEPS = described("times: [amount], hazard: [amount], end: amount")
+TIME = (
+    "time: text or null, event: text or null, ties: 'efron'|'breslow'|'grouped', total: amount, "
+    "has_entry: flag, entry_column: text or null, strata_column: text or null, strata: [label], "
+    "grid: [positive], baseline: [steps 1], status?: status"
+)
+STATUS = described("cause: label, causes: [label 1 10], censored: label")
 SCHEMA = _file(
     NEWEST,
     DEFINITIONS,
     "task: task, loss: loss, target: target, scores: from 1, offset: null, baseline: null",
     loss=described(
-        "name: 'binomial'|'squared_error'|'poisson'|'gamma'|'tweedie'|'multinomial', "
+        "name: 'binomial'|'squared_error'|'poisson'|'gamma'|'tweedie'|'multinomial'|'cox'|"
+        "'discrete', "
         "link: 'logit'|'identity'|'log'|'softmax', power?: number"
     ),
     target={
@@ -252,7 +269,15 @@ SCHEMA = _file(
             described(f"{CLASSES}, total: amount"),
             described(NUMBER, units=UNITS),
             described("classes: [label 3], totals: [amount 3]"),
+            described(TIME, steps=STEPS, status=STATUS),
         ]
     },
 )
 SCHEMAS = {1: _first(), NEWEST: SCHEMA}
+CAUSES = "competing risks"
+# A file of several causes holds the file of each.
+CAUSES_SCHEMA = described(
+    f"format: '{FORMAT}', version: {NEWEST}, library_version: release, task: '{CAUSES}', "
+    "models: [file 2 10], hash: hash",
+    file={"type": "object"},  # validated as a file of its own
+)

@@ -87,7 +87,7 @@ def number_of(model: Model) -> Model:
         return model
     raise InputError(
         "prediction intervals are for models of numbers; of two classes predict_proba says how "
-        "sure a prediction is"
+        "sure a prediction is, of times until an event survival_at"
     )
 
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rpte.model.check import Check, checked
+from rpte.losses import Hazard
+from rpte.model.check import Check, checked, monotone_claims
 from rpte.model.classes import ClassesModel
 from rpte.model.file import AnyModel, content_hash, core_hashes
 
@@ -19,6 +20,7 @@ Entry = Mapping[str, Any]
 
 OPTIMALITY = "Stage 3 optimality of the active terms"
 BALANCE = "sum of predictions equals the sum of the target"
+BASELINE = "baseline"
 UNMET_MISSING = "missing values not met in training"
 DERIVED = "thresholds, levels, knots and centres"
 
@@ -63,6 +65,8 @@ def withdrawn(model: AnyModel) -> dict[str, Entry]:
 
 def solved_claims(model: AnyModel) -> list[str]:
     """Return what `verify` claims of a model because Stage 3 was solved."""
+    if isinstance(model.loss, Hazard):
+        return [OPTIMALITY, BASELINE]
     return [OPTIMALITY, BALANCE] if model.loss.balanced else [OPTIMALITY]
 
 
@@ -106,11 +110,6 @@ def _claim_faults(model: AnyModel) -> Iterator[str]:
     for claim in solved_claims(model):
         if unsolved != (claim in gone):
             yield f"'{claim}' is {'gone but not withdrawn' if unsolved else 'withdrawn but there'}"
-    for name, word in model.settings["limits"]["monotone"].items():
-        if monotone_claim(name, word) in gone:
-            yield f"'{monotone_claim(name, word)}' is withdrawn but there"
-
-
-def monotone_claim(name: str, word: str) -> str:
-    """Return the name of the check of a monotone direction."""
-    return f"monotone: {word} in {name}"
+    for claim in monotone_claims(model.settings):
+        if claim in gone:
+            yield f"'{claim}' is withdrawn but there"

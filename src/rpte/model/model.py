@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +12,10 @@ import numpy as np
 from rpte import __version__
 from rpte.errors import InputError
 from rpte.losses import Loss
+from rpte.model.horizon import at_horizon, survival_target
 from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms, path_sources, path_text
 from rpte.model.scoring import Plan
+from rpte.model.survival import SurvivalTarget
 from rpte.model.target import AnyTarget, Label, NumberTarget, Target
 from rpte.model.unknown import checked_inputs
 from rpte.model.versions import NEWEST
@@ -131,8 +133,8 @@ class Model:
         if isinstance(self.target, Target):
             return self.target
         raise InputError(
-            f"the model predicts a number ({self.target.mean_text}); this is for models of two "
-            "classes, and not there for numbers"
+            f"the model predicts no class, but a number ({self.target.response_text}); this is for "
+            "models of two classes"
         )
 
     @property
@@ -169,6 +171,8 @@ class Model:
         if isinstance(self.target, NumberTarget):
             given = self.target.exposure, self.target.offset
             return {*names, *(name for name in given if name is not None)}
+        if isinstance(self.target, SurvivalTarget):
+            return {*names, *self.target.columns}
         return names
 
     def decision_function(self, X: Any, *, allow_unknown: bool = False) -> Floats:
@@ -180,9 +184,10 @@ class Model:
     def response(self, X: Any, *, allow_unknown: bool = False) -> Floats:
         """Return what the scores stand for, (n_rows,).
 
-        The probability of the positive class, or the mean (for one unit of exposure).
+        The probability of the positive class, the mean (for one unit of exposure), or the hazard
+        relative to the baseline.
         """
-        return self.loss.response(self.score(X, allow_unknown=allow_unknown))
+        return self.target.mean(self.score(X, allow_unknown=allow_unknown))
 
     def predict_proba(self, X: Any, *, allow_unknown: bool = False) -> Floats:
         """Return the probabilities of the two classes, in their order, shape (n_rows, 2)."""
@@ -195,13 +200,33 @@ class Model:
         """Return the class whose log odds are positive (``classes[0]`` at exactly zero).
 
         Of a number, its mean: for one unit of exposure and no offset, unless these are given, one
-        for each row, one for all, or as the name of a column of `X`.
+        for each row, one for all, or as the name of a column of `X`. Of a time until an event, the
+        score: the logarithm of the hazard ratio.
         """
         score = self.decision_function(X, allow_unknown=allow_unknown)
         if isinstance(self.target, NumberTarget):
             return self.target.mean(score, named(X, exposure), named(X, offset))
         self.target.mean(score[:0], exposure, offset)  # refuses both
+        if isinstance(self.target, SurvivalTarget):
+            return score
         return self.target.labels[(score > 0).astype(np.intp)]
+
+    def survival_at(
+        self, X: Any, times: Any, strata: Any = None, *, allow_unknown: bool = False
+    ) -> Floats:
+        """Return the probability of no event until some times (m,), shape (n_rows, m).
+
+        Parameters
+        ----------
+        X : table
+        times : number or array of shape (m,)
+            Within what was observed in training.
+        strata : array of shape (n_rows,), or the name of a column of `X`, optional
+            Where the model has several baselines.
+        """
+        target = survival_target(self.target, "times")
+        score = self.score(X, allow_unknown=allow_unknown)
+        return target.survival_at(score, target.check_times(times), named(X, strata))
 
     def predict_interval(
         self,
@@ -272,6 +297,8 @@ class Model:
         reference: str | None = None,
         exposure: Any = None,
         offset: Any = None,
+        horizons: Any = None,
+        strata: Any = None,
         *,
         allow_unknown: bool = False,
     ) -> list[Explanation]:
@@ -279,13 +306,23 @@ class Model:
         from rpte.model.explain import explain
 
         inputs = self.read(X, allow_unknown=allow_unknown)
-        return explain(self, inputs, reference, named(X, exposure), named(X, offset))
+        beside = named(X, exposure), named(X, offset), horizons, named(X, strata)
+        return explain(self, inputs, reference, *beside)
 
-    def what_if(self, X: Any, changes: Mapping[str, Any]) -> WhatIf:
+    def at_horizon(self, horizon: float) -> Model:
+        """Return the model with survival until a time as its response, in place of the hazard.
+
+        It has the same scores; `rpte.model.horizon` says why what holds of them holds of survival.
+        """
+        return replace(self, target=at_horizon(self.target, horizon))
+
+    def what_if(
+        self, X: Any, changes: Mapping[str, Any], horizons: Any = None, strata: Any = None
+    ) -> WhatIf:
         """Change values of one row and see which contributions move; see `rpte.model.explain`."""
         from rpte.model.explain import what_if
 
-        return what_if(self, X, changes)
+        return what_if(self, X, changes, horizons, strata)
 
     def counterfactuals(
         self,
@@ -298,12 +335,15 @@ class Model:
         answers: int = 3,
         exposure: Any = None,
         offset: Any = None,
+        horizon: float | None = None,
+        strata: Any = None,
     ) -> Counterfactuals:
         """Say what would have to change in one row; see `rpte.counterfactual`."""
         from rpte.counterfactual import counterfactuals
 
         asked: dict[str, Any] = {"side": side, "actions": actions, "most": most, "answers": answers}
-        return counterfactuals(self, X, to, **asked, exposure=exposure, offset=offset)
+        asked |= {"exposure": exposure, "offset": offset, "horizon": horizon, "strata": strata}
+        return counterfactuals(self, X, to, **asked)
 
     def summary(self) -> str:
         """Return the whole model as text."""
@@ -324,11 +364,14 @@ class Model:
         sample_weight: Any = None,
         exposure: Any = None,
         offset: Any = None,
+        entry: Any = None,
+        strata: Any = None,
     ) -> list[Check]:
         """Check every claim that the model makes; more can be checked with the training table."""
         from rpte.model.verify import verify
 
-        return verify(self, X, y, sample_weight, named(X, exposure), named(X, offset))
+        beside = (named(X, each) for each in (exposure, offset, entry, strata))
+        return verify(self, X, y, sample_weight, *beside)
 
     def _repr_html_(self) -> str:
         from rpte.report.notebook import model_html

@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
-from rpte.errors import ModelFileError
+from rpte.columns.limits import class_directions
+from rpte.errors import InputError, ModelFileError
 from rpte.losses import Multinomial
 from rpte.model.target import Target
 from rpte.model.validator import Path, place, shown
@@ -26,7 +27,7 @@ def stacked(documents: Sequence[Document]) -> Document:
     """Return the document of several scores from those of each."""
     first = documents[0]
     terms = [
-        [term for component in each["components"] for term in component["direct"]]
+        [term for component in each["components"] for term in _terms(component)]
         for each in documents
     ]
     lists = [
@@ -41,7 +42,7 @@ def stacked(documents: Sequence[Document]) -> Document:
 def taken_apart(document: Document, k: int) -> Document:
     """Return the document of one score of several: its class, and all others.
 
-    Cross-validated figures are of all scores together, and left out.
+    Cross-validated figures and monotone limits are of all scores together, and left out.
     """
     training = {
         **without(document["training"], FIGURES),
@@ -49,7 +50,9 @@ def taken_apart(document: Document, k: int) -> Document:
             name: each[k] for name, each in document["training"]["mean_contributions"].items()
         },
         "class_factors": [1.0, 1.0],
+        "monotone": [],
     }
+    limits = {**document["settings"]["limits"], "monotone": {}}
 
     def one(term: Document) -> Document:
         return {**term, **{name: term[name][k] for name in LISTED}}
@@ -62,6 +65,7 @@ def taken_apart(document: Document, k: int) -> Document:
         "target": {"classes": [0, 1], "positive": 1, "total": document["target"]["totals"][k]},
         "intercept": document["intercept"][k],
         "components": _with_terms(document["components"], one),
+        "settings": {**document["settings"], "limits": limits},
         "training": training,
         **({"ledger": _ledger_of(document, k)} if "ledger" in document else {}),
     }
@@ -81,7 +85,50 @@ def _ledger_of(document: Document, k: int) -> list[Document]:
 def _with_terms(
     components: Sequence[Document], change: Callable[[Document], Document]
 ) -> list[Document]:
-    return [{**each, "direct": [change(term) for term in each["direct"]]} for each in components]
+    """Return components whose terms are changed, in the order of `_terms`."""
+
+    def tree(given: Document) -> Document:
+        return {**given, "leaves": [change(leaf) for leaf in given["leaves"]]}
+
+    return [
+        {
+            **each,
+            "trees": [tree(given) for given in each["trees"]],
+            "direct": [change(term) for term in each["direct"]],
+        }
+        for each in components
+    ]
+
+
+def _terms(component: Document) -> list[Document]:
+    """Return the leaves of a component, then its direct terms."""
+    leaves = [leaf for tree in component["trees"] for leaf in tree["leaves"]]
+    return [*leaves, *component["direct"]]
+
+
+def check_one_score(document: Document) -> None:
+    """Raise `ModelFileError` where a model of one score has a list in the place of a number."""
+    numbers = _listed(document)
+    means = document["training"]["mean_contributions"]
+    numbers += [(("training", "mean_contributions", name), mean) for name, mean in means.items()]
+    for path, value in [(("intercept",), document["intercept"]), *numbers]:
+        if isinstance(value, list):
+            _refuse(path, "must be a number, not a list: the model has one score")
+
+
+def _listed(document: Document) -> list[tuple[Path, Any]]:
+    """Return what has an entry for each score in leaves and direct terms, with its place."""
+    found: list[tuple[Path, Any]] = []
+    for number, component in enumerate(document["components"]):
+        parts: list[tuple[Path, Document]] = [
+            (("trees", at, "leaves", n), leaf)
+            for at, tree in enumerate(component["trees"])
+            for n, leaf in enumerate(tree["leaves"])
+        ]
+        parts += [(("direct", at), term) for at, term in enumerate(component["direct"])]
+        for where, term in parts:
+            found += [(("components", number, *where, name), term[name]) for name in LISTED]
+    return found
 
 
 def check_scores(document: Document) -> None:
@@ -96,12 +143,7 @@ def check_scores(document: Document) -> None:
     lists: list[tuple[Path, Any]] = [(("intercept",), document["intercept"])]
     lists += [(("target", name), target[name]) for name in ("classes", "totals")]
     lists.append((("training", "class_factors"), document["training"].get("class_factors")))
-    for number, component in enumerate(document["components"]):
-        if component["trees"]:
-            _refuse(("components", number, "trees"), "must be empty: trees have one score")
-        for at, term in enumerate(component["direct"]):
-            here: Path = ("components", number, "direct", at)
-            lists += [((*here, name), term[name]) for name in LISTED]
+    lists += _listed(document)
     means = document["training"]["mean_contributions"]
     lists += [(("training", "mean_contributions", name), each) for name, each in means.items()]
     for number, entry in enumerate(document.get("ledger", ())):
@@ -117,6 +159,20 @@ def check_scores(document: Document) -> None:
     alike = len({type(label) for label in labels}) == 1
     if not alike or any(not a < b for a, b in pairwise(labels)):
         _refuse(("target", "classes"), "must differ, be of one type, and in order")
+    _check_limits(document)
+
+
+def _check_limits(document: Document) -> None:
+    """Refuse monotone limits of no class, or of what is no number."""
+    monotone, path = document["settings"]["limits"]["monotone"], ("settings", "limits", "monotone")
+    numbers = {v["name"] for v in document["schema"]["variables"] if v["kind"] == "number"}
+    for name in monotone:
+        if name not in numbers:
+            _refuse(path, f"names {shown(name)}, no number of the schema")
+    try:
+        class_directions(monotone, document["target"]["classes"])
+    except InputError as error:
+        _refuse(path, f"makes no sense: {error}")
 
 
 def _check_figures(document: Document) -> None:

@@ -10,13 +10,17 @@ from typing import Any
 
 from rpte.columns.kinds import FORMULAS, column_from_dict
 from rpte.errors import ModelFileError
-from rpte.losses import BINOMIAL, LOSSES, TWEEDIE
+from rpte.losses import BINOMIAL, DISCRETE, LOSSES, TWEEDIE
+from rpte.losses.risk_sets import GROUPED
+from rpte.model.survival import LOSSES_OF_TIMES, SurvivalTarget
 from rpte.model.validator import Path, place, shown
 from rpte.table.table import pooled_name
 
 Record = Mapping[str, Any]
 Faults = Iterator[tuple[Path, str]]
 TOLERANCE = 1e-9  # sums of weights are rounded
+# What figures of each task, and of no other, hold.
+FIGURE = {"binary": "brier", "regression": "mae", SurvivalTarget.task: "concordance"}
 
 
 def check_semantics(document: Record) -> None:
@@ -76,6 +80,9 @@ def _labels(document: Record) -> Faults:
         yield ("loss",), "must have a 'power' where its name is 'tweedie', and only there"
     if ("classes" in document["target"]) != two_classes:
         yield ("target",), f"does not go with the task '{document['task']}'"
+    if document["task"] == SurvivalTarget.task:
+        yield from _times(document)
+        return
     if not two_classes:
         yield from _number(document)
         return
@@ -103,6 +110,31 @@ def _number(document: Record) -> Faults:
         yield ("target", "units", "centre"), "is not 0, which the logarithm of a mean asks for"
     if document["target"]["total"] < 0:
         yield ("target", "total"), "is negative, but the loss is of numbers that are not"
+
+
+def _times(document: Record) -> Faults:
+    """Baselines rise, one for each stratum, and the grid of discrete hazards holds their times."""
+    target, path = document["target"], ("target", "baseline")
+    if document["loss"]["name"] not in LOSSES_OF_TIMES:
+        yield ("loss", "name"), f"does not go with the task '{document['task']}'"
+    if (document["loss"]["name"] == DISCRETE.name) != (target.get("ties") == GROUPED):
+        yield ("target", "ties"), f"is '{target['ties']}', which the loss has not"
+    if (target["ties"] == GROUPED) != bool(target["grid"]):
+        yield ("target", "grid"), "is there for discrete hazards, and for these alone"
+    if any(high <= low for low, high in pairwise(target["grid"])):
+        yield ("target", "grid"), "does not rise"
+    yield from _twice([shown(label) for label in target["strata"]], ("target", "strata"))
+    if len(target["baseline"]) != max(1, len(target["strata"])):
+        yield path, "has not one entry for each stratum"
+    for number, steps in enumerate(target["baseline"]):
+        times, hazard = steps["times"], steps["hazard"]
+        rising = all(low < high for low, high in pairwise(times))
+        if len(times) != len(hazard) or not times or not rising:
+            yield (*path, number), "has not one hazard for each of its times, which rise"
+        if any(high < low for low, high in pairwise(hazard)):
+            yield (*path, number, "hazard"), "falls"
+        if times and steps["end"] < times[-1]:
+            yield (*path, number, "end"), "is before the last of the times"
 
 
 def _components(document: Record, variables: Record) -> Faults:
@@ -179,13 +211,14 @@ def _direct(term: Record, path: Path, document: Record, variables: Record) -> Fa
 
 def _counts(part: Record, path: Path, document: Record) -> Faults:
     rows, two_classes = document["training"]["rows"], document["task"] == "binary"
-    unit = 1.0 if two_classes else document["target"]["units"]["weight"]
+    unit = document["target"].get("units", {"weight": 1.0})["weight"]
     if part["support"] > unit * rows * (1 + TOLERANCE):
         yield (*path, "support"), f"is {part['support']:g}, training.rows only {rows:g}"
     total, support = part["target_total"], part["support"]
     if document["loss"]["link"] != "identity" and total < 0:
         yield (*path, "target_total"), f"is {total:g}; it must be at least 0"
-    if two_classes and total > support + rows * TOLERANCE:
+    counts_events = two_classes or document["task"] == SurvivalTarget.task
+    if counts_events and total > support + rows * TOLERANCE:
         yield (*path, "target_total"), f"is {total:g}, the support only {support:g}"
 
 
@@ -252,6 +285,12 @@ def _settings(document: Record, variables: Record) -> Faults:
             if name not in variables:
                 path = ("settings", "limits", limit)
                 yield path, f"names {shown(name)}, no variable of the schema"
+    for name, said in limits["monotone"].items():
+        if not isinstance(said, str):
+            yield (
+                ("settings", "limits", "monotone", name),
+                "names classes, but the model has one score",
+            )
     for limit in ("monotone", "linear_only"):
         for name in limits[limit]:
             if variables[name]["kind"] != "number":
@@ -260,8 +299,8 @@ def _settings(document: Record, variables: Record) -> Faults:
 
 def _training(document: Record) -> Faults:
     training, reassign = document["training"], document["settings"]["reassign"]
-    two_classes = document["task"] == "binary"
-    if two_classes and document["target"]["total"] > training["rows"] * (1 + TOLERANCE):
+    two_classes, number = document["task"] == "binary", document["task"] == "regression"
+    if not number and document["target"]["total"] > training["rows"] * (1 + TOLERANCE):
         yield ("target", "total"), "is more than training.rows"
     if two_classes != ("class_factors" in training):
         yield ("training",), "must have 'class_factors' for two classes, and for these alone"
@@ -271,8 +310,10 @@ def _training(document: Record) -> Faults:
             yield ("training", field), f"does not go with settings.reassign {reassign}"
     if "cross_validation" in training and "ledger" in document:
         yield ("training", "cross_validation"), "is of the fit, which the ledger says was edited"
+    if any(isinstance(mean, list) for mean in training["mean_contributions"].values()):
+        yield ("training", "mean_contributions"), "must hold numbers: the model has one score"
     figures = training.get("cross_validation")
-    if figures is not None and ("brier" if two_classes else "mae") not in figures:
+    if figures is not None and FIGURE[document["task"]] not in figures:
         yield (
             ("training", "cross_validation"),
             f"is not of the task '{document['task']}'",
@@ -291,7 +332,7 @@ def _calibration(document: Record) -> Faults:
     record, path = document["training"].get("calibration"), ("training", "calibration")
     if record is None:
         return
-    if document["task"] == "binary":
+    if document["task"] != "regression":
         yield path, "is for models of a number"
     if "ledger" in document:
         yield path, "is of the fit, which the ledger says was edited"
@@ -304,13 +345,12 @@ def _calibration(document: Record) -> Faults:
 
 
 def _ledger(document: Record) -> Faults:
-    two_classes = document["task"] == "binary"
     for number, entry in enumerate(document.get("ledger", ())):
         for when in ("before", "after"):
             figures, path = entry[when]["metrics"], ("ledger", number, when)
             if isinstance(entry[when]["intercept"], list):
                 yield (*path, "intercept"), "must be a number: the model has one score"
-            if figures is not None and ("brier" if two_classes else "mae") not in figures:
+            if figures is not None and FIGURE[document["task"]] not in figures:
                 yield (*path, "metrics"), f"are not of the task '{document['task']}'"
 
 

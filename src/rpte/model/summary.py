@@ -6,26 +6,32 @@ Figures are of the fit, repeated in folds of the training table: an edit of the 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rpte.losses import BINOMIAL, Loss
+from rpte.model.check import monotone_texts
 from rpte.model.intervals import RECORD as CALIBRATION
 from rpte.model.intervals import calibration_text
 from rpte.model.parts import DirectTerm, Leaf, TreeTerms
+from rpte.model.survival import SurvivalTarget
 from rpte.structure.tree import Branch, Condition
+from rpte.table.schema import Schema
 
 if TYPE_CHECKING:
+    from rpte.model.causes import CausesModel
     from rpte.model.classes import ClassesModel
     from rpte.model.model import Model
 
 RECORD = "cross_validation"  # the field of the training record
 NAMES = {
-    "auc": "AUC", "log_loss": "log-loss", "brier": "Brier score", "accuracy": "accuracy",
+    "concordance": "concordance", "auc": "AUC", "log_loss": "log-loss", "brier": "Brier score",
+    "brier_explained": "less than of the Kaplan-Meier curve", "accuracy": "accuracy",
     "deviance_explained": "deviance explained", "gini": "Gini index",
     "calibration_ratio": "calibration ratio", "mae": "mean absolute error",
     "rmse": "root mean squared error", "miu": "conditions",
 }  # fmt: skip
+OVER_TIME = "Brier score over time"
 MEAN_AUC = "mean AUC (one class against the rest)"
 
 
@@ -47,24 +53,56 @@ def classes_summary(model: ClassesModel) -> str:
     lines.append("".join(f"{each:+{width}.4f}" for each in model.intercepts) + "  intercepts")
     for same in zip(*model.by_class, strict=True):
         lines += ["", f"{same[0].name}: {', '.join(same[0].sources)}"]
+        for trees in zip(*(component.trees for component in same), strict=True):
+            lines.append(f"{'':{width * len(names)}}  {trees[0].name}")
+            for text, number in tree_lines(model.schema, trees[0], trees[0].tree.root, "    "):
+                leaves = [] if number is None else [tree.leaves[number] for tree in trees]
+                counts = f"  (n={leaves[0].support:g})" if leaves else ""
+                sizes = _sizes(leaves, width) or " " * (width * len(names))
+                lines.append(f"{sizes}  {text}{counts}")
         for terms in zip(*(component.direct for component in same), strict=True):
-            said = (f"{t.coefficient:+.4g}" if t.coefficient else "0" for t in terms)
-            sizes = [f"{each:>{width}}" for each in said]
             counts = f"  (n={terms[0].support:g})" if terms[0].column.binary else ""
-            lines.append(f"{''.join(sizes)}  {terms[0].name}  {terms[0].text}{counts}")
+            lines.append(f"{_sizes(terms, width)}  {terms[0].name}  {terms[0].text}{counts}")
+    return "\n".join(lines)
+
+
+def _sizes(terms: Sequence[Leaf | DirectTerm], width: int) -> str:
+    """Return the coefficients of a term in columns."""
+    said = (f"{t.coefficient:+.4g}" if t.coefficient else "0" for t in terms)
+    return "".join(f"{each:>{width}}" for each in said)
+
+
+def causes_summary(model: CausesModel) -> str:
+    """Return a model of several causes as text: hazard ratios of each term, by cause."""
+    names = [target.outcome for target in model.targets]
+    width = max(9, *(min(len(name), 14) for name in names)) + 1
+    lines = [f"RPTE model: {model.score_text}", _load_line(model), *_notes(model.outline)]
+    lines += [target.baseline_text for target in model.targets[1:]]
+    lines += ["", "".join(f"{name[:14]:>{width}}" for name in names) + "  hazard ratios"]
+    effect, before = model.models[0].loss.effect, ""
+    for rule in model.rules():
+        if rule.component != before:
+            inside = next(c for c in model.components if c.name == rule.component)
+            lines += ["", f"{rule.component}: {', '.join(inside.sources)}"]
+            before = rule.component
+        said = (f"{effect(size):.4g}" if size else "1" for size in rule.coefficients)
+        ratios = "".join(f"{each:>{width}}" for each in said)
+        lines.append(f"{ratios}  {rule.term}  {rule.conditions}  (n={rule.support:g})")
     return "\n".join(lines)
 
 
 def head_lines(model: Model | ClassesModel) -> list[str]:
     """Return what the score is, how much there is to read, and what a reader must know beside."""
+    return [f"RPTE model: {model.target.score_text}", _load_line(model), *_notes(model)]
+
+
+def _load_line(model: Model | ClassesModel | CausesModel) -> str:
     load = model.audit()
-    return [
-        f"RPTE model: {model.target.score_text}",
+    return (
         f"{counted(load.mu, 'term')}, {counted(load.miu, 'condition')} to read (bound before "
         f"training: {model.bound}); {counted(len(model.components), 'component')}, ownership "
-        f"'{model.ownership}'",
-        *_notes(model),
-    ]
+        f"'{model.ownership}'"
+    )
 
 
 def counted(number: int, noun: str) -> str:
@@ -75,9 +113,11 @@ def counted(number: int, noun: str) -> str:
 def _notes(model: Model | ClassesModel) -> list[str]:
     """Return what a reader must know beside the terms: limits, weights, and an early end."""
     limits = model.settings["limits"]
-    notes = [f"limit: {word} in {name}" for name, word in limits["monotone"].items()]
+    notes = [f"limit: {said}" for said in monotone_texts(model.settings)]
     others = ("exclude", "linear_only", "interactions", "penalty")
     notes += [f"limit: {limit} {limits[limit]}" for limit in others if limits[limit]]
+    if isinstance(model.target, SurvivalTarget):
+        notes.append(model.target.baseline_text)
     factors = model.training.get("class_factors", [1.0, 1.0])
     if set(factors) != {1.0}:
         pairs = zip(model.classes, factors, strict=True)
@@ -115,24 +155,35 @@ def _part_lines(model: Model, part: TreeTerms | DirectTerm) -> Iterator[str]:
         yield f"{part.coefficient:+9.4g}  {part.name}  {part.text}{counts}"
     else:
         yield f"{'':9}  {part.name}"
-        yield from _node_lines(model, part, part.tree.root, "    ")
+        for text, number in tree_lines(model.schema, part, part.tree.root, "    "):
+            if number is None:
+                yield f"{'':9}  {text}"
+                continue
+            leaf = part.leaves[number]
+            coefficient = f"{leaf.coefficient:+9.4f}" if leaf.coefficient else f"{'0':>9}"
+            yield f"{coefficient}  {text}{_counts(model, leaf)}"
 
 
-def _node_lines(model: Model, tree: TreeTerms, node: Branch, indent: str) -> Iterator[str]:
+def tree_lines(
+    schema: Schema, tree: TreeTerms, node: Branch, indent: str = ""
+) -> Iterator[tuple[str, int | None]]:
+    """Yield the tests of a tree, indented, each with the number of the leaf that ends there."""
     for holds, child in ((True, node.yes), (False, node.no)):
-        condition = Condition(node.split, holds).text(model.schema)
-        text = f"{indent}{'if' if holds else 'else'} {condition}"
+        text = f"{indent}{'if' if holds else 'else'} {Condition(node.split, holds).text(schema)}"
         if isinstance(child, Branch):
-            yield f"{'':9}  {text}"
-            yield from _node_lines(model, tree, child, indent + "    ")
-            continue
-        leaf = tree.leaves[child]
-        coefficient = f"{leaf.coefficient:+9.4f}" if leaf.coefficient else f"{'0':>9}"
-        yield f"{coefficient}  {text}: {tree.leaf_name(child)}{_counts(model, leaf)}"
+            yield text, None
+            yield from tree_lines(schema, tree, child, indent + "    ")
+        else:
+            yield f"{text}: {tree.leaf_name(child)}", child
 
 
 def _counts(model: Model, term: Leaf | DirectTerm) -> str:
-    said = f"rate {term.rate:.3f}" if model.task == "binary" else f"mean {term.rate:.6g}"
+    if model.task == "binary":
+        said = f"rate {term.rate:.3f}"
+    elif isinstance(model.target, SurvivalTarget):
+        said = f"{model.target.mean_name} {term.rate:.3f}"
+    else:
+        said = f"mean {term.rate:.6g}"
     return f"  (n={term.support:g}, {said})"
 
 
@@ -146,6 +197,7 @@ def figure_names(record: Mapping[str, Any], loss: Loss) -> dict[str, str]:
     """Return what the figures of a record are called, in order."""
     said = {**NAMES, "deviance_explained": loss.explained_name}
     said |= {"auc": MEAN_AUC} if "accuracy" in record else {}
+    said |= {"brier": OVER_TIME} if "concordance" in record else {}
     return {name: text for name, text in said.items() if name in record}
 
 

@@ -1,7 +1,8 @@
 """What a model predicts: the kind of target, and the loss that links a score to it (numpy only).
 
 Everything in this room that depends on the task asks `Model.target` or `Model.loss`. `Target` is
-two classes, `NumberTarget` a number; a later task is one more record, with an entry in `TASKS`.
+two classes, `NumberTarget` a number, `SurvivalTarget` (`rpte.model.survival`) a time until an
+event; a later task is one more record, with an entry in `TASKS`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rpte.errors import InputError, bad_cell
-from rpte.losses import BINOMIAL, LOSSES, SQUARED, Loss, loss_from_dict
+from rpte.losses import BINOMIAL, OF_NUMBERS, SQUARED, Loss, loss_from_dict
+from rpte.model.survival import SurvivalTarget
 from rpte.model.units import AS_THEY_ARE, FRACTION, Moments, Plain, Scaled, TargetUnits, short
 from rpte.table.inputs import as_array
 from rpte.table.numbers import per_row, read_numbers
@@ -42,6 +44,12 @@ def known_labels(y: Any, n_rows: int, classes: tuple[Label, ...]) -> Array:
     return labels
 
 
+def refuse_strata(strata: Any) -> None:
+    """Refuse strata, of a model that has no baselines."""
+    if strata is not None:
+        raise InputError("strata are for models of a time until an event; this is none")
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """Two classes, one of which the score speaks of.
@@ -63,6 +71,7 @@ class Target:
     outcome_name: ClassVar[str] = "positive"
     score_unit: ClassVar[str] = "log odds"
     multiplies: ClassVar[bool] = False  # whether contributions multiply what is predicted
+    falls: ClassVar[bool] = False  # whether the response falls where the score rises
     factor: ClassVar[float] = 1.0  # what a coefficient of the fit is multiplied by in the model
     classes: tuple[Label, Label]
     positive: int
@@ -148,17 +157,22 @@ class Target:
         """How targets were scaled for the fit: not at all."""
         return AS_THEY_ARE
 
-    def mean(self, score: Floats, exposure: Any = None, offset: Any = None) -> Floats:
+    def mean(
+        self, score: Floats, exposure: Any = None, offset: Any = None, strata: Any = None
+    ) -> Floats:
         """Return the probabilities of the positive class from scores (n,)."""
         if exposure is not None or offset is not None:
             raise InputError("exposure and offset are for models of numbers; this tells classes")
+        refuse_strata(strata)
         return self.loss.response(score)
 
     def response_with(self, exposure: float | None, offset: float | None) -> str:
         """Return `response_text`: of a probability there is neither."""
         return self.response_text
 
-    def score_for(self, response: float, exposure: Any = None, offset: Any = None) -> float:
+    def score_for(
+        self, response: float, exposure: Any = None, offset: Any = None, strata: Any = None
+    ) -> float:
         """Return the score at which a case has some probability."""
         return math.log(response) - math.log1p(-response)
 
@@ -223,6 +237,7 @@ class NumberTarget:
     mean_name: ClassVar[str] = "mean"
     response_name: ClassVar[str] = "mean"
     outcome_name: ClassVar[str] = "target"
+    falls: ClassVar[bool] = False
     loss: Loss
     total: float
     name: str | None = None
@@ -363,8 +378,11 @@ class NumberTarget:
             raise bad_cell("offset", int(bad[0]), what, rule, len(bad))
         return found
 
-    def mean(self, score: Floats, exposure: Any = None, offset: Any = None) -> Floats:
+    def mean(
+        self, score: Floats, exposure: Any = None, offset: Any = None, strata: Any = None
+    ) -> Floats:
         """Return means from scores (n,), for exposures and offsets if there are any."""
+        refuse_strata(strata)
         if offset is not None:
             score = score + self.read_offset(offset, len(score))
         mean = self.loss.response(score)
@@ -377,7 +395,9 @@ class NumberTarget:
         text = self.mean_text if exposure is None else f"mean of {self.outcome}"
         return f"{text} with {', '.join(said)}" if said else text
 
-    def score_for(self, response: float, exposure: Any = None, offset: Any = None) -> float:
+    def score_for(
+        self, response: float, exposure: Any = None, offset: Any = None, strata: Any = None
+    ) -> float:
         """Return the score at which a case has some mean: the inverse of `mean`."""
         shift = 0.0 if offset is None else float(offset)
         if self.is_linear:
@@ -465,8 +485,8 @@ class NumberTarget:
         return cls(loss_from_dict(loss), **{**record, "units": units})
 
 
-AnyTarget = Target | NumberTarget
-TASKS: dict[str, type[Target] | type[NumberTarget]] = {  # what a model file may hold
-    kind.task: kind for kind in (Target, NumberTarget)
-}
-LOSSES_OF_NUMBERS = tuple(name for name, loss in LOSSES.items() if loss is not BINOMIAL)
+AnyTarget = Target | NumberTarget | SurvivalTarget
+TASKS: dict[str, type[Target] | type[NumberTarget] | type[SurvivalTarget]] = {
+    kind.task: kind for kind in (Target, NumberTarget, SurvivalTarget)
+}  # what a model file may hold
+LOSSES_OF_NUMBERS = tuple(loss.name for loss in OF_NUMBERS)

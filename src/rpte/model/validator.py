@@ -103,6 +103,8 @@ def _branch(value: Any, options: list[Mapping[str, Any]], path: Path) -> Mapping
                 return option
         wanted = [f"one of {o['enum']}" if "enum" in o else _words(o) for o in options]
         raise ModelFileError(f"{place(path)} is {shown(value)}; it must be {' or '.join(wanted)}")
+    if len(objects) == 1:
+        return objects[0]
     kinds = {o["properties"]["kind"]["const"]: o for o in objects if "kind" in o["properties"]}
     if len(kinds) == len(objects) and "kind" in value:
         found = value["kind"]

@@ -36,6 +36,8 @@ def verify(
     sample_weight: Any = None,
     exposure: Any = None,
     offset: Any = None,
+    entry: Any = None,
+    strata: Any = None,
 ) -> list[Check]:
     """Check a model's claims.
 
@@ -48,7 +50,7 @@ def verify(
         With the training X: that it is the training table, supports, event rates, that thresholds,
         levels, knots, centres and sides of missing cells follow from it, and the optimality of
         Stage 3.
-    sample_weight, exposure, offset : of the training rows, optional
+    sample_weight, exposure, offset, entry, strata : of the training rows, optional
 
     Returns
     -------
@@ -62,7 +64,7 @@ def verify(
     checks += [one_leaf_per_tree(model, inputs), contributions_sum(model, inputs)]
     if y is None:
         return [*checks, not_checked(*needs_training(model))]
-    rows = labelled(model, inputs, y, sample_weight, exposure, offset)
+    rows = labelled(model, inputs, y, sample_weight, exposure, offset, entry, strata)
     return [*checks, *training_checks(model, rows)]
 
 
@@ -85,6 +87,8 @@ def verify_file(
     sample_weight: Any = None,
     exposure: Any = None,
     offset: Any = None,
+    entry: Any = None,
+    strata: Any = None,
 ) -> list[Check]:
     """Check the claims of a model file, content hash included.
 
@@ -95,7 +99,7 @@ def verify_file(
     Parameters
     ----------
     path : str or Path
-    X, y, sample_weight, exposure, offset : the training table, optional
+    X, y, sample_weight, exposure, offset, entry, strata : the training table, optional
         As for `Model.verify`.
 
     Returns
@@ -123,6 +127,6 @@ def verify_file(
     stored, found = document["hash"], content_hash(document)
     evidence = f"sha256 {found}" + ("" if stored == found else f", stored {stored}")
     own = Check("content hash", stored == found, evidence)
-    beside = {"exposure": exposure, "offset": offset}
+    beside = {"exposure": exposure, "offset": offset, "entry": entry, "strata": strata}
     given = {name: each for name, each in beside.items() if each is not None}
     return [own, *model.verify(X, y, sample_weight, **given)]

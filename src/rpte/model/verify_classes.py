@@ -7,23 +7,27 @@ here for all classes together.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rpte.columns.limits import ZERO
 from rpte.errors import InputError
 from rpte.model.certificate import limit_checks
 from rpte.model.check import Check, checked
+from rpte.model.class_limits import class_limit_checks, signs_by_term
 from rpte.model.ledger import OPTIMALITY, ledger_checks
+from rpte.model.observed import Rows
+from rpte.model.parts import DirectTerm
 from rpte.model.verify import NEEDS_ROWS, needs_training, not_checked
 from rpte.model.verify_derived import derived_checks
-from rpte.model.verify_structure import adds_up, structure_checks
+from rpte.model.verify_structure import SUMS, adds_up, structure_checks
 from rpte.model.verify_table import (
     TABLE,
     TOLERANCE,
     VALUE_TOLERANCE,
-    Rows,
     contributions_sum,
     counts_alone,
     largest_lambda,
@@ -37,7 +41,11 @@ from rpte.table.table import Table, read_weights, repetitions
 from rpte.utils.arrays import Floats
 
 if TYPE_CHECKING:
-    from rpte.model.classes import ClassesModel
+    from rpte.model.classes import ClassesModel, ClassTerm
+
+STRUCTURE = "one structure for all classes"
+
+MOST_SAID = 6  # classes whose cases are told
 
 
 def verify_classes(
@@ -45,7 +53,8 @@ def verify_classes(
 ) -> list[Check]:
     """Check the claims of a model of several classes, as `verify` does."""
     outline = model.outline
-    checks = [*structure_checks(outline), *limit_checks(outline), *ledger_checks(model)]
+    checks = [_sums(model) if c.name == SUMS else c for c in structure_checks(outline)]
+    checks += [*limit_checks(outline), *class_limit_checks(model), *ledger_checks(model)]
     checks += [_one_structure(model), _class_sums(model), _canonical(model)]
     if X is None:
         return [*checks, not_checked(*NEEDS_ROWS, *needs_training(outline))]
@@ -62,35 +71,65 @@ def _one_structure(model: ClassesModel) -> Check:
     """All classes have the same terms, and each speaks of some class."""
 
     def told(k: int) -> list[tuple[Any, ...]]:
-        return [
+        trees = [
+            (c.name, t.name, t.tree, [(leaf.support, leaf.penalty) for leaf in t.leaves])
+            for c in model.by_class[k]
+            for t in c.trees
+        ]
+        direct = [
             (c.name, t.name, t.column, t.centre, t.scale, t.support, t.penalty)
             for c in model.by_class[k]
             for t in c.direct
         ]
+        return [*trees, *direct]
 
-    first = told(0)
+    first, terms = told(0), list(_said(model))
     faults = [
         f"the terms of {label!r} are not those of {model.classes[0]!r}"
         for k, label in enumerate(model.classes)
         if told(k) != first
     ]
-    faults += [f"{t.name} is 0 in every class" for t in model.outline.direct if not t.coefficient]
-    sizes = [t.coefficient for each in model.models for t in each.direct]
+    if faults:
+        return checked(STRUCTURE, faults, "")
+    faults = [f"{t.name} is 0 in every class" for t in model.outline.direct if not t.coefficient]
+    faults += [
+        f"{t.name} is 0 in every leaf and class"
+        for t in model.outline.trees
+        if not any(leaf.coefficient for leaf in t.leaves)
+    ]
+    sizes = [size for term in terms for size in term.coefficients]
     evidence = (
-        f"{len(first)} terms for {len(model.classes)} classes, {sizes.count(0.0)} of "
+        f"{len(terms)} terms for {len(model.classes)} classes, {sizes.count(0.0)} of "
         f"{len(sizes)} coefficients are 0"
     )
-    return checked("one structure for all classes", faults, evidence)
+    return checked(STRUCTURE, faults, evidence)
+
+
+def _said(model: ClassesModel) -> Iterator[ClassTerm]:
+    """Yield the leaves that say something of some class, and the direct terms."""
+    return (
+        t for _, t in model.terms() if any(t.coefficients) or isinstance(t.terms[0], DirectTerm)
+    )
+
+
+def _sums(model: ClassesModel) -> Check:
+    """Stored means follow from the supports, in every class."""
+    each = zip(model.classes, map(adds_up, model.models), strict=True)
+    faults = [f"{label!r}: {check.evidence}" for label, check in each if not check.holds]
+    cases = zip(model.classes, model.target.totals, strict=True)
+    told = [f"{total:g} of {label!r}" for label, total in cases]
+    more = [f"{len(told) - MOST_SAID} more classes"] if len(told) > MOST_SAID else []
+    said = ", ".join([*told[:MOST_SAID], *more])
+    return checked(SUMS, faults, f"{model.training['rows']:g} cases, {said}")
 
 
 def _class_sums(model: ClassesModel) -> Check:
-    """The cases of the classes are those of the training, and of every term; means add up."""
-    faults = [check.evidence for check in map(adds_up, model.models) if not check.holds]
+    """The cases of the classes are those of the training, and of every term."""
     rows, totals = model.training["rows"], model.target.totals
     sums = {"training": (math.fsum(totals), rows)}
-    for same in zip(*(each.direct for each in model.models), strict=True):
-        sums[same[0].name] = math.fsum(term.target_total for term in same), same[0].support
-    faults += [
+    for _, each in model.terms():
+        sums[each.name] = math.fsum(t.target_total for t in each.terms), each.terms[0].support
+    faults = [
         f"the classes have {found:g} of the {cases:g} cases of {name}"
         for name, (found, cases) in sums.items()
         if abs(found - cases) > TOLERANCE * rows
@@ -101,16 +140,18 @@ def _class_sums(model: ClassesModel) -> Check:
 def _canonical(model: ClassesModel) -> Check:
     """Scores are in canonical form: the middle coefficient of every term is zero.
 
-    With a ridge the penalty decides, and the coefficients of a term may be anything.
+    With a ridge the penalty decides, and the coefficients of a term may be anything. Where a
+    monotone limit gives a term signs, some coefficient is zero.
     """
-    faults = []
+    faults, limited = [], signs_by_term(model)
     objective = model.training.get("objective")
     if objective is not None and objective["l1_ratio"] == 1.0:
-        for terms in zip(*(each.direct for each in model.models), strict=True):
-            sizes = [term.coefficient for term in terms]
+        for term in _said(model):
+            sizes = term.coefficients
             above, below = sum(s > 0 for s in sizes), sum(s < 0 for s in sizes)
-            if 2 * max(above, below) > len(sizes) or 0.0 not in sizes:
-                faults.append(f"{terms[0].name}: {above} coefficients above 0, {below} below")
+            most = 0 if term.name in limited else 2 * max(above, below)
+            if most > len(sizes) or 0.0 not in sizes:
+                faults.append(f"{term.name}: {above} coefficients above 0, {below} below")
     total, size = sum(model.intercepts), max(map(abs, model.intercepts))
     if abs(total) > TOLERANCE * (1.0 + size):
         faults.append(f"the intercepts add up to {total:g}, not to 0")
@@ -174,12 +215,13 @@ def _mean_contributions(model: ClassesModel, rows: Rows) -> Check:
     """The stored mean contributions are those of the table, in every class."""
     faults, stored = [], model.training["mean_contributions"]
     for k, each in enumerate(model.models):
-        for term in each.direct:
-            values = term.contribution(rows.inputs)
+        for _, part in each.parts():
+            values = part.contribution(rows.inputs)
             found = float(np.average(values, weights=rows.weight))
-            if abs(found - stored[term.name][k]) > TOLERANCE * (1.0 + np.abs(values).max()):
-                faults.append(f"{term.name}: stored {stored[term.name][k]}, found {found:g}")
-    return checked("mean contributions", faults, f"{len(stored)} direct terms in every class")
+            if abs(found - stored[part.name][k]) > TOLERANCE * (1.0 + np.abs(values).max()):
+                faults.append(f"{part.name}: stored {stored[part.name][k]}, found {found:g}")
+    evidence = f"{len(stored)} trees and direct terms in every class"
+    return checked("mean contributions", faults, evidence)
 
 
 def _optimal(model: ClassesModel, rows: Rows) -> list[Check]:
@@ -191,9 +233,11 @@ def _optimal(model: ClassesModel, rows: Rows) -> list[Check]:
     pulls = -2.0 * model.loss.residuals(score, rows.y, rows.weight).gradient / rows.weight.sum()
     worst, where, cost = float(np.abs(pulls.sum(axis=1)).max()), "intercepts", 0.0
     share, strength = objective["l1_ratio"], objective["l1"]
-    for terms in zip(*(each.direct for each in model.models), strict=True):
-        z, factor = _standardised(terms[0], rows.inputs), terms[0].penalty
-        sizes = np.array([term.coefficient * term.scale for term in terms])
+    limited, free = signs_by_term(model), (0,) * len(model.classes)
+    columns = _columns(model, rows.inputs)
+    for term in _said(model):
+        z, factor = columns[term.name], term.terms[0].penalty
+        sizes = np.array(term.coefficients) * term.scale
         cost += (
             strength
             * factor
@@ -204,10 +248,10 @@ def _optimal(model: ClassesModel, rows: Rows) -> list[Check]:
         violated = np.where(
             sizes != 0.0,
             np.abs(slope + bound * np.sign(sizes)),
-            np.maximum(np.abs(slope) - bound, 0.0),
+            np.maximum(_force(limited.get(term.name, free), slope) - bound, 0.0),
         )
         if not violated.max() / factor <= worst:
-            worst, where = float(violated.max() / factor), terms[0].name
+            worst, where = float(violated.max() / factor), term.name
     value = model.loss.deviance(score, rows.y, rows.weight) + cost
     evidence = (
         f"largest residual {worst:.2e} at {where}, at most {objective['tolerance']:.2e} allowed "
@@ -221,6 +265,13 @@ def _optimal(model: ClassesModel, rows: Rows) -> list[Check]:
     return [Check(OPTIMALITY, holds, evidence)]
 
 
+def _force(signs: tuple[int, ...], slope: Floats) -> Floats:
+    """Return how strongly slopes pull coefficients from zero, to a sign that they may have."""
+    sign = np.array(signs)
+    force = np.where(sign == 0, np.abs(slope), -sign * slope)
+    return np.where(sign == ZERO, 0.0, force)
+
+
 def _largest_lambda(model: ClassesModel, rows: Rows) -> float:
     """Return what lambda_max cannot exceed, of any class."""
     labels = ((rows.y == k).astype(np.float64) for k in range(len(model.classes)))
@@ -228,7 +279,17 @@ def _largest_lambda(model: ClassesModel, rows: Rows) -> float:
     return max(largest_lambda(one, replace(rows, y=y)) for one, y in each)
 
 
-def _standardised(term: Any, inputs: Inputs) -> Floats:
+def _columns(model: ClassesModel, inputs: Inputs) -> dict[str, Floats]:
+    """Return leaves and direct terms as the penalty saw them, by name."""
+    found = {term.name: _standardised(term, inputs) for term in model.outline.direct}
+    for tree in model.outline.trees:
+        reached = tree.tree.apply(inputs)
+        for number in range(len(tree.leaves)):
+            found[tree.leaf_name(number)] = (reached == number).astype(np.float64)
+    return found
+
+
+def _standardised(term: DirectTerm, inputs: Inputs) -> Floats:
     """Return the values of a term as the penalty saw them, 0 where missing."""
     values = term.column.evaluate(inputs)
     if term.column.binary:

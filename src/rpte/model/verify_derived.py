@@ -41,9 +41,9 @@ def derived_checks(model: Model, table: Table) -> list[Check]:
         met = unmet_missing(found.whole.paper, [(test, None) for test in tests])
         rows = model.training["validation"]["learned_from_rows"]
         evidence = (
-            f"{DERIVED}: the terms were found on {rows} distinct rows of whole groups, which the "
-            "file does not keep; between which training values they stand is proved by supports "
-            "and optimality, not where between them"
+            f"{DERIVED}: the terms were found on {rows} distinct rows of whole groups, or of each "
+            "cause, which the file does not keep; between which training values they stand is "
+            "proved by supports and optimality, not where between them"
         )
         return [variables(model, table), met, Check("not checked", True, evidence)]
     learned = tests if found.terms is found.whole else _tests_of(model, found.terms)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
@@ -12,15 +12,18 @@ import numpy as np
 
 from rpte.errors import InputError
 from rpte.losses import Loss
+from rpte.losses.risk_sets import FollowUp, RiskSets
 from rpte.model.check import Check, checked
-from rpte.model.ledger import BALANCE, OPTIMALITY
+from rpte.model.ledger import BALANCE, BASELINE, OPTIMALITY, UNMET_MISSING, withdrawn
+from rpte.model.observed import Rows, exposed, exposed_first, observed
 from rpte.model.parts import DirectTerm, TreeTerms
+from rpte.model.survival import SurvivalTarget, longest_times, steps_of
 from rpte.model.target import NumberTarget
 from rpte.model.verify_derived import derived_checks
 from rpte.table.fingerprint import fingerprint
 from rpte.table.inputs import Inputs
 from rpte.table.table import Table, check_weight, merge_rows, read_weights, repetitions
-from rpte.utils.arrays import Floats, Ints, Mask
+from rpte.utils.arrays import Floats, Mask
 
 if TYPE_CHECKING:
     from rpte.model.explain import Explanation
@@ -35,19 +38,6 @@ TRIALS = 6  # steps of the line search of Stage 2
 ROUNDED_VARIANCE = 1.1  # a rounded centre in the place of missing cells moves it a little
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """Rows with their targets and weights as the fit saw them: 1.0 for positive, factors included.
-
-    `cases` is how many cases each row stands for, as its weight says before class factors.
-    """
-
-    inputs: Inputs
-    y: Floats
-    weight: Floats
-    cases: Ints
-
-
 def labelled(
     model: Model,
     inputs: Inputs,
@@ -55,9 +45,17 @@ def labelled(
     sample_weight: Any,
     exposure: Any = None,
     offset: Any = None,
+    entry: Any = None,
+    strata: Any = None,
 ) -> Rows:
-    """Return the training rows as Stage 3 saw them."""
+    """Return the training rows as Stage 3 saw them; those with times as people count them."""
     target, given = model.target, read_weights(sample_weight, inputs.n_rows)
+    if isinstance(target, SurvivalTarget):
+        _require("exposure", None, exposure)
+        _require("offset", None, offset)
+        return observed(target, inputs, y, given, repetitions(given), entry, strata)
+    _require("entry", None, entry)
+    _require("strata", None, strata)
     found, cases = target.read(y, inputs.n_rows), repetitions(given)
     if isinstance(target, NumberTarget):
         _require("exposure", target.exposure, exposure)
@@ -83,8 +81,10 @@ def training_checks(model: Model, rows: Rows) -> list[Check]:
         table = merged(rows, model.loss)
     except InputError as error:
         return [Check(TABLE, False, str(error))]
+    if rows.seen is not None:
+        return _survival_checks(model, rows, rows.seen)
     return [
-        *same_table(model, table),
+        *same_table(model, rows),
         supports(model, rows),
         *derived_checks(model, table),
         *stage2_checks(model, table),
@@ -92,6 +92,78 @@ def training_checks(model: Model, rows: Rows) -> list[Check]:
         *optimal(model, rows),
         *balanced(model, rows),
     ]
+
+
+def _survival_checks(model: Model, rows: Rows, seen: FollowUp) -> list[Check]:
+    """Return the checks of a model of times until an event.
+
+    Terms were found beside the baseline of the model without terms; the optimality conditions hold
+    beside that of the model.
+    """
+    target, score = model.target, model.score(rows.inputs)
+    assert isinstance(target, SurvivalTarget)
+    risk = RiskSets.of(seen, rows.weight, target.ties)
+    first, last = exposed_first(seen, risk, rows.weight), exposed(risk, rows.weight, score)
+    searched = replace(rows, y=first.y, weight=first.weight)
+    fitted = replace(rows, y=last.y, weight=last.weight)
+    deviance = -2.0 * risk.log_likelihood(score) / float(rows.weight.sum())
+    return [
+        *same_table(model, rows),
+        supports(model, rows),
+        *leaf_exposures(model, searched),
+        *derived_checks(model, merged(searched, model.loss)),
+        mean_contributions(model, rows),
+        *optimal(model, fitted, (last.shift, deviance, searched)),
+        *baseline_is(model, rows, seen, risk),
+    ]
+
+
+def leaf_exposures(model: Model, searched: Rows) -> list[Check]:
+    """Each leaf of a model of hazards was exposed as much as was asked for.
+
+    Rows count by their exposure beside the baseline without terms, which is 1 on average. A sample
+    that the trees were found on has another one.
+    """
+    elsewhere = "learned_from_rows" in model.training["validation"]
+    if elsewhere or UNMET_MISSING in withdrawn(model) or not model.trees:
+        return []
+    least = float(model.settings["min_samples_leaf"]) * (1 - TOLERANCE)
+    faults = []
+    for tree in model.trees:
+        reached = tree.tree.apply(searched.inputs)
+        held = np.bincount(reached, searched.weight, len(tree.leaves))
+        small = np.flatnonzero(held < least).tolist()
+        faults += [f"{tree.leaf_name(k)} has the exposure {held[k]:g}" for k in small]
+    evidence = f"leaves of {len(model.trees)} trees, of {least:g} rows of mean exposure at least"
+    return [checked("exposure of leaves", faults, evidence)]
+
+
+def baseline_is(model: Model, rows: Rows, seen: FollowUp, risk: RiskSets) -> list[Check]:
+    """The stored baseline is that of the scores of the training rows, whose mean is 0.
+
+    Nothing is claimed of that of a model that was edited by hand, until it is refitted.
+    """
+    if BASELINE in withdrawn(model):
+        return []
+    target, score = model.target, model.score(rows.inputs)
+    assert isinstance(target, SurvivalTarget)
+    mean = float(np.average(score, weights=rows.weight))
+    size = float(np.abs(score).max(initial=1.0))
+    faults = [] if abs(mean) <= TOLERANCE * size else [f"scores have the mean {mean:g}, not 0"]
+    ends = longest_times(seen, rows.weight)
+    found = steps_of(risk, score, ends)
+    if len(found) != len(target.baseline):
+        faults.append(f"{len(target.baseline)} strata, the rows have {len(found)}")
+    for number, (new, old) in enumerate(zip(found, target.baseline, strict=False), 1):
+        if not near(new.to_dict(), old.to_dict()):
+            faults.append(f"that of stratum {number} is another one")
+    steps = sum(len(steps.times) for steps in target.baseline)
+    return [checked(BASELINE, faults, f"{steps} steps, of {target.total:g} events")]
+
+
+def hashed(rows: Rows) -> Rows:
+    """Return rows with the targets that the hash of their table has: of times, all of them."""
+    return rows if rows.seen is None else replace(rows, y=rows.seen.keys())
 
 
 def merged(rows: Rows, loss: Loss) -> Table:
@@ -144,12 +216,14 @@ def _added(explanation: Explanation) -> float:
     return reduce(add, subtotals, explanation.intercept)
 
 
-def same_table(model: Model, table: Table) -> list[Check]:
+def same_table(model: Model, rows: Rows) -> list[Check]:
     """The table is the one that the model was fitted on: counts, hash, and profile."""
+    table = merged(hashed(rows), model.loss)
     labels, asked = model.target.hashed_labels, model.settings["profile"]
     found = fingerprint(table.inputs, table.y, table.weight, labels, asked, table.hashes)
     training, stored = model.training, model.data
-    total = model.target.total_of(float((table.weight * table.y).sum()), table.total_weight)
+    events = table.weight * table.y if rows.seen is None else rows.weight * rows.y
+    total = model.target.total_of(float(events.sum()), table.total_weight)
     if _same_sum(model, model.target.total, total, table.total_weight):
         total = model.target.total  # but for the rounding of numbers that cancel
     pairs = {
@@ -235,12 +309,18 @@ def mean_contributions(model: Model, rows: Rows) -> Check:
     return checked("mean contributions", faults, f"{len(stored)} trees and direct terms")
 
 
-def optimal(model: Model, rows: Rows) -> list[Check]:
-    """Active coefficients satisfy the optimality conditions of the recorded Stage 3 objective."""
+def optimal(
+    model: Model, rows: Rows, hazards: tuple[float, float, Rows] | None = None
+) -> list[Check]:
+    """Active coefficients satisfy the optimality conditions of the recorded Stage 3 objective.
+
+    Of `hazards` the shift of scores, the deviance and the rows beside the first baseline are given.
+    """
     objective = model.training.get("objective")
     if objective is None:
         return []
     score, unit = model.target.fit_score(model.score(rows.inputs)), model.target.factor
+    score = score if hazards is None else score - hazards[0]
     pulls = model.loss.residuals(score, rows.y, rows.weight).gradient
     residual = -2.0 * pulls / rows.weight.sum()
     worst, where = abs(float(residual.sum())), "intercept"
@@ -253,7 +333,8 @@ def optimal(model: Model, rows: Rows) -> list[Check]:
         violation = abs(float((residual * column).sum()) + pull) / factor
         if not violation <= worst:
             worst, where = violation, name
-    limit, value = objective["tolerance"], model.loss.deviance(score, rows.y, rows.weight) + cost
+    deviance = model.loss.deviance(score, rows.y, rows.weight) if hazards is None else hazards[1]
+    limit, value = objective["tolerance"], deviance + cost
     evidence = (
         f"largest residual {worst:.2e} at {where}, at most {limit:.2e} allowed (lambda "
         f"{objective['l1']:g}); objective {value:.6g}, stored {objective['value']:.6g}; terms that "
@@ -261,7 +342,7 @@ def optimal(model: Model, rows: Rows) -> list[Check]:
     )
     same = bool(np.isclose(value, objective["value"], rtol=VALUE_TOLERANCE))
     holds = bool(worst <= limit) and same
-    top = largest_lambda(model, rows)
+    top = largest_lambda(model, rows if hazards is None else hazards[2])
     if objective["lambda_max"] > top:
         holds, evidence = False, f"lambda_max is {objective['lambda_max']:g}, at most {top:g}"
     return [Check(OPTIMALITY, holds, evidence)]
