@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from rpte.counterfactual import Actions
     from rpte.estimators.classifier import RPTEClassifier
     from rpte.estimators.regressor import RPTERegressor
+    from rpte.estimators.survival import RPTESurvival
     from rpte.model.compare import compare
     from rpte.model.file import check_signature, load, sign
     from rpte.model.model import Model
@@ -50,6 +51,7 @@ _HOMES = {
     "Progress": "rpte.utils.progress",
     "RPTEClassifier": "rpte.estimators.classifier",
     "RPTERegressor": "rpte.estimators.regressor",
+    "RPTESurvival": "rpte.estimators.survival",
     "ReasonRule": "rpte.audit.decisions.reasons",
     "alternatives": "rpte.validation.alternatives",
     "append_decisions": "rpte.audit.decisions.decide",
@@ -86,6 +88,7 @@ __all__ = [
     "Progress",
     "RPTEClassifier",
     "RPTERegressor",
+    "RPTESurvival",
     "RPTEWarning",
     "ReasonRule",
     "alternatives",

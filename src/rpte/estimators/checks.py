@@ -12,7 +12,8 @@ from rpte.table.read import read_training
 
 if TYPE_CHECKING:
     from rpte.fit.settings import Settings
-    from rpte.model.classes import ClassesModel
+    from rpte.model.causes import CausesModel
+from rpte.model.classes import ClassesModel
 from rpte.model.model import Model
 
 
@@ -53,7 +54,7 @@ def warn_of_idle_groups(groups: Any, settings: Settings) -> None:
     )
 
 
-def warn_of_result(model: Model | ClassesModel) -> None:
+def warn_of_result(model: Model | ClassesModel | CausesModel) -> None:
     """Warn of a search that ran out of time, or else of a model without terms, with the reason."""
     stopped = model.training["validation"].get("stopped")
     if stopped is not None:
@@ -69,7 +70,7 @@ def warn_of_result(model: Model | ClassesModel) -> None:
     warnings.warn(message, RPTEWarning, stacklevel=3)
 
 
-def _why_empty(model: Model | ClassesModel) -> str | None:
+def _why_empty(model: Model | ClassesModel | CausesModel) -> str | None:
     """Return why a model has no terms; None where another warning has said that."""
     objective, selection = model.training["objective"], model.training["selection"]
     if objective is None:

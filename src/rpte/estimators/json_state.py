@@ -11,6 +11,7 @@ from typing import Any
 TRUSTED = [
     "rpte.estimators.classifier.RPTEClassifier",
     "rpte.estimators.regressor.RPTERegressor",
+    "rpte.estimators.survival.RPTESurvival",
     "rpte.columns.limits.Limits",
 ]
 

@@ -11,8 +11,11 @@ from rpte.estimators.checks import warn_of_result
 from rpte.estimators.cost import FitCost, estimate_cost
 from rpte.estimators.training_data import Given, TrainingData
 from rpte.fit.algorithm import learn
+from rpte.fit.causes import join_causes
 from rpte.fit.learned import Learned
+from rpte.fit.training import Training
 from rpte.kernels.blas import one_blas_thread
+from rpte.model.model import Model
 from rpte.rows.threads import worker_threads
 from rpte.selection.frontier import select_models
 from rpte.utils.progress import Callback, Watch
@@ -59,12 +62,7 @@ class LearningMixin:
             reading.enter_context(one_blas_thread())
             reading.enter_context(worker_threads(self.n_jobs))
             data = reading.enter_context(self._reading(given, watch))
-            settings = data.training.settings
-            if settings.l1 == "cv" and settings.reassign:
-                learned = select_models(data.training, data.validation, watch)
-            else:
-                learned = Learned(learn(data.training, watch))
-            learned = learned.stopped_by(watch)
+            learned = _searched(data, watch).stopped_by(watch)
         learned = learned.with_training(lambda kept: {**kept, **data.record})
         warn_of_result(learned.model)
         self._keep(learned, data)
@@ -81,3 +79,23 @@ class LearningMixin:
         if data.schema.named:
             fitted["feature_names_in_"] = np.array(data.schema.names, dtype=object)
         self.__dict__ = {**before, **fitted}
+
+
+def _searched(data: TrainingData, watch: Watch) -> Learned:
+    """Search for a model, and the models beside it; of several causes, for one of all of them."""
+    if not data.others:
+        return _search(data.training, data, watch)
+    trainings, found = (data.training, *data.others), []
+    for number, training in enumerate(trainings):
+        watch.begin_part(number, len(trainings))
+        model = _search(training, data, watch).model
+        assert isinstance(model, Model)
+        found.append(model)
+    return Learned(join_causes(trainings, found))
+
+
+def _search(training: Training, data: TrainingData, watch: Watch) -> Learned:
+    settings = training.settings
+    if settings.l1 == "cv" and settings.reassign:
+        return select_models(training, data.validation, watch)
+    return Learned(learn(training, watch))

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rpte.errors import InputError
 from rpte.estimators.checks import refuse_sparse
+from rpte.model.causes import one_event
 from rpte.model.versions import shape_family
 from rpte.table.inputs import Inputs, require_columns
 
@@ -120,8 +121,8 @@ class ModelMethodsMixin:
         The whole fit is repeated in each fold of the training table. `save` then writes the
         figures to the model file, with standard errors over folds: AUC, log-loss and Brier score
         of two classes, mean AUC (each against the rest), log-loss and accuracy of several, or the
-        share of the deviance explained, mean absolute and root mean squared error of numbers, and
-        conditions.
+        share of the deviance explained, mean absolute and root mean squared error of numbers,
+        concordance and the Brier score over time of times until an event, and conditions.
 
         Parameters
         ----------
@@ -130,7 +131,8 @@ class ModelMethodsMixin:
         folds : int
             Fewer where the smallest class, or a table of numbers, has fewer rows or groups.
         **given
-            The exposure and the offset of the training rows, of a regressor that had them.
+            The exposure and the offset of the training rows, of a regressor that had them; the
+            entry and the strata of times until an event.
 
         Raises
         ------
@@ -150,7 +152,7 @@ class ModelMethodsMixin:
         """
         from rpte.validation.cross_validate import check_repeats, estimate, with_estimate
 
-        self._fitted()
+        one_event(self._fitted(), "cross_validate")
         check_repeats(self, X, y, sample_weight, **given)
         asked = {"weight": sample_weight, "groups": groups, "folds": folds}
         found = estimate(self, X, y, **asked, **given)
@@ -176,7 +178,7 @@ class ModelMethodsMixin:
 
         Nothing is searched or estimated again.
         """
-        self._fitted()
+        one_event(self._fitted(), "at")
         loads = [model.audit().miu for model in self.frontier_models_]
         within = [k for k, load in enumerate(loads) if load <= miu]
         if not within:
@@ -200,7 +202,7 @@ class ModelMethodsMixin:
         """Return a tree of the model as a picture, by its number from 1 or its name."""
         from rpte.report.notebook import plot_tree
 
-        return plot_tree(self._fitted(), tree)
+        return plot_tree(one_event(self._fitted(), "plot_tree"), tree)
 
     def plot_effect(self, source: str, X: Any = None, sample_weight: Any = None) -> Picture:
         """Return what a variable does to the score as a picture, of several classes to each score.
@@ -216,13 +218,13 @@ class ModelMethodsMixin:
         """
         from rpte.report.notebook import plot_effect
 
-        return plot_effect(self._fitted(), source, X, sample_weight)
+        return plot_effect(one_event(self._fitted(), "plot_effect"), source, X, sample_weight)
 
     def plot_frontier(self) -> Picture:
         """Return what fewer conditions cost, as found in training, as a picture."""
         from rpte.report.notebook import plot_frontier
 
-        return plot_frontier(self._fitted())
+        return plot_frontier(one_event(self._fitted(), "plot_frontier"))
 
     def _html_repr(self) -> Any:
         """Return the card of a fitted model; scikit-learn's own of one that is not."""

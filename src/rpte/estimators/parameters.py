@@ -1,6 +1,7 @@
 """Parameters of the estimator, checked before any work: value, rule and remedy in one message."""
 
 import math
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -93,11 +94,6 @@ def for_two_alone(estimator: Any) -> dict[str, str]:
     given = [(n, v, getattr(estimator, n)) for n, v in zip(published, plain_ones, strict=True)]
     asked = {
         "positive": (estimator.positive is not None, "every class has a score: leave it out"),
-        "limits.monotone": (
-            bool(getattr(estimator.limits, "monotone", None)),
-            "a direction is of one score: leave it out",
-        ),
-        "form": (estimator.form == "rules", "give form='any'"),
         "reassign": (not estimator.reassign, "give reassign=True"),
         "ownership": (estimator.ownership == "strict", "give ownership='component'"),
         **{name: (found != only, f"give {name}={only!r}") for name, only, found in given},
@@ -119,9 +115,11 @@ def _is_a(kind: type, value: Any) -> bool:
     return isinstance(value, kind) and not isinstance(value, bool)
 
 
-def settings_for(parameters: dict[str, Any], limits: Any, schema: Schema) -> Settings:
-    """Return the settings of a fit: checked parameters and limits that fit the table."""
-    found = permissions(limits, schema)
+def settings_for(
+    parameters: dict[str, Any], limits: Any, schema: Schema, classes: Sequence[Any] = ()
+) -> Settings:
+    """Return the settings of a fit: checked parameters and limits that fit table and classes."""
+    found = permissions(limits, schema, classes)
     if found.together is not None and parameters["ownership"] not in ("component", "strict"):
         raise InputError(
             f"limits.interactions with ownership={parameters['ownership']!r}: direct terms could "

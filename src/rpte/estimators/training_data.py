@@ -49,6 +49,8 @@ class Given:
     cache_dir: str | Path | None = None
     exposure: Any = None
     offset: Any = None
+    entry: Any = None
+    strata: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,7 @@ class TrainingData:
     schema: Schema  # of all columns, those left out included
     fitted: dict[str, Any]  # fitted attributes: the classes, what deserves a look
     record: dict[str, Any]  # what the model file keeps beside the record of the fit
+    others: tuple[Training, ...] = ()  # of further causes of events, on the same rows
 
 
 def notes_of(inputs: Inputs) -> dict[str, Any]:
@@ -84,7 +87,7 @@ def read_memory(estimator: RPTEClassifier, given: Given) -> TrainingData:
     inputs = read_table(given.X, estimator.special_values)
     schema = inputs.schema
     labels, known = read_labels(given.y, inputs.n_rows, schema.names)
-    settings = settings_for(given.parameters, estimator.limits, schema)
+    settings = settings_for(given.parameters, estimator.limits, schema, known.tolist())
     used = [name for name in schema.names if name not in settings.limits.excluded]
     warn_of_follow_up(getattr(given.y, "name", None), used)
     if schema.named:  # an array keeps its places, so that columns can be counted off

@@ -1,10 +1,12 @@
 """The paper's Algorithm 1: vocabulary, trees, terms, fit, model; selection runs it per fold."""
 
 from rpte.estimation.candidate import CandidatePenalty
+from rpte.estimation.problem import AnyProblem
 from rpte.estimation.terms import TermSet, choose_terms
 from rpte.fit.assemble import assemble
 from rpte.fit.assemble_classes import assemble_classes
-from rpte.fit.coefficients import estimate, estimate_classes
+from rpte.fit.coefficients import Estimate, estimate, estimate_classes
+from rpte.fit.hazards import estimate_hazards
 from rpte.fit.structure_learner import Discovery, StructureLearner
 from rpte.fit.training import NOT_COMPARED, Record, Training
 from rpte.model.classes import ClassesModel
@@ -32,10 +34,8 @@ def learn_structure(training: Training, watch: Watch) -> Discovery:
     watch.begin(MINING, 0.3)
     held = scale.HELD_ROWS if settings.paper and table.n_rows > scale.LONG_ABOVE else None
     mined = learner.mine(table, held=held, last=True)
-    if table.loss.n_scores > 1:
-        return _with_products(training, learner.without_trees(table, mined), watch)
     watch.begin(GROWING, 0.7, 1 + settings.max_trees)
-    if watch.is_over() or table.loss.n_scores > 1:  # no tree is grown for several scores
+    if watch.is_over():
         return learner.without_trees(table, mined)
     found = learner.grow(table, mined, training.warm_start(mined))
     for most in range(1, settings.max_trees + 1):
@@ -44,15 +44,6 @@ def learn_structure(training: Training, watch: Watch) -> Discovery:
         found = found.with_trees(most, settings)
         watch.step()
     return found.release()
-
-
-def _with_products(training: Training, found: Discovery, watch: Watch) -> Discovery:
-    """Go on to Stage 2 of several classes: products alone, as trees are grown for one score."""
-    watch.begin(GROWING, 0.7)
-    if watch.is_over() or not training.settings.makes_products:
-        return found
-    start = training.warm_start(found.structure)
-    return found if start is None else found.with_products(start, training.settings)
 
 
 def fit_model(
@@ -70,6 +61,13 @@ def fit_model(
         record = training.record(found, of_classes, penalty, compared)
         return assemble_classes(training, of_classes, record)
     terms, start, design = training.problem(found, terms, start)
-    estimated = estimate(design, terms, training.rows.schema, training.settings, penalty, start)
+
+    def solve(design: AnyProblem, start: Floats | None) -> Estimate:
+        return estimate(design, terms, training.rows.schema, training.settings, penalty, start)
+
+    if training.hazards is None:
+        estimated = solve(design, start)
+    else:
+        estimated = estimate_hazards(training.hazards, design, solve, penalty.l1_ratio, start)
     record = training.record(found, estimated, penalty, compared)
     return assemble(training, estimated.trained(terms), record)

@@ -10,10 +10,12 @@ from rpte.columns.units import bound_under, is_active
 from rpte.estimation.block_terms import leaves_of
 from rpte.estimation.ownership import components
 from rpte.fit.coefficients import TrainedTerms
+from rpte.fit.hazards import TableHazards
 from rpte.fit.training import Training
 from rpte.model.certificate import monotone_certificate
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms
+from rpte.model.survival import SurvivalTarget, steps_of
 from rpte.model.target import AnyTarget
 from rpte.rows.training_rows import taken
 from rpte.structure.tree import Tree
@@ -35,7 +37,7 @@ def assemble(training: Training, trained: TrainedTerms, record: dict[str, Any]) 
     drawn = _trees(trained)
     parts: list[Part] = [*(tree.terms for tree in drawn), *_direct(trained)]
     groups = components([part.sources for part in parts])
-    measured = measure(rows.map, drawn, [[parts[i] for i in group] for group in groups])
+    measured = measure(training.counted.map, drawn, [[parts[i] for i in group] for group in groups])
     measured.sort(key=lambda group: (-group.spread, group.parts[0].sources))
     named = name_parts([group.parts for group in measured])
     means = [mean for group in measured for mean in group.means]
@@ -50,7 +52,7 @@ def assemble(training: Training, trained: TrainedTerms, record: dict[str, Any]) 
         settings=settings.to_dict(),
         bound=bound_under(rows.schema, settings.to_dict()),
         training={
-            "rows": rows.total_weight,
+            "rows": training.counted.total_weight,
             "distinct_rows": rows.n_rows,
             "ties": _ties(named, drawn),
             "mean_contributions": {
@@ -60,7 +62,19 @@ def assemble(training: Training, trained: TrainedTerms, record: dict[str, Any]) 
         },
         data=training.data,
     )
+    if training.hazards is not None:
+        model = with_baseline(model, training.hazards)
     return replace(model, training={**model.training, "monotone": monotone_certificate(model)})
+
+
+def with_baseline(model: Model, hazards: TableHazards) -> Model:
+    """Return a model whose scores have the mean 0 in training, with the baseline beside them."""
+    assert isinstance(model.target, SurvivalTarget)
+    total = sum(model.training["mean_contributions"].values(), 0.0)
+    centred = replace(model, intercept=0.0 - total)
+    score = np.concatenate(list(hazards.rows.map(lambda block: centred.score(block.inputs))))
+    baseline = steps_of(hazards.risk, score, hazards.ends)
+    return replace(centred, target=replace(model.target, baseline=baseline))
 
 
 def _in_units(target: AnyTarget, component: Component) -> Component:
@@ -78,7 +92,7 @@ def _in_units(target: AnyTarget, component: Component) -> Component:
     return replace(component, trees=tuple(trees), direct=tuple(map(term, component.direct)))
 
 
-class _Drawn(NamedTuple):
+class Drawn(NamedTuple):
     """A tree that says something, subtrees that say one thing drawn together."""
 
     terms: TreeTerms  # its leaves not yet counted
@@ -94,7 +108,7 @@ class _Drawn(NamedTuple):
         return replace(self.terms, leaves=leaves)
 
 
-def _trees(trained: TrainedTerms) -> list[_Drawn]:
+def _trees(trained: TrainedTerms) -> list[Drawn]:
     """Return the trees that say something."""
     found, start = [], 0
     for t, tree in enumerate(trained.terms.trees):
@@ -102,20 +116,25 @@ def _trees(trained: TrainedTerms) -> list[_Drawn]:
         start += tree.n_leaves
         coefficients, factors = trained.coefficients[rows], trained.factors()[rows]
         idle, group = ~is_active(coefficients), trained.groups(t)
+        alike = group
+        if trained.said is not None:
+            if idle.all():
+                continue
+            idle, alike = ~trained.said[rows], np.arange(tree.n_leaves)
 
-        def same(leaves: list[int], idle: Any = idle, group: Any = group) -> bool:
-            return bool(idle[leaves].all() or (group[leaves] == group[leaves[0]]).all())
+        def same(leaves: list[int], idle: Any = idle, alike: Any = alike) -> bool:
+            return bool(idle[leaves].all() or (alike[leaves] == alike[leaves[0]]).all())
 
         pruned, members = tree.merge_leaves(same)
         if pruned is None:
             continue
-        leaves = tuple(_leaf(coefficients, factors, old) for old in members)
+        leaves = tuple(made_leaf(coefficients, factors, old) for old in members)
         groups = [int(group[old[0]]) for old in members]
-        found.append(_Drawn(TreeTerms("", pruned, leaves), tree, members, groups))
+        found.append(Drawn(TreeTerms("", pruned, leaves), tree, members, groups))
     return found
 
 
-def _ties(named: tuple[Component, ...], drawn: list[_Drawn]) -> list[list[str]]:
+def _ties(named: tuple[Component, ...], drawn: list[Drawn]) -> list[list[str]]:
     """Name the active leaves that share a coefficient because a monotone limit tied them."""
     ties: list[list[str]] = []
     for tree in (tree for component in named for tree in component.trees):
@@ -128,7 +147,7 @@ def _ties(named: tuple[Component, ...], drawn: list[_Drawn]) -> list[list[str]]:
     return ties
 
 
-def _leaf(coefficients: Floats, factors: Floats, old: list[int]) -> Leaf:
+def made_leaf(coefficients: Floats, factors: Floats, old: list[int]) -> Leaf:
     """Return the leaf that stands for some old ones; its penalty is the sum of theirs."""
     coefficient = float(coefficients[old[0]]) if is_active(coefficients[old[0]]) else 0.0
     return Leaf(coefficient, 0.0, 0.0, float(factors[old].sum()))
@@ -167,7 +186,7 @@ class _BlockSums(NamedTuple):
     squares: float  # weighted squared distances from the mean of the block
 
 
-def measure(each_block: EachBlock, drawn: list[_Drawn], groups: list[list[Part]]) -> list[Measured]:
+def measure(each_block: EachBlock, drawn: list[Drawn], groups: list[list[Part]]) -> list[Measured]:
     """Evaluate every part and count every leaf once, in one pass over all rows."""
     if not groups:
         return []

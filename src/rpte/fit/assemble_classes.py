@@ -8,13 +8,16 @@ import numpy as np
 
 from rpte.columns.units import any_active, bound_under
 from rpte.estimation.ownership import components
-from rpte.fit.assemble import Measured, Part, measure, name_parts
+from rpte.fit.assemble import Drawn, Measured, Part, made_leaf, measure, name_parts
 from rpte.fit.coefficients import ClassesEstimate
+from rpte.fit.settings import Settings
 from rpte.fit.training import Training
+from rpte.model.class_limits import class_certificate
 from rpte.model.classes import ClassesModel, ClassesTarget
-from rpte.model.parts import DirectTerm
+from rpte.model.parts import DirectTerm, TreeTerms
 from rpte.rows.training_rows import TrainingRows
 from rpte.table.table import Table
+from rpte.utils.arrays import Mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +39,18 @@ def assemble_classes(
     Components stand in the order of how far they move the scores of all classes apart.
     """
     rows, settings, fit = training.rows, training.settings, estimated.fit
-    kept = np.flatnonzero(any_active(fit.coefficients.T))
-    by_class = [_terms(estimated, k, kept) for k in range(len(fit.coefficients))]
-    groups = components([term.sources for term in by_class[0]])
+    drawn = _trees(estimated, settings)
+    direct = _direct(estimated)
+    groups = components(
+        [*(tree.terms.sources for tree in drawn[0]), *(term.sources for term in direct[0])]
+    )
 
     def measured_in(k: int) -> list[Measured]:
-        parts = [[by_class[k][i] for i in group] for group in groups]
-        return measure(lambda function: rows.map(_OfClass(function, k)), [], parts)
+        parts: list[Part] = [*(tree.terms for tree in drawn[k]), *direct[k]]
+        in_groups = [[parts[i] for i in group] for group in groups]
+        return measure(lambda function: rows.map(_OfClass(function, k)), drawn[k], in_groups)
 
-    measured = [measured_in(k) for k in range(len(by_class))]
+    measured = [measured_in(k) for k in range(len(fit.coefficients))]
     spread = [sum(group.spread**2 for group in same) for same in zip(*measured, strict=True)]
     first = [group.parts[0].sources for group in measured[0]]
     order = sorted(range(len(groups)), key=lambda g: (-round(spread[g], 9), first[g]))
@@ -52,7 +58,7 @@ def assemble_classes(
     names = [part.name for component in named[0] for part in component.parts]
     means = np.array([[m for g in order for m in found[g].means] for found in measured])
     assert isinstance(training.predicts, ClassesTarget)
-    return ClassesModel(
+    model = ClassesModel(
         schema=rows.schema,
         target=replace(training.predicts, totals=_totals(rows, len(named))),
         intercepts=tuple(fit.intercepts.tolist()),
@@ -70,19 +76,49 @@ def assemble_classes(
         },
         data=training.data,
     )
+    return replace(model, training={**model.training, "monotone": class_certificate(model)})
 
 
-def _terms(estimated: ClassesEstimate, k: int, kept: Any) -> list[Part]:
-    """Return the terms that are active in any class, with the coefficients of one."""
-    vocabulary, direct = estimated.terms.vocabulary, estimated.terms.direct
-    found: list[Part] = []
-    for d in kept.tolist():
-        j = direct[d]
-        scale, centre = float(vocabulary.scale[j]), float(vocabulary.centre[j])
-        size = float(estimated.fit.coefficients[k, d])
-        factor, column = float(estimated.problem.penalty[d]), vocabulary.columns[j]
-        found.append(DirectTerm("", column, size / scale + 0.0, centre, scale, 0.0, 0.0, factor))
+def _trees(estimated: ClassesEstimate, settings: Settings) -> list[list[Drawn]]:
+    """Return for each class the trees that say something of any, with its coefficients.
+
+    Subtrees that say nothing of any class are drawn as one leaf.
+    """
+    terms, fit = estimated.terms, estimated.fit
+    sizes = terms.by_leaf(np.column_stack([fit.intercepts, fit.coefficients]))
+    factors = replace(terms, leaves=None).penalties(settings.limits)[0]
+    found: list[list[Drawn]] = [[] for _ in fit.coefficients]
+    first = 0
+    for tree, size in zip(terms.trees, sizes, strict=True):
+        own = factors[first : first + tree.n_leaves]
+        first += tree.n_leaves
+        active = any_active(size.T)
+
+        def idle(some: list[int], active: Mask = active) -> bool:
+            return not active[some].any()
+
+        pruned, members = tree.merge_leaves(idle)
+        if pruned is None:
+            continue
+        for drawn, coefficients in zip(found, size, strict=True):
+            leaves = tuple(made_leaf(coefficients, own, old) for old in members)
+            drawn.append(Drawn(TreeTerms("", pruned, leaves), tree, members, []))
     return found
+
+
+def _direct(estimated: ClassesEstimate) -> list[list[DirectTerm]]:
+    """Return for each class the direct terms that are active in any, with its coefficients."""
+    vocabulary, direct = estimated.terms.vocabulary, estimated.terms.direct
+    first, sizes = len(estimated.terms.leaf_terms), estimated.fit.coefficients
+    kept = np.flatnonzero(any_active(sizes[:, first:].T)).tolist()
+
+    def term(k: int, d: int) -> DirectTerm:
+        j, size = direct[d], float(sizes[k, first + d])
+        scale, centre = float(vocabulary.scale[j]), float(vocabulary.centre[j])
+        factor, column = float(estimated.problem.penalty[first + d]), vocabulary.columns[j]
+        return DirectTerm("", column, size / scale + 0.0, centre, scale, 0.0, 0.0, factor)
+
+    return [[term(k, d) for d in kept] for k in range(len(sizes))]
 
 
 def _totals(rows: TrainingRows, classes: int) -> tuple[float, ...]:

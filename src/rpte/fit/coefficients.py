@@ -19,7 +19,7 @@ from rpte.model.certificate import stage3_tolerance
 from rpte.structure.order import ordered_leaves
 from rpte.structure.tree import Tree
 from rpte.table.schema import Schema
-from rpte.utils.arrays import Floats, Index
+from rpte.utils.arrays import Floats, Index, Mask
 from rpte.vocabulary.vocabulary import ORIGINAL
 
 
@@ -32,6 +32,8 @@ class TrainedTerms:
     coefficients: Floats  # (q,)
     penalty: Floats | None = None  # factors on the penalty, ones if None
     ties: Ties | None = None  # leaves that have one coefficient
+    # Of several causes, the terms that say something of any, (q,): trees are drawn alike for all.
+    said: Mask | None = None
 
     def factors(self) -> Floats:
         """Return the penalty factor of every term."""
@@ -51,6 +53,7 @@ class Estimate:
     fit: Fit
     design: AnyProblem
     ties: Ties
+    lambda_max: float | None = None  # the largest lambda with a term, where it is known
 
     def trained(self, terms: TermSet) -> TrainedTerms:
         """Return the terms of the problem with their coefficients."""
@@ -60,7 +63,9 @@ class Estimate:
     def objective(self) -> dict[str, Any]:
         """Return what the file keeps of the problem and its solution."""
         fit, design = self.fit, self.design
-        top = lambda_max(design, fit.l1_ratio) if design.n_terms else 0.0
+        top = self.lambda_max
+        if top is None:
+            top = lambda_max(design, fit.l1_ratio) if design.n_terms else 0.0
         return _objective(fit, top, design.n_terms)
 
 

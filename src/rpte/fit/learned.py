@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from rpte.model.causes import CausesModel
 from rpte.model.classes import ClassesModel
 from rpte.model.model import Model
 from rpte.utils.progress import Watch
@@ -15,16 +16,19 @@ from rpte.utils.progress import Watch
 class Learned:
     """The model, and the models along the frontier of conditions and validated deviance."""
 
-    model: Model | ClassesModel
+    model: Model | ClassesModel | CausesModel
     frontier: tuple[Model | ClassesModel, ...] = ()
 
     def with_training(self, told: Callable[[Mapping[str, Any]], dict[str, Any]]) -> Learned:
         """Return the same with another record of the training in each model."""
 
-        def change(model: Model | ClassesModel) -> Model | ClassesModel:
+        def change(model: Model | ClassesModel) -> Any:
             return replace(model, training=told(model.training))
 
-        return Learned(change(self.model), tuple(change(model) for model in self.frontier))
+        beside = tuple(change(model) for model in self.frontier)
+        if isinstance(self.model, CausesModel):
+            return Learned(self.model.changed(change), beside)
+        return Learned(change(self.model), beside)
 
     def stopped_by(self, watch: Watch) -> Learned:
         """Let every model say that the clock has stopped the search, if it has."""

@@ -4,32 +4,36 @@ The terms are those that the model has: a coefficient of zero stays zero, others
 Penalty and limits are those of the model; monotone directions hold again in the result.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from rpte.columns.kinds import RAW
 from rpte.columns.limits import Permissions
 from rpte.errors import InputError
-from rpte.estimation.block_design import BlockDesign
 from rpte.estimation.candidate import Candidate, CandidatePenalty
 from rpte.estimation.design import Design
+from rpte.estimation.held_rows import TermValues
 from rpte.estimation.problem import AnyProblem
 from rpte.estimation.softmax import ClassesProblem
 from rpte.estimation.terms import TermSet, block_design, design_on
 from rpte.fit.assemble import assemble
 from rpte.fit.assemble_classes import assemble_classes
 from rpte.fit.coefficients import ClassesEstimate, Estimate, estimate, estimate_classes
+from rpte.fit.hazards import estimate_hazards
 from rpte.fit.settings import Settings
 from rpte.fit.training import Training
 from rpte.model.certificate import monotone_directions
+from rpte.model.class_limits import monotone_by_class
 from rpte.model.classes import ClassesModel, check_no_beside
 from rpte.model.file import AnyModel
 from rpte.model.model import Model
+from rpte.model.observed import Rows
 from rpte.model.parts import DirectTerm, TreeTerms
 from rpte.model.verify_classes import labelled_classes
-from rpte.model.verify_table import Rows, labelled
+from rpte.model.verify_table import hashed, labelled
 from rpte.model.versions import shape_family
 from rpte.rows import scale
 from rpte.rows.training_rows import MemoryRows
@@ -38,7 +42,6 @@ from rpte.table.table import Table, row_hashes
 from rpte.utils.arrays import Floats
 from rpte.vocabulary.vocabulary import ORIGINAL, PAIR, Vocabulary
 
-D = TypeVar("D", Design, BlockDesign)
 FROZEN = 1e9  # factor on the penalty of a leaf whose coefficient is zero, so that it stays zero
 
 
@@ -49,54 +52,81 @@ def refit(
     sample_weight: Any = None,
     exposure: Any = None,
     offset: Any = None,
+    entry: Any = None,
+    strata: Any = None,
 ) -> AnyModel:
     """Return the model with its coefficients estimated again on a table X with targets y.
 
     The class weights of the first fit are applied on top of `sample_weight`, and its units of
-    numbers are kept, in which the penalty counts. The result is named and ordered anew, as a fit
-    would; the table is now its training table.
+    numbers are kept, in which the penalty counts. Of times until an event baselines are estimated
+    again, too. The result is named and ordered anew, as a fit would; the table is now its training
+    table.
     """
+    given = {"exposure": exposure, "offset": offset, "entry": entry, "strata": strata}
     if isinstance(model, ClassesModel):
-        check_no_beside({"exposure": exposure, "offset": offset})
+        check_no_beside(given)
         return _refit_classes(model, X, y, sample_weight)
     if not model.settings["reassign"]:
         raise InputError("the leaf values are those of Stage 2 (reassign=false); fit it again")
-    rows = labelled(model, model.read(X), y, sample_weight, named(X, exposure), named(X, offset))
-    table = _table(model, rows)
-    penalty = _penalty(model, table)
-    terms, settings = _terms(model), _settings(model)
-    training = Training.of(table, settings, model.target, {})
+    beside = {role: named(X, values) for role, values in given.items()}
+    rows = labelled(model, model.read(X), y, sample_weight, **beside)
+    table = _table(model, hashed(rows))
+    penalty, terms = penalty_of(model, table), _terms(model)
+    training = Training.of(table, _settings(model), model.target, {}, rows.seen)
+    factors = _factors(model)
+    estimated = estimate_terms(training, terms, _frozen(model) * factors, penalty)
+    trained = replace(estimated.trained(terms), penalty=factors)
+    made = assemble(training, trained, record_of(model, penalty, estimated))
+    distinct = {**made.training, "distinct_rows": training.data["distinct_rows"]}
+    return replace(made, settings=model.settings, training=distinct, ledger=model.ledger)
+
+
+def estimate_terms(
+    training: Training, terms: TermSet, factors: Floats, penalty: CandidatePenalty
+) -> Estimate:
+    """Solve Stage 3 over some terms on all rows; `factors` (q,) are on the penalty of each."""
+    table, settings = training.rows.whole(), training.settings
     design: AnyProblem
     if table.n_rows > scale.LONG_ABOVE:
         sample = MemoryRows(table.sample(scale.SAMPLE_ROWS))
         blocks = block_design(training.rows, terms, settings.limits, sample)
-        design = freeze_zero_leaves(model, _with_factors(model, blocks))
+        design = replace(blocks, penalty=factors)
     else:
-        design = freeze_zero_leaves(model, problem(model, table)[2])
-    estimated = estimate(design, terms, table.schema, settings, penalty)
-    trained = replace(estimated.trained(terms), penalty=_factors(model))
-    made = assemble(training, trained, _record(model, penalty, estimated))
-    distinct = {**made.training, "distinct_rows": training.data["distinct_rows"]}
-    return replace(made, settings=model.settings, training=distinct, ledger=model.ledger)
+        design = replace(design_on(table, terms, settings.limits), penalty=factors)
+
+    def solve(design: AnyProblem, start: Floats | None) -> Estimate:
+        return estimate(design, terms, table.schema, settings, penalty, start)
+
+    if training.hazards is None:
+        return solve(design, None)
+    return estimate_hazards(training.hazards, design, solve, penalty.l1_ratio, None)
 
 
 def _refit_classes(model: ClassesModel, X: Any, y: Any, sample_weight: Any) -> ClassesModel:
     """Return the model with the coefficients of all classes estimated again."""
     table = _table(model, labelled_classes(model, model.read(X), y, sample_weight))
-    penalty, terms = _penalty(model, table), _terms(model.outline)
-    training = Training.of(table, _settings(model.outline), model.target, {})
+    penalty, terms = penalty_of(model, table), _class_terms(model)
+    training = Training.of(table, _settings(model), model.target, {})
     estimated = estimate_classes(classes_problem(model, table), terms, penalty, None)
-    made = assemble_classes(training, estimated, _record(model, penalty, estimated))
+    made = assemble_classes(training, estimated, record_of(model, penalty, estimated))
     distinct = {**made.training, "distinct_rows": training.data["distinct_rows"]}
     return replace(made, settings=model.settings, training=distinct, ledger=model.ledger)
 
 
 def classes_problem(model: ClassesModel, table: Table) -> ClassesProblem:
     """Return Stage 3 of several classes over the terms of a model on a table."""
-    terms, factors = _terms(model.outline), _factors(model.outline)
-    values = terms.vocabulary.on(table.inputs)
-    signs = np.zeros(len(factors), np.int8)
+    terms = _class_terms(model)
+    kept = np.concatenate([terms.leaf_terms, sum(terms.leaf_counts) + terms.direct])
+    factors, values = _factors(model.outline)[kept], TermValues.of(terms)(table).z
+    _, signs = terms.penalties(_settings(model).limits)
     return ClassesProblem(values, table.y, table.weight, factors, signs, model.loss)
+
+
+def _class_terms(model: ClassesModel) -> TermSet:
+    """Return the terms of several classes: leaves that say something of some, direct terms."""
+    terms = _terms(model.outline)
+    leaves = [leaf.coefficient != 0 for tree in _parts(model.outline)[0] for leaf in tree.leaves]
+    return replace(terms, leaves=np.flatnonzero(leaves))
 
 
 def problem(model: Model, table: Table) -> tuple[TermSet, Settings, Design]:
@@ -105,24 +135,30 @@ def problem(model: Model, table: Table) -> tuple[TermSet, Settings, Design]:
     Penalty factors are those of the file, where a leaf may stand for several.
     """
     terms, settings = _terms(model), _settings(model)
-    return terms, settings, _with_factors(model, design_on(table, terms, settings.limits))
+    design = design_on(table, terms, settings.limits)
+    return terms, settings, replace(design, penalty=_factors(model))
 
 
 def _factors(model: Model) -> Floats:
-    trees, direct = _parts(model)
+    return penalty_factors(*_parts(model))
+
+
+def penalty_factors(trees: Sequence[TreeTerms], direct: Sequence[DirectTerm]) -> Floats:
+    """Return the factor on the penalty of each leaf and direct term."""
     leaves = [leaf.penalty for tree in trees for leaf in tree.leaves]
     return np.array([*leaves, *(term.penalty for term in direct)], np.float64)
 
 
-def _with_factors(model: Model, design: D) -> D:
-    return replace(design, penalty=_factors(model))
-
-
-def freeze_zero_leaves(model: Model, design: D) -> D:
+def freeze_zero_leaves(model: Model, design: Design) -> Design:
     """Return the problem in which leaves whose coefficient is zero keep it."""
-    silent = [leaf.coefficient == 0 for tree in _parts(model)[0] for leaf in tree.leaves]
-    silent += [False] * (design.n_terms - len(silent))
-    return replace(design, penalty=np.where(silent, FROZEN, 1.0) * design.penalty)
+    return replace(design, penalty=_frozen(model) * design.penalty)
+
+
+def _frozen(model: Model) -> Floats:
+    """Return a factor on the penalty of each term: a large one for leaves that are to stay 0."""
+    trees, direct = _parts(model)
+    silent = [leaf.coefficient == 0 for tree in trees for leaf in tree.leaves]
+    return np.where([*silent, *(False for _ in direct)], FROZEN, 1.0)
 
 
 def _parts(model: Model) -> tuple[list[TreeTerms], list[DirectTerm]]:
@@ -152,7 +188,11 @@ def _table(model: AnyModel, rows: Rows) -> Table:
 
 def _terms(model: Model) -> TermSet:
     """Return the model's terms, in the order of a design: trees, then direct terms."""
-    trees, direct = _parts(model)
+    return term_set(*_parts(model))
+
+
+def term_set(trees: Sequence[TreeTerms], direct: Sequence[DirectTerm]) -> TermSet:
+    """Return parts of models as the terms of Stage 3; no cells are held."""
     columns = tuple(term.column for term in direct)
     block = np.array([ORIGINAL if isinstance(c, RAW) else PAIR for c in columns], np.intp)
     location = np.array([(term.centre, term.scale) for term in direct], np.float64)
@@ -161,27 +201,34 @@ def _terms(model: Model) -> TermSet:
     return TermSet(vocabulary, tuple(t.tree for t in trees), np.arange(len(columns)))
 
 
-def _penalty(model: AnyModel, table: Table) -> CandidatePenalty:
+def penalty_of(model: AnyModel, table: Table) -> CandidatePenalty:
+    """Return the penalty of a model, on another table."""
     chosen = model.training["selection"]["chosen"]
     candidate = Candidate(shape_family(chosen), chosen["n_trees"], chosen["n_pairs"])
     l1 = 4.0 / table.total_weight if model.settings["l1"] == "4/n" else float(chosen["l1"])
     return CandidatePenalty(candidate, float(chosen["l1_ratio"]), l1)
 
 
-def _settings(model: Model) -> Settings:
+def _settings(model: AnyModel) -> Settings:
     limits = model.settings["limits"]
     together = limits["interactions"]
     allowed = Permissions(
-        monotone_directions(model),
+        {} if isinstance(model, ClassesModel) else monotone_directions(model),
         frozenset(limits["exclude"]),
         frozenset(limits["linear_only"]),
         None if together is None else tuple(frozenset(names) for names in together),
         limits["penalty"],
+        *(_by_class(model) if isinstance(model, ClassesModel) else ()),
     )
     return Settings(**{**model.settings, "limits": allowed})
 
 
-def _record(
+def _by_class(model: ClassesModel) -> tuple[dict[str, tuple[int, ...]], tuple[str, ...]]:
+    directions = monotone_by_class(model)
+    return directions, tuple(map(str, model.classes)) if directions else ()
+
+
+def record_of(
     model: AnyModel, penalty: CandidatePenalty, estimated: Estimate | ClassesEstimate
 ) -> dict[str, Any]:
     """Return what the file keeps of the fit; how trees and penalty were found stays history."""

@@ -15,7 +15,7 @@ from rpte.published.pairs import lookahead_roots
 from rpte.published.vocabulary import build_vocabulary
 from rpte.rows import scale
 from rpte.rows.threads import thread_map
-from rpte.structure.boosting import Grower, NewtonGrower, Stage2, discover_trees
+from rpte.structure.boosting import Grower, NewtonGrower, Stage2, base_of, discover_trees
 from rpte.structure.coding import Ranks, TreeColumns, code_columns
 from rpte.structure.joint_trees import discover_joint_trees
 from rpte.structure.structure import Structure
@@ -83,7 +83,7 @@ class Discovery:
         assert columns is not None
         rules = replace(settings.stage2(table.schema), max_trees=min(most, settings.max_trees))
         stage2 = self.stage2
-        if not settings.grows_jointly:
+        if not settings.grows_jointly and table.loss.n_scores == 1:
             stage2 = discover_trees(
                 columns.coded, table.y, table.weight, rules, self.grower, stage2, table.loss
             )
@@ -94,7 +94,7 @@ class Discovery:
         steps = list(self.structure.steps)
         for accepted in [r for r in stage2.rounds if r.accepted][len(trees) :]:
             tree, numbers = columns.read(accepted.tree)
-            steps.append(accepted.step * accepted.leaf_values[numbers])
+            steps.append(accepted.step * accepted.leaf_values[..., numbers])
             trees.append(tree)
             codes.append(np.argsort(numbers).astype(np.int32)[accepted.leaf])
         structure = replace(
@@ -188,8 +188,7 @@ def _treeless(part: Table, vocabulary: Vocabulary) -> Structure:
 
 
 def _no_trees(part: Table, score: Floats) -> Stage2:
-    # Trees are grown for one score, and only they need that of the base.
-    base = part.null_score if part.loss.n_scores == 1 else np.nan
+    base = base_of(part.loss, part.y, part.weight)
     return Stage2((), (), score, base, "no tree was asked for")
 
 

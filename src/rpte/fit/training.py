@@ -9,17 +9,20 @@ from typing import Any
 import numpy as np
 
 from rpte.estimation.candidate import Candidate, CandidatePenalty
-from rpte.estimation.held_rows import HeldRows, TermValues, refuse_many
+from rpte.estimation.held_rows import HeldRows, TermValues, leaf_values, refuse_many
 from rpte.estimation.monotone import solve_in_order
 from rpte.estimation.problem import AnyProblem
 from rpte.estimation.softmax import ClassesProblem, solve_classes
 from rpte.estimation.terms import TermSet, block_design, choose_terms, make_design
 from rpte.fit.coefficients import ClassesEstimate, Estimate, TrainedTerms
+from rpte.fit.hazards import TableHazards
 from rpte.fit.settings import Settings
 from rpte.fit.structure_learner import Discovery, WarmStart
 from rpte.kernels.codes import sorted_numbers
 from rpte.losses import Multinomial
+from rpte.losses.risk_sets import FollowUp
 from rpte.model.classes import ClassesTarget
+from rpte.model.survival import SurvivalTarget
 from rpte.model.target import AnyTarget
 from rpte.rows import scale
 from rpte.rows.passes import add
@@ -52,6 +55,9 @@ class Training:
     data: Record  # fingerprint of the table
     # Whether weights beside those of exposure only repeat rows, so that both can be told apart.
     whole_weights: bool = True
+    hazards: TableHazards | None = (
+        None  # of times until an event; `rows` are beside its first baseline
+    )
 
     @classmethod
     def of(
@@ -60,18 +66,32 @@ class Training:
         settings: Settings,
         predicts: AnyTarget | ClassesTarget,
         validation: Record,
+        seen: FollowUp | None = None,
     ) -> Training:
-        """Return the training of a table in memory; take its fingerprint."""
+        """Return the training of a table in memory; take its fingerprint.
+
+        Of times until an event its targets are keys of what was `seen`.
+        """
         inputs, y, profile = table.inputs, table.y, settings.profile
         given = table.weight, predicts.hashed_labels, profile, table.hashes
         data = fingerprint(inputs, y, *given, sort=sorted_numbers, each=thread_map)
-        return cls(MemoryRows(table), settings, predicts, validation, data)
+        if seen is None:
+            return cls(MemoryRows(table), settings, predicts, validation, data)
+        assert isinstance(predicts, SurvivalTarget)
+        hazards = TableHazards.of(table, seen, predicts)
+        rows = MemoryRows(hazards.first)
+        return cls(rows, settings, predicts, validation, data, hazards=hazards)
+
+    @property
+    def counted(self) -> TrainingRows:
+        """The rows as supports count them: of times until an event, rows and events."""
+        return self.rows if self.hazards is None else self.hazards.rows
 
     @property
     def target(self) -> AnyTarget:
         """What a model of one score is of."""
         assert not isinstance(self.predicts, ClassesTarget)
-        return self.predicts.with_total(self.rows.target_total, self.rows.total_weight)
+        return self.predicts.with_total(self.counted.target_total, self.counted.total_weight)
 
     @property
     def fixed_l1(self) -> float:
@@ -111,12 +131,15 @@ class Training:
         """Return Stage 3 of several classes on all rows, in memory, and the fit to start from."""
         table, z = found.table, terms.vocabulary.z
         if found.searched_rows is None and z.shape[1] == table.n_rows:
-            held = HeldRows(np.ascontiguousarray(z[terms.direct]), table.y, table.weight)
+            codes = found.structure.leaf_codes[: len(terms.trees)]
+            values = np.vstack([leaf_values(terms, codes, table.n_rows), z[terms.direct]])
+            held = HeldRows(values, table.y, table.weight)
             return terms, start, self._of_classes(terms, held)
         if found.searched_rows is not None and start is not None:
             terms, start = terms.active(start)
-        refuse_many(len(terms.direct), self.rows.n_rows)
-        blocks = self.rows.map(TermValues.of(terms.vocabulary, terms.direct))
+            terms = replace(terms, trees=self._with_heavier_sides(terms.trees))
+        refuse_many(len(terms.leaf_terms) + len(terms.direct), self.rows.n_rows)
+        blocks = self.rows.map(TermValues.of(terms))
         return terms, start, self._of_classes(terms, HeldRows.together(blocks))
 
     def _of_classes(self, terms: TermSet, held: HeldRows) -> ClassesProblem:
