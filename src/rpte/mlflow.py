@@ -23,15 +23,19 @@ refuses what it cannot read, by name.
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rpte import __version__
 from rpte.errors import InputError
+from rpte.export.form import RESPONSES, Horizon
 from rpte.export.parity import NOT_PARTS, expected, known_columns
+from rpte.export.survival import horizons_of, survival_options
 from rpte.model.classes import ClassesModel
-from rpte.model.file import AnyModel, content_hash, load, to_dict
+from rpte.model.file import AnyModel, content_hash, load_one, to_dict
 from rpte.model.model import Model
+from rpte.model.survival import SurvivalTarget
 from rpte.model.target import NumberTarget
 from rpte.model.versions import NEWEST
 from rpte.table.inputs import column_names
@@ -54,6 +58,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FLAVOR_NAME = "rpte"
+OURS = ("RPTEClassifier", "RPTERegressor", "RPTESurvival")
 FILE = "model.json"
 WITHOUT = {  # what may be left out, by role
     "exposure": "exposure, above 0; the mean is for one unit of it where the column is not there",
@@ -75,7 +80,7 @@ def save_model(
 
     Parameters
     ----------
-    model : Model, or fitted RPTEClassifier or RPTERegressor
+    model : Model, or fitted RPTEClassifier, RPTERegressor or RPTESurvival
     path : str or Path
         A folder that does not exist, or is empty.
     mlflow_model : mlflow.models.Model, optional
@@ -120,7 +125,7 @@ def log_model(model: Any, name: str = "model", **others: Any) -> ModelInfo:
 
     Parameters
     ----------
-    model : Model, or fitted RPTEClassifier or RPTERegressor
+    model : Model, or fitted RPTEClassifier, RPTERegressor or RPTESurvival
     name : str
     **others
         Of `save_model`, or of `mlflow.models.Model.log`, such as `registered_model_name`.
@@ -149,7 +154,7 @@ def load_model(model_uri: str | Path, dst_path: str | None = None) -> AnyModel:
             f"{model_uri} holds no model of rpte; its flavours are {sorted(flavors)}: load it with "
             "one of these"
         )
-    return load(Path(place) / flavors[FLAVOR_NAME]["data"])
+    return load_one(Path(place) / flavors[FLAVOR_NAME]["data"], "mlflow")
 
 
 def model_of(model: Any) -> AnyModel:
@@ -158,24 +163,27 @@ def model_of(model: Any) -> AnyModel:
     if isinstance(found, (Model, ClassesModel)):
         return found
     kind = type(model).__name__
-    ours = kind in ("RPTEClassifier", "RPTERegressor")
+    ours = kind in OURS
     fault = "is not fitted: call fit first" if ours else "is no model of rpte"
-    raise InputError(f"a {kind} {fault}; give a Model or a fitted RPTEClassifier or RPTERegressor")
+    raise InputError(f"a {kind} {fault}; give a Model or a fitted {' or '.join(OURS)}")
 
 
 def signature_of(model: AnyModel) -> ModelSignature:
     """Return what goes in and comes out: the columns that the model reads, and its results."""
     kinds = {bool: "boolean", int: "long", float: "double", str: "string"}
-    number = isinstance(model.target, NumberTarget)
+    number = isinstance(model.target, (NumberTarget, SurvivalTarget))
     kind = "double" if number else kinds[type(model.classes[0])]
     first, *others = results_of(model)
     named = model.schema.named
     columns = [ColSpec(AnyType(), v.name if named else None) for v in _read(model)]
     columns += [ColSpec(AnyType(), name, required=False) for name in _beside(model).values()]
+    params = [ParamSpec("contributions", "boolean", False)]
+    if isinstance(model.target, SurvivalTarget):
+        params.append(ParamSpec("horizons", "double", [], (-1,)))
     return ModelSignature(
         inputs=Schema(columns),
         outputs=Schema([ColSpec(kind, first), *(ColSpec("double", name) for name in others)]),
-        params=ParamSchema([ParamSpec("contributions", "boolean", False)]),
+        params=ParamSchema(params),
     )
 
 
@@ -184,7 +192,7 @@ def results_of(model: AnyModel) -> tuple[str, ...]:
     if isinstance(model, ClassesModel):
         each = (f"{what}_{label}" for what in ("probability", "score") for label in model.classes)
         return "prediction", *each
-    return "prediction", model.target.response_name, "score"
+    return "prediction", RESPONSES[model.task], "score"
 
 
 def _beside(model: AnyModel) -> dict[str, str]:
@@ -238,25 +246,30 @@ class _Scored:
     def predict(self, data: Any, params: dict[str, Any] | None = None) -> pd.DataFrame:
         """Return class, probability and score of each row, and on request every contribution.
 
-        Of a number the mean, for the exposure and offset of each row where the data has them.
+        Of a number the mean, for the exposure and offset of each row where the data has them. Of a
+        time until an event the score and the hazard ratio, and survival at the horizons.
         """
         import pandas as pd
 
-        lines = _lines(self.model, data)
-        asked, always = (params or {}).get("contributions", False), results_of(self.model)
+        given = params or {}
+        times = {"horizons": list(given.get("horizons", ()))}
+        horizons = horizons_of(self.model, survival_options(self.model, times))
+        lines = _lines(self.model, data, horizons)
+        always = *results_of(self.model), *(at.name for at in horizons)
+        asked = given.get("contributions", False)
         shown = list(dict.fromkeys([*always, *lines])) if asked else list(always)
         index = getattr(data, "index", None)
         return pd.DataFrame({name: lines[name] for name in shown}, index=index)
 
 
-def _lines(model: AnyModel, data: Any) -> dict[str, Any]:
+def _lines(model: AnyModel, data: Any, horizons: Sequence[Horizon]) -> dict[str, Any]:
     """Return everything that the model tells of each row, by name."""
     if isinstance(model, ClassesModel):
         return _lines_of_classes(model, known_columns(model.outline, data))
     rows, there = known_columns(model, data), column_names(data) or {}
     beside = {role: name for role, name in _beside(model).items() if name in there}
     given = {role: named(data, name) for role, name in beside.items()}
-    return {"prediction": model.predict(rows, **given), **expected(model, rows)}
+    return {"prediction": model.predict(rows, **given), **expected(model, rows, horizons)}
 
 
 def _lines_of_classes(model: ClassesModel, rows: Any) -> dict[str, Any]:
@@ -273,4 +286,4 @@ def _lines_of_classes(model: ClassesModel, rows: Any) -> dict[str, Any]:
 
 def _load_pyfunc(path: str) -> _Scored:
     """Load what `save_model` stored; MLflow calls it."""
-    return _Scored(load(path))
+    return _Scored(load_one(path, "mlflow"))

@@ -16,20 +16,25 @@ import numpy as np
 
 from rpte.audit import metrics
 from rpte.audit.number_metrics import number_measures
+from rpte.audit.survival_metrics import concordance
 from rpte.errors import InputError, did_you_mean
+from rpte.losses.risk_sets import RiskSets
 from rpte.model import ledger
 from rpte.model.certificate import limit_checks, monotone_certificate
-from rpte.model.check import Check
+from rpte.model.check import Check, monotone_claims
+from rpte.model.class_limits import class_certificate, class_limit_checks
 from rpte.model.classes import ClassesModel, check_no_beside
 from rpte.model.file import AnyModel
 from rpte.model.intervals import RECORD as CALIBRATION
 from rpte.model.model import Model
+from rpte.model.observed import Rows
 from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms
 from rpte.model.summary import RECORD
+from rpte.model.survival import SurvivalTarget
 from rpte.model.target import NumberTarget
 from rpte.model.verify_classes import labelled_classes
 from rpte.model.verify_structure import component_size, load_within_bound, ownership, partition
-from rpte.model.verify_table import Rows, labelled
+from rpte.model.verify_table import hashed, labelled
 from rpte.model.versions import without
 from rpte.table.fingerprint import table_hash
 from rpte.table.numbers import named, per_row
@@ -49,8 +54,8 @@ class Labelled:
     X : table of shape (n_rows, n_columns)
     y : labels, or numbers, of shape (n_rows,)
     sample_weight : (n_rows,), optional
-    exposure, offset : (n_rows,), or names of columns of `X`, optional
-        Of a model of numbers that was fitted with them.
+    exposure, offset, entry, strata : (n_rows,), or names of columns of `X`, optional
+        Of a model of numbers, or of times until an event, that was fitted with them.
     """
 
     X: Any
@@ -58,6 +63,8 @@ class Labelled:
     sample_weight: Any = None
     exposure: Any = None
     offset: Any = None
+    entry: Any = None
+    strata: Any = None
 
     def rows(self, model: AnyModel) -> Rows:
         """Return the rows as Stage 3 of a model sees them."""
@@ -68,8 +75,9 @@ class Labelled:
 
     @property
     def beside(self) -> dict[str, Any]:
-        """The exposures and offsets, None where there are none."""
-        return {"exposure": named(self.X, self.exposure), "offset": named(self.X, self.offset)}
+        """Exposures, offsets, entries and strata, None where there are none."""
+        roles = ("exposure", "offset", "entry", "strata")
+        return {role: named(self.X, getattr(self, role)) for role in roles}
 
 
 def edit(
@@ -174,32 +182,45 @@ def _changed_any(
     if not isinstance(model, ClassesModel):
         return _changed(model, drop_terms, drop_sources, merge)
     _check_names(model.outline, drop_terms, drop_sources, merge)
-    if not (drop_terms or drop_sources):
+    if not (drop_terms or drop_sources or merge):
         return model
-    each = [_changed(one, drop_terms, drop_sources, ()) for one in model.models]
+    each = [_changed(one, drop_terms, drop_sources, merge, model.outline) for one in model.models]
     means = [one.training["mean_contributions"] for one in each]
     joined = {name: [mean[name] for mean in means] for name in means[0]}
     own = {"class_factors": model.training["class_factors"], "mean_contributions": joined}
+    training = {**each[0].training, **own}
     # All scores may be moved together: intercepts add up to zero.
     centre = sum(one.intercept for one in each) / len(each)
-    return replace(
+    edited = replace(
         model,
         intercepts=tuple(one.intercept - centre for one in each),
         by_class=tuple(one.components for one in each),
-        training={**each[0].training, **own},
+        training=training,
     )
+    return replace(edited, training={**training, "monotone": class_certificate(edited)})
 
 
-def _changed(model: Model, drop_terms: Names, drop_sources: Names, merge: Sequence[Names]) -> Model:
+def _changed(
+    model: Model,
+    drop_terms: Names,
+    drop_sources: Names,
+    merge: Sequence[Names],
+    outline: Model | None = None,
+) -> Model:
+    """Return a model without what is dropped; of several classes, one of them beside the outline.
+
+    Leaves that say nothing there are drawn together, and so they are in all classes.
+    """
     _check_names(model, drop_terms, drop_sources, merge)
     if not (drop_terms or drop_sources or merge):
         return model
     rows = float(model.training["rows"])
     means, shift, components = dict(model.training["mean_contributions"]), 0.0, []
+    shown = {part.name: part for _, part in (outline or model).parts()}
     for component in model.components:
         kept: list[Part] = []
         for part in component.parts:
-            new = _part(part, set(drop_terms), set(drop_sources), merge)
+            new = _part(part, set(drop_terms), set(drop_sources), merge, shown[part.name])
             before = float(means.pop(part.name))
             after = 0.0 if new is None else before
             if isinstance(new, TreeTerms) and new != part:
@@ -227,7 +248,10 @@ def _certified(model: Model) -> Model:
     return replace(model, training={**model.training, "monotone": monotone_certificate(model)})
 
 
-def _part(part: Part, terms: set[str], sources: set[str], merge: Sequence[Names]) -> Part | None:
+def _part(
+    part: Part, terms: set[str], sources: set[str], merge: Sequence[Names], shown: Part
+) -> Part | None:
+    """Return a part without what is dropped; `shown` tells which of its leaves say something."""
     if part.name in terms:
         return None
     if isinstance(part, DirectTerm):
@@ -242,10 +266,14 @@ def _part(part: Part, terms: set[str], sources: set[str], merge: Sequence[Names]
         for names in merge
         if names[0].split(".")[0] == part.name
     ]
-    return _tree(part, silent, groups) if silent or groups else part
+    assert isinstance(shown, TreeTerms)
+    idle = {n for n, leaf in enumerate(shown.leaves) if leaf.coefficient == 0}
+    return _tree(part, silent, idle | silent, groups) if silent or groups else part
 
 
-def _tree(part: TreeTerms, silent: set[int], groups: list[set[int]]) -> TreeTerms | None:
+def _tree(
+    part: TreeTerms, silent: set[int], idle: set[int], groups: list[set[int]]
+) -> TreeTerms | None:
     """Return a tree with silent leaves and merged ones; None if it says nothing any more."""
     leaves = [
         replace(leaf, coefficient=0.0) if number in silent else leaf
@@ -253,8 +281,7 @@ def _tree(part: TreeTerms, silent: set[int], groups: list[set[int]]) -> TreeTerm
     ]
 
     def same(numbers: list[int]) -> bool:
-        idle = all(leaves[n].coefficient == 0 for n in numbers)
-        return idle or any(set(numbers) <= group for group in groups)
+        return set(numbers) <= idle or any(set(numbers) <= group for group in groups)
 
     tree, members = part.tree.merge_leaves(same)
     for group in groups:
@@ -331,8 +358,7 @@ def _without_broken(old: AnyModel, new: AnyModel, force: bool) -> tuple[AnyModel
     """Return the model without the claims that an edit broke; refuse to break them unforced."""
     held = {check.name for check in _guarantees(old) if check.holds}
     broken = [check for check in _guarantees(new) if not check.holds and check.name in held]
-    directions = dict(new.settings["limits"]["monotone"])
-    claims = {ledger.monotone_claim(name, word): name for name, word in directions.items()}
+    directions, claims = dict(new.settings["limits"]["monotone"]), monotone_claims(new.settings)
     fatal = [check for check in broken if check.name not in claims]
     if fatal or (broken and not force):
         said = "; ".join(f"'{check.name}' ({check.evidence})" for check in fatal or broken)
@@ -343,7 +369,7 @@ def _without_broken(old: AnyModel, new: AnyModel, force: bool) -> tuple[AnyModel
     if not broken:
         return new, []
     limits = {**new.settings["limits"], "monotone": directions}
-    assert isinstance(new, Model)  # several classes have no monotone directions
+    assert isinstance(new, Model)  # each term of several classes keeps directions by itself
     freed = replace(new, settings={**new.settings, "limits": limits})
     return _certified(freed), [check.name for check in broken]
 
@@ -352,7 +378,8 @@ def _guarantees(model: AnyModel) -> list[Check]:
     """Return the checks of what holds for the structure, however coefficients were found."""
     structure = partition, ownership, component_size, load_within_bound
     one = model.outline if isinstance(model, ClassesModel) else model
-    return [*(check(one) for check in structure), *limit_checks(one)]
+    by_class = class_limit_checks(model) if isinstance(model, ClassesModel) else []
+    return [*(check(one) for check in structure), *limit_checks(one), *by_class]
 
 
 def _claims(old: AnyModel, new: AnyModel, broken: list[str]) -> tuple[list[str], list[str]]:
@@ -370,10 +397,13 @@ def performance(model: AnyModel, table: Labelled) -> metrics.Measures:
     """Return rows (weight), log-loss, Brier score and AUC, classes weighted as in training.
 
     Of a number rows, the share of the deviance explained, and errors of the mean in units of y. Of
-    several classes accuracy in place of the AUC, and the Brier score is summed over classes.
+    several classes accuracy in place of the AUC, and the Brier score is summed over classes. Of
+    times until an event rows, events, Harrell's concordance and the log-likelihood.
     """
     if isinstance(model, ClassesModel):
         return _class_performance(model, table)
+    if isinstance(model.target, SurvivalTarget):
+        return _survival_performance(model, model.target, table)
     if isinstance(model.target, NumberTarget):
         return _number_performance(model, model.target, table)
     given = table.rows(model)
@@ -396,6 +426,21 @@ def _number_performance(model: Model, target: NumberTarget, table: Labelled) -> 
     return {"rows": float(weight.sum()), **kept}
 
 
+def _survival_performance(
+    model: Model, target: SurvivalTarget, table: Labelled
+) -> metrics.Measures:
+    rows = table.rows(model)
+    assert rows.seen is not None
+    score, weight = model.score(rows.inputs), rows.weight
+    pairs = concordance(rows.seen.event, rows.seen.time, score, weight)
+    return {
+        "rows": float(weight.sum()),
+        "events": float((weight * rows.y).sum()),
+        "concordance": None if np.isnan(pairs) else pairs,
+        "log_likelihood": RiskSets.of(rows.seen, weight, target.ties).log_likelihood(score),
+    }
+
+
 def _class_performance(model: ClassesModel, table: Labelled) -> metrics.Measures:
     rows = table.rows(model)
     score = model.score(rows.inputs)
@@ -410,5 +455,5 @@ def _class_performance(model: ClassesModel, table: Labelled) -> metrics.Measures
 
 
 def _hash_of(model: AnyModel, table: Labelled) -> str:
-    rows = table.rows(model)
+    rows = hashed(table.rows(model))
     return table_hash(rows.inputs, rows.y, rows.weight, model.target.hashed_labels)[1]

@@ -5,7 +5,8 @@ from typing import Any
 
 from rpte.counterfactual.search import TOLERANCE
 from rpte.model.explain import probability_of, value_text
-from rpte.model.target import AnyTarget, NumberTarget
+from rpte.model.survival import SurvivalTarget
+from rpte.model.target import AnyTarget, Label, NumberTarget
 
 Cell = float | str | None
 
@@ -123,7 +124,7 @@ class Counterfactuals:
     changeable: Changeable  # stated or assumed
     predicts: AnyTarget
     score: float  # of the row as it is, as is the response
-    response: float  # the probability of the positive class, or the mean
+    response: float  # the probability of the positive class, the mean, or survival
     target: float  # the response to reach
     side: str  # "below" or "above": the response shall be at most, or at least, the target
     most: int  # variables that may change
@@ -134,6 +135,7 @@ class Counterfactuals:
     scales: dict[str, Scale]  # spread, step and range of each number that may change
     exposure: float | None = None  # that means are for, where one was given
     offset: float | None = None
+    stratum: Label | None = None  # whose baseline survival is told with
 
     @property
     def probability(self) -> float:
@@ -188,11 +190,9 @@ class Counterfactuals:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON values."""
-        beside = {"exposure": self.exposure, "offset": self.offset}
-        is_number = isinstance(self.predicts, NumberTarget)
         return {
             "changeable": self.changeable.to_dict(),
-            **({"predicts": self.positive, **beside} if is_number else {"positive": self.positive}),
+            **self._predicted(),
             "score": self.score,
             self.predicts.response_name: self.response,
             "target": self.target,
@@ -205,6 +205,16 @@ class Counterfactuals:
             "scales": {name: asdict(scale) for name, scale in self.scales.items()},
             "reason": self.reason,
         }
+
+    def _predicted(self) -> dict[str, Any]:
+        """Return what is predicted, and for what."""
+        if isinstance(self.predicts, NumberTarget):
+            beside = {"exposure": self.exposure, "offset": self.offset}
+            return {"predicts": self.positive, **beside}
+        if isinstance(self.predicts, SurvivalTarget):
+            horizon = getattr(self.predicts, "horizon", None)
+            return {"event": self.positive, "horizon": horizon, "stratum": self.stratum}
+        return {"positive": self.positive}
 
 
 def changed_variables(most: int) -> str:

@@ -217,8 +217,9 @@ def slack(grid: Grid, boxes: Boxes) -> Floats:
         bend = _column_range(grid, boxes, terms[0].column).bend
         for total, term in zip(totals, terms, strict=True):
             total += abs(term.coefficient) * bend
-    for tree in grid.component.trees:
-        totals[0] += _tree_slack(grid, boxes, tree)
+    for trees in zip(*(component.trees for component in grid.inequalities), strict=True):
+        for total, tree in zip(totals, trees, strict=True):
+            total += _tree_slack(grid, boxes, tree)
     return _each([total / grid.unit for total in totals])
 
 

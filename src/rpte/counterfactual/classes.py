@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,10 +22,12 @@ from rpte.counterfactual.solve import Solution, solve
 from rpte.errors import InputError
 from rpte.model.classes import ClassesModel, PairTarget
 from rpte.model.explain import one_row, with_cells
-from rpte.model.parts import Component
+from rpte.model.parts import Component, DirectTerm, Leaf
 from rpte.model.target import Label
 from rpte.table.inputs import Inputs
 from rpte.utils.arrays import Floats
+
+T = TypeVar("T", Leaf, DirectTerm)
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +252,16 @@ def _difference(model: ClassesModel, a: int, b: int) -> tuple[Component, ...]:
     """Return the components of the difference of two scores, with all of their terms."""
     found = []
     for mine, its in zip(model.by_class[a], model.by_class[b], strict=True):
-        pairs = zip(mine.direct, its.direct, strict=True)
-        direct = (replace(x, coefficient=x.coefficient - y.coefficient) for x, y in pairs)
-        found.append(replace(mine, direct=tuple(direct)))
+        direct = _differences(mine.direct, its.direct)
+        trees = (
+            replace(x, leaves=_differences(x.leaves, y.leaves))
+            for x, y in zip(mine.trees, its.trees, strict=True)
+        )
+        found.append(replace(mine, trees=tuple(trees), direct=direct))
     return tuple(found)
+
+
+def _differences(mine: tuple[T, ...], its: tuple[T, ...]) -> tuple[T, ...]:
+    """Return terms with the differences of their coefficients."""
+    pairs = zip(mine, its, strict=True)
+    return tuple(replace(x, coefficient=x.coefficient - y.coefficient) for x, y in pairs)

@@ -15,9 +15,10 @@ from rpte.counterfactual.boxes import Grid
 from rpte.counterfactual.choices import choices_of
 from rpte.counterfactual.solve import Solution, solve
 from rpte.errors import InputError
-from rpte.model.explain import cell_values, one_row, with_cells
+from rpte.model.explain import case_flags, cell_values, one_row, with_cells
+from rpte.model.horizon import survival_target
 from rpte.model.model import Model
-from rpte.model.target import Target
+from rpte.model.target import Label, Target
 from rpte.table.inputs import Inputs
 from rpte.table.numbers import named, per_row
 from rpte.utils.arrays import Floats, Index
@@ -37,6 +38,8 @@ def counterfactuals(
     answers: int = 3,
     exposure: Any = None,
     offset: Any = None,
+    horizon: float | None = None,
+    strata: Any = None,
 ) -> Counterfactuals:
     """Find the cheapest changes of a row that bring its probability, or its mean, to a target.
 
@@ -46,7 +49,8 @@ def counterfactuals(
     X : table of one row
     to : float
         Probability of the positive class to reach, 0.5 if None. Of a number the mean to reach, in
-        units of y, which has to be given.
+        units of y, which has to be given; of a time until an event the survival until the horizon,
+        or without one the hazard relative to the baseline.
     side : {"below", "above"}, optional
         Whether to end at or below it, or at or above; by default on the other side than the row.
     actions : Actions, optional
@@ -59,19 +63,25 @@ def counterfactuals(
     exposure, offset : float or name of a column of `X`, optional
         Of a number, as in `Model.predict`: `to` is the mean for so much exposure, with this
         offset; for one unit and none if None. Neither is changed.
+    horizon : float, optional
+        Of a time until an event: when survival shall be `to`.
+    strata : array of one, or name of a column of `X`, optional
+        The stratum of the row, whose baseline survival is told with.
 
     Notes
     -----
     An answer is at least 1e-9 beyond the target in the score (of squared error, in units of the
     spread of y) and has been scored again by the model. Costs are compared to 1e-9.
     """
+    model = model if horizon is None else model.at_horizon(horizon)
     to = _reachable(model, to)
     if side not in (None, "below", "above"):
         raise InputError(f"side={side!r}; it must be 'below' or 'above'")
     check_counts(most, answers)
     row = one_row(model, X)
     actions = (actions or Actions()).checked(model.schema)
-    case = Case(row, one_number("exposure", X, exposure), one_number("offset", X, offset))
+    numbers = one_number("exposure", X, exposure), one_number("offset", X, offset)
+    case = Case(row, *numbers, one_stratum(model, named(X, strata)))
     now = case.response(model, model.score(row))
     if side is None:
         side = "below" if now >= to else "above"
@@ -102,17 +112,25 @@ def one_number(role: str, X: Any, given: Any) -> float | None:
     return None if given is None else float(per_row(named(X, given), 1, role)[0])
 
 
+def one_stratum(model: Model, given: Any) -> Label | None:
+    """Return the stratum of one row, None if none is given."""
+    if given is None:
+        return None
+    return survival_target(model.target, "strata").labels_of(given, 1)[0]
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A row, with its exposure and offset if it has any."""
+    """A row, with its exposure, offset and stratum if it has any."""
 
     row: Inputs
     exposure: float | None = None
     offset: float | None = None
+    stratum: Label | None = None
 
     def response(self, model: Model, score: Floats) -> float:
         """Return what a score of this case stands for."""
-        return float(model.target.mean(score, self.exposure, self.offset)[0])
+        return float(model.target.mean(score, self.exposure, self.offset, self.stratum)[0])
 
 
 class Asked(ABC):
@@ -179,7 +197,7 @@ class Asked(ABC):
             Change(name, cell_values(self.row, name)[0], cell_values(fresh, name)[0], costs[name])
             for name in sorted(costs, key=lambda name: (-costs[name], name))
         )
-        before, after = (self.model.explain(row)[0].flags for row in (self.row, fresh))
+        before, after = (case_flags(self.model, row)[0] for row in (self.row, fresh))
         return changes, tuple(flag for flag in after if flag not in before)
 
     @property
@@ -204,8 +222,9 @@ class Question(Asked):
     ) -> None:
         super().__init__(model, case.row, actions, most)
         self.case, self.to, self.side = case, to, side
-        self.sign = 1 if side == "above" else -1
-        self.target = model.target.score_for(to, case.exposure, case.offset)
+        self.sign = 1 if (side == "above") != model.target.falls else -1
+        given = case.exposure, case.offset, case.stratum
+        self.target = model.target.score_for(to, *given)
         self.unit = model.target.factor  # of the score
         self.score = float(model.score(self.row)[0])
         subtotals = [abs(float(c.subtotal(self.row)[0])) for c in model.components]
@@ -261,4 +280,5 @@ class Question(Asked):
             self.scales,
             self.case.exposure,
             self.case.offset,
+            self.case.stratum,
         )

@@ -164,6 +164,11 @@ def alternatives(
     Alternatives
     """
     reference: Model = getattr(model, "model_", model)
+    if reference.task == "survival":
+        raise InputError(
+            "alternatives compares losses of rows, which hazards do not have; fit again with "
+            "limits=Limits(exclude=[...]), and compare figures of cross_validate"
+        )
     if not 0 <= tolerance < 1:
         raise InputError(f"tolerance={tolerance!r}; it must be a share from 0 to below 1")
     if not isinstance(folds, int) or folds < 2:

@@ -16,8 +16,9 @@ import numpy as np
 from rpte.estimation.softmax import ClassesFit, solve_classes
 from rpte.fit.refit import classes_problem
 from rpte.model.classes import ClassesModel
+from rpte.model.observed import Rows
+from rpte.model.parts import Leaf
 from rpte.model.target import Label
-from rpte.model.verify_table import Rows
 from rpte.table.table import Table
 from rpte.utils.arrays import Floats, Ints
 from rpte.validation.tables import is_training_table, labelled_rows
@@ -29,6 +30,7 @@ from rpte.validation.uncertainty import (
     check_resamples,
     interval_of,
     term_columns,
+    term_names,
     what_drawn,
 )
 
@@ -69,15 +71,22 @@ class ClassBootstrap:
 
         `zero` is the fraction of resamples in which the coefficient is zero.
         """
+        check_level(level)
         k = self.model.target.place(label)
-        model, start, sizes = self.model.models[k], self.intercepts[:, k], self.coefficients[:, k]
-        return Bootstrap(model, start, sizes, self.names, *self._facts).terms(level)
+        start = self.model.intercepts[k]
+        found = [interval_of("intercept", "", start, self.intercepts[:, k], level)]
+        for rule in self.model.rules():
+            values = self.coefficients[:, k, self.names.index(rule.term)]
+            told = rule.term, rule.conditions, rule.coefficients[k]
+            interval = interval_of(*told, values, level)
+            found.append(replace(interval, zero=float(np.mean(values == 0.0))))
+        return found
 
     def between(self, label: Label, other: Label) -> Bootstrap:
         """Return the bootstrap of the log odds of one class against another."""
         a, b = self.model.target.place(label), self.model.target.place(other)
         pair = self.model.between(label, other)
-        kept = [self.names.index(term.name) for term in pair.direct]
+        kept = [self.names.index(name) for name in term_names(pair)]
         sizes = (self.coefficients[:, a] - self.coefficients[:, b])[:, kept]
         names = tuple(self.names[i] for i in kept)
         start = self.intercepts[:, a] - self.intercepts[:, b]
@@ -138,12 +147,13 @@ def class_bootstrap(
         if tell is not None:
             tell(done)
         fits.append(refit.at(draws.counts()))
-    scale = np.array([term.scale for term in model.outline.direct])
+    terms = [term for _, term in model.terms()]
+    scale = np.array([term.scale for term in terms])
     return ClassBootstrap(
         model,
         np.array([fit.intercepts for fit in fits]),
-        np.array([fit.coefficients for fit in fits]) / scale,
-        tuple(term.name for term in model.outline.direct),
+        np.array([refit.of_all(fit.coefficients) for fit in fits]) / scale,
+        tuple(term.name for term in terms),
         seed,
         None if groups is None else draws.size,
         is_training_table(model, rows).holds,
@@ -159,8 +169,24 @@ class _Refit:
         self.rows, self.objective = rows, model.training["objective"]
         table = Table(rows.inputs, rows.y, np.ones(rows.inputs.n_rows), loss=model.loss)
         self.problem = classes_problem(model, table)
-        sizes = [[t.coefficient * t.scale for t in each.direct] for each in model.models]
-        self.start = np.column_stack([model.intercepts, np.array(sizes)])
+        terms = [term for _, term in model.terms()]
+        sizes = np.array([np.array(t.coefficients) * t.scale for t in terms]).reshape(
+            len(terms), len(model.classes)
+        )
+        is_leaf = np.array([isinstance(t.terms[0], Leaf) for t in terms], np.bool_)
+        spoken = sizes.any(axis=1) | ~is_leaf
+        # Stage 3 has the leaves that say something, then direct terms.
+        self.places = np.concatenate(
+            [np.flatnonzero(is_leaf & spoken), np.flatnonzero(~is_leaf)]
+        ).astype(np.intp)
+        self.n_terms = len(terms)
+        self.start = np.column_stack([model.intercepts, sizes[self.places].T])
+
+    def of_all(self, coefficients: Floats) -> Floats:
+        """Return coefficients (K, q) for all terms of the file, in its order; 0 in other leaves."""
+        found = np.zeros((len(coefficients), self.n_terms))
+        found[:, self.places] = coefficients
+        return found
 
     def at(self, counts: Ints) -> ClassesFit:
         """Solve with each row counted as often as `counts` (n,) says."""

@@ -17,12 +17,20 @@ from rpte.estimators.numbers import checked_loss
 from rpte.estimators.parameters import checked_parameters, settings_for
 from rpte.model.classes import ClassesModel
 from rpte.model.summary import RECORD
+from rpte.model.survival import SurvivalTarget
 from rpte.model.target import NumberTarget
 from rpte.table.inputs import as_array, as_matrix, column_names
 from rpte.table.numbers import named
 from rpte.table.read import read_training
 from rpte.table.table import read_weights, row_hashes
 from rpte.utils.arrays import Array, Index, Ints
+from rpte.validation.survival_folds import (
+    SurvivalFoldResult,
+    by_row,
+    changed_parameters,
+    fold_result,
+    strata_of,
+)
 from rpte.validation.tables import fold_of_rows, is_training_table, labelled_rows, trains_on_both
 
 if TYPE_CHECKING:
@@ -82,7 +90,12 @@ class ClassFoldResult:
 class Estimate:
     """The results of all folds; `by` is what decides them: content, or groups, never split."""
 
-    folds: tuple[FoldResult, ...] | tuple[NumberFoldResult, ...] | tuple[ClassFoldResult, ...]
+    folds: (
+        tuple[FoldResult, ...]
+        | tuple[NumberFoldResult, ...]
+        | tuple[ClassFoldResult, ...]
+        | tuple[SurvivalFoldResult, ...]
+    )
     by: str = "content"
 
     @property
@@ -139,17 +152,20 @@ def check_repeats(fitted: Any, X: Any, y: Any, weight: Any, **given: Any) -> Non
             f"repeat; fit with max_inspection_units={fitted.at_miu_} and cross-validate that"
         )
     schema = read_training(X, fitted.special_values).schema
-    now = settings_for(checked_parameters(fitted), fitted.limits, schema).to_dict()
+    classes = model.classes if isinstance(model, ClassesModel) else ()
+    now = settings_for(checked_parameters(fitted), fitted.limits, schema, classes).to_dict()
     changed = [name for name, value in now.items() if value != model.settings[name]]
     if isinstance(model.target, NumberTarget):
         same_loss = checked_loss(fitted.loss, fitted.power) == model.loss
         changed += [] if same_loss else ["loss"]
+    if isinstance(model.target, SurvivalTarget):
+        changed += changed_parameters(fitted, y, weight, model.read(X).n_rows)
     if changed:
         raise InputError(f"{changed[0]} was changed since the fit; fit again, then cross-validate")
     same = is_training_table(model, labelled_rows(model, X, y, weight, **given))
     if not same.holds:
-        numbers = isinstance(model.target, NumberTarget)
-        more = "sample_weight, exposure and offset" if numbers else "sample_weight"
+        beside = {"regression": ", exposure and offset", "survival": ", entry and strata"}
+        more = "sample_weight" + beside.get(model.task, "")
         raise InputError(
             f"this is not the table that the model was fitted on ({same.evidence}); give X, y and "
             f"{more} as to fit"
@@ -173,15 +189,16 @@ def estimate(
     may repeat old ones. The folds depend on the content of the rows, not on their order.
 
     X, y, weight and groups are as for `fit`, `given` are the exposure and the offset of a
-    regressor; the estimator is not changed. There are fewer folds where the smallest class, or a
-    table of numbers, has fewer rows or groups. `on_fold` is called with number, count and share
-    when each fold begins, and between the steps of its fit.
+    regressor, or the entry and the strata of times; the estimator is not changed. There are fewer
+    folds where the smallest class, or a table of numbers, has fewer rows or groups. `on_fold` is
+    called with number, count and share when each fold begins, and between the steps of its fit.
     """
     from sklearn.base import clone
 
     inputs = read_training(X, estimator.special_values)
     frame = _pinned(X, [v.name for v in inputs.schema.variables if v.kind == "category"])
-    y, weight, groups = (None if v is None else np.asarray(v) for v in (y, weight, groups))
+    y = by_row(y, inputs.n_rows) if _of_times(estimator) else np.asarray(y)
+    weight, groups = (None if v is None else np.asarray(v) for v in (weight, groups))
     strata = _strata(estimator, frame, y, **given)
     splits = list(held_out_splits(row_hashes(inputs), y, groups, folds, weight, strata))
     if not splits:
@@ -213,13 +230,21 @@ def estimate(
 
 
 def _strata(estimator: Any, X: Any, y: Array, **given: Any) -> Ints | None:
-    """Return what folds of numbers keep even, by the loss of a regressor; None for classes."""
+    """Return what folds of numbers or times keep even; None for classes."""
+    if _of_times(estimator):
+        return strata_of(y)
     if not hasattr(estimator, "loss"):
         return None
     target = NumberTarget(checked_loss(estimator.loss, estimator.power), 0.0)
     known = {name: named(X, given.get(name)) for name in ("exposure", "offset")}
     plain = target.plain(target.read(y, len(y)), np.ones(len(y)), **known)
     return target.loss.strata(plain.y)
+
+
+def _of_times(estimator: Any) -> bool:
+    from rpte.estimators.survival import RPTESurvival
+
+    return isinstance(estimator, RPTESurvival)
 
 
 def _of_rows(values: Any, rows: Index) -> Any:
@@ -274,6 +299,8 @@ def _measured(fitted: Any, X: Any, y: Array, weight: Array | None, **given: Any)
         told: Any = class_measures(model.score(X), *rows)
         kept = {name: told[name] for name in ("auc", "log_loss", "accuracy")}
         return ClassFoldResult(len(y), **kept, miu=model.audit().miu)
+    if isinstance(model.target, SurvivalTarget):
+        return fold_result(model, X, y, weight, **given)
     if not isinstance(model.target, NumberTarget):
         return _of_classes(model, X, y, weight)
     known = {name: named(X, values) for name, values in given.items()}

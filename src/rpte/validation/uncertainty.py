@@ -15,17 +15,22 @@ from typing import Any
 import numpy as np
 
 from rpte.errors import InputError
+from rpte.estimation.design import Design
 from rpte.estimation.monotone import solve_in_order
+from rpte.estimation.problem import AnyProblem
 from rpte.estimation.solver import Fit
-from rpte.fit.coefficients import leaf_order
+from rpte.fit.coefficients import Estimate, leaf_order
+from rpte.fit.hazards import Hazards, estimate_hazards, retargeted
 from rpte.fit.refit import freeze_zero_leaves, problem
+from rpte.losses.risk_sets import FollowUp, RiskSets
 from rpte.model.classes import one_score
 from rpte.model.explain import Explanation
 from rpte.model.file import AnyModel
 from rpte.model.model import Model
+from rpte.model.observed import Rows
 from rpte.model.parts import DirectTerm, TreeTerms
+from rpte.model.survival import SurvivalTarget
 from rpte.model.target import Target
-from rpte.model.verify_table import Rows
 from rpte.table.inputs import Inputs
 from rpte.table.numbers import named
 from rpte.table.table import Table
@@ -207,6 +212,8 @@ def bootstrap(
     *,
     exposure: Any = None,
     offset: Any = None,
+    entry: Any = None,
+    strata: Any = None,
 ) -> Bootstrap:
     """Estimate the coefficients of a model again on resampled rows.
 
@@ -228,6 +235,9 @@ def bootstrap(
         Called with the number of resamples done.
     exposure, offset : arrays of shape (n_rows,), or names of columns of `X`, optional
         Of a number: as in training.
+    entry, strata : arrays of shape (n_rows,), or names of columns of `X`, optional
+        Of times until an event: as in training. Every resample has a baseline of its own, and
+        scores of the mean 0.
 
     Examples
     --------
@@ -235,8 +245,9 @@ def bootstrap(
     """
     one_score(model, "bootstrap", "class_bootstrap")
     check_resamples(model, n)
-    rows = labelled_rows(model, X, y, sample_weight, exposure, offset)
-    draws = Draws.of(rows, groups, seed, model.loss.varies)
+    given = {"exposure": exposure, "offset": offset, "entry": entry, "strata": strata}
+    rows = labelled_rows(model, X, y, sample_weight, **given)
+    draws = Draws.of(rows, groups, seed, model.loss.varies if rows.seen is None else _has_event)
     counts = draws.counts()  # before the design, which needs targets that differ too
     refit, fits = Refit(model, rows), []
     for done in range(n):
@@ -278,7 +289,7 @@ class Refit:
     """
 
     def __init__(self, model: Model, rows: Rows) -> None:
-        self.rows, self.objective = rows, model.training["objective"]
+        self.rows, self.objective, self.target = rows, model.training["objective"], model.target
         table = Table(rows.inputs, rows.y, np.ones(rows.inputs.n_rows), loss=model.loss)
         terms, settings, design = problem(model, table)
         self.design = freeze_zero_leaves(model, design)
@@ -297,8 +308,28 @@ class Refit:
             y=self.rows.y[kept],
             weight=weight[kept],
         )
+        if self.rows.seen is not None:
+            return self._hazards(design, self.rows.seen.take(kept))
+        return self._solved(design).fit
+
+    def _solved(self, design: AnyProblem, start: Floats | None = None) -> Estimate:
         l1, l1_ratio = self.objective["l1"], self.objective["l1_ratio"]
-        return solve_in_order(design, self.order, l1, l1_ratio)[0]
+        fit, ties = solve_in_order(design, self.order, l1, l1_ratio, start=start)
+        return Estimate(fit, design, ties)
+
+    def _hazards(self, design: Design, seen: FollowUp) -> Fit:
+        """Solve beside the baseline of a resample; its scores have the mean 0."""
+        assert isinstance(self.target, SurvivalTarget)
+        weight = design.weight
+        hazards = Hazards(weight, RiskSets.of(seen, weight, self.target.ties))
+        first = retargeted(design, hazards.exposed(np.zeros(len(weight))))
+        fit = estimate_hazards(hazards, first, self._solved, self.objective["l1_ratio"], None).fit
+        score = design.score(0.0, fit.coefficients)
+        return replace(fit, intercept=-float(np.average(score, weights=weight)))
+
+
+def _has_event(events: Floats) -> bool:
+    return bool(events.any())
 
 
 class Draws:
@@ -342,6 +373,11 @@ def term_columns(model: Model, inputs: Inputs) -> Floats:
             reached = part.tree.apply(inputs)
             columns += [(reached == n).astype(np.float64) for n in range(len(part.leaves))]
     return np.array(columns).reshape(len(columns), inputs.n_rows).T
+
+
+def term_names(model: Model) -> list[str]:
+    """Return the names of the leaves and direct terms of a model, in the order of its file."""
+    return [name for _, part in model.parts() for name in _names(part)]
 
 
 def _names(part: TreeTerms | DirectTerm) -> list[str]:

@@ -38,13 +38,14 @@ from rpte.errors import InputError
 from rpte.model.classes import ClassesModel, check_no_beside
 from rpte.model.explain import cell_values
 from rpte.model.file import AnyModel, to_dict
+from rpte.model.horizon import survival_target
 from rpte.model.unknown import checked_inputs
 from rpte.table.column import is_absent, level_text
 from rpte.table.inputs import Inputs, columns_of, read_inputs
 from rpte.table.numbers import named, per_row
 from rpte.table.spelling import named_levels
 from rpte.utils.appending import appending, last_line, replacing
-from rpte.utils.arrays import Floats
+from rpte.utils.arrays import Array
 from rpte.utils.output import check_output, is_stream, writing
 
 BLOCK = 500  # cases that are worked on together
@@ -54,7 +55,7 @@ CLOSING = b'{"record":"end",'
 
 AnyRule = ReasonRule | ClassReasonRule
 Cells = Mapping[str, Sequence[Any]]
-Beside = Mapping[str, Floats]  # exposures and offsets, where there are any
+Beside = Mapping[str, Array]  # exposures, offsets and strata, where there are any
 
 
 def decide(
@@ -67,6 +68,7 @@ def decide(
     when: str | None = None,
     exposure: Any = None,
     offset: Any = None,
+    strata: Any = None,
 ) -> Iterator[str]:
     """Yield the lines of a new log: model, run, one line per case, and the closing one.
 
@@ -85,6 +87,9 @@ def decide(
     exposure, offset : per row, or names of columns of `X`, optional
         Of a number, as in `Model.predict`: recorded, and the mean that a threshold decides on is
         with them; for one unit of exposure and no offset if None.
+    strata : per row, or the name of a column of `X`, optional
+        Of a time until an event: recorded, and survival at the horizon of the rule is with the
+        baseline of each.
 
     Examples
     --------
@@ -97,7 +102,8 @@ def decide(
     >>> json.loads(lines[-1])["cases"]
     2
     """
-    run, cases = decisions(model, X, rule, catalogue, ids, when, exposure, offset)
+    beside = {"exposure": exposure, "offset": offset, "strata": strata}
+    run, cases = decisions(model, X, rule, catalogue, ids, when, **beside)
     for line in lines_of(run, map(run.text, cases), None):
         yield line.decode()[:-1]
 
@@ -109,12 +115,13 @@ def decisions(
     catalogue: Catalogue | None,
     ids: Sequence[Any] | None,
     when: str | None,
-    exposure: Any = None,
-    offset: Any = None,
+    **given: Any,
 ) -> tuple[Run, Iterator[Record]]:
-    """Return a run and what is known of each of its cases, not yet worked out; see `decide`."""
+    """Return a run and what is known of each of its cases, not yet worked out; see `decide`.
+
+    `given` are exposures, offsets and strata.
+    """
     schema, read = model.schema, read_variables(model)
-    given = {"exposure": exposure, "offset": offset}
     columns = columns_of(X, schema, {*model.ignored, *_texts(given)}, read)
     inputs, cells = read_cells(model, dict(zip(schema.names, columns, strict=True)))
     checked_inputs(model, inputs)
@@ -122,7 +129,7 @@ def decisions(
         raise InputError(f"{len(ids)} ids for {inputs.n_rows} cases; give one per case")
     when = when or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     used = _used_rule(model, rule), catalogue or Catalogue()
-    beside = _beside(model, X, inputs.n_rows, given)
+    beside = _beside(model, used[0], X, inputs.n_rows, given)
     run = Run(model, *used, ids is not None, when, tuple(beside))
     return run, _in_blocks(run, inputs, cells, ids, beside)
 
@@ -144,14 +151,22 @@ def _texts(given: Mapping[str, Any]) -> list[str]:
     return [value for value in given.values() if isinstance(value, str)]
 
 
-def _beside(model: AnyModel, X: Any, n_rows: int, given: Mapping[str, Any]) -> Beside:
-    """Return the exposures and offsets that are given, (n_rows,) each; refuse bad ones."""
+def _beside(
+    model: AnyModel, rule: AnyRule, X: Any, n_rows: int, given: Mapping[str, Any]
+) -> Beside:
+    """Return exposures, offsets and strata that are given, (n_rows,) each; refuse bad ones."""
     found = {role: named(X, value) for role, value in given.items() if value is not None}
-    beside = {role: per_row(values, n_rows, role) for role, values in found.items()}
     if isinstance(model, ClassesModel):
-        check_no_beside(beside)
+        check_no_beside(found)
         return {}
-    model.target.mean(np.zeros(n_rows), **beside)
+    assert isinstance(rule, ReasonRule)
+    beside: dict[str, Array] = {
+        role: per_row(values, n_rows, role) for role, values in found.items() if role != "strata"
+    }
+    if "strata" in found:
+        target = survival_target(model.target, "strata")
+        beside["strata"] = np.array(target.labels_of(found["strata"], n_rows), object)
+    rule.asked(model).target.mean(np.zeros(n_rows), **beside)
     return beside
 
 
@@ -174,17 +189,18 @@ def full_cases(
     if isinstance(run.model, ClassesModel):
         yield from class_cases(run, inputs, read)
         return
-    model, rule, given = run.model, run.rule, beside or {}
+    rule, given = run.rule, beside or {}
     assert isinstance(rule, ReasonRule)
+    model = rule.asked(run.model)
     reasons = reason_codes(model, inputs, rule, run.catalogue, **given)
     response = model.target.mean(model.score(inputs), **given)
     decided = rule.adverse_cases(model, response).tolist()
-    for row, explanation in enumerate(model.explain(inputs)):
+    for row, explanation in enumerate(run.model.explain(inputs)):
         yield {
             "model": run.model_hash,
             **read[row],
             "notes": list(explanation.flags),
-            **{role: float(values[row]) for role, values in given.items()},
+            **{role: values[row : row + 1].tolist()[0] for role, values in given.items()},
             "intercept": explanation.intercept,
             "components": [component_record(c) for c in explanation.components],
             "score": explanation.score,
@@ -256,6 +272,7 @@ def append_decisions(
     replace: bool = False,
     exposure: Any = None,
     offset: Any = None,
+    strata: Any = None,
 ) -> Logged:
     """Append the decisions of a run to a log, which is made if there is none.
 
@@ -264,7 +281,7 @@ def append_decisions(
     Parameters
     ----------
     path : str or Path
-    model, X, rule, catalogue, ids, when, exposure, offset
+    model, X, rule, catalogue, ids, when, exposure, offset, strata
         As in `decide`.
     replace : bool
         Make the log anew, and lose the one that is there.
@@ -288,7 +305,8 @@ def append_decisions(
     """
     path = Path(path)
     check_log(path, model, replace)
-    run, decided = decisions(model, X, rule, catalogue, ids, when, exposure, offset)
+    beside = {"exposure": exposure, "offset": offset, "strata": strata}
+    run, decided = decisions(model, X, rule, catalogue, ids, when, **beside)
     cases = unexplained = 0
     with tempfile.SpooledTemporaryFile(
         max_size=IN_MEMORY, mode="w+", encoding="utf-8", newline="\n"

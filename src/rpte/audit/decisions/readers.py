@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from rpte.audit.decisions.class_reasons import ClassReasonRule
 from rpte.audit.decisions.decide import BLOCK, full_cases, read_cells
 from rpte.audit.decisions.reasons import (
@@ -27,10 +29,11 @@ from rpte.model.format import described
 from rpte.model.reading import check_plain, parsed
 from rpte.model.validator import validate
 from rpte.table.numbers import read_numbers
+from rpte.utils.arrays import Array
 
 RULE = described(
     "adverse: label, reference: reference, values: {number}, most: from 1, "
-    "threshold: null|number, least: share",
+    "threshold: null|number, least: share, horizon?: number",
     reference=described("|".join(map(repr, REFERENCES))),
 )
 CLASS_RULE = described(
@@ -38,6 +41,7 @@ CLASS_RULE = described(
     reference=described("'mean'|'best'"),
 )
 RULES = {"rule": RULE, "class_rule": CLASS_RULE, "catalogue": described("{{text}}")}  # of a run
+OPTIONAL = {"horizon"}  # what a rule of a model of a time may have
 PROBABILITY = 1e-12  # exponentials differ in their last bits between machines
 OPENING = described(
     f"record: 'head', format: '{FORMAT}', version: 1, library_version: text, when: text, "
@@ -103,7 +107,8 @@ class LogReader(ABC):
     def use(self, rule: Record, catalogue: Record, **options: Any) -> None:
         """Compute from now on by these rules; the reference, where the model alone gives it."""
         kind = ClassReasonRule if isinstance(self.model, ClassesModel) else ReasonRule
-        fits = rule.keys() == {each.name for each in fields(kind)}
+        names = {each.name for each in fields(kind)}
+        fits = names - OPTIONAL <= rule.keys() <= names
         found = kind(**rule) if fits else None
         if found is None or not self._is_rule(found):
             self.find("the rule of reasons is not one that this model gives")
@@ -120,7 +125,7 @@ class LogReader(ABC):
         assert isinstance(rule, ReasonRule)
         if rule.reference == "threshold":
             return rule.values.keys() == {component.name for component in self.model.components}
-        names = ("adverse", "most", "threshold", "least")
+        names = ("adverse", "most", "threshold", "least", "horizon")
         options: dict[str, Any] = {name: getattr(rule, name) for name in names}
         try:
             return reason_rule(self.model, rule.reference, **options) == rule
@@ -170,15 +175,20 @@ class LogReader(ABC):
             if None in rows:
                 raise InputError(f"its inputs must be those of {self.variables}")
             raw |= zip(self.variables, map(list, zip(*rows, strict=True)), strict=True)
-            beside = {
-                role: read_numbers([stored[role] for _, stored in waiting], len(waiting), role)
-                for role in self.run.beside
-            }
+            beside = {role: _column(waiting, role) for role in self.run.beside}
             return list(full_cases(self.run, *read_cells(self.model, raw), beside))
         except UNREADABLE as error:
             if len(waiting) == 1:
                 return [_said(error)]
         return [again for one in waiting for again in self.again([one])]
+
+
+def _column(waiting: list[tuple[int, Any]], role: str) -> Array:
+    """Return exposures, offsets or strata of stored cases."""
+    cells = [stored[role] for _, stored in waiting]
+    if role == "strata":
+        return np.array([*cells, None], object)[:-1]
+    return read_numbers(cells, len(cells), role)
 
 
 def _said(error: Exception) -> str:

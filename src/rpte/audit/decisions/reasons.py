@@ -1,7 +1,8 @@
 """Principal reasons for a score, as US Regulation B (12 CFR 1002.9(b)(2)) understands them.
 
-Of two classes one counts against a case, of a number a high mean or a low one. Gaps are in units
-of the score: log odds, units of y, or logarithms of the factors by which a mean is larger.
+Of two classes one counts against a case, of a number a high mean or a low one, of a time until an
+event a high hazard or a low one. Gaps are in units of the score: log odds, units of y, or
+logarithms of the factors by which a mean or a hazard is larger.
 
 The unit that adds up is the component: what it adds against a reference is its *gap*. A reason
 names one variable. A component of one variable gives its whole gap to it; a component of several
@@ -32,7 +33,9 @@ from rpte.model.classes import one_score
 from rpte.model.file import AnyModel
 from rpte.model.model import Label, Model
 from rpte.model.parts import Component, DirectTerm
+from rpte.model.survival import SurvivalTarget
 from rpte.model.target import Target
+from rpte.model.versions import without
 from rpte.table.column import MISSING
 from rpte.table.inputs import Inputs
 from rpte.table.numbers import named
@@ -91,7 +94,7 @@ class ReasonRule:
 
     Parameters
     ----------
-    adverse, reference, most, threshold, least
+    adverse, reference, most, threshold, least, horizon
         As in `reason_rule`.
     values : mapping from component to float
         What each component adds to the score of the reference.
@@ -103,10 +106,16 @@ class ReasonRule:
     most: int = MOST
     threshold: float | None = None
     least: float = LEAST
+    horizon: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the rule as plain values."""
-        return {**asdict(self), "values": dict(self.values)}
+        """Return the rule as plain values; a horizon where it has one."""
+        found = {**asdict(self), "values": dict(self.values)}
+        return found if self.horizon is not None else without(found, "horizon")
+
+    def asked(self, model: Model) -> Model:
+        """Return a model with the response that the rule decides on: survival at its horizon."""
+        return model if self.horizon is None else model.at_horizon(self.horizon)
 
     def sign(self, model: Model) -> float:
         """Return 1.0 if the score counts against the case, -1.0 if for it."""
@@ -132,6 +141,8 @@ def reason_rule(
     least: float = LEAST,
     exposure: Any = None,
     offset: Any = None,
+    horizon: float | None = None,
+    strata: Any = None,
 ) -> ReasonRule:
     """Return how reasons are to be found.
 
@@ -144,12 +155,14 @@ def reason_rule(
         mean over the cases that pass next to the threshold.
     adverse : label, optional
         The class that counts against the case; the positive class if None. Of a number "high", as
-        if None, or "low".
+        if None, or "low"; of a time until an event this is said of the hazard.
     most : int
         At most so many reasons; the commentary on Regulation B holds more than four unhelpful.
     threshold : float, optional
         Probability of the adverse class from which on the decision is adverse; of a number the
-        mean, up to which it is where a low one is adverse.
+        mean, up to which it is where a low one is adverse. Of a time until an event the survival at
+        the horizon up to which the decision is adverse (from which on, where a low hazard is), or
+        without a horizon the hazard relative to the baseline.
     cases : table, optional
         Needed for "threshold": the 100 passing cases that lie nearest to it (all that lie as near
         as the last of them) make the reference.
@@ -157,8 +170,13 @@ def reason_rule(
         What weighs less than this share of the first reason is left out; 0 tells everything.
     exposure, offset : per row of `cases`, or names of its columns, optional
         Of a number: the threshold is then for the means of the cases with these.
+    horizon : float, optional
+        Of a time until an event: when survival is asked for.
+    strata : per row of `cases`, or the name of a column, optional
+        Where the model has several baselines.
     """
     one_score(model, "reason_rule", "class_reasons")
+    model = model if horizon is None else model.at_horizon(horizon)
     label = _side(model, adverse)
     if reference not in REFERENCES:
         raise InputError(f"reference={reference!r}; it must be one of {list(REFERENCES)}")
@@ -168,9 +186,11 @@ def reason_rule(
         raise InputError(f"threshold={threshold!r}; it is {model.target.response_range}")
     if not 0.0 <= least <= 1.0:
         raise InputError(f"least={least!r}; it is a share of the first reason, from 0 to 1")
-    rule = ReasonRule(label, reference, {}, most, threshold, least)
+    time = None if horizon is None else float(horizon)
+    rule = ReasonRule(label, reference, {}, most, threshold, least, time)
     if reference == "threshold":
-        return replace(rule, values=_next_to_threshold(model, rule, cases, exposure, offset))
+        beside = exposure, offset, strata
+        return replace(rule, values=_next_to_threshold(model, rule, cases, *beside))
     stored, sign = model.training["mean_contributions"], rule.sign(model)
     if reference == "best":
         return replace(rule, values={c.name: _best(model, c, sign) for c in model.components})
@@ -184,7 +204,8 @@ def _side(model: Model, adverse: Label | None) -> Label:
     wanted = sides[0] if adverse is None else adverse
     label = next((side for side in sides if wanted == side or str(wanted) == str(side)), None)
     if label is None:
-        known = f"of a number it is one of {list(sides)}"
+        of = "a hazard" if isinstance(model.target, SurvivalTarget) else "a number"
+        known = f"of {of} it is one of {list(sides)}"
         if isinstance(model.target, Target):
             known = f"the model's classes are {list(model.classes)}"
         raise InputError(f"adverse={adverse!r}; {known}")
@@ -199,6 +220,7 @@ def reason_codes(
     *,
     exposure: Any = None,
     offset: Any = None,
+    strata: Any = None,
 ) -> list[tuple[Reason, ...]]:
     """Return the principal reasons of each row, the weightiest first.
 
@@ -214,6 +236,8 @@ def reason_codes(
     exposure, offset : per row, or names of columns of `X`, optional
         Of a number, as in `Model.predict`. They decide, with a threshold, which cases get reasons;
         they are no variables of the model, and so no reasons themselves.
+    strata : per row, or the name of a column of `X`, optional
+        Of a time until an event, where the model has several baselines; as exposure and offset.
 
     Examples
     --------
@@ -226,8 +250,10 @@ def reason_codes(
     """
     rule = rule or reason_rule(model)
     catalogue = catalogue or Catalogue()
+    model = rule.asked(model)
     inputs = model.read(X)
-    response = model.target.mean(model.score(inputs), named(X, exposure), named(X, offset))
+    beside = [named(X, each) for each in (exposure, offset, strata)]
+    response = model.target.mean(model.score(inputs), *beside)
     adverse = rule.adverse_cases(model, response)
     weighed = [_weighed(model, component, inputs, rule) for component in model.components]
     missing = {source: inputs.is_missing(source) for source in model.sources}
@@ -304,7 +330,7 @@ def _cases(model: Model, grids: Mapping[str, Any]) -> Inputs:
 
 
 def _next_to_threshold(
-    model: Model, rule: ReasonRule, cases: Any, exposure: Any, offset: Any
+    model: Model, rule: ReasonRule, cases: Any, *beside: Any
 ) -> dict[str, float]:
     if rule.threshold is None or cases is None:
         raise InputError(
@@ -312,7 +338,7 @@ def _next_to_threshold(
             "the threshold and a table of cases"
         )
     inputs = model.read(cases)
-    response = model.target.mean(model.score(inputs), named(cases, exposure), named(cases, offset))
+    response = model.target.mean(model.score(inputs), *(named(cases, each) for each in beside))
     against = model.target.against(response, rule.sign(model))
     passing = np.flatnonzero(~rule.adverse_cases(model, response))
     if not len(passing):

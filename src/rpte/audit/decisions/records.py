@@ -4,7 +4,8 @@ The first line tells of the model. Then come runs: a line that opens the run, on
 that closes it. A case is a list, so that no name is written twice; what the model alone gives
 (the probability, contributions, what was missing, the weights of reasons) is not written; all but
 the probability, which follows from the score, is sealed by a digest. Of a number that is the mean,
-which follows from score, exposure and offset; the latter are written where a run has them. Of
+which follows from score, exposure and offset; the latter are written where a run has them. Of a
+time until an event it is the survival at the horizon of the rule, from score and stratum. Of
 several classes the scores of all are written, the class of the largest, and the class that it is
 compared with.
 
@@ -34,7 +35,7 @@ from rpte.model.reading import parsed
 
 FORMAT = "rpte-decisions"
 VERSION = 2
-BESIDE = ("exposure", "offset")  # what a run of a model of numbers may have beside its inputs
+BESIDE = ("exposure", "offset", "strata")  # what a run may have beside the inputs of its cases
 OF_ONE = ("score", "adverse")  # fields of a model of one score
 OF_CLASSES = ("class", "against", "scores")
 FIELDS = ("number", "id", "inputs", *BESIDE, *OF_ONE, *OF_CLASSES, "reasons", "facts")
