@@ -11,11 +11,15 @@ Usage:
     python rpte_check.py model.json table.csv --scores out.csv      ... and write the scores
     python rpte_check.py model.json train.csv --target y            ... and prove it on the table
                                                                     that the model was fitted on
+    python rpte_check.py model.json train.csv --time t --event e    ... the same, of a time until
+                                                                    an event
 
 Scores are log odds of two classes; of several, one for each, with its probability and the class
-beside them; of a number, the mean or its logarithm, with the mean beside it. --weight-column,
---exposure-column and --offset-column name what a table has of these. Exit code 0 if every check
-holds, 1 if one fails or something cannot be read, 2 for wrong usage.
+beside them; of a number, the mean or its logarithm, with the mean beside it; of a time until an
+event, log hazard ratios, with the hazard ratio beside them and survival until each --horizon.
+--weight-column, --exposure-column, --offset-column, --entry and --strata name what a table has of
+these. Exit code 0 if every check holds, 1 if one fails or something cannot be read, 2 for wrong
+usage.
 
 What it proves from the file alone: the content hash; that every field is there, of its kind and
 fits the others; that each tree is whole and each leaf can be reached; who owns which variable; that
@@ -24,8 +28,9 @@ was asked for; monotone directions with their certificates, and the other limits
 objective; the chain of the ledger. It passes exactly the files that `rpte verify` passes without a
 table. With the training table and its target: that it is the one by its hash; supports, sums of the
 target and mean contributions; the optimality of the coefficients; that predictions add up to the
-target (squared error and counts). Not proved here: that thresholds, knots, centres and the sides of
-missing cells follow from the table, and coefficients without Stage 3 (`rpte verify` does that).
+target (squared error and counts); the baseline of hazards. Not proved here: that thresholds, knots,
+centres and the sides of missing cells follow from the table, and coefficients without Stage 3
+(`rpte verify` does that).
 """
 
 from __future__ import annotations
@@ -41,8 +46,9 @@ import re
 import struct
 import sys
 from ast import literal_eval
-from collections.abc import Callable, Iterator
-from itertools import chain, combinations, islice, pairwise, product
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import accumulate, chain, combinations, islice, pairwise, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -57,6 +63,14 @@ MOST_BYTES = 256 * 2**20
 DEEPEST = 200  # levels of nesting
 MOST_CONDITIONS = 300  # that validation may choose where the user gives no number
 LARGEST = 1e300
+MOST_STEPS = 10_000  # of a stored baseline
+LARGEST_HAZARD = 30.0  # of an interval that nobody survives
+PLURALS = {
+    "class": "classes",
+    "probability": "probabilities",
+    "hazard": "hazard ratios",
+    "survival": "survival",
+}
 FRACTION = 2.0**-30  # weights by exposure are multiples of it
 MARKERS = frozenset(
     "NA N/A n/a #N/A #NA <NA> NaN nan -nan -NaN NULL null None".split()  # noqa: SIM905
@@ -101,8 +115,13 @@ def read_model(path: str) -> Json:
     version, task = document.get("version"), document.get("task")
     if type(version) is not int or version not in (1, 2):
         raise Problem(f"{path} has format version {version!r}, not 1 or 2")
-    if version == 2 and task not in ("binary", "regression", "multiclass"):
-        known = "classes and numbers only"
+    timed = document.get("target")
+    if task == "competing risks" or (isinstance(timed, dict) and "status" in timed):
+        raise Problem(
+            f"{path} is of competing risks, which this checker does not know; use `verify` of rpte"
+        )
+    if version == 2 and task not in ("binary", "regression", "multiclass", "survival"):
+        known = "classes, numbers and times only"
         raise Problem(f"{path} is of the task {task!a:.40}; this checker knows {known}")
     fault = next(unkept(document), None)
     if fault is not None:
@@ -285,7 +304,10 @@ direct = name: direct name, column: column, centre: number, scale: positive, *le
 component = name: component name, sources: [text 1], trees: [tree], direct: [direct]
 class direct = name: direct name, column: column, centre: number, scale: positive, support: amount,
     penalty: positive, coefficient: [number 3], target_total: [number 3]
-class component = name: component name, sources: [text 1], trees: [tree], direct: [class direct]
+class leaf = support: amount, penalty: positive, coefficient: [number 3], target_total: [number 3]
+class tree = name: tree name, root: node, leaves: [class leaf 2]
+class component = name: component name, sources: [text 1], trees: [class tree],
+    direct: [class direct]
 old leaf = coefficient: number, support: amount, events: amount, penalty: positive
 old tree = name: tree name, root: node, leaves: [old leaf 2]
 old direct = name: direct name, column: column, centre: number, scale: positive, *old leaf
@@ -295,6 +317,7 @@ schema = named: flag, variables: [variable 1]
 direction = 'increasing'|'decreasing'
 limits = monotone: {direction}, exclude: [text], linear_only: [text], interactions: null|[[text 2]],
     penalty: {positive}
+class limits = *limits, monotone: {{direction}}
 policy = 'component'|'strict'|'separate'|'paper'
 settings = ownership: policy, max_component_sources: from 1, budget: whole, min_gain: amount,
     vocabulary: 'shapes'|'hug'|'frequent'|'original', pattern_order: 1|2, limits: limits,
@@ -303,6 +326,7 @@ settings = ownership: policy, max_component_sources: from 1, budget: whole, min_
     criterion: 'newton'|'label', l1: positive|'cv'|'4/n', l1_ratio: null|part of one,
     max_inspection_units: null|whole, conventions: 'ours'|'paper', profile: 'safe'|'full'|'none',
     form?: 'any'|'rules'
+class settings = *settings, limits: class limits
 family = 'values'|'levels'|'curves'|'steps'|'all'
 option = shape_family: family, n_trees: whole, n_pairs: null|whole, max_conditions?: from 1,
     l1_ratio: share, l1: positive, apart?: flag
@@ -319,6 +343,7 @@ round = accepted: flag, leaves: whole, step: amount, reason: text, deviance_befo
 signed = term: text, sign: -1|0|1
 certificate = variable: text, direction: direction, component: null|text, leaf_pairs: whole,
     direct: [signed]
+class certificate = *certificate, class: text
 stopped = max_fit_seconds: amount, stage: text, reproducible: False
 validation = by: 'content'|'groups'|'splits', folds: from 1, learned_from_rows?: from 1,
     searched_rows?: from 1, stopped?: stopped
@@ -332,15 +357,19 @@ mean number = mean: number, error: null|amount
 number_validation = by: 'content'|'groups', folds: from 1, rows: from 1, mae: measure,
     rmse: measure, deviance_explained: null|mean number, miu: measure,
     gini?: null|mean number, calibration_ratio?: null|mean number
+survival_validation = by: 'content'|'groups', folds: from 1, rows: from 1,
+    concordance: null|mean share, brier: null|mean share, brier_explained: null|mean number,
+    miu: measure
 calibration = by: 'rows'|'groups', total: positive, scores: [amount 1], up_to: [positive 1],
     table: null|sha256
 training = rows: positive, distinct_rows: from 1, class_factors?: [positive 2 2],
     validation: validation, vocabulary_size: whole, rounds: [round], selection: null|selection,
     objective: null|objective, ties: [[text 2]], monotone: [certificate],
     mean_contributions: {number},
-    cross_validation?: cross_validation|number_validation|class_validation,
+    cross_validation?: cross_validation|number_validation|class_validation|survival_validation,
     calibration?: calibration
-class training = *training, class_factors?: [positive 3], mean_contributions: {[number 3]}
+class training = *training, class_factors?: [positive 3], mean_contributions: {[number 3]},
+    monotone: [class certificate]
 old training = *training, events: amount
 profiled = name: text, kind: 'number'|'category', distinct: whole, missing: share|'<5'|'hidden',
     quantiles: null|[end 5 5], extremes: null|[number 2 2], levels: {amount|'<5'|'hidden'}
@@ -348,8 +377,9 @@ data = rows: positive, distinct_rows: null|from 1, sha256: null|sha256, profile:
 metrics = rows: positive, log_loss: amount, brier: share, auc: share
 number_metrics = rows: positive, deviance_explained: null|number, mae: amount, rmse: amount
 class_metrics = rows: positive, log_loss: amount, brier: amount, accuracy: share
+survival_metrics = rows: positive, events: amount, concordance: null|share, log_likelihood: number
 state = terms: whole, conditions: whole, intercept: number, model: sha256,
-    metrics: null|metrics|number_metrics
+    metrics: null|metrics|number_metrics|survival_metrics
 class state = terms: whole, conditions: whole, intercept: [number 3], model: sha256,
     metrics: null|class_metrics
 edit = operation: 'drop-term'|'drop-source'|'merge'|'refit', names: [text]
@@ -357,8 +387,8 @@ entry = number: from 1, by: said, when: when, reason: said, operations: [edit 1]
     withdrawn: [text], restored: [text], table: null|sha256, before: state, after: state,
     previous: null|sha256, hash: sha256
 class entry = *entry, before: class state, after: class state
-loss = name: 'binomial'|'squared_error'|'poisson'|'gamma'|'tweedie', link: 'logit'|'identity'|'log',
-    power?: number
+loss = name: 'binomial'|'squared_error'|'poisson'|'gamma'|'tweedie'|'cox'|'discrete',
+    link: 'logit'|'identity'|'log', power?: number
 label = text|number|flag
 name = null|text
 units = centre: number, scale: positive, weight: positive
@@ -366,16 +396,21 @@ two classes = classes: [label 2 2], positive: 0|1, total: amount
 class loss = name: 'multinomial', link: 'softmax', power?: number
 several classes = classes: [label 3], totals: [amount 3]
 a number = name: name, exposure: name, offset: name, total: number, units: units
-target = two classes|a number
-task = 'binary'|'regression'
+status = cause: label, causes: [label 1 10], censored: label
+steps = times: [amount], hazard: [amount], end: amount
+a time = time: name, event: name, ties: 'efron'|'breslow'|'grouped', total: amount, has_entry: flag,
+    entry_column: name, strata_column: name, strata: [label], grid: [positive],
+    baseline: [steps 1], status?: status
+target = two classes|a number|a time
+task = 'binary'|'regression'|'survival'
 file = format: 'rpte-model', version: 2, library_version: release, schema: schema, task: task,
     loss: loss, target: target, scores: 1, offset: null, baseline: null, bound: whole,
     intercept: number, ownership: policy, settings: settings, components: [component],
     training: training, data: data, ledger?: [entry 1], hash: sha256
 class file = format: 'rpte-model', version: 2, library_version: release, schema: schema,
     task: 'multiclass', loss: class loss, target: several classes, scores: from 1, offset: null,
-    baseline: null, bound: whole, intercept: [number 3], ownership: policy, settings: settings,
-    components: [class component], training: class training, data: data,
+    baseline: null, bound: whole, intercept: [number 3], ownership: policy,
+    settings: class settings, components: [class component], training: class training, data: data,
     ledger?: [class entry 1], hash: sha256
 old file = format: 'rpte-model', version: 1, library_version: release, schema: schema,
     classes: [label 2 2], positive: 0|1, bound: whole, intercept: number, ownership: policy,
@@ -463,8 +498,11 @@ def is_several(document: Json) -> bool:
 
 
 def apart(document: Json, k: int) -> Json:
-    """Return the model of one score of several: its class, and all others."""
-    training, target = document["training"], document["target"]
+    """Return the model of one score of several: its class, and all others.
+
+    Monotone limits are of all scores together, and left out.
+    """
+    training, target, settings = document["training"], document["target"], document["settings"]
 
     def own(term: Json) -> Json:
         return {**term, **{name: term[name][k] for name in ("coefficient", "target_total")}}
@@ -478,11 +516,20 @@ def apart(document: Json, k: int) -> Json:
         "intercept": document["intercept"][k],
         **({"ledger": ledger_apart(document, k)} if "ledger" in document else {}),
         "components": [
-            {**component, "direct": [own(term) for term in component["direct"]]}
+            {
+                **component,
+                "trees": [
+                    {**tree, "leaves": [own(leaf) for leaf in tree["leaves"]]}
+                    for tree in component["trees"]
+                ],
+                "direct": [own(term) for term in component["direct"]],
+            }
             for component in document["components"]
         ],
+        "settings": {**settings, "limits": {**settings["limits"], "monotone": {}}},
         "training": {
             **training,
+            "monotone": [],
             "class_factors": [1.0, 1.0],
             "mean_contributions": {
                 name: each[k] for name, each in training["mean_contributions"].items()
@@ -519,13 +566,35 @@ def outline(document: Json) -> Json:
             direct.append(terms[k])
             own = models[k]["training"]["mean_contributions"]
             means[terms[k]["name"]] = own[terms[k]["name"]]
-        components.append({**same[0], "direct": direct})
+        grown = [widest_tree(trees) for trees in zip(*(c["trees"] for c in same), strict=True)]
+        for tree in grown:
+            sums = [leaf["coefficient"] * leaf["support"] for leaf in tree["leaves"]]
+            means[tree["name"]] = sum(sums) / document["training"]["rows"]
+        components.append({**same[0], "trees": grown, "direct": direct})
     training = {**models[0]["training"], "mean_contributions": means}
     return {**models[0], "components": components, "training": training}
 
 
+def widest_tree(same: Sequence[Json]) -> Json:
+    """Return a tree of several classes with the largest coefficient of each leaf in any class."""
+    leaves = []
+    for alike in zip(*(tree["leaves"] for tree in same), strict=True):
+        size = max((leaf["coefficient"] for leaf in alike), key=abs)
+        leaves.append({**alike[0], "coefficient": size})
+    return {**same[0], "leaves": leaves}
+
+
+def class_terms(model: Json) -> Iterator[tuple[str, Json]]:
+    """Yield the leaves and direct terms of several classes, with their names."""
+    for tree in trees(model):
+        for n, leaf in enumerate(tree["leaves"], 1):
+            yield f"{tree['name']}.L{n}", leaf
+    for term in direct_terms(model):
+        yield term["name"], term
+
+
 def sense_of_scores(model: Json) -> Fault:
-    """Lists have an entry for each score; classes are of one type, in order; there is no tree."""
+    """Lists have an entry for each score; classes are of one type, in order."""
     scores, target, training = model["scores"], model["target"], model["training"]
     if scores < 3 or "power" in model["loss"]:
         yield f"{scores} scores, where several classes have 3 or more, and their loss no power"
@@ -535,14 +604,8 @@ def sense_of_scores(model: Json) -> Fault:
     for number, entry in enumerate(model.get("ledger", ()), 1):
         told = {f"the intercept {when} edit {number}": entry[when] for when in ("before", "after")}
         lists |= {name: state["intercept"] for name, state in told.items()}
-    for component in model["components"]:
-        if component["trees"]:
-            yield f"{component['name']} has trees, which have one score"
-        for term in component["direct"]:
-            names = ("coefficient", "target_total")
-            lists |= {
-                f"{name} of {term['name']} in {component['name']}": term[name] for name in names
-            }
+    for title, term in class_terms(model):
+        lists |= {f"{name} of {title}": term[name] for name in ("coefficient", "target_total")}
     for name, value in lists.items():
         if not isinstance(value, list) or len(value) != scores:
             yield f"{name} has no entry for each of {scores} scores"
@@ -550,32 +613,73 @@ def sense_of_scores(model: Json) -> Fault:
     alike = len({type(label) for label in labels}) == 1
     if not alike or any(not a < b for a, b in pairwise(labels)):
         yield "the classes are not of one type, different, and in order"
+    yield from sense_of_class_limits(model)
+
+
+def sense_of_class_limits(model: Json) -> Fault:
+    """A monotone limit is of a number and of some classes, and lets some score move."""
+    numbers = {v["name"] for v in model["schema"]["variables"] if v["kind"] == "number"}
+    labels = {str(label) for label in model["target"]["classes"]}
+    for name, asked in model["settings"]["limits"]["monotone"].items():
+        if name not in numbers:
+            yield f"a monotone limit names {name!a}, no number"
+        if not asked or not set(asked) <= labels:
+            yield f"the monotone limit of {name!a} names no class, or one that there is not"
+        elif not any(any(ways) for ways in class_ways(model, {"kind": "value", "source": name})):
+            yield f"the monotone limit of {name!a} lets no score move"
+
+
+def class_ways(model: Json, column: Json) -> list[tuple[bool, bool]]:
+    """Return whether the coefficient of each class may be above 0, and below.
+
+    A class that must rise with a number may not fall, and no other class may rise.
+    """
+    limits = model["settings"]["limits"]["monotone"]
+    names = [str(label) for label in model["target"]["classes"]]
+    ways = [(True, True)] * len(names)
+    for source in column_sources(column) & set(limits):
+        effect = moves(column, source)
+        if effect is None:
+            return [(False, False)] * len(names)
+        for label, word in limits[source].items() if effect else ():
+            up = (word == "increasing") == (effect > 0)
+            for k, name in enumerate(names):
+                above = up == (name == label)
+                ways[k] = ways[k][0] and above, ways[k][1] and not above
+    return ways
 
 
 def fault_classes(model: Json) -> Fault:
-    """Every term speaks of some class; its cases, and those of training, are those of all."""
+    """Every part speaks of some class; cases of terms, and of training, are those of all."""
     rows = model["training"]["rows"]
     if not near(math.fsum(model["target"]["totals"]), rows, rows):
         yield f"the cases of the classes do not add up to {rows:g}"
-    for term in direct_terms(model):
-        if not any(term["coefficient"]):
-            yield f"{term['name']} is 0 in every class"
+    parts = [(tree["name"], tree["leaves"]) for tree in trees(model)]
+    parts += [(term["name"], [term]) for term in direct_terms(model)]
+    for name, terms in parts:
+        if not any(size for term in terms for size in term["coefficient"]):
+            yield f"{name} is 0 in every class"
+    for name, term in class_terms(model):
         if not near(math.fsum(term["target_total"]), term["support"], rows):
-            yield f"the cases of the classes in {term['name']} do not add up to its support"
+            yield f"the cases of the classes in {name} do not add up to its support"
 
 
 def fault_canonical(model: Json) -> Fault:
-    """Intercepts add up to 0; without a ridge the middle coefficient of every term is 0."""
+    """Intercepts add up to 0; without a ridge the middle coefficient of every term is 0.
+
+    Of a term under a monotone limit, some coefficient.
+    """
     objective, start = model["training"]["objective"], model["intercept"]
     if abs(sum(start)) > ROUNDING * (1.0 + max(map(abs, start))):
         yield f"the intercepts add up to {sum(start):g}, not to 0"
     if objective is None or objective["l1_ratio"] != 1.0:
         return
-    for term in direct_terms(model):
+    for name, term in class_terms(model):
         sizes = term["coefficient"]
         above, below = sum(s > 0 for s in sizes), sum(s < 0 for s in sizes)
-        if 2 * max(above, below) > len(sizes) or 0.0 not in sizes:
-            yield f"{term['name']}: {above} coefficients above 0, {below} below"
+        free = "column" not in term or all(map(all, class_ways(model, term["column"])))
+        if (free and 2 * max(above, below) > len(sizes)) or 0.0 not in sizes:
+            yield f"{name}: {above} coefficients above 0, {below} below"
 
 
 def softmax(scores: list[float]) -> list[float]:
@@ -661,10 +765,13 @@ def sense_of_target(model: Json) -> Fault:
     task, loss, target = model["task"], model["loss"], model["target"]
     if (task == "binary") != (loss["name"] == "binomial") or LINKS[loss["name"]] != loss["link"]:
         yield f"the loss '{loss['name']}' with the link '{loss['link']}' in the task '{task}'"
-    if (task == "binary") != ("classes" in target):
+    fields = {"binary": "classes", "regression": "units", "survival": "baseline"}
+    if fields[task] not in target:
         yield f"the target is not one of the task '{task}'"
     elif task == "binary":
         yield from sense_of_classes(target)
+    elif task == "survival":
+        yield from sense_of_times(loss, target)
     else:
         yield from sense_of_number(loss, target)
     if ("power" in loss) != (loss["name"] == "tweedie"):
@@ -684,6 +791,30 @@ def sense_of_number(loss: Json, target: Json) -> Fault:
         yield "the centre of a target is not 0 though its mean has a logarithm"
     if target["total"] < 0:
         yield "the target adds up to less than 0 though its mean has a logarithm"
+
+
+def sense_of_times(loss: Json, target: Json) -> Fault:
+    """Baselines rise, one for each stratum; discrete hazards have a grid, which rises too."""
+    if loss["name"] not in HAZARDS:
+        yield f"the loss '{loss['name']}' is not one of times"
+    if (loss["name"] == "discrete") != (target["ties"] == "grouped"):
+        yield f"the ties '{target['ties']}' with the loss '{loss['name']}'"
+    if (target["ties"] == "grouped") != bool(target["grid"]):
+        yield "a grid is there for discrete hazards, and for these alone"
+    if any(not a < b for a, b in pairwise(target["grid"])):
+        yield "the grid does not rise"
+    if len({label_name(label) for label in target["strata"]}) < len(target["strata"]):
+        yield "a stratum is there twice"
+    if len(target["baseline"]) != max(1, len(target["strata"])):
+        yield "there is not one baseline for each stratum"
+    for steps in target["baseline"]:
+        times, hazard = steps["times"], steps["hazard"]
+        if not times or len(times) != len(hazard) or any(not a < b for a, b in pairwise(times)):
+            yield "a baseline has not one hazard for each of its times, which rise"
+        elif any(a > b for a, b in pairwise(hazard)):
+            yield "a cumulated hazard falls"
+        elif steps["end"] < times[-1]:
+            yield "a baseline ends before the last of its times"
 
 
 def sense_of_classes(target: Json) -> Fault:
@@ -746,7 +877,7 @@ def sense_of_counts(part: Json, model: Json) -> Fault:
         yield f"a support of {part['support']:g} in {rows:g} cases"
     if model["loss"]["link"] != "identity" and part["target_total"] < 0:
         yield f"the target adds up to {part['target_total']:g}, less than 0"
-    if model["task"] != "binary":
+    if model["task"] == "regression":
         return
     if part["target_total"] > part["support"] + rows * ROUNDING:
         yield f"{part['target_total']:g} events in a support of {part['support']:g}"
@@ -812,8 +943,10 @@ def sense_of_settings(model: Json) -> Fault:
 def sense_of_training(model: Json) -> Fault:
     """The record of the fit goes with the settings, and names the parts that there are."""
     training, solved = model["training"], model["settings"]["reassign"]
-    classes = model["task"] == "binary"
-    if classes and model["target"]["total"] > training["rows"] * (1 + ROUNDING):
+    classes, own = model["task"] == "binary", FIGURES[model["task"]]
+    if model["task"] != "regression" and model["target"]["total"] > training["rows"] * (
+        1 + ROUNDING
+    ):
         yield "there are more events than cases"
     if classes != ("class_factors" in training):
         yield "class factors are for two classes, and for these alone"
@@ -825,11 +958,11 @@ def sense_of_training(model: Json) -> Fault:
     if "cross_validation" in training and "ledger" in model:
         yield "the cross-validated figures are of the fit, which was edited since"
     figures = training.get("cross_validation")
-    if figures is not None and classes != ("auc" in figures):
+    if figures is not None and own not in figures:
         yield "the cross-validated figures are not those of the task"
     yield from sense_of_calibration(model)
     states = [entry[when] for entry in model.get("ledger", ()) for when in ("before", "after")]
-    if any(state["metrics"] and classes != ("auc" in state["metrics"]) for state in states):
+    if any(state["metrics"] and own not in state["metrics"] for state in states):
         yield "the figures of the ledger are not those of the task"
     names = {name for component in model["components"] for name, _ in parts(component)}
     if set(training["mean_contributions"]) != names:
@@ -851,7 +984,7 @@ def sense_of_calibration(model: Json) -> Fault:
     found = model["training"].get("calibration")
     if found is None:
         return
-    if model["task"] == "binary" or "ledger" in model:
+    if model["task"] != "regression" or "ledger" in model:
         yield "prediction intervals are of a number, and of a fit that was not edited since"
     scores, up_to = found["scores"], found["up_to"]
     if len(scores) != len(up_to) or up_to[-1] != found["total"]:
@@ -896,8 +1029,14 @@ LINKS = {
     "poisson": "log",
     "gamma": "log",
     "tweedie": "log",
+    "cox": "log",
+    "discrete": "log",
 }
-POWERS = {"poisson": 1.0, "gamma": 2.0}  # of the mean, with which the variance goes
+HAZARDS = ("cox", "discrete")
+# What figures of each task, and of no other, hold.
+FIGURES = {"binary": "auc", "regression": "mae", "survival": "concordance"}
+# Powers of the mean, with which the variance goes.
+POWERS = {"poisson": 1.0, "gamma": 2.0, "cox": 1.0, "discrete": 1.0}
 BALANCED = ("squared_error", "poisson")  # a canonical link: predictions add up to the targets
 
 
@@ -921,7 +1060,7 @@ def factor(model: Json) -> float:
 
 def sum_size(model: Json, weight: float) -> float:
     """Return the size of sums of weight times target, which their rounding goes with."""
-    if model["task"] == "binary":
+    if model["task"] != "regression":
         return weight
     own = units(model)
     return float(weight * (abs(own.centre) + own.scale) + abs(model["target"]["total"]))
@@ -1325,6 +1464,15 @@ class Beside(NamedTuple):
     weight: str | None = None
     exposure: str | None = None
     offset: str | None = None
+    time: str | None = None
+    event: str | None = None
+    entry: str | None = None
+    strata: str | None = None
+
+    @property
+    def is_training(self) -> bool:
+        """Whether the table is the one that the model was fitted on."""
+        return self.target is not None or self.event is not None
 
 
 NOTHING = Beside()
@@ -1355,7 +1503,7 @@ def read_table(model: Json, path: str, beside: Beside = NOTHING) -> Table:
     names = [v["name"] for v in model["schema"]["variables"]] if model["schema"]["named"] else []
     kept = [place for place, name in enumerate(header) if name not in own or name in names]
     header, lines = [header[p] for p in kept], [[line[p] for p in kept] for line in lines]
-    rows = read_lines(model, path, header, lines, beside.target is not None)
+    rows = read_lines(model, path, header, lines, beside.is_training)
     return Table(rows, texts, [name for name in names if name not in header])
 
 
@@ -1603,6 +1751,8 @@ def fault_load(model: Json) -> Fault:
         yield f"{len(made)} derived columns, at most {budget} were asked for"
     if UNMET_MISSING in claims_withdrawn(model):  # estimated again on another table
         return
+    if model["task"] == "survival":  # rows count by exposure, which the file does not have
+        return
     least = units(model).weight * settings["min_samples_leaf"] * (1 - ROUNDING)
     if any(leaf["support"] < least for tree in trees(model) for leaf in tree["leaves"]):
         yield f"a leaf holds fewer than {settings['min_samples_leaf']:g} cases"
@@ -1789,6 +1939,61 @@ def certificate(model: Json, source: str, word: str) -> Json:
     }
 
 
+def fault_class_monotone(model: Json, source: str, label: str, word: str) -> Fault:
+    """The score of a class never moves against a direction, and no other moves along it."""
+    names = [str(each) for each in model["target"]["classes"]]
+    for term in direct_terms(model):
+        if source in column_sources(term["column"]):
+            effect = moves(term["column"], source)
+            if effect is None:
+                yield f"{term['name']} moves both ways"
+                continue
+            for name, size in zip(names, term["coefficient"], strict=True):
+                wanted = effect if (word == "increasing") == (name == label) else -effect
+                if wanted * size < 0:
+                    yield f"{term['name']} has the wrong sign for '{name}'"
+
+
+def class_certificate(model: Json, source: str, label: str, word: str) -> Json:
+    """Return what the proof of the direction of a class rests on."""
+    k = [str(each) for each in model["target"]["classes"]].index(label)
+    holders = [c["name"] for c in model["components"] if source in c["sources"]]
+    direct = []
+    for term in direct_terms(model):
+        if source in column_sources(term["column"]):
+            sizes, effect = term["coefficient"], moves(term["column"], source) or 0
+            gaps = [effect * (sizes[k] - size) for size in sizes]
+            direct.append({"term": term["name"], "sign": (max(gaps) > 0) - (min(gaps) < 0)})
+    return {
+        "variable": source,
+        "class": label,
+        "direction": word,
+        "component": holders[0] if holders else None,
+        "leaf_pairs": 0,
+        "direct": direct,
+    }
+
+
+def class_limits(model: Json) -> Iterator[tuple[str, str, str]]:
+    """Yield variable, class and direction of each limit, classes in order."""
+    for source, asked in model["settings"]["limits"]["monotone"].items():
+        for label in map(str, model["target"]["classes"]):
+            if label in asked:
+                yield source, label, asked[label]
+
+
+def class_limit_checks(model: Json) -> Iterator[tuple[str, list[str], str]]:
+    """Yield the checks of monotone directions of several classes."""
+    limits, stored = list(class_limits(model)), model["training"]["monotone"]
+    for source, label, word in limits:
+        faults = list(fault_class_monotone(model, source, label, word))
+        yield f"monotone: '{label}' {word} in {source}", faults, "every term, in every class"
+    if limits or stored:
+        same = stored == [class_certificate(model, *limit) for limit in limits]
+        faults = [] if same else [f"{len(stored)} are stored, not those of the {len(limits)}"]
+        yield "certificate", faults, f"{len(limits)}, found again"
+
+
 # ---------------------------------------------------------------- objective and ledger
 
 
@@ -1834,6 +2039,7 @@ def fault_penalties(model: Json) -> Fault:
 
 OPTIMALITY = "Stage 3 optimality of the active terms"
 BALANCE = "sum of predictions equals the sum of the target"
+BASELINE = "baseline"
 UNMET_MISSING = "missing values not met in training"
 
 
@@ -1872,23 +2078,45 @@ def fault_ledger(model: Json, counted: Json | None = None) -> Fault:
     if stated != [terms, load, model["intercept"]]:
         yield f"the last entry tells of {after['conditions']} conditions, not {load}"
     gone = model["settings"]["reassign"] and model["training"]["objective"] is None
-    for claim in (OPTIMALITY, BALANCE) if model["loss"]["name"] in BALANCED else (OPTIMALITY,):
+    own = dict.fromkeys(BALANCED, (BALANCE,)) | dict.fromkeys(HAZARDS, (BASELINE,))
+    for claim in (OPTIMALITY, *own.get(model["loss"]["name"], ())):
         if gone != (claim in claims_withdrawn(model)):
             yield f"'{claim}' is gone but not withdrawn, or withdrawn but there"
-    for name, word in model["settings"]["limits"]["monotone"].items():
-        if f"monotone: {word} in {name}" in claims_withdrawn(model):
-            yield f"'{name}' is claimed to be monotone though that was withdrawn"
+    for claim in monotone_claims(model):
+        if claim in claims_withdrawn(model):
+            yield f"'{claim}' is claimed though it was withdrawn"
+
+
+def monotone_claims(model: Json) -> list[str]:
+    """Return the names of the checks of monotone directions, of several classes by class."""
+    claims = []
+    for name, said in model["settings"]["limits"]["monotone"].items():
+        words = [said] if isinstance(said, str) else [f"'{k}' {word}" for k, word in said.items()]
+        claims += [f"monotone: {word} in {name}" for word in words]
+    return claims
 
 
 # ---------------------------------------------------------------- the training table
 
 
+class Seen(NamedTuple):
+    """How long a row was under observation, as the loss sees it, and the number of its stratum."""
+
+    time: float
+    entry: float | None
+    stratum: int
+
+
 class Case(NamedTuple):
-    """A row of the training table with its target and weight, as the fit saw them."""
+    """A row of the training table with its target and weight, as the fit saw them.
+
+    The target of a time is 1 where the event was seen.
+    """
 
     row: Row
     y: float
     weight: float
+    seen: Seen = Seen(0.0, None, 0)
 
 
 def training_cases(model: Json, table: Table, beside: Beside) -> list[Case]:
@@ -1898,9 +2126,12 @@ def training_cases(model: Json, table: Table, beside: Beside) -> list[Case]:
         weight = numbers_beside(table, beside.weight, "weight")
         if min(weight, default=0.0) < 0:
             raise Problem(f"weight '{beside.weight}' holds {min(weight):g}, less than 0")
-    seen = number_pairs if model["task"] == "regression" else class_pairs
-    pairs = seen(model, table, beside, weight)
-    cases = [Case(row, *pair) for row, pair in zip(table.rows, pairs, strict=True)]
+    if model["task"] == "survival":
+        cases = timed_cases(model, table, beside, weight)
+    else:
+        seen = number_pairs if model["task"] == "regression" else class_pairs
+        pairs = seen(model, table, beside, weight)
+        cases = [Case(row, *pair) for row, pair in zip(table.rows, pairs, strict=True)]
     cases = [case for case in cases if case.weight > 0]
     if not cases:
         raise Problem("the training table has no rows that count")
@@ -1995,8 +2226,9 @@ def row_hash(row: Row, schema: Json) -> int:
 def table_hash(model: Json, cases: list[Case]) -> tuple[int, str]:
     """Return how many different rows there are, and the SHA-256 of them with their weights."""
     sums: dict[tuple[int, float], float] = {}
+    timed = model["task"] == "survival"
     for case in cases:
-        key = row_hash(case.row, model["schema"]), case.y
+        key = row_hash(case.row, model["schema"]), seen_key(model, case) if timed else case.y
         sums[key] = sums.get(key, 0.0) + case.weight
     names = []
     if model["task"] == "binary":
@@ -2063,15 +2295,21 @@ def class_optimality(model: Json, cases: list[Case]) -> tuple[list[str], str]:
         for c, own in zip(cases, scores, strict=True)
     )
     worst, where = max(abs(math.fsum(own)) for own in slopes), "the intercepts"
-    terms = [penalised(each, cases) for each in models]
+    spoken = {name for name, term in class_terms(model) if any(term["coefficient"])}
+    terms = [penalised(each, cases, spoken) for each in models]
+    columns = {term["name"]: term["column"] for term in direct_terms(model)}
+    anyway = [(True, True)] * len(models)
     for same in zip(*terms, strict=True):
-        for own, (name, column, size, strength) in zip(slopes, same, strict=True):
+        of_column = columns.get(same[0][0])
+        ways = anyway if of_column is None else class_ways(model, of_column)
+        for own, way, (name, column, size, strength) in zip(slopes, ways, same, strict=True):
             price = objective["l1"] * strength
             value += price * (ratio * abs(size) + 0.5 * (1.0 - ratio) * size * size)
             slope = math.fsum(s * x for s, x in zip(own, column, strict=True))
             slope += price * (1.0 - ratio) * size
             gap = abs(slope + math.copysign(price * ratio, size))
-            found = gap if size != 0 else max(abs(slope) - price * ratio, 0.0)
+            forces = [force for force, may in zip((-slope, slope), way, strict=True) if may]
+            found = gap if size != 0 else max([0.0, *(f - price * ratio for f in forces)])
             if not found / strength <= worst:
                 worst, where = found / strength, name
     return judged(model, worst, where, value, largest_of_classes(model, cases))
@@ -2133,14 +2371,19 @@ def contribution(part: Json, row: Row) -> float:
     return term_value(part, row)
 
 
-def penalised(model: Json, cases: list[Case]) -> Iterator[tuple[str, list[float], float, float]]:
-    """Yield name, column, coefficient and penalty factor of the active terms; ties as one."""
+def penalised(
+    model: Json, cases: list[Case], spoken: Collection[str] = ()
+) -> Iterator[tuple[str, list[float], float, float]]:
+    """Yield name, column, coefficient and penalty factor of the active terms; ties as one.
+
+    The leaves `spoken` of are active in another class.
+    """
     tie = {name: n for n, names in enumerate(model["training"]["ties"]) for name in names}
     for tree in trees(model):
         groups: dict[Any, list[int]] = {}
         for n, leaf in enumerate(tree["leaves"]):
-            if leaf["coefficient"] != 0:
-                name = f"{tree['name']}.L{n + 1}"
+            name = f"{tree['name']}.L{n + 1}"
+            if leaf["coefficient"] != 0 or name in spoken:
                 groups.setdefault(tie.get(name, name), []).append(n)
         places = [reached(tree, case.row) for case in cases]
         for members in groups.values():
@@ -2159,10 +2402,15 @@ def optimality(model: Json, cases: list[Case]) -> tuple[list[str], str]:
     objective, loss, unit = model["training"]["objective"], model["loss"], factor(model)
     weight, ratio = table_sums(cases)[0], objective["l1_ratio"]
     scores = [fit_score(model, score(model, case.row)) for case in cases]
-    pairs = list(zip(scores, cases, strict=True))
-    slopes = [-2.0 * case.weight * gradient(loss, s, case.y) / weight for s, case in pairs]
+    pairs, searched = list(zip(scores, cases, strict=True)), cases
+    if model["task"] == "survival":
+        risk = Hazards(model, cases, scores)
+        slopes, value = risk.slopes(), -2.0 * risk.log_likelihood() / weight
+        searched = Hazards(model, cases, [0.0] * len(cases)).exposed()
+    else:
+        slopes = [-2.0 * case.weight * gradient(loss, s, case.y) / weight for s, case in pairs]
+        value = math.fsum(case.weight * deviance(loss, s, case.y) for s, case in pairs) / weight
     worst, where = abs(math.fsum(slopes)), "the intercept"
-    value = math.fsum(case.weight * deviance(loss, s, case.y) for s, case in pairs) / weight
     for name, column, coefficient, strength in penalised(model, cases):
         size, price = coefficient / unit, objective["l1"] * strength
         pull = price * (ratio * math.copysign(1.0, size) + (1.0 - ratio) * size)
@@ -2170,7 +2418,7 @@ def optimality(model: Json, cases: list[Case]) -> tuple[list[str], str]:
         slope = math.fsum(s * x for s, x in zip(slopes, column, strict=True))
         if not abs(slope + pull) / strength <= worst:
             worst, where = abs(slope + pull) / strength, name
-    return judged(model, worst, where, value, largest_lambda(model, cases))
+    return judged(model, worst, where, value, largest_lambda(model, searched))
 
 
 def judged(
@@ -2217,6 +2465,7 @@ def training_checks(
     model: Json, table: Table, beside: Beside
 ) -> Iterator[tuple[str, list[str], str]]:
     """Yield name, faults and evidence of each check on the training table."""
+    refuse_times(model, beside)
     for what in ("exposure", "offset"):
         name, given = model["target"].get(what), getattr(beside, what)
         if name is not None and given is None:
@@ -2240,6 +2489,363 @@ def training_checks(
         yield OPTIMALITY, *(class_optimality if several else optimality)(model, cases)
         if loss["name"] in BALANCED:
             yield BALANCE, *balance(model, cases)
+    if model["task"] == "survival":
+        yield from survival_checks(model, cases)
+
+
+# ---------------------------------------------------------------- times until an event
+
+
+def refuse_times(model: Json, beside: Beside) -> None:
+    """Refuse columns that the model has no use for, and a training table without those it needs."""
+    timed = model["task"] == "survival"
+    given = [name for name in ("time", "event", "entry", "strata") if getattr(beside, name)]
+    if given and not timed:
+        raise Problem(f"--{given[0]} is of times until an event; the task is '{model['task']}'")
+    if not timed or not beside.is_training:
+        return
+    target = model["target"]
+    if beside.target is not None or not (beside.time and beside.event):
+        raise Problem("a training table of times is named by --time and --event, not by --target")
+    for name, has in (("entry", target["has_entry"]), ("strata", bool(target["strata"]))):
+        if has != (getattr(beside, name) is not None):
+            word = f"with {name}: give" if has else f"without {name}: leave out"
+            raise Problem(f"the model was fitted {word} --{name}")
+
+
+def strata_of(model: Json, table: Table, beside: Beside) -> list[int]:
+    """Return the number of the stratum of each row; 0 where the model has none."""
+    labels = [label_name(label) for label in model["target"]["strata"]]
+    if not labels:
+        if beside.strata is not None:
+            raise Problem("the model has one baseline for all rows: leave out --strata")
+        return [0] * len(table.rows)
+    if beside.strata is None:
+        raise Problem(f"the model has a baseline for each of {len(labels)} strata: give --strata")
+    found = []
+    for text in table.texts[beside.strata]:
+        forms = (text.strip(), special_name(text.strip()))
+        place = next((labels.index(form) for form in forms if form in labels), None)
+        if place is None:
+            raise Problem(f"the stratum {text!r} is none of the model's, {labels}")
+        found.append(place)
+    return found
+
+
+def timed_cases(model: Json, table: Table, beside: Beside, weight: list[float]) -> list[Case]:
+    """Return the rows with whether their event was seen, and when, as the loss sees it."""
+    target, time = model["target"], numbers_beside(table, str(beside.time), "time")
+    if min(time, default=0.0) < 0:
+        raise Problem(f"time '{beside.time}' holds {min(time):g}, less than 0")
+    events = [truth(text) for text in table.texts[str(beside.event)]]
+    if None in events:
+        text = table.texts[str(beside.event)][events.index(None)]
+        raise Problem(f"the event {text!r} is neither true nor false; write 1 where it was seen")
+    entry: list[float | None] = [None] * len(time)
+    if beside.entry is not None:
+        entry = list(numbers_beside(table, beside.entry, "entry"))
+    cases = []
+    strata = strata_of(model, table, beside)
+    for place, row in enumerate(table.rows):
+        came, since = events[place] == "true", entry[place]
+        if since is not None and not since < time[place]:
+            raise Problem(f"row {place + 1} has the entry {since:g} and the time {time[place]:g}")
+        seen = Seen(time[place], since, strata[place])
+        if target["ties"] == "grouped":
+            seen = on_grid(target["grid"], seen, came)
+            came = came and came_in_view(seen)
+        cases.append(Case(row, float(came), weight[place], seen))
+    return cases
+
+
+def on_grid(ends: list[float], seen: Seen, came: bool) -> Seen:
+    """Return when a row was seen by intervals: an event counts at the end of its own.
+
+    A row without one was under observation for the intervals that were over.
+    """
+    grid = [0.0, *ends]
+    first = min(bisect_left(grid, seen.time), len(grid) - 1)
+    time = grid[max(first, 1) if came else bisect_right(grid, seen.time) - 1]
+    since = seen.entry
+    if since is not None:
+        since = grid[min(bisect_left(grid, since), len(grid) - 1)]
+    return Seen(time, since, seen.stratum)
+
+
+def came_in_view(seen: Seen) -> bool:
+    """Tell whether an event at the end of a row's time came while it was under observation."""
+    return seen.entry is None or seen.entry < seen.time
+
+
+def seen_key(model: Json, case: Case) -> float:
+    """Return a number that is the same where all that was seen of rows is the same."""
+    values = [case.seen.time, case.y]
+    values += [] if case.seen.entry is None else [case.seen.entry]
+    values += [float(case.seen.stratum)] if model["target"]["strata"] else []
+    mixed = 0
+    for value in values:
+        mixed = scrambled(((mixed ^ bits(value)) + 0x9E3779B97F4A7C15) % 2**64)
+    return math.ldexp(float(mixed >> 11), -53)
+
+
+class Hazards:
+    """Baselines and likelihood of times at some scores, by risk sets.
+
+    Scores are taken less the largest, `top`, so that exponentials are at most 1.
+    """
+
+    def __init__(self, model: Json, cases: list[Case], scores: list[float]) -> None:
+        self.ties, self.cases = model["target"]["ties"], cases
+        self.top = max(scores)
+        self.scores, self.factor = scores, [math.exp(s - self.top) for s in scores]
+        self.dying: dict[tuple[int, float], list[tuple[float, float]]] = {}  # weight, exp(score)
+        for case, factor in zip(cases, self.factor, strict=True):
+            if case.y:
+                own = self.dying.setdefault((case.seen.stratum, case.seen.time), [])
+                own.append((case.weight, factor))
+        strata = range(len(model["target"]["baseline"]))
+        self.times = [sorted(time for own, time in self.dying if own == k) for k in strata]
+        self.sums = [self._sums(stratum) for stratum in strata]
+        self.steps = [
+            [self._step(self.dying[k, t], *own) for t, own in zip(*pair, strict=True)]
+            for k, pair in enumerate(zip(self.times, self.sums, strict=True))
+        ]
+
+    def _sums(self, stratum: int) -> list[tuple[float, float, float]]:
+        """Return for each time the weight of events, and the risk of these and of all rows.
+
+        The two risks are the same where all rows have the event.
+        """
+        times = self.times[stratum]
+        size = len(times)
+        deaths, dying, left, rows = ([0.0] * (size + 1) for _ in range(4))
+        for case, factor in zip(self.cases, self.factor, strict=True):
+            if case.seen.stratum != stratum:
+                continue
+            risk, last = case.weight * factor, bisect_right(times, case.seen.time)
+            since = 0 if case.seen.entry is None else bisect_right(times, case.seen.entry)
+            if last > since:
+                left[last - 1] += risk
+                rows[last - 1] += 1
+                if since:
+                    left[since - 1] -= risk
+                    rows[since - 1] -= 1
+            if case.y:
+                deaths[last - 1] += case.weight
+                dying[last - 1] += risk
+        found, at_risk, count = [], 0.0, 0.0
+        for place in reversed(range(size)):
+            at_risk, count = at_risk + left[place], count + rows[place]
+            alone = count == len(self.dying[stratum, times[place]])
+            every = dying[place] if alone else max(at_risk, dying[place])
+            found.append((deaths[place], dying[place], every))
+        return found[::-1]
+
+    def _step(
+        self, rows: list[tuple[float, float]], deaths: float, dying: float, at_risk: float
+    ) -> tuple[float, float]:
+        """Return what a time adds to the baseline, and to the exposure of rows with its events.
+
+        Of an interval the second depends on the row.
+        """
+        if self.ties == "grouped":
+            return interval_hazard(rows, deaths, at_risk - dying), 0.0
+        if self.ties == "breslow" or deaths <= 1.0:
+            return deaths / at_risk, deaths / at_risk
+        a = deaths * at_risk / dying
+        span = sum_of_inverses(a, deaths)
+        return deaths / dying * span, (deaths + (deaths - a) * span) / dying
+
+    def cumulated(self) -> list[list[float]]:
+        """Return the cumulated baseline hazard of each stratum at its times."""
+        scale = math.exp(-self.top)
+        return [[h * scale for h in accumulate(step[0] for step in own)] for own in self.steps]
+
+    def exposures(self) -> list[tuple[float, float]]:
+        """Return the baseline hazard that each row was exposed to, times exp(top), and its events.
+
+        The second is 1 where the event was seen, but of an interval such that the curvature of a
+        Poisson fit is that of its likelihood.
+        """
+        sums = [[0.0, *accumulate(step[0] for step in own)] for own in self.steps]
+        found = []
+        for case, factor in zip(self.cases, self.factor, strict=True):
+            times, total = self.times[case.seen.stratum], sums[case.seen.stratum]
+            last = bisect_right(times, case.seen.time)
+            since = 0 if case.seen.entry is None else bisect_right(times, case.seen.entry)
+            exposure = total[last] - total[since] if last > since else 0.0
+            came = case.y
+            if case.y:
+                whole, own = self.steps[case.seen.stratum][last - 1]
+                if self.ties == "grouped":
+                    _, dying, at_risk = self.sums[case.seen.stratum][last - 1]
+                    u = whole * factor if at_risk > dying else math.inf
+                    kept = kept_part(u)
+                    came = kept * (min(u, 700.0) + kept)
+                    own = (came - kept) / factor
+                exposure += own - whole
+            found.append((exposure, came))
+        return found
+
+    def slopes(self) -> list[float]:
+        """Return the derivative of minus twice the mean log-likelihood by each score."""
+        weight = table_sums(self.cases)[0]
+        rows = zip(self.cases, self.factor, self.exposures(), strict=True)
+        return [-2.0 * case.weight * (came - e * f) / weight for case, f, (e, came) in rows]
+
+    def exposed(self) -> list[Case]:
+        """Return the rows of the Poisson fit beside the baseline: rates, and their weights."""
+        weight, exposures = table_sums(self.cases)[0], self.exposures()
+        pairs = list(zip(self.cases, exposures, strict=True))
+        ratio = weight / math.fsum(case.weight * e for case, (e, _) in pairs)
+        found = []
+        for case, (e, came) in pairs:
+            mass = max(case.weight * e * ratio, 1e-12 * case.weight)
+            found.append(case._replace(y=came * case.weight / mass, weight=mass))
+        return found
+
+    def log_likelihood(self) -> float:
+        """Return the logarithm of the partial likelihood; of intervals, of the full one."""
+        own = [
+            c.weight * (s - self.top) for c, s in zip(self.cases, self.scores, strict=True) if c.y
+        ]
+        parts = [] if self.ties == "grouped" else own
+        for stratum, sums in enumerate(self.sums):
+            for place, (deaths, dying, at_risk) in enumerate(sums):
+                hazard = self.steps[stratum][place][0]
+                if self.ties == "grouped" and at_risk > dying:
+                    rows = self.dying[stratum, self.times[stratum][place]]
+                    parts += [w * math.log(-math.expm1(-hazard * f)) for w, f in rows]
+                    parts.append(-hazard * (at_risk - dying))
+                elif self.ties == "grouped":
+                    continue  # all rows have the event: its probability is 1
+                elif self.ties == "breslow" or deaths <= 1.0:
+                    parts.append(-deaths * math.log(at_risk))
+                else:
+                    a = deaths * at_risk / dying
+                    logs = math.lgamma(a + 1.0) - math.lgamma(a - deaths + 1.0)
+                    parts.append(-deaths * math.log(dying / deaths) - logs)
+        return math.fsum(parts)
+
+
+def sum_of_inverses(a: float, m: float) -> float:
+    """Return 1/a + 1/(a - 1) + ..., m of them; a part of one where m is not whole."""
+    whole = math.floor(m)
+    found = math.fsum(1.0 / (a - n) for n in range(whole))
+    return found + digamma(a - whole + 1.0) - digamma(a - m + 1.0) if m > whole else found
+
+
+def digamma(x: float) -> float:
+    """Return the derivative of the logarithm of the gamma function, of a number above 0."""
+    found = 0.0
+    while x < 10.0:
+        found, x = found - 1.0 / x, x + 1.0
+    z = 1.0 / (x * x)
+    series = z * (1 / 12 - z * (1 / 120 - z * (1 / 252 - z * (1 / 240 - z / 132))))
+    return found + math.log(x) - 0.5 / x - series
+
+
+def kept_part(u: float) -> float:
+    """Return u / (exp(u) - 1), 1 at 0."""
+    return 1.0 - 0.5 * u if u < 1e-8 else u / math.expm1(u) if u < 700.0 else 0.0
+
+
+def interval_hazard(dying: list[tuple[float, float]], deaths: float, staying: float) -> float:
+    """Return the hazard of an interval that is most likely, by halving what it may be.
+
+    At most 30 for a row of mean risk, where nobody stays.
+    """
+    most = LARGEST_HAZARD * deaths / math.fsum(w * f for w, f in dying)
+
+    def surplus(hazard: float) -> float:
+        return math.fsum(w * kept_part(hazard * f) for w, f in dying) - hazard * staying
+
+    if staying <= 0.0 or surplus(most) >= 0.0:
+        return most
+    low, high = math.log(most) - 100.0, math.log(most)
+    while high - low > 1e-14 * max(1.0, abs(low)):
+        middle = 0.5 * (low + high)
+        if middle in (low, high):
+            break
+        low, high = (middle, high) if surplus(math.exp(middle)) > 0.0 else (low, middle)
+    return math.exp(0.5 * (low + high))
+
+
+def kept_steps(count: int) -> list[int]:
+    """Return which of so many steps are stored: all of them, or evenly many with the last."""
+    if count <= MOST_STEPS:
+        return list(range(count))
+    return [n * count // MOST_STEPS - 1 for n in range(1, MOST_STEPS + 1)]
+
+
+def survival_checks(model: Json, cases: list[Case]) -> Iterator[tuple[str, list[str], str]]:
+    """Yield the checks of a training table of times that no other task has."""
+    gone, training = claims_withdrawn(model), model["training"]
+    known = "learned_from_rows" not in training["validation"] and UNMET_MISSING not in gone
+    if trees(model) and known:
+        searched = Hazards(model, cases, [0.0] * len(cases)).exposed()
+        least = model["settings"]["min_samples_leaf"]
+        yield "exposure of leaves", list(fault_exposures(model, searched)), f"{least:g} at least"
+    if BASELINE not in gone:
+        yield BASELINE, *baseline(model, cases)
+
+
+def fault_exposures(model: Json, cases: list[Case]) -> Fault:
+    """Leaves hold as many rows as was asked for, which count by the hazard they were exposed to."""
+    least = model["settings"]["min_samples_leaf"] * (1 - ROUNDING)
+    for tree in trees(model):
+        places = [reached(tree, case.row) for case in cases]
+        for number in range(len(tree["leaves"])):
+            pairs = zip(cases, places, strict=True)
+            held = math.fsum(case.weight for case, place in pairs if place == number)
+            if held < least:
+                yield f"{tree['name']}.L{number + 1} has the exposure {held:g}"
+
+
+def baseline(model: Json, cases: list[Case]) -> tuple[list[str], str]:
+    """Return faults and evidence: the stored baseline is that of scores whose mean is 0."""
+    scores, target = [score(model, case.row) for case in cases], model["target"]
+    products = (s * case.weight for s, case in zip(scores, cases, strict=True))
+    mean, faults = math.fsum(products) / table_sums(cases)[0], []
+    if not near(mean, 0.0, max(1.0, *map(abs, scores))):
+        faults.append(f"the scores have the mean {mean:g}, not 0")
+    risk = Hazards(model, cases, scores)
+    for number, (times, hazard) in enumerate(zip(risk.times, risk.cumulated(), strict=True)):
+        stored, kept = target["baseline"][number], kept_steps(len(times))
+        said = f" of the stratum {target['strata'][number]!a}" if target["strata"] else ""
+        end = max((c.seen.time for c in cases if c.seen.stratum == number), default=0.0)
+        if [times[n] for n in kept] != stored["times"] or stored["end"] != end:
+            faults.append(f"the baseline{said} has other times than the events of the table")
+            continue
+        pairs = zip([hazard[n] for n in kept], stored["hazard"], stored["times"], strict=True)
+        wrong = [(t, own, told) for own, told, t in pairs if not near(own, told, 1.0 + abs(told))]
+        if wrong:
+            time, own, told = wrong[0]
+            faults.append(f"the hazard{said} until {time:g} is {own:.9g}, not {told:.9g}")
+    steps = sum(len(own["times"]) for own in target["baseline"])
+    return faults, f"{steps} steps, of {target['total']:g} events"
+
+
+def time_columns(
+    model: Json, table: Table, beside: Beside, horizons: list[float], scores: list[float]
+) -> dict[str, list[Any]]:
+    """Return hazard ratios, and the probability of no event until each horizon."""
+    ratios = [mean_of("log", value) for value in scores]
+    found: dict[str, list[Any]] = {"hazard_ratio": ratios}
+    if not horizons:
+        return found
+    strata, baselines = strata_of(model, table, beside), model["target"]["baseline"]
+    end = min(steps["end"] for steps in baselines)
+    for time in horizons:
+        if not 0 <= time <= end:
+            raise Problem(f"the horizon {time:g} is outside of what was observed, 0 to {end:g}")
+        places = [bisect_right(steps["times"], time) for steps in baselines]
+        pairs = zip(places, baselines, strict=True)
+        hazards = [steps["hazard"][n - 1] if n else 0.0 for n, steps in pairs]
+        told = zip(ratios, strata, strict=True)
+        own = [math.exp(-hazards[k] * ratio) if hazards[k] else 1.0 for ratio, k in told]
+        found[f"survival_{level_name(time)}"] = own
+    return found
 
 
 # ---------------------------------------------------------------- the report
@@ -2315,7 +2921,8 @@ def class_checks(model: Json) -> Iterator[tuple[str, list[str], str]]:
         if name == "ledger":
             faults = list(fault_ledger(model, structure))
         yield name, list(sums) if name == "sums" else faults, evidence
-    sizes = [size for term in direct_terms(model) for size in term["coefficient"]]
+    yield from class_limit_checks(model)
+    sizes = [size for _, term in class_terms(model) for size in term["coefficient"]]
     told = f"{model['scores']} classes, {sizes.count(0.0)} of {len(sizes)} coefficients are 0"
     yield "classes", list(fault_classes(model)), told
     yield "canonical scores", list(fault_canonical(model)), "intercepts add up to 0"
@@ -2360,25 +2967,31 @@ def unequal(found: list[Any], given: list[Any], relative: float) -> list[str]:
 
 
 def predictions(model: Json, table: Table, beside: Beside, scores: list[float]) -> list[float]:
-    """Return the mean of each row, for its exposure and offset; none for classes."""
+    """Return the mean of each row, for its exposure and offset; none but for a number."""
     given = times_of(table, beside), shifts_of(table, beside)
     link, classes = model["loss"]["link"], model["task"] != "regression"
     if beside.exposure is not None and (classes or link == "identity"):
         raise Problem("exposure is for models whose score is the logarithm of a mean")
     if beside.offset is not None and classes:
-        raise Problem("an offset is for models of numbers, not of classes")
+        raise Problem("an offset is for models of numbers, not of classes or times")
     rows = zip(scores, *given, strict=True)
     return [] if classes else [mean_of(link, s + shift) * times for s, times, shift in rows]
 
 
-def scored(model: Json, table: Table, beside: Beside) -> dict[str, list[Any]]:
+def scored(
+    model: Json, table: Table, beside: Beside, horizons: list[float]
+) -> dict[str, list[Any]]:
     """Return the columns that are told of a table: scores, and what they stand for."""
+    timed = model["task"] == "survival"
+    if horizons and not timed:
+        raise Problem(f"--horizon is of times until an event; the task is '{model['task']}'")
     if is_several(model):
         predictions(model, table, beside, [0.0] * len(table.rows))  # refuses what is of numbers
         return class_columns(model, table.rows)
     scores = [score(model, row) for row in table.rows]
     means = predictions(model, table, beside, scores)
-    return {"score": scores, **({"mean": means} if means else {})}
+    told = time_columns(model, table, beside, horizons, scores) if timed else {}
+    return {"score": scores, **({"mean": means} if means else {}), **told}
 
 
 def class_columns(model: Json, rows: list[Row]) -> dict[str, list[Any]]:
@@ -2394,14 +3007,20 @@ def class_columns(model: Json, rows: list[Row]) -> dict[str, list[Any]]:
 
 
 def table_checks(
-    document: Json, path: str, beside: Beside, expect: str | None, out: str | None
+    document: Json,
+    path: str,
+    beside: Beside,
+    expect: str | None,
+    out: str | None,
+    horizons: list[float],
 ) -> Iterator[tuple[str, list[str], str]]:
     """Score a table; yield name, faults and evidence of each check on it."""
     model = as_version_2(document) if document["version"] == 1 else document
+    refuse_times(model, beside)
     table = read_table(model, path, beside)
-    rows, columns = table.rows, scored(model, table, beside)
+    rows, columns = table.rows, scored(model, table, beside, horizons)
     yield "one leaf per tree", one_leaf_faults(model, rows), f"{len(rows)} rows, each path tried"
-    if beside.target is not None:
+    if beside.is_training:
         yield from training_checks(model, table, beside)
     if expect is not None:
         yield from expected_checks(columns, expect)
@@ -2429,7 +3048,8 @@ def expected_checks(
             told = "equal to the last bit" if exact else "equal to 12 digits"
             faults = unequal(found, given, 0.0 if exact else 1e-12)
             of = f" of {name.partition('_')[2]}" if "_" in name else ""
-            plural = {"class": "classes", "probability": "probabilities"}.get(kind, f"{kind}s")
+            plural = PLURALS.get(kind, f"{kind}s")
+            of = {"hazard": "", "survival": of.replace("of", "until")}.get(kind, of)
             yield f"expected {plural}{of}", faults, f"{len(found)} {plural}, {told}"
 
 
@@ -2451,13 +3071,27 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--weight-column", help="the weights of the training rows")
     parser.add_argument("--exposure-column", help="the exposures, for means of numbers")
     parser.add_argument("--offset-column", help="what is added to scores, for means of numbers")
+    parser.add_argument("--time", help="the time: the table is the training table")
+    parser.add_argument("--event", help="whether the event was seen, with --time")
+    parser.add_argument("--entry", help="from when on rows were under observation")
+    parser.add_argument("--strata", help="the strata, of which each has a baseline of its own")
+    parser.add_argument(
+        "--horizon", action="append", default=[], help="a time, or several with commas between"
+    )
     given = parser.parse_args(arguments)
-    names = (given.target, given.weight_column, given.exposure_column, given.offset_column)
+    names = (given.target, given.weight_column, given.exposure_column, given.offset_column,
+             given.time, given.event, given.entry, given.strata)  # fmt: skip
     beside = Beside(*names)
-    if given.table is None and (given.expect or given.scores or any(names)):
-        parser.error("--expect, --scores and the names of columns need a table")
-    if given.weight_column and not given.target:
+    try:
+        horizons = [float(text) for own in given.horizon for text in own.split(",")]
+    except ValueError:
+        parser.error(f"--horizon {given.horizon} is no time")
+    if given.table is None and (given.expect or given.scores or horizons or any(names)):
+        parser.error("--expect, --scores, --horizon and the names of columns need a table")
+    if given.weight_column and not beside.is_training:
         parser.error("--weight-column needs --target, which says that this is the training table")
+    if bool(given.time) != bool(given.event) or (given.entry and not given.time):
+        parser.error("--time, --event and --entry go together; they name the training table")
     reads = [path for path in (given.model, given.table, given.expect) if path]
     written = Path(given.scores or "")
     if written.is_file() and any(Path(p).exists() and written.samefile(p) for p in reads):
@@ -2468,7 +3102,8 @@ def main(arguments: list[str] | None = None) -> int:
         checks = list(file_checks(model))
         readable = not any(faults for name, faults, _ in checks if name == "fields")
         if given.table is not None and readable:
-            checks += table_checks(model, given.table, beside, given.expect, given.scores)
+            files = given.expect, given.scores
+            checks += table_checks(model, given.table, beside, *files, horizons)
     except Problem as problem:
         say(f"error: {problem}", sys.stderr)
         return 1

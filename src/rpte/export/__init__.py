@@ -4,7 +4,8 @@ Everything is generated from one small intermediate form, so that a new target i
 
 1. `lower.make_form(model)` gives a `form.Form`: typed `inputs`, and named lines that compute each
    term, each component's subtotal, the score and what it stands for (a probability, or the mean of
-   a number for one unit of exposure) from seven kinds of node. `form`
+   a number for one unit of exposure, or a hazard ratio with survival at horizons: `survival`) from
+   seven kinds of node. `form`
    says what the nodes mean, and has the walk over them; `evaluate` is the reference, on numpy
    arrays; `fixed` is what is left when one input is known.
 2. A target is a module with a `TARGET`, named in `target.HOMES`, in the folder of its family:

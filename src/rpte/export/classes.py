@@ -1,6 +1,7 @@
 """Several classes in a form: what each weighs, the softmax of their scores, and the class chosen.
 
-The lines are, in this order: the value of each direct term's column, which all classes share
+The lines are, in this order: the value of each direct term's column and the number of the leaf of
+each tree, from 0, which all classes share
 (``D1``); of each class the terms whose coefficient is not zero, the subtotals of components that
 have such terms, and the score (``D1_setosa``, ``C1_setosa``, ``score_setosa``); the ``largest``
 score; of each class exp(score - largest), 0 below exp(-700) (``odds_setosa``); their ``total``; of
@@ -18,6 +19,7 @@ import numpy as np
 
 from rpte.export.form import Constant, Definition, Form, Line, Node, Operation, apply
 from rpte.model.classes import ClassesModel
+from rpte.model.parts import Component, DirectTerm, TreeTerms
 from rpte.model.target import Label
 from rpte.utils.arrays import Floats
 
@@ -26,8 +28,10 @@ FARTHEST = 700.0  # below the largest score; some targets refuse the exponential
 CHOSEN = "chosen"
 
 
-def class_keys(labels: Iterable[Label]) -> list[str]:
+def class_keys(labels: Iterable[Label], kind: str = "class") -> list[str]:
     """Return what names of lines end with, one for each class; they differ in more than case.
+
+    A label without letters and digits is called by its `kind` and place.
 
     Examples
     --------
@@ -38,7 +42,7 @@ def class_keys(labels: Iterable[Label]) -> list[str]:
     for place, label in enumerate(labels, 1):
         letters = unicodedata.normalize("NFKD", str(label).replace("ß", "ss"))
         slug = re.sub(r"[^A-Za-z0-9]+", "_", letters.encode("ascii", "ignore").decode())
-        slug = slug.strip("_")[:LONGEST_KEY] or f"class_{place}"
+        slug = slug.strip("_")[:LONGEST_KEY] or f"{kind}_{place}"
         chosen, number = slug, 2
         while chosen.lower() in taken:
             chosen, number = f"{slug}_{number}", number + 1
@@ -70,18 +74,38 @@ def _score(
     """Yield terms, subtotals and score of one class; what is zero is left out."""
     label, subtotals = model.classes[place], []
     for component in model.by_class[place]:
-        terms = [term for term in component.direct if term.coefficient != 0.0]
-        for term in terms:
-            value = apply("*", Constant(term.coefficient), Line(term.name))
-            text = f"{term.text}, for {label}"
-            yield Definition(f"{term.name}_{key}", "term", value, term.sources, text, place)
-        if terms:
-            total = apply("sum", *(Line(f"{term.name}_{key}") for term in terms))
+        parts = said_parts(component)
+        for part in parts:
+            if isinstance(part, DirectTerm):
+                value, text = apply("*", Constant(part.coefficient), Line(part.name)), part.text
+            else:
+                value, text = _leaf(part), f"tree of {', '.join(part.sources)}"
+            said = f"{text}, for {label}"
+            yield Definition(f"{part.name}_{key}", "term", value, part.sources, said, place)
+        if parts:
+            total = apply("sum", *(Line(f"{part.name}_{key}") for part in parts))
             name, text = f"{component.name}_{key}", f"{', '.join(component.sources)}, for {label}"
             yield Definition(name, "component", total, component.sources, text, place)
             subtotals.append(Line(name))
     score = apply("sum", Constant(model.intercepts[place]), *subtotals)
     yield Definition(f"score_{key}", "score", score, sources, f"score of {label}", place)
+
+
+def said_parts(component: Component) -> list[TreeTerms | DirectTerm]:
+    """Return the trees and direct terms of a component that say something of its class."""
+    trees = [tree for tree in component.trees if any(leaf.coefficient for leaf in tree.leaves)]
+    return [*trees, *(term for term in component.direct if term.coefficient != 0.0)]
+
+
+def _leaf(tree: TreeTerms) -> Operation:
+    """Return the coefficient of the leaf whose number the line of a tree has."""
+    *others, last = (Constant(leaf.coefficient) for leaf in tree.leaves)
+    found: Node = last
+    for number in reversed(range(len(others))):
+        below = apply("<=", Line(tree.name), Constant(float(number)))
+        found = apply("if", below, others[number], found)
+    assert isinstance(found, Operation)
+    return found
 
 
 def _odds(score: Line) -> Node:
@@ -137,9 +161,9 @@ def expected_classes(model: ClassesModel, inputs: Any) -> dict[str, Floats]:
         lines[CHOSEN] = score.argmax(axis=1).astype(np.float64)
         for key, components in zip(keys, model.by_class, strict=True):
             for component in components:
-                terms = [term for term in component.direct if term.coefficient != 0.0]
-                lines |= {f"{term.name}_{key}": term.contribution(inputs) for term in terms}
-                if terms:
+                parts = said_parts(component)
+                lines |= {f"{part.name}_{key}": part.contribution(inputs) for part in parts}
+                if parts:
                     lines[f"{component.name}_{key}"] = component.subtotal(inputs)
     return lines
 

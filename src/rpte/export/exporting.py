@@ -39,14 +39,14 @@ def export_model(
     export that does not agree with the model are errors before anything is written.
     """
     chosen = targets.find_target(target)
-    settled = targets.settle_options(chosen, options)
+    settled = targets.settle_options(chosen, options, model)
     path = Path(path)
     if path.is_dir():
         raise InputError(f"{path} is a folder; name a file, such as model{chosen.suffix}")
     check_output(*written_paths(path), reads=files_named(options))
     if settled.get("format", "") is None:
         settled["format"] = path.suffix[1:]
-    form = make_form(model)
+    form = make_form(model, settled)
     settled = dict(chosen.settle(form, settled))
     chosen.check(form, settled)
     settled = dict(chosen.learn(form, settled, X))
@@ -83,7 +83,8 @@ def check_file(
     if X is None:
         X, rows_from = targets.MadeRows(_made_rows(form)), MADE
     known = known_columns(form.model, X)
-    truth = target.truth(form, options, known) if target.truth else expected(form.model, known)
+    own = target.truth or (lambda form, _, X: expected(form.model, X, form.horizons))
+    truth = own(form, options, known)
     rows, differences = len(next(iter(truth.values()))), {}
     if not rows:
         raise InputError("the table to compare on has no rows; give at least one")
@@ -130,7 +131,7 @@ def check_export(
     """
     path = Path(path)
     record = read_record(path)
-    form, target = make_form(model), targets.find_target(record["target"])
+    target = targets.find_target(record["target"])
     found = {
         "model_hash": content_hash(to_dict(model)),
         "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
@@ -140,8 +141,8 @@ def check_export(
             raise InputError(
                 f"the record {record_path(path)} is of {what} than was given; export again"
             )
-    options = targets.settle_options(target, record["options"])
-    again = check_file(form, target, path, options, X, rows_from)
+    options = targets.settle_options(target, record["options"], model)
+    again = check_file(make_form(model, options), target, path, options, X, rows_from)
     write_record(again, path)
     return again
 

@@ -1,9 +1,10 @@
 """The intermediate form: what a model computes, in the fewest words that every target has.
 
 A `Form` is a list of named lines, each a number computed from the inputs and from lines above it:
-terms, component subtotals, the score, and what it stands for: a probability, or the mean of a
-number for one unit of exposure and no offset. Several classes share the values of columns, and
-have terms, subtotals, a score and a probability each (`rpte.export.classes`). Numbers are float64.
+terms, component subtotals, the score, and what it stands for: a probability, the mean of a number
+for one unit of exposure and no offset, or a hazard ratio, with survival at some horizons. Several
+classes share the values of columns, and have terms, subtotals, a score and a probability each
+(`rpte.export.classes`). Numbers are float64.
 A line is a tree whose leaves are constants, inputs, other lines and tests of inputs, and whose
 inner nodes are operations:
 
@@ -29,10 +30,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeVar
 
 from rpte.export.inputs import Code, Input
 from rpte.model.classes import ClassesModel, ClassesTarget, one_score
+from rpte.model.survival import SurvivalTarget
 from rpte.model.target import AnyTarget, Label, NumberTarget
 
 if TYPE_CHECKING:
@@ -49,9 +51,19 @@ Role = Literal[
     "total",
     "probability",
     "mean",
+    "hazard_ratio",
+    "survival",
     "class",
 ]
-RESPONSES: dict[str, Role] = {"binary": "probability", "regression": "mean"}  # by task
+RESPONSES: dict[str, Role] = {  # by task
+    "binary": "probability",
+    "regression": "mean",
+    "survival": "hazard_ratio",
+}
+SURVIVAL = (
+    "Survival until a time is exp(-hazard * hazard ratio), where hazard is the cumulated baseline "
+    "hazard at that time."
+)
 Made = TypeVar("Made")
 
 
@@ -153,7 +165,7 @@ class Translation(Protocol[Made]):
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A named line: a term, a component's subtotal, the score, the probability or the mean.
+    """A named line: a term, a component's subtotal, the score, or what follows from it.
 
     Of several classes, `place` is the number of the one that it is of, None if it is of all.
     """
@@ -166,17 +178,28 @@ class Definition:
     place: int | None = None
 
 
+class Horizon(NamedTuple):
+    """A time at which an export tells survival: the name of the line, and the baseline there."""
+
+    name: str
+    time: float
+    stratum: Label | None  # None where the model has one baseline for all rows
+    hazard: float  # cumulated, of the baseline
+
+
 @dataclass(frozen=True, slots=True)
 class Form:
     """A model as inputs and lines; see the module for what the nodes mean.
 
     The lines are each component's terms and then its subtotal, in file order; the score; the
-    response, which is the probability or the mean. For several classes see `rpte.export.classes`.
+    response, which is the probability, the mean or the hazard ratio; survival at the horizons
+    (`rpte.export.survival`). For several classes see `rpte.export.classes`.
     """
 
     model: Model | ClassesModel
     inputs: tuple[Input, ...]  # the variables that the model reads, in the order of its schema
     lines: tuple[Definition, ...]
+    horizons: tuple[Horizon, ...] = ()  # of the lines of survival, in their order
 
     def role(self, *roles: Role) -> tuple[Definition, ...]:
         """Return the lines of some kinds, in their order."""
@@ -185,7 +208,12 @@ class Form:
     @property
     def response(self) -> Definition:
         """What the score stands for; of several classes, the number of the one predicted."""
-        return self.lines[-1]
+        return next(line for line in reversed(self.lines) if line.role != "survival")
+
+    @property
+    def results(self) -> tuple[Definition, ...]:
+        """What an export of one score tells beside contributions: the score first."""
+        return (*self.role("score"), self.response, *self.role("survival"))
 
     @property
     def classes(self) -> tuple[Label, ...]:
@@ -216,6 +244,7 @@ class Form:
 
         return {
             **_told(self.model.target),
+            **({"note": SURVIVAL} if self.horizons else {}),
             "response": self.response.name,
             "result": plain(self.response.text),
             "version": self.model.library_version,
@@ -243,6 +272,14 @@ def _told(target: AnyTarget | ClassesTarget) -> dict[str, str]:
             "note": " ".join(_uses(target)),
             "scale": scale,
             "points": f"parts of the {plain(target.score_text)}: red raises it, green lowers it.",
+        }
+    if isinstance(target, SurvivalTarget):
+        return {
+            "title": f"The {plain(target.score_text)}.",
+            "note": "",
+            "scale": "logarithm",
+            "points": f"log hazard ratios of {plain(target.outcome)}: red raises the hazard, green "
+            "lowers it.",
         }
     positive = plain(str(target.outcome))
     return {

@@ -1,7 +1,8 @@
 """From a model to its `Form`: every column kind in terms of comparisons and arithmetic."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -23,9 +24,11 @@ from rpte.export.form import (
     nodes,
 )
 from rpte.export.inputs import CategoryInput, Code, Input, NumberInput
+from rpte.export.survival import horizons_of, survival_lines
 from rpte.model.classes import ClassesModel
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm
+from rpte.model.survival import SurvivalTarget
 from rpte.model.target import AnyTarget, NumberTarget
 from rpte.structure.tree import Branch, Split
 from rpte.table.column import LARGEST, parse_number, special_copies
@@ -39,8 +42,8 @@ ZERO, ONE = Constant(0.0), Constant(1.0)
 STEEPEST = 700.0
 
 
-def make_form(model: Model | ClassesModel) -> Form:
-    """Return the form of a model.
+def make_form(model: Model | ClassesModel, options: Mapping[str, Any] | None = None) -> Form:
+    """Return the form of a model; of times, `options` has the horizons (`rpte.export.survival`).
 
     Evaluating it in float64 gives the model's score and contributions to the last bit, and its
     probability too unless the score is beyond 700 (where the two differ by less than 1e-300). The
@@ -48,15 +51,16 @@ def make_form(model: Model | ClassesModel) -> Form:
     700 being counted from the largest score; the probabilities of 8 classes and more may differ in
     the last bit, since the model adds them up in another order.
     """
-    read = set(model.sources)
+    read, horizons = set(model.sources), horizons_of(model, options or {})
     inputs = tuple(_input(v) for v in model.schema.variables if v.name in read)
     if isinstance(model, ClassesModel):
         lines = [*_columns(model.outline), *class_lines(model, tuple(g.name for g in inputs))]
     else:
-        lines = _score_lines(model, tuple(given.name for given in inputs))
+        sources = tuple(given.name for given in inputs)
+        lines = [*_score_lines(model, sources), *survival_lines(model, horizons, sources)]
     for line in lines:
         _check_numbers(line)
-    return Form(model, inputs, tuple(lines))
+    return Form(model, inputs, tuple(lines), horizons)
 
 
 def _score_lines(model: Model, sources: tuple[str, ...]) -> list[Definition]:
@@ -71,10 +75,18 @@ def _score_lines(model: Model, sources: tuple[str, ...]) -> list[Definition]:
 
 
 def _columns(outline: Model) -> Iterator[Definition]:
-    """Yield the values that several classes weigh: of each direct term, less its centre."""
-    for term in (term for component in outline.components for term in component.direct):
-        value = _direct(term, outline.schema, weighed=False)
-        yield Definition(term.name, "column", value, term.sources, term.text)
+    """Yield what several classes weigh: of a direct term its value less its centre.
+
+    Of a tree the number of the leaf that is reached, from 0.
+    """
+    for _, part in outline.parts():
+        if isinstance(part, DirectTerm):
+            value, text = _direct(part, outline.schema, weighed=False), part.text
+        else:
+            numbers = [Constant(float(number)) for number in range(len(part.leaves))]
+            value = tree_node(part.tree.root, numbers, outline.schema)
+            text = f"number of the leaf of {part.name}, from 0"
+        yield Definition(part.name, "column", value, part.sources, text)
 
 
 def _input(variable: Variable) -> Input:
@@ -135,6 +147,8 @@ def _words(target: AnyTarget) -> tuple[str, str]:
     """Return what the score is, and what it stands for."""
     if isinstance(target, NumberTarget):
         return target.score_text, target.mean_text
+    if isinstance(target, SurvivalTarget):
+        return target.score_text, target.response_text
     return f"log odds of {target.outcome}", f"probability of {target.outcome}"
 
 

@@ -1,7 +1,7 @@
 """The parity record: how far an export is from the model, row by row."""
 
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -12,8 +12,9 @@ import numpy as np
 from rpte import __version__
 from rpte.export.cells import Cells
 from rpte.export.classes import CHOSEN, expected_classes, told_apart
-from rpte.export.form import MAX_FLOAT, RESPONSES, Form
+from rpte.export.form import MAX_FLOAT, RESPONSES, Form, Horizon
 from rpte.export.lower import limited
+from rpte.export.survival import expected_survival
 from rpte.export.target import Answers
 from rpte.model.classes import ClassesModel
 from rpte.model.model import Model
@@ -74,13 +75,15 @@ class Parity:
         other = self.differences[CHOSEN].rows if CHOSEN in most else 0
         same = f"another one in {other} rows" if other else "the same"
         chosen = f"; the class is {same}" if CHOSEN in most else ""
+        told = f", of survival {most['survival']:.3g}" if "survival" in most else ""
+        said = name.replace("_", " ")
         return (
             f"Compared {self.rows} rows ({self.rows_from}) in {self.engine}: largest difference "
-            f"of the score {most['score']:.3g}{parts}, of the {name} {most[name]:.3g}{chosen}"
+            f"of the score {most['score']:.3g}{parts}, of the {said} {most[name]:.3g}{told}{chosen}"
         )
 
 
-NOT_PARTS = ("score", *RESPONSES.values(), CHOSEN)
+NOT_PARTS = ("score", *RESPONSES.values(), "survival", CHOSEN)
 PART = "contribution"
 
 
@@ -119,11 +122,14 @@ def versions(packages: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
-def expected(model: Model | ClassesModel, X: Any) -> dict[str, Floats]:
-    """Return what the model itself says: score, every contribution, and probability or mean.
+def expected(
+    model: Model | ClassesModel, X: Any, horizons: Sequence[Horizon] = ()
+) -> dict[str, Floats]:
+    """Return what the model itself says: score, every contribution, and what the score stands for.
 
-    A mean is that of a score at most 700 from zero, as exports have it. Of several classes, it is
-    what `rpte.export.classes` lists.
+    A mean or a hazard ratio is that of a score at most 700 from zero, as exports have it. Of
+    several classes, it is what `rpte.export.classes` lists; of times, survival at some horizons is
+    among it.
     """
     inputs = read_silently(model, X)
     if isinstance(model, ClassesModel):
@@ -133,7 +139,8 @@ def expected(model: Model | ClassesModel, X: Any) -> dict[str, Floats]:
         lines |= {component.name: component.subtotal(inputs) for component in model.components}
         score = model.score(inputs)
     shown = limited(score) if model.loss.link == "log" else score
-    return lines | {"score": score, RESPONSES[model.task]: model.loss.response(shown)}
+    lines |= {"score": score, RESPONSES[model.task]: model.loss.response(shown)}
+    return lines | expected_survival(model, score, horizons)
 
 
 def scored(truth: Mapping[str, Floats]) -> Mask:

@@ -1,18 +1,25 @@
 """What a target is, and which ones there are."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rpte.errors import InputError, did_you_mean
 from rpte.export.cells import Cells
 from rpte.export.form import Form
 from rpte.export.inputs import CategoryInput
+from rpte.export.survival import survival_options
 from rpte.utils.arrays import Floats
+
+if TYPE_CHECKING:
+    from rpte.model.classes import ClassesModel
+    from rpte.model.model import Model
 
 Options = Mapping[str, Any]
 
@@ -89,15 +96,22 @@ def find_target(name: str) -> Target:
     return target
 
 
-def settle_options(target: Target, given: Options) -> dict[str, Any]:
-    """Return all options of a target, refusing those that it does not have."""
+def settle_options(
+    target: Target, given: Options, model: Model | ClassesModel | None = None
+) -> dict[str, Any]:
+    """Return all options of a target, refusing those that it does not have.
+
+    A model of times has options that are the same in every target.
+    """
+    shared = {} if model is None else survival_options(model, given)
+    given = {name: value for name, value in given.items() if name not in shared}
     unknown = [name for name in given if name not in target.options]
     if unknown:
         hint = did_you_mean(unknown[0], target.options)
         known = ", ".join(target.options) or "none"
         raise InputError(f"{target.name} has no option {unknown[0]!r}{hint}; its options: {known}")
     read = {name: _as_default(name, value, target.options[name]) for name, value in given.items()}
-    return {**target.options, **read}
+    return {**target.options, **read, **shared}
 
 
 def _as_default(name: str, value: Any, default: Any) -> Any:

@@ -6,15 +6,18 @@ and conditions on two keep their leaves.
 """
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from rpte.columns.kinds import Pair
+from rpte.errors import InputError
 from rpte.model.model import Model
 from rpte.model.parts import DirectTerm, TreeTerms
+from rpte.model.survival import SurvivalTarget
+from rpte.model.target import Label
 from rpte.scorecard.card import Grid, Leaves, Scale, Scorecard, Table
 from rpte.scorecard.values import Values, inputs_of, joint_weights, values_of
 from rpte.structure.tree import Branch, Split, Tree
@@ -30,12 +33,23 @@ RARE = 1e-3  # share of rows, or of combinations, at either end
 HUGE = 1e6  # log odds that sums stay exact with
 
 
-def make_card(model: Model, X: Any = None, **scale: Any) -> Scorecard:
+def make_card(
+    model: Model,
+    X: Any = None,
+    *,
+    horizons: Sequence[float] = (),
+    stratum: Label | None = None,
+    **scale: Any,
+) -> Scorecard:
     """Make a card of a model; `scale` are the fields of `Scale`.
 
     Bins are made from the values of some rows, such as the training table; without them from the
     quantiles that the model file tells of, and `InputError` is raised where it does not.
+
+    Of a model of times, the card tells survival at the `horizons`, in a `stratum` or in all; the
+    fewest points of every table are 0, and `pdo` and `points_for` are all there is to choose.
     """
+    of_times = _of_times(model, horizons, stratum, scale)
     scaled = Scale(**scale)
     rows = None if X is None else model.read(X)
     values = {name: values_of(model, name, rows) for name in model.sources}
@@ -49,10 +63,36 @@ def make_card(model: Model, X: Any = None, **scale: Any) -> Scorecard:
         for part in component.parts:
             if not _in_grids(part):
                 maker.add_leaves(part)
+    counted = None if rows is None else rows.n_rows
+    if of_times is not None:
+        low = maker.from_zero()
+        scaled = replace(scaled, base_score=-(maker.base + low))
+        made = tuple(maker.tables), counted, maker.bound
+        return Scorecard(model, scaled, 0, *made, *of_times)
     base = round(maker.base)
     bound = min(maker.bound + abs(maker.base - base), 2 * CERTAIN * abs(scaled.factor))
-    counted = None if rows is None else rows.n_rows
     return Scorecard(model, scaled, base, tuple(maker.tables), counted, bound)
+
+
+def _of_times(
+    model: Model, horizons: Sequence[float], stratum: Label | None, scale: dict[str, Any]
+) -> tuple[tuple[float, ...], Label | None] | None:
+    """Return the horizons of a card of times, and put its scale right; None of two classes."""
+    target = model.target
+    if not isinstance(target, SurvivalTarget):
+        if len(horizons) or stratum is not None:
+            raise InputError("horizons and stratum are for cards of times until an event")
+        return None
+    given = [name for name in ("base_score", "base_odds") if name in scale]
+    if given:
+        raise InputError(
+            f"{given[0]}={scale[given[0]]!r}; points of hazards begin at 0: leave it out"
+        )
+    scale |= {"base_score": 0.0, "base_odds": 1.0}
+    if stratum is not None:
+        target.steps(stratum)
+    times = target.check_times(list(horizons)).tolist() if len(horizons) else []
+    return tuple(times), stratum
 
 
 def _in_grids(part: Part) -> bool:
@@ -149,6 +189,13 @@ class Maker:
         self.bound += float(np.abs(points - self.factor * effects).max())
         if points.any():
             self.tables.append(Leaves(part.name, tree, points))
+
+    def from_zero(self) -> int:
+        """Let the fewest points of every table be 0, and return what was taken from all rows."""
+        lows = [int(table.points.min()) for table in self.tables]
+        pairs = zip(self.tables, lows, strict=True)
+        self.tables = [replace(table, points=table.points - low) for table, low in pairs]
+        return sum(lows)
 
 
 def _quantiles(effect: Floats, weights: Floats) -> tuple[float, float, float]:

@@ -22,15 +22,16 @@ from rpte.losses import BINOMIAL
 from rpte.model.file import content_hash, to_dict
 from rpte.model.model import Model
 from rpte.model.parts import path_text
+from rpte.model.target import Label
+from rpte.scorecard.meaning import headline, is_survival, meanings, survival
 from rpte.structure.tree import Tree
 from rpte.table.column import MISSING, UNSEEN
 from rpte.table.decimals import number_text
 from rpte.table.inputs import Inputs
-from rpte.table.schema import OTHER, Schema
+from rpte.table.schema import Schema
 from rpte.utils.arrays import Floats, Index, Ints
 
 WIDTH, MARGIN = 100, 8
-LIKELY = math.log(2000)  # log odds beyond which the table of odds tells nothing new
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +224,8 @@ class Scorecard:
     tables: tuple[Table, ...]  # in each of them one line applies to a row
     rows: int | None  # that the bins were made from; None if from what the model file tells
     bound: float  # points between card and model at most, over the values the bins were made from
+    horizons: tuple[float, ...] = ()  # times at which a card of times tells survival
+    stratum: Label | None = None  # that it tells of; None is all that there are
 
     def points(self, X: Any) -> Ints:
         """Return the score of each row in points, shape (n_rows,)."""
@@ -234,12 +237,23 @@ class Scorecard:
         return total
 
     def log_odds(self, points: Any) -> Floats:
-        """Return the log odds of the positive class that some points stand for."""
+        """Return the log odds of the positive class, or log hazard ratio, that points stand for."""
         return np.asarray((np.asarray(points) - self.scale.offset) / self.scale.factor)
 
     def probability(self, X: Any) -> Floats:
         """Return the probability of the positive class of each row, shape (n_rows,)."""
+        if self.model.task != "binary":
+            raise InputError("the card is of times until an event; ask for survival(X)")
         return BINOMIAL.response(self.log_odds(self.points(X)))
+
+    def survival(self, X: Any) -> Floats:
+        """Return the probability of no event until each horizon, shape (n_rows, horizons).
+
+        Where the card tells of several strata, a horizon has a column for each.
+        """
+        if self.model.task != "survival":
+            raise InputError("the card is of two classes; ask for probability(X)")
+        return survival(self, self.log_odds(self.points(X)))
 
     def lines(self) -> Iterator[Line]:
         """Yield every line, the base points first."""
@@ -247,6 +261,11 @@ class Scorecard:
         for number, table in enumerate(self.tables, 1):
             for attribute, points in table.lines(self.model.schema):
                 yield Line(number, table.title, attribute, points)
+
+    @property
+    def origin(self) -> str:
+        """What the bins were made from."""
+        return f"{self.rows} rows" if self.rows is not None else "what the model file tells"
 
     @property
     def range(self) -> tuple[int, int]:
@@ -259,67 +278,29 @@ class Scorecard:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the card as plain JSON values, without the model."""
+        of_times = {"horizons": list(self.horizons), "stratum": self.stratum}
         return {
             "scale": asdict(self.scale),
             "base": self.base,
             "tables": [table.to_dict() for table in self.tables],
             "rows": self.rows,
             "bound": self.bound,
+            **(of_times if self.model.task == "survival" else {}),
         }
 
     @classmethod
     def from_dict(cls, model: Model, record: Mapping[str, Any]) -> Scorecard:
         """Rebuild a card from `to_dict` and its model."""
         tables = tuple(table_from_dict(table) for table in record["tables"])
-        scale = Scale(**record["scale"])
-        return cls(model, scale, record["base"], tables, record["rows"], record["bound"])
-
-
-def _sides(card: Scorecard) -> tuple[str, str]:
-    classes, positive = [str(label) for label in card.model.classes], card.model.positive
-    place = positive if card.scale.points_for == "positive" else 1 - positive
-    return classes[place], classes[1 - place]
-
-
-def headline(card: Scorecard) -> list[str]:
-    """Say what the points mean and how to add them."""
-    scale, (favoured, against) = card.scale, _sides(card)
-    pooled = any(card.model.schema[name].pooled for name in card.model.sources)
-    other = [f"{OTHER} stands for levels that training had rarely or never."] if pooled else []
-    return [
-        f"Scorecard: points for {favoured} against {against}",
-        f"Base score {scale.base_score:g} at base odds of {scale.base_odds:g} to 1 for {favoured}; "
-        f"{scale.pdo:g} points more double the odds (PDO {scale.pdo:g}).",
-        "Begin with the base points. In each numbered table exactly one line applies: add its "
-        "points. A bin such as 20 < x <= 35 includes 35.",
-        *other,
-    ]
-
-
-def odds_table(card: Scorecard) -> list[tuple[str, str, str]]:
-    """Return points that the card can give, the odds and the probability that they stand for."""
-    low, high = card.range
-    step, base = card.scale.pdo, card.scale.base_score
-    ends = sorted(card.scale.offset + sign * abs(card.scale.factor) * LIKELY for sign in (-1, 1))
-    first, last = max(low, ends[0]), min(high, ends[1])
-    steps = np.arange(math.floor((first - base) / step), math.ceil((last - base) / step) + 1)
-    points = base + step * steps
-    odds = card.scale.base_odds * 2.0**steps
-    values = BINOMIAL.response(card.log_odds(points))
-    return [(f"{p:g}", _odds(o), f"{v:.4f}") for p, o, v in zip(points, odds, values, strict=True)]
-
-
-def _odds(odds: float) -> str:
-    size = max(odds, 1 / odds)
-    text = f"{size:,.0f}" if size >= 100 else f"{size:.3g}"
-    return f"{text} to 1" if odds >= 1 else f"1 to {text}"
+        scale, horizons = Scale(**record["scale"]), tuple(record.get("horizons", ()))
+        made = scale, record["base"], tables, record["rows"], record["bound"]
+        return cls(model, *made, horizons, record.get("stratum"))
 
 
 def _origin(card: Scorecard) -> str:
-    rows = f"{card.rows} rows" if card.rows is not None else "what the model file tells"
     return (
-        f"Bins were made from {rows}. Generated by rpte {card.model.library_version} from the "
-        f"model {content_hash(to_dict(card.model))}."
+        f"Bins were made from {card.origin}. Generated by rpte {card.model.library_version} from "
+        f"the model {content_hash(to_dict(card.model))}."
     )
 
 
@@ -329,17 +310,24 @@ def card_text(card: Scorecard) -> str:
     lines += ["", *_row("points", "", "")]
     for number, table in groupby(card.lines(), lambda line: line.table):
         rows = list(table)
+        if not number and is_survival(card):
+            continue
         if not number:
             lines += _row(str(card.base), rows[0].characteristic)
             continue
         lines += ["", *_row("", f"{number}. {rows[0].characteristic}")]
         for row in rows:
             lines += _row(_signed(row.points), row.attribute, "   ")
-    title, positive = f"odds for {_sides(card)[0]}", card.model.classes[card.model.positive]
-    lines += ["", f"{'points':>{MARGIN}}  {title:>14}  probability of {positive}"]
-    width = max(14, len(title))
-    lines += [f"{p:>{MARGIN}}  {odds:>{width}}  {value}" for p, odds, value in odds_table(card)]
+    head, sums = meanings(card)
+    lines += ["", *(_aligned(cells, head) for cells in (head, *sums))]
     return "\n".join([*lines, "", *textwrap.wrap(_origin(card), WIDTH), ""])
+
+
+def _aligned(cells: tuple[str, ...], head: tuple[str, ...]) -> str:
+    """Return a line of the last table: columns right-aligned, the last one as it is."""
+    widths = [MARGIN, *(max(14, len(title)) for title in head[1:-1])]
+    inner = zip(cells[:-1], widths, strict=True)
+    return "  ".join([*(f"{cell:>{width}}" for cell, width in inner), cells[-1]])
 
 
 def _row(points: str, text: str, indent: str = "") -> list[str]:
@@ -357,11 +345,9 @@ def card_page(card: Scorecard) -> str:
     environment = Environment(loader=loader, autoescape=True, keep_trailing_newline=True)
     return environment.get_template("card.html.j2").render(
         head=headline(card),
-        base=card.base,
+        base=None if is_survival(card) else card.base,
         tables=[_drawn(card, table) for table in card.tables],
-        odds=odds_table(card),
-        odds_title=f"odds for {_sides(card)[0]}",
-        positive=card.model.classes[card.model.positive],
+        meanings=meanings(card),
         origin=_origin(card),
     )
 

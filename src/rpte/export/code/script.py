@@ -25,8 +25,10 @@ def filled(template: str, language: Language, read: Iterable[str], **more: Itera
         return any(re.search(rf"\b{name}\(", program) for name in names)
 
     parts = [line.name for line in form.role("term", "component")]
-    found, told = find_template("code", template), {"classes": class_parts(form)}
-    return found.render(**form.titles(), **texts, **told, lines=lines, parts=parts, calls=calls)
+    given = {"lines": lines, "parts": parts, "classes": class_parts(form), "calls": calls}
+    given |= {"results": [line.name for line in form.results]}
+    given["told"] = "survival at the horizons, " if form.horizons else ""
+    return find_template("code", template).render(**form.titles(), **texts, **given)
 
 
 def class_parts(form: Form) -> list[tuple[str, str, list[tuple[str, str]]]]:

@@ -93,6 +93,11 @@ class Columns:
                 return text
             case "term", Operation(_, (_, Line(column))):
                 return f"{points_cell(rules[column].row, place)}*{cells[column]}"
+            case "term", Operation("if", (Operation(_, (Line(tree), _)), *_)):
+                rows = [rule.row for rule in rules.values() if rule.part.name == tree]
+                last = points_cell(rows[-1], place).partition("!")[2]
+                # A dash in the place of a zero is a text, of which N is 0.
+                return f"N(INDEX({points_cell(rows[0], place)}:{last},{cells[tree]}+1))"
             case "score", Operation(_, (_, *parts)):
                 return self.writer.total(parts, points_cell(FIRST_RULE, place))
         return bare(self.writer.node(line.value))

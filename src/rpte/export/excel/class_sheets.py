@@ -5,10 +5,9 @@ from typing import Any
 from rpte.export.classes import CHOSEN
 from rpte.export.excel import looks
 from rpte.export.excel.formulas import Formulas, Lists
-from rpte.export.excel.layout import FIRST_RULE, POINTS, RULES, Layout, letter, points_cell
+from rpte.export.excel.layout import FIRST_RULE, POINTS, RULES, Layout, Rule, letter, points_cell
 from rpte.export.excel.looks import Look, put, shortened
 from rpte.export.excel.sheets import (
-    FIRST_VALUE,
     choose_case,
     held,
     of_case,
@@ -16,8 +15,8 @@ from rpte.export.excel.sheets import (
     put_values,
     value_cells,
 )
-from rpte.export.form import Definition
-from rpte.model.parts import DirectTerm
+from rpte.export.form import Definition, Form
+from rpte.model.parts import DirectTerm, path_text
 
 FIRST_POINTS = 5  # column of the sheet Explain
 DASH = Look(colour=looks.GREY, centre=True)
@@ -33,15 +32,23 @@ def class_rules_sheet(sheet: Any, layout: Layout) -> None:
     looks.headers(sheet, FIRST_RULE - 1, names, [12, 10, 26, 70, *([14] * len(labels)), 14, 14])
     _write_row(sheet, FIRST_RULE, ["", "intercept", "", "every case"], terms["intercept"], [])
     for rule in layout.rules.values():
-        part = rule.part
-        assert isinstance(part, DirectTerm)
-        centre = None if part.column.binary else part.centre
-        said = [rule.component, rule.name, shortened(", ".join(part.sources)), shortened(part.text)]
-        _write_row(sheet, rule.row, said, terms[rule.name], [centre, part.support])
+        when, centre, support = _told(rule, form)
+        said = [rule.component, rule.name, shortened(", ".join(rule.part.sources)), when]
+        _write_row(sheet, rule.row, said, terms[rule.name], [centre, support])
     last = letter(POINTS + len(labels) - 1)
     looks.coloured(sheet, f"E{FIRST_RULE}:{last}{FIRST_RULE + len(layout.rules)}")
     sheet.freeze_panes = sheet.cell(FIRST_RULE, POINTS)
     looks.printed(sheet, FIRST_RULE - 1)
+
+
+def _told(rule: Rule, form: Form) -> tuple[str, float | None, float]:
+    """Return when a rule holds, what its number is counted from, and its training weight."""
+    part = rule.part
+    if isinstance(part, DirectTerm):
+        centre = None if part.column.binary else part.centre
+        return shortened(part.text), centre, part.support
+    _, path, leaf = list(part.rules())[rule.leaf or 0]
+    return shortened(path_text(path, form.model.schema)), None, leaf.support
 
 
 def _coefficients(layout: Layout) -> dict[str, list[float]]:
@@ -50,7 +57,7 @@ def _coefficients(layout: Layout) -> dict[str, list[float]]:
 
     model = layout.form.model
     assert isinstance(model, ClassesModel)
-    found = {rule.term: list(rule.coefficients) for rule in model.rules()}
+    found = {term.name: list(term.coefficients) for _, term in model.terms()}
     return {"intercept": list(model.intercepts), **found}
 
 
@@ -82,18 +89,23 @@ def class_explain_sheet(sheet: Any, layout: Layout, lists: Lists) -> None:
         points_cell(FIRST_RULE, place) for place in range(len(labels))
     ])  # fmt: skip
     for rule in layout.rules.values():
-        assert isinstance(rule.part, DirectTerm)
         row = first + rule.row - FIRST_RULE
-        said = [rule.component, rule.name, shortened(rule.part.text)]
-        points = [
-            of_case(layout, layout.lines[line.name]) if line else ""
-            for line in _terms(layout, rule.name, terms[rule.name])
-        ]
+        said = [rule.component, rule.name, _told(rule, layout.form)[0]]
+        if isinstance(rule.part, DirectTerm):
+            points = [
+                of_case(layout, layout.lines[line.name]) if line else ""
+                for line in _terms(layout, rule.name, terms[rule.name])
+            ]
+        else:
+            points = [
+                f'IF($D{row}="yes",{points_cell(rule.row, place)},0)' if size else ""
+                for place, size in enumerate(terms[rule.name])
+            ]
         _explained(sheet, row, said, f'IF({holds[rule.name]},"yes","no")', points)
     last = first + len(layout.rules)
     looks.coloured(sheet, f"E{first}:{letter(FIRST_POINTS + len(labels) - 1)}{last}")
     _sums(sheet, layout, first, last)
-    sheet.freeze_panes = sheet.cell(FIRST_VALUE - 1, 1)
+    sheet.freeze_panes = sheet.cell(layout.first_value - 1, 1)
     looks.printed(sheet, 3)
 
 

@@ -15,6 +15,7 @@ HEAD, FIRST = 5, 6  # rows of the sheet Cases: names of columns, and the first c
 KINDS = HEAD - 1
 FIRST_RULE = 5  # row of the sheet Rules that has the intercept
 POINTS = 5  # column of the sheet Rules that has the points, of several classes of the first
+FIRST_VALUE = 9  # row of the sheet Explain, of a model with two results
 CODED = "number or code"
 
 
@@ -50,7 +51,9 @@ class Layout:
         order += form.role("column", "largest", "odds", "total")
         self.results = [*form.role("class"), *form.role("probability"), *form.role("score")]
         if not form.classes:
-            self.results = [form.role("score")[0], form.response]
+            self.results = list(form.results)
+        # row of the sheet Explain that has the first variable, below the results of the case
+        self.first_value = FIRST_VALUE + (0 if form.classes else len(form.horizons))
         results = [line.name for line in (*self.results, *order)]
         self.inputs = {given.name: 3 + i for i, given in enumerate(form.inputs)}
         self.status = 3 + len(form.inputs)

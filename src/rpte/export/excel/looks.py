@@ -66,7 +66,14 @@ RESULT = Look(bold=True, fill=PALE, format="0.0000")
 SHARE = Look(bold=True, fill=PALE, format="0.00%")
 MEAN = Look(bold=True, fill=PALE, format="General")
 LABELLED = Look(bold=True, fill=PALE, centre=True)
-RESULTS = {"score": RESULT, "probability": SHARE, "mean": MEAN, "class": LABELLED}  # by role
+RESULTS = {  # by role
+    "score": RESULT,
+    "probability": SHARE,
+    "mean": MEAN,
+    "hazard_ratio": MEAN,
+    "survival": SHARE,
+    "class": LABELLED,
+}
 CONTRIBUTION = Look(format=POINTS)
 LABEL = Look(bold=True)
 PLAIN = Look(wrap=True)

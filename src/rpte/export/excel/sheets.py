@@ -14,7 +14,6 @@ from rpte.export.lower import ZERO
 from rpte.model.parts import DirectTerm, TreeTerms, path_text
 
 CHOSEN = "$B$3"  # on the sheet Explain: the number of the case
-FIRST_VALUE = 9
 # What a score stands for, by link.
 INVERSES = {
     "logit": "1 / (1 + exp(-score))",
@@ -22,7 +21,11 @@ INVERSES = {
     "identity": "the score",
     "softmax": "exp(score - largest), 0 below exp(-700), as a share of the sum of these",
 }
-OBSERVED = {"probability": ("share positive", "0.0%"), "mean": ("observed mean", "General")}
+OBSERVED = {
+    "probability": ("share positive", "0.0%"),
+    "mean": ("observed mean", "General"),
+    "hazard_ratio": ("share with event", "0.0%"),
+}
 SMALL, SCIENTIFIC = 1e-3, "+0.000E+00;-0.000E+00"
 
 
@@ -32,8 +35,14 @@ def about_sheet(sheet: Any, form: Form) -> None:
     counts = {"variables": len(form.inputs), "components": len(form.structure.components)}
     inverse = INVERSES[form.model.loss.link]
     words = {"said": plain(form.role("score")[0].text), "inverse": inverse}
+    words |= {"name": form.response.name.replace("_", " ")}
     told = find_template("excel", "about.txt.j2").render(
-        **titles, **words, **counts, parts=parts, classes=len(form.classes)
+        **titles,
+        **words,
+        **counts,
+        parts=parts,
+        classes=len(form.classes),
+        horizons=len(form.horizons),
     )
     looks.head(sheet, titles["title"], [])
     for row, line in enumerate(told.splitlines(), 3):
@@ -130,7 +139,7 @@ def explain_sheet(sheet: Any, layout: Layout, lists: Lists) -> None:
     _subtotals(sheet, layout, first)
     looks.coloured(sheet, f"E{first}:F{first + len(layout.rules)}")
     _sum_up(sheet, first, first + len(layout.rules))
-    sheet.freeze_panes = sheet.cell(FIRST_VALUE - 1, 1)
+    sheet.freeze_panes = sheet.cell(layout.first_value - 1, 1)
     looks.printed(sheet, 3)
 
 
@@ -168,12 +177,12 @@ def choose_case(
 
 def value_cells(layout: Layout) -> dict[str, str]:
     """Return the cells of the sheet Explain that hold the inputs, by name."""
-    return {name: f"$B${FIRST_VALUE + i}" for i, name in enumerate(layout.inputs)}
+    return {name: f"$B${layout.first_value + i}" for i, name in enumerate(layout.inputs)}
 
 
 def put_values(sheet: Any, layout: Layout) -> int:
     """Write the case's inputs, an empty text where missing; return the last row."""
-    looks.headers(sheet, FIRST_VALUE - 1, ["variable", "value"], [26, 18])
+    looks.headers(sheet, layout.first_value - 1, ["variable", "value"], [26, 18])
     for given, cell in zip(layout.form.inputs, value_cells(layout).values(), strict=True):
         place = sheet[cell.replace("$", "")]
         found = of_case(layout, layout.inputs[given.name])
@@ -184,7 +193,7 @@ def put_values(sheet: Any, layout: Layout) -> int:
         put_formula(place, f'IF(LEN({found})=0,"",{value})', given.name, Look(centre=True))
         missing = f'IF(LEN({cell})=0,"missing","")'
         put_formula(sheet.cell(place.row, 3), missing, given.name, looks.NOTE)
-    return FIRST_VALUE + len(layout.inputs) - 1
+    return layout.first_value + len(layout.inputs) - 1
 
 
 def held(writer: Formulas, name: str, node: Node, *path: str) -> Iterator[tuple[str, str]]:

@@ -5,7 +5,9 @@ the score; for several classes a softmax of one such regression for each, which 
 Every term, every component's subtotal and the score itself are derived fields above it, each an
 expression with its sentence beside it, in the order in which a person reads the model. For a number
 it is a `RegressionModel` for regression, whose one predictor is the mean: a derived field too,
-since the exponential of a large score is limited.
+since the exponential of a large score is limited. For a time until an event that predictor is the
+hazard ratio, and survival at the horizons are further derived fields; PMML's `CoxRegression` would
+need the baseline as a table, which few engines read.
 
 Why not the alternatives: a `Scorecard` adds its characteristics up too, but it is a regression (no
 class, no probability), and slopes, hinges and trees would be complex partial scores, which few
@@ -33,7 +35,8 @@ from rpte.export.inputs import CategoryInput, Code, Input, NumberInput
 from rpte.export.language import find_template, identifiers
 from rpte.export.pmml.run import CLASS, run
 from rpte.export.target import Options, Target, check_levels, check_prefix
-from rpte.model.target import NumberTarget
+from rpte.model.classes import ClassesTarget
+from rpte.model.target import Target as TwoClasses
 from rpte.table.column import LARGEST
 from rpte.table.spelling import TRUTHS
 
@@ -42,6 +45,7 @@ CASES = 30  # that the document carries
 PROBES = 40  # of which the last quarter holds the largest and smallest numbers
 # Lines that are the regression's own: a probability, and all between the scores and the class.
 REGRESSION = ("largest", "odds", "total", "probability", "class")
+OF_CLASSES = (TwoClasses, ClassesTarget)
 NUMBER = {"optype": "continuous", "dataType": "double"}
 TEXT = {"optype": "categorical", "dataType": "string"}
 NAMESPACE = "http://www.dmg.org/PMML-4_4"
@@ -73,7 +77,7 @@ def check(form: Form, options: Options) -> None:
 def _classes(form: Form) -> tuple[str, ...]:
     """Return the classes as texts; none for a number."""
     target = form.model.target
-    return () if isinstance(target, NumberTarget) else tuple(map(str, target.classes))
+    return tuple(map(str, target.classes)) if isinstance(target, OF_CLASSES) else ()
 
 
 def _check_text(where: str, text: str) -> None:
@@ -95,9 +99,11 @@ class Expressions(Translation[Element]):
         """Return the derived field of a line."""
         line = next(line for line in self.form.lines if line.name == name)
         score = "log_odds" if self.form.response.name == "probability" else "linear_predictor"
-        own = {"score": score, "mean": "response"}
+        own = {"score": score, "mean": "response", "hazard_ratio": "response"}
         if line.role == "score" and self.form.classes:
             return f"{self.prefix}linear_{name}"
+        if line.role == "survival":
+            return f"{self.prefix}response_{name}"
         return self.prefix + own.get(name, f"{line.role}_{name}")
 
     def _own(self, given: Input, what: str) -> str:
@@ -238,9 +244,10 @@ def write(form: Form, options: Options) -> str:
     """Return the document's text."""
     fields, inputs = Expressions(form, options["prefix"]), [given.name for given in form.inputs]
     computed = [line for line in form.lines if line.role not in REGRESSION]
-    shown = (*form.role("score", "probability", "mean"), *form.role("term", "component"))
+    results = form.role("score", "probability", "mean", "hazard_ratio", "survival")
+    shown = (*results, *form.role("term", "component"))
     tags = dict(zip(inputs, identifiers(inputs), strict=True))
-    results = [line.name for line in form.role("score", "probability", "mean")]
+    names = [line.name for line in results]
     text = find_template("pmml", "model.pmml.j2", lambda cell: escape(str(cell), ESCAPES)).render(
         **form.titles(),
         prefix=fields.prefix,
@@ -249,10 +256,10 @@ def write(form: Form, options: Options) -> str:
         classes=_classes(form),
         told=CLASS if form.classes else "",
         outputs=[_output(fields, line, line in computed) for line in shown],
-        tables=_tables(fields, computed[-1]),
+        tables=_tables(fields),
         tags=tags,
-        results=results,
-        cases=_cases(form, tags, results),
+        results=names,
+        cases=_cases(form, tags, names),
     )
     root = _element("PMML", *fromstring(text), xmlns=NAMESPACE, version="4.4")
     derived = [field for given in form.inputs for field in fields.read(given)]
@@ -278,17 +285,17 @@ def _of_class(form: Form, line: Definition) -> str:
     return _classes(form)[place]
 
 
-def _tables(fields: Expressions, last: Definition) -> list[tuple[str, str]]:
+def _tables(fields: Expressions) -> list[tuple[str, str]]:
     """Return the regression tables: the class, empty for a number, and the predictor if any."""
     form, scores = fields.form, fields.form.role("score")
     if form.classes:
         return [(_of_class(form, line), fields.line(line.name)) for line in scores]
-    classes, predictor = _classes(form), fields.line(last.name)
+    classes = _classes(form)
     if not classes:
-        return [("", predictor)]
+        return [("", fields.line(form.response.name))]
     positive = _of_class(form, form.response)
     others = [(label, "") for label in classes if label != positive]
-    return [(positive, predictor), *others]
+    return [(positive, fields.line(scores[0].name)), *others]
 
 
 def _column(given: Input) -> tuple[str, bool, tuple[str, ...]]:

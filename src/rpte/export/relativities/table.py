@@ -4,6 +4,8 @@ One line per term, as CSV. The mean of a row is the base value times the relativ
 that applies: of a tree exactly one line; of a statement the line where it holds; of a slope the
 relativity to the power of (value - centre), where there is a value. The column `coefficient` is the
 logarithm of the relativity, in full: a relativity per unit that is next to 1 has lost digits of it.
+Of a time until an event the relativities are hazard ratios, and multiply to that of the row; below
+them stands the cumulated baseline hazard at each horizon, and survival is exp(-hazard * ratio).
 
 The table is read again and compared in both ways: the coefficients must add up to the score, and
 the relativities multiply to the mean.
@@ -30,7 +32,7 @@ from rpte.table.inputs import Inputs
 from rpte.utils.arrays import Floats
 
 OPTIONS = {"format": None}
-BASE, HOLDS, SLOPE = "base", "where it holds", "per unit"
+BASE, HOLDS, SLOPE, BASELINE = "base", "where it holds", "per unit", "baseline hazard"
 FORBIDDEN = re.compile("[\0\ud800-\udfff]")  # what the table cannot hold
 
 
@@ -45,9 +47,9 @@ class Line:
     kind: str
     centre: float | None
     relativity: float
-    support: float
+    support: float | None
     observed_mean: float | None
-    coefficient: float
+    coefficient: float | None  # None for a baseline hazard of 0
 
 
 def check(form: Form, options: Options) -> None:
@@ -74,7 +76,7 @@ def check(form: Form, options: Options) -> None:
                 f"{line.term} speaks of a name or level with the character {found[0]!r}, which a "
                 "CSV table cannot hold; clean the column and fit again"
             )
-        if abs(line.coefficient) > STEEPEST:
+        if abs(line.coefficient or 0.0) > STEEPEST:
             raise InputError(
                 f"{line.term} ({line.when}) has the coefficient {line.coefficient:g}, whose "
                 "exponential is no relativity: fit again with that variable in other units"
@@ -99,6 +101,9 @@ def lines_of(form: Form) -> Iterator[Line]:
             sources = ", ".join(path_sources(path))
             said = (where, part.leaf_name(number), sources, when, HOLDS, None)
             yield _line(form, leaf.coefficient, said, leaf.support, leaf.rate)
+    for at, line in zip(form.horizons, form.role("survival"), strict=True):
+        log = math.log(at.hazard) if at.hazard else None
+        yield Line("", at.name, "", line.text, BASELINE, None, at.hazard, None, None, log)
 
 
 Said = tuple[str, str, str, str, str, float | None]  # the fields of a line up to the centre
@@ -123,7 +128,8 @@ def run(path: Path, form: Form, options: Options, cells: Cells) -> Answers:
     with path.open(newline="", encoding="utf-8") as file:
         read = {row["term"]: row for row in csv.DictReader(file)}
     for term, row in read.items():
-        _check_pair(term, float(row["relativity"]), float(row["coefficient"]))
+        if row["kind"] != BASELINE or row["coefficient"]:
+            _check_pair(term, float(row["relativity"]), float(row["coefficient"]))
     inputs = inputs_of(form, cells)
     lines: dict[str, Floats] = {}
     score = np.full(inputs.n_rows, float(read[BASE]["coefficient"]))
@@ -139,7 +145,11 @@ def run(path: Path, form: Form, options: Options, cells: Cells) -> Answers:
                 inside &= np.abs(np.log(mean)) <= STEEPEST
         lines[component.name], score = total, score + total
     # A row of extreme values may leave the range of numbers on the way.
-    lines |= {"score": score, "mean": np.where(inside, mean, np.exp(limited(score)))}
+    ratio = np.where(inside, mean, np.exp(limited(score)))
+    lines |= {"score": score, form.response.name: ratio}
+    with np.errstate(over="ignore"):
+        for at in form.horizons:
+            lines[at.name] = np.exp(-float(read[at.name]["relativity"]) * ratio)
     return Answers(lines, "the CSV table, read again")
 
 

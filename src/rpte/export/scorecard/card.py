@@ -7,6 +7,7 @@ is that the printed lines give the card's own points; how far the card is from t
 
 import csv
 import io
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import astuple, fields
 from pathlib import Path
@@ -20,6 +21,8 @@ from rpte.errors import InputError, did_you_mean
 from rpte.export.cells import Cells
 from rpte.export.form import Form
 from rpte.export.parity import expected, inputs_of, read_silently
+from rpte.export.survival import OPTIONS as OF_TIMES
+from rpte.export.survival import expected_survival
 from rpte.export.target import Answers, MadeRows, Options, Target
 from rpte.losses import BINOMIAL
 from rpte.model.model import Model
@@ -37,9 +40,9 @@ WHAT = "a scorecard"
 
 
 def check(form: Form, options: Options) -> None:
-    """Refuse a model of a number or of several classes: points are of odds."""
+    """Refuse a model of a number or of several classes: points are of odds, or of hazards."""
     model = form.one_score(WHAT)
-    if form.response.name != "probability":
+    if form.response.name == "mean":
         other = "relativities" if model.loss.link == "log" else "xlsx"
         raise InputError(
             "a scorecard has points that stand for the odds of a class, and the model predicts a "
@@ -54,9 +57,14 @@ def learn(form: Form, options: Options, X: Any) -> dict[str, Any]:
             f"format={options['format']!r}; it must be one of {', '.join(FORMATS)} (or that file "
             "ending)"
         )
+    if options["label"] is not None and form.model.task == "survival":
+        raise InputError("label names the classes of a table; a card of times has none")
     if options["label"] is not None and X is None:
         raise InputError(f"label={options['label']!r} needs rows that have it; give a table too")
     scale = {name: options[name] for name in SCALE}
+    if form.model.task == "survival":  # what is left as it is is not asked for
+        scale = {name: value for name, value in scale.items() if value != SCALE[name]}
+        scale |= {name: options[name] for name in OF_TIMES}
     rows = None if X is None else read_silently(form.model, X)
     return {**options, "card": make_card(form.one_score(WHAT), rows, **scale).to_dict()}
 
@@ -91,7 +99,14 @@ def run(path: Path, form: Form, options: Options, cells: Cells) -> Answers:
             lines = [_line(row) for row in csv.DictReader(file)]
         engine = "the CSV table, read again"
     score = card.log_odds(_added(card, lines, inputs_of(form, cells)))
-    return Answers({"score": score, "probability": BINOMIAL.response(score)}, engine)
+    return Answers(_stand_for(form, score), engine)
+
+
+def _stand_for(form: Form, score: Floats) -> dict[str, Floats]:
+    """Return the scores of a card, and what they stand for."""
+    model = form.one_score(WHAT)
+    told = {"score": score, form.response.name: model.loss.response(score)}
+    return told | expected_survival(model, score, form.horizons)
 
 
 def _line(row: dict[str, str]) -> Line:
@@ -112,7 +127,7 @@ def truth(form: Form, options: Options, X: Any) -> dict[str, Floats]:
     """Return what the card itself says of some rows, beside the contributions of the model."""
     card = card_of(form, options)
     score = card.log_odds(card.points(read_silently(form.model, X)))
-    return {**expected(form.model, X), "score": score, "probability": BINOMIAL.response(score)}
+    return {**expected(form.model, X), **_stand_for(form, score)}
 
 
 def notes(form: Form, options: Options, X: Any, answers: Answers) -> tuple[str, ...]:
@@ -120,6 +135,8 @@ def notes(form: Form, options: Options, X: Any, answers: Answers) -> tuple[str, 
     card = card_of(form, options)
     if isinstance(X, MadeRows):
         return (bound_note(card),)
+    if form.model.task == "survival":
+        return time_differences(form, card, X, answers.lines["score"])
     return differences(card, X, answers.lines["score"], options["label"])
 
 
@@ -151,6 +168,23 @@ def differences(card: Scorecard, X: Any, found: Floats, label: str | None) -> tu
     if label is not None:
         y = labels(card.model, X, label)
         said += [_compared(name, y, score, found) for name in MEASURES]
+    return tuple(said)
+
+
+def time_differences(form: Form, card: Scorecard, X: Any, found: Floats) -> tuple[str, ...]:
+    """Say how far a card of times is from the model on some rows, at every horizon."""
+    score = card.model.score(read_silently(card.model, X))
+    gap = np.abs(found - score)
+    said = [
+        f"the card differs from the model by {(gap * abs(card.scale.factor)).mean():.2f} points on "
+        f"average and {gap.max() * abs(card.scale.factor):.1f} at most: a factor of "
+        f"{math.exp(gap.max()):.3g} of the hazard"
+    ]
+    both = (expected_survival(card.model, values, form.horizons) for values in (found, score))
+    mine, own = both
+    for name in mine:
+        moved = np.abs(mine[name] - own[name])
+        said.append(f"{name}: {moved.mean():.4f} on average and {moved.max():.4f} at most")
     return tuple(said)
 
 

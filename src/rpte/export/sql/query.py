@@ -22,6 +22,8 @@ LAYERS: dict[Role, str] = {
     "total": "totals",
     "probability": "probabilities",
     "mean": "means",
+    "hazard_ratio": "hazards",
+    "survival": "survivals",
     "class": "classes",
 }
 
@@ -117,7 +119,7 @@ class Query:
         sql = self.sql
         shown = self._named((key, sql.line(f"key_{i}")) for i, key in enumerate(self.keys, 1))
         shown = shown or [sql.column(given.name) for given in self.form.inputs]
-        results = [self.form.role("score")[0], self.form.response]
+        results = list(self.form.results)
         if self.form.classes:
             roles: tuple[Role, ...] = ("class", "probability", "score")
             results = [line for role in roles for line in self.form.role(role)]

@@ -9,7 +9,6 @@ from rpte.audit.decisions.reasons import ReasonRule
 from rpte.export.form import Missing
 from rpte.export.reasons import Candidate
 from rpte.export.sql.expressions import Columns, Expressions
-from rpte.model.target import NumberTarget
 
 
 class Reasons:
@@ -74,10 +73,10 @@ class Reasons:
         return exp.Case().when(counts, share)
 
     def _is_adverse(self, threshold: float) -> exp.Expr:
-        """Return whether a case gets reasons, by its probability or its mean."""
+        """Return whether a case gets reasons, by its probability, mean or hazard ratio."""
         form, limit = self.sql.form, self.sql.literal(threshold)
         response = self.sql.line(form.response.name)
-        if not self.against and isinstance(form.model.target, NumberTarget):
+        if not self.against and form.response.name != "probability":
             return exp.LTE(this=response, expression=limit)
         chance = response if self.against else self.sql.literal(1.0) - response
         return exp.GTE(this=chance, expression=limit)
