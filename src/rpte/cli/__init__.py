@@ -4,8 +4,8 @@ A command has a file of its name, but for those in `explanations` (of one case),
 auditor asks of a model file), `model` (`show`), `decisions` (decisions and changes on the record)
 and `score` (with `export`). `task` and `training` say which kind of model `fit` makes, and of what.
 `options` holds what commands share and reads rows for a model, `show` draws models and
-explanations, `classes` those of several classes, `terminal` prints them and says what went wrong.
-Only this folder prints, and nobody imports it.
+explanations, `classes` those of several classes, `survival` reads times until an event, `terminal`
+prints all that and says what went wrong. Only this folder prints, and nobody imports it.
 """
 
 from typing import Annotated
@@ -18,12 +18,13 @@ from rpte.cli.compare import compare
 from rpte.cli.compile import compile
 from rpte.cli.decisions import decide, edit, reasons, replay
 from rpte.cli.demo import demo
-from rpte.cli.explanations import counterfactual, explain, uncertainty, whatif
+from rpte.cli.explanations import counterfactual, explain, whatif
 from rpte.cli.fit import fit
 from rpte.cli.model import schema, show
 from rpte.cli.report import report
 from rpte.cli.score import calibrate, export, score
 from rpte.cli.terminal import told_in_one_line
+from rpte.cli.uncertainty import uncertainty
 
 app = typer.Typer(
     add_completion=False,

@@ -12,13 +12,24 @@ from rich.table import Table
 from rich.text import Text
 
 from rpte.cli import options as opt
-from rpte.cli.options import MaybePath, Rows, check_beside, option, rows_for, targets
+from rpte.cli.options import MaybePath, Rows, check_beside, option, rows_for
 from rpte.cli.show import checks_view
+from rpte.cli.survival import (
+    EntryColumn,
+    EventColumn,
+    EventValue,
+    StrataColumn,
+    SurvivalColumns,
+    TimeColumn,
+    labelled,
+)
 from rpte.cli.terminal import FAILED, console, print_found, print_json, say, table_of
 from rpte.errors import InputError
-from rpte.model.classes import ClassesModel
-from rpte.model.file import build, load, read_document
+from rpte.model.causes import one_event
+from rpte.model.classes import ClassesModel, ClassesTarget
+from rpte.model.file import build, load_one, read_document
 from rpte.model.model import Model
+from rpte.model.survival import SurvivalTarget
 from rpte.model.target import NumberTarget
 from rpte.model.verify import verify_file
 from rpte.report import frontier as frontiers
@@ -26,6 +37,11 @@ from rpte.utils.output import check_output, write_text
 
 WIDEST = 100  # columns of the frontier's plot
 NULL = "base rate"  # what the model without terms predicts
+NULL_OF = {
+    NumberTarget.task: "mean alone",
+    ClassesTarget.task: "class rates",
+    SurvivalTarget.task: "baseline alone",
+}
 
 
 def audit(
@@ -40,7 +56,7 @@ def audit(
 
     Example: rpte audit model.json cases.csv
     """
-    loaded = load(model)
+    loaded = load_one(model, "rpte audit")
     rows = None
     if table is not None:
         rows = rows_for(loaded, table, missing, allow_unknown=True).inputs
@@ -112,7 +128,7 @@ def frontier(
     Example: rpte frontier model.json --svg frontier.svg
     """
     check_output(svg, reads=[model])
-    loaded = load(model)
+    loaded = load_one(model, "rpte frontier")
     found = frontiers.read_frontier(loaded)
     if svg is not None:
         write_text(frontiers.draw_frontier(found), svg)
@@ -120,8 +136,7 @@ def frontier(
         print_json(asdict(found))
         return
     out = console()
-    null = "mean alone" if isinstance(loaded.target, NumberTarget) else NULL
-    null = "class rates" if isinstance(loaded, ClassesModel) else null
+    null = NULL_OF.get(loaded.target.task, NULL)
     out.print(frontier_view(found, min(out.width, WIDEST), out.options.ascii_only, null))
     if svg is not None:
         out.print(f"Wrote {svg}", soft_wrap=True)
@@ -174,6 +189,11 @@ def verify(
     weight_column: opt.WeightColumn = None,
     exposure: opt.ExposureColumn = None,
     offset: opt.OffsetColumn = None,
+    time: TimeColumn = None,
+    event: EventColumn = None,
+    event_value: EventValue = None,
+    entry: EntryColumn = None,
+    strata: StrataColumn = None,
     missing: opt.Missing = None,
     as_json: opt.AsJson = False,
 ) -> None:
@@ -183,16 +203,20 @@ def verify(
     training table with its outcome, supports, event rates and the optimality of the coefficients.
 
     Example: rpte verify model.json loans.csv --target bad
+
+    Survival: rpte verify model.json trial.csv --time days --event died
     """
     beside = {"exposure": exposure, "offset": offset}
+    columns = SurvivalColumns(time, event, event_value, entry, strata)
     of_rows = {"weight-column": weight_column, **beside}
     named = [f"--{name}" for name, column in of_rows.items() if column]
-    if table is None and (target or named):
-        names = " and ".join(["--target", *(named or ["--weight-column"])])
+    if table is None and (target or named or columns.given):
+        names = " and ".join(columns.given or ["--target", *(named or ["--weight-column"])])
         raise InputError(f"{names} name columns of a table; give the table")
-    if named and not target:
+    if named and not (target or event):
         raise InputError(f"{named[0]} needs --target, the outcome of the training table")
-    given = {} if table is None else _given(model, table, target, weight_column, missing, beside)
+    asked = target, weight_column, missing, beside, columns
+    given = {} if table is None else _given(model, table, *asked)
     checks = verify_file(model, **given)
     failed = [check.name for check in checks if not check.holds]
     record = {"holds": not failed, "failed": failed, "checks": list(map(asdict, checks))}
@@ -209,15 +233,17 @@ def _given(
     weight_column: str | None,
     missing: str | None,
     beside: dict[str, str | None],
+    columns: SurvivalColumns,
 ) -> dict[str, Any]:
     """Return rows, targets and weights; the model's own hash may be wrong, which is a check."""
     from rpte.table.target import has_label
 
-    model = build(read_document(path))
+    model = one_event(build(read_document(path)), "rpte verify with a table")
     check_beside(model, beside)
-    columns: dict[str, Any] = {"target": target, "weight": weight_column, **beside}
-    rows = rows_for(model, table, missing, allow_unknown=True, **columns)
-    if target is None:
+    columns.check(model, target)
+    named: dict[str, Any] = {"target": target, "weight": weight_column, **beside, **columns.named}
+    rows = rows_for(model, table, missing, allow_unknown=True, **named)
+    if target is None and columns.event is None:
         return {"X": rows.inputs}
     for role in beside:
         trained = getattr(model.target, role, None)
@@ -226,16 +252,13 @@ def _given(
                 f"the model was fitted with the {role} '{trained}'; name its column: --{role}"
             )
     _say_absent(model, rows.frame)
-    kept = has_label(rows.frame, target)
+    kept = columns.known(rows.frame) if target is None else has_label(rows.frame, target)
     if not kept.all():
         say(f"note: {int((~kept).sum())} rows without an outcome are left out")
         rows = Rows(rows.frame[kept], rows.inputs.take(kept))
-    return {
-        "X": rows.inputs,
-        "y": targets(model, rows.frame, target),
-        "sample_weight": rows.weight(weight_column),
-        **{role: rows.numbers(role, name) for role, name in beside.items()},
-    }
+    y, given = labelled(model, rows.frame, target, columns)
+    given |= {role: rows.numbers(role, name) for role, name in beside.items()}
+    return {"X": rows.inputs, "y": y, "sample_weight": rows.weight(weight_column), **given}
 
 
 def _say_absent(model: Model | ClassesModel, frame: Any) -> None:

@@ -14,7 +14,7 @@ from rich.text import Text
 from rpte.cli.show import QUIET, coefficient, explanation_record, explanation_view
 from rpte.cli.terminal import table_of
 from rpte.errors import InputError
-from rpte.model.classes import ClassesModel, ClassExplanation
+from rpte.model.classes import ClassesModel, ClassExplanation, ClassTerm
 from rpte.model.explain import with_cells
 from rpte.model.summary import figures
 from rpte.model.target import Label
@@ -91,10 +91,11 @@ def classes_view(model: ClassesModel, width: int) -> Group:
     lines = [ClassLine("intercept", model.intercepts)]
     for same in zip(*model.by_class, strict=True):
         lines.append(ClassLine(f"{same[0].name}  {', '.join(same[0].sources)}"))
-        for terms in zip(*(component.direct for component in same), strict=True):
-            counts = f"  n={terms[0].support:g}" if terms[0].column.binary else ""
-            text = f"{terms[0].name}  {terms[0].text}{counts}"
-            lines.append(ClassLine(text, [term.coefficient for term in terms]))
+        lines += [
+            ClassLine(_counted(term), term.coefficients)
+            for component, term in model.terms()
+            if component.name == same[0].name
+        ]
     title = f"score of each of {len(model.classes)} classes: the sum of its column"
     note = Text("probabilities go with exp(score); 0: the term says nothing of the class", QUIET)
     return Group(title, note, lines_view(class_names(model), lines, width))
@@ -234,8 +235,14 @@ def all_classes_view(
 
 def _term_text(model: ClassesModel, part: Contribution) -> str:
     """Return the text of a term without the coefficient, which differs between classes."""
-    found = {term.name: term.text for term in model.outline.direct}
+    found = {term.name: term.text for _, term in model.terms()}
     return f"{part.term}: {found[part.term]}"
+
+
+def _counted(term: ClassTerm) -> str:
+    """Return a term in words, with the training cases for which it holds."""
+    counts = f"  n={term.terms[0].support:g}" if term.binary else ""
+    return f"{term.name}  {term.text}{counts}"
 
 
 def moved_classes(

@@ -15,9 +15,12 @@ from rpte.cli.show import coefficient
 from rpte.cli.terminal import print_found, table_of
 from rpte.model.classes import ClassesModel
 from rpte.model.compare import compare as compare_models
-from rpte.model.file import load
+from rpte.model.file import load_one
+from rpte.model.survival import SurvivalTarget
+from rpte.model.target import NumberTarget
 from rpte.table.column import level_text
 
+OTHER_RESPONSES = (NumberTarget.response_name, SurvivalTarget.response_name)
 CHANCES = ("probabilities", "probability", "log odds")  # predictions, one of them, and its score
 
 
@@ -35,7 +38,7 @@ def compare(
 
     Example: rpte compare old.json new.json cases.csv
     """
-    old, new = load(a), load(b)
+    old, new = load_one(a, "rpte compare"), load_one(b, "rpte compare")
     ids, rows = None, []
     if table is not None:
         read = [
@@ -56,8 +59,9 @@ def _views(found: dict[str, Any], names: tuple[str, str], label: str) -> Iterato
     if found["same"]:
         yield "The models are the same, bit for bit."
     yield from _facts(found, names)
-    if "mean" in found:
-        yield Text(f"Both predict the {found['mean']}.")
+    said = next((found[name] for name in OTHER_RESPONSES if name in found), None)
+    if said is not None:
+        yield Text(f"Both predict the {said}.")
     elif found["turned_round"]:
         yield f"The models speak of different classes; both are shown for {found['positive']}."
     yield from _terms(found)
@@ -181,10 +185,11 @@ def _value_text(value: Any) -> str:
 
 
 def _moves(found: dict[str, Any], label: str) -> Iterator[RenderableType]:
-    of_number = "mean" in found
-    p, said = found["mean" if of_number else "probability"], ".4g" if of_number else ".4f"
-    what, one, unit = ("means", "mean", "score") if of_number else CHANCES
-    change = "" if of_number else f"; {found['classes_changed']} rows change class"
+    name = next((name for name in OTHER_RESPONSES if name in found), "probability")
+    of_classes = name == "probability"
+    p, said = found[name], ".4f" if of_classes else ".4g"
+    what, one, unit = CHANCES if of_classes else (f"{name}s", name, "score")
+    change = f"; {found['classes_changed']} rows change class" if of_classes else ""
     yield ""
     yield (
         f"Predictions of {found['rows']} rows: {what} move by {p['mean_size']:{said}} on "

@@ -28,15 +28,27 @@ from rpte.cli.options import (
     output_option,
     rows_for,
     say_beside,
-    targets,
+)
+from rpte.cli.survival import (
+    EntryColumn,
+    EventColumn,
+    EventValue,
+    Horizon,
+    StrataColumn,
+    SurvivalColumns,
+    TimeColumn,
+    asked_at,
+    labelled,
+    refuse_survival,
 )
 from rpte.cli.terminal import FAILED, console, plain, print_json, say, table_of
 from rpte.errors import InputError
 from rpte.model.classes import ClassesModel
-from rpte.model.file import AnyModel, load
+from rpte.model.file import AnyModel, load_one
 from rpte.model.model import Model
-from rpte.model.target import NumberTarget
-from rpte.utils.arrays import Floats, Index
+from rpte.model.survival import SurvivalTarget
+from rpte.model.target import NumberTarget, Target
+from rpte.utils.arrays import Array, Index
 from rpte.utils.output import check_output, write_text
 
 ROWS_SHOWN = 5  # rows that are shown where none is asked for
@@ -65,7 +77,7 @@ Adverse = Annotated[
     str | None,
     option(
         "The outcome that counts against a case; the positive one by default. Of a number a high "
-        "mean (high, the default) or a low one (low)."
+        "mean (high, the default) or a low one (low); of a time until an event, of its hazard."
     ),
 ]
 ReferenceName = Annotated[
@@ -83,7 +95,7 @@ Threshold = Annotated[
     float | None,
     option(
         "Probability of the adverse outcome from which on a case gets reasons, of a number the "
-        "mean; all cases do if it is not given."
+        "mean, of survival at --horizon that up to which; all cases do if it is not given."
     ),
 ]
 
@@ -104,14 +116,17 @@ def reasons(
     id_column: opt.IdColumn = None,
     exposure: opt.ExposureColumn = None,
     offset: opt.OffsetColumn = None,
+    horizon: Horizon = None,
+    strata: StrataColumn = None,
     missing: opt.Missing = None,
     allow_unknown: opt.AllowUnknown = False,
     as_json: opt.AsJson = False,
 ) -> None:
     """Show the principal reasons of cases, or write the catalogue in which you say them.
 
-    Of a number they say why its mean is high, or low: in units of the target, or as factors. Of
-    several classes they say why the one predicted and not the next, or not --against.
+    Of a number they say why its mean is high, or low: in units of the target, or as factors; of a
+    time until an event why the hazard is, and --threshold is the survival at --horizon. Of several
+    classes they say why the one predicted and not the next, or not --against.
 
     Example: rpte reasons model.json --template -o reasons.toml
 
@@ -120,15 +135,15 @@ def reasons(
     if template:
         _write_template(model, output)
         return
-    loaded, beside = load(model), {"exposure": exposure, "offset": offset}
+    loaded, beside = load_one(model, "rpte reasons"), {"exposure": exposure, "offset": offset}
     check_beside(loaded, beside)
     if table is None:
         raise InputError("give a table of cases, or --template to write a catalogue")
     named: dict[str, Any] = {"id_column": id_column, "allow_unknown": allow_unknown, **beside}
     rows = rows_for(loaded, table, missing, **named)
-    given = _given(loaded, rows, beside, threshold)
+    given = _given(loaded, rows, beside, threshold, strata)
     asked: dict[str, Any] = {"adverse": adverse, "most": most, "threshold": threshold}
-    asked |= {"least": least, "against": against}
+    asked |= {"least": least, "against": against, "horizon": horizon}
     rule, said = _rule(loaded, rows, reference, catalogue, **asked, **given)
     ids = rows.ids(id_column)[1]
     places = _places(ids, row)
@@ -158,18 +173,26 @@ def _say_more(more: bool, cases: int) -> None:
 
 
 def _given(
-    model: AnyModel, rows: Rows, beside: dict[str, str | None], threshold: float | None
-) -> dict[str, Floats]:
-    """Return the exposures and offsets that were named; say what a threshold is without."""
+    model: AnyModel,
+    rows: Rows,
+    beside: dict[str, str | None],
+    threshold: float | None,
+    strata: str | None,
+) -> dict[str, Array]:
+    """Return exposures, offsets and strata that were named; say what a threshold is without."""
     if threshold is not None:
         say_beside(model, beside)
     found = {role: rows.numbers(role, column) for role, column in beside.items()}
-    return {role: values for role, values in found.items() if values is not None}
+    known = {role: values for role, values in found.items() if values is not None}
+    return {**known, **asked_at(model, rows, None, strata)}
 
 
 def _reasons_title(model: Model, rule: principal.ReasonRule) -> str:
     """Say what counts against cases, and how it is measured."""
     target, compared = model.target, COMPARED[rule.reference]
+    if isinstance(target, SurvivalTarget):
+        what = f"{rule.adverse} hazard of {target.outcome}, as factors"
+        return f"What makes for a {what} against {compared}"
     if not isinstance(target, NumberTarget):
         return f"What counts for {rule.adverse}, in log odds against {compared}"
     unit = "as factors" if target.multiplies else f"in {target.score_unit}"
@@ -177,8 +200,8 @@ def _reasons_title(model: Model, rule: principal.ReasonRule) -> str:
 
 
 def _weight_text(model: Model, rule: principal.ReasonRule, reason: principal.Reason) -> str:
-    """Say what a reason weighs: of a number, what it does to the mean."""
-    if not isinstance(model.target, NumberTarget):
+    """Say what a reason weighs: of a number, what it does to the mean, or to the hazard."""
+    if isinstance(model.target, Target):
         return f"{reason.weight:+.4g}"
     effect = model.loss.effect(rule.sign(model) * reason.weight)
     return f"x{effect:.4g}" if model.target.multiplies else f"{effect:+.4g}"
@@ -191,9 +214,14 @@ def _rule(
     if reference not in principal.REFERENCES:
         known = ", ".join(principal.REFERENCES)
         raise InputError(f"--reference {reference}: it is one of {known}")
-    against = asked.pop("against")
+    against, horizon = asked.pop("against"), asked["horizon"]
+    refuse_survival(model, [] if horizon is None else ["--horizon"])
+    timed = isinstance(model.target, SurvivalTarget) and asked["threshold"] is not None
+    if timed and horizon is None:
+        raise InputError("--horizon: say at which time --threshold is the survival")
     rule: principal.ReasonRule | ClassReasonRule
     if isinstance(model, ClassesModel):
+        del asked["horizon"]
         rule = class_rule(model, reference, against, **asked)
     elif against is not None:
         raise InputError("--against is for models of several classes; this one has one score")
@@ -210,7 +238,7 @@ def _write_template(model: Path, output: Path | None) -> None:
     if output is not None and output.is_file():
         raise InputError(f"{output} is there already; give another name, so that nothing is lost")
     check_output(output)
-    text = principal.catalogue_template(load(model))
+    text = principal.catalogue_template(load_one(model, "rpte reasons --template"))
     if output is None:
         typer.echo(text, nl=False)
         return
@@ -262,6 +290,8 @@ def decide(
     ] = False,
     exposure: opt.ExposureColumn = None,
     offset: opt.OffsetColumn = None,
+    horizon: Horizon = None,
+    strata: StrataColumn = None,
     missing: opt.Missing = None,
     as_json: opt.AsJson = False,
 ) -> None:
@@ -271,23 +301,24 @@ def decide(
     contributions. A log that exists is continued, unless it is of another model. The last
     line printed is the head hash: keep it elsewhere, and rpte replay can tell any change of the
     file up to there. Of a number, --exposure and --offset are recorded with each case, and
-    --threshold decides on the mean with them. Of several classes a record holds the class predicted
-    and the scores of all.
+    --threshold decides on the mean with them; of a time until an event on the survival at
+    --horizon, with --strata recorded. Of several classes a record holds the class predicted and the
+    scores of all.
 
     Example: rpte decide model.json loans.csv -o decisions.jsonl --id-column case
     """
     check_output(output, reads=[model, table, catalogue])
-    loaded, beside = load(model), {"exposure": exposure, "offset": offset}
+    loaded, beside = load_one(model, "rpte decide"), {"exposure": exposure, "offset": offset}
     check_beside(loaded, beside)
     check_log(output, loaded, replace)
     named: dict[str, Any] = {"id_column": id_column, **beside}
     rows = rows_for(loaded, table, missing, **named)
-    given = _given(loaded, rows, beside, threshold)
+    given = _given(loaded, rows, beside, threshold, strata)
     asked: dict[str, Any] = {"adverse": adverse, "most": most, "threshold": threshold}
-    asked |= {"least": least, "against": against}
+    asked |= {"least": least, "against": against, "horizon": horizon}
     rule, said = _rule(loaded, rows, reference, catalogue, **asked, **given)
     ids = None if id_column is None else rows.ids(id_column)[1]
-    cells = _columns(loaded, rows, [id_column, exposure, offset])
+    cells = _columns(loaded, rows, [id_column, exposure, offset, strata])
     run: dict[str, Any] = {"ids": ids, "when": when, "replace": replace, **given}
     done = append_decisions(output, loaded, cells, rule, said, **run)
     if done.unexplained:
@@ -322,7 +353,7 @@ def replay(
 
     Example: rpte replay decisions.jsonl --model model.json --head 5f0c...
     """
-    found = computed_again(log, load(model), head)
+    found = computed_again(log, load_one(model, "rpte replay"), head)
     if as_json:
         print_json(asdict(found))
     else:
@@ -366,6 +397,11 @@ def edit(
     weight_column: opt.WeightColumn = None,
     exposure: opt.ExposureColumn = None,
     offset: opt.OffsetColumn = None,
+    time: TimeColumn = None,
+    event: EventColumn = None,
+    event_value: EventValue = None,
+    entry: EntryColumn = None,
+    strata: StrataColumn = None,
     force: Annotated[bool, option("Break a guarantee, and give it up.", "--force")] = False,
     when: Annotated[str | None, option("UTC time of the edit; now by default.")] = None,
     missing: opt.Missing = None,
@@ -382,8 +418,9 @@ def edit(
     --by "A. Smith" --reason "age may not be used"
     """
     check_output(output, reads=[model, refit, table])
-    loaded = load(model)
+    loaded = load_one(model, "rpte edit")
     named = {"weight": weight_column, "exposure": exposure, "offset": offset}
+    columns = SurvivalColumns(time, event, event_value, entry, strata)
     changed = edited_by(
         loaded,
         by=by,
@@ -391,21 +428,21 @@ def edit(
         drop_terms=drop_term or (),
         drop_sources=drop_source or (),
         merge=[[name.strip() for name in names.split("+")] for names in merge or ()],
-        table=_labelled(loaded, refit, table, target, named, missing),
+        table=_labelled(loaded, refit, table, target, named, columns, missing),
         refit=refit is not None,
         force=force,
         when=when,
     )
     changed.save(output)
-    entry = changed.ledger[-1]
+    made = changed.ledger[-1]
     if as_json:
-        print_json(entry)
+        print_json(made)
         return
-    console().print(_entry_view(entry))
+    console().print(_entry_view(made))
     for key, word in (("withdrawn", "no longer claimed"), ("restored", "claimed again")):
-        for name in entry[key]:
+        for name in made[key]:
             typer.echo(plain(f"{word}: {name}"))
-    typer.echo(f"ledger entry {entry['number']}, head {entry['hash']}")
+    typer.echo(f"ledger entry {made['number']}, head {made['hash']}")
     typer.echo(f"Wrote {output}", err=True)
 
 
@@ -415,25 +452,26 @@ def _labelled(
     table: Path | None,
     target: str | None,
     named: dict[str, str | None],
+    columns: SurvivalColumns,
     missing: str | None,
 ) -> Labelled | None:
     """Return the table of an edit with its target and the columns that are `named` by role."""
     beside = {role: name for role, name in named.items() if role != "weight"}
     check_beside(model, beside)
+    columns.check(model, target)
     if refit is not None and table is not None:
         raise InputError("--refit measures on its own table; leave --table away")
     path = refit or table
     if path is None:
-        if target or any(named.values()):
-            raise InputError("--target and --weight-column name columns of a table; give one")
+        if target or any(named.values()) or columns.given:
+            given = columns.given or ["--target", "--weight-column"]
+            raise InputError(f"{' and '.join(given)} name columns of a table; give one")
         return None
-    if target is None:
-        raise InputError(f"--target: say which column of {path} is the outcome")
-    columns: dict[str, Any] = {"target": target, **named}
-    rows = rows_for(model, path, missing, **columns)
-    given = {role: rows.numbers(role, name) for role, name in beside.items()}
-    y = targets(model, rows.frame, target)
-    return Labelled(rows.inputs, y, rows.weight(named["weight"]), **given)
+    read: dict[str, Any] = {"target": target, **named, **columns.named}
+    rows = rows_for(model, path, missing, **read)
+    numbers = {role: rows.numbers(role, name) for role, name in beside.items()}
+    y, more = labelled(model, rows.frame, target, columns)
+    return Labelled(rows.inputs, y, rows.weight(named["weight"]), **numbers, **more)
 
 
 def _entry_view(entry: Any) -> Table:

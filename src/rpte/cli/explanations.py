@@ -1,16 +1,14 @@
-"""`rpte explain`, `whatif`, `counterfactual` and `uncertainty`: one case, looked at closely."""
+"""`rpte explain`, `whatif` and `counterfactual`: one case, looked at closely."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
 from rpte.cli import options as opt
-from rpte.cli.class_uncertainty import show_class_bootstrap
 from rpte.cli.classes import (
     all_classes,
     all_classes_record,
@@ -31,7 +29,6 @@ from rpte.cli.options import (
     pairs,
     rows_for,
     say_beside,
-    targets,
 )
 from rpte.cli.show import (
     QUIET,
@@ -41,20 +38,26 @@ from rpte.cli.show import (
     response_name,
     response_text,
 )
-from rpte.cli.terminal import console, print_found, progress, table_of
+from rpte.cli.survival import (
+    Horizon,
+    Horizons,
+    StrataColumn,
+    asked_at,
+    horizon_times,
+    refuse_survival,
+)
+from rpte.cli.terminal import console, print_found, table_of
 from rpte.counterfactual import Actions, Answer, ClassCounterfactuals, Counterfactuals
 from rpte.counterfactual.actions import read_actions
 from rpte.errors import InputError
 from rpte.model.classes import ClassesModel
 from rpte.model.explain import WhatIf, value_text
-from rpte.model.file import load
+from rpte.model.file import load_one
 from rpte.model.model import Model
-from rpte.model.target import NumberTarget
+from rpte.model.survival import SurvivalTarget
+from rpte.model.target import Target
 from rpte.table.column import parse_number
 from rpte.table.decimals import number_text
-
-if TYPE_CHECKING:
-    from rpte.validation.uncertainty import Bootstrap, CaseIntervals, Interval
 
 
 def explain(
@@ -74,6 +77,8 @@ def explain(
     ] = False,
     exposure: opt.ExposureColumn = None,
     offset: opt.OffsetColumn = None,
+    horizon: Horizons = None,
+    strata: StrataColumn = None,
     missing: opt.Missing = None,
     as_json: opt.AsJson = False,
 ) -> None:
@@ -81,22 +86,24 @@ def explain(
 
     Of several classes: why the most probable one and not the next, or --class and not --against.
 
-    Of a number, with --exposure and --offset also its mean for those of the case.
+    Of a number, with --exposure and --offset also its mean for those of the case. Of a time until
+    an event, with --horizon also the survival until then.
 
     Example: rpte explain model.json cases.csv --row 17
 
     Example: rpte explain model.json cases.csv --id A-1034 --id-column case
     """
-    loaded, beside = load(model), {"exposure": exposure, "offset": offset}
+    loaded, beside = load_one(model, "rpte explain"), {"exposure": exposure, "offset": offset}
     check_beside(loaded, beside)
-    asked = _asked_classes(loaded, label, against, every)
+    asked, times = _asked_classes(loaded, label, against, every), horizon_times(loaded, horizon)
     read: dict[str, Any] = {"id_column": id_column, "allow_unknown": True, **beside}
     rows = rows_for(loaded, table, missing, **read)
     one = rows.case(row, case, id_column)
+    at = asked_at(loaded, rows, times, strata, one.place)
     if isinstance(loaded, ClassesModel):
         _explain_class(loaded, one, asked, every, mean, as_json)
         return
-    given = rows.beside(one, beside)
+    given = {**rows.beside(one, beside), **at}
     found = loaded.explain(one.cells, "mean" if mean else None, **given)[0]
     record = {**one.record, **explanation_record(found)}
     print_found(as_json, record, explanation_view(found, one.title))
@@ -140,23 +147,28 @@ def whatif(
     row: opt.RowNumber = None,
     case: opt.CaseId = None,
     id_column: opt.IdColumn = None,
+    horizon: Horizons = None,
+    strata: StrataColumn = None,
     missing: opt.Missing = None,
     as_json: opt.AsJson = False,
 ) -> None:
     """Change values of one case and see which contributions move, and that no other does.
 
-    Of several classes: contributions to the most probable one against the next.
+    Of several classes: contributions to the most probable one against the next. Of a time until an
+    event, with --horizon also the survival until then, before and after.
 
     Example: rpte whatif model.json cases.csv --row 17 --set age=50 --set "job=free lance"
     """
-    loaded = load(model)
+    loaded = load_one(model, "rpte whatif")
     asked = pairs("--set", changes, empty=True)
     if not asked:
         raise InputError("say what to change, such as --set age=50")
+    times = horizon_times(loaded, horizon)
     rows = rows_for(loaded, table, missing, id_column=id_column, allow_unknown=True)
     one = rows.case(row, case, id_column)
     cells = {name: value or None for name, value in asked.items()}
-    found, record = loaded.what_if(one.cells, cells), dict(one.record)
+    at = asked_at(loaded, rows, times, strata, one.place)
+    found, record = loaded.what_if(one.cells, cells, **at), dict(one.record)
     views: list[Any] = [Text(one.title, "italic"), _whatif_view(found)]
     if isinstance(loaded, ClassesModel):
         before, after = moved_classes(loaded, one, cells)
@@ -174,8 +186,9 @@ def _whatif_view(found: WhatIf) -> Group:
     lines += [Text(f"{name} is not read by the model: nothing can move") for name in found.unread]
     shown = found.before.target.shown
     end = Text(f"{response_text(found.before)} -> {shown(found.after.response)}", "bold")
+    at = [Text(text, "bold") for text in found.said_at]
     notes = [Text(f"note: {flag}") for flag in found.after.flags]
-    return Group(*lines, "", _moves(found), "", end, found.said, *notes)
+    return Group(*lines, "", _moves(found), "", end, *at, found.said, *notes)
 
 
 def _moves(found: WhatIf) -> Table:
@@ -204,7 +217,10 @@ def counterfactual(
     id_column: opt.IdColumn = None,
     to: Annotated[
         float | None,
-        option("The probability of the positive class, 0.5 by default; the mean of a number."),
+        option(
+            "The probability of the positive class, 0.5 by default; the mean of a number; the "
+            "survival at --horizon."
+        ),
     ] = None,
     side: Annotated[
         str | None, option("below or above it; by default the other side than the case.")
@@ -226,6 +242,8 @@ def counterfactual(
     answers: Annotated[int, option("How many answers to look for.")] = 3,
     exposure: opt.ExposureColumn = None,
     offset: opt.OffsetColumn = None,
+    horizon: Horizon = None,
+    strata: StrataColumn = None,
     missing: opt.Missing = None,
     as_json: opt.AsJson = False,
 ) -> None:
@@ -234,15 +252,19 @@ def counterfactual(
     Variables whose names hold a word like age, sex or race are kept unless --may-change names them.
     Every answer is scored again by the model, and says whether it is proved that none is cheaper.
     Options that name variables may be given several times. Of a number, --to is the mean that
-    rpte score gives: with --exposure for the exposure of the case, else for one unit. Of several
-    classes, --to-class is the one that shall have the largest score.
+    rpte score gives: with --exposure for the exposure of the case, else for one unit. Of a time
+    until an event, --to is the survival at --horizon. Of several classes, --to-class is the one
+    that shall have the largest score.
 
     Example: rpte counterfactual model.json cases.csv --row 17 --to 0.3 --keep job --increase income
     """
-    loaded, beside = load(model), {"exposure": exposure, "offset": offset}
+    loaded, beside = (
+        load_one(model, "rpte counterfactual"),
+        {"exposure": exposure, "offset": offset},
+    )
     check_beside(loaded, beside)
     say_beside(loaded, beside)
-    wanted = _goal(loaded, to, side, to_class)
+    wanted = _goal(loaded, to, side, to_class, horizon)
     told = Actions() if actions is None else read_actions(actions)
     ways = dict.fromkeys(increase or (), "increase") | dict.fromkeys(decrease or (), "decrease")
     asked = told.extended(
@@ -259,15 +281,21 @@ def counterfactual(
     given = {role: rows.numbers(role, column) for role, column in beside.items()}
     wanted |= {"actions": asked, "most": at_most, "answers": answers}
     wanted |= {k: float(v[one.place]) for k, v in given.items() if v is not None}
+    wanted |= asked_at(loaded, rows, None, strata, one.place)
     found = loaded.counterfactuals(one.cells, **wanted)
     views = Text(one.title, "italic"), _counterfactuals_view(found)
     print_found(as_json, {**one.record, **found.to_dict()}, *views)
 
 
 def _goal(
-    model: Model | ClassesModel, to: float | None, side: str | None, to_class: str | None
+    model: Model | ClassesModel,
+    to: float | None,
+    side: str | None,
+    to_class: str | None,
+    horizon: float | None,
 ) -> dict[str, Any]:
     """Return what is to be reached; refuse options that do not go with the model."""
+    refuse_survival(model, [] if horizon is None else ["--horizon"])
     if isinstance(model, ClassesModel):
         if to is not None or side is not None:
             given = "--to" if to is not None else "--side"
@@ -278,9 +306,15 @@ def _goal(
         return {"to": named_class(model, "--to-class", to_class)}
     if to_class is not None:
         raise InputError("--to-class is for models of several classes; give --to")
-    if to is None and isinstance(model.target, NumberTarget):
-        raise InputError(f"--to: say which {model.target.mean_text} is to be reached")
-    return {"to": to, "side": side}
+    target = model.target
+    if isinstance(target, SurvivalTarget) and horizon is None:
+        raise InputError(
+            f"--horizon: say when survival is asked for, up to {target.when(target.end)}"
+        )
+    if to is None and not isinstance(target, Target):
+        what = target.response_text if horizon is None else f"survival at {horizon:g}"
+        raise InputError(f"--to: say which {what} is to be reached")
+    return {"to": to, "side": side, **({} if horizon is None else {"horizon": horizon})}
 
 
 def _numbers(option: str, texts: Names) -> dict[str, float]:
@@ -360,116 +394,3 @@ def _notes(found: Counterfactuals | ClassCounterfactuals, changed: set[str]) -> 
     start = f"Cost of a change: its size, plus {found.per_change:g}, times the variable's factor."
     again = "Each further answer leaves a variable of every earlier one as it is."
     return [f"{start} {levels}", *numbers, *([again] if len(found.answers) > 1 else [])]
-
-
-def uncertainty(
-    model: opt.ModelFile,
-    table: opt.TableFile,
-    target: Annotated[str, option("The outcome in the training table.")],
-    row: opt.RowNumber = None,
-    case: opt.CaseId = None,
-    id_column: opt.IdColumn = None,
-    resamples: Annotated[int, option("How often rows are drawn again.")] = 200,
-    seed: Annotated[int, option("The same seed gives the same numbers.")] = 0,
-    groups: Annotated[
-        str | None, option("The column whose rows are drawn together (a patient).")
-    ] = None,
-    level: Annotated[float, option("Share of resamples inside an interval.")] = 0.95,
-    weight_column: opt.WeightColumn = None,
-    exposure: opt.ExposureColumn = None,
-    offset: opt.OffsetColumn = None,
-    missing: opt.Missing = None,
-    as_json: opt.AsJson = False,
-) -> None:
-    """Show how far coefficients (or one case's score) move when training rows are drawn again.
-
-    Bootstrap of Stage 3: terms, thresholds and penalty stay as in the file. Of several classes the
-    coefficients of each, or the probabilities of one case.
-
-    Example: rpte uncertainty model.json loans.csv --target bad --row 17
-    """
-    from rpte.validation.class_uncertainty import class_bootstrap
-    from rpte.validation.uncertainty import bootstrap, check_level
-
-    check_level(level)
-    loaded, beside = load(model), {"exposure": exposure, "offset": offset}
-    check_beside(loaded, beside)
-    named: dict[str, Any] = {"target": target, "weight": weight_column, "groups": groups, **beside}
-    rows = rows_for(loaded, table, missing, id_column=id_column, **named)
-    one = None if row is None and case is None else rows.case(row, case, id_column)
-    asked: dict[str, Any] = {
-        "n": resamples,
-        "seed": seed,
-        "groups": None if groups is None else rows.frame[groups].to_numpy(),
-        "sample_weight": rows.weight(weight_column),
-    }
-    asked |= {
-        role: rows.numbers(role, column) for role, column in beside.items() if column is not None
-    }
-    y = targets(loaded, rows.frame, target)
-    with progress("drawing rows again") as tell:
-        asked["tell"] = lambda done: tell("drawing rows again", done, resamples)
-        if not isinstance(loaded, ClassesModel):
-            drawn = bootstrap(loaded, rows.inputs, y, **asked)
-        else:
-            of_classes = class_bootstrap(loaded, rows.inputs, y, **asked)
-    if isinstance(loaded, ClassesModel):
-        show_class_bootstrap(of_classes, one, level, as_json)
-        return
-    given = {} if one is None else rows.beside(one, beside)
-    found = None if one is None else drawn.cases(one.cells, level, **given)[0]
-    record = {**(one.record if one else {}), **_record(drawn, found, level)}
-    title = [Text(one.title, "italic")] if one else []
-    shown = loaded.target.shown
-    view = (
-        _terms_view(drawn.terms(level), level) if found is None else _case_view(found, level, shown)
-    )
-    print_found(as_json, record, *title, view, "", _sentence(drawn))
-
-
-def _sentence(drawn: Bootstrap) -> str:
-    notes = [f"What this is: {drawn.what}"]
-    if drawn.redrawn:
-        one = "one class" if drawn.model.task == "binary" else "one number"
-        notes.append(f"{drawn.redrawn} resamples of {one} only were drawn again")
-    if drawn.unconverged:
-        notes.append(f"{drawn.unconverged} fits missed their tolerance")
-    return "; ".join(notes) + "."
-
-
-def _record(drawn: Bootstrap, found: CaseIntervals | None, level: float) -> dict[str, Any]:
-    terms = {"terms": [t.to_dict() for t in drawn.terms(level)]}
-    return {
-        "what": drawn.what,
-        "level": level,
-        "resamples": len(drawn.intercepts),
-        "seed": drawn.seed,
-        "groups": drawn.groups,
-        "training_table": drawn.same_table,
-        "redrawn": drawn.redrawn,
-        "unconverged": drawn.unconverged,
-        **(terms if found is None else found.to_dict()),
-    }
-
-
-def _terms_view(terms: list[Interval], level: float) -> Table:
-    table = table_of((">coefficient", f">{level:.0%} from", ">to", ">zero", "term"))
-    for t in terms:
-        zero = "" if t.zero is None else f"{t.zero:.0%}"
-        table.add_row(*_ends(t), zero, f"{t.name}: {t.text}" if t.text else t.name)
-    return table
-
-
-def _case_view(found: CaseIntervals, level: float, shown: Callable[[float], str]) -> Table:
-    table = table_of((">adds", f">{level:.0%} from", ">to", "what"))
-    for component in found.components:
-        table.add_row(*_ends(component), f"{component.name}: {component.text}")
-    table.add_row(*_ends(found.score), Text("score", "bold"))
-    response = found.response
-    ends = map(shown, (response.estimate, response.low, response.high))
-    table.add_row(*ends, Text(response.name, "bold"))
-    return table
-
-
-def _ends(interval: Interval) -> list[Text]:
-    return [coefficient(value) for value in (interval.estimate, interval.low, interval.high)]

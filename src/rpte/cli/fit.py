@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 
 from rpte.cli import options as opt
+from rpte.cli import survival as opt_survival
 from rpte.cli.in_batches import ClusterTraining, FileTraining, in_batches, named
-from rpte.cli.options import Names, listed, option, output_option, pairs, weights
+from rpte.cli.options import Names, directions, listed, option, output_option, pairs, weights
+from rpte.cli.survival import SURVIVAL, SurvivalColumns, SurvivalTraining
 from rpte.cli.task import AUTO, check_task, loss_for, several_for
 from rpte.cli.terminal import console, print_json, progress, say, told_in_one_line
 from rpte.cli.training import NumberTraining, Training, named_column, target_column
@@ -51,8 +53,8 @@ class FitRequest:
     """The options of `rpte fit`, as they were given; the command takes its parameters from here."""
 
     table: opt.TableFiles
-    target: Annotated[str, option("The column with the outcome.")]
     output: Annotated[Path, output_option("Write the model here.")]
+    target: Annotated[str, option("The column with the outcome.", show_default=False)] = ""
     positive: Annotated[
         str | None, option("The outcome that the model speaks of; the later one by default.")
     ] = None
@@ -60,14 +62,22 @@ class FitRequest:
         str,
         option(
             "auto, binary (two outcomes), multiclass (3 to 50), regression (a number), count, or "
-            "amount (not negative). auto takes two different values as outcomes, and says what it "
-            "takes several texts or numbers for."
+            "amount (not negative), survival (--time and --event). auto takes two different values "
+            "as outcomes, and says what it takes several texts or numbers for."
         ),
     ] = AUTO
     loss: Annotated[
         str | None,
-        method("Of a number: squared_error, poisson, gamma or tweedie, whatever --task says."),
+        method(
+            "Of a number: squared_error, poisson, gamma or tweedie, whatever --task says. "
+            "Survival: cox, or discrete for times known by visit or month alone."
+        ),
     ] = None
+    time: opt_survival.TimeColumn = None
+    event: opt_survival.EventColumn = None
+    event_value: opt_survival.EventValue = None
+    entry: opt_survival.EntryColumn = None
+    strata: opt_survival.StrataColumn = None
     power: Annotated[
         float | None, method("Of the Tweedie loss, between 1 and 2; 1.5 if not given.")
     ] = None
@@ -95,7 +105,13 @@ class FitRequest:
     max_inspection_units: Annotated[
         int | None, limit("The most conditions to read, 300 if not given.")
     ] = None
-    monotone: Annotated[Names, limit("NAME=increasing or NAME=decreasing; repeatable.")] = None
+    monotone: Annotated[
+        Names,
+        limit(
+            "NAME=increasing or NAME=decreasing; of 3 classes or more NAME=CLASS:increasing; "
+            "repeatable."
+        ),
+    ] = None
     exclude: Annotated[Names, limit("A variable not to use; repeatable.")] = None
     linear_only: Annotated[Names, limit("A number that has a slope at most; repeatable.")] = None
     together: Annotated[
@@ -143,6 +159,16 @@ class FitRequest:
         """Where the checker goes, if it is asked for."""
         return self.output.with_name(CHECKER) if self.with_checker else None
 
+    @property
+    def columns(self) -> SurvivalColumns:
+        """The columns that tell of times until an event."""
+        return SurvivalColumns(self.time, self.event, self.event_value, self.entry, self.strata)
+
+    @property
+    def is_survival(self) -> bool:
+        """Whether the model is of a time until an event."""
+        return self.task == SURVIVAL or (self.task == AUTO and bool(self.columns.given))
+
     def check(self) -> None:
         """Refuse what cannot be right, before the table is read."""
         from rpte.utils.output import check_output, is_stream
@@ -167,7 +193,7 @@ class FitRequest:
         factors = pairs("--penalty", self.penalty)
         sets = None if self.together is None else [listed(names) or [] for names in self.together]
         return Limits(
-            monotone=pairs("--monotone", self.monotone),  # type: ignore[arg-type]
+            monotone=directions(self.monotone),
             exclude=self.exclude or (),
             linear_only=self.linear_only or (),
             interactions=sets,
@@ -178,19 +204,20 @@ class FitRequest:
         """Read the table, or open its files where they are read in batches."""
         if self.scheduler is None and not in_batches(self.table):
             return self._read_whole()
+        if self.is_survival:
+            raise InputError(
+                "risk sets need all rows in memory: give --task survival one table, in a file of "
+                "up to 200 MB"
+            )
         return (FileTraining if self.scheduler is None else ClusterTraining).of(self)
 
     def _read_whole(self) -> Training:
         """Read the table and set features, targets, weights and groups apart."""
-        from rpte.table.files import check_column, read_table
         from rpte.table.target import has_label, target_values, warn_of_follow_up
 
-        kept = [name for name in (self.id_column, self.group_column) if name is not None]
-        gaps, special = listed(self.missing), self.specials()
-        frame = read_table(self.table[0], as_text=kept, special=special, missing=gaps)
-        for role, column in (("id", self.id_column), ("group", self.group_column)):
-            if column is not None:
-                check_column(frame, column, role)
+        frame = self._frame()
+        if self.is_survival:
+            return self._survival(frame)
         if self.drop_unlabelled:
             frame = frame[has_label(frame, self.target)].reset_index(drop=True)
         others = [str(name) for name in frame if name != self.target]
@@ -200,20 +227,48 @@ class FitRequest:
         given: dict[str, Any] = {
             role: named_column(frame, name, role) for role, name in beside.items()
         }
+        rows = self._rows(frame, y, {self.target, *beside.values()})
+        if loss is not None:
+            return NumberTraining(**rows, estimator=self.regressor(loss), request=self, **given)
+        used = [str(name) for name in rows["X"] if name not in (self.exclude or ())]
+        warn_of_follow_up(self.target, used)
+        return Training(**rows, estimator=self.estimator(y), request=self)
+
+    def _frame(self) -> pd.DataFrame:
+        """Read the table; ids and groups stay texts."""
+        from rpte.table.files import check_column, read_table
+
+        kept = {"id": self.id_column, "group": self.group_column}
+        named = {role: name for role, name in kept.items() if name is not None}
+        options: dict[str, Any] = {"special": self.specials(), "missing": listed(self.missing)}
+        frame = read_table(self.table[0], as_text=list(named.values()), **options)
+        for role, column in named.items():
+            check_column(frame, column, role)
+        return frame
+
+    def _rows(self, frame: pd.DataFrame, y: Any, beside: set[str | None]) -> dict[str, Any]:
+        """Return features, targets, weights and groups; columns `beside` them are no features."""
         weight = None if self.weight_column is None else weights(frame, self.weight_column)
         groups = None if self.group_column is None else frame[self.group_column].to_numpy(str)
-        no_features = {self.target, self.weight_column, *beside.values(), *kept}
+        no_features = {self.weight_column, self.id_column, self.group_column, *beside}
         X = frame[[name for name in frame if name not in no_features]]
         unread = [name for name in self.exclude or () if name in X]
         X = X.assign(**dict.fromkeys(unread, 0.0))  # they need not even be readable, as dates
         if not X.shape[1]:
             raise InputError(f"{self.table[0]} has no variables beside the columns that were named")
         _say_ids(X)
-        rows: dict[str, Any] = {"X": X, "y": y, "weight": weight, "groups": groups}
-        if loss is not None:
-            return NumberTraining(**rows, estimator=self.regressor(loss), request=self, **given)
-        warn_of_follow_up(self.target, [str(name) for name in X if name not in unread])
-        return Training(**rows, estimator=self.estimator(y), request=self)
+        return {"X": X, "y": y, "weight": weight, "groups": groups}
+
+    def _survival(self, frame: pd.DataFrame) -> SurvivalTraining:
+        """Set times until an event apart."""
+        columns = self.columns
+        if self.drop_unlabelled:
+            frame = frame[columns.known(frame)].reset_index(drop=True)
+        columns.beside(frame)  # refuses what is no entry time, or no stratum
+        rows = self._rows(frame, columns.outcome(frame), {self.time, self.event})
+        made = self._made("RPTESurvival", loss=self.loss)
+        rows |= {"entry": self.entry, "strata": self.strata}
+        return SurvivalTraining(**rows, estimator=made, request=self)
 
     def estimator(self, labels: Array) -> Any:
         """Return the unfitted estimator of classes."""
@@ -286,6 +341,8 @@ def fit(**given: Any) -> None:
     Several classes: rpte fit penguins.csv --target species -o model.json
 
     A count: rpte fit policies.csv --target claims --task count --exposure years -o model.json
+
+    A time: rpte fit trial.csv --task survival --time days --event died -o model.json
 
     Larger than memory: rpte fit loans/*.parquet --target bad -o model.json
 
@@ -378,8 +435,9 @@ def _next(request: FitRequest) -> str:
     if in_batches(request.table):  # `verify` reads a table whole
         return f"Next: {shlex.join(show)}"
     table = str(request.table[0])
-    verify = ["rpte", "verify", str(request.output), table, "--target", request.target]
-    for name in ("weight_column", "exposure", "offset", "missing"):
+    verify = ["rpte", "verify", str(request.output), table]
+    verify += ["--target", request.target] if request.target else []
+    for name in ("weight_column", "exposure", "offset", *vars(request.columns), "missing"):
         if getattr(request, name) is not None:
             verify += [f"--{name.replace('_', '-')}", getattr(request, name)]
     return f"Next: {shlex.join(show)}; {shlex.join(verify)}"

@@ -10,6 +10,7 @@ from rpte.cli.classes import classes_record, classes_view
 from rpte.cli.options import AsJson, MaybePath, ModelFile, option
 from rpte.cli.show import QUIET, model_record, model_view
 from rpte.cli.terminal import console, print_json
+from rpte.model.causes import CausesModel, one_event
 from rpte.model.classes import ClassesModel, one_score
 from rpte.model.file import load
 from rpte.model.summary import head_lines
@@ -28,6 +29,9 @@ def show(
     """
     check_output(svg, reads=[model])
     loaded = load(model)
+    if isinstance(loaded, CausesModel):
+        _show_causes(loaded, svg, as_json)
+        return
     if svg is not None:
         write_text(draw_model(one_score(loaded, "rpte show --svg")), svg)
     out = console()
@@ -41,6 +45,18 @@ def show(
     out.print(Text("\n".join(head_lines(loaded)[1:]), QUIET), view)
     if svg is not None:
         out.print(f"Wrote {svg}", soft_wrap=True)
+
+
+def _show_causes(model: CausesModel, svg: MaybePath, as_json: bool) -> None:
+    """Show a model of several causes: hazard ratios, a column for each."""
+    if svg is not None:
+        one_event(model, "rpte show --svg")
+    if not as_json:
+        typer.echo(model.summary())
+        return
+    load, rules = model.audit(), [rule._asdict() for rule in model.rules()]
+    told = {"causes": list(model.causes), "ownership": model.ownership, "terms": load.mu}
+    print_json({**told, "conditions": load.miu, "bound": load.bound, "rules": rules})
 
 
 def schema() -> None:

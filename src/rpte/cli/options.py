@@ -14,6 +14,7 @@ from rpte.cli.terminal import say
 from rpte.errors import InputError, did_you_mean
 from rpte.model.classes import ClassesModel
 from rpte.model.model import Model
+from rpte.model.survival import SurvivalTarget
 from rpte.model.target import NumberTarget
 from rpte.model.unknown import checked_inputs
 from rpte.table.inputs import Inputs, read_inputs
@@ -100,6 +101,19 @@ def pairs(name: str, texts: Names, empty: bool = False) -> dict[str, str]:
         if key in found:
             raise InputError(f"{name} names '{key}' twice; say it once")
         found[key] = value
+    return found
+
+
+def directions(texts: Names) -> dict[str, Any]:
+    """Return monotone directions by name, those of a class (``NAME=CLASS:VALUE``) by class."""
+    found: dict[str, Any] = {}
+    for text in texts or ():
+        ((name, value),) = pairs("--monotone", [text]).items()
+        label, _, word = (part.strip() for part in value.rpartition(":"))
+        known = found.get(name, {})
+        if known and not (label and isinstance(known, dict) and label not in known):
+            raise InputError(f"--monotone names '{name}' twice; say it once")
+        found[name] = {**known, label: word} if label else word
     return found
 
 
@@ -224,15 +238,20 @@ def targets(model: Model | ClassesModel, frame: pd.DataFrame, target: str) -> Ar
 
     if isinstance(model.target, NumberTarget):
         return target_numbers(frame, target)
+    if isinstance(model.target, SurvivalTarget):
+        raise InputError(
+            f"--target {target}: the model is of a time until an event, which has no one column"
+        )
     return labels_as(frame, target, model.classes)
 
 
 def check_beside(model: Model | ClassesModel, beside: Mapping[str, str | None]) -> None:
-    """Refuse an exposure or an offset, by the names of their columns, of classes."""
+    """Refuse an exposure or an offset, by the names of their columns, of other models."""
     given = [f"--{role}" for role, name in beside.items() if name is not None]
     if given and not isinstance(model.target, NumberTarget):
-        few = "several" if isinstance(model, ClassesModel) else "two"
-        raise InputError(f"{given[0]} is for models of a number; this one is of {few} classes")
+        of = "several classes" if isinstance(model, ClassesModel) else "two classes"
+        of = "a time until an event" if isinstance(model.target, SurvivalTarget) else of
+        raise InputError(f"{given[0]} is for models of a number; this one is of {of}")
 
 
 def say_beside(model: Model | ClassesModel, beside: Mapping[str, str | None]) -> None:

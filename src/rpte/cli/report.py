@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,10 +20,12 @@ from rpte.cli.options import (
     output_option,
     rows_for,
 )
+from rpte.cli.survival import EventValue, events
 from rpte.cli.terminal import FAILED, progress, say
 from rpte.errors import InputError
 from rpte.model.classes import ClassesModel
-from rpte.model.file import load, read_document
+from rpte.model.file import load_one, read_document
+from rpte.model.survival import SurvivalTarget
 from rpte.model.target import NumberTarget
 from rpte.report.about import NOTHING, read_about, read_peers
 from rpte.report.about import template as template_text
@@ -44,6 +47,20 @@ def report(
     weight_column: opt.WeightColumn = None,
     exposure: opt.ExposureColumn = None,
     offset: opt.OffsetColumn = None,
+    time: Annotated[str | None, option("Of survival: the column with the time.")] = None,
+    event: Annotated[
+        str | None, option("Of survival: the column that says whether the event was seen.")
+    ] = None,
+    event_value: EventValue = None,
+    entry: Annotated[str | None, option("Of survival: the column with the time of entry.")] = None,
+    strata: Annotated[str | None, option("Of survival: the column with the stratum.")] = None,
+    horizon: Annotated[
+        Names,
+        option(
+            "Of survival: a time at which it is told; may be repeated, or several with commas "
+            "between them. By default quartiles of the times of events."
+        ),
+    ] = None,
     missing: opt.Missing = None,
     by: Annotated[Names, option("Measure by the groups of this column; may be repeated.")] = None,
     against: Annotated[
@@ -81,6 +98,9 @@ def report(
     Of a number, its exposure and offset are read by the names in the model file, unless --exposure
     and --offset name other columns: rpte report claims.json test.csv --target claims --against
     glm.json -o report.html
+
+    Of survival, time and event are read by the names in the model file if the table has them:
+    rpte report trial.json test.csv --horizon 365,730 -o report.html
     """
     if template is not None:
         _write_template(model, template)
@@ -88,12 +108,18 @@ def report(
     if model is None or (output is None and not as_json):
         raise typer.BadParameter("name a model file, and the page to write: -o report.html")
     beside = {"exposure": exposure, "offset": offset}
-    _check_columns(table, target, weight_column, by, stability, against, beside)
+    seen = {"time": time, "event": event, "entry": entry, "strata": strata}
+    _check_columns(table, target, weight_column, by, against, {**beside, **seen})
     files = {"model": model, "table": table, "about": about, "peers": peers}
     check_output(output, reads=[*files.values(), *_model_files(against)])
     said = NOTHING if about is None else read_about(about)
     others = [] if peers is None else read_peers(peers)
-    known = load(model)
+    known = load_one(model, "rpte report")
+    if isinstance(known.target, SurvivalTarget):
+        _check_times(target, beside, against, threshold)
+    else:
+        _refuse_times(known, {**seen, "event-value": event_value, "horizon": horizon})
+        _check_outcomes(target, by, stability, against)
     check_beside(known, beside)
     if isinstance(known.target, NumberTarget) and threshold != THRESHOLD:
         raise InputError(f"--threshold {threshold:g} is a probability; the model is of a number")
@@ -102,14 +128,19 @@ def report(
             f"--threshold {threshold:g} is for two classes; of several, the most probable class "
             "is predicted: leave it out"
         )
-    asked = Asked(target, weight_column, beside, by or [], against or [], missing, full_profile)
+    columns = by or [], against or []
+    given = target, weight_column, beside, seen, *columns, missing, full_profile
+    asked = Asked(*given, event_value)
     evidence = None if table is None else _evidence(known, table, asked)
+    if stability and (evidence is None or evidence.y is None):
+        raise InputError("--stability needs outcomes; name their columns: --time and --event")
     files |= {f"against {path.name}": path for path in _model_files(against)}
     with progress("measuring") as tell:
         options = ReportOptions(
             about=said,
             peers=others,
             threshold=threshold,
+            horizons=_horizons(horizon),
             resamples=resamples,
             refits=stability,
             show_cases=cases,
@@ -125,7 +156,6 @@ def _check_columns(
     target: str | None,
     weight: str | None,
     by: Names,
-    refits: int,
     against: Names,
     beside: dict[str, str | None],
 ) -> None:
@@ -134,16 +164,53 @@ def _check_columns(
         given = [f"--{name}" for name in beside if beside[name]] + ["--against"] * bool(against)
         names = " and ".join([", ".join(["--target", "--weight-column", *given]), "--by"])
         raise InputError(f"{names} name columns of a table; give it too")
+
+
+def _check_outcomes(target: str | None, by: Names, refits: int, against: Names) -> None:
+    """Refuse what needs outcomes without them."""
     if target is None and (by or refits or against):
         needs = "--against needs" if against else "--by and --stability need"
         raise InputError(f"{needs} outcomes; name their column: --target")
+
+
+def _refuse_times(model: AnyModel, given: Mapping[str, Any]) -> None:
+    """Refuse options of survival, of another task."""
+    named = [f"--{role}" for role, value in given.items() if value is not None]
+    if named:
+        raise InputError(f"{named[0]} is for models of survival; this one is of '{model.task}'")
+
+
+def _check_times(
+    target: str | None, beside: Mapping[str, str | None], against: Names, threshold: float
+) -> None:
+    """Refuse options of other tasks, of survival."""
+    given: dict[str, Any] = {"--target": target, **{f"--{r}": name for r, name in beside.items()}}
+    given |= {"--against": against, "--threshold": threshold if threshold != THRESHOLD else None}
+    wrong = [option for option, value in given.items() if value]
+    if wrong:
+        raise InputError(
+            f"{wrong[0]} is not for survival; name the outcome with --time and --event, and times "
+            "at which survival is told with --horizon"
+        )
+
+
+def _horizons(texts: Names) -> tuple[float, ...]:
+    """Return the times at which survival is told, of options with commas in them."""
+    found = []
+    for text in [part for each in texts or () for part in each.split(",")]:
+        try:
+            found.append(float(text))
+        except ValueError:
+            remedy = "give a number, or several with commas between them"
+            raise InputError(f"--horizon {text.strip()}: it is no number; {remedy}") from None
+    return tuple(found)
 
 
 def _write_template(model: Path | None, path: Path) -> None:
     if path.is_file():
         raise InputError(f"{path} exists and may hold what somebody wrote; give another name")
     check_output(path)
-    sources = () if model is None else load(model).sources
+    sources = () if model is None else load_one(model, "rpte report --template").sources
     write_text(template_text(sorted(sources)), path)
     typer.echo(f"Wrote {path}; fill it in and pass it as --about")
 
@@ -155,10 +222,12 @@ class Asked:
     target: str | None
     weight: str | None
     beside: dict[str, str | None]  # exposure and offset
+    seen: dict[str, str | None]  # of survival: time, event, entry, strata
     by: list[str]
     against: list[str]
     missing: str | None
     full: bool
+    event_value: str | None = None
 
 
 def _evidence(model: AnyModel, path: Path, asked: Asked) -> Evidence:
@@ -166,15 +235,23 @@ def _evidence(model: AnyModel, path: Path, asked: Asked) -> Evidence:
     from rpte.table.files import check_column
 
     named: dict[str, Any] = {"target": asked.target, "weight": asked.weight, **asked.beside}
+    named |= asked.seen
     rows = rows_for(model, path, asked.missing, **named)
     for name in asked.by:
         check_column(rows.frame, name, "group")
     beside = _columns_beside(model, rows, asked.beside, labelled=asked.target is not None)
-    given = {role: rows.numbers(role, name) for role, name in beside.items()}
+    given: dict[str, Any] = {role: rows.numbers(role, name) for role, name in beside.items()}
+    outcome = None if asked.target is None else rows.frame[asked.target].to_numpy()
+    if isinstance(model.target, SurvivalTarget):
+        outcome = _outcome(model.target, rows, asked)
+        given |= {
+            role: None if asked.seen[role] is None else rows.frame[asked.seen[role]].to_numpy()
+            for role in ("entry", "strata")
+        }
     return gather(
         model,
         rows.inputs,
-        None if asked.target is None else rows.frame[asked.target].to_numpy(),
+        outcome,
         rows.weight(asked.weight),
         name=path.name,
         groups={name: rows.frame[name].to_numpy() for name in asked.by},
@@ -184,6 +261,23 @@ def _evidence(model: AnyModel, path: Path, asked: Asked) -> Evidence:
         },
         **given,
     )
+
+
+def _outcome(target: SurvivalTarget, rows: Rows, asked: Asked) -> Any:
+    """Return events and times: of the columns named, or else of those of training."""
+    names = {role: asked.seen[role] or getattr(target, role) for role in ("event", "time")}
+    here = {role: name for role, name in names.items() if name in rows.frame}
+    if len(here) == len(names):
+        event, time = (rows.frame[name].to_numpy() for name in here.values())
+        value = asked.event_value
+        return event if value is None else events(rows.frame, here["event"], value), time
+    if asked.by or asked.seen["time"] or asked.seen["event"]:
+        raise InputError(
+            f"the outcome needs two columns, and there is no "
+            f"{' and no '.join(role for role in names if role not in here)}: name both with --time "
+            "and --event"
+        )
+    return None
 
 
 def _columns_beside(
@@ -219,7 +313,7 @@ def _predicted(
             f"--against {name}: there is no such file, and the table has no column of that name; "
             "give a model file, or a column with predictions"
         )
-    other, target = load(Path(name)), model.target
+    other, target = load_one(Path(name), "rpte report --against"), model.target
     if not isinstance(other.target, NumberTarget) or not isinstance(target, NumberTarget):
         raise InputError(
             f"--against {name}: a double lift is of two models of a number; rpte compare shows "

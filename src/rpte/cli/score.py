@@ -23,15 +23,20 @@ from rpte.cli.options import (
     say_beside,
     targets,
 )
+from rpte.cli.survival import Horizons, StrataColumn, horizon_times, labels, refuse_survival
 from rpte.cli.terminal import say
 from rpte.errors import InputError
 from rpte.export.target import HOMES
+from rpte.model.causes import CausesModel, one_event
 from rpte.model.classes import ClassesModel, one_score
-from rpte.model.file import load
+from rpte.model.file import load, load_one
+from rpte.model.horizon import survival_target
 from rpte.model.intervals import RECORD as CALIBRATION
 from rpte.model.intervals import calibration_text, interval_factor, number_of
 from rpte.model.model import Model
+from rpte.model.survival import SurvivalTarget
 from rpte.model.target import NumberTarget
+from rpte.utils.arrays import Floats
 from rpte.utils.output import check_output
 
 if TYPE_CHECKING:
@@ -58,6 +63,8 @@ def score(
     ] = None,
     exposure: opt.ExposureColumn = None,
     offset: opt.OffsetColumn = None,
+    horizon: Horizons = None,
+    strata: StrataColumn = None,
     missing: opt.Missing = None,
     allow_unknown: opt.AllowUnknown = False,
 ) -> None:
@@ -67,6 +74,9 @@ def score(
 
     Of a number: the score that terms add up to, and the mean, times --exposure; with --interval
     also the ends of an interval for what will be observed, which needs `rpte calibrate`.
+
+    Of a time until an event: the score, the hazard relative to the baseline, the median time (inf
+    where it is beyond what was observed), and the survival at each --horizon.
 
     With --contributions, adding the intercept and the components from left to right gives the
     score, to the last bit (Excel files keep 16 digits). A table in which most of a column are
@@ -84,16 +94,27 @@ def score(
         check_writable(output)
     if threshold is not None and not 0 <= threshold <= 1:
         raise InputError(f"--threshold {threshold:g}: a probability lies between 0 and 1")
-    loaded, beside = load(model), {"exposure": exposure, "offset": offset}
+    found, beside = load(model), {"exposure": exposure, "offset": offset}
+    loaded = found.outline if isinstance(found, CausesModel) else found
+    if contributions:
+        one_event(found, "rpte score --contributions")
     if interval is not None:  # refuses what cannot be had, before the table is read
         interval_factor(one_score(loaded, "rpte score --interval"), interval)
     if threshold is not None:
         one_score(loaded, "rpte score --threshold")
     _check_asked(loaded, beside, with_class or threshold is not None)
+    times = horizon_times(loaded, horizon)
+    refuse_survival(loaded, [] if strata is None else ["--strata"])
+    if isinstance(loaded.target, SurvivalTarget) and loaded.target.strata and strata is None:
+        say("note: each stratum has its baseline: for times and survival name --strata")
 
     def scored(rows: Rows) -> pd.DataFrame:
         if isinstance(loaded, ClassesModel):
             return class_scores(loaded, rows, id_column, contributions)
+        if isinstance(found, CausesModel):
+            return cause_scores(found, rows, id_column, times, strata)
+        if isinstance(loaded.target, SurvivalTarget):
+            return survival_scores(loaded, rows, id_column, contributions, times, strata)
         scores = score_table(loaded, rows, id_column, contributions, interval, **beside)
         if threshold is not None:
             positive, other = loaded.classes[loaded.positive], loaded.classes[1 - loaded.positive]
@@ -103,7 +124,7 @@ def score(
         return scores
 
     if in_batches(table):
-        names = [name for name in (id_column, exposure, offset) if name is not None]
+        names = [name for name in (id_column, exposure, offset, strata) if name is not None]
         score_in_batches(loaded, table, output, names, allow_unknown, scored)
         return
     read: dict[str, Any] = {"id_column": id_column, "allow_unknown": allow_unknown, **beside}
@@ -123,10 +144,11 @@ def _check_asked(
     """Refuse what is not for the model's task; say what the mean of a number is without."""
     check_beside(model, beside)
     target = model.target
-    if with_class and isinstance(target, NumberTarget):
+    if with_class and isinstance(target, NumberTarget | SurvivalTarget):
+        of = "a number" if isinstance(target, NumberTarget) else "a time until an event"
         raise InputError(
-            f"--class and --threshold are for models of two classes; this one is of a number "
-            f"({target.mean_text})"
+            f"--class and --threshold are for models of two classes; this one is of {of} "
+            f"({target.response_text})"
         )
     say_beside(model, beside)
 
@@ -144,10 +166,7 @@ def score_table(
     The score is the sum of what the components add; an exposure and an offset, columns `beside`
     these, count in the mean. With `alpha`, the ends of an interval too.
     """
-    import pandas as pd
-
     inputs = rows.inputs
-    name, ids = rows.ids(id_column)
     score = model.score(inputs)
     given: dict[str, Any] = {role: rows.numbers(role, column) for role, column in beside.items()}
     response = model.target.mean(score, **given)
@@ -155,6 +174,54 @@ def score_table(
     if alpha is not None:
         low, high = model.predict_interval(inputs, alpha, **given).T
         columns |= {"lower": low, "upper": high}
+    return _result(model, rows, id_column, columns, with_parts)
+
+
+def survival_scores(
+    model: Model,
+    rows: Rows,
+    id_column: str | None,
+    with_parts: bool,
+    times: Floats | None,
+    strata: str | None,
+) -> pd.DataFrame:
+    """Return id, score, hazard, median time and survival at some times of each row."""
+    target = survival_target(model.target, "times")
+    score, given = model.score(rows.inputs), labels(rows.frame, strata, model)
+    columns = {"score": score, "relative_hazard": target.mean(score)}
+    if given is not None or not target.strata:
+        columns["median"] = target.median(score, given)
+    if times is not None:
+        found = target.survival_at(score, times, given).T
+        columns |= {f"survival_{t:g}": each for t, each in zip(times, found, strict=True)}
+    return _result(model, rows, id_column, columns, with_parts)
+
+
+def cause_scores(
+    model: CausesModel, rows: Rows, id_column: str | None, times: Floats | None, strata: str | None
+) -> pd.DataFrame:
+    """Return id, the score of each cause, and survival and incidences at some times of each row."""
+    given, inputs = labels(rows.frame, strata, model.outline), rows.inputs
+    names = [target.outcome.replace(" ", "_") for target in model.targets]
+    columns = {
+        f"score_{name}": each for name, each in zip(names, model.score(inputs).T, strict=True)
+    }
+    for time in () if times is None else times.tolist():
+        columns[f"survival_{time:g}"] = model.survival_at(inputs, time, given)[:, 0]
+        for name, cause in zip(names, model.causes, strict=True):
+            part = model.incidence_at(inputs, time, cause, given)
+            columns[f"incidence_{name}_{time:g}"] = part[:, 0]
+    return _result(model.outline, rows, id_column, columns, with_parts=False)
+
+
+def _result(
+    model: Model, rows: Rows, id_column: str | None, columns: dict[str, Floats], with_parts: bool
+) -> pd.DataFrame:
+    """Return columns of results behind the ids, with what the components add."""
+    import pandas as pd
+
+    inputs = rows.inputs
+    name, ids = rows.ids(id_column)
     if with_parts:
         columns["intercept"] = np.full(inputs.n_rows, model.intercept)
         columns |= {part.name: part.subtotal(inputs) for part in model.components}
@@ -186,7 +253,7 @@ def calibrate(
     from rpte.fit.calibration import calibrated
 
     check_output(output, reads=[model, table])
-    loaded = number_of(one_score(load(model), "rpte calibrate"))
+    loaded = number_of(one_score(load_one(model, "rpte calibrate"), "rpte calibrate"))
     beside: dict[str, Any] = {"exposure": exposure, "offset": offset}
     named: dict[str, Any] = {"target": target, "weight": weight_column, "groups": groups, **beside}
     rows = rows_for(loaded, table, missing, **named)
@@ -216,6 +283,9 @@ def export(
         bool, option("SQL: every contribution as a column.", "--contributions")
     ] = False,
     reasons: Annotated[int | None, option("SQL: so many reason columns.")] = None,
+    horizon: Annotated[
+        Names, option("Of a time until an event: a time at which survival is told, or several.")
+    ] = None,
     other: Annotated[Names, option("Other options of the target, name=value.", "--option")] = None,
 ) -> None:
     """Write a model in another form, and prove row by row that it agrees.
@@ -231,7 +301,8 @@ def export(
     from rpte.table.files import read_table
 
     sql = {"dialect": dialect, "table_name": table_name, "reasons": reasons}
-    named = {**sql, "contributions": contributions or None}
+    asked = {"contributions": contributions or None, "horizons": ",".join(horizon or ()) or None}
+    named = {**sql, **asked}
     given: dict[str, Any] = {k: value for k, value in named.items() if value is not None}
     given |= {k.replace("-", "_"): value for k, value in pairs("--option", other).items()}
     if to is None:
@@ -239,7 +310,7 @@ def export(
     elif not output.is_dir():
         reads = [model, check, *exporting.files_named(given)]
         check_output(*exporting.written_paths(output), reads=reads)
-    found, rows, source = load(model), None, ""
+    found, rows, source = load_one(model, "rpte export"), None, ""
     if check is not None:
         rows = read_table(check, schema=found.schema, missing=listed(missing))
         source = check.name

@@ -16,6 +16,7 @@ from rpte.model.explain import Explanation
 from rpte.model.model import Model
 from rpte.model.parts import Component
 from rpte.model.summary import figures
+from rpte.model.survival import SurvivalTarget
 from rpte.model.target import AnyTarget, NumberTarget, Target
 from rpte.model.verify import NOT_CHECKED, Check
 from rpte.report.draw import Line, outline, rate_text
@@ -49,6 +50,16 @@ def _predicted(target: AnyTarget) -> dict[str, Any]:
     """Return what a model predicts as plain values."""
     if isinstance(target, NumberTarget):
         return {"mean": target.mean_text, "loss": target.loss.to_dict()}
+    if isinstance(target, SurvivalTarget):
+        return {
+            "hazard": target.hazard_text,
+            "loss": target.loss.to_dict(),
+            "time": target.time,
+            "event": target.event,
+            "events": target.total,
+            "observed_until": target.end,
+            "strata": list(target.strata),
+        }
     return {"positive": target.outcome, "other": target.other}
 
 
@@ -67,20 +78,27 @@ def model_view(model: Model, say: Callable[[str], str] = str) -> Group:
 def _title(model: Model) -> Text:
     """Say what the terms add up to."""
     target = model.target
-    if not isinstance(target, NumberTarget):
+    if isinstance(target, Target):
         outcome, other = (str(target.outcome), "bold"), f" against {target.other}: the sum of"
         return Text.assemble("log odds of ", outcome, other)
     before, _, after = target.score_text.partition(target.outcome)
     title = Text.assemble(before, (target.outcome, "bold"), f"{after}: the sum of")
-    return title.append(" (times: what a term multiplies the mean by)" if target.multiplies else "")
+    times = f" (times: what a term multiplies the {_product_name(target)} by)"
+    return title.append(times if target.multiplies else "")
+
+
+def _product_name(target: AnyTarget) -> str:
+    """Return what contributions multiply."""
+    return "hazard" if isinstance(target, SurvivalTarget) else "mean"
 
 
 def _times(model: Model, value: float | None) -> Text:
-    """Say what a coefficient multiplies the mean by, or what the mean starts from."""
+    """Say what a coefficient multiplies the mean or hazard by, or what that starts from."""
     if not model.target.multiplies or value == 0:
         return Text("")
     if value is None:
-        return Text(f"  (mean {model.loss.effect(model.intercept):.4g})", QUIET)
+        start = f"{model.target.response_name} {model.loss.effect(model.intercept):.4g}"
+        return Text(f"  ({start})", QUIET)
     return Text(f"(times {model.loss.effect(value):.4g})", QUIET)
 
 
@@ -117,6 +135,7 @@ def explanation_record(explanation: Explanation) -> dict[str, Any]:
         "score": explanation.score,
         target.response_name: explanation.response,
         **_given(explanation),
+        **explanation.survival.to_dict(),
         **outcome,
         "inputs": dict(explanation.inputs),
         "flags": list(explanation.flags),
@@ -146,7 +165,7 @@ def explanation_view(explanation: Explanation, title: str) -> Table:
             shown += [Text(times), Text(f"{effect(running):.4g}", QUIET)]
         return shown
 
-    more = (">times", ">mean so far") if target.multiplies else ()
+    more = (">times", f">{_product_name(target)} so far") if target.multiplies else ()
     table = table_of((">adds", *more, "because"), title=title, title_justify="left")
     blank = [""] * len(more)
     table.add_row(*numbers(running, start=True), explanation.start)
@@ -176,7 +195,7 @@ def response_name(
     target: AnyTarget, exposure: float | None = None, offset: float | None = None
 ) -> str:
     """Say what is predicted for a case, without the quotes of `target.response_text`."""
-    if isinstance(target, NumberTarget):
+    if not isinstance(target, Target):
         return target.response_with(exposure, offset)
     if isinstance(target, PairTarget):
         return f"probability of {target.outcome}, where it is this or {target.other}"

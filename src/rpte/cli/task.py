@@ -1,14 +1,16 @@
-"""Which kind of model `rpte fit` makes: of classes, or of a number under one of the losses."""
+"""Which kind of model `rpte fit` makes: of classes, of a number under a loss, or of a time."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rpte.cli.survival import SURVIVAL
 from rpte.cli.terminal import say
 from rpte.errors import InputError, did_you_mean
 from rpte.losses import GAMMA, POISSON, SQUARED, TWEEDIE
 from rpte.model.classes import ClassesTarget
+from rpte.model.survival import LOSSES_OF_TIMES
 from rpte.model.target import LOSSES_OF_NUMBERS
 from rpte.table.target import TargetValues, guessed_task
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
 AUTO, BINARY, MULTICLASS, AMOUNT = "auto", "binary", ClassesTarget.task, "amount"
 LOSS_OF = {"regression": SQUARED.name, "count": POISSON.name}  # of amounts, their values decide
-TASKS = (AUTO, BINARY, MULTICLASS, *LOSS_OF, AMOUNT)
+TASKS = (AUTO, BINARY, MULTICLASS, *LOSS_OF, AMOUNT, SURVIVAL)
 OF_NUMBERS = ("loss", "power", "exposure", "offset")  # options that only a model of numbers has
 OF_CLASSES = ("positive", "balanced")
 
@@ -27,6 +29,16 @@ def check_task(request: FitRequest) -> None:
     if request.task not in TASKS:
         hint = did_you_mean(request.task, TASKS)
         raise InputError(f"--task {request.task}: it is one of {', '.join(TASKS)}{hint}")
+    if request.is_survival:
+        _check_survival(request)
+        return
+    if request.columns.given:
+        raise InputError(f"{request.columns.given[0]} is for --task survival; leave one out")
+    if not request.target:
+        raise InputError(
+            "--target: say which column holds the outcome; of a time until an event it is --time "
+            "and --event"
+        )
     if request.loss is not None and request.loss not in LOSSES_OF_NUMBERS:
         hint = did_you_mean(request.loss, LOSSES_OF_NUMBERS)
         raise InputError(
@@ -50,6 +62,22 @@ def check_task(request: FitRequest) -> None:
         raise InputError(
             f"--power {request.power:g} is of the Tweedie loss; say --loss tweedie, or leave it out"
         )
+
+
+def _check_survival(request: FitRequest) -> None:
+    """Refuse options that are not for times until an event."""
+    for name in ("time", "event"):
+        if getattr(request, name) is None:
+            what = "the time until the event" if name == "time" else "whether it was seen"
+            raise InputError(f"--{name}: --task survival needs the column that says {what}")
+    others = ["--target"] * bool(request.target) + _named(request, (*OF_CLASSES, "power"))
+    others += _named(request, ("exposure", "offset", "paper", "scheduler"))
+    if others:
+        raise InputError(f"{others[0]} is not for --task survival; leave it out")
+    if request.loss is not None and request.loss not in LOSSES_OF_TIMES:
+        hint = did_you_mean(request.loss, LOSSES_OF_TIMES)
+        known = " or ".join(LOSSES_OF_TIMES)
+        raise InputError(f"--loss {request.loss}: of a time until an event it is {known}{hint}")
 
 
 def _named(request: FitRequest, names: tuple[str, ...]) -> list[str]:

@@ -153,6 +153,14 @@ NOTES = {
 }
 
 
+OF_TIMES = {  # sections that answer more of an item where the outcome is a time until an event
+    ("TRIPOD+AI (2024)", "5b"): ["data"],  # follow-up
+    ("TRIPOD+AI (2024)", "8a"): ["performance"],  # horizons
+    ("TRIPOD+AI (2024)", "12b"): ["performance"],  # whether hazards are proportional
+    ("TRIPOD+AI (2024)", "12g"): ["performance"],  # curves at horizons
+}
+
+
 def read_items() -> list[dict[str, Any]]:
     """Return every item; `sections` and `fields` are lists of names."""
     text = (files("rpte.report") / "crosswalk.csv").read_text(encoding="utf-8")
@@ -162,9 +170,21 @@ def read_items() -> list[dict[str, Any]]:
     ]
 
 
-def crosswalk(filled: Mapping[str, str], present: Mapping[str, bool]) -> list[dict[str, Any]]:
-    """Return items with the sections that answer them, given `filled` texts, and what is open."""
+def crosswalk(
+    filled: Mapping[str, str], present: Mapping[str, bool], times: bool = False
+) -> list[dict[str, Any]]:
+    """Return items with the sections that answer them, given `filled` texts, and what is open.
+
+    `times` is for a model of a time until an event, of which a page says more.
+    """
     items, found = read_items(), []
+    if times:
+        more = [OF_TIMES.get((item["text"], item["number"]), []) for item in items]
+        sections = [
+            list(dict.fromkeys([*item["sections"], *own]))
+            for item, own in zip(items, more, strict=True)
+        ]
+        items = [{**item, "sections": own} for item, own in zip(items, sections, strict=True)]
     for name, note in NOTES.items():
         rows = [_row(item, filled, present) for item in items if item["text"] == name]
         closed = sum(not row["open"] for row in rows)

@@ -149,7 +149,7 @@ def _means(model: Model, evidence: Evidence, score: Floats) -> Floats:
 
 def _chosen_numbers(model: Model, evidence: Evidence, score: Floats) -> Iterator[tuple[int, str]]:
     held, what = np.flatnonzero(evidence.weight > 0), model.target.response_text
-    yield _nearest(held, score), "Typical: the score nearest to the median"
+    yield nearest(held, score), "Typical: the score nearest to the median"
     yield int(held[score[held].argmax()]), f"Extreme: the highest {what}"
     yield int(held[score[held].argmin()]), f"Extreme: the lowest {what}"
     if evidence.y is None:
@@ -169,9 +169,9 @@ def _chosen(model: Model, evidence: Evidence, score: Floats) -> Iterator[tuple[i
     held = np.flatnonzero(evidence.weight > 0)
     positive, classes = model.classes[model.positive], _by_class(model, evidence, held)
     if not classes:
-        yield _nearest(held, score), "Typical: the score nearest to the median"
+        yield nearest(held, score), "Typical: the score nearest to the median"
     for name, rows in classes.items():
-        yield _nearest(rows, score), f"Typical of {name}: nearest to the median score of these"
+        yield nearest(rows, score), f"Typical of {name}: nearest to the median score of these"
     yield int(held[score[held].argmax()]), f"Extreme: the highest probability of {positive}"
     yield int(held[score[held].argmin()]), f"Extreme: the lowest probability of {positive}"
     for name, rows in classes.items():
@@ -189,7 +189,8 @@ def _by_class(model: Model, evidence: Evidence, held: Index) -> dict[str, Index]
     return {name: rows for name, rows in found.items() if len(rows)}
 
 
-def _nearest(rows: Index, score: Floats) -> int:
+def nearest(rows: Index, score: Floats) -> int:
+    """Return the one of some rows whose score is nearest to their median."""
     middle = np.median(score[rows])
     return int(rows[np.abs(score[rows] - middle).argmin()])
 

@@ -46,12 +46,16 @@ def calibration_chart(
     plot = svg.Plot(UNIT, UNIT, "mean predicted probability", "observed rate", *size)
     plot.line(DIAGONAL, svg.FAINT, 1, svg.DASH)
     groups = performance["calibration"]
+    return plot.drawing(f"Calibration by tenths: {draw_groups(plot, groups)}")
+
+
+def draw_groups(plot: svg.Plot, groups: Sequence[Mapping[str, Any]]) -> str:
+    """Draw observed against predicted rates of groups, and say them."""
     plot.line([(g["expected"], g["observed"]) for g in groups], svg.ACCENT, 1)
     for group in groups:
         plot.bar(group["expected"], group["low"], group["high"])
         plot.dot(group["expected"], group["observed"])
-    said = "; ".join(f"{g['expected']:.2f} predicted, {g['observed']:.2f} observed" for g in groups)
-    return plot.drawing(f"Calibration by tenths: {said}")
+    return "; ".join(f"{g['expected']:.2f} predicted, {g['observed']:.2f} observed" for g in groups)
 
 
 def decision_chart(performance: Mapping[str, Any]) -> svg.Drawing:
@@ -97,7 +101,7 @@ def spread_chart(stability: Mapping[str, Any], what: str = "probability") -> svg
     plot.band(low, high)
     plot.line(low, svg.ACCENT, 1)
     plot.line(high, svg.ACCENT, 1)
-    many = {"probability": "probabilities"}.get(what, f"{what}s")
+    many = {"probability": "probabilities", "survival": "survival"}.get(what, f"{what}s")
     return plot.drawing(f"Spread of {many} over refits; mean standard deviation {said}")
 
 

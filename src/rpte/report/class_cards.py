@@ -25,16 +25,22 @@ def class_cards(
 ) -> list[Record]:
     """Return every component in order, with what it adds to the score of each class."""
     of_classes = [cards(each, inputs, weight) for each in model.models]
-    return [_card(same) for same in zip(*of_classes, strict=True)]
+    return [_card(model, same) for same in zip(*of_classes, strict=True)]
 
 
-def _card(same: Sequence[Record]) -> Record:
+def _card(model: ClassesModel, same: Sequence[Record]) -> Record:
     """Return one component from its cards in the scores of all classes."""
     first = same[0]
+    rules = [rule for rule in model.rules() if rule.component == first["name"]]
+    trees = [*zip(*(card["trees"] for card in same), strict=True)]
     shapes = zip(*(card["shapes"] for card in same), strict=True)
     return {
-        **{key: first[key] for key in ("name", "sources", "mu", "miu", "trees")},
+        **{key: first[key] for key in ("name", "sources")},
+        "mu": len(rules),
+        "miu": sum(rule.inspection_units for rule in rules),
         "ranges": None if first["range"] is None else [card["range"] for card in same],
+        "trees": [{"name": each[0]["name"], "classes": list(each)} for each in trees],
+        "leaves": [leaf for each in trees for leaf in _leaves(each)],
         "direct": [_term(terms) for terms in zip(*(c["direct"] for c in same), strict=True)],
         "shapes": [class_shape(each) for each in shapes],
         "surfaces": _surfaces(same),
@@ -45,11 +51,22 @@ def _term(terms: Sequence[Record]) -> Record:
     """Return a direct term with its coefficient and the share of rows in every class."""
     first = terms[0]
     shared = ("name", "text", "kind", "binary", "sources", "support", "unit", "centre")
+    return {**{key: first[key] for key in shared}, **_in_classes(terms)}
+
+
+def _in_classes(terms: Sequence[Record]) -> Record:
     return {
-        **{key: first[key] for key in shared},
         "coefficients": [term["coefficient"] for term in terms],
         "rates": [term["rate"] for term in terms],
     }
+
+
+def _leaves(trees: Sequence[Record]) -> Iterator[Record]:
+    """Yield the leaves of a tree that say something of some class, as direct terms are told."""
+    for leaves in zip(*(tree["leaves"] for tree in trees), strict=True):
+        if any(leaf["coefficient"] for leaf in leaves):
+            told = {key: leaves[0][key] for key in ("name", "support")}
+            yield {**told, "text": leaves[0]["conditions"], "binary": True, **_in_classes(leaves)}
 
 
 def class_shape(shapes: Sequence[Record]) -> Record:
@@ -97,12 +114,12 @@ def classes_identity(model: ClassesModel) -> Record:
             model.classes, totals, model.intercepts, rates[:, 0], strict=True
         )
     ]
-    coefficients = [c for each in model.by_class for component in each for c in component.direct]
+    coefficients = [size for rule in model.rules() for size in rule.coefficients]
     return {
         "classes": classes,
         "class_factors": list(model.training["class_factors"]),
         "coefficients": len(coefficients),
-        "zeros": sum(term.coefficient == 0.0 for term in coefficients),
+        "zeros": coefficients.count(0.0),
         "intercept": None,
         "score": UNIT,
         "score_unit": UNIT,

@@ -14,6 +14,7 @@ import numpy as np
 from rpte.report import svg
 from rpte.report.charts import DIAGONAL, UNIT, calibration_chart
 from rpte.report.class_cards import of_class
+from rpte.report.draw import tree_drawing
 from rpte.report.effect_charts import (
     CAPTION_CHARACTERS,
     CAPTION_LINE,
@@ -271,6 +272,15 @@ def titled(drawing: svg.Drawing, title: str) -> svg.Drawing:
     head = svg.text(8, 15, svg.shortened(title, int(width / svg.CHARACTER) - 3), "h n")
     below = f'<g transform="translate(0 20)">{body}</g>'
     return width, height + 20, f"{title}. {label}", head + below
+
+
+def class_tree_panels(tree: Mapping[str, Any], names: Sequence[str]) -> list[svg.Drawing]:
+    """Return a picture of a tree for each class whose score it moves."""
+    return [
+        titled(tree_drawing(own), names[k])
+        for k, own in enumerate(tree["classes"])
+        if any(leaf["coefficient"] for leaf in own["leaves"])
+    ]
 
 
 def class_shape_panels(

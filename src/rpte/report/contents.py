@@ -15,6 +15,7 @@ from rpte.model.classes import ClassesModel
 from rpte.model.file import to_dict
 from rpte.model.model import Model
 from rpte.model.summary import figures, stopped_note
+from rpte.model.survival import SurvivalTarget
 from rpte.model.target import NumberTarget
 from rpte.model.versions import shape_family
 from rpte.report.about import NOTHING, About, about_contents, crosswalk
@@ -27,6 +28,12 @@ from rpte.report.frontier import read_frontier
 from rpte.report.number_performance import number_groups, number_performance
 from rpte.report.performance import by_group, performance
 from rpte.report.stability import stability
+from rpte.report.survival_cards import follow_up_facts, survival_cases, survival_identity
+from rpte.report.survival_performance import (
+    asked_horizons,
+    survival_groups,
+    survival_performance,
+)
 from rpte.table.inputs import Inputs
 from rpte.utils.arrays import Floats
 
@@ -58,6 +65,7 @@ class ReportOptions:
     about: About = NOTHING
     peers: list[Record] = field(default_factory=list)  # from `read_peers`
     threshold: float = 0.5  # probability from which on a case counts as flagged
+    horizons: tuple[float, ...] = ()  # times at which survival is told; those of the model if none
     resamples: int = 200  # of the bootstrap, for intervals
     refits: int = 0  # for the stability of structure
     show_cases: bool = True  # single rows of the table
@@ -87,7 +95,7 @@ def report_contents(
         "title": options.about.text("model", "name") or options.files.get("model", UNNAMED)[0],
         "threshold": options.threshold,
         "about": about_contents(options.about),
-        "identity": _identity(model),
+        "identity": _identity(model, options.horizons),
         "cross_validation": figures(model),
         "data": _data(model, evidence),
         "components": _cards(model, inputs, weight),
@@ -100,7 +108,7 @@ def report_contents(
     }
     present = {name: bool(found.get(name)) for name in ("performance", "subgroups", "stability")}
     present |= {"cases": bool(found["cases"]), "ledger": True}
-    found["crosswalk"] = crosswalk(options.about.texts, present)
+    found["crosswalk"] = crosswalk(options.about.texts, present, model.task == "survival")
     # Through text and back: what the page shows is what `--json` writes, and no NaN is in either.
     plain: Record = json.loads(json.dumps(found, allow_nan=False))
     return plain
@@ -114,6 +122,10 @@ def _measured(model: AnyModel, evidence: Evidence | None, options: ReportOptions
     if isinstance(model, ClassesModel):
         measured = class_performance(model, evidence, options.resamples)
         groups = class_groups(model, evidence, options.resamples)
+    elif isinstance(model.target, SurvivalTarget):
+        horizons = asked_horizons(model, options.horizons)
+        measured = survival_performance(model, evidence, options.resamples, horizons)
+        groups = survival_groups(model, evidence, options.resamples, horizons)
     elif isinstance(model.target, NumberTarget):
         measured = number_performance(model, evidence, options.resamples)
         groups = number_groups(model, evidence, options.resamples)
@@ -124,7 +136,7 @@ def _measured(model: AnyModel, evidence: Evidence | None, options: ReportOptions
         "performance": measured,
         "subgroups": groups or None,
         "stability": stability(model, evidence, refits, options.on_refit) if refits else None,
-        "cases": _cases(model, evidence) if options.show_cases else None,
+        "cases": _cases(model, evidence, options) if options.show_cases else None,
     }
 
 
@@ -134,9 +146,11 @@ def _cards(model: AnyModel, inputs: Inputs | None, weight: Floats | None) -> lis
     return cards(model, inputs, weight)
 
 
-def _cases(model: AnyModel, evidence: Evidence) -> list[Record]:
+def _cases(model: AnyModel, evidence: Evidence, options: ReportOptions) -> list[Record]:
     if isinstance(model, ClassesModel):
         return class_cases(model, evidence)
+    if isinstance(model.target, SurvivalTarget):
+        return survival_cases(model, evidence, asked_horizons(model, options.horizons))
     return cases(model, evidence)
 
 
@@ -153,10 +167,14 @@ def _audit(model: AnyModel, inputs: Inputs | None, peers: list[Record]) -> Recor
     }
 
 
-def _identity(model: AnyModel) -> Record:
+def _identity(model: AnyModel, horizons: tuple[float, ...]) -> Record:
     training = model.training
     return {
-        **(classes_identity(model) if isinstance(model, ClassesModel) else _of_one_score(model)),
+        **(
+            classes_identity(model)
+            if isinstance(model, ClassesModel)
+            else _of_one_score(model, horizons)
+        ),
         "task": model.task,
         "effect_name": model.loss.effect_name,
         "ownership": model.ownership,
@@ -170,10 +188,14 @@ def _identity(model: AnyModel) -> Record:
     }
 
 
-def _of_one_score(model: Model) -> Record:
+def _of_one_score(model: Model, horizons: tuple[float, ...]) -> Record:
     target = model.target
+    if isinstance(target, SurvivalTarget):
+        own = survival_identity(model, asked_horizons(model, horizons))
+    else:
+        own = _of_number(model) if isinstance(target, NumberTarget) else _of_classes(model)
     return {
-        **(_of_number(model) if isinstance(target, NumberTarget) else _of_classes(model)),
+        **own,
         "score": target.formula,
         "score_unit": target.score_unit,
         "intercept": model.intercept,
@@ -243,6 +265,8 @@ def _table(model: AnyModel, evidence: Evidence | None) -> Record | None:
         n = len(model.classes)
         totals = None if places is None else np.bincount(places, evidence.weight, n).tolist()
         total, more = None, {"totals": totals}
+    if evidence.seen is not None:
+        more = follow_up_facts(evidence.seen, evidence.weight)
     exposure = evidence.exposure
     return {
         "name": evidence.name,
@@ -250,7 +274,7 @@ def _table(model: AnyModel, evidence: Evidence | None) -> Record | None:
         "weight": evidence.total,
         "weighted": bool((evidence.weight != 1.0).any()),
         "unlabelled": evidence.unlabelled,
-        "events" if model.task == "binary" else "total": total,
+        "events" if model.task in ("binary", "survival") else "total": total,
         "exposure": None if exposure is None else float((evidence.weight * exposure).sum()),
         "training": evidence.training,
         "labelled": evidence.y is not None,
@@ -261,7 +285,13 @@ def _table(model: AnyModel, evidence: Evidence | None) -> Record | None:
 def _guarantees(model: AnyModel, evidence: Evidence | None) -> list[Record]:
     """Return every check that can be made: the training table allows more than another one."""
     given: tuple[Any, ...] = () if evidence is None else (evidence.inputs,)
-    if evidence is not None and evidence.training:
+    if evidence is not None and evidence.seen is not None and evidence.training:
+        seen, target = evidence.seen, model.target
+        assert isinstance(target, SurvivalTarget)
+        told = seen.event if target.status is None else target.status.labels(seen.status)
+        given = (evidence.inputs, (told, seen.time), evidence.weight)
+        given += (None, None, seen.entry, evidence.strata)
+    elif evidence is not None and evidence.training:
         given = (evidence.inputs, evidence.labels, evidence.weight)
         if not isinstance(model, ClassesModel):
             given += (evidence.exposure, evidence.offset)

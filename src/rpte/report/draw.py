@@ -12,6 +12,7 @@ from typing import Any
 
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, TreeTerms
+from rpte.model.survival import SurvivalTarget
 from rpte.model.target import Target
 from rpte.report import svg
 from rpte.report.numbers import percent, short
@@ -98,6 +99,8 @@ def _text(line: Line) -> str:
 def rate_text(model: Model, support: float, total: float) -> str:
     """Say the mean of the target over rows of some weight: a rate in per cent, or a number."""
     mean = total / support
+    if isinstance(model.target, SurvivalTarget):
+        return f"{mean:.0%} events"
     return f"{mean:.0%}" if isinstance(model.target, Target) else f"mean {mean:.4g}"
 
 

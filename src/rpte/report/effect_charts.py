@@ -14,6 +14,7 @@ from rpte.report.curves import KEYS
 from rpte.report.numbers import count, signed
 
 BAND = "nine tenths of the rows lie in the band, or on the line across a bar"
+HAZARDS = "log hazard ratio"  # the unit that is drawn as a ratio, on a logarithmic scale
 MOST_LEVELS = 30  # of one variable that are drawn
 CAPTION_TOP, CAPTION_LINE, CAPTION_CHARACTERS, NARROWEST = 34, 17, 62, 440
 GRID_LEFT, GRID_TOP, GRID_WIDTH, GRID_HEIGHT, GRID_BOTTOM, SHADES = 92, 12, 250, 200, 62, 20
@@ -22,6 +23,8 @@ GRID_LEFT, GRID_TOP, GRID_WIDTH, GRID_HEIGHT, GRID_BOTTOM, SHADES = 92, 12, 250,
 def effect_title(shape: Mapping[str, Any]) -> str:
     """Return the title of the picture of one of `curves.shapes`."""
     whole = shape["alone"] or shape["averaged"] is not None
+    if shape["unit"] == HAZARDS:
+        return f"Hazard ratio by {'' if whole else 'the own terms of '}{shape['source']}"
     return f"What {'' if whole else 'the own terms of '}{shape['source']} add{'s' * whole}"
 
 
@@ -59,9 +62,15 @@ def _levels_note(shape: Mapping[str, Any]) -> str:
     """Say what a missing number adds (a category has a bar for it), and if levels are left out."""
     levels = shape["levels"]
     gone = [_height(row) for row in levels if row["level"] is None and shape["kind"] == "number"]
-    missing = f"; missing adds {signed(gone[0], 3)}" if gone else ""
+    adds = "has the ratio" if shape["unit"] == HAZARDS else "adds"
+    missing = f"; missing {adds} {added_text(shape, gone[0])}" if gone else ""
     few = f"; the {MOST_LEVELS} strongest of {len(levels)} levels"
     return missing + (few if len(levels) > MOST_LEVELS else "")
+
+
+def added_text(shape: Mapping[str, Any], value: float) -> str:
+    """Say what is added to the score; of a hazard, what it is multiplied by."""
+    return f"{math.exp(value):.3g}" if shape["unit"] == HAZARDS else signed(value, 3)
 
 
 def _rows_text(averaged: Mapping[str, Any]) -> str:
@@ -129,6 +138,8 @@ def shape_chart(
     across = (start, end) if start < end else svg.widened(start, end)
     name = svg.shortened(shape["source"], 50)
     plot = svg.Plot(across, (scale[0], scale[1]), name, f"adds to {shape['unit']}", *size)
+    if shape["unit"] == HAZARDS:
+        plot.y_label, plot.y_marks = "hazard ratio", svg.ratio_ticks(*plot.y)
     plot.band(curves["low"], curves["high"])
     plot.line([(start, 0), (end, 0)], svg.INK, 0.8)
     if not shape["alone"]:
@@ -137,7 +148,10 @@ def shape_chart(
     if box and None not in box:
         plot.body.append(svg.box([plot.across(q) for q in box], plot.height - svg.BOTTOM - 5, 3))
     step = max(1, math.ceil(len(points) / 6))
-    said = [f"{y:+.2f} at {x:.4g}" for x, y in [*points[:-1:step], points[-1]]]
+    some = [*points[:-1:step], points[-1]]
+    said = [f"{y:+.2f} at {x:.4g}" for x, y in some]
+    if shape["unit"] == HAZARDS:
+        said = [f"{added_text(shape, y)} at {x:.4g}" for x, y in some]
     return plot.drawing(f"{effect_title(shape)}: {', '.join(said)}")
 
 
@@ -152,11 +166,19 @@ def level_chart(shape: Mapping[str, Any], largest: float) -> svg.Drawing:
         y, value = height * (place + 0.5) + 4, _height(row)
         look = "f" if row["level"] is None else ""
         body.append(svg.text(room - 8, y + 4, svg.shortened(name, 28), look, "end"))
-        body.append(svg.signed_bar(room, y, 180, value, largest or 1.0, not numbers))
+        told = added_text(shape, value) if shape["unit"] == HAZARDS else None
+        given = value, largest or 1.0, "" if numbers else told
+        body.append(svg.signed_bar(room, y, 180, *given))
         if numbers:
             body.append(_beside_bar(row, room + 90, y, 88 / (largest or 1.0)))
-            body.append(svg.text(room + 180 + numbers, y + 4, f"{value:+.3g}", look, "end"))
-    said = ", ".join(f"{n} {_height(row):+.3g}" for n, row in zip(names, rows, strict=True))
+            shown = told or f"{value:+.3g}"
+            body.append(svg.text(room + 180 + numbers, y + 4, shown, look, "end"))
+    heights = [_height(row) for row in rows]
+    if shape["unit"] == HAZARDS:
+        texts = [added_text(shape, value) for value in heights]
+    else:
+        texts = [f"{value:+.3g}" for value in heights]
+    said = ", ".join(f"{n} {each}" for n, each in zip(names, texts, strict=True))
     label = f"{effect_title(shape)}: {said}"
     return int(room + 190 + numbers), height * len(rows) + 8, label, "".join(body)
 
@@ -194,8 +216,9 @@ def surface_chart(surface: Mapping[str, Any], largest: float | None = None) -> s
     x_name, y_name = (svg.shortened(name, 34) for name in surface["sources"])
     body.append(svg.text(left + GRID_WIDTH / 2, foot + 36, x_name, "n f", "middle"))
     body.append(svg.upright(12, GRID_TOP + GRID_HEIGHT / 2, y_name))
-    said = f"{signed(min(cells), 3)} to {signed(max(cells), 3)}"
-    body.append(svg.text(end, foot + 54, f"adds {said}", "n", "end"))
+    said = f"{added_text(surface, min(cells))} to {added_text(surface, max(cells))}"
+    what = "hazard ratio" if surface["unit"] == HAZARDS else "adds"
+    body.append(svg.text(end, foot + 54, f"{what} {said}", "n", "end"))
     both = " and ".join(surface["sources"])
     label = f"What {both} add together: {said} on the {surface['unit']}"
     return end + 16, foot + GRID_BOTTOM, label, "".join(body)

@@ -7,7 +7,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from rpte.report import charts, class_charts, effect_charts, number_charts
+from rpte.report import charts, class_charts, effect_charts, number_charts, survival_charts
 from rpte.report.class_charts import (
     CLASS_COLOURS,
     class_note,
@@ -24,6 +24,7 @@ from rpte.report.svg import COLOURS, inline
 # The functions that a template may name.
 DRAWINGS: dict[str, Any] = {
     **vars(charts), **vars(effect_charts), **vars(number_charts), **vars(class_charts),
+    **vars(survival_charts),
     "tree_drawing": tree_drawing,
 }  # fmt: skip
 
@@ -35,7 +36,8 @@ def render(contents: Mapping[str, Any]) -> str:
     several = contents["identity"]["task"] == "multiclass"
     shapes = [shape for card in contents["components"] for shape in card["shapes"]]
     scale, largest = class_scale(shapes) if several else effect_scale(shapes)
-    colours = {**COLOURS, **CLASS_COLOURS} if several else COLOURS
+    many = several or contents["identity"]["task"] == "survival"
+    colours = {**COLOURS, **CLASS_COLOURS} if many else COLOURS
     given = {"sections": SECTIONS, "colours": colours, "scale": scale, "largest": largest}
     return fill("report.html.j2", report=contents, **given)
 

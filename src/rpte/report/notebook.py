@@ -16,10 +16,11 @@ from rpte.model.classes import ClassesModel
 from rpte.model.effect import background, own_parts, shared_parts
 from rpte.model.model import Model
 from rpte.model.summary import counted, figures, figures_text
+from rpte.model.survival import SurvivalTarget
 from rpte.report.cards import explanation_contents, tree_card
 from rpte.report.charts import explanation_chart
 from rpte.report.class_cards import class_shape
-from rpte.report.class_charts import class_effect_drawing
+from rpte.report.class_charts import class_effect_drawing, class_tree_panels, tiled
 from rpte.report.curves import shape
 from rpte.report.draw import draw_model, tree_drawing
 from rpte.report.effect_charts import effect_drawing
@@ -27,6 +28,8 @@ from rpte.report.evidence import checked_weights
 from rpte.report.frontier import frontier_drawing, read_frontier
 from rpte.report.html import fill
 from rpte.report.numbers import signed
+from rpte.report.survival_cards import baseline_curve, case_over_time, survival_identity
+from rpte.report.survival_charts import baseline_chart, case_chart
 from rpte.report.svg import Drawing, document, shortened
 from rpte.utils.output import write_text
 
@@ -88,8 +91,11 @@ def plot_tree(model: Model | ClassesModel, tree: int | str = 1) -> Picture:
     if name not in known:
         has = f"its trees are {', '.join(known)}" if known else "the model has none"
         raise InputError(f"there is no tree {name}; {has}")
-    assert isinstance(model, Model)
-    return _picture(tree_drawing(tree_card(model, known[name])))
+    if isinstance(model, Model):
+        return _picture(tree_drawing(tree_card(model, known[name])))
+    own = [(each, t) for each in model.models for t in each.trees if t.name == name]
+    card = {"name": name, "classes": [tree_card(*pair) for pair in own]}
+    return _picture(tiled(class_tree_panels(card, list(map(str, model.classes))), 1))
 
 
 def plot_effect(
@@ -143,7 +149,22 @@ def model_html(model: Model) -> str:
         more=len(components) - MOST_PARTS,
         picture=Markup(Picture(draw_model(model), "the whole model")._repr_html_()),
         shared=[source for c in components for source in c.sources if shared_parts(c, source)],
+        **_baseline(model),
     )
+
+
+def _baseline(model: Model) -> dict[str, Any]:
+    """Return the curve of a case of average score, of a time until an event."""
+    if not isinstance(model.target, SurvivalTarget):
+        return {"events": None}
+    identity = survival_identity(model, model.target.horizons)
+    told = [(each["name"], *(f"{s:.3f}" for s in each["at"])) for each in identity["baselines"]]
+    return {
+        "events": f"{model.target.total:,.6g}",
+        "horizons": ["case of average score", *(f"at {h['text']}" for h in identity["horizons"])],
+        "survival": told[:MOST_PARTS],
+        "curve": Markup(_picture(baseline_chart(identity))._repr_html_()),
+    }
 
 
 def classes_html(model: ClassesModel) -> str:
@@ -160,7 +181,10 @@ def classes_html(model: ClassesModel) -> str:
         ownership=model.ownership,
         cases=f"{model.training['rows']:,.6g}",
         figures=None if record is None else figures_text(record, model.loss),
-        components=[(c.name, ", ".join(c.sources), len(c.direct)) for c in components[:MOST_PARTS]],
+        components=[
+            (c.name, ", ".join(c.sources), sum(r.component == c.name for r in model.rules()))
+            for c in components[:MOST_PARTS]
+        ],
         more=len(components) - MOST_PARTS,
         names=[str(label) for label in model.classes],
         terms=[
@@ -196,4 +220,16 @@ def _explained(explanation: Explanation) -> dict[str, Any]:
     ]
     flags = (*explanation.said_for, *explanation.flags)
     shown = Markup(picture._repr_html_())
-    return {"picture": shown, "contributions": contributions, "flags": flags}
+    found = {"picture": shown, "contributions": contributions, "flags": flags}
+    return {**found, **_over_time(explanation)}
+
+
+def _over_time(explanation: Explanation) -> dict[str, Any]:
+    """Return the curve of a case beside the baseline; a model of strata has several of these."""
+    target = explanation.target
+    if not isinstance(target, SurvivalTarget) or target.strata:
+        return {}
+    case = case_over_time(target, explanation.score, target.horizons, baseline_curve(target, 0))
+    drawing = case_chart(case, target.time_name, "case of average score")
+    told = [f"at {at['text']}: {at['value']:.2f}" for at in case["survival"]]
+    return {"curve": Markup(_picture(drawing)._repr_html_()), "told": ", ".join(told)}

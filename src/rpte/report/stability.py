@@ -10,14 +10,18 @@ import numpy as np
 from rpte.audit import metrics
 from rpte.audit.class_metrics import class_measures
 from rpte.audit.number_metrics import deviance_explained
+from rpte.audit.survival_metrics import SurvivalRows, harrell
 from rpte.errors import InputError
+from rpte.losses.risk_sets import GROUPED
 from rpte.model.classes import ClassesModel
+from rpte.model.model import Model
+from rpte.model.survival import SurvivalTarget
 from rpte.model.target import NumberTarget
 from rpte.report.cards import finite
 from rpte.report.curves import Record
 from rpte.report.evidence import AnyModel, Evidence
 from rpte.table.column import MISSING
-from rpte.utils.arrays import Floats
+from rpte.utils.arrays import Floats, Index
 
 RARELY, OFTEN = 0.1, 0.2  # shares of refits from which on a variable, a pair is listed
 MOST_PAIRS, MOST_ROWS = 12, 2000
@@ -34,11 +38,12 @@ def stability(
 
     The training table says how stable this very model is. Returned are variables with the share of
     refits that use them, pairs that share a component, audit loads, the spread of each row's
-    prediction, and the optimism (Harrell) of the AUC (of several classes their mean), or of the
-    deviance explained.
+    prediction (of a time, survival at the middle horizon), and the optimism (Harrell) of the AUC
+    (of several classes their mean), of the deviance explained or of the concordance.
     """
     if evidence.y is None or evidence.labels is None:
-        raise InputError("--stability refits the model, which needs outcomes; name them: --target")
+        names = "--time and --event" if model.task == "survival" else "--target"
+        raise InputError(f"--stability refits the model, which needs outcomes; name them: {names}")
     fitted: list[AnyModel] = []
     optimism: list[float] = []
     for weight in islice(_resamples(model, evidence.y, evidence.weight), refits):
@@ -80,7 +85,15 @@ def _resamples(model: AnyModel, y: Floats, weight: Floats) -> Iterator[Floats]:
 def _refit(model: AnyModel, evidence: Evidence, weight: Floats) -> AnyModel:
     from rpte.estimators.classifier import RPTEClassifier
     from rpte.estimators.regressor import RPTERegressor
+    from rpte.estimators.survival import RPTESurvival
 
+    if evidence.seen is not None:
+        seen = evidence.seen
+        survival = RPTESurvival(**parameters(model))
+        over: dict[str, Any] = {"entry": seen.entry, "strata": evidence.strata}
+        y = seen.event, seen.time
+        survival.fit(_frame(model, evidence), y, sample_weight=weight, **over)
+        return survival.model_
     numbers = isinstance(model.target, NumberTarget)
     given = {"exposure": evidence.exposure, "offset": evidence.offset}
     beside: dict[str, Any] = given if numbers else {}
@@ -110,11 +123,16 @@ def parameters(model: AnyModel) -> Record:
 
 def _left_out(model: AnyModel) -> tuple[str, ...]:
     """Return the settings that are no parameters of the estimator, or read from elsewhere."""
-    return ("limits", *(OF_CLASSES if isinstance(model.target, NumberTarget) else ()))
+    others = isinstance(model.target, NumberTarget | SurvivalTarget)
+    return ("limits", *(OF_CLASSES if others else ()))
 
 
 def _of_task(model: AnyModel) -> Record:
     """Return the parameters that an estimator of the task alone has."""
+    if isinstance(model.target, SurvivalTarget):
+        ties, grid = model.target.ties, model.target.grid
+        more = {"intervals": list(grid)} if ties == GROUPED else {"ties": ties}
+        return {"loss": model.loss.name, **more}
     if not isinstance(model.target, NumberTarget):
         factors = zip(model.classes, model.training["class_factors"], strict=True)
         if isinstance(model, ClassesModel):
@@ -157,6 +175,8 @@ def _quality(model: AnyModel, evidence: Evidence, score: Floats, weight: Floats)
     assert evidence.y is not None
     if isinstance(model, ClassesModel):
         return class_measures(score, evidence.y, weight)["auc"]
+    if evidence.seen is not None:
+        return harrell(SurvivalRows.of(evidence.seen, score, weight))
     if not isinstance(model.target, NumberTarget):
         return metrics.auc(metrics.rank(evidence.y, score, weight))
     plain = model.target.plain(evidence.y, weight, evidence.exposure, evidence.offset)
@@ -186,8 +206,30 @@ def _spread(model: AnyModel, fitted: list[AnyModel], evidence: Evidence) -> Reco
     order = np.argsort(score, kind="stable")
     kept = order[np.unique(np.linspace(0, len(order) - 1, MOST_ROWS).astype(int))]
     rows = evidence.inputs.take(kept)
+    if isinstance(model.target, SurvivalTarget):
+        return _spread_of_times(model, model.target, fitted, evidence, kept)
     table = np.array([model.loss.response(other.score(rows)) for other in fitted])
     return _in_groups(model, model.loss.response(score[kept]), table)
+
+
+def _spread_of_times(
+    model: Model,
+    target: SurvivalTarget,
+    fitted: list[AnyModel],
+    evidence: Evidence,
+    kept: Index,
+) -> Record:
+    """Return the spread of survival at the middle horizon, of rows by rising score."""
+    horizon = np.array([min(target.horizons[len(target.horizons) // 2], target.end)])
+    strata = None if evidence.strata is None else evidence.strata[kept]
+    rows = evidence.inputs.take(kept)
+    models = [model, *(other for other in fitted if isinstance(other, Model))]
+    told = []
+    for each in models:
+        assert isinstance(each.target, SurvivalTarget)
+        told.append(each.target.survival_at(each.score(rows), horizon, strata)[::-1, 0])
+    found = _in_groups(model, told[0], np.array(told[1:]))
+    return {**found, "horizon": target.when(float(horizon[0]))}
 
 
 def _spread_of_classes(model: ClassesModel, fitted: list[AnyModel], evidence: Evidence) -> Record:

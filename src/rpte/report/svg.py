@@ -84,18 +84,22 @@ def shortened(text: str, most: int) -> str:
 
 
 def signed_bar(
-    x: float, y: float, width: float, value: float, largest: float, number: bool = True
+    x: float, y: float, width: float, value: float, largest: float, said: str | None = None
 ) -> str:
-    """Return a bar to the right (raises) or left (lowers) of its middle, with its number."""
+    """Return a bar to the right (raises) or left (lowers) of its middle, with its number.
+
+    `said` stands in place of the number; nothing does if it is empty.
+    """
     middle = x + width / 2
     axis = path(f"M{middle:.1f} {y - 14:.1f}v28", LINE)
     if not value:
-        return axis + (text(middle + 4, y + 4, "0", "f") if number else "")
+        return axis + text(middle + 4, y + 4, "0" if said is None else said, "f") * (said != "")
     length = max(abs(value) / largest * (width / 2 - 2), 1.0)
     colour, start = (RAISES, middle) if value > 0 else (LOWERS, middle - length)
     anchor, beside = ("end", middle - 4) if value > 0 else ("start", middle + 4)
     bar = axis + rect(start, y - 8, length, 16, colour)
-    return bar + text(beside, y + 4, f"{value:+.3g}", "", anchor) if number else bar
+    number = f"{value:+.3g}" if said is None else said
+    return bar + text(beside, y + 4, number, "", anchor) * (said != "")
 
 
 @dataclass(slots=True)
@@ -110,6 +114,7 @@ class Plot:
     height: int = 300
     absolute: bool = False  # heights below zero are read without their sign
     left: int = LEFT  # margin, for the numbers of the upright axis
+    y_marks: Sequence[tuple[float, str]] | None = None  # of that axis, where they are given
     body: list[str] = field(default_factory=list)
 
     def across(self, x: float) -> float:
@@ -160,7 +165,8 @@ class Plot:
             place, anchor = (x + RIGHT, "end") if last else (x, "middle")
             found.append(path(f"M{x:.1f} {foot}v4", INK))
             found.append(text(place, foot + 18, name, "n", anchor))
-        for at, name in named_ticks(*self.y, max(3, self.height // 45)):
+        upwards = self.y_marks or named_ticks(*self.y, max(3, self.height // 45))
+        for at, name in upwards:
             y, said = self.down(at), name.lstrip("-") if self.absolute else name
             found.append(path(f"M{self.left} {y:.1f}H{self.width - RIGHT}", LINE, 0.7))
             found.append(text(self.left - 6, y + 4, said, "n", "end"))
@@ -202,6 +208,34 @@ def named_ticks(low: float, high: float, most: int) -> list[tuple[float, str]]:
     if max(abs(low), abs(high)) >= 1e7 or decimals(marks) > 6:
         return [(at, f"{at:.4g}") for at in marks]
     return [(at, f"{at:,.{decimals(marks)}f}") for at in marks]
+
+
+RATIOS = (
+    (0.8, 0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.15, 1.2),
+    (0.4, 0.5, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 2.5),
+    tuple(2.0**k for k in range(-8, 9)),
+    tuple(10.0**k for k in range(-12, 13)),
+    tuple(1000.0**k for k in range(-6, 7)),
+    tuple(10.0 ** (20 * k) for k in range(-15, 16)),
+)
+
+
+def ratio_ticks(low: float, high: float, most: int = 8) -> list[tuple[float, str]] | None:
+    """Return ratios with their texts at their logarithms between two ends; None if few fit.
+
+    Examples
+    --------
+    >>> [name for _, name in ratio_ticks(-1.5, 1.5)]
+    ['0.25', '0.5', '1', '2', '4']
+    """
+    for ratios in RATIOS:
+        marks = [(math.log(ratio), f"{ratio:.4g}") for ratio in ratios]
+        if ratios[-1] < 100.0 and not (marks[0][0] <= low * 0.75 and high * 0.75 <= marks[-1][0]):
+            continue  # these end well within the range
+        inside = [(at, name) for at, name in marks if low <= at <= high]
+        if 2 <= len(inside) <= most:
+            return inside
+    return None
 
 
 def widened(low: float, high: float, share: float = 0.06) -> tuple[float, float]:

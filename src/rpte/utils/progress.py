@@ -68,13 +68,19 @@ class Watch:
         self.best: tuple[float, int] | None = None
         self.stopped: str | None = None
         self._began = clock()
+        self._part, self._parts = 0, 1
         self._stage, self._low, self._high, self._steps, self._done = "", 0.0, 0.0, 1, 0
 
     def begin(self, stage: str, until: float, steps: int = 1) -> None:
         """Begin a stage of `steps` steps, after which the fraction `until` of the fit is done."""
-        self._stage, self._low, self._high = stage, self._high, until
+        self._stage, self._low = stage, self._high
+        self._high = (self._part + until) / self._parts
         self._steps, self._done = max(steps, 1), 0
         self.tell()
+
+    def begin_part(self, number: int, parts: int) -> None:
+        """Begin one of several searches, which share the time evenly."""
+        self._part, self._parts = number, parts
 
     def step(self) -> None:
         """End a step of the stage."""
@@ -101,9 +107,10 @@ class Watch:
         """Tell whether the time is used up; asked only where the search would then stop."""
         if self.max_seconds is None:
             return False
-        if self.stopped is None and clock() - self._began >= self.max_seconds:
+        over = clock() - self._began >= self.max_seconds * (self._part + 1) / self._parts
+        if over and self.stopped is None:
             self.stopped = self._stage
-        return self.stopped is not None
+        return over
 
     def record(self) -> dict[str, Any]:
         """Return what the model file keeps of a search that ran out of time."""
