@@ -13,6 +13,7 @@ scores are kept in `benchmarks/.cache`.
 Run: python benchmarks/accuracy.py run --suite paper12 [--models rpte,ebm] [--tables lupus,wdbc]
      python benchmarks/accuracy.py run --task regression: numbers and counts, accuracy_numbers.py
      python benchmarks/accuracy.py run --task multiclass: several classes, accuracy_classes.py
+     python benchmarks/accuracy.py run --task survival: times until an event, accuracy_survival.py
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ from threadpoolctl import threadpool_limits
 
 import accuracy_classes
 import accuracy_numbers
+import accuracy_survival
 import rpte
 from data import folder, read
 from panel_smoke import binary_tables
@@ -53,6 +55,11 @@ from peers import CLIP, MODELS, OURS, PACKAGES, Rows, log_odds
 from rpte import audit_load
 
 HERE = Path(__file__).parent
+TASKS = {
+    "regression": accuracy_numbers,
+    "multiclass": accuracy_classes,
+    "survival": accuracy_survival,
+}
 PAPER12 = (
     "lupus",
     "postoperative_patient_data",
@@ -449,7 +456,7 @@ def parse() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     command = parser.add_subparsers(dest="command", required=True).add_parser("run")
-    command.add_argument("--task", choices=("binary", "regression", "multiclass"), default="binary")
+    command.add_argument("--task", choices=("binary", *TASKS), default="binary")
     command.add_argument("--suite", choices=REPEATS, help="of two classes; must be given for them")
     command.add_argument("--models", default="", help="names separated by commas; all if empty")
     command.add_argument("--tables", default="", help="names separated by commas; all if empty")
@@ -470,7 +477,7 @@ def main() -> None:
     os.environ["OMP_NUM_THREADS"] = "1"
     args = parse()
     if args.task != "binary":
-        task = {"regression": accuracy_numbers, "multiclass": accuracy_classes}[args.task]
+        task = TASKS[args.task]
         models = args.models.split(",") if args.models else list(task.MODELS)
         tables = args.tables.split(",") if args.tables else [*task.TABLES]
         with threadpool_limits(1):

@@ -9,9 +9,10 @@ depth 4, LightGBM of 31 leaves. EBM (500 rounds, 10 interactions) and the author
 (settings of reference_peer.py, which tells how to install it) are measured once where --models
 names them; their predictions are not timed. `policies` (claim counts, exposure given to every model
 as in accuracy_numbers.py) and `amounts` (numbers) are fitted by the regressors of each library.
+Tables of several classes, with peers as they come, are in speed_classes.py: `run --classes`.
 
 Run: python benchmarks/speed.py run [--data breast_cancer,adult] [--models rpte,lightgbm]
-     [--threads 1,2] [--out benchmarks/results/speed.csv]
+     [--classes] [--threads 1,2] [--out benchmarks/results/speed.csv]
      python benchmarks/speed.py table; python benchmarks/speed.py startup [--fresh]
 """
 
@@ -36,6 +37,7 @@ import numpy as np
 import pandas as pd
 
 import rpte
+import speed_classes as several
 
 HERE = Path(__file__).parent
 OUT = HERE / "results" / "speed.csv"
@@ -141,7 +143,7 @@ def amounts(n: int, p: int) -> tuple[np.ndarray, np.ndarray]:
     return X, X[:, 0] + 0.5 * np.log(X[:, 1]) + bends + products + noise
 
 
-CLASSES = (synthetic, classification, friedman, categories, float32)
+CLASSES = (synthetic, classification, friedman, categories, float32, several.classes)
 NUMBERS = (policies, amounts)
 MADE: dict[str, Callable[..., Any]] = {made.__name__: made for made in (*CLASSES, *NUMBERS)}
 
@@ -151,6 +153,9 @@ def table(name: str) -> tuple[Any, ...]:
 
     Of one that is made, its name says the size.
     """
+    if name.endswith(several.TWO):
+        X, y = table(name.removesuffix(several.TWO))
+        return X, several.largest_against_rest(y)
     kind, _, size = name.partition("_")
     if kind in MADE:
         return MADE[kind](*map(int, size.split("x")))
@@ -161,7 +166,7 @@ def table(name: str) -> tuple[Any, ...]:
     from data import read
 
     X, y = read(f"{'paper12' if name == 'eeg_seizure' else 'panel'}/{name}")
-    return X, y.to_numpy()
+    return X, several.coded(y) if several.is_several(name) else y.to_numpy()
 
 
 def with_categories(X: Any) -> Any:
@@ -277,6 +282,10 @@ def measure(name: str, model: str, threads: int) -> dict[str, Any]:
     counts = kind == "policies"
     fit = make_regressor(model, threads, counts) if numbers else make(model, threads)
     small = policies(1200) if counts else amounts(1200, 12) if numbers else synthetic(1200, 12)
+    if several.is_several(name):
+        small = several.classes(1200, 12, 2 if name.endswith(several.TWO) else 3)
+        if model != "rpte":
+            fit = several.make_default(model, threads, with_categories)
     predict_of = "predict" if numbers else "predict_proba"
     read = (lambda rows: rows) if model.startswith("rpte") else with_categories
     getattr(fit(*small), predict_of)(read(small[0]))
@@ -323,9 +332,10 @@ def run(arguments: argparse.Namespace) -> None:
     """Measure the cells asked for, each in a new process, and write them to the CSV."""
     out: Path = arguments.out
     kept = pd.read_csv(out, comment="#") if out.exists() else pd.DataFrame(columns=COLUMNS)
-    for name in arguments.data:
+    kind = several if arguments.classes else sys.modules[__name__]
+    for name in arguments.data or kind.DATA:
         for threads in arguments.threads:
-            for model in arguments.models:
+            for model in arguments.models or kind.MODELS:
                 command = [sys.executable, __file__, "one", name, model, str(threads)]
                 done = subprocess.run(command, capture_output=True, text=True, check=False)
                 if done.returncode:
@@ -442,8 +452,9 @@ def main() -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     words = {"type": lambda text: text.split(",")}
     command = commands.add_parser("run")
-    command.add_argument("--data", default=list(DATA), **words)
-    command.add_argument("--models", default=list(MODELS), **words)
+    command.add_argument("--data", **words)
+    command.add_argument("--models", **words)
+    command.add_argument("--classes", action="store_true", help="tables of several classes")
     command.add_argument("--threads", default=[1, 2], type=lambda t: [int(k) for k in t.split(",")])
     command.add_argument("--out", type=Path, default=OUT)
     shown = commands.add_parser("table")
@@ -459,7 +470,7 @@ def main() -> None:
         print(fresh() if arguments.fresh else startup())
     elif arguments.command == "table":
         frame = pd.read_csv(arguments.out, comment="#")
-        print(ratio_table(frame), slow_table(frame), sep="\n\n")
+        print(ratio_table(frame), slow_table(frame), several.classes_table(frame), sep="\n\n")
     else:
         name, model, threads = arguments.cell
         print(json.dumps(measure(name, model, int(threads))))
