@@ -53,6 +53,7 @@ EXCEPTIONS = {
     ("audit.edits", "fit.refit"): "an edit may estimate the terms that are left again",
     ("report.stability", "estimators.classifier"): "stability fits the same settings again",
     ("report.stability", "estimators.regressor"): "stability fits the same settings again",
+    ("report.stability", "estimators.survival"): "stability fits the same settings again",
 }
 
 

@@ -61,6 +61,7 @@ PAGES = [
     "decisions.md",
     "explanations.md",
     "frontier.md",
+    "survival.md",
     "tariff.md",
 ]
 

@@ -21,6 +21,8 @@ LAZY = {  # imports inside functions, between files of one room, that close a cy
     ("model.model", "model.file"): METHODS,
     ("model.classes", "model.verify_classes"): METHODS,
     ("model.classes", "model.file"): METHODS,
+    ("model.causes", "model.file"): METHODS,
+    ("model.causes", "model.verify_causes"): METHODS,
 }
 
 

@@ -22,9 +22,10 @@ from export_models import (
     table_model,
 )
 from fit_tables import make_case
-from rpte import InputError, RPTEClassifier, RPTERegressor
+from rpte import InputError, RPTEClassifier, RPTERegressor, RPTESurvival
 from rpte.export.lower import make_form
 from rpte.export.parity import expected
+from survival_tables import made_times
 
 pytestmark = pytest.mark.filterwarnings("ignore:column .* training did not have")
 
@@ -183,6 +184,24 @@ def test_several_classes(labels, tmp_path):
         assert f"{model.components[0].direct[0].name}_{label}" in more
     assert np.isfinite(loaded.predict(loaded.input_example)[always[1:]].to_numpy()).all()
     assert mlflow.pyfunc.load_model(logged(model)).predict(X).equals(found)
+
+
+def test_times(tmp_path):
+    X, y = made_times(200, 2)
+    clinic = np.array(["a", "b"])[np.arange(200) % 2]
+    est = RPTESurvival(l1=0.03).fit(X, y, strata=clinic)
+    flavor.save_model(est, tmp_path / "m")
+    assert flavor.load_model(tmp_path / "m") == est.model_
+    scored = mlflow.pyfunc.load_model(str(tmp_path / "m"))
+    found = scored.predict(X)
+    assert list(found) == ["prediction", "hazard_ratio", "score"]
+    np.testing.assert_array_equal(found["prediction"], est.predict(X))
+    np.testing.assert_allclose(found["hazard_ratio"], np.exp(est.predict(X)), rtol=1e-15)
+    found = scored.predict(X, params={"horizons": [0.5, 1.0]})
+    wanted = est.model_.survival_at(X, [0.5, 1.0], clinic)
+    own = found[["survival_1_a", "survival_1_b"]].to_numpy()[np.arange(200), np.arange(200) % 2]
+    np.testing.assert_array_equal(own, wanted[:, 1])
+    assert "D1" in scored.predict(X, params={"contributions": True})
 
 
 def test_an_exposure_and_an_offset_are_columns_that_may_be_left_out(tmp_path):

@@ -31,7 +31,7 @@ class TestReasons:
             gaps = {}
             for mine, its in zip(model.by_class[a], model.by_class[b], strict=True):
                 now = float(mine.subtotal(inputs)[0] - its.subtotal(inputs)[0])
-                gap = now - sum(means[t.name][a] - means[t.name][b] for t in mine.direct)
+                gap = now - sum(means[t.name][a] - means[t.name][b] for t in mine.parts)
                 if gap > 1e-12:
                     gaps[mine.name] = gap
             weights = {}
@@ -282,7 +282,7 @@ class TestEdits:
         [
             ({"drop_terms": ["D99"]}, "no such term"),
             ({"drop_sources": ["petals"]}, "no such variable"),
-            ({"merge": [["T1.L1", "T1.L2"]]}, "no such leaf"),
+            ({"merge": [["T99.L1", "T99.L2"]]}, "no such leaf"),
             ({"refit": True}, "needs a table"),
         ],
     )

@@ -146,7 +146,7 @@ def test_golden_files(path, tmp_path):
     done = run(path, table, "--expect", scores, "--scores", tmp_path / "out.csv")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "equal to the last bit" in done.stdout
-    assert pd.read_csv(tmp_path / "out.csv")[names].equals(given)
+    assert pd.read_csv(tmp_path / "out.csv", float_precision="round_trip")[names].equals(given)
     given.loc[0, names[-1]] = math.nextafter(given.loc[0, names[-1]], math.inf)
     given.to_csv(scores)
     done = run(path, table, "--expect", scores)
@@ -535,7 +535,7 @@ def test_means_are_the_librarys(name, tmp_path, capsys):
     path = write(made.document, tmp_path)
     assert rpte_check.main([str(path), str(table), *options, "--scores", str(out)]) == 0
     assert "probabilit" not in capsys.readouterr().out
-    found = pd.read_csv(out)
+    found = pd.read_csv(out, float_precision="round_trip")
     assert list(found) == ["row", "score", "mean"]
     model = from_dict(made.copy())
     assert [v.hex() for v in found["score"]] == [float(v).hex() for v in model.score(made.X)]

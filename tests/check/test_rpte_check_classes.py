@@ -44,7 +44,7 @@ def test_it_scores_as_the_library_does(name, tmp_path, capsys):
     model, given = from_dict(made.copy()), train(name, tmp_path)
     path = str(write(made.document, tmp_path))
     assert rpte_check.main([path, *given, "--scores", str(out)]) == 0, capsys.readouterr().out
-    found = pd.read_csv(out)
+    found = pd.read_csv(out, float_precision="round_trip")
     score, p = model.score(made.X), model.predict_proba(made.X)
     for k, label in enumerate(model.classes):
         assert [v.hex() for v in found[f"score_{label}"]] == [v.hex() for v in score[:, k]]

@@ -98,7 +98,10 @@ class TestFit:
             (["--task", "binary"], "holds 3 values (calm, rain, storm); several classes are"),
             (["--task", "regression"], "which is no number"),
             (["--paper"], "is for two classes alone, and y holds 3: give vocabulary='shapes'"),
-            (["--monotone", "wind=increasing"], "a direction is of one score"),
+            (["--monotone", "wind=increasing"], "but there are 3 classes; name the class whose"),
+            (["--monotone", "wind=hail:increasing"], "names 'hail', which is no class"),
+            (["--monotone", "wind=rain:up"], "is 'up'; it must be 'increasing' or 'decreasing'"),
+            (["--monotone", "wind=rain:increasing"] * 2, "names 'wind' twice; say it once"),
             (["--target", "day", "--id-column", "weather"], "at most 50 can be told apart"),
         ],
     )
@@ -107,6 +110,17 @@ class TestFit:
         asked = ("fit", table, *given, *options, "-o", tmp_path / "m.json", "--folds", "0")
         assert message in refused(*asked)
         assert not (tmp_path / "m.json").exists()
+
+    def test_monotone_limits_by_class(self, table, tmp_path):
+        limits = "wind=storm:increasing", "wind=calm:decreasing"
+        asked = [word for limit in limits for word in ("--monotone", limit)]
+        good("fit", table, *TARGET, "-o", tmp_path / "m.json", *FAST, *asked)
+        model = load(tmp_path / "m.json")
+        told = {"calm": "decreasing", "storm": "increasing"}
+        assert model.settings["limits"]["monotone"] == {"wind": told}
+        shown = good("show", tmp_path / "m.json")
+        assert "limit: 'storm' increasing in wind" in shown
+        assert "monotone: 'calm' decreasing in wind" in good("verify", tmp_path / "m.json")
 
     def test_rare_classes_are_named(self, tmp_path):
         frame = weather()
@@ -174,7 +188,7 @@ class TestScore:
     def test_class_scores_and_probabilities(self, model, table, tmp_path):
         said = good("score", model, table, "--id-column", "day", "-o", tmp_path / "s.csv")
         assert said == ""
-        told, found = pd.read_csv(tmp_path / "s.csv"), load(model)
+        told, found = pd.read_csv(tmp_path / "s.csv", float_precision="round_trip"), load(model)
         kinds = ("score", "probability")
         assert list(told) == ["day", "class", *(f"{k}_{name}" for k in kinds for name in NAMES)]
         assert told["class"].tolist() == found.predict(rows()).tolist()
@@ -222,7 +236,7 @@ class TestScore:
 def read_csv(text):
     import io
 
-    return pd.read_csv(io.StringIO(text))
+    return pd.read_csv(io.StringIO(text), float_precision="round_trip")
 
 
 class TestExplain:

@@ -15,7 +15,7 @@ import dask.dataframe as dd
 from distributed import Client, LocalCluster
 
 import rpte
-from rpte import InputError
+from rpte import InputError, Limits
 from rpte.dask import RPTEClassifier
 from rpte.model.file import to_text
 from rpte.rows import scale
@@ -98,7 +98,22 @@ def test_rows_of_an_array(client):
 
 def test_what_cannot_be_is_said(client):
     X = parts(TABLE[[*NAMES, "course"]])
-    with pytest.raises(InputError, match=r"Only binary classification is supported. form as given"):
-        RPTEClassifier(client, form="rules").fit(X, "course")
+    with pytest.raises(InputError, match=r"Only binary classification is supported. positive as"):
+        RPTEClassifier(client, positive="ill").fit(X, "course")
     with pytest.raises(InputError, match="needs them in memory"):
         RPTEClassifier(client, l1=0.01).fit(X, "course")
+
+
+def test_monotone_limits_by_class(client):
+    limits = Limits(monotone={"age": {"ill": "increasing"}, "dose": {"relapse": "decreasing"}})
+    table = TABLE[[*NAMES, "course"]]
+    found = RPTEClassifier(client, limits=limits).fit(parts(table), "course")
+    checks = {check.name: check.holds for check in found.verify(TABLE[NAMES], TABLE["course"])}
+    assert all(checks.values())
+    assert "monotone: 'relapse' decreasing in dose" in checks
+    memory = rpte.RPTEClassifier(limits=limits).fit(TABLE[NAMES], TABLE["course"])
+    X = TABLE[NAMES]
+    np.testing.assert_allclose(found.predict_proba(X), memory.predict_proba(X), atol=1e-5)
+    wrong = RPTEClassifier(client, limits=Limits(monotone={"age": "increasing"}))
+    with pytest.raises(InputError, match="name the class whose probability"):
+        wrong.fit(parts(table), "course")

@@ -39,7 +39,7 @@ def of_classes(by_class, intercepts):
         intercepts=tuple(intercepts),
         by_class=tuple(named),
         ownership="component",
-        settings={"limits": {"exclude": []}},
+        settings={"limits": {"exclude": [], "monotone": {}}},
         bound=1,
         training={"rows": float(k), "mean_contributions": {n: [0.0] * k for n in names}},
         data={"profile": PROFILE},

@@ -111,7 +111,7 @@ def test_every_loss(loss):
     assert record["mean"] == now
     assert record["exposure"] == beside.get("exposure")
     assert not {"probability", "positive"} & set(record)
-    with pytest.raises(InputError, match="the model predicts a number"):
+    with pytest.raises(InputError, match="the model predicts no class"):
         found.probability  # noqa: B018
 
 

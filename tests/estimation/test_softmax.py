@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
+from rpte.columns.limits import ZERO
 from rpte.estimation.approximate import ApproximateDesign
 from rpte.estimation.classes import ClassesPath
 from rpte.estimation.softmax import ClassesProblem, solve_classes
@@ -165,9 +167,84 @@ def test_signs_are_kept_in_every_class():
     assert fit.coefficients[:, 2].any()
 
 
+def of_scipy(made, l1, l1_ratio):
+    """Return the objective of the same problem by L-BFGS-B, on both sides of 0 apart."""
+    classes, q = made.loss.n_scores, made.n_terms
+    sign = np.broadcast_to(made.sign, (classes, q))
+    above, below = np.isin(sign, (0, 1)), np.isin(sign, (0, -1))
+    free = [(None, None)] * classes
+    sides = [(0.0, None if may else 0.0) for may in (*above.ravel(), *below.ravel())]
+
+    def value(x):
+        up, down = x[classes:].reshape(2, classes, q)
+        at = made.at(x[:classes], up - down)
+        at_intercepts, slope = made.slopes(at)
+        size, strength = up + down, l1 * made.penalty
+        cost = strength * (l1_ratio * size + 0.5 * (1 - l1_ratio) * (up - down) ** 2)
+        ridge = strength * (1 - l1_ratio) * (up - down)
+        more = strength * l1_ratio
+        slopes = [at_intercepts, (more + slope + ridge).ravel(), (more - slope - ridge).ravel()]
+        return at.loss + cost.sum(), np.concatenate(slopes)
+
+    start = np.zeros(classes + 2 * classes * q)
+    limits = {"maxiter": 20_000, "maxfun": 50_000, "ftol": 1e-15, "gtol": 1e-9}
+    given = {"jac": True, "method": "L-BFGS-B", "bounds": [*free, *sides], "options": limits}
+    return float(minimize(value, start, **given).fun)
+
+
+def by_class(seed, classes, q):
+    """Return signs of each class, one of them for all terms 0 in some class."""
+    found = np.random.default_rng(seed).choice([-1, 0, 1, ZERO], (classes, q))
+    return np.where(found.any(axis=0) & (found != ZERO).any(axis=0), found, 0).astype(np.int8)
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    st.integers(0, 9_999),
+    st.integers(3, 6),
+    st.booleans(),
+    st.sampled_from([1.0, 0.5]),
+    st.floats(0.01, 0.5),
+)
+def test_signs_by_class_have_the_optimum_of_scipy(seed, classes, weighted, l1_ratio, part):
+    signs = by_class(seed, classes, 4)
+    made = problem(seed, classes, 100, 4, weighted, signs, [1.0, 2.0, 0.5, 1.0])
+    top = made.lambda_max(l1_ratio)
+    if top == 0.0:
+        return
+    fit = solve_classes(made, part * top, l1_ratio)
+    assert fit.converged
+    assert (np.where(signs == ZERO, 0, signs) * fit.coefficients >= 0.0).all()
+    assert not fit.coefficients[signs == ZERO].any()
+    oracle = of_scipy(made, part * top, l1_ratio)
+    assert fit.objective == pytest.approx(oracle, rel=1e-6)
+    assert fit.objective <= oracle + 1e-9
+    start = np.random.default_rng(seed).normal(size=(classes, 5))
+    again = solve_classes(made, part * top, l1_ratio, start)
+    assert again.objective == pytest.approx(fit.objective, rel=1e-7)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 9_999), st.integers(3, 7), st.floats(0.01, 0.9))
+def test_one_rising_class_leaves_the_canonical_form_no_choice(seed, classes, part):
+    """Without a limit that binds, the fit of 3 classes is that without limits."""
+    signs = np.full((classes, 1), -1, np.int8)
+    signs[0] = 1
+    made, free = (problem(seed, classes, 80, 1, sign=s) for s in (signs, [0]))
+    fit = solve_classes(made, part * free.lambda_max())
+    sizes = fit.coefficients[:, 0]
+    assert not sizes.any() or 0.0 in sizes
+    other = solve_classes(free, part * free.lambda_max())
+    assert fit.objective >= other.objective - 1e-9
+    if classes == 3 and (signs * other.coefficients >= 0.0).all():
+        np.testing.assert_allclose(fit.coefficients, other.coefficients, atol=1e-5)
+
+
+@pytest.mark.parametrize("limited", [False, True])
 @pytest.mark.parametrize("classes", [3, 5])
-def test_the_approximate_path_is_near_the_exact_one(classes):
-    made = problem(20 + classes, classes, 500, 6)
+def test_the_approximate_path_is_near_the_exact_one(classes, limited):
+    sign = by_class(classes, classes, 6) if limited else None
+    made = problem(20 + classes, classes, 500, 6, sign=sign)
     rows = np.arange(made.n_terms)
     design = ApproximateDesign(
         made.z.astype(np.float32), rows, made.y, made.weight, made.penalty, made.sign, made.loss
@@ -175,6 +252,8 @@ def test_the_approximate_path_is_near_the_exact_one(classes):
     l1s = made.lambda_max() * np.array([0.5, 0.1, 0.02])
     for l1, found in zip(l1s, ClassesPath(design).to(l1s), strict=True):
         exact = solve_classes(made, float(l1))
+        assert not found[:, 1:][np.broadcast_to(made.sign == ZERO, found[:, 1:].shape)].any()
+        assert (made.sign * found[:, 1:] >= 0.0).all()
         at = made.at(found[:, 0], found[:, 1:])
         reached = at.loss + l1 * np.abs(found[:, 1:]).sum()
         assert exact.objective - 1e-9 <= reached <= exact.objective * 1.005

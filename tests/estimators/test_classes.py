@@ -17,7 +17,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from rpte import InputError, Limits, RPTEClassifier, RPTEWarning
+from rpte import InputError, RPTEClassifier, RPTEWarning
 from rpte.model.classes import ClassesModel
 from rpte.model.file import from_text, to_dict, to_text
 
@@ -234,8 +234,6 @@ class TestBadInput:
         ("name", "given"),
         [
             ("positive", {"positive": 1}),
-            ("limits.monotone", {"limits": Limits(monotone={"length": "increasing"})}),
-            ("form", {"form": "rules"}),
             ("reassign", {"reassign": False}),
             ("vocabulary", {"vocabulary": "original"}),
             ("criterion", {"criterion": "label"}),

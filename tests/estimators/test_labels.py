@@ -170,7 +170,7 @@ class TestOtherTasks:
             refuse_rare(np.arange(30), [1] * 30)
 
     def test_a_time_beside_an_event(self):
-        with pytest.raises(InputError, match="is survival analysis, which is not supported"):
+        with pytest.raises(InputError, match="is survival analysis: use RPTESurvival"):
             refuse_rare(np.arange(30), [1] * 30, "futime", ["age", "death"])
 
     @pytest.mark.parametrize(

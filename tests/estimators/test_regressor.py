@@ -84,14 +84,14 @@ def test_contributions_add_up_to_the_score(fitted):
         assert explanation.response == reg.model_.loss.response(np.array([total]))[0]
         assert "cost" in str(explanation)
         assert ("so far" in str(explanation)) == (reg.loss != "squared_error")
-        with pytest.raises(InputError, match="predicts a number"):
+        with pytest.raises(InputError, match="predicts no class"):
             _ = explanation.probability
 
 
 def test_what_is_of_two_classes_is_refused_with_words(fitted):
     reg, X, *_ = fitted
     for ask in (lambda m: m.classes, lambda m: m.positive, lambda m: m.predict_proba(X)):
-        with pytest.raises(InputError, match="predicts a number"):
+        with pytest.raises(InputError, match="predicts no class"):
             ask(reg.model_)
 
 

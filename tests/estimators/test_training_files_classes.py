@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("pyarrow", reason="tables in files need pyarrow, the extra 'files'")
 from pyarrow import dataset as ds
 
-from rpte import InputError, RPTEClassifier
+from rpte import InputError, Limits, RPTEClassifier
 from rpte.estimation import held_rows
 from rpte.model.file import to_dict, to_text
 from rpte.rows import scale
@@ -111,7 +111,7 @@ def test_labels_of_numbers(table, tmp_path):
         ({"course": "rare"}, {}, r"1 of 5 classes with fewer than 5 rows \('rare' 3\)"),
         ({"course": None}, {}, r"3 missing label.s., first at row"),
         ({}, {"positive": "ill"}, "Only binary classification is supported. positive as given"),
-        ({}, {"form": "rules"}, "Only binary classification is supported. form as given"),
+        ({}, {"reassign": False}, "Only binary classification is supported. reassign as given"),
         ({}, {"class_weight": {"ill": 0}}, r"the classes \['ill'\] have no rows with a positive"),
         ({}, {"class_weight": {"sick": 2}}, "'sick' is not a class"),
     ],
@@ -154,3 +154,15 @@ def test_cost(table, tmp_path):
     found = RPTEClassifier(l1=0.05).estimate_cost(written(rows, tmp_path), "course")
     assert (found.rows, found.columns) == (1_500, 3)
     assert RPTEClassifier(l1=0.05).estimate_cost(rows[FEATURES], rows["course"]).seconds > 0
+
+
+@pytest.mark.usefixtures("_long")
+def test_monotone_limits_by_class_are_those_of_memory(table, tmp_path):
+    limits = Limits(monotone={"age": {"ill": "increasing"}, "dose": {"relapse": "decreasing"}})
+    rows, made = table[[*FEATURES, "course"]], RPTEClassifier(limits=limits)
+    stored = made.fit(written(rows, tmp_path), "course", cache_dir=tmp_path)
+    memory = RPTEClassifier(limits=limits).fit(rows[FEATURES], rows["course"])
+    same(memory, stored)
+    checks = stored.verify(rows[FEATURES], rows["course"])
+    assert all(check.holds for check in checks)
+    assert "monotone: 'relapse' decreasing in dose" in {check.name for check in checks}

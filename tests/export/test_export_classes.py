@@ -3,7 +3,6 @@
 import importlib.util
 import json
 import math
-import shutil
 import sqlite3
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +14,10 @@ import pytest
 import rpte.export.code.python as python_target
 from command_tables import good, refused
 from export_models import (
+    ALL_TARGETS,
     HOSTILE_NAMES,
+    OFFICE,
+    TARGETS,
     check,
     classes_of,
     every_kind,
@@ -35,7 +37,6 @@ from rpte.export.target import Answers, find_target, settle_options
 from rpte.model.parts import DirectTerm
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "models_2"
-OFFICE = shutil.which("soffice") or shutil.which("libreoffice")
 LABELS = {
     "texts": ("Adelie", "Chinstrap", "Gentoo"),
     "numbers": (-1, 0, 5),
@@ -47,37 +48,6 @@ LABELS = {
 
 def golden_rows(name):
     return json.loads((GOLDEN / f"{name}.rows.json").read_text())["rows"]
-
-
-def needing(target, options=None, programs=(), packages=(), slow=False):
-    """Return a target to try, skipped where what runs it is not there."""
-    lacking = [name for name in programs if not shutil.which(name)]
-    lacking += [name for name in packages if not importlib.util.find_spec(name)]
-    marks = [pytest.mark.skipif(bool(lacking), reason=f"not there: {', '.join(lacking)}")]
-    marks += [pytest.mark.slow] if slow else []
-    name = (options or {}).get("dialect", target)
-    return pytest.param(target, options or {}, id=name, marks=marks)
-
-
-SQL = {"contributions": True}
-TARGETS = [
-    needing("python"),
-    needing("javascript", programs=["node"]),
-    needing("c", programs=["cc"]),
-    needing("sql", {"dialect": "duckdb", **SQL}, packages=["sqlglot", "duckdb"]),
-    needing("sql", {"dialect": "sqlite", **SQL}, packages=["sqlglot"]),
-    needing("onnx", {"prefix": "rpte_"}, packages=["onnx", "onnxruntime"]),
-    needing("pmml", programs=["java"], packages=["jpmml_evaluator"], slow=True),
-    pytest.param(
-        "xlsx",
-        {},
-        id="xlsx",
-        marks=[
-            pytest.mark.slow,
-            pytest.mark.skipif(OFFICE is None, reason="LibreOffice is not there"),
-        ],
-    ),
-]
 
 
 def parts_of(model):
@@ -174,7 +144,7 @@ class TestForm:
 
 class TestTargets:
     @pytest.mark.parametrize("name", ["classes", "class_numbers"])
-    @pytest.mark.parametrize(("target", "options"), TARGETS)
+    @pytest.mark.parametrize(("target", "options"), ALL_TARGETS)
     def test_fitted_models(self, target, options, name, tmp_path):
         model, rows = load(GOLDEN / f"{name}.json"), pd.DataFrame(golden_rows(name))
         assert_holds(check(target, model, rows, tmp_path, **options), model, len(rows))
@@ -183,13 +153,13 @@ class TestTargets:
         assert record.rows > 300
 
     @pytest.mark.parametrize("labels", LABELS)
-    @pytest.mark.parametrize(("target", "options"), TARGETS)
+    @pytest.mark.parametrize(("target", "options"), ALL_TARGETS)
     def test_every_kind_of_column_on_hostile_cells(self, target, options, labels, tmp_path):
         model = classes_of(every_kind(), LABELS[labels])
         rows = with_gaps(hostile_rows(model))
         assert_holds(check(target, model, rows, tmp_path, **options), model, 300)
 
-    @pytest.mark.parametrize(("target", "options"), TARGETS)
+    @pytest.mark.parametrize(("target", "options"), ALL_TARGETS)
     def test_rows_made_from_the_model(self, target, options, tmp_path):
         model = classes_of(every_kind(), LABELS["texts"], seed=1)
         made = probe_table(make_form(model), 200)
@@ -197,13 +167,13 @@ class TestTargets:
 
     @pytest.mark.slow
     @pytest.mark.parametrize("names", HOSTILE_NAMES)
-    @pytest.mark.parametrize(("target", "options"), TARGETS[:-1])
+    @pytest.mark.parametrize(("target", "options"), TARGETS)
     def test_hostile_names(self, target, options, names, tmp_path):
         model = classes_of(every_kind(*HOSTILE_NAMES[names]), LABELS["texts"])
         rows = with_gaps(hostile_rows(model))
         assert_holds(check(target, model, rows, tmp_path, **options), model, 300)
 
-    @pytest.mark.parametrize(("target", "options"), TARGETS)
+    @pytest.mark.parametrize(("target", "options"), ALL_TARGETS)
     def test_the_first_of_equal_scores(self, target, options, tmp_path):
         model = sloped([1.0, 0.5, 1.0, 0.5], [0.0, 0.5, 0.0, 0.5], ("a", "b", "c", "d"))
         X = table([-2.0, 0.0, 1.0, 3.0, None])
@@ -211,7 +181,7 @@ class TestTargets:
         record = check(target, model, X, tmp_path, **options)
         assert_holds(record, model, 5)
 
-    @pytest.mark.parametrize(("target", "options"), TARGETS)
+    @pytest.mark.parametrize(("target", "options"), ALL_TARGETS)
     def test_scores_far_apart(self, target, options, tmp_path):
         model = sloped([1.0, -1.0, 0.0])
         X = table([-5000.0, -1000.0, -746.0, -700.0, -351.0, -36.0, 0.0, 36.0, 710.0, 5000.0])
@@ -219,7 +189,7 @@ class TestTargets:
         assert_holds(record, model, 10)
         assert max(d.largest for d in record.differences.values()) < 1e-12
 
-    @pytest.mark.parametrize(("target", "options"), TARGETS)
+    @pytest.mark.parametrize(("target", "options"), ALL_TARGETS)
     def test_a_model_without_inputs(self, target, options, tmp_path):
         model = sloped([1.0, 1.0, 1.0], [0.2, -0.7, 0.3])
         model = replace(model, by_class=((), (), ()))

@@ -28,7 +28,7 @@ def test_the_examples_run(tmp_path, monkeypatch):
     fresh = run_page(PAGE)  # a command that fails fails the test
     mlflow.set_tracking_uri(None)
     office = bool(shutil.which("soffice") or shutil.which("libreoffice"))
-    assert fresh.count("Compared 800 rows (applications.csv)") == 6 + office
+    assert fresh.count("Compared 800 rows (applications.csv)") == 7 + office
     files = "model.sql", "model.py", "model.js", "model.c", "card.txt", "model.xlsx", "model.pmml"
     for name in files:
         assert (tmp_path / f"{name}.parity.json").is_file()

@@ -1,8 +1,6 @@
 """Models of numbers: every target gives their score and mean, for every loss."""
 
-import importlib.util
 import re
-import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +10,8 @@ import rpte.export.code.python as python_target
 from export_models import (
     HOSTILE_NAMES,
     NUMBERS,
+    OFFICE,
+    TARGETS,
     check,
     every_kind,
     hostile_rows,
@@ -31,29 +31,6 @@ from rpte.export.target import Answers, find_target, settle_options
 from rpte.model.parts import DirectTerm, TreeTerms
 from rpte.model.target import TargetUnits
 
-OFFICE = shutil.which("soffice") or shutil.which("libreoffice")
-
-
-def needing(target, options=None, programs=(), packages=(), slow=False):
-    """Return a target to try, skipped where what runs it is not there."""
-    lacking = [name for name in programs if not shutil.which(name)]
-    lacking += [name for name in packages if not importlib.util.find_spec(name)]
-    marks = [pytest.mark.skipif(bool(lacking), reason=f"not there: {', '.join(lacking)}")]
-    marks += [pytest.mark.slow] if slow else []
-    name = (options or {}).get("dialect", target)
-    return pytest.param(target, options or {}, id=name, marks=marks)
-
-
-SQL = {"contributions": True}
-TARGETS = [
-    needing("python"),
-    needing("javascript", programs=["node"]),
-    needing("c", programs=["cc"]),
-    needing("sql", {"dialect": "duckdb", **SQL}, packages=["sqlglot", "duckdb"]),
-    needing("sql", {"dialect": "sqlite", **SQL}, packages=["sqlglot"]),
-    needing("onnx", {"prefix": "rpte_"}, packages=["onnx", "onnxruntime"]),
-    needing("pmml", programs=["java"], packages=["jpmml_evaluator"], slow=True),
-]
 NAMES = {**HOSTILE_NAMES, "mean": (("mean", "exp", "response"), "score", "exposure")}
 
 

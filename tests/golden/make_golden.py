@@ -8,7 +8,8 @@ files of version 1, of the first release, are in ``0.1.0``):
 
 Each model of `model_files` gives ``models_<version>/<name>.json``, and ``<name>.rows.json`` with
 some rows and the scores that every later version must give, bit for bit (floats in hexadecimal),
-with the classes or means that they stand for.
+with the classes or means that they stand for; of times until an event also survival, in the first
+stratum where there are some.
 """
 
 from __future__ import annotations
@@ -22,11 +23,12 @@ import numpy as np
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "helpers"))
 
-from model_files import CLASS_NAMES, NAMES, NUMBER_NAMES, stored  # noqa: E402
+from model_files import CLASS_NAMES, NAMES, NUMBER_NAMES, TIME_NAMES, stored  # noqa: E402
 from rpte.model.file import from_dict  # noqa: E402
 from rpte.model.versions import NEWEST  # noqa: E402
 
 ROWS = 40
+HORIZONS = [1.0, 12.0, 24.0]
 
 
 def plain(value):
@@ -54,10 +56,15 @@ def hexadecimal(values):
     return [hexadecimal(v) if isinstance(v, np.ndarray) else float(v).hex() for v in values]
 
 
+def strata_of(model, count):
+    """Return the first of the strata of a model for some rows, None where it has none."""
+    return list(model.target.strata[:1]) * count or None
+
+
 def main() -> None:
     folder = HERE / f"models_{NEWEST}"
     folder.mkdir(exist_ok=True)
-    names = sys.argv[1:] or [*NAMES, *NUMBER_NAMES, *CLASS_NAMES]
+    names = sys.argv[1:] or [*NAMES, *NUMBER_NAMES, *CLASS_NAMES, *TIME_NAMES]
     if not sys.argv[1:]:
         for old in folder.glob("*.json"):
             old.unlink()
@@ -65,8 +72,13 @@ def main() -> None:
         model, rows = from_dict(stored(name).copy()), table(stored(name).X)
         model.save(folder / f"{name}.json")
         score = hexadecimal(model.score(rows))
-        told = "mean" if name in NUMBER_NAMES else "class"
+        told = "mean" if name in NUMBER_NAMES else "risk" if name in TIME_NAMES else "class"
         record = {"rows": rows, "score": score, told: model.predict(rows).tolist()}
+        if name in TIME_NAMES:
+            hazard = model.target.baseline[0].at(np.array(HORIZONS))
+            survival = model.survival_at(rows, HORIZONS, strata_of(model, len(score)))
+            record |= {"horizons": HORIZONS, "hazard": hexadecimal(hazard)}
+            record |= {"survival": survival.tolist()}
         (folder / f"{name}.rows.json").write_text(json.dumps(record, indent=1) + "\n")
     print(f"{len(names)} models in {folder}")
 

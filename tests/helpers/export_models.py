@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import shutil
 import warnings
 from dataclasses import replace
 from functools import cache
@@ -10,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from data_folder import DATA, needs_data  # noqa: F401 (the tests of exports import both here)
 from fit_tables import mixed_case
@@ -29,11 +32,12 @@ from rpte.columns.kinds import (
 from rpte.export.exporting import check_file
 from rpte.export.lower import make_form
 from rpte.export.target import find_target, settle_options
-from rpte.losses import GAMMA, POISSON, SQUARED
+from rpte.losses import COX, GAMMA, POISSON, SQUARED
 from rpte.losses.tweedie import Tweedie
 from rpte.model.classes import ClassesModel, ClassesTarget
 from rpte.model.file import from_dict
 from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms
+from rpte.model.survival import Steps, SurvivalTarget
 from rpte.model.target import NumberTarget
 from rpte.structure.tree import Branch, Split, Tree
 from rpte.table.schema import Schema, Variable
@@ -153,6 +157,19 @@ def of_number(model, loss, **target):
     """Return a model with the same terms that predicts a number."""
     found = NumberTarget(NUMBERS[loss], 120.0, **{"name": "claims", **target})
     return replace(model, target=found)
+
+
+def of_time(model, **target):
+    """Return a model with the same terms that tells a hazard, with a baseline of five steps."""
+    steps = Steps((1.0, 2.5, 4.0, 7.0, 30.0), (1e-5, 0.02, 0.15, 0.8, 6.0), 40.0)
+    strata = target.get("strata", ())
+    baseline = tuple(
+        replace(steps, hazard=tuple(h * (k + 1.0) for h in steps.hazard))
+        for k in range(max(1, len(strata)))
+    )
+    return replace(
+        model, target=SurvivalTarget(COX, 120.0, "months", "died", baseline=baseline, **target)
+    )
 
 
 @cache
@@ -276,11 +293,37 @@ HOSTILE_NAMES = {
 }
 
 
+def needing(target, options=None, programs=(), packages=(), slow=False):
+    """Return a target to try, skipped where what runs it is not there."""
+    lacking = [name for name in programs if not shutil.which(name)]
+    lacking += [name for name in packages if not importlib.util.find_spec(name)]
+    marks = [pytest.mark.skipif(bool(lacking), reason=f"not there: {', '.join(lacking)}")]
+    marks += [pytest.mark.slow] if slow else []
+    name = (options or {}).get("dialect", target)
+    return pytest.param(target, options or {}, id=name, marks=marks)
+
+
+SQL = {"contributions": True}
+TARGETS = [  # with what they need to be run
+    needing("python"),
+    needing("javascript", programs=["node"]),
+    needing("c", programs=["cc"]),
+    needing("sql", {"dialect": "duckdb", **SQL}, packages=["sqlglot", "duckdb"]),
+    needing("sql", {"dialect": "sqlite", **SQL}, packages=["sqlglot"]),
+    needing("onnx", {"prefix": "rpte_"}, packages=["onnx", "onnxruntime"]),
+    needing("pmml", programs=["java"], packages=["jpmml_evaluator"], slow=True),
+]
+OFFICE = shutil.which("soffice") or shutil.which("libreoffice")
+NO_OFFICE = pytest.mark.skipif(OFFICE is None, reason="LibreOffice is not there")
+ALL_TARGETS = [*TARGETS, pytest.param("xlsx", {}, id="xlsx", marks=[pytest.mark.slow, NO_OFFICE])]
+
+
 def check(target, model, X, folder, **options):
     """Export a model, whatever it differs by, and return the parity record on some rows."""
     chosen = find_target(target)
-    form = make_form(model)
-    settled = dict(chosen.learn(form, settle_options(chosen, options), X))
+    settled = settle_options(chosen, options, model)
+    form = make_form(model, settled)
+    settled = dict(chosen.learn(form, settled, X))
     path = Path(folder) / f"model{chosen.suffix}"
     content = chosen.write(form, settled)
     path.write_bytes(content.encode() if isinstance(content, str) else content)

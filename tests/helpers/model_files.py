@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from fit_tables import Case, mixed_case
-from rpte import Labelled, Limits, RPTEClassifier, RPTERegressor, edit
+from rpte import Labelled, Limits, RPTEClassifier, RPTERegressor, RPTESurvival, edit
 from rpte.columns.kinds import Hinge, Level, Pair, Pattern, Scale, Step, Value
 from rpte.model.file import content_hash, from_dict, to_dict
 
@@ -30,6 +30,8 @@ class Stored:
     weight: Any = None
     exposure: Any = None
     offset: Any = None
+    entry: Any = None
+    strata: Any = None
 
     @property
     def given(self):
@@ -38,7 +40,9 @@ class Stored:
     @property
     def beside(self):
         """What `verify` needs beside X, y and the weights."""
-        return {"exposure": self.exposure, "offset": self.offset}
+        roles = ("exposure", "offset", "entry", "strata")
+        given = {role: getattr(self, role) for role in roles}
+        return {role: values for role, values in given.items() if values is not None}
 
     def copy(self) -> dict[str, Any]:
         return copy.deepcopy(self.document)
@@ -281,6 +285,51 @@ def _class_numbers():
     return _stored(made, X[["wind", "pressure"]].to_numpy(), y)
 
 
+def time_case(seed=3, n=300):
+    """Return columns, and when an event came (a table of event and time)."""
+    X, mean, rng = number_case(seed, n)
+    latent, seen = rng.exponential(20.0 / mean), rng.uniform(5.0, 40.0, n)
+    y = pd.DataFrame({"died": latent <= seen, "months": np.ceil(np.minimum(latent, seen))})
+    return X, y, rng
+
+
+def _times(estimator, X, y, weight=None, **beside):
+    estimator.fit(X, y, sample_weight=weight, **beside)
+    return Stored(json.loads(json.dumps(to_dict(estimator.model_))), X, y, weight, **beside)
+
+
+def _trial():
+    """Fit hazards with strata, directions, whole weights and a tree; keep figures."""
+    X, y, rng = time_case()
+    strata = np.array(["north", "south"])[rng.integers(0, 2, len(X))]
+    limits = Limits(monotone={"age": "increasing"}, penalty={"power": 1.5})
+    made = RPTESurvival(l1=0.02, max_trees=1, max_leaves=4, limits=limits)
+    weight = rng.integers(1, 4, len(X)).astype(float)
+    made.fit(X, y, sample_weight=weight, strata=strata)
+    made.cross_validate(X, y, weight, folds=3, strata=strata)
+    document = json.loads(json.dumps(to_dict(made.model_)))
+    return Stored(document, X, y, weight, strata=strata)
+
+
+def _visits():
+    """Fit hazards of intervals, of rows that came late; columns by position."""
+    X, y, rng = time_case()
+    entry = rng.uniform(0.0, 1.0, len(X)).round(2)
+    made = RPTESurvival(loss="discrete", intervals=6, l1=0.03, max_trees=0, profile="none")
+    return _times(made, X[["age", "power"]].to_numpy(), y, entry=entry)
+
+
+def _edited_times():
+    """Edit a model of hazards twice: the first edit is estimated again, the second is not."""
+    X, y, _ = time_case()
+    made = RPTESurvival(l1=0.03, ties="breslow", max_trees=0).fit(X, y)
+    who = {"by": "A. Smith", "reason": "a test", "when": "2026-01-31T12:00:00Z"}
+    table = Labelled(X, y)
+    model = edit(made.model_, drop_sources=["power"], table=table, refit=True, **who)
+    model = edit(model, drop_terms=["D1"], table=table, **who)
+    return Stored(json.loads(json.dumps(to_dict(model))), X, y)
+
+
 MAKERS = {
     "mixed": _mixed,
     "published": _published,
@@ -306,12 +355,14 @@ NUMBER_MAKERS = {
 NUMBER_NAMES = tuple(NUMBER_MAKERS)
 CLASS_MAKERS = {"classes": _classes, "class_numbers": _class_numbers}
 CLASS_NAMES = tuple(CLASS_MAKERS)  # of several classes
+TIME_MAKERS = {"trial": _trial, "visits": _visits, "edited_times": _edited_times}
+TIME_NAMES = tuple(TIME_MAKERS)  # of times until an event
 
 
 @cache
 def stored(name: str) -> Stored:
     """Return one of the models; do not change it, `copy` it."""
-    return (MAKERS | NUMBER_MAKERS | CLASS_MAKERS)[name]()
+    return (MAKERS | NUMBER_MAKERS | CLASS_MAKERS | TIME_MAKERS)[name]()
 
 
 def trees(document):

@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 from typer.testing import CliRunner
 
-from model_files import NAMES, NUMBER_NAMES, direct, sealed, splits, stored, trees
+from model_files import NAMES, NUMBER_NAMES, TIME_NAMES, direct, sealed, splits, stored, trees
 from rpte import ModelFileError
 from rpte.cli import app
 from rpte.fit.settings import Settings
@@ -67,7 +67,7 @@ def test_every_parameter_of_a_fit_is_in_the_schema():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES + NUMBER_NAMES)
+@pytest.mark.parametrize("name", NAMES + NUMBER_NAMES + TIME_NAMES)
 def test_files_as_written_obey(name):
     assert accepts(stored(name).document)
     jsonschema.validate(stored(name).document, SCHEMA)
@@ -152,7 +152,7 @@ BAD = [
     (put(["bound"], -1), r"bound is -1; it must be at least 0"),
     (put(["target", "positive"], 2), r"positive is 2; it must be one of \[0, 1\]"),
     (put(["target", "positive"], True), r"positive is True; it must be one of \[0, 1\]"),
-    (put(["task"], 1), r"task is 1; it must be one of \['binary', 'regression', 'multiclass'\]"),
+    (put(["task"], 1), r"task is 1; it must be one of \['binary', 'regression', 'survival', 'mul"),
     (put(["loss", "name"], "hinge"), r"loss.name is 'hinge'; it must be one of \['binomial', 'sq"),
     (put(["loss", "link"], "probit"), r"loss.link is 'probit'; it must be one of \['logit', 'id"),
     (put(["loss", "power"], "1.5"), r"loss.power is '1\.5'; it must be a finite number"),

@@ -17,11 +17,11 @@ from file_fuzz import (
     outcome_of_forgery,
     places,
 )
-from model_files import NAMES, NUMBER_NAMES, sealed, stored
+from model_files import NAMES, NUMBER_NAMES, TIME_NAMES, sealed, stored
 from rpte import ModelFileError
 from rpte.model.file import from_dict
 
-EVERY = NAMES + NUMBER_NAMES
+EVERY = NAMES + NUMBER_NAMES + TIME_NAMES
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -56,6 +56,14 @@ def leaves_out_of_order(d):
     node["yes"]["leaf"] = 1
 
 
+def a_leaf_of_several_scores(d):
+    trees(d)[0]["leaves"][0]["coefficient"] = [1.0, 2.0, 3.0]
+
+
+def a_term_of_several_scores(d):
+    direct(d)[0]["target_total"] = [1.0, 2.0, 3.0]
+
+
 def a_leaf_too_many(d):
     trees(d)[0]["leaves"].append(trees(d)[0]["leaves"][0])
 
@@ -173,6 +181,8 @@ CASES = [
     (threshold_on_a_level, r"\.if has a threshold on a 0/1 column"),
     (number_without_threshold, r"\.if lacks its threshold 'at_most'"),
     (leaves_out_of_order, r"root\.yes.*\.leaf is 1; leaves count up in order, here 0"),
+    (a_leaf_of_several_scores, r"leaves\[0\].coefficient must be a number, not a list"),
+    (a_term_of_several_scores, r"direct\[0\].target_total must be a number, not a list"),
     (a_leaf_too_many, r"trees\[0\]\.leaves describes \d+ leaves, the tree has \d+"),
     (more_events_than_cases, r"direct\[0\]\.target_total is \d.*, the support only"),
     (centre_of_a_flag, r"\.centre is 1\.0; that of a 0/1 column, a hinge"),

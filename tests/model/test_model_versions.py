@@ -125,11 +125,11 @@ def test_each_version_has_its_own_word_for_events(change, tmp_path):
         assert rpte_check.main([str(write(sealed(document), tmp_path))]) == 1
 
 
-@pytest.mark.parametrize("task", ["count", "ranking", "survival"])
+@pytest.mark.parametrize("task", ["count", "ranking", "causes"])
 def test_a_task_that_is_not_known_says_what_to_install(task, tmp_path, capsys):
     document = {**stored("mixed").copy(), "task": task, "library_version": "0.7.0"}
     path = write(sealed({**document, "baseline": {"times": [1.0]}}), tmp_path)
-    known = r"\['binary', 'regression', 'multiclass'\]"
+    known = r"\['binary', 'regression', 'survival', 'multiclass', 'competing risks'\]"
     words = rf"of the task '{task}', this library .* reads {known}; install .* '0\.7\.0'"
     with pytest.raises(ModelFileError, match=words):
         rpte.load(path)

@@ -14,7 +14,7 @@ from rpte.columns.limits import FREE
 from rpte.estimators.numbers import read_memory
 from rpte.estimators.parameters import checked_parameters
 from rpte.estimators.training_data import Given
-from rpte.losses import LOSSES
+from rpte.losses import OF_NUMBERS
 from rpte.published.hug import item_utilities, mine_hug
 from rpte.published.items import make_items
 from rpte.published.joint import JointCounts
@@ -179,4 +179,4 @@ def test_two_classes_alone_have_label_trees():
         RPTERegressor(criterion="label")
     with pytest.raises(InputError, match="conventions='theirs'"):
         RPTERegressor(conventions="theirs").fit(*planted("squared_error")[:2])
-    assert set(LOSSES) == {"binomial", *NUMBERS}
+    assert {loss.name for loss in OF_NUMBERS} == {*NUMBERS}

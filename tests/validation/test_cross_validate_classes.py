@@ -103,7 +103,7 @@ def test_what_would_not_repeat_the_fit_is_refused():
     made = clone(QUICK).fit(X, Y)
     with pytest.raises(InputError, match="not the table that the model was fitted on"):
         made.cross_validate(X[:-1], Y[:-1])
-    with pytest.raises(InputError, match="exposure and offset are for models of numbers"):
+    with pytest.raises(InputError, match="exposure is for models of numbers; this tells classes"):
         made.cross_validate(X, Y, exposure=np.ones(len(Y)))
     with pytest.raises(InputError, match="l1 was changed since the fit"):
         made.set_params(l1=0.5).cross_validate(X, Y)
