@@ -69,8 +69,8 @@ PAGES = [
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_shows_what_its_examples_print(name, tmp_path, monkeypatch):
-    """After a change of the learner: python docs/run_page.py docs/frontier.md , and so on."""
-    run_page = runpy.run_path(str(DOCS / "run_page.py"))["run_page"]
+    """After a change of the learner: python docs/tools/run_page.py docs/frontier.md , and so on."""
+    run_page = runpy.run_path(str(DOCS / "tools" / "run_page.py"))["run_page"]
     monkeypatch.chdir(tmp_path)
     page = (DOCS / name).read_text(encoding="utf-8")
     assert _steady(run_page(page)) == _steady(page)
@@ -80,8 +80,8 @@ def test_a_page_shows_what_its_examples_print(name, tmp_path, monkeypatch):
 
 
 def test_the_picture_of_the_rooms_is_that_of_the_imports():
-    """After a change of imports between rooms: python docs/room_graph.py ."""
-    graph = runpy.run_path(str(DOCS / "room_graph.py"))
+    """After a change of imports between rooms: python docs/tools/room_graph.py ."""
+    graph = runpy.run_path(str(DOCS / "tools" / "room_graph.py"))
     assert graph["PICTURE"].read_text(encoding="utf-8") == graph["draw"]()
 
 
@@ -102,7 +102,7 @@ def test_modules_that_guides_name_are_there(page):
 
 
 def test_the_readme_is_short_and_its_example_runs(tmp_path, monkeypatch):
-    run_page = runpy.run_path(str(DOCS / "run_page.py"))["run_page"]
+    run_page = runpy.run_path(str(DOCS / "tools" / "run_page.py"))["run_page"]
     monkeypatch.chdir(tmp_path)
     page = (ROOT / "README.md").read_text(encoding="utf-8")
     assert len(page.splitlines()) <= 150
@@ -112,8 +112,8 @@ def test_the_readme_is_short_and_its_example_runs(tmp_path, monkeypatch):
 
 @needs_data
 def test_the_picture_of_the_readme_is_that_of_the_default():
-    """After a change of the learner: python docs/make_picture.py ."""
-    drawn = runpy.run_path(str(DOCS / "make_picture.py"))["draw_default"]()
+    """After a change of the learner: python docs/tools/make_picture.py ."""
+    drawn = runpy.run_path(str(DOCS / "tools" / "make_picture.py"))["draw_default"]()
     kept = (DOCS / "model.svg").read_text(encoding="utf-8")
     said = [re.findall(r">([^<>]+)</text>", picture) for picture in (drawn, kept)]
     assert said[0] == said[1]
@@ -121,8 +121,8 @@ def test_the_picture_of_the_readme_is_that_of_the_default():
 
 @pytest.mark.slow
 def test_the_pictures_of_the_method_are_those_of_the_default():
-    """After a change of the learner: python docs/make_method.py ; mend what the page says."""
-    make = runpy.run_path(str(DOCS / "make_method.py"))
+    """After a change of the learner: python docs/tools/make_method.py ; mend what the page says."""
+    make = runpy.run_path(str(DOCS / "tools" / "make_method.py"))
     example = make["Example"].fitted()
     for name, draw in make["PICTURES"].items():
         kept = (DOCS / "method" / f"{name}.svg").read_text(encoding="utf-8")

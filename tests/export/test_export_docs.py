@@ -23,7 +23,7 @@ def test_the_examples_run(tmp_path, monkeypatch):
     pytest.importorskip("skops", reason="skops is not installed")
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
-    run_page = runpy.run_path(str(DOCS / "run_page.py"))["run_page"]
+    run_page = runpy.run_path(str(DOCS / "tools" / "run_page.py"))["run_page"]
     monkeypatch.chdir(tmp_path)
     fresh = run_page(PAGE)  # a command that fails fails the test
     mlflow.set_tracking_uri(None)

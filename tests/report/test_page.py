@@ -12,7 +12,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 @pytest.mark.slow
 def test_the_report_page_runs(tmp_path, monkeypatch):
-    run_page = runpy.run_path(str(DOCS / "run_page.py"))["run_page"]
+    run_page = runpy.run_path(str(DOCS / "tools" / "run_page.py"))["run_page"]
     monkeypatch.chdir(tmp_path)
     run_page((DOCS / "report.md").read_text(encoding="utf-8"))
     written = (tmp_path / "report.html").read_text(encoding="utf-8")

@@ -3,7 +3,7 @@
 The table has 2,000 loans, whose truth is known: four variables act alone, debt counts where income
 is low, two variables say nothing.
 
-Run: python docs/make_method.py
+Run: python docs/tools/make_method.py
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from rpte.report.svg import (
 from rpte.selection import frontier
 from rpte.selection.comparison import Comparison, Evaluation
 
-FOLDER = Path(__file__).with_name("method")
+FOLDER = Path(__file__).parents[1] / "method"
 ORANGE, TEAL = "#b85c00", "#007a5e"
 DARK = {
     COLOURS["ink"]: "#e6e6e6", FAINT: "#a8a8a8", LINE: "#454b54", ACCENT: "#6ea8e6",

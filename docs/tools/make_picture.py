@@ -4,7 +4,7 @@ The first is a default model whole, with one prediction taken apart: coronary he
 462 men (the paper's set `saheart`, read from the folder of `benchmarks/data.py`). The second is the
 published configuration on scikit-learn's breast cancer table.
 
-Run: python docs/make_picture.py
+Run: python docs/tools/make_picture.py
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sklearn.datasets import load_breast_cancer
 from rpte import RPTEClassifier
 from rpte.report.draw import draw_model
 
-DOCS = Path(__file__).parent
+DOCS = Path(__file__).parents[1]
 sys.path.insert(0, str(DOCS.parent / "benchmarks"))
 
 from data import read  # noqa: E402

@@ -1,6 +1,6 @@
 """Count the default models that have a tree, by what the truth of a made-up table is.
 
-Run: python docs/count_trees.py    (the table of docs/method.md)
+Run: python docs/tools/count_trees.py    (the table of docs/method.md)
 """
 
 from __future__ import annotations

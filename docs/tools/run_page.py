@@ -1,6 +1,6 @@
 """Run the examples of a page and write what they print, and their pictures, into docs/.
 
-Run: python docs/run_page.py docs/frontier.md
+Run: python docs/tools/run_page.py docs/frontier.md
 """
 
 import contextlib

@@ -1,6 +1,6 @@
 """Make the report of docs/report.md on scikit-learn's breast cancer table, and its pictures.
 
-Run: python docs/make_report.py FOLDER    (the pictures need chromium)
+Run: python docs/tools/make_report.py FOLDER    (the pictures need chromium)
 """
 
 import shutil
@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from rpte import RPTEClassifier
 from rpte.cli import app
 
-DOCS = Path(__file__).parent
+DOCS = Path(__file__).parents[1]
 SAID = {
     "name": "Malignancy of breast masses",
     "version": "1.0",

@@ -1,6 +1,6 @@
 """Draw the rooms of the package and who imports whom, from the source, into docs/rooms.svg.
 
-Run after a change of imports between rooms: python docs/room_graph.py
+Run after a change of imports between rooms: python docs/tools/room_graph.py
 
 A line goes down from a room to one that it imports; a line is left out where others already lead
 there. Exceptions of `tests/test_arrows.py` are dashed. Rooms stand in layers: nothing imports a
@@ -14,13 +14,13 @@ from collections import defaultdict
 from itertools import pairwise
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "helpers")]
 
 from import_graph import SOURCE, all_imports, room  # noqa: E402
 from test_arrows import EXCEPTIONS, ROOMS  # noqa: E402
 
-PICTURE = Path(__file__).with_name("rooms.svg")
+PICTURE = ROOT / "docs" / "rooms.svg"
 BOX, LETTER, GAP, STEP, MARGIN = 26, 7.6, 18, 62, 20
 SWEEPS = 40
 STYLE = """
