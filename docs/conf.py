@@ -28,7 +28,6 @@ default_role = "py:obj"  # a name in single backticks: a link where it is public
 myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence"]
 highlight_language = "none"  # only what says its language is coloured
-pygments_style = "tango"
 
 autosummary_generate = True
 autodoc_typehints = "none"  # numpydoc lists the types
@@ -36,26 +35,17 @@ autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
-html_theme = "pydata_sphinx_theme"
+html_theme = "furo"  # captions and all pages in one sidebar, light and dark, no network
 html_title = "rpte"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
-html_sidebars = {"index": []}
-html_theme_options = {
-    "logo": {"text": "rpte"},
-    "show_nav_level": 1,
-    "navigation_depth": 3,
-    "show_toc_level": 2,
-    "header_links_before_dropdown": 7,
-    "navbar_end": ["theme-switcher"],
-    "footer_start": ["copyright"],
-    "footer_end": ["sphinx-version"],
-    "secondary_sidebar_items": ["page-toc"],
-    "pygments_light_style": "a11y-high-contrast-light",
-    "pygments_dark_style": "a11y-high-contrast-dark",
-}
+html_theme_options = {"top_of_page_buttons": []}
+toc_object_entries_show_parents = "hide"
+smartquotes = False  # quotes of values are straight
+pygments_style = "a11y-high-contrast-light"
+pygments_dark_style = "a11y-high-contrast-dark"
 copybutton_exclude = ".linenos, .gp, .go"
 
 INCLUDED = {

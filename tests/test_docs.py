@@ -4,6 +4,8 @@ import doctest
 import pkgutil
 import re
 import runpy
+import subprocess
+import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -32,7 +34,7 @@ def test_examples_of_a_module(name):
     assert outcome.attempted == sum(len(t.examples) for t in examples(import_module(name)))
 
 
-@pytest.mark.parametrize("name", ["RPTEClassifier", "load", "audit_load"])
+@pytest.mark.parametrize("name", rpte.__all__)
 def test_public_objects_show_how_they_are_used(name):
     home = import_module(getattr(rpte, name).__module__)
     assert f"{home.__name__}.{name}" in [test.name for test in examples(home)]
@@ -55,6 +57,36 @@ def test_a_page_shows_what_its_examples_print(name, tmp_path):
     The two others have tests of their own, in tests/export and tests/report.
     """
     assert PAGE["differences"](DOCS / name, tmp_path) == []
+
+
+def test_every_page_is_in_the_contents():
+    listed = re.findall(r"^(?:.* <)?(\w+)>?$", _contents(), re.MULTILINE)
+    assert sorted(listed) == sorted({page.stem for page in DOCS.glob("*.md")} - {"index"})
+
+
+def _contents():
+    """Return what stands in the tables of contents, without their options."""
+    blocks = re.findall(r"```\{toctree\}\n(.*?)```", _text("index.md"), re.DOTALL)
+    return re.sub(r"^:.*$", "", "".join(blocks), flags=re.MULTILINE)
+
+
+def _text(name):
+    return (DOCS / name).read_text(encoding="utf-8")
+
+
+def test_the_reference_has_every_public_name_once():
+    blocks = re.findall(r"\.\. autosummary::\n(.*?)```", _text("api.md"), re.DOTALL)
+    listed = re.findall(r"^   (\w[\w.]*)$", "\n".join(blocks), re.MULTILINE)
+    assert sorted(listed) == sorted(rpte.__all__)
+
+
+@pytest.mark.slow
+def test_the_site_builds(tmp_path):
+    """Warnings are errors and links are checked; the examples of pages have tests of their own."""
+    pytest.importorskip("sphinx", reason="Sphinx is not installed: pip install 'rpte[docs]'")
+    command = [sys.executable, str(DOCS / "build.py"), "--no-run", "--out", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_picture_of_the_rooms_is_that_of_the_imports():

@@ -22,7 +22,19 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
 
 
 class RPTEWarning(UserWarning):
-    """Something in the data or the settings deserves a look; the answer is still exact."""
+    """Something in the data or the settings deserves a look; the answer is still exact.
+
+    Examples
+    --------
+    >>> import rpte, warnings
+    >>> X = {"colour": ["red", "blue"] * 20}
+    >>> model = rpte.RPTEClassifier(l1="4/n").fit(X, [0, 1] * 20).model_
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always", rpte.RPTEWarning)
+    ...     _ = model.score({"colour": ["green"]})
+    >>> str(told[0].message).partition(";")[0]
+    "column 'colour': 1 of 1 cells hold a level that training did not have: 'green' (1)"
+    """
 
 
 def warn(text: str, stacklevel: int = 3) -> None:
@@ -31,7 +43,17 @@ def warn(text: str, stacklevel: int = 3) -> None:
 
 
 class InputError(ValueError):
-    """A table, a label or a setting breaks a rule."""
+    """A table, a label or a setting breaks a rule.
+
+    Examples
+    --------
+    >>> import rpte
+    >>> try:
+    ...     rpte.RPTEClassifier(ownership="loose").fit([[0.0], [1.0]], [0, 1])
+    ... except rpte.InputError as error:
+    ...     print(error)
+    ownership='loose'; it must be one of ['component', 'strict', 'separate', 'paper']
+    """
 
 
 class CellError(InputError):
@@ -66,8 +88,34 @@ def bad_cell(
 
 
 class Cancelled(Exception):  # noqa: N818  # no error: the caller wanted it
-    """A fit was cancelled by its `progress` callback; the classifier is as it was before."""
+    """A fit was cancelled by its `progress` callback; the classifier is as it was before.
+
+    Examples
+    --------
+    >>> import rpte
+    >>> def stop(now):
+    ...     return False
+    >>> try:
+    ...     rpte.RPTEClassifier().fit([[0.0], [1.0]] * 20, [0, 1] * 20, progress=stop)
+    ... except rpte.Cancelled as told:
+    ...     print(told)
+    the fit was cancelled while reading the table; nothing was changed
+    """
 
 
 class ModelFileError(ValueError):
-    """A model file is not one that this library wrote, or has been changed since."""
+    """A model file is not one that this library wrote, or has been changed since.
+
+    Examples
+    --------
+    >>> import rpte, tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "model.json"
+    ...     _ = path.write_text("{}")
+    ...     try:
+    ...         rpte.load(path)
+    ...     except rpte.ModelFileError as error:
+    ...         print(type(error).__name__)
+    ModelFileError
+    """

@@ -56,6 +56,19 @@ class Labelled:
     sample_weight : (n_rows,), optional
     exposure, offset, entry, strata : (n_rows,), or names of columns of `X`, optional
         Of a model of numbers, or of times until an event, that was fitted with them.
+
+    Examples
+    --------
+    >>> import rpte
+    >>> X = {"debt": [1.0, 2.0, 3.0, 4.0] * 10, "age": [30.0, 50.0, 40.0] * 13 + [30.0]}
+    >>> y = [0, 0, 1, 1] * 10
+    >>> model = rpte.RPTEClassifier(l1=0.01).fit(X, y).model_
+    >>> table = rpte.Labelled(X, y)
+    >>> kept = rpte.edit(
+    ...     model, by="A. Smith", reason="a test", drop_terms=["D1"], refit=True, table=table
+    ... )
+    >>> all(check.holds for check in kept.verify(X, y))
+    True
     """
 
     X: Any

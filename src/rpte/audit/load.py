@@ -26,6 +26,15 @@ class AuditLoad:
         The bound on the audit load that held before training.
     per_row : ndarray of int, shape (n_rows,), optional
         The conditions read for each row given.
+
+    Examples
+    --------
+    >>> import rpte
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]] * 10, [0, 0, 1, 1] * 10
+    >>> clf = rpte.RPTEClassifier(l1="4/n").fit(X, y)
+    >>> load = clf.audit([[0.0], [3.0]])
+    >>> load.family, load.miu <= load.bound, load.per_row.shape
+    ('rpte', True, (2,))
     """
 
     mu: int

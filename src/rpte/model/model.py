@@ -90,6 +90,17 @@ class Model:
     file_version : int
         The version of the file that the model was read from, in which its hash is taken; the newest
         for a model that is new or was changed. `save` writes the newest.
+
+    Examples
+    --------
+    >>> import rpte
+    >>> X = {"debt": [1.0, 2.0, 3.0, 4.0] * 10}
+    >>> model = rpte.RPTEClassifier(l1="4/n").fit(X, ["paid", "paid", "lost", "lost"] * 10).model_
+    >>> model.sources, model.classes[model.positive]
+    (('debt',), 'paid')
+    >>> told = model.explain({"debt": [4.0]})[0]
+    >>> bool(told.score == model.score({"debt": [4.0]})[0])
+    True
     """
 
     schema: Schema

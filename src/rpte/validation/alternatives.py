@@ -162,6 +162,17 @@ def alternatives(
     Returns
     -------
     Alternatives
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from rpte import RPTEClassifier, alternatives
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> X = X[["mean radius", "mean perimeter", "mean texture"]]
+    >>> clf = RPTEClassifier(l1=0.05, vocabulary="original", max_trees=0).fit(X, y)
+    >>> found = alternatives(clf, X, y, tolerance=0.1, without=["mean perimeter"], folds=3)
+    >>> [alternative.sources for alternative in found.found]
+    [('mean radius', 'mean texture')]
     """
     reference: Model = getattr(model, "model_", model)
     if reference.task == "survival":

@@ -241,7 +241,13 @@ def bootstrap(
 
     Examples
     --------
-    See `Bootstrap`.
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from rpte import RPTEClassifier, bootstrap
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> clf = RPTEClassifier(l1=0.05, vocabulary="original", max_trees=0).fit(X, y)
+    >>> drawn = bootstrap(clf.model_, X, y, n=20)
+    >>> drawn.coefficients.shape[0]
+    20
     """
     one_score(model, "bootstrap", "class_bootstrap")
     check_resamples(model, n)

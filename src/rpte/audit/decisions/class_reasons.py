@@ -43,6 +43,16 @@ class ClassReasonRule:
         that are given this class.
     most, least
         As in `reason_rule`.
+
+    Examples
+    --------
+    >>> import rpte
+    >>> X = {"length": [1.0, 5.0, 9.0] * 12, "depth": [2.0, 3.0] * 18}
+    >>> clf = rpte.RPTEClassifier(l1=0.02).fit(X, ["small", "middle", "large"] * 12)
+    >>> rule = rpte.ClassReasonRule(against="small")
+    >>> told = rpte.class_reasons(clf.model_, X, rule)[2]
+    >>> told.chosen, told.against
+    ('large', 'small')
     """
 
     threshold: ClassVar[None] = None  # no class counts against a case

@@ -75,6 +75,16 @@ class Catalogue:
     ----------
     entries : mapping from variable to {"code", "sentence", "missing"}
         A variable that is not here is said by its name.
+
+    Examples
+    --------
+    >>> import rpte
+    >>> X = {"debt": [1.0, 2.0, 3.0, 4.0] * 10}
+    >>> model = rpte.RPTEClassifier(l1="4/n").fit(X, ["paid", "paid", "lost", "lost"] * 10).model_
+    >>> catalogue = rpte.Catalogue({"debt": {"code": "R1", "sentence": "Your debts are high"}})
+    >>> rule = rpte.reason_rule(model, adverse="lost")
+    >>> [(told.code, told.sentence) for told in rpte.reason_codes(model, X, rule, catalogue)[3]]
+    [('R1', 'Your debts are high')]
     """
 
     entries: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -98,6 +108,15 @@ class ReasonRule:
         As in `reason_rule`.
     values : mapping from component to float
         What each component adds to the score of the reference.
+
+    Examples
+    --------
+    >>> import rpte
+    >>> X = {"debt": [1.0, 2.0, 3.0, 4.0] * 10}
+    >>> model = rpte.RPTEClassifier(l1="4/n").fit(X, ["paid", "paid", "lost", "lost"] * 10).model_
+    >>> rule = rpte.reason_rule(model, adverse="lost", threshold=0.5)
+    >>> rule.adverse, rule.reference, rule.threshold
+    ('lost', 'mean', 0.5)
     """
 
     adverse: Label
@@ -174,6 +193,15 @@ def reason_rule(
         Of a time until an event: when survival is asked for.
     strata : per row of `cases`, or the name of a column, optional
         Where the model has several baselines.
+
+    Examples
+    --------
+    >>> import rpte
+    >>> X = {"debt": [1.0, 2.0, 3.0, 4.0] * 10}
+    >>> model = rpte.RPTEClassifier(l1="4/n").fit(X, ["paid", "paid", "lost", "lost"] * 10).model_
+    >>> rule = rpte.reason_rule(model, "best", adverse="lost", most=2)
+    >>> [[told.source for told in case] for case in rpte.reason_codes(model, X, rule)[:4]]
+    [[], [], ['debt'], ['debt']]
     """
     one_score(model, "reason_rule", "class_reasons")
     model = model if horizon is None else model.at_horizon(horizon)
@@ -368,6 +396,17 @@ def read_catalogue(path: str | Path, model: AnyModel | None = None) -> Catalogue
         TOML: one table per variable under ``[reasons]``, such as
         ``[reasons.age]`` with ``code``, ``sentence`` and ``missing``.
     model : Model, optional
+
+    Examples
+    --------
+    >>> import rpte, tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "reasons.toml"
+    ...     _ = path.write_text('reasons.debt = {code = "R1", sentence = "Debts are high"}')
+    ...     catalogue = rpte.read_catalogue(path)
+    >>> catalogue.entries["debt"]["code"]
+    'R1'
     """
     document = read_toml(path)
     entries = document.get("reasons")

@@ -234,6 +234,17 @@ def read_decisions(path: str | Path, model: AnyModel) -> Iterator[Record]:
     Notes
     -----
     Nothing is checked here but that the model is the right one: `replay` does that.
+
+    Examples
+    --------
+    >>> import rpte, tempfile
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]] * 10, [0, 0, 1, 1] * 10
+    >>> model = rpte.RPTEClassifier(l1="4/n").fit(X, y).model_
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = rpte.append_decisions(f"{folder}/log.jsonl", model, X)
+    ...     first = next(rpte.read_decisions(f"{folder}/log.jsonl", model))
+    >>> first["number"], first["inputs"]
+    (1, {'x0': 0.0})
     """
     reader = CaseReader(model)
     with Path(path).open("rb") as file:
@@ -279,6 +290,17 @@ def replay(path: str | Path, model: AnyModel, head: str | None = None) -> Replay
     ------
     InputError
         If the file is no log of decisions at all.
+
+    Examples
+    --------
+    >>> import rpte, tempfile
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]] * 10, [0, 0, 1, 1] * 10
+    >>> model = rpte.RPTEClassifier(l1="4/n").fit(X, y).model_
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     done = rpte.append_decisions(f"{folder}/log.jsonl", model, X)
+    ...     found = rpte.replay(f"{folder}/log.jsonl", model, done.head)
+    >>> found.findings
+    ()
     """
     reader: Version1Reader | Version2Reader | None = None
     with Path(path).open("rb") as file:
