@@ -10,6 +10,7 @@ from import_graph import SOURCE, Import, all_imports, room
 ROOMS = (
     "errors",
     "utils",
+    "datasets",
     "losses",
     "kernels",
     "table",

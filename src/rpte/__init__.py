@@ -114,10 +114,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "datasets":
+        return import_module("rpte.datasets")
     if name not in _HOMES:
         raise AttributeError(f"module 'rpte' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+    return sorted({*globals(), *_HOMES, "datasets"})
