@@ -27,7 +27,7 @@ from rpte.report.notebook import plot_effect
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "helpers"))
 
-QUICK = ReportOptions(resamples=20, show_cases=False)
+QUICK = ReportOptions(resamples=20)
 
 
 def made(seed: int, n: int = 300) -> tuple[pd.DataFrame, np.ndarray[Any, Any]]:

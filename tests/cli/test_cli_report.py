@@ -82,7 +82,7 @@ def test_a_model_alone_and_a_table_without_outcomes(files, tmp_path):
     page = tmp_path / "report.html"
     assert run(files / "model.json", "-o", page).exit_code == 0
     assert "No table was given" in page.read_text(encoding="utf-8")
-    assert run(files / "model.json", files / "half.csv", "-o", page, "--no-cases").exit_code == 0
+    assert run(files / "model.json", files / "half.csv", "-o", page).exit_code == 0
     assert "needs a table with outcomes" in page.read_text(encoding="utf-8")
 
 

@@ -19,7 +19,7 @@ from rpte.report.evidence import gather
 from rpte.report.html import render
 
 HOSTILE = ["<script>alert(1)</script>", 'a"b&c', "x' onload='y", "{{ 7 * 7 }}", "]]>-->", "ä\u202e"]
-QUICK = ReportOptions(resamples=20)
+QUICK = ReportOptions(resamples=20, show_cases=True)
 VOID = {"meta", "link", "br", "img", "path", "rect", "circle"}
 
 

@@ -136,7 +136,7 @@ def test_the_page_is_whole_and_begins_with_the_classes(classes):
     assert page.faults == []
     assert re.findall(r'<section id="([a-z]+)"', text) == list(SECTIONS)
     said = re.sub(r"\s+", " ", page.said())
-    assert f"The model tells {classes} classes apart" in said
+    assert f"The model tells which of {classes} classes a case belongs to" in said
     for words in ("Confusion matrix", "each class against the rest", "Recall", "Balanced accuracy"):
         assert words in said
     assert "log odds of None" not in said
@@ -231,13 +231,13 @@ def test_what_is_for_other_tasks_is_refused(tmp_path):
     assert "is for two classes" in str(outcome.exception) + outcome.output
     outcome = CliRunner().invoke(app, [*asked, "--resamples", "20"])
     assert outcome.exit_code == 0, outcome.output
-    assert "The model tells <b>3 classes</b> apart" in page.read_text(encoding="utf-8")
+    assert "The model tells which of <b>3 classes</b>" in page.read_text(encoding="utf-8")
 
 
 def test_single_rows_are_not_in_the_page():
     X, y = (each.copy() for each in table())
     X.loc[17, "late"] = 77.12345
     model = fitted().model_
-    options = ReportOptions(resamples=20, show_cases=False)
+    options = ReportOptions(resamples=20)
     found = report_contents(model, gather(model, X, y), options)
     assert "77.12" not in json.dumps(found) + render(found)

@@ -102,7 +102,8 @@ def test_a_report_without_a_table_or_without_outcomes_says_less():
     model, held = model_of("mixed"), stored("mixed")
     bare = report_contents(model)
     assert [bare[key] for key in ("performance", "subgroups", "stability", "cases")] == [None] * 4
-    unlabelled = report_contents(model, gather(model, held.X))
+    unlabelled = report_contents(model, gather(model, held.X), QUICK)
+    assert report_contents(model, gather(model, held.X))["cases"] is None  # not asked for
     assert unlabelled["performance"] is None
     assert len(unlabelled["cases"]) == 3
     assert unlabelled["audit"]["iiu"] == model.audit(held.X).iiu

@@ -255,7 +255,7 @@ def told():
     held, model = stored("amounts"), model_of("amounts")
     X, y = held.X.copy(), held.y.copy()
     y[17], X[17, 1] = 98765.4321, 77.12345
-    options = ReportOptions(resamples=20, show_cases=False)
+    options = ReportOptions(resamples=20)
     return report_contents(model, gather(model, X, y), options)
 
 

@@ -18,7 +18,7 @@ from rpte.report.html import render
 from rpte.report.stability import parameters
 from rpte.report.svg import ratio_ticks
 
-QUICK = ReportOptions(resamples=20)
+QUICK = ReportOptions(resamples=20, show_cases=True)
 
 
 def table(n=400, seed=0):
@@ -54,7 +54,7 @@ def contents(resamples=20, horizons=(), **given):
     X, (whole, died, days) = inputs(**given), table()
     model, over = fitted(**given)
     evidence = gather(model, X, (died, days), groups={"sex": whole["sex"].to_numpy()}, **over)
-    options = ReportOptions(resamples=resamples, horizons=horizons)
+    options = ReportOptions(resamples=resamples, horizons=horizons, show_cases=True)
     return report_contents(model, evidence, options)
 
 

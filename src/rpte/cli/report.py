@@ -82,7 +82,7 @@ def report(
     stability: Annotated[
         int, option("Fit the model again on so many resamples (takes time).", min=0)
     ] = 0,
-    cases: Annotated[bool, option("Take single rows of the table apart.")] = True,
+    cases: Annotated[bool, option("Take some single rows of the table apart.", "--cases")] = False,
     full_profile: Annotated[
         bool, option("Show small counts and exact extremes.", "--full-profile")
     ] = False,
@@ -144,6 +144,7 @@ def report(
             resamples=resamples,
             refits=stability,
             show_cases=cases,
+            target=target,
             files={role: _named(path) for role, path in files.items() if path is not None},
             on_refit=lambda done: tell("fitting again", done, stability),
         )

@@ -144,14 +144,18 @@ def _without_spread(shape: Shape) -> dict[str, Any]:
 
 
 def class_shape_chart(
-    shape: Shape, names: Sequence[str], scale: Sequence[float], box: Any = None
+    shape: Shape,
+    names: Sequence[str],
+    scale: Sequence[float],
+    box: Any = None,
+    size: tuple[int, int] = LINE_SIZE,
 ) -> svg.Drawing:
     """Return what a number adds to the score of each class, a line for each, between two ends."""
     curves = [own["curves"]["whole"] or own["curves"]["own"] for own in shape["classes"]]
     start, end = curves[0][0][0], curves[0][-1][0]
     across = (start, end) if start < end else svg.widened(start, end)
     name = svg.shortened(shape["source"], 50)
-    plot = svg.Plot(across, (scale[0], scale[1]), name, f"adds to {shape['unit']}", *LINE_SIZE)
+    plot = svg.Plot(across, (scale[0], scale[1]), name, f"adds to {shape['unit']}", *size)
     plot.line([(start, 0), (end, 0)], svg.INK, 0.8)
     told = spoken_of(shape)
     for k in told:

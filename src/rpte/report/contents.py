@@ -25,6 +25,7 @@ from rpte.report.class_performance import class_groups, class_performance
 from rpte.report.curves import Record
 from rpte.report.evidence import AnyModel, Evidence
 from rpte.report.frontier import read_frontier
+from rpte.report.glance import glance
 from rpte.report.number_performance import number_groups, number_performance
 from rpte.report.performance import by_group, performance
 from rpte.report.stability import stability
@@ -37,13 +38,11 @@ from rpte.report.survival_performance import (
 from rpte.table.inputs import Inputs
 from rpte.utils.arrays import Floats
 
-FORMAT, VERSION = "rpte-report", 2
+FORMAT, VERSION = "rpte-report", 3
 LEDGER_TEXTS = ("number", "when", "by", "reason", "hash")
 UNNAMED = ("Model without a name", "")
 SECTIONS = {
     "summary": "At a glance",
-    "purpose": "Purpose and limits",
-    "data": "Data",
     "model": "The model",
     "guarantees": "Guarantees",
     "audit": "Audit load",
@@ -51,10 +50,12 @@ SECTIONS = {
     "subgroups": "Performance by group",
     "stability": "Stability",
     "cases": "Cases taken apart",
+    "data": "Data",
     "history": "Training history",
     "ledger": "Changes after training",
     "provenance": "Versions and hashes",
     "crosswalk": "Crosswalk to rules and guidelines",
+    "purpose": "Questions for people",
 }
 
 
@@ -68,7 +69,8 @@ class ReportOptions:
     horizons: tuple[float, ...] = ()  # times at which survival is told; those of the model if none
     resamples: int = 200  # of the bootstrap, for intervals
     refits: int = 0  # for the stability of structure
-    show_cases: bool = True  # single rows of the table
+    show_cases: bool = False  # single rows of the table
+    target: str | None = None  # name of the column with the outcome
     files: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # role: name and sha256
     on_refit: Callable[[int], None] = lambda _: None  # called with the number of each that is done
 
@@ -88,6 +90,7 @@ def report_contents(
     inputs = None if evidence is None else evidence.inputs
     weight = None if evidence is None else evidence.weight
     record = document if document is not None else to_dict(model)
+    drawn = _cards(model, inputs, weight)
     found: Record = {
         "format": FORMAT,
         "version": VERSION,
@@ -95,10 +98,11 @@ def report_contents(
         "title": options.about.text("model", "name") or options.files.get("model", UNNAMED)[0],
         "threshold": options.threshold,
         "about": about_contents(options.about),
-        "identity": _identity(model, options.horizons),
+        "identity": _identity(model, options),
         "cross_validation": figures(model),
         "data": _data(model, evidence),
-        "components": _cards(model, inputs, weight),
+        "glance": glance(model, evidence, drawn),
+        "components": drawn,
         "guarantees": _guarantees(model, evidence),
         "audit": _audit(model, inputs, options.peers),
         "history": _history(model),
@@ -167,13 +171,13 @@ def _audit(model: AnyModel, inputs: Inputs | None, peers: list[Record]) -> Recor
     }
 
 
-def _identity(model: AnyModel, horizons: tuple[float, ...]) -> Record:
+def _identity(model: AnyModel, options: ReportOptions) -> Record:
     training = model.training
     return {
         **(
             classes_identity(model)
             if isinstance(model, ClassesModel)
-            else _of_one_score(model, horizons)
+            else _of_one_score(model, options)
         ),
         "task": model.task,
         "effect_name": model.loss.effect_name,
@@ -188,12 +192,14 @@ def _identity(model: AnyModel, horizons: tuple[float, ...]) -> Record:
     }
 
 
-def _of_one_score(model: Model, horizons: tuple[float, ...]) -> Record:
+def _of_one_score(model: Model, options: ReportOptions) -> Record:
     target = model.target
     if isinstance(target, SurvivalTarget):
-        own = survival_identity(model, asked_horizons(model, horizons))
+        own = survival_identity(model, asked_horizons(model, options.horizons))
+    elif isinstance(target, NumberTarget):
+        own = _of_number(model)
     else:
-        own = _of_number(model) if isinstance(target, NumberTarget) else _of_classes(model)
+        own = _of_classes(model, options.target)
     return {
         **own,
         "score": target.formula,
@@ -202,15 +208,24 @@ def _of_one_score(model: Model, horizons: tuple[float, ...]) -> Record:
     }
 
 
-def _of_classes(model: Model) -> Record:
-    """Return what a page says of two classes."""
+def _of_classes(model: Model, column: str | None) -> Record:
+    """Return what a page says of two classes; a number says little without its `column`."""
+    positive, other = model.classes[model.positive], model.classes[1 - model.positive]
     return {
-        "positive": str(model.classes[model.positive]),
-        "other": str(model.classes[1 - model.positive]),
+        "positive": str(positive),
+        "other": str(other),
+        "positive_name": _class_name(positive, column),
+        "other_name": _class_name(other, column),
         "intercept_probability": _response(model),
         "events": model.target.total,
         "class_factors": list(model.training["class_factors"]),
     }
+
+
+def _class_name(label: Any, column: str | None) -> str:
+    if isinstance(label, str):
+        return label
+    return f"outcome {label}" if column is None else f"{column} = {label}"
 
 
 def _of_number(model: Model) -> Record:

@@ -16,6 +16,8 @@ from rpte.report.numbers import count, signed
 BAND = "nine tenths of the rows lie in the band, or on the line across a bar"
 HAZARDS = "log hazard ratio"  # the unit that is drawn as a ratio, on a logarithmic scale
 MOST_LEVELS = 30  # of one variable that are drawn
+SPREAD_ROOM = 0.5  # of the height of curves that spreads may add to a scale on either side
+FLAT = 12.0  # times a curve's height from which on a scale would show it as a flat line
 CAPTION_TOP, CAPTION_LINE, CAPTION_CHARACTERS, NARROWEST = 34, 17, 62, 440
 GRID_LEFT, GRID_TOP, GRID_WIDTH, GRID_HEIGHT, GRID_BOTTOM, SHADES = 92, 12, 250, 200, 62, 20
 
@@ -91,20 +93,42 @@ def _height(row: Mapping[str, Any]) -> float:
     return float(row["own"] if row["whole"] is None else row["whole"])
 
 
-def drawn_levels(shape: Mapping[str, Any]) -> list[dict[str, Any]]:
+def drawn_levels(shape: Mapping[str, Any], most: int = MOST_LEVELS) -> list[dict[str, Any]]:
     """Return the levels that are drawn: all, or the strongest where they are many, in order."""
     rows = shape["levels"]
     strongest = sorted(range(len(rows)), key=lambda place: -abs(_height(rows[place])))
-    return [rows[place] for place in sorted(strongest[:MOST_LEVELS])]
+    return [rows[place] for place in sorted(strongest[:most])]
 
 
 def effect_scale(shapes: Sequence[Mapping[str, Any]]) -> tuple[tuple[float, float], float]:
-    """Return the common scale of curves, and the largest level, of what is added."""
-    lines = [line for shape in shapes for line in shape.get("curves", {}).values() if line]
+    """Return the common scale of curves, and the largest level, of what is added.
+
+    Spreads over rows count up to half the height of the curves beyond these: where variables are
+    set to values that do not occur together, a spread may be a thousand times as high.
+    """
+    lines = [_line(shape) for shape in shapes if shape.get("curves")]
     heights = [0.0, *(y for line in lines for _, y in line)]
+    low, high = min(heights), max(heights)
+    spreads = [shape["curves"].get(key) for shape in shapes if shape.get("curves") for key in KEYS]
+    beyond = [y for line in spreads for _, y in line or ()] if high > low else []
+    room = (high - low) * SPREAD_ROOM
+    low, high = max(min([low, *beyond]), low - room), min(max([high, *beyond]), high + room)
     levels = [row[key] for shape in shapes for row in shape["levels"] for key in KEYS]
     largest = max([0.0, *(abs(v) for v in levels if v is not None)])
-    return svg.widened(min(heights), max(heights), 0.08), largest
+    return svg.widened(low, high, 0.08), largest
+
+
+def _line(shape: Mapping[str, Any]) -> Sequence[Sequence[float]]:
+    """Return the curve of a variable: its whole effect, or its own terms where that is all."""
+    curves = shape["curves"]
+    return curves.get("whole") or curves.get("own") or ()
+
+
+def _own_scale(shape: Mapping[str, Any], scale: Sequence[float]) -> tuple[float, float] | None:
+    """Return a scale for a curve that would be a flat line on the common one; None if it is not."""
+    low, high = effect_scale([shape])[0]
+    flat = (high - low) * FLAT < scale[1] - scale[0] and any(y for _, y in _line(shape))
+    return (low, high) if flat else None
 
 
 def effect_drawing(shape: Mapping[str, Any], box: Any = None) -> svg.Drawing:
@@ -137,9 +161,13 @@ def shape_chart(
     start, end = points[0][0], points[-1][0]
     across = (start, end) if start < end else svg.widened(start, end)
     name = svg.shortened(shape["source"], 50)
-    plot = svg.Plot(across, (scale[0], scale[1]), name, f"adds to {shape['unit']}", *size)
+    own = _own_scale(shape, scale)
+    plot = svg.Plot(across, own or (scale[0], scale[1]), name, f"adds to {shape['unit']}", *size)
     if shape["unit"] == HAZARDS:
         plot.y_label, plot.y_marks = "hazard ratio", svg.ratio_ticks(*plot.y)
+    if own:
+        plot.y_label = f"{plot.y_label if plot.y_marks else 'adds'} (own scale)"
+    plot.fit_left()
     plot.band(curves["low"], curves["high"])
     plot.line([(start, 0), (end, 0)], svg.INK, 0.8)
     if not shape["alone"]:
@@ -155,24 +183,33 @@ def shape_chart(
     return plot.drawing(f"{effect_title(shape)}: {', '.join(said)}")
 
 
-def level_chart(shape: Mapping[str, Any], largest: float) -> svg.Drawing:
-    """Return what each level, code or missing adds as bars, with own terms and spread beside."""
-    rows = drawn_levels(shape)
+def level_chart(
+    shape: Mapping[str, Any],
+    largest: float,
+    bar: int = 180,
+    characters: int = 28,
+    most: int = MOST_LEVELS,
+) -> svg.Drawing:
+    """Return what each level, code or missing adds as bars, with own terms and spread beside.
+
+    A `bar` may be so wide, a name have so many `characters`; the strongest are drawn, at `most`.
+    """
+    rows = drawn_levels(shape, most)
     names = ["missing" if row["level"] is None else str(row["level"]) for row in rows]
-    room = min(max((len(name) for name in names), default=4), 28) * svg.CHARACTER + 16
+    room = min(max((len(name) for name in names), default=4), characters) * svg.CHARACTER + 16
     height, numbers = (30, 0) if shape["alone"] else (34, 60)
     body = []
     for place, (name, row) in enumerate(zip(names, rows, strict=True)):
         y, value = height * (place + 0.5) + 4, _height(row)
         look = "f" if row["level"] is None else ""
-        body.append(svg.text(room - 8, y + 4, svg.shortened(name, 28), look, "end"))
+        body.append(svg.text(room - 8, y + 4, svg.shortened(name, characters), look, "end"))
         told = added_text(shape, value) if shape["unit"] == HAZARDS else None
         given = value, largest or 1.0, "" if numbers else told
-        body.append(svg.signed_bar(room, y, 180, *given))
+        body.append(svg.signed_bar(room, y, bar, *given))
         if numbers:
-            body.append(_beside_bar(row, room + 90, y, 88 / (largest or 1.0)))
+            body.append(_beside_bar(row, room + bar / 2, y, (bar / 2 - 2) / (largest or 1.0)))
             shown = told or f"{value:+.3g}"
-            body.append(svg.text(room + 180 + numbers, y + 4, shown, look, "end"))
+            body.append(svg.text(room + bar + numbers, y + 4, shown, look, "end"))
     heights = [_height(row) for row in rows]
     if shape["unit"] == HAZARDS:
         texts = [added_text(shape, value) for value in heights]
@@ -180,7 +217,7 @@ def level_chart(shape: Mapping[str, Any], largest: float) -> svg.Drawing:
         texts = [f"{value:+.3g}" for value in heights]
     said = ", ".join(f"{n} {each}" for n, each in zip(names, texts, strict=True))
     label = f"{effect_title(shape)}: {said}"
-    return int(room + 190 + numbers), height * len(rows) + 8, label, "".join(body)
+    return int(room + bar + 10 + numbers), height * len(rows) + 8, label, "".join(body)
 
 
 def _beside_bar(row: Mapping[str, Any], middle: float, y: float, unit: float) -> str:
@@ -196,7 +233,7 @@ def _beside_bar(row: Mapping[str, Any], middle: float, y: float, unit: float) ->
 
 
 def surface_chart(surface: Mapping[str, Any], largest: float | None = None) -> svg.Drawing:
-    """Return one of `curves.surfaces`: the more both raise the score, the redder, or greener.
+    """Return one of `curves.surfaces`: the more both move the score, the deeper the shade.
 
     The deepest shade is that of `largest`, of the largest cell if None.
     """

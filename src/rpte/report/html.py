@@ -7,7 +7,14 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from rpte.report import charts, class_charts, effect_charts, number_charts, survival_charts
+from rpte.report import (
+    charts,
+    class_charts,
+    effect_charts,
+    glance_charts,
+    number_charts,
+    survival_charts,
+)
 from rpte.report.class_charts import (
     CLASS_COLOURS,
     class_note,
@@ -18,17 +25,18 @@ from rpte.report.class_charts import (
 from rpte.report.contents import SECTIONS
 from rpte.report.draw import tree_drawing
 from rpte.report.effect_charts import effect_note, effect_scale, effect_title, joint_note
-from rpte.report.numbers import count, exact, exponential, fixed, known, percent, short, signed
+from rpte.report.glance_charts import drawn_small
+from rpte.report.numbers import count, exact, exponential, fixed, percent, quartiles, short, signed
 from rpte.report.svg import COLOURS, inline
 
 # The functions that a template may name.
 DRAWINGS: dict[str, Any] = {
     **vars(charts), **vars(effect_charts), **vars(number_charts), **vars(class_charts),
-    **vars(survival_charts),
+    **vars(survival_charts), **vars(glance_charts),
     "tree_drawing": tree_drawing,
 }  # fmt: skip
 
-FILTERS = (fixed, signed, short, known, count, percent, exact, exponential)
+FILTERS = (fixed, signed, short, quartiles, count, percent, exact, exponential)
 
 
 def render(contents: Mapping[str, Any]) -> str:
@@ -59,7 +67,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     found.filters |= {f.__name__: f for f in FILTERS}
-    notes = (effect_title, effect_note, joint_note, class_note, surface_note, together)
+    notes = (effect_title, effect_note, joint_note, class_note, surface_note, together, drawn_small)
     found.globals |= {f.__name__: f for f in (draw, draw_each, *notes)}
     return found
 

@@ -1,6 +1,7 @@
 """Numbers as a report prints them."""
 
 import math
+from collections.abc import Sequence
 
 from rpte.table.decimals import number_text
 
@@ -25,9 +26,25 @@ def short(value: float | None, digits: int = 4) -> str:
     return f"{value:,.0f}" if 1e3 <= abs(value) < 1e9 else f"{value:.{digits}g}"
 
 
-def known(value: float | None) -> str:
-    """Return a number that a careful profile may have hidden."""
-    return "hidden" if value is None else short(value)
+def quartiles(quantiles: Sequence[float | None] | None) -> str:
+    """Say the median and the middle half of a column, as far as a careful profile tells them.
+
+    Examples
+    --------
+    >>> quartiles([1.0, 2.0, 3.0, 5.0, 9.0])
+    '3 (2 to 5)'
+    >>> quartiles([None, None, 3.0, 5.0, None])
+    '3 (up to 5)'
+    """
+    low, middle, high = [None, None, None] if quantiles is None else quantiles[1:4]
+    if low is not None and high is not None:
+        half = f"{short(low)} to {short(high)}"
+    else:
+        half = f"from {short(low)}" if high is None else f"up to {short(high)}"
+        half = "" if low is None and high is None else half
+    if middle is None:
+        return f"middle half {half}" if half else "not shown"
+    return f"{short(middle)} ({half})" if half else short(middle)
 
 
 def count(value: float | None) -> str:

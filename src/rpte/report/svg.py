@@ -14,13 +14,14 @@ Drawing = tuple[int, int, str, str]  # width, height, label, body
 Points = Sequence[tuple[float, float]]
 
 COLOURS = {
-    "raises": "#b3261e", "lowers": "#1b6e4f", "ink": "#1c1b1f", "faint": "#6b6b6b",
+    "raises": "#b04500", "lowers": "#0a60a8", "ink": "#1c1b1f", "faint": "#6b6b6b",
     "line": "#c9c9c9", "accent": "#1f5fa8", "paper": "#ffffff",
 }  # fmt: skip
 RAISES, LOWERS, INK, FAINT, LINE, ACCENT, PAPER = COLOURS.values()
 LEFT, TOP, RIGHT, BOTTOM = 56, 14, 16, 46  # margins of a chart
 DASH = "5 4"
 CHARACTER = 7.3  # advance of the font at its size, in pixels
+NARROW = 6.4  # mean advance of the smaller type of axes
 STYLE = (
     "text{font:13px 'DejaVu Sans','Segoe UI',Helvetica,Arial,sans-serif;fill:" + INK + "}"
     ".h{font-weight:bold}.f{fill:" + FAINT + "}.n{font-size:12px}"
@@ -117,6 +118,14 @@ class Plot:
     y_marks: Sequence[tuple[float, str]] | None = None  # of that axis, where they are given
     body: list[str] = field(default_factory=list)
 
+    def fit_left(self) -> None:
+        """Make room for the longest number of the upright axis."""
+        longest = max((len(name) for _, name in self._upwards()), default=0)
+        self.left = max(self.left, int(24 + longest * NARROW))
+
+    def _upwards(self) -> Sequence[tuple[float, str]]:
+        return self.y_marks or named_ticks(*self.y, max(3, self.height // 45))
+
     def across(self, x: float) -> float:
         """Return the place of a value on the picture."""
         return self.left + share_between(*self.x, x) * (self.width - self.left - RIGHT)
@@ -165,13 +174,13 @@ class Plot:
             place, anchor = (x + RIGHT, "end") if last else (x, "middle")
             found.append(path(f"M{x:.1f} {foot}v4", INK))
             found.append(text(place, foot + 18, name, "n", anchor))
-        upwards = self.y_marks or named_ticks(*self.y, max(3, self.height // 45))
-        for at, name in upwards:
+        for at, name in self._upwards():
             y, said = self.down(at), name.lstrip("-") if self.absolute else name
             found.append(path(f"M{self.left} {y:.1f}H{self.width - RIGHT}", LINE, 0.7))
             found.append(text(self.left - 6, y + 4, said, "n", "end"))
         found.append(text(middle, self.height - 8, self.x_label, "n f", "middle"))
-        return [*found, upright(13, (TOP + foot) / 2, self.y_label)]
+        label = shortened(self.y_label, int((foot - TOP + 16) / NARROW))
+        return [*found, upright(13, (TOP + foot) / 2, label)]
 
 
 def share_between(low: float, high: float, value: float) -> float:
