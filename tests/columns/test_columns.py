@@ -65,7 +65,7 @@ ALL = [
     Pair("product", Step("age", 15.0), Value("dose")),
     Pair("product", Value("dose"), YOUNG),
 ]
-TEXTS = [
+NAMES = [
     "age",
     "region is missing",
     "region is north",
@@ -93,6 +93,17 @@ TEXTS = [
     "dose where age > 15",
     "dose where age < 20",
 ]
+# What people read, where it is not the name.
+TEXTS = dict(zip(NAMES, NAMES, strict=True)) | {
+    "region is north": "region is 'north'",
+    "region in {north, west}": "region in {'north', 'west'}",
+    "age < 20 and region is north": "age < 20 and region is 'north'",
+    "log of max(age, 20)": "log of age (at least 20)",
+    "square root of max(age, 0)": "square root of age (at least 0)",
+    "age clipped to 12.5..30": "age kept between 12.5 and 30",
+    "age > 15 and region is north": "age > 15 and region is 'north'",
+    "(age below 15) where region is north": "(age below 15) where region is 'north'",
+}
 NAN, LOG_20 = math.nan, 2.995732273553991
 ROWS = {
     "age": [10.0, 20.0, 35.5, None, 10.0],
@@ -129,7 +140,7 @@ EXPECTED = [
 ]
 
 
-@pytest.mark.parametrize(("column", "expected"), [*zip(ALL, EXPECTED, strict=True)], ids=TEXTS)
+@pytest.mark.parametrize(("column", "expected"), [*zip(ALL, EXPECTED, strict=True)], ids=NAMES)
 def test_values(column, expected):
     inputs = read_inputs({k: np.array(v, object) for k, v in ROWS.items()}, SCHEMA)
     assert same_bits(column.evaluate(inputs), np.array(expected, float))
@@ -137,12 +148,35 @@ def test_values(column, expected):
     assert isinstance(column, Flag) == column.binary
 
 
-@pytest.mark.parametrize(("column", "text"), [*zip(ALL, TEXTS, strict=True)], ids=TEXTS)
-def test_texts_sources_and_round_trip(column, text):
-    assert column.text == text
-    assert all(source in text for source in column.sources)
+@pytest.mark.parametrize(("column", "name"), [*zip(ALL, NAMES, strict=True)], ids=NAMES)
+def test_names_texts_sources_and_round_trip(column, name):
+    assert column.name == name  # ties are broken by it: another name is another model
+    assert column.text == TEXTS[name]
+    assert all(source in column.text for source in column.sources)
     assert column_from_dict(json.loads(json.dumps(column.to_dict()))) == column
     assert column.conditions(SCHEMA) == len(set(column.sources))
+
+
+@pytest.mark.parametrize(
+    ("level", "text"),
+    [
+        ("<0", "c is '<0'"),
+        ("17", "c is '17'"),
+        ("", "c is ''"),
+        ("missing", "c is 'missing'"),
+        ("a' or 'b", "c is \"a' or 'b\""),
+        ('it\'s "x"', "c is 'it\\'s \"x\"'"),
+        ("two\nlines\t", "c is 'two\\nlines\\t'"),
+        ("\u202eevil", "c is '\\u202eevil'"),
+        ("Zürich", "c is 'Zürich'"),
+        ("\x1b[31m", "c is '\\x1b[31m'"),
+    ],
+)
+def test_levels_are_quoted(level, text):
+    assert Level("c", (level,)).text == text
+    both = Level("c", ("a", level)).text
+    assert both == f"c in {{'a', {text.removeprefix('c is ')}}}"
+    assert Level("c", (level,)).name == f"c is {level}"
 
 
 def test_a_set_of_levels_counts_one_condition_per_eight():

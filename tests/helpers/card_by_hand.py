@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import math
 import re
@@ -69,8 +70,9 @@ def _in_range(before, after, cell):
 def _in_levels(after, cell, levels):
     if after == "is any other level":
         return cell not in levels
-    listed = re.fullmatch(r"(?:not )?in \{(.*)\}", after)
-    named = listed[1].split(", ") if listed else [re.sub(r"^is (not )?", "", after)]
+    listed = re.fullmatch(r"(?:not )?in (\{.*\})", after)
+    quoted = listed[1] if listed else f"{{{re.sub('^is (not )?', '', after)}}}"
+    named = ast.literal_eval(quoted)
     negated = after.startswith(("not ", "is not "))
     return ((cell if cell in levels else "(other)") in named) != negated
 

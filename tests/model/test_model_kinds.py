@@ -79,9 +79,9 @@ def test_terms_in_words():
     )  # fmt: skip
     texts = [
         "age > 40",
-        "per unit of age above 50 (missing adds 0)",
-        "slope of (square root of max(noise, 0)) from 2.5 (missing counts as 2.5)",
-        "per unit of (age above 50) * noise (missing adds 0)",
+        "age, from 50 up (missing adds 0)",
+        "square root of noise, from 6.25 (missing counts as 6.25, less than 0 as 0)",
+        "(age above 50) * noise (missing adds 0)",
     ]
     assert [rule.conditions for rule in model.rules()] == texts
     assert all(text in model.summary() for text in texts)
@@ -89,9 +89,9 @@ def test_terms_in_words():
     shown = [c.text for c in model.explain(ROWS)[0].components[0].contributions]
     assert shown == [
         texts[0],
-        f"+0.1 {texts[1]}",
-        f"{texts[2]}, +1 per unit",
-        f"-0.25 {texts[3]}",
+        f"{texts[1]}: +0.1 per unit",
+        f"{texts[2]}: +1 per unit",
+        f"{texts[3]}: -0.25 per unit",
     ]
 
 
@@ -116,9 +116,9 @@ def test_a_product_counts_only_where_its_condition_holds():
         term("D1", given_north, 0.5), term("D2", wide, 1.0), term("D3", Pattern(STEP, NORTH), 2.0)
     )
     texts = [
-        "per unit of age where region is north (missing adds 0)",
-        "per unit of (age above 50) where region in {north, west} (missing adds 0)",
-        "age > 40 and region is north",
+        "age where region is 'north' (missing adds 0)",
+        "(age above 50) where region in {'north', 'west'} (missing adds 0)",
+        "age > 40 and region is 'north'",
     ]
     assert [rule.conditions for rule in model.rules()] == texts
     assert model.audit(rows).per_row.tolist() == [2, 4, 6, 0]
@@ -127,7 +127,7 @@ def test_a_product_counts_only_where_its_condition_holds():
     found = model.explain(rows)
     values = [[c.value for c in e.components[0].contributions] for e in found]
     assert values == [[19, 0, 0], [25, 0, 2], [26.5, 3, 2], [0, 0, 0]]
-    assert found[0].components[0].contributions[0].text == f"+0.5 {texts[0]}"
+    assert found[0].components[0].contributions[0].text == f"{texts[0]}: +0.5 per unit"
 
 
 def test_only_the_variables_that_it_reads_are_needed():

@@ -1,5 +1,7 @@
 """The rule table against pandas."""
 
+import ast
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -51,8 +53,8 @@ def test_support_and_event_rates_are_those_of_the_table(classifier):
 
 def rows_of_rule(text):
     """Return where a rule's conditions hold, from its text alone, with pandas."""
-    if text.startswith("slope of "):
-        formula = text.split(" of ")[1].split(" from ")[0].replace("|", "")
+    if ", from " in text:
+        formula = text.split(", from ")[0].replace("|", "")
         return CASE.X.eval(formula).notna().to_numpy()
     marked = text.replace(" and known", "&known").replace("not (", "not_(")
     return np.all([condition_rows(part) for part in split_top(marked)], axis=0)
@@ -86,7 +88,8 @@ def condition_rows(text):
 
 
 def level_rows(text, column, missing_holds, known):
-    listed = text.split("{")[1][:-1].split(", ") if "{" in text else [text.split()[-1]]
+    quoted = text[text.index("{") :] if "{" in text else f"{{{text.split()[-1]}}}"
+    listed = ast.literal_eval(quoted)
     inside = column.astype(str).isin(listed) & column.notna()
     negated = " not in " in text or " is not " in text
     held = (~inside if negated else inside) & (column.notna() if negated else True)

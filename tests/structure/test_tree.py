@@ -134,10 +134,14 @@ def test_the_printed_threshold_is_the_threshold(threshold, missing_holds, side):
 @pytest.mark.parametrize(
     ("levels", "yes", "no"),
     [
-        (("a",), "c is a", "c is not a (or missing)"),
-        (("a", "b"), "c in {a, b}", "c not in {a, b} (or missing)"),
-        (("a", "b", "d"), "c not in {e} and known", "c in {e} (or missing)"),
-        (("a", "b", "d", "e"), "c in {a, b, d, e}", "c not in {a, b, d, e} (or missing)"),
+        (("a",), "c is 'a'", "c is not 'a' (or missing)"),
+        (("a", "b"), "c in {'a', 'b'}", "c not in {'a', 'b'} (or missing)"),
+        (("a", "b", "d"), "c not in {'e'} and known", "c in {'e'} (or missing)"),
+        (
+            ("a", "b", "d", "e"),
+            "c in {'a', 'b', 'd', 'e'}",
+            "c not in {'a', 'b', 'd', 'e'} (or missing)",
+        ),
     ],
 )
 def test_sets_of_levels_list_the_shorter_side(levels, yes, no):
@@ -149,7 +153,7 @@ def test_sets_of_levels_list_the_shorter_side(levels, yes, no):
 
 def test_a_single_level_is_named():
     schema = Schema((Variable("c", "category", ("only",), True),), named=True)
-    assert Condition(Split(Level("c", ("only",))), True).text(schema) == "c is only"
+    assert Condition(Split(Level("c", ("only",))), True).text(schema) == "c is 'only'"
 
 
 def test_equal_values_hold_and_unseen_levels_go_with_missing():

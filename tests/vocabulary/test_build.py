@@ -153,7 +153,7 @@ def test_raw_columns_in_canonical_order():
     raw.columns["z0"][0], raw.columns["y1"][1] = None, np.nan
     table = raw.table()
     texts = [c.text for c in original_columns(table, paper=False)]
-    levels = [f"z0 is {level}" for level in ("", "a", "b, c", "is e", "{d}")]
+    levels = [f"z0 is {level!r}" for level in ("", "a", "b, c", "is e", "{d}")]
     assert [t for t in texts if not t.startswith("x2")] == [
         "y1",
         "y1 is missing",
@@ -209,7 +209,7 @@ def test_a_table_with_nothing_to_say_has_no_columns(chosen):
 def test_one_level_with_gaps_is_one_column():
     c = np.array(["only", None] * 10, object)
     table = Raw({"c": c}, np.array([0.0, 1.0] * 10), np.ones(20)).table()
-    assert [v.text for v in vocabulary_of(table, OURS).columns] == ["c is only"]
+    assert [v.text for v in vocabulary_of(table, OURS).columns] == ["c is 'only'"]
 
 
 @pytest.mark.parametrize("chosen", [OURS, PAPER, SHAPES])

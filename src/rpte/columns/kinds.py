@@ -1,12 +1,14 @@
 """The kinds of vocabulary column: each knows its sources, how to say itself and how to evaluate.
 
-A column is *binary* (0/1, and 0 where a part is missing) or numeric (NaN where missing). A numeric
-column of one variable is missing exactly where the variable has no number. Model files keep a
-column as the record that `to_dict` writes and `column_from_dict` reads: its kind and its fields.
+A column has a `name`, which ties between columns are broken by and which never changes, and a
+`text`, which people read. It is *binary* (0/1, and 0 where a part is missing) or numeric (NaN where
+missing). A numeric column of one variable is missing exactly where the variable has no number.
+Model files keep a column as the record that `to_dict` writes and `column_from_dict` reads: its kind
+and its fields.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal
 
@@ -55,9 +57,14 @@ class Column:
         raise NotImplementedError
 
     @property
-    def text(self) -> str:
-        """The column as people read it; also its name."""
+    def name(self) -> str:
+        """What tells the column from others: ties are broken by it, so it stays as it is."""
         raise NotImplementedError
+
+    @property
+    def text(self) -> str:
+        """The column as people read it."""
+        return self.name
 
     def conditions(self, schema: Schema) -> int:
         """Return how many conditions a person reads to check the column."""
@@ -121,7 +128,7 @@ class Value(OneSource):
     centred: ClassVar[bool] = True
 
     @property
-    def text(self) -> str:
+    def name(self) -> str:
         """The variable's name."""
         return self.source
 
@@ -138,11 +145,18 @@ class Level(Flag, OneSource):
     kind: ClassVar[str] = "level"
 
     @property
-    def text(self) -> str:
+    def name(self) -> str:
         """``region is north`` or ``region in {north, west}``."""
         if len(self.levels) == 1:
             return f"{self.source} is {self.levels[0]}"
         return f"{self.source} in {{{', '.join(self.levels)}}}"
+
+    @property
+    def text(self) -> str:
+        """``region is 'north'`` or ``region in {'north', 'west'}``."""
+        if len(self.levels) == 1:
+            return f"{self.source} is {self.levels[0]!r}"
+        return f"{self.source} in {levels_text(self.levels)}"
 
     def conditions(self, schema: Schema) -> int:
         """One condition for each eight levels listed, in or out, the shorter."""
@@ -163,7 +177,7 @@ class Missing(Flag, OneSource):
     kind: ClassVar[str] = "missing"
 
     @property
-    def text(self) -> str:
+    def name(self) -> str:
         """``age is missing``."""
         return f"{self.source} is missing"
 
@@ -186,7 +200,7 @@ class Interval(Flag, OneSource):
         return math.isinf(self.low) and math.isinf(self.high)
 
     @property
-    def text(self) -> str:
+    def name(self) -> str:
         """``20 <= age < 35``, ``age < 20`` or ``age >= 35``."""
         if self.unbounded:
             return f"{self.source} is present"
@@ -210,7 +224,7 @@ class Step(Flag, OneSource):
     kind: ClassVar[str] = "step"
 
     @property
-    def text(self) -> str:
+    def name(self) -> str:
         """``age > 40``."""
         return f"{self.source} > {number_text(self.threshold)}"
 
@@ -228,7 +242,7 @@ class Hinge(OneSource):
     kind: ClassVar[str] = "hinge"
 
     @property
-    def text(self) -> str:
+    def name(self) -> str:
         """``age above 40`` or ``age below 40``."""
         return f"{self.source} {self.side} {number_text(self.knot)}"
 
@@ -252,7 +266,7 @@ class Scale(OneSource):
     centred: ClassVar[bool] = True
 
     @property
-    def text(self) -> str:
+    def name(self) -> str:
         """``log of max(x, 0.5)``, ``square root of ...``, ``x clipped to 1..9`` and so on."""
         x, first, last = self.source, number_text(self.numbers[0]), number_text(self.numbers[-1])
         if self.formula == "clip":
@@ -260,6 +274,20 @@ class Scale(OneSource):
         if self.formula == "distance":
             return f"distance of {x} from {first}"
         return f"{'log' if self.formula == 'log' else 'square root'} of max({x}, {first})"
+
+    @property
+    def text(self) -> str:
+        """``log of x (at least 0.5)``, ``square root of ...``, ``x kept between 1 and 9``."""
+        x, first, last = self.source, number_text(self.numbers[0]), number_text(self.numbers[-1])
+        if self.formula == "clip":
+            return f"{x} kept between {first} and {last}"
+        return self.name if self.formula == "distance" else f"{self.bare_text} (at least {first})"
+
+    @property
+    def bare_text(self) -> str:
+        """``log of x``: the text without the least number that counts."""
+        words = {"log": "log of ", "sqrt": "square root of "}
+        return words[self.formula] + self.source if self.formula in words else self.text
 
     def evaluate(self, inputs: Inputs) -> Floats:
         """Return the formula's value."""
@@ -317,8 +345,13 @@ class Pattern(Flag, TwoSources):
     kind: ClassVar[str] = "pattern"
 
     @property
-    def text(self) -> str:
+    def name(self) -> str:
         """``20 <= age < 35 and region is north``."""
+        return f"{self.left.name} and {self.right.name}"
+
+    @property
+    def text(self) -> str:
+        """``20 <= age < 35 and region is 'north'``."""
         return f"{self.left.text} and {self.right.text}"
 
     def holds(self, inputs: Inputs) -> Mask:
@@ -350,9 +383,16 @@ class Pair(TwoSources):
         return self.left.binary or self.right.binary
 
     @property
+    def name(self) -> str:
+        """As its text, of the names of its parts."""
+        return self._of(_operand_name(self.left), _operand_name(self.right))
+
+    @property
     def text(self) -> str:
         """``a * b`` (``a where b`` if b is a 0/1 column), ``|a - b|``, ``a + b`` or ``a - b``."""
-        a, b = operand_text(self.left), operand_text(self.right)
+        return self._of(operand_text(self.left), operand_text(self.right))
+
+    def _of(self, a: str, b: str) -> str:
         if self.conditional:
             return f"{b} where {a}" if self.left.binary else f"{a} where {b}"
         texts = {"product": f"{a} * {b}", "sum": f"{a} + {b}", "difference": f"{a} - {b}"}
@@ -368,10 +408,22 @@ def is_true(column: Column, inputs: Inputs) -> Mask:
     return column.holds(inputs) if isinstance(column, Flag) else column.evaluate(inputs) > 0.0
 
 
+def levels_text(levels: Iterable[str]) -> str:
+    """Return a set of levels, each in quotes: ``{'north', 'west'}``."""
+    return f"{{{', '.join(map(repr, levels))}}}"
+
+
 def operand_text(column: Column) -> str:
     """Return a column's text for use beside a sign, words in parentheses: ``(age above 40)``."""
-    words = column.conditional if isinstance(column, Pair) else isinstance(column, (Hinge, Scale))
-    return f"({column.text})" if words else column.text
+    return f"({column.text})" if _is_wordy(column) else column.text
+
+
+def _operand_name(column: Column) -> str:
+    return f"({column.name})" if _is_wordy(column) else column.name
+
+
+def _is_wordy(column: Column) -> bool:
+    return column.conditional if isinstance(column, Pair) else isinstance(column, (Hinge, Scale))
 
 
 def combine(operation: Operation, a: Floats, b: Floats) -> Floats:

@@ -214,7 +214,7 @@ def _gradient_order(table: Table, vocabulary: Vocabulary, left: Index, score: Fl
     z -= ((z @ curvature) / curvature.sum())[:, None]
     size = np.sqrt((z * z) @ curvature)
     gradient = np.abs(z @ residual) / np.where(size > 0, size, 1.0)
-    names = [vocabulary.columns[j].text for j in left]
+    names = [vocabulary.columns[j].name for j in left]
     rounded = np.round(gradient, 10)
     return np.array(sorted(range(len(left)), key=lambda i: (-rounded[i], names[i])), np.intp)
 

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from rpte.columns.kinds import RAW, Column
+from rpte.columns.kinds import RAW, Column, Scale
 from rpte.columns.units import is_active
 from rpte.estimation.ownership import admit
 from rpte.fit.assemble import assemble, with_baseline
@@ -28,6 +28,7 @@ from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, TreeTerms, joined, sum_of
 from rpte.model.verify_structure import conditions_allowed
 from rpte.structure.tree import Tree, path_conditions
+from rpte.table.decimals import number_text
 from rpte.table.table import Table
 from rpte.vocabulary.redundancy import Registry
 
@@ -72,8 +73,17 @@ def _key(part: Part) -> Key:
     return part.column if isinstance(part, DirectTerm) else part.tree
 
 
-def _text(part: Part) -> str:
-    return part.text if isinstance(part, DirectTerm) else str(part.tree.to_dict())
+def _name(part: Part) -> str:
+    """Return what ties between parts are broken by, which stays as it is."""
+    if not isinstance(part, DirectTerm):
+        return str(part.tree.to_dict())
+    name, centre = part.column.name, number_text(part.centre)
+    if part.column.binary:
+        return name
+    if not part.column.centred:
+        return f"per unit of {name} (missing adds 0)"
+    operand = f"({name})" if isinstance(part.column, Scale) else name
+    return f"slope of {operand} from {centre} (missing counts as {centre})"
 
 
 def _ranked(trainings: Sequence[Training], models: Sequence[Model]) -> Iterable[_Found]:
@@ -88,7 +98,7 @@ def _ranked(trainings: Sequence[Training], models: Sequence[Model]) -> Iterable[
             if _key(part) not in found:
                 found[_key(part)] = _Found(part, _conditions(model, part))
             found[_key(part)].gain += events * _variance(_table(training), [part])
-    return sorted(found.values(), key=lambda each: (-round(each.gain, 9), _text(each.part)))
+    return sorted(found.values(), key=lambda each: (-round(each.gain, 9), _name(each.part)))
 
 
 def _conditions(model: Model, part: Part) -> int:
@@ -156,7 +166,7 @@ def _named_alike(trainings: Sequence[Training], models: Sequence[Model]) -> Iter
     names: dict[Key, str] = {}
     trees, direct = count(1), count(1)
     for group in ordered:
-        inside = sorted((p for p in parts.values() if _in(p, group)), key=_text)
+        inside = sorted((p for p in parts.values() if _in(p, group)), key=_name)
         for part in inside:
             tree = isinstance(part, TreeTerms)
             names[_key(part)] = f"T{next(trees)}" if tree else f"D{next(direct)}"

@@ -258,8 +258,7 @@ def _weighed_text(term: DirectTerm) -> str:
     """Say a direct term; one that is not 0 or 1 with what a unit of it adds."""
     if term.column.binary:
         return term.text
-    weight = f"{term.coefficient:+.6g}"
-    return f"{term.text}, {weight} per unit" if term.column.centred else f"{weight} {term.text}"
+    return f"{term.text}: {term.coefficient:+.4g} per unit"
 
 
 def cell_values(inputs: Inputs, name: str) -> list[float | str | None]:

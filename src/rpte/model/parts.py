@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from rpte.columns.kinds import Column, column_from_dict, operand_text
+from rpte.columns.kinds import Column, Hinge, Scale, column_from_dict
 from rpte.structure.tree import Condition, Tree
-from rpte.table.decimals import number_text
+from rpte.table.decimals import number_text, short_centre
 from rpte.table.inputs import Inputs
 from rpte.table.schema import Schema
 from rpte.utils.arrays import Floats
+
+# How a number is found from its log or square root, and the other way round.
+INVERSES = {"log": (math.exp, math.log), "sqrt": (lambda root: root * root, math.sqrt)}
 
 
 class Counted:
@@ -144,13 +148,31 @@ class DirectTerm(Counted):
 
     @property
     def text(self) -> str:
-        """The term in words; a slope says its centre and what missing counts as."""
-        if self.column.binary:
-            return self.column.text
-        if not self.column.centred:
-            return f"per unit of {self.column.text} (missing adds 0)"
-        centre = number_text(self.centre)
-        return f"slope of {operand_text(self.column)} from {centre} (missing counts as {centre})"
+        """The term in words; a number says what it is counted from and what missing counts as.
+
+        A log or a square root says both in the units of the variable: ``log of duration, from 18``.
+        """
+        column, centre = self.column, number_text(self.centre)
+        if column.binary:
+            return column.text
+        if isinstance(column, Hinge):
+            way = "up" if column.side == "above" else "down"
+            return f"{column.source}, from {number_text(column.knot)} {way} (missing adds 0)"
+        if not column.centred:
+            return f"{column.text} (missing adds 0)"
+        if isinstance(column, Scale) and column.formula in INVERSES:
+            return self._in_units(column)
+        words = "less" if isinstance(column, Scale) and column.formula == "distance" else "from"
+        return f"{column.text}, {words} {centre} (missing counts as {centre})"
+
+    def _in_units(self, column: Scale) -> str:
+        """Say a log or a square root with its centre in the units of the variable."""
+        low, start = number_text(column.numbers[0]), _original(column, self.centre, self.scale)
+        if start is None:
+            centre = number_text(self.centre)
+            return f"{column.text}, less {centre} (missing adds 0)"
+        centre, counts = number_text(start), f"less than {low} as {low}"
+        return f"{column.bare_text}, from {centre} (missing counts as {centre}, {counts})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the term as plain JSON values."""
@@ -161,6 +183,23 @@ class DirectTerm(Counted):
         """Rebuild a term from `to_dict`."""
         numbers = {k: float(v) for k, v in record.items() if k not in ("name", "column")}
         return cls(name=record["name"], column=column_from_dict(record["column"]), **numbers)
+
+
+def _original(column: Scale, value: float, scale: float) -> float | None:
+    """Return the shortest number whose log or square root is a value, rounded as centres are.
+
+    None where no number has it.
+    """
+    inverse, formula = INVERSES[column.formula]
+    try:
+        exact, centre = inverse(value), short_centre(value, scale)
+        for digits in range(17):
+            number = float(f"{exact:.{digits}e}")
+            if short_centre(formula(number), scale) == centre:
+                return number
+    except (OverflowError, ValueError):
+        pass
+    return None
 
 
 @dataclass(frozen=True, slots=True)

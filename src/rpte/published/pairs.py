@@ -46,7 +46,7 @@ def mine_pairs(
     )
     candidates = [pair for pair in every if limits.admits(pair)]
     scores = list(thread_map(lambda pair: pair_score(table, pair), candidates))
-    ranking = sorted(range(len(candidates)), key=lambda i: (-scores[i], candidates[i].text))
+    ranking = sorted(range(len(candidates)), key=lambda i: (-scores[i], candidates[i].name))
     return tuple(candidates[i] for i in ranking[:budget] if scores[i] > -np.inf)
 
 

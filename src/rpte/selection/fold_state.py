@@ -187,7 +187,7 @@ def take_few(
 ) -> None:
     """Choose the terms of the very short models of a fold, by forward selection."""
     read = terms.conditions(fold.train.schema)
-    names = [terms.vocabulary.columns[j].text for j in terms.direct]
+    names = [terms.vocabulary.columns[j].name for j in terms.direct]
     some = design.first_rows(scale.FIRST_ROWS)
     order = forward_order(some, read, names, max(scale.FEW_CONDITIONS))
     for few in scale.FEW_CONDITIONS:

@@ -15,6 +15,7 @@ from rpte.columns.kinds import (
     Missing,
     column_from_dict,
     is_true,
+    levels_text,
     operand_text,
 )
 from rpte.table.decimals import number_text
@@ -107,13 +108,13 @@ def _level_text(column: Level, holds: bool, schema: Schema) -> str:
     """List the levels that go this way or those that do not, the shorter; missing is 'not in'."""
     others = tuple(v for v in schema[column.source].levels if v not in column.levels)
     if 0 < len(others) < len(column.levels):
-        listed = f"{column.source} not in {{{', '.join(others)}}} and known"
-        return listed if holds else f"{column.source} in {{{', '.join(others)}}} (or missing)"
+        listed = f"{column.source} not in {levels_text(others)} and known"
+        return listed if holds else f"{column.source} in {levels_text(others)} (or missing)"
     if holds:
         return column.text
     if len(column.levels) == 1:
-        return f"{column.source} is not {column.levels[0]} (or missing)"
-    return f"{column.source} not in {{{', '.join(column.levels)}}} (or missing)"
+        return f"{column.source} is not {column.levels[0]!r} (or missing)"
+    return f"{column.source} not in {levels_text(column.levels)} (or missing)"
 
 
 @dataclass(frozen=True, slots=True)

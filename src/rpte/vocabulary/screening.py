@@ -114,7 +114,7 @@ def ranked(columns: Sequence[Column], *scores: Any) -> Index:
     ends = np.flatnonzero(np.append(~same, True)) + 1
     for first, end in zip(np.append(0, ends), ends, strict=False):
         if end - first > 1:
-            order[first:end] = sorted(order[first:end], key=lambda j: columns[j].text)
+            order[first:end] = sorted(order[first:end], key=lambda j: columns[j].name)
     return order
 
 
