@@ -12,7 +12,11 @@ SOURCE = Path(rpte.__file__).parent
 
 
 class Import(NamedTuple):
-    """An import of ours by ours, by names without the package; `typing` if it is never run."""
+    """An import of ours by ours, by names without the package.
+
+    `typing` if it is never run; what a `_repr_html_` imports runs where a notebook shows the
+    object, and counts as that.
+    """
 
     module: str
     imported: str
@@ -42,7 +46,8 @@ def imports_of(path: Path) -> list[Import]:
     unrun = {
         id(inner)
         for node in ast.walk(tree)
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        if (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+        or (isinstance(node, ast.FunctionDef) and node.name == "_repr_html_")
         for inner in ast.walk(node)
     }
     return [

@@ -77,7 +77,7 @@ def test_another_reference_is_refused(classifier):
 
 def test_the_text_holds_every_number(classifier):
     explanation = classifier.explain(CASE.X.iloc[[3]])[0]
-    text = str(explanation)
+    text = explanation.text(order="definition")
     assert f"{explanation.score:+10.4f}  score: probability of 'sick'" in text
     for contribution in contributions(explanation):
         assert f"{contribution.value:+10.4f}  {contribution.term}: {contribution.text}" in text

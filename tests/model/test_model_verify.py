@@ -9,6 +9,7 @@ from fit_tables import mixed_case
 from rpte import InputError, RPTEClassifier
 from rpte.columns.kinds import Level, Pair, Value
 from rpte.model import explain
+from rpte.model.explanations import Explanations
 from rpte.model.ledger import DERIVED
 from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms
 from rpte.structure.tree import Branch, Split, Tree
@@ -237,7 +238,8 @@ def test_contributions_that_do_not_add_up_are_found(model, monkeypatch):
     honest = explain.explain
 
     def rounded(*args):
-        return [replace(e, intercept=e.intercept + 1e-12) for e in honest(*args)]
+        found = (replace(e, intercept=e.intercept + 1e-12) for e in honest(*args))
+        return Explanations(found)
 
     monkeypatch.setattr(explain, "explain", rounded)
     assert failing(model) == {SUM}

@@ -12,26 +12,6 @@ from rpte.report.class_charts import CLASS_COLOURS, MOST_TOGETHER
 from rpte.report.notebook import plot_effect
 
 
-def test_the_card_has_every_class_and_every_coefficient():
-    made = fitted()
-    shown = made._repr_html_()
-    assert shown == made.model_._repr_html_()
-    assert "of 3 classes" in shown
-    assert all(f">{label}<" in shown for label in made.model_.classes)
-    for rule in made.model_.rules():
-        assert f">{rule.term}<" in shown
-        assert all(f">{c:+.4g}<" in shown for c in rule.coefficients if c)
-
-
-def test_an_explanation_says_why_and_not_the_next():
-    X, _ = table()
-    told = fitted().explain(X[:1])[0]
-    shown = told._repr_html_()
-    assert f"Why {told.chosen} and not {told.against}" in shown
-    assert f"{told.probabilities[told.chosen]:.2%}" in shown
-    assert "rather than" in shown
-
-
 def test_the_estimator_explains_a_named_class():
     X, y = table()
     made = fitted()

@@ -219,7 +219,11 @@ def verify(
     given = {} if table is None else _given(model, table, *asked)
     checks = verify_file(model, **given)
     failed = [check.name for check in checks if not check.holds]
-    record = {"holds": not failed, "failed": failed, "checks": list(map(asdict, checks))}
+    record = {
+        "holds": not failed,
+        "failed": failed,
+        "checks": [check.to_dict() for check in checks],
+    }
     print_found(as_json, record, checks_view(checks))
     if failed:
         say(f"error: {len(failed)} of {len(checks)} fail: {'; '.join(failed)}")

@@ -14,10 +14,11 @@ from rich.text import Text
 from rpte.cli.show import QUIET, coefficient, explanation_record, explanation_view
 from rpte.cli.terminal import table_of
 from rpte.errors import InputError
-from rpte.model.classes import ClassesModel, ClassExplanation, ClassTerm
-from rpte.model.explain import with_cells
+from rpte.model.class_explanation import ClassExplanation
+from rpte.model.classes import ClassesModel, ClassTerm
 from rpte.model.summary import figures
 from rpte.model.target import Label
+from rpte.model.what_if import with_cells
 from rpte.table.column import level_text
 from rpte.table.target import matching_label
 
@@ -169,12 +170,12 @@ def class_record(told: ClassExplanation) -> dict[str, Any]:
     }
 
 
-def class_view(told: ClassExplanation, title: str) -> Group:
+def class_view(told: ClassExplanation, title: str, order: str = "size") -> Group:
     """Return the contributions to the difference of two scores."""
     ranked = sorted(told.probabilities.items(), key=lambda pair: -pair[1])
     head = f"{title}: why {level_text(told.chosen)} and not {level_text(told.against)}"
     chances = _chances([(level_text(label), p) for label, p in ranked])
-    return Group(chances, explanation_view(told.difference, head))
+    return Group(chances, explanation_view(told.difference, head, order))
 
 
 def _chances(ranked: Sequence[tuple[str, float]], most: int = 5) -> Text:

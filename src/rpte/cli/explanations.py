@@ -51,11 +51,13 @@ from rpte.counterfactual import Actions, Answer, ClassCounterfactuals, Counterfa
 from rpte.counterfactual.actions import read_actions
 from rpte.errors import InputError
 from rpte.model.classes import ClassesModel
-from rpte.model.explain import WhatIf, value_text
+from rpte.model.explain import value_text
+from rpte.model.explanations import check_order
 from rpte.model.file import load_one
 from rpte.model.model import Model
 from rpte.model.survival import SurvivalTarget
 from rpte.model.target import Target
+from rpte.model.what_if import WhatIf
 from rpte.table.column import parse_number
 from rpte.table.decimals import number_text
 
@@ -66,6 +68,13 @@ def explain(
     row: opt.RowNumber = None,
     case: opt.CaseId = None,
     id_column: opt.IdColumn = None,
+    order: Annotated[
+        str,
+        option(
+            "size: the largest first, without zeros; definition: all of them, in the order of the "
+            "sum."
+        ),
+    ] = "size",
     mean: Annotated[
         bool, option("Contributions against their mean in training.", "--mean")
     ] = False,
@@ -82,7 +91,7 @@ def explain(
     missing: opt.Missing = None,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Take the score of one case apart: what each rule adds, in the order of the sum.
+    """Take the score of one case apart: what each rule adds, the largest first.
 
     Of several classes: why the most probable one and not the next, or --class and not --against.
 
@@ -93,6 +102,7 @@ def explain(
 
     Example: rpte explain model.json cases.csv --id A-1034 --id-column case
     """
+    check_order(order)
     loaded, beside = load_one(model, "rpte explain"), {"exposure": exposure, "offset": offset}
     check_beside(loaded, beside)
     asked, times = _asked_classes(loaded, label, against, every), horizon_times(loaded, horizon)
@@ -101,12 +111,12 @@ def explain(
     one = rows.case(row, case, id_column)
     at = asked_at(loaded, rows, times, strata, one.place)
     if isinstance(loaded, ClassesModel):
-        _explain_class(loaded, one, asked, every, mean, as_json)
+        _explain_class(loaded, one, asked, every, mean, as_json, order)
         return
     given = {**rows.beside(one, beside), **at}
     found = loaded.explain(one.cells, "mean" if mean else None, **given)[0]
     record = {**one.record, **explanation_record(found)}
-    print_found(as_json, record, explanation_view(found, one.title))
+    print_found(as_json, record, explanation_view(found, one.title, order))
 
 
 def _asked_classes(
@@ -126,7 +136,13 @@ def _asked_classes(
 
 
 def _explain_class(
-    model: ClassesModel, one: Case, asked: dict[str, Any], every: bool, mean: bool, as_json: bool
+    model: ClassesModel,
+    one: Case,
+    asked: dict[str, Any],
+    every: bool,
+    mean: bool,
+    as_json: bool,
+    order: str,
 ) -> None:
     """Print why a case is given one class and not another, or the scores of all classes."""
     if every:
@@ -135,7 +151,7 @@ def _explain_class(
         print_found(as_json, record, *all_classes_view(model, told, one.title, console().width))
         return
     (found,) = model.explain(one.cells, "mean" if mean else None, **asked)
-    print_found(as_json, {**one.record, **class_record(found)}, class_view(found, one.title))
+    print_found(as_json, {**one.record, **class_record(found)}, class_view(found, one.title, order))
 
 
 def whatif(

@@ -13,6 +13,7 @@ from rich.tree import Tree
 from rpte.cli.terminal import table_of
 from rpte.model.classes import PairTarget
 from rpte.model.explain import Explanation
+from rpte.model.explanations import ordered
 from rpte.model.model import Model
 from rpte.model.parts import Component
 from rpte.model.summary import figures
@@ -150,8 +151,8 @@ def _given(explanation: Explanation) -> dict[str, float]:
     return {**known, "predicted": explanation.predicted} if known else {}
 
 
-def explanation_view(explanation: Explanation, title: str) -> Table:
-    """Return one prediction as a column of numbers that add up.
+def explanation_view(explanation: Explanation, title: str, order: str = "size") -> Table:
+    """Return one prediction as a column of numbers that add up, in one of the `ORDERS`.
 
     Where they multiply a mean, with what each multiplies it by, and the product so far.
     """
@@ -169,7 +170,7 @@ def explanation_view(explanation: Explanation, title: str) -> Table:
     table = table_of((">adds", *more, "because"), title=title, title_justify="left")
     blank = [""] * len(more)
     table.add_row(*numbers(running, start=True), explanation.start)
-    for component in explanation.components:
+    for component in ordered(explanation.components, order):
         for contribution in component.contributions:
             running += contribution.value
             reason = f"{component.component} {contribution.term}: {contribution.text}"

@@ -5,6 +5,7 @@ from typing import Any
 
 from rpte.counterfactual.search import TOLERANCE
 from rpte.model.explain import probability_of, value_text
+from rpte.model.summary import counted
 from rpte.model.survival import SurvivalTarget
 from rpte.model.target import AnyTarget, Label, NumberTarget
 
@@ -24,7 +25,7 @@ class Change:
         return f"{self.variable}: {value_text(self.old)} -> {value_text(self.new)}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Answer:
     """Changes that reach the target, scored again by the model."""
 
@@ -55,6 +56,15 @@ class Answer:
         proof = "proved cheapest" if self.optimal else f"none costs less than {self.bound:.4f}"
         head = f"cost {self.cost:.4f} ({proof}), {self.reached}"
         return "\n".join([head, *(f"    {change}" for change in self.changes)])
+
+    def __repr__(self) -> str:
+        changes = ", ".join(map(str, self.changes))
+        return f"{type(self).__name__}({changes}; cost {self.cost:.4g}, {self.reached})"
+
+    def _repr_html_(self) -> str:
+        from rpte.notebook.cases import answer_html
+
+        return answer_html(self)
 
     @property
     def reached(self) -> str:
@@ -117,7 +127,7 @@ class Changeable:
         return {k: v if k == "stated" else list(v) for k, v in asdict(self).items()}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Counterfactuals:
     """What would have to change in one row."""
 
@@ -170,17 +180,28 @@ class Counterfactuals:
         )
 
     @property
+    def question(self) -> str:
+        """What is predicted, what it is to be, and how much may change."""
+        predicted = self.predicts.response_with(self.exposure, self.offset)
+        shown = self.predicts.shown(self.response)
+        changing = f"changing {changed_variables(self.most)}"
+        return f"{predicted} is {shown}; to be {self.wanted}, {changing}"
+
+    def __repr__(self) -> str:
+        return f"Counterfactuals({self.question}: {counted(len(self.answers), 'answer')})"
+
+    def _repr_html_(self) -> str:
+        from rpte.notebook.cases import counterfactuals_html
+
+        return counterfactuals_html(self)
+
+    @property
     def hidden(self) -> tuple[str, ...]:
         """Numbers whose range neither the file nor the user tells."""
         return tuple(name for name, scale in self.scales.items() if not scale.told)
 
     def __str__(self) -> str:
-        predicted = self.predicts.response_with(self.exposure, self.offset)
-        lines = [
-            " ".join(self.changeable.sentences()),
-            f"{predicted} is {self.predicts.shown(self.response)}; to be {self.wanted}, changing "
-            f"{changed_variables(self.most)}:",
-        ]
+        lines = [" ".join(self.changeable.sentences()), f"{self.question}:"]
         lines += [f"{i}. {answer}" for i, answer in enumerate(self.answers, 1)]
         notes = [self.reason] if self.reason else []
         if self.hidden:

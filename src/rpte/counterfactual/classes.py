@@ -21,16 +21,17 @@ from rpte.counterfactual.find import MARGIN, Asked, check_counts
 from rpte.counterfactual.solve import Solution, solve
 from rpte.errors import InputError
 from rpte.model.classes import ClassesModel, PairTarget
-from rpte.model.explain import one_row, with_cells
 from rpte.model.parts import Component, DirectTerm, Leaf
+from rpte.model.summary import counted
 from rpte.model.target import Label
+from rpte.model.what_if import one_row, with_cells
 from rpte.table.inputs import Inputs
 from rpte.utils.arrays import Floats
 
 T = TypeVar("T", Leaf, DirectTerm)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ClassAnswer(Answer):
     """Changes after which a class has the largest score, scored again by the model.
 
@@ -53,7 +54,7 @@ class ClassAnswer(Answer):
         return {**Answer.to_dict(self), **more}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ClassCounterfactuals:
     """What would have to change in one row for it to be given another class."""
 
@@ -92,6 +93,19 @@ class ClassCounterfactuals:
         )
 
     @property
+    def question(self) -> str:
+        """What is predicted, what shall be, and how much may change."""
+        return f"{self.said}, changing {changed_variables(self.most)}"
+
+    def __repr__(self) -> str:
+        return f"ClassCounterfactuals({self.question}: {counted(len(self.answers), 'answer')})"
+
+    def _repr_html_(self) -> str:
+        from rpte.notebook.cases import counterfactuals_html
+
+        return counterfactuals_html(self)
+
+    @property
     def hidden(self) -> tuple[str, ...]:
         """Numbers whose range neither the file nor the user tells."""
         return tuple(name for name, scale in self.scales.items() if not scale.told)
@@ -99,7 +113,7 @@ class ClassCounterfactuals:
     def __str__(self) -> str:
         lines = [
             " ".join(self.changeable.sentences()),
-            f"{self.said}, changing {changed_variables(self.most)}:",
+            f"{self.question}:",
         ]
         lines += [f"{i}. {answer}" for i, answer in enumerate(self.answers, 1)]
         notes = [self.reason] if self.reason else []

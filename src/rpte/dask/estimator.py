@@ -25,7 +25,7 @@ from rpte.utils.progress import Watch
 if TYPE_CHECKING:
     from rpte.estimators.cost import FitCost
     from rpte.export.parity import Parity
-    from rpte.model.check import Check
+    from rpte.model.check import Checks
     from rpte.validation.cross_validate import Estimate
 
 
@@ -110,10 +110,10 @@ class ClusterMixin:
 
     def verify(
         self, X: Any = None, y: Any = None, sample_weight: Any = None, **given: Any
-    ) -> list[Check]:
+    ) -> Checks:
         """Check every claim of the model; more can be checked with a training table in memory."""
         refuse_collection(X)
-        found: list[Check] = self.in_memory.verify(self, X, y, sample_weight, **given)
+        found: Checks = self.in_memory.verify(self, X, y, sample_weight, **given)
         return found
 
     def estimate_cost(self, X: Any, *given: Any, **named: Any) -> FitCost:

@@ -20,6 +20,7 @@ from rpte.estimators.target_facts import LabelLook
 from rpte.estimators.training_data import Given, TrainingData, read_memory
 from rpte.estimators.training_files import read_files
 from rpte.model.classes import ClassesModel
+from rpte.model.explanations import Explanations
 from rpte.rows.files import is_stored
 from rpte.utils.arrays import Array, Floats, Index
 from rpte.utils.progress import Callback, Watch
@@ -314,7 +315,7 @@ class RPTEClassifier(
         label: Any = None,
         against: Any = None,
         allow_unknown: bool = False,
-    ) -> list[Any]:
+    ) -> Explanations[Any]:
         """Take each row's score apart, in the order in which it is summed.
 
         Of several classes, the difference of two scores: why this class and not that one.
@@ -333,7 +334,8 @@ class RPTEClassifier(
         model: Any = self._fitted()
         if isinstance(model, ClassesModel):
             inputs = self._inputs(X, allow_unknown)
-            return model.explain(inputs, reference, label=label, against=against)
+            told = model.explain(inputs, reference, label=label, against=against)
+            return told.labelled(X)
         if label is not None or against is not None:
             raise InputError("label and against are for several classes; this model is of two")
         return super().explain(X, reference, allow_unknown=allow_unknown)

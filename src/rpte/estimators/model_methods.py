@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
     from rpte.audit.load import AuditLoad
     from rpte.export.parity import Parity
-    from rpte.model.check import Check
+    from rpte.model.check import Checks
     from rpte.model.explain import Explanation
+    from rpte.model.explanations import Explanations
     from rpte.model.model import Model
     from rpte.report.notebook import Picture
     from rpte.validation.cross_validate import Estimate
@@ -56,7 +57,7 @@ class ModelMethodsMixin:
 
     def explain(
         self, X: Any, reference: str | None = None, *, allow_unknown: bool = False
-    ) -> list[Explanation]:
+    ) -> Explanations[Explanation]:
         """Take each row's score apart, in the order in which it is summed.
 
         Parameters
@@ -68,7 +69,7 @@ class ModelMethodsMixin:
             As in `predict`.
         """
         inputs = self._inputs(X, allow_unknown)
-        return self.model_.explain(inputs, reference)
+        return self.model_.explain(inputs, reference).labelled(X)
 
     def summary(self) -> str:
         """Return the whole model as text."""
@@ -80,7 +81,7 @@ class ModelMethodsMixin:
 
     def verify(
         self, X: Any = None, y: Any = None, sample_weight: Any = None, **given: Any
-    ) -> list[Check]:
+    ) -> Checks:
         """Check every claim of the model; more can be checked with the training table.
 
         `given` are the exposure and the offset of the training rows, of a regressor that had them.

@@ -22,6 +22,7 @@ from rpte.estimators.training_data import Given, TrainingData
 from rpte.estimators.training_files import read_files
 from rpte.fit.calibration import calibrated
 from rpte.model.explain import Explanation
+from rpte.model.explanations import Explanations
 from rpte.model.target import NumberTarget
 from rpte.rows.files import is_stored
 from rpte.table.numbers import named
@@ -409,7 +410,7 @@ class RPTERegressor(
         offset: Any = None,
         *,
         allow_unknown: bool = False,
-    ) -> list[Explanation]:
+    ) -> Explanations[Explanation]:
         """Take each row's score apart, in the order in which it is summed.
 
         Parameters
@@ -421,7 +422,7 @@ class RPTERegressor(
             As in `predict`; the mean is told for them beside that for one unit of exposure.
         """
         inputs, given = self._inputs(X, allow_unknown), (named(X, exposure), named(X, offset))
-        return self.model_.explain(inputs, reference, *given)
+        return self.model_.explain(inputs, reference, *given).labelled(X)
 
     def linear_predictor(self, X: Any, *, allow_unknown: bool = False) -> Floats:
         """Return the score, the sum of all contributions, shape (n_rows,).

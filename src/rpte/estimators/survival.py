@@ -31,6 +31,7 @@ from rpte.utils.progress import Callback, Watch
 
 if TYPE_CHECKING:
     from rpte.model.explain import Explanation
+    from rpte.model.explanations import Explanations
     from rpte.model.model import Model
 
 
@@ -429,7 +430,7 @@ class RPTESurvival(
         *,
         cause: Any = None,
         allow_unknown: bool = False,
-    ) -> list[Explanation]:
+    ) -> Explanations[Explanation]:
         """Take each row's score apart, in the order in which it is summed.
 
         Parameters
@@ -446,7 +447,7 @@ class RPTESurvival(
         """
         inputs = self._inputs(X, allow_unknown)
         asked = {"horizons": horizons, "strata": named(X, strata)}
-        return self._of_cause(cause).explain(inputs, reference, **asked)
+        return self._of_cause(cause).explain(inputs, reference, **asked).labelled(X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, cause: Any = None) -> float:
         """Return Harrell's concordance: how often of two rows the one of higher risk comes first.

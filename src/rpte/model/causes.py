@@ -8,7 +8,6 @@ of an event of each cause, and of none.
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -31,10 +30,11 @@ from rpte.utils.arrays import Floats
 
 if TYPE_CHECKING:
     from rpte.audit.load import AuditLoad
-    from rpte.model.check import Check
+    from rpte.model.check import Checks
     from rpte.model.classes import ClassesModel
     from rpte.model.curves import Curve
     from rpte.model.explain import Explanation
+    from rpte.model.explanations import Explanations
 
 M = TypeVar("M", bound="Model | ClassesModel")
 
@@ -266,7 +266,7 @@ class CausesModel:
         *,
         cause: Label | None = None,
         allow_unknown: bool = False,
-    ) -> list[Explanation]:
+    ) -> Explanations[Explanation]:
         """Take the score of one cause apart, for each row; see `Model.explain`."""
         model = self.models[self.place(cause)]
         given = {"horizons": horizons, "strata": named(X, strata)}
@@ -284,14 +284,16 @@ class CausesModel:
 
     def verify(
         self, X: Any = None, y: Any = None, sample_weight: Any = None, **given: Any
-    ) -> list[Check]:
+    ) -> Checks:
         """Check every claim that the model makes; more can be checked with the training table."""
         from rpte.model.verify_causes import verify_causes
 
         return verify_causes(self, X, y, sample_weight, **given)
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(self.summary())}</pre>"
+        from rpte.notebook.models import causes_html
+
+        return causes_html(self)
 
     def save(self, path: str | Path) -> None:
         """Write the model to a JSON file."""

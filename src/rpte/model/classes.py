@@ -19,7 +19,9 @@ from rpte import __version__
 from rpte.errors import InputError
 from rpte.losses import Multinomial
 from rpte.model.certificate import monotone_certificate
+from rpte.model.class_explanation import CaseOf, ClassExplanation
 from rpte.model.class_limits import monotone_by_class, pair_directions
+from rpte.model.explanations import Explanations
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, Leaf, path_text
 from rpte.model.target import Label, Target, as_labels, known_labels
@@ -32,8 +34,8 @@ if TYPE_CHECKING:
     from rpte.audit.load import AuditLoad
     from rpte.counterfactual import Actions, ClassCounterfactuals
     from rpte.export.parity import Parity
-    from rpte.model.check import Check
-    from rpte.model.explain import Explanation, WhatIf
+    from rpte.model.check import Checks
+    from rpte.model.what_if import WhatIf
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,33 +140,6 @@ class ClassTerm:
         """Units of the penalty, as in `DirectTerm`."""
         first = self.terms[0]
         return 1.0 if isinstance(first, Leaf) else first.scale
-
-
-@dataclass(frozen=True, slots=True)
-class ClassExplanation:
-    """Why a row is given one class and not another: contributions to the difference of scores.
-
-    `difference` takes the log odds of `chosen` against `against` apart, and sums exactly.
-    """
-
-    chosen: Label
-    against: Label
-    probabilities: Mapping[Label, float]
-    difference: Explanation
-
-    def _repr_html_(self) -> str:
-        from rpte.report.notebook import class_explanation_html
-
-        return class_explanation_html(self)
-
-    def __str__(self) -> str:
-        ranked = sorted(self.probabilities.items(), key=lambda pair: -pair[1])
-        shown = ", ".join(f"{label!r} {p:.4f}" for label, p in ranked[:5])
-        more = f", {len(ranked) - 5} more" if len(ranked) > 5 else ""
-        return (
-            f"why {self.chosen!r} and not {self.against!r} (probabilities: {shown}{more})\n"
-            f"{self.difference}"
-        )
 
 
 @dataclass(frozen=True)
@@ -384,7 +359,7 @@ class ClassesModel:
         label: Label | None = None,
         against: Label | None = None,
         allow_unknown: bool = False,
-    ) -> list[ClassExplanation]:
+    ) -> Explanations[ClassExplanation]:
         """Say of each row why it is given a class and not another.
 
         Parameters
@@ -412,8 +387,9 @@ class ClassesModel:
             explained = self.between(*pair).explain(inputs.take(rows), reference)
             for row, difference in zip(rows.tolist(), explained, strict=True):
                 told = dict(zip(self.classes, p[row].tolist(), strict=True))
-                out[row] = ClassExplanation(*pair, told, difference)
-        return [each for each in out if each is not None]
+                case = CaseOf(self, inputs, row)
+                out[row] = ClassExplanation(*pair, told, difference, case, row)
+        return Explanations(each for each in out if each is not None).labelled(X)
 
     def _places(self, label: Label | None, found: Index) -> Index:
         return found if label is None else np.full(len(found), self.target.place(label), np.intp)
@@ -449,7 +425,7 @@ class ClassesModel:
 
     def verify(
         self, X: Any = None, y: Any = None, sample_weight: Any = None, **given: Any
-    ) -> list[Check]:
+    ) -> Checks:
         """Check every claim that the model makes; more can be checked with the training table."""
         from rpte.model.verify_classes import verify_classes
 
@@ -457,7 +433,7 @@ class ClassesModel:
         return verify_classes(self, X, y, sample_weight)
 
     def _repr_html_(self) -> str:
-        from rpte.report.notebook import classes_html
+        from rpte.notebook.models import classes_html
 
         return classes_html(self)
 

@@ -1,33 +1,32 @@
-"""One prediction taken apart: contributions in the order in which they are summed.
-
-`what_if` changes values of a row and shows which contributions move, and that no other does.
-"""
+"""One prediction taken apart: contributions in the order in which they are summed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rpte.errors import InputError, did_you_mean
+from rpte.errors import InputError
+from rpte.model.explanations import Explanations, frame_of, ordered
 from rpte.model.horizon import NO_SURVIVAL, Survival, survivals
 from rpte.model.parts import Component, DirectTerm, TreeTerms, path_text
 from rpte.model.summary import counted
 from rpte.model.survival import SurvivalTarget
 from rpte.model.target import AnyTarget, Target
-from rpte.table.column import MISSING, UNSEEN, as_number, as_number_or_special
+from rpte.table.column import MISSING, UNSEEN
 from rpte.table.decimals import number_text
 from rpte.table.inputs import Inputs
-from rpte.table.numbers import named, per_row
+from rpte.table.numbers import per_row
 from rpte.table.schema import Variable
-from rpte.table.spelling import read_levels
 from rpte.utils.arrays import Mask
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from rpte.model.model import Model
 
 
@@ -35,12 +34,14 @@ if TYPE_CHECKING:
 class Contribution:
     """What one term (such as ``T1.L2`` or ``D3``) adds to the score of one row.
 
-    Under ``reference="mean"`` the value is the difference from the training mean.
+    Under ``reference="mean"`` the value is the difference from the training mean. `sources` are
+    the variables that it depends on: those of a direct term, or of the whole tree of a leaf.
     """
 
     term: str
     text: str
     value: float
+    sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ class ComponentContribution:
     contributions: tuple[Contribution, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
     """The score of one row as a sum.
 
@@ -64,7 +65,8 @@ class Explanation:
     the score stands for: the probability of the positive class, or the mean, for one unit of
     exposure and without an offset, or the hazard relative to the baseline. `predicted` is the mean
     for the `exposure` and the `offset` that were given, the response where none were. `survival`
-    is that of a time until an event, until the horizons that were asked for.
+    is that of a time until an event, until the horizons that were asked for. `row` is the label of
+    the row in the table: its index in a pandas frame, its place in others.
     """
 
     intercept: float
@@ -78,11 +80,24 @@ class Explanation:
     exposure: float | None = None
     offset: float | None = None
     survival: Survival = NO_SURVIVAL
+    row: Any = field(default=0, compare=False)
+
+    def __repr__(self) -> str:
+        terms = sum(c.value != 0.0 for each in self.components for c in each.contributions)
+        said = f"score={self.score:+.4g}, {self.target.response_name}={self.response:.4g}"
+        return f"Explanation(row={self.row!r}, {said}, {counted(terms, 'term')})"
 
     def __str__(self) -> str:
+        return self.text()
+
+    def text(self, order: str = "size") -> str:
+        """Return the sum in words, the largest contributions first and without zeros.
+
+        With ``order="definition"`` all of them, in the order in which they are summed.
+        """
         lines = [f"{self.intercept:+10.4f}  {self.start}{self._product(self.intercept)}"]
         running = self.intercept
-        for component in self.components:
+        for component in ordered(self.components, order):
             running += component.value
             product = self._product(running, component.value)
             lines.append(f"{component.value:+10.4f}  {component.component}{product}")
@@ -142,14 +157,27 @@ class Explanation:
         """What the sum begins with."""
         return "intercept" if self.reference is None else "mean score in training"
 
+    @staticmethod
+    def every_score(explained: Sequence[Explanation]) -> list[tuple[Explanation, ...]]:
+        """Return the scores of each row: there is one."""
+        return [(told,) for told in explained]
+
+    def to_frame(self, order: str = "size") -> pd.DataFrame:
+        """Return the contributions as a table; see `Explanations.to_frame`."""
+        return frame_of([self], order)
+
     def _repr_html_(self) -> str:
-        from rpte.report.notebook import explanation_html
+        from rpte.notebook.explanations import explanation_html
 
         return explanation_html(self)
 
     def given(self, sources: tuple[str, ...]) -> str:
         """Say the row's values of some variables."""
-        return ", ".join(f"{name} = {value_text(self.inputs[name])}" for name in sources)
+        return ", ".join(f"{name} = {self.value_text(name)}" for name in sources)
+
+    def value_text(self, name: str) -> str:
+        """Say the row's value of a variable."""
+        return value_text(self.inputs[name])
 
 
 def probability_of(target: AnyTarget, response: float) -> float:
@@ -174,7 +202,7 @@ def explain(
     offset: Any = None,
     horizons: Any = None,
     strata: Any = None,
-) -> list[Explanation]:
+) -> Explanations[Explanation]:
     """Take the score of each row apart.
 
     Parameters
@@ -207,7 +235,7 @@ def explain(
     start = model.intercept
     for component in model.components:
         start += sum(shift.get(part.name, 0.0) for part in component.parts)
-    return [
+    return Explanations(
         Explanation(
             start,
             tuple(rows[i] for rows in tables),
@@ -220,9 +248,10 @@ def explain(
             exposures[i],
             offsets[i],
             survival[i],
+            i,
         )
         for i in range(inputs.n_rows)
-    ]
+    )
 
 
 def _per_row(values: Any, name: str, n_rows: int) -> Sequence[float | None]:
@@ -246,10 +275,11 @@ def _contributions(
     values = part.contribution(inputs) - shift.get(part.name, 0.0)
     if isinstance(part, DirectTerm):
         text = _weighed_text(part)
-        return [Contribution(part.name, text, float(value) + 0.0) for value in values]
-    texts = [path_text(path, model.schema) for path in part.tree.paths()]
+        read = part.sources
+        return [Contribution(part.name, text, float(value) + 0.0, read) for value in values]
+    texts, read = [path_text(path, model.schema) for path in part.tree.paths()], part.sources
     return [
-        Contribution(part.leaf_name(int(leaf)), texts[leaf], float(value))
+        Contribution(part.leaf_name(int(leaf)), texts[leaf], float(value), read)
         for leaf, value in zip(part.tree.apply(inputs), values, strict=True)
     ]
 
@@ -307,155 +337,3 @@ def level_flag(variable: Variable) -> str:
     """Say that a category holds a level that training did not know by name."""
     how = "was rare or not seen" if variable.pooled else "was not seen"
     return f"{variable.name} holds a level that {how} in training"
-
-
-@dataclass(frozen=True, slots=True)
-class Moved:
-    """A component whose contribution was looked at again: before and after."""
-
-    before: ComponentContribution
-    after: ComponentContribution
-
-    @property
-    def difference(self) -> float:
-        """By how much the component moves the score."""
-        return self.after.value - self.before.value
-
-
-@dataclass(frozen=True, slots=True)
-class WhatIf:
-    """One row before and after a change of some values.
-
-    `changes` maps names to (old, new), None for missing; changed variables that the model does not
-    read are in `unread` instead. `moved` are the components that read a changed variable, `still`
-    the others, each contribution in them the same to the last bit.
-    """
-
-    changes: Mapping[str, tuple[float | str | None, float | str | None]]
-    before: Explanation
-    after: Explanation
-    moved: tuple[Moved, ...]
-    still: tuple[str, ...]
-    unread: tuple[str, ...]
-
-    def __str__(self) -> str:
-        lines = [
-            f"{name}: {value_text(old)} -> {value_text(new)}"
-            for name, (old, new) in self.changes.items()
-        ]
-        lines += [f"{name} is not read by the model: nothing can move" for name in self.unread]
-        for moved in self.moved:
-            lines.append(f"{moved.difference:+10.4f}  {moved.before.component}")
-            for old, new in zip(moved.before.contributions, moved.after.contributions, strict=True):
-                if old != new:
-                    lines.append(f"{'':12}from {old.value:+.4f}  {old.term}: {old.text}")
-                    lines.append(f"{'':12}to   {new.value:+.4f}  {new.term}: {new.text}")
-        lines.append(
-            f"{self.after.score - self.before.score:+10.4f}  score, from {self.before.score:+.4f} "
-            f"to {self.after.score:+.4f}: {self.before.target.response_text} from "
-            f"{self.before.target.shown(self.before.response)} to "
-            f"{self.before.target.shown(self.after.response)}"
-        )
-        lines += [f"{'':12}{text}" for text in self.said_at]
-        lines.append(f"{'':12}{self.said}")
-        lines += [f"{'':12}note: {flag}" for flag in self.after.flags]
-        return "\n".join(lines)
-
-    @property
-    def said_at(self) -> list[str]:
-        """How survival moves at each horizon that was asked for, in words."""
-        pairs = zip(self.before.told_at, self.after.told_at, strict=True)
-        return [f"{at}: {old:.4f} -> {new:.4f}" for (at, old), (_, new) in pairs]
-
-    @property
-    def said(self) -> str:
-        """What was checked, in words."""
-        if not self.still:
-            return "every component reads a changed variable"
-        names = counted(len(self.still), "other component")
-        return f"checked: nothing moved in the {names}, to the last bit"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the comparison as plain JSON values."""
-        return {
-            "changes": {name: list(pair) for name, pair in self.changes.items()},
-            "not_read": list(self.unread),
-            "score": [self.before.score, self.after.score],
-            self.before.target.response_name: [self.before.response, self.after.response],
-            self.before.target.outcome_name: self.before.positive,
-            **self._survival(),
-            "moved": [
-                {
-                    "component": m.before.component,
-                    "difference": m.difference,
-                    "before": [[c.term, c.text, c.value] for c in m.before.contributions],
-                    "after": [[c.term, c.text, c.value] for c in m.after.contributions],
-                }
-                for m in self.moved
-            ],
-            "unmoved_to_the_last_bit": list(self.still),
-            "flags": list(self.after.flags),
-        }
-
-    def _survival(self) -> dict[str, Any]:
-        """Return survival before and after as plain JSON values; nothing without horizons."""
-        old, new = self.before.survival, self.after.survival
-        if not old.times:
-            return {}
-        pairs = zip(old.pairs, new.values, strict=True)
-        told = [{"horizon": time, "survival": [a, b]} for (time, a), b in pairs]
-        return {**old.to_dict(), "survival": told}
-
-
-def what_if(
-    model: Model, X: Any, changes: Mapping[str, Any], horizons: Any = None, strata: Any = None
-) -> WhatIf:
-    """Change values of one row and see which contributions move.
-
-    `changes` gives the new values by name, as the cells would stand in a table; None for missing. A
-    component that moves without reading a changed variable, which no model can, is an error. Of a
-    time until an event, survival is told at `horizons`, with the baseline of a stratum.
-    """
-    row, asked = one_row(model, X), {"horizons": horizons, "strata": named(X, strata)}
-    fresh = with_cells(model, row, changes)
-    (before,), (after,) = model.explain(row, **asked), model.explain(fresh, **asked)
-    read = model.sources
-    pairs = list(zip(before.components, after.components, strict=True))
-    touched = [(a, b) for a, b in pairs if set(a.sources) & set(changes)]
-    for a, b in pairs:
-        if (a, b) not in touched and a != b:
-            raise ArithmeticError(f"{a.component} moved without reading {sorted(changes)}")
-    return WhatIf(
-        {n: (cell_values(row, n)[0], cell_values(fresh, n)[0]) for n in changes if n in read},
-        before,
-        after,
-        tuple(Moved(a, b) for a, b in touched),
-        tuple(a.component for a, b in pairs if (a, b) not in touched),
-        tuple(name for name in changes if name not in read),
-    )
-
-
-def one_row(model: Model, X: Any) -> Inputs:
-    """Read a table that must hold one row."""
-    row = model.read(X)
-    if row.n_rows != 1:
-        raise InputError(f"X has {row.n_rows} rows; give one, such as X.iloc[[17]] of a data frame")
-    return row
-
-
-def with_cells(model: Model, row: Inputs, cells: Mapping[str, Any]) -> Inputs:
-    """Return a row with other values in some cells, read as those of a table are."""
-    columns, specials = list(row.columns), dict(row.specials)
-    for name, value in cells.items():
-        if name not in model.schema.names:
-            hint = did_you_mean(name, model.schema.names)
-            raise InputError(f"{name!r} is no variable of the model{hint}")
-        variable, position = model.schema[name], model.schema.position(name)
-        cell = np.array([value, None], dtype=object)[:1]
-        if variable.kind == "category":
-            columns[position], _ = read_levels(cell, variable)
-        elif variable.levels:
-            columns[position], specials[position] = as_number_or_special(cell, variable)
-        else:
-            columns[position] = as_number(cell, name)
-    return Inputs(row.schema, tuple(columns), specials)

@@ -29,8 +29,10 @@ if TYPE_CHECKING:
     from rpte.audit.load import AuditLoad
     from rpte.counterfactual import Actions, Counterfactuals
     from rpte.export.parity import Parity
-    from rpte.model.explain import Explanation, WhatIf
-    from rpte.model.verify import Check
+    from rpte.model.check import Checks
+    from rpte.model.explain import Explanation
+    from rpte.model.explanations import Explanations
+    from rpte.model.what_if import WhatIf
     from rpte.scorecard import Scorecard
 
 __all__ = ["Label", "Model", "Rule"]
@@ -312,13 +314,13 @@ class Model:
         strata: Any = None,
         *,
         allow_unknown: bool = False,
-    ) -> list[Explanation]:
+    ) -> Explanations[Explanation]:
         """Take the score of each row apart; see `rpte.model.explain`."""
         from rpte.model.explain import explain
 
         inputs = self.read(X, allow_unknown=allow_unknown)
         beside = named(X, exposure), named(X, offset), horizons, named(X, strata)
-        return explain(self, inputs, reference, *beside)
+        return explain(self, inputs, reference, *beside).labelled(X)
 
     def at_horizon(self, horizon: float) -> Model:
         """Return the model with survival until a time as its response, in place of the hazard.
@@ -330,8 +332,8 @@ class Model:
     def what_if(
         self, X: Any, changes: Mapping[str, Any], horizons: Any = None, strata: Any = None
     ) -> WhatIf:
-        """Change values of one row and see which contributions move; see `rpte.model.explain`."""
-        from rpte.model.explain import what_if
+        """Change values of one row and see which contributions move; see `rpte.model.what_if`."""
+        from rpte.model.what_if import what_if
 
         return what_if(self, X, changes, horizons, strata)
 
@@ -377,7 +379,7 @@ class Model:
         offset: Any = None,
         entry: Any = None,
         strata: Any = None,
-    ) -> list[Check]:
+    ) -> Checks:
         """Check every claim that the model makes; more can be checked with the training table."""
         from rpte.model.verify import verify
 
@@ -385,7 +387,7 @@ class Model:
         return verify(self, X, y, sample_weight, *beside)
 
     def _repr_html_(self) -> str:
-        from rpte.report.notebook import model_html
+        from rpte.notebook.models import model_html
 
         return model_html(self)
 

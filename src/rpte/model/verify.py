@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rpte.model.certificate import limit_checks
-from rpte.model.check import Check
+from rpte.model.check import NOT_CHECKED, Check, Checks
 from rpte.model.file import blamed_on, build, content_hash, read_document
 from rpte.model.ledger import OPTIMALITY, ledger_checks, withdrawn
 from rpte.model.verify_structure import structure_checks
@@ -19,9 +19,8 @@ from rpte.model.verify_table import contributions_sum, labelled, one_leaf_per_tr
 if TYPE_CHECKING:
     from rpte.model.model import Model
 
-__all__ = ["Check", "verify", "verify_file"]
+__all__ = ["NOT_CHECKED", "Check", "Checks", "verify", "verify_file"]
 
-NOT_CHECKED = "not checked"
 NEEDS_ROWS = ("one leaf per tree for each row", "contributions sum to the score")
 DERIVED_AGAIN = (
     "mean contributions",
@@ -38,7 +37,7 @@ def verify(
     offset: Any = None,
     entry: Any = None,
     strata: Any = None,
-) -> list[Check]:
+) -> Checks:
     """Check a model's claims.
 
     Parameters
@@ -54,18 +53,18 @@ def verify(
 
     Returns
     -------
-    list of Check
-        The last one, "not checked", says what more the training table would prove.
+    Checks
+        A list. The last one, "not checked", says what more the training table would prove.
     """
     checks = [*structure_checks(model), *limit_checks(model), *ledger_checks(model)]
     if X is None:
-        return [*checks, not_checked(*NEEDS_ROWS, *needs_training(model))]
+        return Checks([*checks, not_checked(*NEEDS_ROWS, *needs_training(model))])
     inputs = model.read(X)
     checks += [one_leaf_per_tree(model, inputs), contributions_sum(model, inputs)]
     if y is None:
-        return [*checks, not_checked(*needs_training(model))]
+        return Checks([*checks, not_checked(*needs_training(model))])
     rows = labelled(model, inputs, y, sample_weight, exposure, offset, entry, strata)
-    return [*checks, *training_checks(model, rows)]
+    return Checks([*checks, *training_checks(model, rows)])
 
 
 def needs_training(model: Model) -> tuple[str, ...]:
@@ -77,7 +76,7 @@ def needs_training(model: Model) -> tuple[str, ...]:
 def not_checked(*claims: str) -> Check:
     """Return what says that some claims were not checked, and what they need."""
     evidence = f"{'; '.join(claims)}: give the training X and y (and sample_weight)"
-    return Check(NOT_CHECKED, True, evidence)
+    return Check(NOT_CHECKED, True, evidence, claims)
 
 
 def verify_file(
@@ -89,7 +88,7 @@ def verify_file(
     offset: Any = None,
     entry: Any = None,
     strata: Any = None,
-) -> list[Check]:
+) -> Checks:
     """Check the claims of a model file, content hash included.
 
     Unlike `load` it opens a file whose content hash is wrong, and says so. The hash finds
@@ -104,7 +103,7 @@ def verify_file(
 
     Returns
     -------
-    list of Check
+    Checks
 
     Raises
     ------
@@ -118,7 +117,7 @@ def verify_file(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     rpte.RPTEClassifier(l1="4/n").fit(X, y).save(f"{folder}/model.json")
     ...     checks = rpte.verify_file(f"{folder}/model.json", X, y)
-    >>> checks[0].name, all(check.holds for check in checks)
+    >>> checks[0].name, checks.holds
     ('content hash', True)
     """
     document = read_document(path)
@@ -129,4 +128,4 @@ def verify_file(
     own = Check("content hash", stored == found, evidence)
     beside = {"exposure": exposure, "offset": offset, "entry": entry, "strata": strata}
     given = {name: each for name, each in beside.items() if each is not None}
-    return [own, *model.verify(X, y, sample_weight, **given)]
+    return Checks([own, *model.verify(X, y, sample_weight, **given)])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rpte.model.check import Check, checked
+from rpte.model.check import Check, Checks, checked
 from rpte.model.curves import joint_parts
 from rpte.model.parts import DirectTerm
 from rpte.model.verify_structure import (
@@ -36,17 +36,17 @@ ROWS = 200  # whose curves are added up
 
 def verify_causes(
     model: CausesModel, X: Any = None, y: Any = None, sample_weight: Any = None, **given: Any
-) -> list[Check]:
+) -> Checks:
     """Check the claims of a model of several causes, as `verify` does."""
     own = [one.verify(X, y, sample_weight, **given) for one in model.models]
     together = {check.name: check for check in (rule(model.outline) for rule in TOGETHER)}
     found = [_one_structure(model), *together.values()]
     names = dict.fromkeys(check.name for checks in own for check in checks)
     found += [_of_all(model, own, name) for name in names if name not in together]
-    return found if X is None else [*found, _sums(model, X, given.get("strata"))]
+    return Checks(found if X is None else [*found, _sums(model, X, given.get("strata"))])
 
 
-def _of_all(model: CausesModel, own: list[list[Check]], name: str) -> Check:
+def _of_all(model: CausesModel, own: list[Checks], name: str) -> Check:
     """Return a check that holds where it holds for every cause that has it."""
     told = [
         (label, check)
@@ -57,7 +57,8 @@ def _of_all(model: CausesModel, own: list[list[Check]], name: str) -> Check:
     if len({check.evidence for _, check in told}) == 1:
         return replace(told[0][1], holds=all(check.holds for _, check in told))
     evidence = "; ".join(f"{label!r}: {check.evidence}" for label, check in told)
-    return Check(name, all(check.holds for _, check in told), evidence)
+    claims = tuple(dict.fromkeys(claim for _, check in told for claim in check.claims))
+    return Check(name, all(check.holds for _, check in told), evidence, claims)
 
 
 def _one_structure(model: CausesModel) -> Check:

@@ -16,7 +16,7 @@ import numpy as np
 from rpte.columns.limits import ZERO
 from rpte.errors import InputError
 from rpte.model.certificate import limit_checks
-from rpte.model.check import Check, checked
+from rpte.model.check import Check, Checks, checked
 from rpte.model.class_limits import class_limit_checks, signs_by_term
 from rpte.model.ledger import OPTIMALITY, ledger_checks
 from rpte.model.observed import Rows
@@ -50,21 +50,21 @@ MOST_SAID = 6  # classes whose cases are told
 
 def verify_classes(
     model: ClassesModel, X: Any = None, y: Any = None, sample_weight: Any = None
-) -> list[Check]:
+) -> Checks:
     """Check the claims of a model of several classes, as `verify` does."""
     outline = model.outline
     checks = [_sums(model) if c.name == SUMS else c for c in structure_checks(outline)]
     checks += [*limit_checks(outline), *class_limit_checks(model), *ledger_checks(model)]
     checks += [_one_structure(model), _class_sums(model), _canonical(model)]
     if X is None:
-        return [*checks, not_checked(*NEEDS_ROWS, *needs_training(outline))]
+        return Checks([*checks, not_checked(*NEEDS_ROWS, *needs_training(outline))])
     inputs = model.read(X)
     sums = [contributions_sum(each, inputs) for each in model.models]
     failed = [check for check in sums if not check.holds]
     checks.append(failed[0] if failed else sums[0])
     if y is None:
-        return [*checks, not_checked(*needs_training(outline))]
-    return [*checks, *_training_checks(model, inputs, y, sample_weight)]
+        return Checks([*checks, not_checked(*needs_training(outline))])
+    return Checks([*checks, *_training_checks(model, inputs, y, sample_weight)])
 
 
 def _one_structure(model: ClassesModel) -> Check:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rpte.columns.kinds import Column, Interval, Level, Missing, Pair
-from rpte.model.check import Check, checked
+from rpte.model.check import NOT_CHECKED, Check, checked
 from rpte.model.derivation import LearnedFrom, TrainingTable, learned_from
 from rpte.model.ledger import DERIVED, UNMET_MISSING, withdrawn
 from rpte.model.parts import DirectTerm, TreeTerms
@@ -45,7 +45,7 @@ def derived_checks(model: Model, table: Table) -> list[Check]:
             "cause, which the file does not keep; between which training values they stand is "
             "proved by supports and optimality, not where between them"
         )
-        return [variables(model, table), met, Check("not checked", True, evidence)]
+        return [variables(model, table), met, Check(NOT_CHECKED, True, evidence)]
     learned = tests if found.terms is found.whole else _tests_of(model, found.terms)
     return [
         variables(model, table),

@@ -13,7 +13,7 @@ import numpy as np
 from rpte.errors import InputError
 from rpte.losses import Loss
 from rpte.losses.risk_sets import FollowUp, RiskSets
-from rpte.model.check import Check, checked
+from rpte.model.check import NOT_CHECKED, Check, checked
 from rpte.model.ledger import BALANCE, BASELINE, OPTIMALITY, UNMET_MISSING, withdrawn
 from rpte.model.observed import Rows, exposed, exposed_first, observed
 from rpte.model.parts import DirectTerm, TreeTerms
@@ -252,7 +252,7 @@ def counts_alone(pairs: dict[str, tuple[Any, Any]]) -> list[Check]:
     faults = [f"{k}: stored {a}, found {b}" for k, (a, b) in held.items() if not near(a, b)]
     told = ", ".join(f"{pair[0]:g} {name}" for name, pair in held.items())
     unknown = "the model was fitted on a cluster, so its file has no hash of the training table"
-    return [checked(TABLE, faults, f"{told}, as stored"), Check("not checked", True, unknown)]
+    return [checked(TABLE, faults, f"{told}, as stored"), Check(NOT_CHECKED, True, unknown)]
 
 
 def near(a: Any, b: Any) -> bool:

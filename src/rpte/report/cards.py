@@ -198,7 +198,9 @@ def nearest(rows: Index, score: Floats) -> int:
 def explanation_contents(explanation: Explanation) -> Record:
     """Return an explanation as plain values, its inputs as they are printed."""
     target = explanation.target
-    record = {k: v for k, v in asdict(explanation).items() if k not in ("target", "response")}
+    record = {
+        k: v for k, v in asdict(explanation).items() if k not in ("target", "response", "row")
+    }
     record |= {
         target.response_name: explanation.response,
         "caption": target.caption(explanation.response),

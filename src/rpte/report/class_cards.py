@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from rpte.model.classes import ClassesModel, ClassExplanation
+from rpte.model.class_explanation import ClassExplanation
+from rpte.model.classes import ClassesModel
 from rpte.report.cards import cards, explanation_contents, finite
 from rpte.report.curves import Record
 from rpte.report.evidence import Evidence

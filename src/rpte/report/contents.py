@@ -310,7 +310,7 @@ def _guarantees(model: AnyModel, evidence: Evidence | None) -> list[Record]:
         given = (evidence.inputs, evidence.labels, evidence.weight)
         if not isinstance(model, ClassesModel):
             given += (evidence.exposure, evidence.offset)
-    return [asdict(check) for check in model.verify(*given)]
+    return [check.to_dict() for check in model.verify(*given)]
 
 
 def _provenance(
