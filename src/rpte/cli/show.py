@@ -176,6 +176,8 @@ def explanation_view(explanation: Explanation, title: str, order: str = "size") 
             reason = f"{component.component} {contribution.term}: {contribution.text}"
             table.add_row(*numbers(contribution.value), reason)
         table.add_row("", *blank, Text(f"with {explanation.given(component.sources)}", QUIET))
+    for told in explanation.folded(order):
+        table.add_row("", *blank, Text(told, QUIET))
     for flag in explanation.flags:
         table.add_row("", *blank, Text(f"note: {flag}", "yellow"))
     table.add_row("-------", *blank, "")

@@ -103,10 +103,18 @@ class Explanation:
             lines.append(f"{component.value:+10.4f}  {component.component}{product}")
             lines += [f"  {c.value:+10.4f}  {c.term}: {c.text}" for c in component.contributions]
             lines.append(f"{'':14}with {self.given(component.sources)}")
+        lines += [f"{'':12}{told}" for told in self.folded(order)]
         lines.append(f"{self.score:+10.4f}  score: {self.target.said(self.response)}")
         lines += [f"{'':12}{text}" for text in self.said_for]
         lines += [f"{'':12}note: {flag}" for flag in self.flags]
         return "\n".join(lines)
+
+    def folded(self, order: str = "size") -> list[str]:
+        """Say how many terms an order leaves out because they add nothing."""
+        zeros = sum(c.value == 0.0 for each in self.components for c in each.contributions)
+        if order == "definition" or not zeros:
+            return []
+        return ["1 other term adds nothing" if zeros == 1 else f"{zeros} other terms add nothing"]
 
     def _product(self, running: float, value: float | None = None) -> str:
         """Say, where contributions multiply a mean, by what, and the product so far."""

@@ -76,7 +76,7 @@ class Explanations(list[E]):
     >>> list(frame)
     ['row', 'component', 'variables', 'values', 'term', 'text', 'contribution']
     >>> by_row = frame.groupby("row")["contribution"].sum()
-    >>> abs(by_row[17] - explained[0].score) < 1e-12
+    >>> bool(abs(by_row[17] - explained[0].score) < 1e-12)
     True
     """
 
@@ -139,16 +139,10 @@ class Explanations(list[E]):
         A variable has a column for the terms that read it alone. Terms that read several variables
         have a column of their own, such as ``age × sex``: nothing is split between variables, so
         each row's values and its base value add up to its score. Of several classes, `values` has
-        shape (n_rows, features, classes), the scores of all of them.
+        shape (n_rows, features, classes), the scores of all of them. With ``reference="mean"`` the
+        base value is the mean score in training, as it is in most pictures of shap::
 
-        Examples
-        --------
-        >>> from sklearn.datasets import load_breast_cancer
-        >>> from rpte import RPTEClassifier
-        >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-        >>> found = RPTEClassifier(l1=0.1).fit(X, y).explain(X.head(3), reference="mean")
-        >>> shown = found.to_shap()  # doctest: +SKIP
-        >>> shap.plots.waterfall(shown[0])  # doctest: +SKIP
+            shap.plots.waterfall(clf.explain(X, reference="mean").to_shap()[17])
         """
         try:
             import shap

@@ -86,10 +86,8 @@ def _blocks(told: Explanation, most: int = MOST_ROWS) -> list[Any]:
             given = told.given(each.sources)
             rows.append((f"{each.term}: {each.text}", given, Number(signed(each.value)), bar))
     rows.append(("", "score", Number(signed(told.score)), ""))
-    zeros = sum(c.value == 0.0 for each in told.components for c in each.contributions)
     blocks: list[Any] = [Table(("because", "of this row", "adds", ""), rows, most)]
-    if zeros:
-        blocks.append(Note(f"{counted(zeros, 'other term')} add nothing"))
+    blocks += map(Note, told.folded())
     blocks += [Note(flag, warns=True) for flag in told.flags]
     return [*blocks, *_over_time(told)]
 
