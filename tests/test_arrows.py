@@ -28,6 +28,7 @@ ROOMS = (
     "fit",
     "selection",
     "report",
+    "plots",
     "notebook",
     "estimators",
     "validation",
@@ -46,6 +47,9 @@ EXCEPTIONS = {
     ("model.model", "scorecard"): METHODS,
     ("model.model", "export.exporting"): METHODS,
     ("model.classes", "export.exporting"): METHODS,
+    ("model.plotting", "plots.dispatch"): METHODS,
+    ("model.plotting", "plots.frontier"): METHODS,
+    ("model.plotting", "plots.waterfall"): METHODS,
     ("estimators.model_methods", "validation.cross_validate"): METHODS.replace(
         "Model", "estimators"
     ),

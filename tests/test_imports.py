@@ -55,7 +55,7 @@ def test_importing_the_package_needs_nothing_heavy():
 
 @pytest.mark.slow
 def test_fitting_imports_nothing_that_draws():
-    code = "import sys, rpte.estimators.classifier; print('rpte.report.notebook' in sys.modules)"
+    code = "import sys, rpte.estimators.classifier; print('rpte.plots' in sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, "PYTHONPATH": SOURCE},

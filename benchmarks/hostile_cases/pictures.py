@@ -19,11 +19,13 @@ from rpte import InputError, Labelled, Model, RPTEClassifier, RPTEWarning, edit
 from rpte.errors import ModelFileError
 from rpte.model.effect import Cells, background, effect
 from rpte.model.file import from_dict, to_dict
+from rpte.plots.effect import EffectDisplay
+from rpte.plots.effect_drawing import note_of, title_of
+from rpte.plots.subject import Subject
 from rpte.report.contents import ReportOptions, report_contents
 from rpte.report.curves import shapes
 from rpte.report.evidence import gather
 from rpte.report.html import render
-from rpte.report.notebook import plot_effect
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "helpers"))
 
@@ -87,6 +89,11 @@ def _cell(level: str) -> Any:
     return float(level) if level.lstrip("-").isdigit() else level
 
 
+def shown(model: Model, source: str, X: Any = None, weight: Any = None) -> EffectDisplay:
+    """Return the numbers of the picture of a variable."""
+    return EffectDisplay.of(Subject.of(model, "plot", X, weight), source)
+
+
 def directions(seed: int) -> Result:
     """Find variables whose own terms go one way and the effect the other; look at the picture."""
     result, turned = Result(), 0
@@ -106,10 +113,10 @@ def directions(seed: int) -> Result:
         own = 0.0 if found.own is None else float(np.diff(found.own)[0])
         turned += own * said < 0
         alone = found.own is not None and found.low is None
-        text = plot_effect(model, "a", X).label
-        result.expect(alone or "whole effect" in text, f"seed {trial}: {text}")
+        text = note_of(shown(model, "a", X))
+        result.expect(alone or "Whole effect" in text, f"seed {trial}: {text}")
         if found.own is not None and not alone:
-            text = plot_effect(model, "a").label
+            text = title_of(shown(model, "a")) + note_of(shown(model, "a"))
             result.expect("Not its whole effect" in text, f"seed {trial} without rows: {text}")
     result.expect(turned > 0, "no table had an own term against the whole effect")
     return result
@@ -125,12 +132,13 @@ def orders(seed: int) -> Result:
         order = rng.permutation(len(X))
         again = X.loc[np.repeat(np.arange(len(X)), weight.astype(int))]
         for source in model.sources:
-            first = plot_effect(model, source, X, weight).label
-            second = plot_effect(model, source, X.iloc[order], weight[order]).label
-            third = plot_effect(model, source, again).label
-            heights = [label.split("; ")[0] for label in (first, second, third)]
-            result.expect(heights[0] == heights[1], f"{source} depends on the order of rows")
-            result.expect(heights[0] == heights[2], f"{source}: a weight is no repetition")
+            first = shown(model, source, X, weight).frame()["whole"].round(9).tolist()
+            second = shown(model, source, X.iloc[order], weight[order]).frame()["whole"]
+            third = shown(model, source, again).frame()["whole"]
+            same = first == second.round(9).tolist()
+            result.expect(same, f"{source} depends on the order of rows")
+            same = first == third.round(9).tolist()
+            result.expect(same, f"{source}: a weight is no repetition")
     return result
 
 

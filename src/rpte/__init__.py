@@ -32,6 +32,13 @@ if TYPE_CHECKING:
     from rpte.model.file import check_signature, load, sign
     from rpte.model.model import Model
     from rpte.model.verify import verify_file
+    from rpte.plots.effect import EffectDisplay
+    from rpte.plots.frontier import FrontierDisplay
+    from rpte.plots.importance import ImportanceDisplay
+    from rpte.plots.overview import OverviewDisplay
+    from rpte.plots.surface import SurfaceDisplay
+    from rpte.plots.tree import TreeDisplay
+    from rpte.plots.waterfall import CaseDisplay
     from rpte.table.files import read_table
     from rpte.utils.progress import Progress
     from rpte.validation.alternatives import alternatives
@@ -43,16 +50,23 @@ __version__ = "0.1.0"
 _HOMES = {
     "Actions": "rpte.counterfactual",
     "AuditLoad": "rpte.audit.load",
+    "CaseDisplay": "rpte.plots.waterfall",
     "Catalogue": "rpte.audit.decisions.reasons",
     "ClassReasonRule": "rpte.audit.decisions.class_reasons",
+    "EffectDisplay": "rpte.plots.effect",
+    "FrontierDisplay": "rpte.plots.frontier",
+    "ImportanceDisplay": "rpte.plots.importance",
     "Labelled": "rpte.audit.edits",
     "Limits": "rpte.columns.limits",
     "Model": "rpte.model.model",
+    "OverviewDisplay": "rpte.plots.overview",
     "Progress": "rpte.utils.progress",
     "RPTEClassifier": "rpte.estimators.classifier",
     "RPTERegressor": "rpte.estimators.regressor",
     "RPTESurvival": "rpte.estimators.survival",
     "ReasonRule": "rpte.audit.decisions.reasons",
+    "SurfaceDisplay": "rpte.plots.surface",
+    "TreeDisplay": "rpte.plots.tree",
     "alternatives": "rpte.validation.alternatives",
     "append_decisions": "rpte.audit.decisions.decide",
     "audit_load": "rpte.audit.load",
@@ -78,19 +92,26 @@ __all__ = [
     "Actions",
     "AuditLoad",
     "Cancelled",
+    "CaseDisplay",
     "Catalogue",
     "ClassReasonRule",
+    "EffectDisplay",
+    "FrontierDisplay",
+    "ImportanceDisplay",
     "InputError",
     "Labelled",
     "Limits",
     "Model",
     "ModelFileError",
+    "OverviewDisplay",
     "Progress",
     "RPTEClassifier",
     "RPTERegressor",
     "RPTESurvival",
     "RPTEWarning",
     "ReasonRule",
+    "SurfaceDisplay",
+    "TreeDisplay",
     "alternatives",
     "append_decisions",
     "audit_load",

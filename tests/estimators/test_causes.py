@@ -357,7 +357,9 @@ class TestRefused:
             lambda: FITTED.export("sql", tmp_path / "x.sql"),
             lambda: FITTED.cross_validate(X, Y),
             lambda: FITTED.at(3),
-            lambda: FITTED.plot_effect("a"),
+            lambda: FITTED.plot("a"),
+            lambda: FITTED.plot_case(X[:1]),
+            lambda: FITTED.importances_,
             lambda: reason_rule(FITTED.model_, threshold=1.0),
         ):
             with pytest.raises(InputError, match=r"cause\(2\)` is|cause\(2\) is a model of one"):

@@ -25,6 +25,7 @@ from rpte.model.check import Check, monotone_claims
 from rpte.model.class_limits import class_certificate, class_limit_checks
 from rpte.model.classes import ClassesModel, check_no_beside
 from rpte.model.file import AnyModel
+from rpte.model.importance import RECORD as IMPORTANCES
 from rpte.model.intervals import RECORD as CALIBRATION
 from rpte.model.model import Model
 from rpte.model.observed import Rows
@@ -244,7 +245,7 @@ def _changed(
                 means[new.name] = after
         components.append(kept)
     # Figures and intervals are of the fit, not of what is left of it.
-    history = without(model.training, RECORD, CALIBRATION)
+    history = without(model.training, RECORD, CALIBRATION, IMPORTANCES)
     training = {**history, "mean_contributions": means, "ties": [], "objective": None}
     if not model.settings["reassign"]:
         training["objective"] = model.training["objective"]

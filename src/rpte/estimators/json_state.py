@@ -1,8 +1,9 @@
 """How a fitted estimator is kept by `skops`, `pickle` and `joblib`: its models as file texts.
 
 Beside the parameters nothing is stored but the texts of model files, which are checked when they
-are read back. So a file of `skops` needs trust in `TRUSTED` and no other type of this library, and
-a text that was changed is refused by its hash, as `rpte.load` would.
+are read back; the training rows that pictures average over stay behind. So a file of `skops` needs
+trust in `TRUSTED` and no other type of this library, and a text that was changed is refused by its
+hash, as `rpte.load` would.
 """
 
 from typing import Any
@@ -15,12 +16,15 @@ TRUSTED = [
     "rpte.columns.limits.Limits",
 ]
 
+ROWS = "_training_rows"  # the attribute with some training rows: never stored, and gone in copies
+
 
 class JSONStateMixin:
     """For an estimator with `model_` and `frontier_models_`, once it is fitted."""
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = {**super().__getstate__()}  # type: ignore[dict-item]
+        state.pop(ROWS, None)
         if "model_" in state:
             from rpte.model.file import to_text
 

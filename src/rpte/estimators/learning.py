@@ -9,12 +9,15 @@ import numpy as np
 
 from rpte.estimators.checks import warn_of_result
 from rpte.estimators.cost import FitCost, estimate_cost
+from rpte.estimators.json_state import ROWS
 from rpte.estimators.training_data import Given, TrainingData
 from rpte.fit.algorithm import learn
 from rpte.fit.causes import join_causes
+from rpte.fit.importance import with_importances
 from rpte.fit.learned import Learned
 from rpte.fit.training import Training
 from rpte.kernels.blas import one_blas_thread
+from rpte.model.effect import Background
 from rpte.model.model import Model
 from rpte.rows.threads import worker_threads
 from rpte.selection.frontier import select_models
@@ -63,17 +66,19 @@ class LearningMixin:
             reading.enter_context(worker_threads(self.n_jobs))
             data = reading.enter_context(self._reading(given, watch))
             learned = _searched(data, watch).stopped_by(watch)
+            learned, rows = with_importances(learned, data.training.counted)
         learned = learned.with_training(lambda kept: {**kept, **data.record})
         warn_of_result(learned.model)
-        self._keep(learned, data)
+        self._keep(learned, data, rows)
 
-    def _keep(self, learned: Learned, data: TrainingData) -> None:
+    def _keep(self, learned: Learned, data: TrainingData, rows: Background | None) -> None:
         """Replace the fitted attributes in one step, so that an interrupt leaves a whole fit."""
         before = {name: value for name, value in vars(self).items() if name not in OF_SOME_FITS}
         fitted: dict[str, Any] = {
             "n_features_in_": len(data.schema),
             "model_": learned.model,
             "frontier_models_": learned.frontier,
+            ROWS: rows,
             **data.fitted,
         }
         if data.schema.named:

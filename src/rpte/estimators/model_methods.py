@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from rpte.errors import InputError
@@ -12,6 +13,7 @@ from rpte.estimators.checks import refuse_sparse
 from rpte.model.causes import one_event
 from rpte.model.versions import shape_family
 from rpte.table.inputs import Inputs, require_columns
+from rpte.utils.arrays import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,7 +24,9 @@ if TYPE_CHECKING:
     from rpte.model.explain import Explanation
     from rpte.model.explanations import Explanations
     from rpte.model.model import Model
-    from rpte.report.notebook import Picture
+    from rpte.plots.display import Display
+    from rpte.plots.frontier import FrontierDisplay
+    from rpte.plots.waterfall import CaseDisplay
     from rpte.validation.cross_validate import Estimate
 
 
@@ -199,33 +203,85 @@ class ModelMethodsMixin:
         names, rows = self._fitted().rule_table()
         return pd.DataFrame(rows, columns=names)
 
-    def plot_tree(self, tree: int | str = 1) -> Picture:
-        """Return a tree of the model as a picture, by its number from 1 or its name."""
-        from rpte.report.notebook import plot_tree
+    @property
+    def importances_(self) -> pd.DataFrame:
+        """How much each variable moves the score, the largest first, and its share of all.
 
-        return plot_tree(one_event(self._fitted(), "plot_tree"), tree)
+        The importance is the mean absolute contribution over the training rows, counted from its
+        mean: a variable's own terms, and an equal share of each term or tree that it has in common
+        with others. Of several classes, the mean over these.
+        """
+        return one_event(self._fitted(), "importances_").importances()
 
-    def plot_effect(self, source: str, X: Any = None, sample_weight: Any = None) -> Picture:
-        """Return what a variable does to the score as a picture, of several classes to each score.
+    @property
+    def feature_importances_(self) -> Floats:
+        """`importances_` in the order of the columns of `X`, 0 for those that are not read."""
+        found = self.importances_.set_index("variable")["importance"]
+        names = getattr(self, "feature_names_in_", None)
+        columns = self.model_.schema.names if names is None else names
+        return np.array([float(found.get(name, 0.0)) for name in columns])
+
+    def plot(
+        self,
+        *names: str,
+        X: Any = None,
+        sample_weight: Any = None,
+        bootstrap: Any = None,
+        reference: str | None = "mean",
+        ax: Any = None,
+    ) -> Display:
+        """Draw the model, what one or two variables add to the score, or a tree.
+
+        Needs matplotlib: ``pip install 'rpte[plot]'``. Effects are averaged over some of the
+        training rows, which the estimator keeps in memory (not when it is stored).
 
         Parameters
         ----------
-        source : str
-            The variable.
+        *names : str
+            None for an overview, one variable for its effect, two for a map of both, or the name
+            of a tree, such as ``"T1"``.
         X : table, optional
-            Rows over which the terms shared with other variables are averaged, best the training
-            table. Without rows the picture shows the variable's own terms, and says so.
+            Other rows to average over and to draw the density of.
         sample_weight : (n_rows,), optional
+            Of the rows of `X`.
+        bootstrap : Bootstrap or ClassBootstrap, optional
+            What `rpte.bootstrap` or `rpte.class_bootstrap` returns, for a band around the effect of
+            one variable.
+        reference : {"mean", None}
+            Count effects from their training mean, or as the model file does.
+        ax : matplotlib Axes, optional
+            To draw on; a new figure if None.
+
+        Returns
+        -------
+        OverviewDisplay, EffectDisplay, SurfaceDisplay or TreeDisplay
         """
-        from rpte.report.notebook import plot_effect
+        from rpte.plots.dispatch import draw
 
-        return plot_effect(one_event(self._fitted(), "plot_effect"), source, X, sample_weight)
+        given = {"X": X, "sample_weight": sample_weight, "bootstrap": bootstrap}
+        return draw(self, names, **given, reference=reference, ax=ax)
 
-    def plot_frontier(self) -> Picture:
-        """Return what fewer conditions cost, as found in training, as a picture."""
-        from rpte.report.notebook import plot_frontier
+    def plot_case(self, row: Any, *, ax: Any = None, **given: Any) -> CaseDisplay:
+        """Draw how one row comes to its score: a waterfall of contributions, the largest first.
 
-        return plot_frontier(one_event(self._fitted(), "plot_frontier"))
+        Parameters
+        ----------
+        row : Series, mapping, or a table of one row
+            Such as ``X.iloc[17]``.
+        ax : matplotlib Axes, optional
+        **given
+            As `explain` of the model takes them: `reference`, and by the task `exposure`,
+            `offset`, `horizons`, `strata`, `label`, `against`; `allow_unknown`.
+        """
+        from rpte.plots.waterfall import CaseDisplay
+
+        return CaseDisplay.from_estimator(self, row, ax=ax, **given)
+
+    def plot_frontier(self, *, ax: Any = None) -> FrontierDisplay:
+        """Draw what fewer conditions cost, as found in training."""
+        from rpte.plots.frontier import FrontierDisplay
+
+        return FrontierDisplay.from_estimator(self, ax=ax)
 
     def _html_repr(self) -> Any:
         """Return the card of a fitted model; scikit-learn's own of one that is not."""

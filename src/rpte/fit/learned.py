@@ -19,16 +19,17 @@ class Learned:
     model: Model | ClassesModel | CausesModel
     frontier: tuple[Model | ClassesModel, ...] = ()
 
+    def each(self, change: Callable[[Any], Any]) -> Learned:
+        """Return the same with other models: those of causes one by one, then the frontier."""
+        if isinstance(self.model, CausesModel):
+            model = self.model.changed(change)
+        else:
+            model = change(self.model)
+        return Learned(model, tuple(change(other) for other in self.frontier))
+
     def with_training(self, told: Callable[[Mapping[str, Any]], dict[str, Any]]) -> Learned:
         """Return the same with another record of the training in each model."""
-
-        def change(model: Model | ClassesModel) -> Any:
-            return replace(model, training=told(model.training))
-
-        beside = tuple(change(model) for model in self.frontier)
-        if isinstance(self.model, CausesModel):
-            return Learned(self.model.changed(change), beside)
-        return Learned(change(self.model), beside)
+        return self.each(lambda model: replace(model, training=told(model.training)))
 
     def stopped_by(self, watch: Watch) -> Learned:
         """Let every model say that the clock has stopped the search, if it has."""

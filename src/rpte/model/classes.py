@@ -22,10 +22,12 @@ from rpte.model.certificate import monotone_certificate
 from rpte.model.class_explanation import CaseOf, ClassExplanation
 from rpte.model.class_limits import monotone_by_class, pair_directions
 from rpte.model.explanations import Explanations
+from rpte.model.importance import RECORD as IMPORTANCES
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, Leaf, path_text
+from rpte.model.plotting import PlotMethodsMixin
 from rpte.model.target import Label, Target, as_labels, known_labels
-from rpte.model.versions import NEWEST
+from rpte.model.versions import NEWEST, without
 from rpte.table.inputs import Inputs
 from rpte.table.schema import Schema
 from rpte.utils.arrays import Array, Floats, Index
@@ -143,7 +145,7 @@ class ClassTerm:
 
 
 @dataclass(frozen=True)
-class ClassesModel:
+class ClassesModel(PlotMethodsMixin):
     """A frozen model of several classes; `rpte.load` gives one for a file with several scores.
 
     The score of class k is the left-to-right sum of ``intercepts[k]`` and the subtotals of
@@ -218,6 +220,7 @@ class ClassesModel:
         limits = {**self.settings["limits"], "monotone": monotone}
         shared = self.ownership, {**self.settings, "limits": limits}, self.bound
         given = self.data, self.library_version, self.ledger
+        training = without(training, IMPORTANCES)  # which are of all classes
         model = Model(self.schema, target, intercept, components, *shared, training, *given)
         return replace(model, training={**training, "monotone": monotone_certificate(model)})
 

@@ -190,7 +190,7 @@ training = rows: positive, distinct_rows: from 1, validation: validation,
     selection: null|selection, objective: null|objective, ties: [[text 2]],
     monotone: [proof], mean_contributions: {per score},
     cross_validation?: cross_validation|number_validation|class_validation|survival_validation,
-    calibration?: calibration
+    calibration?: calibration, importances?: {amount}
 profiled = name: text, distinct: whole, kind: 'number'|'category', missing: share|hidden,
     quantiles: null|[number or null 5 5], extremes: null|[number 2 2], levels: {amount|hidden}
 data = rows: positive, distinct_rows: null|from 1, sha256: null|hash, profile: null|[profiled]

@@ -14,6 +14,7 @@ from rpte.errors import InputError
 from rpte.losses import Loss
 from rpte.model.horizon import at_horizon, survival_target
 from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms, path_sources, path_text
+from rpte.model.plotting import PlotMethodsMixin
 from rpte.model.scoring import Plan
 from rpte.model.survival import SurvivalTarget
 from rpte.model.target import AnyTarget, Label, NumberTarget, Target
@@ -59,7 +60,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class Model(PlotMethodsMixin):
     """A fitted model, as it is stored, read and scored.
 
     The score is *defined* as the left-to-right sum, in file order, of the

@@ -5,7 +5,6 @@ see few colours, and in print without any. Classes of which a variable says noth
 the caption names them.
 """
 
-import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,10 +15,6 @@ from rpte.report.charts import DIAGONAL, UNIT, calibration_chart
 from rpte.report.class_cards import of_class
 from rpte.report.draw import tree_drawing
 from rpte.report.effect_charts import (
-    CAPTION_CHARACTERS,
-    CAPTION_LINE,
-    CAPTION_TOP,
-    NARROWEST,
     effect_note,
     effect_scale,
     effect_title,
@@ -366,27 +361,3 @@ def tiled(drawings: Sequence[svg.Drawing], columns: int = 3) -> svg.Drawing:
         y += max(height for _, height, _, _ in row)
     label = "; ".join(label for _, _, label, _ in drawings)
     return wide * min(columns, len(drawings)), y, label, "".join(body)
-
-
-def class_effect_drawing(shape: Shape, names: Sequence[str], box: Any = None) -> svg.Drawing:
-    """Return a variable's effect on all classes with title and caption."""
-    scale, largest = class_scale([shape])
-    number = shape["kind"] == "number"
-    coded = any(row["level"] is not None for row in shape["classes"][0]["levels"])
-    charts = []
-    if not together(names):
-        panels = class_shape_panels(shape, names, scale, largest, box)
-        charts += [tiled(panels)] if panels else []
-    else:
-        charts += [class_shape_chart(shape, names, scale, box)] if number else []
-        charts += [class_level_chart(shape, names, largest)] if coded or not number else []
-    body, y = [svg.text(8, 20, svg.shortened(effect_title(shape), 60), "h")], CAPTION_TOP
-    for _, height, _, drawn in charts:
-        body.append(f'<g transform="translate(0 {y})">{drawn}</g>')
-        y += height + 6
-    note = class_note(shape, names)
-    lines = textwrap.wrap(note[:1].upper() + note[1:], CAPTION_CHARACTERS)
-    body += [svg.text(8, y + CAPTION_LINE * n, line, "f n") for n, line in enumerate(lines, 1)]
-    label = "; ".join([*(label for _, _, label, _ in charts), note])
-    width = max([NARROWEST, *(width for width, _, _, _ in charts)])
-    return width, y + CAPTION_LINE * (len(lines) + 1), label, "".join(body)

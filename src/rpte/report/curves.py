@@ -37,7 +37,7 @@ def shapes(model: Model, component: Component, rows: Background | None) -> list[
 def shape(model: Model, component: Component, source: str, rows: Background | None) -> Record:
     """Return one variable's effect as plain values: a curve of a number, levels, missing."""
     variable = model.schema[source]
-    found = {"source": source, "kind": variable.kind, **_reading(component, (source,), rows)}
+    found = {"source": source, "kind": variable.kind, **reading(component, (source,), rows)}
     found["unit"] = model.target.score_unit
     found["alone"] = not found["shared"]
     names = [*variable.levels, *([None] if variable.has_missing else [])]  # None: missing
@@ -49,13 +49,13 @@ def shape(model: Model, component: Component, source: str, rows: Background | No
         for place, name in enumerate(names)
     ]
     if variable.kind == "number":
-        grid = _grid(model, component, source, rows)
+        grid = curve_grid(model, component, source, rows)
         heights = effect(component, model.schema, source, Cells.of_numbers(grid), rows)
         found["curves"] = {key: _simplified(grid, getattr(heights, key)) for key in KEYS}
     return found
 
 
-def _reading(component: Component, names: tuple[str, ...], rows: Background | None) -> Record:
+def reading(component: Component, names: tuple[str, ...], rows: Background | None) -> Record:
     """Return what reads some variables: own terms, terms shared with others, averaged over what."""
     shared, over = shared_parts(component, *names), None
     if rows is not None and shared:
@@ -68,7 +68,7 @@ def _reading(component: Component, names: tuple[str, ...], rows: Background | No
     }
 
 
-def _grid(model: Model, component: Component, source: str, rows: Background | None) -> Floats:
+def curve_grid(model: Model, component: Component, source: str, rows: Background | None) -> Floats:
     """Return the numbers at which a curve is drawn: its range, and both sides of every corner."""
     read = list(columns_on([component], source))
     corners = {*centres(component, source), *(at for column, _ in read for at in bends(column))}
@@ -143,7 +143,7 @@ def _surface(
     values = joint_effect(component, model.schema, cells, rows)
     return {
         "sources": list(names),
-        **_reading(component, names, rows),
+        **reading(component, names, rows),
         "unit": model.target.score_unit,
         "x": axes[names[0]][1],
         "y": axes[names[1]][1],

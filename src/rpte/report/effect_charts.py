@@ -4,7 +4,6 @@ A caption says what is shown: all that reads a variable or its own terms alone, 
 """
 
 import math
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
@@ -13,12 +12,10 @@ from rpte.report import svg
 from rpte.report.curves import KEYS
 from rpte.report.numbers import count, signed
 
-BAND = "nine tenths of the rows lie in the band, or on the line across a bar"
 HAZARDS = "log hazard ratio"  # the unit that is drawn as a ratio, on a logarithmic scale
 MOST_LEVELS = 30  # of one variable that are drawn
 SPREAD_ROOM = 0.5  # of the height of curves that spreads may add to a scale on either side
 FLAT = 12.0  # times a curve's height from which on a scale would show it as a flat line
-CAPTION_TOP, CAPTION_LINE, CAPTION_CHARACTERS, NARROWEST = 34, 17, 62, 440
 GRID_LEFT, GRID_TOP, GRID_WIDTH, GRID_HEIGHT, GRID_BOTTOM, SHADES = 92, 12, 250, 200, 62, 20
 
 
@@ -129,24 +126,6 @@ def _own_scale(shape: Mapping[str, Any], scale: Sequence[float]) -> tuple[float,
     low, high = effect_scale([shape])[0]
     flat = (high - low) * FLAT < scale[1] - scale[0] and any(y for _, y in _line(shape))
     return (low, high) if flat else None
-
-
-def effect_drawing(shape: Mapping[str, Any], box: Any = None) -> svg.Drawing:
-    """Return one of `curves.shapes` with title and caption; `box` are quantiles of the cases."""
-    scale, largest = effect_scale([shape])
-    charts = [shape_chart(shape, scale, box)] if shape["kind"] == "number" else []
-    if shape["kind"] != "number" or any(row["level"] is not None for row in shape["levels"]):
-        charts.append(level_chart(shape, largest))
-    body, y = [svg.text(8, 20, svg.shortened(effect_title(shape), 60), "h")], CAPTION_TOP
-    for _, height, _, drawn in charts:
-        body.append(f'<g transform="translate(0 {y})">{drawn}</g>')
-        y += height + 6
-    note = effect_note(shape) + (f"; {BAND}" if shape["averaged"] else "")
-    lines = textwrap.wrap(note[:1].upper() + note[1:], CAPTION_CHARACTERS)
-    body += [svg.text(8, y + CAPTION_LINE * n, line, "f n") for n, line in enumerate(lines, 1)]
-    label = "; ".join([*(label for _, _, label, _ in charts), note])
-    width = max(NARROWEST, *(width for width, _, _, _ in charts))
-    return width, y + CAPTION_LINE * (len(lines) + 1), label, "".join(body)
 
 
 def shape_chart(

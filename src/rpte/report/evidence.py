@@ -19,7 +19,7 @@ from rpte.table.column import is_absent
 from rpte.table.fingerprint import Profile, fingerprint, table_hash
 from rpte.table.inputs import Inputs, as_array
 from rpte.table.numbers import named, read_numbers
-from rpte.table.table import read_weights
+from rpte.table.table import checked_weights
 from rpte.table.target import as_classes
 from rpte.utils.arrays import Array, Floats, Index
 
@@ -247,11 +247,3 @@ def _with_times(y: Any, n_rows: int, status: Status | None) -> tuple[Index, Arra
         raise InputError("no row has both an event and a time; name other columns, or none")
     found = read_outcome((event[kept], time[kept]), len(kept), status)
     return kept, found.event if status is None else event[kept], found.time
-
-
-def checked_weights(weight: Any, n_rows: int) -> Floats:
-    """Return weights as numbers, 1 for each row if None; refuse what cannot be weights."""
-    found = read_weights(weight, n_rows)
-    if len(found) and not found.sum() > 0:
-        raise InputError("every weight is zero; give some rows a positive weight")
-    return found

@@ -203,6 +203,14 @@ def read_weights(sample_weight: Any, n_rows: int) -> Floats:
     return weight
 
 
+def checked_weights(weight: Any, n_rows: int) -> Floats:
+    """Return weights as numbers, 1 for each row if None; refuse what cannot be weights."""
+    found = read_weights(weight, n_rows)
+    if len(found) and not found.sum() > 0:
+        raise InputError("every weight is zero; give some rows a positive weight")
+    return found
+
+
 def _weight_numbers(weight: Array) -> Floats:
     what = f"the type {weight.dtype}"
     if weight.dtype.kind in "biuf":

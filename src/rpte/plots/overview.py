@@ -1,0 +1,117 @@
+"""A model at a glance: importances, and what its strongest components do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+from rpte.errors import InputError
+from rpte.model.effect import own_parts
+from rpte.plots import style
+from rpte.plots.display import Display
+from rpte.plots.effect import EffectDisplay
+from rpte.plots.effect_drawing import draw_small
+from rpte.plots.importance import ImportanceDisplay
+from rpte.plots.subject import Subject
+from rpte.plots.surface import SurfaceDisplay
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_PANELS, COLUMNS = 6, 3
+
+
+@dataclass
+class OverviewDisplay(Display):
+    """The importance of all variables, and a panel for each of the strongest components.
+
+    A component of two numbers is drawn as a map, any other as the whole effect of its strongest
+    variable.
+
+    Parameters
+    ----------
+    importance : ImportanceDisplay
+    panels : list of EffectDisplay or SurfaceDisplay
+        Of the strongest components, in order.
+    left_out : int
+        Components without a panel.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from rpte import OverviewDisplay, RPTEClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> clf = RPTEClassifier(l1=0.05).fit(X.iloc[:, :4], y)
+    >>> display = OverviewDisplay.from_estimator(clf)
+    >>> len(display.panels) + display.left_out == len(clf.model_.components)
+    True
+    """
+
+    importance: ImportanceDisplay
+    panels: list[EffectDisplay | SurfaceDisplay]
+    left_out: int
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        X: Any = None,
+        sample_weight: Any = None,
+        reference: str | None = "mean",
+        ax: Any = None,
+    ) -> Self:
+        """Take the overview of a fitted estimator or a model, and draw it.
+
+        Parameters
+        ----------
+        estimator : estimator or model
+        X, sample_weight, reference, ax
+            As in `EffectDisplay.from_estimator`; `ax` is divided into panels.
+        """
+        return cls.of(Subject.of(estimator, "plot", X, sample_weight), reference).plot(ax)
+
+    @classmethod
+    def of(cls, subject: Subject, reference: str | None = "mean") -> Self:
+        """Return the display, not drawn yet."""
+        if not subject.model.components:
+            raise InputError("the model has no terms: it predicts the same for every row")
+        importance = ImportanceDisplay.of(subject)
+        size = importance.importances
+        ranked = sorted(
+            subject.outline.components, key=lambda c: -sum(size.get(s, 0.0) for s in c.sources)
+        )
+        panels: list[EffectDisplay | SurfaceDisplay] = []
+        for component in ranked:
+            strongest = sorted(component.sources, key=lambda s: -size.get(s, 0.0))
+            kinds = {subject.outline.schema[s].kind for s in strongest}
+            if len(strongest) == 2 and kinds == {"number"} and not subject.labels:
+                panels.append(SurfaceDisplay.of(subject, *strongest, reference))
+                continue
+            known = [s for s in strongest if subject.rows is not None or own_parts(component, s)]
+            if known:
+                panels.append(EffectDisplay.of(subject, known[0], None, reference))
+            if len(panels) == MOST_PANELS:
+                break
+        return cls(importance, panels, len(ranked) - len(panels))
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw all panels in the place of some axes, or on a new figure."""
+        columns = min(COLUMNS, max(1, len(self.panels)))
+        rows = max(1, -(-len(self.panels) // columns))
+        ax = style.axes_or_new(ax, (3.9 + 3.3 * columns, max(3.4, 3.1 * rows)))
+        left, right = style.divided(ax, 1, 2, width_ratios=(1.0, 1.05 * columns))[0]
+        self.importance.plot(left)
+        small = [p for row in style.divided(right, rows, columns) for p in row]
+        for display, panel in zip(self.panels, small, strict=False):
+            if isinstance(display, EffectDisplay):
+                draw_small(display, panel)
+            else:
+                display.draw_small(panel)
+        for panel in small[len(self.panels) :]:
+            panel.set_axis_off()
+        return self._drawn(ax, left, *small[: len(self.panels)])
+
+    def frame(self) -> pd.DataFrame:
+        """Return the importances; the panels have frames of their own."""
+        return self.importance.frame()
