@@ -108,7 +108,7 @@ model.save({str(folder / "again.json")!r})
     assert found["score"] == found["explained"] == classifier.model_.score(case.X).tolist()
     assert found["probability"] == classifier.predict_proba(case.X).tolist()
     assert found["class"] == classifier.predict(case.X).tolist()
-    assert len(found["checks"]) == 17
+    assert len(found["checks"]) == 18
     assert all(found["checks"])
     assert found["load"] == [classifier.audit(case.X).iiu, classifier.audit().miu]
     assert found["summary"] == classifier.summary()

@@ -165,6 +165,8 @@ def nested_levels(d):
     component = d["components"][0]
     read = {s for c in columns({"components": [component]}) for s in _sources(c)}
     component["sources"] = sorted(read)
+    named = {source for c in d["components"] for source in c["sources"]}
+    d["training"]["importances"] = dict.fromkeys(sorted(named), 0.1)
 
 
 def _sources(column):

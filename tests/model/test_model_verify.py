@@ -61,7 +61,7 @@ BOUND, SIZE, ONE_LEAF = (
     "component size",
     "each row in one leaf per tree",
 )
-MEANS, OBJECTIVE = "mean contributions", "recorded objective"
+MEANS, OBJECTIVE, IMPORTANCES = "mean contributions", "recorded objective", "importances"
 SUMS, ASKED, SCHEMA = "supports and means add up", "size as asked for", "variables and levels"
 TABLE, PROFILE, GAPS = "training table", "column profile", "missing values not met in training"
 
@@ -71,19 +71,19 @@ def test_a_model_as_fitted_passes_every_check(ownership):
     checks = fit(ownership=ownership).verify(CASE.X, CASE.y, CASE.weight)
     assert all(check.holds for check in checks)
     names = {PARTITION, f"ownership '{ownership}'", SIZE, BOUND, ONE_LEAF, SUM, SUPPORT, OPTIMUM}
-    names |= {MEANS, OBJECTIVE, TABLE, PROFILE, GAPS, SUMS, ASKED, SCHEMA, DERIVED}
+    names |= {MEANS, IMPORTANCES, OBJECTIVE, TABLE, PROFILE, GAPS, SUMS, ASKED, SCHEMA, DERIVED}
     assert {check.name for check in checks} == names
     assert all(check.evidence for check in checks)
 
 
 def test_what_can_be_checked_depends_on_what_is_given(model):
-    assert [len(model.verify(*given)) for given in ((), (CASE.X,), (CASE.X, CASE.y))] == [8, 10, 17]
+    assert [len(model.verify(*given)) for given in ((), (CASE.X,), (CASE.X, CASE.y))] == [8, 10, 18]
 
 
 def test_a_changed_slope_is_not_optimal(model):
     term = first(model, DirectTerm)
     changed = with_part(model, term, replace(term, coefficient=1.3 * term.coefficient))
-    assert failing(changed) == {OPTIMUM, MEANS}
+    assert failing(changed) == {OPTIMUM, MEANS, IMPORTANCES}
 
 
 def test_a_changed_leaf_is_not_optimal(model):
@@ -92,6 +92,7 @@ def test_a_changed_leaf_is_not_optimal(model):
     assert failing(with_part(model, tree, replace(tree, leaves=leaves + tree.leaves[1:]))) == {
         OPTIMUM,
         MEANS,
+        IMPORTANCES,
         SUMS,
     }
 
@@ -108,7 +109,7 @@ def test_a_changed_sign_is_not_optimal(model):
 def test_a_changed_threshold_moves_supports(model):
     tree = next(p for _, p in model.parts() if isinstance(p, TreeTerms) and thresholds(p))
     changed = with_part(model, tree, replace(tree, tree=Tree(_moved(tree.tree.root))))
-    assert {SUPPORT} <= failing(changed) <= {SUPPORT, OPTIMUM, MEANS, GAPS, DERIVED}
+    assert {SUPPORT} <= failing(changed) <= {SUPPORT, OPTIMUM, MEANS, IMPORTANCES, GAPS, DERIVED}
 
 
 def thresholds(part):

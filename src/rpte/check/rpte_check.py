@@ -27,10 +27,10 @@ supports and stored means add up; the audit load, its bound, and that the model 
 was asked for; monotone directions with their certificates, and the other limits; the recorded
 objective; the chain of the ledger. It passes exactly the files that `rpte verify` passes without a
 table. With the training table and its target: that it is the one by its hash; supports, sums of the
-target and mean contributions; the optimality of the coefficients; that predictions add up to the
-target (squared error and counts); the baseline of hazards. Not proved here: that thresholds, knots,
-centres and the sides of missing cells follow from the table, and coefficients without Stage 3
-(`rpte verify` does that).
+target, mean contributions and importances; the optimality of the coefficients; that predictions add
+up to the target (squared error and counts); the baseline of hazards. Not proved here: that
+thresholds, knots, centres and the sides of missing cells follow from the table, and coefficients
+without Stage 3 (`rpte verify` does that).
 """
 
 from __future__ import annotations
@@ -367,7 +367,7 @@ training = rows: positive, distinct_rows: from 1, class_factors?: [positive 2 2]
     objective: null|objective, ties: [[text 2]], monotone: [certificate],
     mean_contributions: {number},
     cross_validation?: cross_validation|number_validation|class_validation|survival_validation,
-    calibration?: calibration
+    calibration?: calibration, importances?: {amount}
 class training = *training, class_factors?: [positive 3], mean_contributions: {[number 3]},
     monotone: [class certificate]
 old training = *training, events: amount
@@ -967,6 +967,9 @@ def sense_of_training(model: Json) -> Fault:
     names = {name for component in model["components"] for name, _ in parts(component)}
     if set(training["mean_contributions"]) != names:
         yield "the stored means are not those of the trees and direct terms"
+    sources = {name for component in model["components"] for name in component["sources"]}
+    if set(training.get("importances", sources)) != sources:
+        yield "the importances are not those of the variables that the model reads"
     leaves = {
         f"{tree['name']}.L{number}": (tree["name"], leaf["coefficient"])
         for tree in trees(model)
@@ -2364,6 +2367,36 @@ def fault_means(model: Json, cases: list[Case]) -> Fault:
             yield f"the mean of {part['name']} is {mean:g}, not {stored[part['name']]:g}"
 
 
+def fault_importances(models: list[Json], stored: Json, cases: list[Case]) -> Fault:
+    """Stored importances are the mean absolute contributions of variables, from their means.
+
+    A variable has its own terms and an equal share of every part that it has with others. Of
+    several classes contributions count from their mean over these, and the mean of all is stored.
+    """
+    weight, found = table_sums(cases)[0], {}
+    for same in zip(*(model["components"] for model in models), strict=True):
+        sums = {name: [[0.0] * len(cases) for _ in models] for name in same[0]["sources"]}
+        for k, (model, component) in enumerate(zip(models, same, strict=True)):
+            means = model["training"]["mean_contributions"]
+            named = dict(parts(component))
+            for part in (*component["trees"], *component["direct"]):
+                own = [contribution(part, case.row) - means[part["name"]] for case in cases]
+                read = named[part["name"]]
+                for name in read:
+                    total = sums[name][k]
+                    sums[name][k] = [a + b / len(read) for a, b in zip(total, own, strict=True)]
+        for name, scores in sums.items():
+            sizes = []
+            for case, values in zip(cases, zip(*scores, strict=True), strict=True):
+                middle = sum(values) / len(values) if len(values) > 1 else 0.0
+                sizes.append(case.weight * sum(abs(v - middle) for v in values) / len(values))
+            found[name] = math.fsum(sizes) / weight
+    size = factor(models[0]) + max(found.values(), default=0.0)
+    for name, value in found.items():
+        if not near(value, stored[name], size):
+            yield f"the importance of {name} is {value:g}, not {stored[name]:g}"
+
+
 def contribution(part: Json, row: Row) -> float:
     """Return what a tree or a direct term adds to a score."""
     if "leaves" in part:
@@ -2485,6 +2518,9 @@ def training_checks(
     yield f"supports and {word}", faults, f"every leaf and direct term, {weight:g} cases"
     faults = [fault for one in models for fault in fault_means(one, cases)]
     yield "mean contributions", faults, "of trees and direct terms"
+    if (stored := model["training"].get("importances")) is not None:
+        faults = list(fault_importances(models, stored, cases))
+        yield "importances", faults, f"of {len(stored)} variables"
     if objective is not None:
         yield OPTIMALITY, *(class_optimality if several else optimality)(model, cases)
         if loss["name"] in BALANCED:

@@ -21,21 +21,28 @@ ALL_UP_TO = 50_000  # rows that are all looked at before some are drawn
 
 
 def with_importances(learned: Learned, rows: TrainingRows) -> tuple[Learned, Background | None]:
-    """Return the models with the importances of their variables, and rows to average over.
-
-    It takes one pass over all rows, for all models together. No rows where no model reads any.
-    """
+    """Return the models with the importances of their variables, and rows to average over."""
     own = learned.model.models if isinstance(learned.model, CausesModel) else (learned.model,)
-    models: tuple[Model | ClassesModel, ...] = (*own, *learned.frontier)
+    found, some = measure_importances((*own, *learned.frontier), rows)
+    told = iter(found)
+    return learned.with_training(lambda kept: {**kept, RECORD: next(told)}), some
+
+
+def measure_importances(
+    models: Sequence[Model | ClassesModel], rows: TrainingRows
+) -> tuple[list[dict[str, float]], Background | None]:
+    """Return the importances of each model, and rows to average over; None if none is read.
+
+    It takes one pass over all rows, for all models together.
+    """
     sources = tuple(sorted({source for model in models for source in model.sources}))
     step = 0.0 if rows.n_rows <= ALL_UP_TO else rows.total_weight / MOST_ROWS
     found = list(rows.map(_Pass(tuple(map(Importances.of, models)), sources, step)))
-    told = iter(
+    told = [
         {source: sum(block[source] for block in same) / rows.total_weight for source in same[0]}
         for same in zip(*(block.sums for block in found), strict=True)
-    )
-    changed = learned.with_training(lambda kept: {**kept, RECORD: next(told)})
-    return changed, _background(found, sources, rows.n_cases)
+    ]
+    return told, _background(found, sources, rows.n_cases)
 
 
 class _Found(NamedTuple):

@@ -23,12 +23,14 @@ from rpte.fit.assemble import assemble
 from rpte.fit.assemble_classes import assemble_classes
 from rpte.fit.coefficients import ClassesEstimate, Estimate, estimate, estimate_classes
 from rpte.fit.hazards import estimate_hazards
+from rpte.fit.importance import measure_importances
 from rpte.fit.settings import Settings
 from rpte.fit.training import Training
 from rpte.model.certificate import monotone_directions
 from rpte.model.class_limits import monotone_by_class
 from rpte.model.classes import ClassesModel, check_no_beside
 from rpte.model.file import AnyModel
+from rpte.model.importance import RECORD as IMPORTANCES
 from rpte.model.model import Model
 from rpte.model.observed import Rows
 from rpte.model.parts import DirectTerm, TreeTerms
@@ -77,8 +79,10 @@ def refit(
     estimated = estimate_terms(training, terms, _frozen(model) * factors, penalty)
     trained = replace(estimated.trained(terms), penalty=factors)
     made = assemble(training, trained, record_of(model, penalty, estimated))
-    distinct = {**made.training, "distinct_rows": training.data["distinct_rows"]}
-    return replace(made, settings=model.settings, training=distinct, ledger=model.ledger)
+    (told,), _ = measure_importances((made,), training.counted)
+    distinct = {"distinct_rows": training.data["distinct_rows"], IMPORTANCES: told}
+    record = {**made.training, **distinct}
+    return replace(made, settings=model.settings, training=record, ledger=model.ledger)
 
 
 def estimate_terms(
@@ -109,8 +113,10 @@ def _refit_classes(model: ClassesModel, X: Any, y: Any, sample_weight: Any) -> C
     training = Training.of(table, _settings(model), model.target, {})
     estimated = estimate_classes(classes_problem(model, table), terms, penalty, None)
     made = assemble_classes(training, estimated, record_of(model, penalty, estimated))
-    distinct = {**made.training, "distinct_rows": training.data["distinct_rows"]}
-    return replace(made, settings=model.settings, training=distinct, ledger=model.ledger)
+    (told,), _ = measure_importances((made,), training.counted)
+    distinct = {"distinct_rows": training.data["distinct_rows"], IMPORTANCES: told}
+    record = {**made.training, **distinct}
+    return replace(made, settings=model.settings, training=record, ledger=model.ledger)
 
 
 def classes_problem(model: ClassesModel, table: Table) -> ClassesProblem:

@@ -13,7 +13,6 @@ from typing import Any
 from rpte.columns.limits import class_directions
 from rpte.errors import InputError, ModelFileError
 from rpte.losses import Multinomial
-from rpte.model.importance import RECORD as IMPORTANCES
 from rpte.model.target import Target
 from rpte.model.validator import Path, place, shown
 from rpte.model.versions import ONE_SCORE, Document, without
@@ -43,11 +42,10 @@ def stacked(documents: Sequence[Document]) -> Document:
 def taken_apart(document: Document, k: int) -> Document:
     """Return the document of one score of several: its class, and all others.
 
-    Cross-validated figures, importances and monotone limits are of all scores together, and left
-    out.
+    Cross-validated figures and monotone limits are of all scores together, and left out.
     """
     training = {
-        **without(document["training"], FIGURES, IMPORTANCES),
+        **without(document["training"], FIGURES),
         "mean_contributions": {
             name: each[k] for name, each in document["training"]["mean_contributions"].items()
         },

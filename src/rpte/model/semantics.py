@@ -324,6 +324,10 @@ def _training(document: Record) -> Faults:
     if strange := parts ^ set(training["mean_contributions"]):
         path = ("training", "mean_contributions")
         yield path, f"must name every tree and direct term once; see {_names(strange)}"
+    sources = {source for component in document["components"] for source in component["sources"]}
+    if strange := sources ^ set(training.get("importances", sources)):
+        path = ("training", "importances")
+        yield path, f"must name every variable that is read once; see {_names(strange)}"
     yield from _ties(document)
 
 

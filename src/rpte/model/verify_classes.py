@@ -33,6 +33,7 @@ from rpte.model.verify_table import (
     largest_lambda,
     merged,
     near,
+    stored_importances,
     supports,
 )
 from rpte.table.fingerprint import fingerprint
@@ -187,6 +188,7 @@ def _training_checks(
         failed[0] if failed else counts[0],
         *derived_checks(model.outline, table),
         _mean_contributions(model, rows),
+        *stored_importances(model, rows),
         *_optimal(model, rows),
     ]
 

@@ -14,6 +14,8 @@ from rpte.errors import InputError
 from rpte.losses import Loss
 from rpte.losses.risk_sets import FollowUp, RiskSets
 from rpte.model.check import NOT_CHECKED, Check, checked
+from rpte.model.importance import RECORD as IMPORTANCES
+from rpte.model.importance import measured_importances
 from rpte.model.ledger import BALANCE, BASELINE, OPTIMALITY, UNMET_MISSING, withdrawn
 from rpte.model.observed import Rows, exposed, exposed_first, observed
 from rpte.model.parts import DirectTerm, TreeTerms
@@ -26,6 +28,7 @@ from rpte.table.table import Table, check_weight, merge_rows, read_weights, repe
 from rpte.utils.arrays import Floats, Mask
 
 if TYPE_CHECKING:
+    from rpte.model.classes import ClassesModel
     from rpte.model.explain import Explanation
     from rpte.model.model import Model
 
@@ -89,6 +92,7 @@ def training_checks(model: Model, rows: Rows) -> list[Check]:
         *derived_checks(model, table),
         *stage2_checks(model, table),
         mean_contributions(model, rows),
+        *stored_importances(model, rows),
         *optimal(model, rows),
         *balanced(model, rows),
     ]
@@ -113,6 +117,7 @@ def _survival_checks(model: Model, rows: Rows, seen: FollowUp) -> list[Check]:
         *leaf_exposures(model, searched),
         *derived_checks(model, merged(searched, model.loss)),
         mean_contributions(model, rows),
+        *stored_importances(model, rows),
         *optimal(model, fitted, (last.shift, deviance, searched)),
         *baseline_is(model, rows, seen, risk),
     ]
@@ -307,6 +312,19 @@ def mean_contributions(model: Model, rows: Rows) -> Check:
         if abs(found - stored.get(part.name, np.inf)) > TOLERANCE * (model.target.factor + size):
             faults.append(f"{part.name}: stored {stored.get(part.name)}, found {found:g}")
     return checked("mean contributions", faults, f"{len(stored)} trees and direct terms")
+
+
+def stored_importances(model: Model | ClassesModel, rows: Rows) -> list[Check]:
+    """The stored importances are those of the table; nothing is claimed where there are none."""
+    stored = model.training.get(IMPORTANCES)
+    if stored is None:
+        return []
+    found, faults = measured_importances(model, rows.inputs, rows.weight), []
+    scale = model.target.factor + max(found.values(), default=0.0)
+    for source, value in found.items():
+        if abs(value - stored.get(source, np.inf)) > TOLERANCE * scale:
+            faults.append(f"{source}: stored {stored.get(source)}, found {value:g}")
+    return [checked("importances", faults, f"of {len(stored)} variables")]
 
 
 def optimal(
