@@ -29,8 +29,10 @@ def _age(X: pd.DataFrame) -> Floats:
 def _income(X: pd.DataFrame) -> Floats:
     income = numbers(X, "income")
     known = np.where(np.isnan(income) | (income == REFUSED), 2500.0, income)
-    log: Floats = np.log(known / 2500)
-    return -0.9 * log + 0.3 * np.isnan(income) + 0.8 * (income == REFUSED)
+    added: Floats = -0.9 * np.log(known / 2500)
+    added[np.isnan(income)] = 0.3
+    added[income == REFUSED] = 0.8
+    return added
 
 
 def _duration(X: pd.DataFrame) -> Floats:

@@ -28,8 +28,9 @@ def _age(X: pd.DataFrame) -> Floats:
 def _biomarker(X: pd.DataFrame) -> Floats:
     value = numbers(X, "biomarker")
     known = np.where(np.isnan(value) | (value == BELOW_LIMIT), RESPONDS, value)
-    log: Floats = np.log(known / RESPONDS)
-    return 0.4 * log - 0.9 * (value == BELOW_LIMIT)
+    added: Floats = 0.4 * np.log(known / RESPONDS)
+    added[value == BELOW_LIMIT] = -0.9
+    return added
 
 
 def _treatment(X: pd.DataFrame) -> Floats:
