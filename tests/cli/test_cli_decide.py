@@ -48,11 +48,6 @@ def records(folder, log):
     return list(rpte.read_decisions(log, rpte.load(folder / "model.json")))
 
 
-@pytest.mark.parametrize("command", ["reasons", "decide", "replay", "edit"])
-def test_help_shows_an_example(command):
-    assert f"Example: rpte {command}" in run(command, "--help").output
-
-
 def test_decide_prints_the_head_and_replay_takes_it(folder):
     log, outcome = decided(folder)
     head = outcome.stdout.split()[1]

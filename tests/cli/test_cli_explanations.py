@@ -159,8 +159,3 @@ def test_uncertainty_by_groups_and_mistakes(folder):
     assert "level=95" in failing("uncertainty", folder, *base, "--level", "95")
     assert "is not a class" in failing("uncertainty", folder, "--target", "branch")
     assert "--target" in refused("uncertainty", folder / "model.json", folder / "loans.csv")
-
-
-@pytest.mark.parametrize("command", ["whatif", "counterfactual", "uncertainty"])
-def test_help_has_an_example(command):
-    assert f"Example: rpte {command}" in re.sub(r"\s+", " ", good(command, "--help"))

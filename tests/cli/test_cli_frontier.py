@@ -229,7 +229,3 @@ def test_a_changed_file_is_refused(document, tmp_path):
 
 def test_any_narrow_terminal_gets_something(file):
     assert run(file, width=10).exit_code == 0
-
-
-def test_help_shows_an_example():
-    assert "rpte frontier model.json" in run("--help", width=120).output

@@ -41,12 +41,6 @@ def scored(model):
     return load(model).score(credit().drop(columns=["case", "outcome", "weight"]))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_has_help_with_an_example(name):
-    assert f"Example: rpte {name}" in good(name, "--help", width=200)
-
-
 def test_the_table_of_commands_is_whole():
     wanted = {"fit", "show", "score", "explain", "audit", "frontier", "verify", "compare"}
     assert wanted | {"demo", "schema"} <= set(COMMANDS)

@@ -143,7 +143,3 @@ def test_a_changed_file_gets_no_report(files, tmp_path):
     assert outcome.exit_code == 1
     assert "hash" in outcome.stderr
     assert not (tmp_path / "report.html").exists()
-
-
-def test_help_shows_an_example():
-    assert "rpte report model.json test.csv --target outcome" in run("--help").output

@@ -50,7 +50,7 @@ def audit(
     missing: opt.Missing = None,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Count the audit load: terms (MU), conditions in the model (MIU), and the bound on them.
+    """Count the audit load: terms, conditions, and their bound.
 
     With a table also the conditions that are read for one prediction (IIU): mean, median, most.
 
@@ -123,7 +123,7 @@ def frontier(
     svg: Annotated[MaybePath, option("Write the plot to this SVG file too.")] = None,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Show the trade-off between conditions and validated deviance that a model file holds.
+    """Show what fewer conditions would have cost.
 
     Example: rpte frontier model.json --svg frontier.svg
     """
@@ -197,7 +197,7 @@ def verify(
     missing: opt.Missing = None,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Check every claim of a model file and show the evidence; exit code 1 if one fails.
+    """Check every claim of a model file; exit code 1 if one fails.
 
     The file alone proves its structure, limits and bound; any table, that contributions add up; the
     training table with its outcome, supports, event rates and the optimality of the coefficients.

@@ -32,7 +32,7 @@ def compare(
     missing: opt.Missing = None,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Compare two models: terms added, removed and changed, guarantees and settings that differ.
+    """Compare two models: terms, guarantees, settings, predictions.
 
     With a table also where predictions move, by how much, and through which variables.
 

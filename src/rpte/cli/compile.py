@@ -28,7 +28,7 @@ def compile(
     check: Annotated[bool, option("Compile nothing; say what is ready.", "--check")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Compile the kernels for fits of every kind, so that no first fit has to.
+    """Compile the kernels, so that no first fit has to.
 
     They lie in one file in the installed package or, where that cannot be written, in the user's
     cache of numba. Where kernels are ready already, as in a wheel that came with them, nothing is

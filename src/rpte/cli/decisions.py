@@ -122,15 +122,17 @@ def reasons(
     allow_unknown: opt.AllowUnknown = False,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Show the principal reasons of cases, or write the catalogue in which you say them.
+    """Show the principal reasons of cases, in your own words.
 
     Of a number they say why its mean is high, or low: in units of the target, or as factors; of a
     time until an event why the hazard is, and --threshold is the survival at --horizon. Of several
     classes they say why the one predicted and not the next, or not --against.
 
-    Example: rpte reasons model.json --template -o reasons.toml
+    Example: rpte reasons model.json loans.csv --row 17 --adverse yes
 
-    Example: rpte reasons model.json loans.csv --row 17 --catalogue reasons.toml --adverse bad
+    A catalogue to fill in: rpte reasons model.json --template -o reasons.toml
+
+    With it: rpte reasons model.json loans.csv --row 17 --catalogue reasons.toml
     """
     if template:
         _write_template(model, output)
@@ -295,7 +297,7 @@ def decide(
     missing: opt.Missing = None,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Record every decision of a model on a table, so that it can be replayed and not be altered.
+    """Record every decision on a table, so that it can be replayed.
 
     A record holds what the model read, score, decision and principal reasons, and seals all
     contributions. A log that exists is continued, unless it is of another model. The last
@@ -347,7 +349,7 @@ def replay(
     head: Annotated[str | None, option("The head hash that was kept.")] = None,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Compute every decision of a log again; name what was changed, removed, moved or put in.
+    """Compute every decision of a log again; name what was changed.
 
     Exit code 0 if every record is what the model gives and the chain is whole, 1 if not.
 

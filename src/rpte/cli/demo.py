@@ -41,7 +41,7 @@ def demo(
         bool, option("The published configuration, with its trees.", "--published")
     ] = False,
 ) -> None:
-    """Fit breast cancer (569 x 30), take a prediction apart, verify the guarantees.
+    """Fit the breast cancer table, and verify the guarantees.
 
     The model is fitted on three quarters of the rows, the prediction is of one of the others.
 

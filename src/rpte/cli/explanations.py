@@ -91,7 +91,7 @@ def explain(
     missing: opt.Missing = None,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Take the score of one case apart: what each rule adds, the largest first.
+    """Take the score of one case apart, the largest part first.
 
     Of several classes: why the most probable one and not the next, or --class and not --against.
 
@@ -168,7 +168,7 @@ def whatif(
     missing: opt.Missing = None,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Change values of one case and see which contributions move, and that no other does.
+    """Change values of one case; see which contributions move.
 
     Of several classes: contributions to the most probable one against the next. Of a time until an
     event, with --horizon also the survival until then, before and after.
@@ -263,7 +263,7 @@ def counterfactual(
     missing: opt.Missing = None,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Find the cheapest changes of one case that bring its probability, or mean, to a target.
+    """Find the cheapest changes that bring a case to a target.
 
     Variables whose names hold a word like age, sex or race are kept unless --may-change names them.
     Every answer is scored again by the model, and says whether it is proved that none is cheaper.

@@ -56,14 +56,14 @@ class FitRequest:
     output: Annotated[Path, output_option("Write the model here.")]
     target: Annotated[str, option("The column with the outcome.", show_default=False)] = ""
     positive: Annotated[
-        str | None, option("The outcome that the model speaks of; the later one by default.")
+        str | None, option("The outcome the model speaks of; by default the later.")
     ] = None
     task: Annotated[
         str,
         option(
-            "auto, binary (two outcomes), multiclass (3 to 50), regression (a number), count, or "
-            "amount (not negative), survival (--time and --event). auto takes two different values "
-            "as outcomes, and says what it takes several texts or numbers for."
+            "auto, binary, multiclass (up to 50), regression (a number), count, amount (not "
+            "negative) or survival (--time and --event). auto takes two different values as "
+            "outcomes, and says what it takes several texts or numbers for."
         ),
     ] = AUTO
     loss: Annotated[
@@ -95,9 +95,7 @@ class FitRequest:
         str | None,
         of_table("Rows with equal values here (a patient) are never split by validation."),
     ] = None
-    special: Annotated[
-        Names, of_table("Codes that are no measurements, NAME=-9,-8; repeatable.")
-    ] = None
+    special: Annotated[Names, of_table("Codes, no measurements: NAME=-9,-8; repeatable.")] = None
     missing: opt.Missing = None
     drop_unlabelled: Annotated[
         bool, of_table("Leave out rows without outcome.", "--drop-unlabelled")
@@ -331,7 +329,7 @@ def _number(option: str, text: str) -> float:
 
 
 def fit(**given: Any) -> None:
-    """Fit a model to a table, write it, then estimate by cross-validation how good it is.
+    """Fit a model to a table, and estimate how good it is.
 
     The model is written before the estimate is begun; interrupting (Ctrl-C, exit code 130) loses
     nothing that is written. The file then keeps the estimate, too.

@@ -23,7 +23,7 @@ def show(
     svg: Annotated[MaybePath, option("Write the model as a picture to this SVG file too.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the whole model: every component, tree, leaf and direct term, nothing left out.
+    """Show the whole model: every term, nothing left out.
 
     Example: rpte show model.json
     """
@@ -60,7 +60,7 @@ def _show_causes(model: CausesModel, svg: MaybePath, as_json: bool) -> None:
 
 
 def schema() -> None:
-    """Print the JSON Schema (draft 2020-12) that every model file obeys.
+    """Print the JSON Schema that every model file obeys.
 
     Example: rpte schema > rpte-model.schema.json
     """

@@ -88,19 +88,22 @@ def report(
     ] = False,
     as_json: Annotated[bool, option("The contents as JSON; printed without -o.", "--json")] = False,
 ) -> None:
-    """Write all about a model, measured on a table, to one page that opens anywhere, offline.
+    """Write all about a model to one page that opens offline.
 
     Example: rpte report model.json test.csv --target outcome --by sex -o report.html
 
-    What only people can say: rpte report model.json --template about.toml; fill it in, then
-    pass it as --about.
+    What only people can say: rpte report model.json --template about.toml
+
+    Fill it in, then pass it as --about.
+
+    A tariff: rpte report claims.json test.csv --target claims --against glm.json -o report.html
 
     Of a number, its exposure and offset are read by the names in the model file, unless --exposure
-    and --offset name other columns: rpte report claims.json test.csv --target claims --against
-    glm.json -o report.html
+    and --offset name other columns.
 
-    Of survival, time and event are read by the names in the model file if the table has them:
-    rpte report trial.json test.csv --horizon 365,730 -o report.html
+    Survival: rpte report trial.json test.csv --horizon 365,730 -o report.html
+
+    Its time and event are read by the names in the model file if the table has them.
     """
     if template is not None:
         _write_template(model, template)

@@ -68,7 +68,7 @@ def score(
     missing: opt.Missing = None,
     allow_unknown: opt.AllowUnknown = False,
 ) -> None:
-    """Score the rows of a table: the log odds and the probability of the positive class.
+    """Score the rows of a table: log odds, and probability or mean.
 
     Of several classes: the class, and the score and the probability of each.
 
@@ -243,7 +243,7 @@ def calibrate(
     offset: opt.OffsetColumn = None,
     missing: opt.Missing = None,
 ) -> None:
-    """Learn prediction intervals of a number from rows that the fit has not seen.
+    """Learn prediction intervals from rows kept from the fit.
 
     The model stays as it is; the file keeps how far the numbers of this table lie from their means.
     Give rows that were kept from `rpte fit`: the training table is refused.
@@ -288,7 +288,7 @@ def export(
     ] = None,
     other: Annotated[Names, option("Other options of the target, name=value.", "--option")] = None,
 ) -> None:
-    """Write a model in another form, and prove row by row that it agrees.
+    """Write a model in another form, and prove that it agrees.
 
     The parity record is written beside it, with .parity.json added to its name. Without --check
     the rows are made from the model's own thresholds and levels.

@@ -22,12 +22,8 @@ if TYPE_CHECKING:
 
     from rpte.model.file import AnyModel
 
-TimeColumn = Annotated[
-    str | None, option("Survival: the column with the time until the event or the last visit.")
-]
-EventColumn = Annotated[
-    str | None, option("Survival: the column that says whether the event was seen (1 or 0).")
-]
+TimeColumn = Annotated[str | None, option("Survival: the time until the event or the last visit.")]
+EventColumn = Annotated[str | None, option("Survival: whether the event was seen (1 or 0).")]
 EventValue = Annotated[
     str | None, option("Survival: what --event holds where the event was seen, if not 1 or true.")
 ]

@@ -53,7 +53,7 @@ def uncertainty(
     missing: opt.Missing = None,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Show how far coefficients (or one case's score) move when training rows are drawn again.
+    """Show how far coefficients move when rows are drawn again.
 
     Bootstrap of Stage 3: terms, thresholds and penalty stay as in the file. Of several classes the
     coefficients of each, or the probabilities of one case.
