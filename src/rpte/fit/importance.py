@@ -74,7 +74,7 @@ class _Pass:
         marks = np.arange(0.5 * self.step, total[-1] if len(total) else 0.0, self.step)
         drawn = np.minimum(np.searchsorted(total, marks), len(total) - 1)
         kept, times = np.unique(drawn, return_counts=True)
-        return _Found(sums, inputs.take(kept), times * self.step)
+        return _Found(sums, inputs.take(kept), times.astype(np.float64) * self.step)
 
 
 def _background(found: list[_Found], sources: Sequence[str], n_cases: int) -> Background | None:

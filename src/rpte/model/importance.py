@@ -41,13 +41,13 @@ class Evaluations:
 
     def contribution(self, part: Part) -> Floats:
         """Return what a part adds to each row, (n_rows,)."""
-        key = part.column if isinstance(part, DirectTerm) else part.tree
-        if key not in self.known:
-            tree = isinstance(part, TreeTerms)
-            self.known[key] = part.tree.apply(self.inputs) if tree else key.evaluate(self.inputs)
         if isinstance(part, DirectTerm):
-            return part.times(self.known[key])
-        return np.array([leaf.coefficient for leaf in part.leaves])[self.known[key]]
+            if part.column not in self.known:
+                self.known[part.column] = part.column.evaluate(self.inputs)
+            return part.times(self.known[part.column])
+        if part.tree not in self.known:
+            self.known[part.tree] = part.tree.apply(self.inputs)
+        return np.array([leaf.coefficient for leaf in part.leaves])[self.known[part.tree]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ def draw(
     if not names:
         return OverviewDisplay.of(subject, reference).plot(ax)
     if len(names) == 2:
-        return SurfaceDisplay.of(subject, *names, reference).plot(ax)
+        return SurfaceDisplay.of(subject, names[0], names[1], reference).plot(ax)
     if names[0] in subject.model.sources:
         return EffectDisplay.of(subject, names[0], bootstrap, reference).plot(ax)
     return TreeDisplay.of(subject, names[0]).plot(ax)

@@ -177,7 +177,17 @@ class EffectDisplay(Display):
     @property
     def shown(self) -> Floats:
         """What is drawn thick, (scores, n + levels): the whole, or without rows own terms."""
-        found = self.values["whole"] if self.is_whole else self.values["own"]
+        return self.known("whole" if self.is_whole else "own")
+
+    @property
+    def has_own(self) -> bool:
+        """Whether own terms can be shown beside the whole effect."""
+        alone = bool(self.reading["alone"])
+        return self.is_whole and not alone and self.values["own"] is not None
+
+    def known(self, key: str) -> Floats:
+        """Return one of `values`, (scores, n + levels), which is there."""
+        found = self.values[key]
         assert found is not None
         return found
 

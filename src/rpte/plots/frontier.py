@@ -85,7 +85,7 @@ class FrontierDisplay(Display):
         if not frontier.explainable:
             return
         low, high = ax.get_ylim()
-        marks = []
+        marks: list[tuple[float, str]] = []
         for percent in (*range(0, 90, 10), 90, 95, 98, 99, 100):
             at = frontier.null_deviance - percent / 100 * frontier.explainable
             gap = (high - low) * 0.06

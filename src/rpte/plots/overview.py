@@ -86,7 +86,7 @@ class OverviewDisplay(Display):
             strongest = sorted(component.sources, key=lambda s: -size.get(s, 0.0))
             kinds = {subject.outline.schema[s].kind for s in strongest}
             if len(strongest) == 2 and kinds == {"number"} and not subject.labels:
-                panels.append(SurfaceDisplay.of(subject, *strongest, reference))
+                panels.append(SurfaceDisplay.of(subject, strongest[0], strongest[1], reference))
                 continue
             known = [s for s in strongest if subject.rows is not None or own_parts(component, s)]
             if known:

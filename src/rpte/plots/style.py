@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -151,6 +151,15 @@ def open_frame(ax: Any, *sides: str) -> None:
         spine.set_visible(side in sides)
         spine.set_linewidth(0.7)
     ax.tick_params(labelsize=TEXT, width=0.7, length=3)
+
+
+def legend(ax: Any, kinds: Mapping[str, Any]) -> None:
+    """Say what is drawn, by its name; names may be anything."""
+    dummies = [f"kind {k}" for k in range(len(kinds))]  # a name with an underscore is left out
+    look = {"fontsize": NOTE, "frameon": False, "loc": "best", "handlelength": 2.6}
+    made = ax.legend(list(kinds.values()), dummies, **look)
+    for text, label in zip(made.get_texts(), kinds, strict=True):
+        text.set(text=name(label), **PLAIN)
 
 
 def ratio_marks(low: float, high: float) -> list[tuple[float, str]]:

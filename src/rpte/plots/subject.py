@@ -65,8 +65,9 @@ class Subject:
     @property
     def unit(self) -> str:
         """What contributions add to, in words."""
-        several = isinstance(self.model, ClassesModel)
-        return "the score of a class" if several else self.model.target.formula
+        if isinstance(self.model, ClassesModel):
+            return "the score of a class"
+        return self.model.target.formula
 
     @property
     def ratio(self) -> str | None:

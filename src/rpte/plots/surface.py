@@ -119,8 +119,8 @@ class SurfaceDisplay(Display):
         if schema[first].kind == "category" and schema[second].kind == "number":
             names = second, first  # levels need room for their names
         kinds = {schema[name].kind for name in names}
-        axes = [_axis(subject, name, len(kinds) > 1) for name in names]
-        cells = {axis.source: axis.cells for axis in axes}
+        across, up = (_axis(subject, name, len(kinds) > 1) for name in names)
+        cells = {axis.source: axis.cells for axis in (across, up)}
         found = np.array([joint_effect(c, schema, cells, rows) for c in components])
         told = reading(components[0], names, rows)
         if rows is None and not told["terms"]:
@@ -132,7 +132,7 @@ class SurfaceDisplay(Display):
         if reference == "mean":
             found = found - subject.mean_added(*names)[:, None, None]
         both = any(set(names) <= set(part.sources) for part in components[0].parts)
-        return cls(*axes, found, subject.labels, subject.unit, reference, told, both)
+        return cls(across, up, found, subject.labels, subject.unit, reference, told, both)
 
     @property
     def is_whole(self) -> bool:
@@ -255,4 +255,4 @@ def _levels(subject: Subject, name: str) -> Axis:
     names: list[float | str] = [variable.levels[k] for k in kept]
     if variable.has_missing:
         kept, names = [*kept, MISSING], [*names, "missing"]
-    return Axis(name, Cells.of_codes(kept), np.arange(len(kept) + 1) - 0.5, names)
+    return Axis(name, Cells.of_codes(kept), np.arange(len(kept) + 1.0) - 0.5, names)

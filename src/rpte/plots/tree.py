@@ -13,7 +13,8 @@ from rpte.errors import InputError
 from rpte.plots import style
 from rpte.plots.display import Display
 from rpte.plots.subject import Subject
-from rpte.report.cards import Record, tree_card
+from rpte.report.cards import tree_card
+from rpte.report.curves import Record
 from rpte.utils.arrays import Floats
 
 if TYPE_CHECKING:

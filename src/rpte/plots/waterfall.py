@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from rpte.errors import InputError
-from rpte.model.classes import ClassExplanation
+from rpte.model.class_explanation import ClassExplanation
 from rpte.model.effect import NOTHING
 from rpte.model.explain import Explanation, value_text
 from rpte.model.target import Target
@@ -191,7 +191,8 @@ class CaseDisplay(Display):
         """Add an axis on top that reads scores as what they stand for."""
         low, high = ax.get_xlim()
         inside = [(at, text) for at, text in self.marks if low <= at <= high]
-        gap, kept = (high - low) * 0.06, []
+        gap = (high - low) * 0.06
+        kept: list[tuple[float, str]] = []
         for at, text in inside:
             if not kept or at - kept[-1][0] > gap:
                 kept.append((at, text))
