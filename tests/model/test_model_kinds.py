@@ -89,8 +89,8 @@ def test_terms_in_words():
     shown = [c.text for c in model.explain(ROWS)[0].components[0].contributions]
     assert shown == [
         texts[0],
-        f"{texts[1]}: +0.1 per unit",
-        f"{texts[2]}: +1 per unit",
+        f"{texts[1]}: +0.8 per 8",
+        f"{texts[2]}: +0.88 per 0.88 of the root",
         f"{texts[3]}: -0.25 per unit",
     ]
 

@@ -12,7 +12,7 @@ from rpte import RPTEClassifier
 CASE = mixed_case()
 COLUMNS = (
     "component tree term conditions sources inspection_units support event_rate coefficient "
-    "odds_ratio"
+    "step effect_per_step odds_ratio"
 )
 
 
@@ -37,9 +37,12 @@ def test_the_frame_has_one_row_per_active_term(classifier):
     assert rules["term"][rules["tree"] == ""].str.startswith("D").all()
 
 
-def test_odds_ratios_are_those_of_the_coefficients(classifier):
+def test_odds_ratios_are_those_of_a_step_of_numbers_and_of_the_coefficients_of_others(classifier):
     rules = classifier.rules_
-    np.testing.assert_allclose(rules["odds_ratio"], np.exp(rules["coefficient"]))
+    steps = rules["step"].fillna(1.0)
+    np.testing.assert_array_equal(rules["effect_per_step"], rules["coefficient"] * steps)
+    np.testing.assert_allclose(rules["odds_ratio"], np.exp(rules["effect_per_step"]))
+    assert (rules["step"].notna() == rules["conditions"].str.contains("missing counts as")).all()
 
 
 def test_support_and_event_rates_are_those_of_the_table(classifier):

@@ -16,6 +16,7 @@ from rpte.cli.terminal import table_of
 from rpte.errors import InputError
 from rpte.model.class_explanation import ClassExplanation
 from rpte.model.classes import ClassesModel, ClassTerm
+from rpte.model.steps import steps_text
 from rpte.model.summary import figures
 from rpte.model.target import Label
 from rpte.model.what_if import with_cells
@@ -93,7 +94,7 @@ def classes_view(model: ClassesModel, width: int) -> Group:
     for same in zip(*model.by_class, strict=True):
         lines.append(ClassLine(f"{same[0].name}  {', '.join(same[0].sources)}"))
         lines += [
-            ClassLine(_counted(term), term.coefficients)
+            ClassLine(_counted(model, term), term.coefficients)
             for component, term in model.terms()
             if component.name == same[0].name
         ]
@@ -240,10 +241,10 @@ def _term_text(model: ClassesModel, part: Contribution) -> str:
     return f"{part.term}: {found[part.term]}"
 
 
-def _counted(term: ClassTerm) -> str:
-    """Return a term in words, with the training cases for which it holds."""
-    counts = f"  n={term.terms[0].support:g}" if term.binary else ""
-    return f"{term.name}  {term.text}{counts}"
+def _counted(model: ClassesModel, term: ClassTerm) -> str:
+    """Return a term in words, with the training cases for which it holds or its typical step."""
+    more = f"  n={term.terms[0].support:g}" if term.binary else steps_text(term.terms, model.data)
+    return f"{term.name}  {term.text}{more}"
 
 
 def moved_classes(

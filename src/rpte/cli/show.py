@@ -116,7 +116,7 @@ def _line(model: Model, line: Line, say: Callable[[str], str]) -> Text:
     if line.coefficient is None:
         return text
     name, value, counts = Text(line.name, "bold"), coefficient(line.coefficient), ""
-    times = _times(model, line.coefficient)
+    times = _times(model, line.coefficient if line.counts else 0.0)  # a number says it per step
     values = [value, times] if times else [value]
     parts = [name, *values, text] if line.depth == 1 else [text, name, *values]
     if line.counts:

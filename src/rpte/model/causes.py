@@ -22,6 +22,7 @@ from rpte.model.format import CAUSES
 from rpte.model.model import Model
 from rpte.model.outcome import Label, Status
 from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms, joined
+from rpte.model.steps import per_step, step_number
 from rpte.model.survival import SurvivalTarget
 from rpte.table.inputs import Inputs
 from rpte.table.numbers import named
@@ -40,7 +41,7 @@ M = TypeVar("M", bound="Model | ClassesModel")
 
 
 class CauseRule(NamedTuple):
-    """One term, with its coefficient for every cause."""
+    """One term, with its coefficient for every cause; `step` is that of `Rule`."""
 
     component: str
     term: str
@@ -48,6 +49,7 @@ class CauseRule(NamedTuple):
     sources: tuple[str, ...]
     inspection_units: int
     support: float
+    step: float | None
     coefficients: tuple[float, ...]
 
 
@@ -245,17 +247,22 @@ class CausesModel:
         for rule in self.outline.rules():
             own = tuple(each.get(rule.term, 0.0) for each in sizes)
             read = rule.component, rule.term, rule.conditions, rule.sources
-            found.append(CauseRule(*read, rule.inspection_units, rule.support, own))
+            found.append(CauseRule(*read, rule.inspection_units, rule.support, rule.step, own))
         return tuple(found)
 
     def rule_table(self) -> tuple[list[str], list[list[Any]]]:
         """Return the names of the columns of a table of all terms, and its rows.
 
-        Each cause has a column of hazard ratios, 1 where a term says nothing of it.
+        Each cause has a column of hazard ratios, 1 where a term says nothing of it; those of a
+        number are per step.
         """
         names = [*CauseRule._fields[:-1], *(f"hazard ratio of {label!r}" for label in self.causes)]
         effect = self.models[0].loss.effect
-        return names, [[*rule[:-1], *map(effect, rule.coefficients)] for rule in self.rules()]
+        rows = []
+        for rule in self.rules():
+            ratios = map(effect, per_step(rule.coefficients, rule.step))
+            rows.append([*rule[:-2], step_number(rule.step), *ratios])
+        return names, rows
 
     def explain(
         self,

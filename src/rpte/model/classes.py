@@ -26,6 +26,7 @@ from rpte.model.importance import RECORD as IMPORTANCES
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, Leaf, path_text
 from rpte.model.plotting import PlotMethodsMixin
+from rpte.model.steps import per_step, step_number
 from rpte.model.target import Label, Target, as_labels, known_labels
 from rpte.model.versions import NEWEST, without
 from rpte.table.inputs import Inputs
@@ -107,7 +108,7 @@ class PairTarget(Target):
 
 @dataclass(frozen=True, slots=True)
 class ClassRule:
-    """One term, with its coefficient in every class."""
+    """One term, with its coefficient in every class; `step` is that of `Rule`."""
 
     component: str
     term: str
@@ -115,6 +116,7 @@ class ClassRule:
     sources: tuple[str, ...]
     inspection_units: int
     support: float
+    step: float | None
     coefficients: tuple[float, ...]
 
 
@@ -330,7 +332,7 @@ class ClassesModel(PlotMethodsMixin):
             if base is not None:
                 sizes = tuple(size - sizes[base] for size in sizes)
             read = rule.component, rule.term, rule.conditions, rule.sources
-            found.append(ClassRule(*read, rule.inspection_units, rule.support, sizes))
+            found.append(ClassRule(*read, rule.inspection_units, rule.support, rule.step, sizes))
         return tuple(found)
 
     def terms(self) -> Iterator[tuple[Component, ClassTerm]]:
@@ -350,9 +352,11 @@ class ClassesModel(PlotMethodsMixin):
     def rule_table(self) -> tuple[list[str], list[list[Any]]]:
         """Return the names of the columns of a table of all terms, and its rows."""
         shared = [name for name in ClassRule.__dataclass_fields__ if name != "coefficients"]
-        names = [*shared, *(f"coefficient of {label!r}" for label in self.classes)]
-        rules = self.rules()
-        return names, [[*(getattr(r, n) for n in shared), *r.coefficients] for r in rules]
+        sizes, rows = ("coefficient", "effect per step"), []
+        for rule in self.rules():
+            read = [getattr(rule, name) for name in shared[:-1]] + [step_number(rule.step)]
+            rows.append([*read, *rule.coefficients, *per_step(rule.coefficients, rule.step)])
+        return [*shared, *(f"{size} of {c!r}" for size in sizes for c in self.classes)], rows
 
     def explain(
         self,

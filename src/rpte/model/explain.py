@@ -14,6 +14,7 @@ from rpte.errors import InputError
 from rpte.model.explanations import Explanations, frame_of, ordered
 from rpte.model.horizon import NO_SURVIVAL, Survival, survivals
 from rpte.model.parts import Component, DirectTerm, TreeTerms, path_text
+from rpte.model.steps import typical_step
 from rpte.model.summary import counted
 from rpte.model.survival import SurvivalTarget
 from rpte.model.target import AnyTarget, Target
@@ -282,7 +283,7 @@ def _contributions(
 ) -> list[Contribution]:
     values = part.contribution(inputs) - shift.get(part.name, 0.0)
     if isinstance(part, DirectTerm):
-        text = _weighed_text(part)
+        text = _weighed_text(model, part)
         read = part.sources
         return [Contribution(part.name, text, float(value) + 0.0, read) for value in values]
     texts, read = [path_text(path, model.schema) for path in part.tree.paths()], part.sources
@@ -292,11 +293,10 @@ def _contributions(
     ]
 
 
-def _weighed_text(term: DirectTerm) -> str:
-    """Say a direct term; one that is not 0 or 1 with what a unit of it adds."""
-    if term.column.binary:
-        return term.text
-    return f"{term.text}: {term.coefficient:+.4g} per unit"
+def _weighed_text(model: Model, term: DirectTerm) -> str:
+    """Say a direct term; one that is not 0 or 1 with what a typical step of it adds."""
+    step = typical_step(term, model.data)
+    return term.text if step is None else f"{term.text}: {step.added}"
 
 
 def cell_values(inputs: Inputs, name: str) -> list[float | str | None]:

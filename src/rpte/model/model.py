@@ -16,6 +16,7 @@ from rpte.model.horizon import at_horizon, survival_target
 from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms, path_sources, path_text
 from rpte.model.plotting import PlotMethodsMixin
 from rpte.model.scoring import Plan
+from rpte.model.steps import step_number, typical_step
 from rpte.model.survival import SurvivalTarget
 from rpte.model.target import AnyTarget, Label, NumberTarget, Target
 from rpte.model.unknown import checked_inputs
@@ -43,8 +44,10 @@ __all__ = ["Label", "Model", "Rule"]
 class Rule:
     """One active term as a row of the rule table.
 
-    The `mean` is that of the target over the training rows that the term speaks of, and the
-    `effect` is the coefficient as people compare it: an odds ratio, a rate ratio, units of y.
+    The `mean` is that of the target over the training rows that the term speaks of. A number has a
+    typical `step` (`rpte.model.steps`), None for what holds or does not. `effect_per_step` is what
+    the step, or that it holds, adds to the score, and `effect` the same as people compare it: an
+    odds ratio, a rate ratio, units of y.
     """
 
     component: str
@@ -56,6 +59,8 @@ class Rule:
     support: float
     mean: float
     coefficient: float
+    step: float | None
+    effect_per_step: float
     effect: float
 
 
@@ -281,19 +286,23 @@ class Model(PlotMethodsMixin):
         for component, part in self.parts():
             if isinstance(part, DirectTerm):
                 read = part.name, part.text, part.sources, part.column.conditions(schema)
-                rules.append(Rule(component.name, "", *read, *self._estimated(part)))
+                rules.append(self._rule((component.name, "", *read), part))
                 continue
             for number, path, leaf in part.rules():
                 if leaf.coefficient != 0:
                     name, units = part.leaf_name(number), path_conditions(path, schema)
                     read = name, path_text(path, schema), path_sources(path), units
-                    rules.append(Rule(component.name, part.name, *read, *self._estimated(leaf)))
+                    rules.append(self._rule((component.name, part.name, *read), leaf))
         return tuple(rules)
 
     def rule_table(self) -> tuple[list[str], list[list[Any]]]:
-        """Return the names of the columns of a table of all terms, and its rows."""
+        """Return the names of the columns of a table of all terms, and its rows.
+
+        What holds or does not has the step NaN.
+        """
         names = self.rule_columns()
-        return list(names.values()), [[getattr(r, name) for name in names] for r in self.rules()]
+        rules = [replace(rule, step=step_number(rule.step)) for rule in self.rules()]
+        return list(names.values()), [[getattr(r, name) for name in names] for r in rules]
 
     def rule_columns(self) -> dict[str, str]:
         """Return what the fields of a `Rule` are called in a table, by the kind of target."""
@@ -301,9 +310,20 @@ class Model(PlotMethodsMixin):
         names = Rule.__dataclass_fields__
         return {name: said.get(name, name).replace(" ", "_") for name in names}
 
-    def _estimated(self, term: Leaf | DirectTerm) -> tuple[float, float, float, float]:
-        size = term.coefficient
-        return term.support, term.rate, size, self.loss.effect(size)
+    def _rule(
+        self, read: tuple[str, str, str, str, tuple[str, ...], int], term: Leaf | DirectTerm
+    ) -> Rule:
+        step = typical_step(term, self.data)
+        size, effect = (None, term.coefficient) if step is None else (step.size, step.effect)
+        return Rule(
+            *read,
+            support=term.support,
+            mean=term.rate,
+            coefficient=term.coefficient,
+            step=size,
+            effect_per_step=effect,
+            effect=self.loss.effect(effect),
+        )
 
     def explain(
         self,

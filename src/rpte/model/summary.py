@@ -14,6 +14,7 @@ from rpte.model.check import monotone_texts
 from rpte.model.intervals import RECORD as CALIBRATION
 from rpte.model.intervals import calibration_text
 from rpte.model.parts import DirectTerm, Leaf, TreeTerms
+from rpte.model.steps import STEPS_NOTE, per_step, step_text, steps_text, typical_step
 from rpte.model.survival import SurvivalTarget
 from rpte.structure.tree import Branch, Condition
 from rpte.table.schema import Schema
@@ -62,7 +63,8 @@ def classes_summary(model: ClassesModel) -> str:
                 lines.append(f"{sizes}  {text}{counts}")
         for terms in zip(*(component.direct for component in same), strict=True):
             counts = f"  (n={terms[0].support:g})" if terms[0].column.binary else ""
-            lines.append(f"{_sizes(terms, width)}  {terms[0].name}  {terms[0].text}{counts}")
+            said = f"{terms[0].name}  {terms[0].text}{counts}{steps_text(terms, model.data)}"
+            lines.append(f"{_sizes(terms, width)}  {said}")
     return "\n".join(lines)
 
 
@@ -79,16 +81,24 @@ def causes_summary(model: CausesModel) -> str:
     lines = [f"RPTE model: {model.score_text}", _load_line(model), *_notes(model.outline)]
     lines += [target.baseline_text for target in model.targets[1:]]
     lines += ["", "".join(f"{name[:14]:>{width}}" for name in names) + "  hazard ratios"]
-    effect, before = model.models[0].loss.effect, ""
+    effect, before, words = model.models[0].loss.effect, "", _step_words(model.outline)
     for rule in model.rules():
         if rule.component != before:
             inside = next(c for c in model.components if c.name == rule.component)
             lines += ["", f"{rule.component}: {', '.join(inside.sources)}"]
             before = rule.component
-        said = (f"{effect(size):.4g}" if size else "1" for size in rule.coefficients)
+        sizes = per_step(rule.coefficients, rule.step)
+        said = (f"{effect(size):.4g}" if size else "1" for size in sizes)
         ratios = "".join(f"{each:>{width}}" for each in said)
-        lines.append(f"{ratios}  {rule.term}  {rule.conditions}  (n={rule.support:g})")
+        step = words.get(rule.term, "")
+        lines.append(f"{ratios}  {rule.term}  {rule.conditions}{step}  (n={rule.support:g})")
     return "\n".join(lines)
+
+
+def _step_words(model: Model) -> dict[str, str]:
+    """Return how the typical step of each number is told, to stand behind its text."""
+    steps = {term.name: typical_step(term, model.data) for term in model.direct}
+    return {name: f": {step.words}" for name, step in steps.items() if step is not None}
 
 
 def head_lines(model: Model | ClassesModel) -> list[str]:
@@ -113,7 +123,9 @@ def counted(number: int, noun: str) -> str:
 def _notes(model: Model | ClassesModel) -> list[str]:
     """Return what a reader must know beside the terms: limits, weights, and an early end."""
     limits = model.settings["limits"]
-    notes = [f"limit: {said}" for said in monotone_texts(model.settings)]
+    direct = [term for component in model.components for term in component.direct]
+    notes = [] if all(term.column.binary for term in direct) else [STEPS_NOTE]
+    notes += [f"limit: {said}" for said in monotone_texts(model.settings)]
     others = ("exclude", "linear_only", "interactions", "penalty")
     notes += [f"limit: {limit} {limits[limit]}" for limit in others if limits[limit]]
     if isinstance(model.target, SurvivalTarget):
@@ -152,7 +164,8 @@ def _part_lines(model: Model, part: TreeTerms | DirectTerm) -> Iterator[str]:
     """Yield a direct term, or a tree as indented lines with the coefficients of its leaves."""
     if isinstance(part, DirectTerm):
         counts = _counts(model, part) if part.column.binary else ""
-        yield f"{part.coefficient:+9.4g}  {part.name}  {part.text}{counts}"
+        step = step_text(part, model.data, model.loss)
+        yield f"{part.coefficient:+9.4g}  {part.name}  {part.text}{counts}{step}"
     else:
         yield f"{'':9}  {part.name}"
         for text, number in tree_lines(model.schema, part, part.tree.root, "    "):

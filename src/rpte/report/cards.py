@@ -9,6 +9,7 @@ from rpte.model.effect import Background, background
 from rpte.model.explain import Explanation, value_text
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms, path_text
+from rpte.model.steps import typical_step
 from rpte.model.target import NumberTarget
 from rpte.report.curves import Record, shapes, surfaces
 from rpte.report.evidence import Evidence
@@ -65,7 +66,8 @@ def tree_card(model: Model, tree: TreeTerms) -> Record:
 
 
 def _counts(model: Model, term: Leaf | DirectTerm) -> Record:
-    effect, binary = finite(model.loss.effect(term.coefficient)), model.task == "binary"
+    step, binary = typical_step(term, model.data), model.task == "binary"
+    effect = finite(model.loss.effect(term.coefficient if step is None else step.effect))
     return {
         "support": term.support,
         "events" if binary else "total": term.events,
@@ -88,6 +90,7 @@ def _node(model: Model, tree: TreeTerms, node: Branch | int) -> Record:
 
 
 def _term(model: Model, term: DirectTerm) -> Record:
+    step = typical_step(term, model.data)
     return {
         "name": term.name,
         "text": term.text,
@@ -95,8 +98,8 @@ def _term(model: Model, term: DirectTerm) -> Record:
         "binary": term.column.binary,
         "sources": list(term.sources),
         **_counts(model, term),
-        "unit": term.scale,
-        "per_unit": finite(model.loss.effect(term.coefficient * term.scale)),
+        "step": None if step is None else step.size,
+        "step_words": None if step is None else step.words,
         "centre": term.centre,
     }
 

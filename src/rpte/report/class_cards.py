@@ -51,7 +51,7 @@ def _card(model: ClassesModel, same: Sequence[Record]) -> Record:
 def _term(terms: Sequence[Record]) -> Record:
     """Return a direct term with its coefficient and the share of rows in every class."""
     first = terms[0]
-    shared = ("name", "text", "kind", "binary", "sources", "support", "unit", "centre")
+    shared = ("name", "text", "kind", "binary", "sources", "support", "step_words", "centre")
     return {**{key: first[key] for key in shared}, **_in_classes(terms)}
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, TreeTerms
+from rpte.model.steps import typical_step
 from rpte.model.survival import SurvivalTarget
 from rpte.model.target import Target
 from rpte.report import svg
@@ -33,7 +34,7 @@ class Line:
     text: str
     name: str = ""  # of a term: a leaf or a direct term
     coefficient: float | None = None
-    spread: float = 0.0  # effect of a term per standard unit
+    spread: float = 0.0  # what a term adds, a number over a typical step
     counts: tuple[float, float] | None = None  # support and total of what is true or false
     heading: bool = False
 
@@ -42,9 +43,12 @@ def outline(model: Model, component: Component) -> Iterator[Line]:
     """Yield the parts of a component in the order of its sum: tests, leaves and direct terms."""
     for part in component.parts:
         if isinstance(part, DirectTerm):
-            value, counts = part.coefficient, (part.support, part.events)
-            shown = counts if part.column.binary else None
-            yield Line(1, part.text, part.name, value, value * part.scale, shown)
+            value, step = part.coefficient, typical_step(part, model.data)
+            if step is None:
+                yield Line(1, part.text, part.name, value, value, (part.support, part.events))
+            else:
+                text = f"{part.text}: {step.text(model.loss)}"
+                yield Line(1, text, part.name, value, step.effect)
         else:
             yield Line(1, part.name, heading=True)
             yield from _below(model, part, part.tree.root, 2)
@@ -65,8 +69,8 @@ def _below(model: Model, tree: TreeTerms, branch: Branch, depth: int) -> Iterato
 def draw_model(model: Model) -> str:
     """Return the whole model as an SVG document.
 
-    Bars show coefficients (slopes: the effect of one standard unit, `scale`), red where they raise
-    the score of the positive class.
+    Bars show coefficients (of numbers: what a typical step adds), red where they raise the score of
+    the positive class.
     """
     lines = list(_lines(model))
     widest = max(line.depth * INDENT + len(_text(line)) * MEAN_CHARACTER for line in lines)

@@ -321,11 +321,12 @@ def proportional_hazards(model: Model, evidence: Evidence) -> Record | None:
     if not names or evidence.seen is None:
         return None
     seen = _as_fitted(target, evidence.seen, evidence.strata)
+    ratios = {rule.term: rule.effect for rule in model.rules()}  # of a number per typical step
     found = schoenfeld(seen, evidence.weight, target.ties, values, sizes)
     terms: list[Record] = [
-        {"name": name, "text": text, "whole": False, "effect": finite(float(np.exp(size)))}
+        {"name": name, "text": text, "whole": False, "effect": finite(ratios[name])}
         | (proportional(found, k) or dict.fromkeys(("correlation", "statistic", "p_value")))
-        for k, (name, text, size) in enumerate(zip(names, texts, sizes.tolist(), strict=True))
+        for k, (name, text) in enumerate(zip(names, texts, strict=True))
     ]
     whole = np.stack([c.subtotal(evidence.inputs) for c in model.components], axis=1)
     ones = np.ones(whole.shape[1])

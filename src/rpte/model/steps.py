@@ -1,0 +1,141 @@
+"""What a direct term adds over a typical step, as people compare terms.
+
+A coefficient is per unit of its column, and a unit may be a cent or a year. A typical step is one
+interquartile range of the column over the training rows: the difference of its values at the two
+quartiles of its variable, which the profile in the model file tells (a number, a hinge, a log, a
+square root and a clipped number all rise or fall with their variable).
+
+Where that is 0 or not known, the step is one standard deviation of the column, which every file
+has: of products, sums, differences and distances, of numbers that count where a condition holds, of
+a hinge whose knot lies beyond the quartiles, and where the profile hides the quartiles or is not
+there. Steps are rounded to two digits, and what is said of a step is said of the rounded one. The
+step of a log is told as a factor of its variable: twice as much.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rpte.columns.kinds import Column, Hinge, Scale, Value
+from rpte.losses import Loss
+from rpte.model.parts import INVERSES, DirectTerm, Leaf
+from rpte.table.decimals import number_text
+
+IQR, SD = "interquartile range", "standard deviation"
+STEPS_NOTE = (
+    "numbers: coefficients are per unit; behind the colon, what a typical step does (one "
+    "interquartile range in training, else one standard deviation)"
+)
+LARGEST_FACTOR = math.log(1e6)  # of a variable whose log is told by a factor
+
+
+@dataclass(frozen=True, slots=True)
+class TypicalStep:
+    """A step of a direct term that is a number, and what it does.
+
+    Parameters
+    ----------
+    size : float
+        In units of the term's column.
+    measure : str
+        What the size is: "interquartile range" or "standard deviation".
+    words : str
+        The size as people read it: ``per 14``, or ``for 2 times as much`` of a log.
+    effect : float
+        What the step adds to the score: coefficient times size.
+    """
+
+    size: float
+    measure: str
+    words: str
+    effect: float
+
+    @property
+    def added(self) -> str:
+        """What the step adds to the score, in words: ``+0.5988 per 14``."""
+        return f"{self.effect:+.4g} {self.words}"
+
+    def text(self, loss: Loss) -> str:
+        """Return what the step does as people compare it: ``odds ratio 1.82 per 14``."""
+        if loss.link == "identity":
+            return self.added
+        return f"{loss.effect_name} {loss.effect(self.effect):.4g} {self.words}"
+
+
+def typical_step(term: Leaf | DirectTerm, data: Mapping[str, Any]) -> TypicalStep | None:
+    """Return the typical step of a term, from the fingerprint `data` of the training table.
+
+    None for what holds or does not: it has no size.
+    """
+    if isinstance(term, Leaf) or term.column.binary:
+        return None
+    found, measure = _size(term, data)
+    size, words = _worded(term.column, found)
+    return TypicalStep(size, measure, words, term.coefficient * size)
+
+
+def step_text(term: Leaf | DirectTerm, data: Mapping[str, Any], loss: Loss) -> str:
+    """Return what a step of a term does, to stand behind its text; empty if it has none."""
+    step = typical_step(term, data)
+    return "" if step is None else f": {step.text(loss)}"
+
+
+def steps_text(terms: Sequence[Leaf | DirectTerm], data: Mapping[str, Any]) -> str:
+    """Return what a step of a term adds to the score of each class, to stand behind its text."""
+    steps = [step for term in terms if (step := typical_step(term, data)) is not None]
+    added = ", ".join(f"{step.effect:+.4g}" if step.effect else "0" for step in steps)
+    return f": {added} {steps[0].words}" if steps else ""
+
+
+def step_number(step: float | None) -> float:
+    """Return a step as a table of numbers has it: NaN where there is none."""
+    return math.nan if step is None else step
+
+
+def per_step(coefficients: Iterable[float], step: float | None) -> tuple[float, ...]:
+    """Return what a step of a term with several coefficients adds to each score."""
+    return tuple(size * (1.0 if step is None else step) for size in coefficients)
+
+
+def _size(term: DirectTerm, data: Mapping[str, Any]) -> tuple[float, str]:
+    quartiles = {
+        column["name"]: (column["quantiles"][1], column["quantiles"][3])
+        for column in data.get("profile") or ()
+        if column["name"] in term.sources and column["quantiles"] is not None
+    }
+    size = _movement(term.column, quartiles)
+    return (size, IQR) if 0.0 < size < math.inf else (term.scale, SD)
+
+
+def _worded(column: Column, size: float) -> tuple[float, str]:
+    """Return a step, rounded, and how it is told."""
+    if isinstance(column, Scale) and column.formula == "log" and size < LARGEST_FACTOR:
+        factor = float(f"{math.exp(size):.2g}")
+        if factor > 1.0:
+            return math.log(factor), f"for {number_text(factor)} times as much"
+    rounded = float(f"{size:.1e}")
+    size = rounded if math.isfinite(rounded) else size
+    root = " of the root" if isinstance(column, Scale) and column.formula == "sqrt" else ""
+    return size, f"per {'unit' if size == 1.0 else number_text(size)}{root}"
+
+
+def _movement(column: Column, quartiles: Mapping[str, tuple[float | None, float | None]]) -> float:
+    """Return how far a column moves between the quartiles of its variable, 0 if not known."""
+    low, high = quartiles.get(column.sources[0], (None, None))
+    if low is None or high is None:
+        return 0.0
+    if isinstance(column, Value):
+        return high - low
+    if isinstance(column, Hinge):
+        sign = 1.0 if column.side == "above" else -1.0
+        ends = [max(0.0, sign * (x - column.knot)) for x in (low, high)]
+        return abs(ends[1] - ends[0])
+    if not isinstance(column, Scale) or column.formula == "distance":
+        return 0.0
+    floor, *top = column.numbers
+    ends = [min(max(x, floor), *top) if top else max(x, floor) for x in (low, high)]
+    formula = INVERSES[column.formula][1] if column.formula in INVERSES else float
+    return formula(ends[1]) - formula(ends[0])

@@ -1,0 +1,185 @@
+"""Typical steps of direct terms: against the training table, and one ratio everywhere."""
+
+import json
+import math
+import re
+from html import unescape
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from command_tables import run
+from model_files import stored
+from report_pages import contents_of, page_of
+from rpte import RPTEClassifier
+from rpte.columns.kinds import Hinge, Pair, Scale, Step, Value
+from rpte.losses import BINOMIAL, SQUARED
+from rpte.model.file import from_dict
+from rpte.model.parts import DirectTerm
+from rpte.model.steps import IQR, SD, typical_step
+from rpte.report.draw import draw_model
+from rpte.report.numbers import short
+from rpte.table.fingerprint import fingerprint
+from rpte.table.read import read_training
+
+ROUNDED = 0.051  # two digits
+
+
+def term(column, coefficient=0.5, scale=3.0):
+    return DirectTerm("D1", column, coefficient, 0.0, scale, 10.0, 5.0)
+
+
+def profiled(values, profile="full", weight=None):
+    """Return a number as a table has it, and the fingerprint of that table."""
+    table = read_training(pd.DataFrame({"x": values, "z": np.arange(len(values), dtype=float)}))
+    own = np.ones(len(values)) if weight is None else np.asarray(weight, float)
+    return table, fingerprint(table, np.zeros(len(values)), own, (), profile)
+
+
+def inner_half(column, table, weight):
+    """Return the column's quartiles over the rows that have a value, by sorting them."""
+    values = column.evaluate(table)
+    held = ~np.isnan(values)
+    order = np.argsort(values[held], kind="stable")
+    below = np.cumsum(weight[held][order])
+    low, high = (values[held][order][np.searchsorted(below, q * below[-1])] for q in (0.25, 0.75))
+    return high - low
+
+
+RISING = [
+    Value("x"),
+    Hinge("x", 12.0, "above"),
+    Scale("x", "log", (0.5,)),
+    Scale("x", "sqrt", (0.0,)),
+    Scale("x", "clip", (5.0, 30.0)),
+]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.one_of(st.none(), st.integers(0, 50)), min_size=8, max_size=60),
+    st.sampled_from(RISING),
+    st.randoms(use_true_random=False),
+)
+def test_a_step_is_the_interquartile_range_of_the_column(cells, column, random):
+    cells = [*cells, 3, 40]
+    weight = np.array([random.choice([1.0, 2.0]) for _ in cells])
+    table, data = profiled(np.array(cells, float), weight=weight)
+    step = typical_step(term(column), data)
+    spread = inner_half(column, table, weight)
+    if spread == 0.0:
+        assert step.measure == SD
+        assert step.size == pytest.approx(3.0, 0.01)
+        return
+    assert step.measure == IQR
+    told = math.exp(step.size) if "times" in step.words else step.size
+    assert told == pytest.approx(math.exp(spread) if "times" in step.words else spread, ROUNDED)
+    assert step.effect == 0.5 * step.size
+
+
+def test_a_falling_hinge_steps_as_far_as_it_falls():
+    _, data = profiled(np.arange(1.0, 101.0))
+    assert typical_step(term(Hinge("x", 60.0, "below")), data).size == 35.0  # from 25, up to 60
+    assert typical_step(term(Hinge("x", 20.0, "below")), data).measure == SD
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        Pair("product", Value("x"), Value("z")),
+        Pair("product", Value("x"), Step("z", 5.0)),
+        Pair("difference", Value("x"), Value("z")),
+        Scale("x", "distance", (50.0,)),
+    ],
+)
+def test_what_quartiles_cannot_tell_has_a_step_of_one_standard_deviation(column):
+    _, data = profiled(np.arange(1.0, 101.0))
+    step = typical_step(term(column, scale=123.4), data)
+    assert (step.size, step.measure, step.words) == (120.0, SD, "per 120")
+
+
+def test_without_quartiles_a_step_is_one_standard_deviation():
+    for profile in ("safe", "none"):  # of five rows each quartile is one of few
+        _, data = profiled(np.arange(5.0), profile)
+        assert typical_step(term(Value("x")), data).measure == SD
+    assert typical_step(term(Value("x")), {}).words == "per 3"
+    assert typical_step(term(Value("x"), scale=1.0), {}).words == "per unit"
+    assert typical_step(term(Step("x", 1.0)), {}) is None
+
+
+def test_steps_in_words():
+    _, data = profiled(np.arange(1.0, 101.0))
+    step = typical_step(term(Value("x"), 0.01234), data)
+    assert step.added == "+0.617 per 50"
+    assert step.text(BINOMIAL) == "odds ratio 1.853 per 50"
+    assert step.text(SQUARED) == "+0.617 per 50"
+    log = typical_step(term(Scale("x", "log", (0.5,)), 0.5), data)
+    assert log.text(BINOMIAL) == "odds ratio 1.732 for 3 times as much"
+    assert log.size == math.log(3.0)
+    root = typical_step(term(Scale("x", "sqrt", (0.0,)), 0.5), data)
+    assert root.added == "+1.85 per 3.7 of the root"
+
+
+def test_numbers_of_any_size_have_a_step():
+    for values in ([-1e300, 1e300] * 20, [1e-260, 3e-260] * 20, [1e299, 2e299] * 20):
+        _, data = profiled(np.array(values))
+        for column in (Value("x"), Hinge("x", 0.0, "above"), Scale("x", "log", (1e-300,))):
+            step = typical_step(term(column), data)
+            assert 0.0 < step.size < math.inf
+
+
+def dollars(n=400, seed=3):
+    """Return a table whose amounts are in the thousand millions, and a class that follows them."""
+    rng = np.random.default_rng(seed)
+    amount = np.exp(rng.normal(21.0, 0.3, n)).round()
+    X = pd.DataFrame({"amount": amount, "age": rng.integers(18, 80, n)})
+    return X, (amount / 1.3e9 + rng.normal(0, 0.5, n) > 1.0).astype(int)
+
+
+def test_a_tiny_slope_is_told_by_its_step():
+    X, y = dollars()
+    clf = RPTEClassifier(l1=0.001, vocabulary="original", max_trees=0).fit(X, y)
+    rule = clf.rules_.set_index("sources").loc[[("amount",)]].iloc[0]
+    assert abs(rule["coefficient"]) < 1e-6
+    texts = [c.text for e in clf.explain(X[:3]) for p in e.components for c in p.contributions]
+    assert any(text.startswith("amount, from ") for text in texts)
+    assert not any(re.search(r"e[-+]\d\d", text) for text in texts)
+    behind = [line.split("  ", 3)[-1] for line in clf.summary().splitlines() if "amount," in line]
+    assert behind
+    assert not any(re.search(r"e[-+]\d\d", text) for text in behind)
+
+
+def ratios_in(text):
+    """Return the ratio of each number by the name of its term, from lines of text."""
+    found = re.findall(r"(D\d+)\b[^\n]*?: odds ratio (\S+) (?:per|for)", text)
+    return {name: float(ratio) for name, ratio in found}
+
+
+def test_one_ratio_everywhere(tmp_path):
+    model, found = from_dict(stored("shaped").copy()), {}
+    names, rows = model.rule_table()
+    for told in (dict(zip(names, row, strict=True)) for row in rows):
+        if math.isnan(told["step"]):
+            assert told["effect_per_step"] == told["coefficient"]
+        else:
+            assert told["effect_per_step"] == told["coefficient"] * told["step"]
+            found[told["term"]] = float(f"{told['odds_ratio']:.4g}")
+        assert told["odds_ratio"] == pytest.approx(math.exp(told["effect_per_step"]))
+    assert len(found) > 3
+    model.save(tmp_path / "model.json")
+    shown = run("show", tmp_path / "model.json", width=400)
+    in_json = json.loads(run("show", tmp_path / "model.json", "--json").stdout)["rules"]
+    drawn = re.sub("<[^>]+>", "\n", unescape(draw_model(model)))
+    for text in (model.summary(), shown.stdout, drawn):
+        assert ratios_in(text) == found
+    assert {
+        r["term"]: float(f"{r['odds_ratio']:.4g}") for r in in_json if r["step"] is not None
+    } == found
+    direct = [t for c in contents_of("shaped")["components"] for t in c["direct"]]
+    assert {t["name"]: float(f"{t['odds_ratio']:.4g}") for t in direct if t["step"]} == found
+    page = page_of("shaped")
+    for term_ in (t for t in direct if t["step"]):
+        assert f'{short(term_["effect"])} <small class="ends">{term_["step_words"]}</small>' in page
