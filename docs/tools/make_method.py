@@ -436,8 +436,8 @@ def _component(example: Example, component: str, rules: pd.DataFrame) -> str:
             down, aside = (16, 0) if other == HIGH else (0, 12)
             plot.body.append(text(x - aside, y + down, f"income {other:,}", "s", "end"))
     body = _jobs(plot, values, lines[0]) if jobs else plot.drawing("")[3]
-    terms = [t.split(" (missing")[0].replace("per unit of", TIMES) for t in rules["conditions"]]
-    terms = [t.replace("slope of", TIMES).split(" from 10")[0] for t in terms]
+    numbers = zip(rules["conditions"], rules["step"].notna(), strict=True)
+    terms = [f"{TIMES} " * number + t.split(" (missing")[0] for t, number in numbers]
     said = [f"{b:+.3g}  {t}" for t, b in zip(terms, rules["coefficient"], strict=True)]
     notes = "".join(text(56, 33 + 15 * (k - len(said)), s, "s") for k, s in enumerate(said, 1))
     return at(0, 32, body) + notes

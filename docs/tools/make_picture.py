@@ -39,7 +39,7 @@ NAMES = {
 UNITS = {"age": " years", "tobacco": " kg", "blood pressure": " mmHg"}
 MAN = 0  # the row that is taken apart
 TIMES = "\N{MULTIPLICATION SIGN}"
-SLOPE = re.compile(r"slope of \(?(.*?)\)? from (\S+) \(missing")
+SLOPE = re.compile(r"(log of )?(.*?), from (\S+) \(missing")
 
 WIDTH, ROW, TOP, START, BOTTOM = 860, 50, 76, 32, 78
 TEXT, CURVE, CURVE_WIDTH, VALUE, ZERO, BAR = 20, 330, 190, 545, 715, 90
@@ -106,7 +106,9 @@ def _term(text: str, coefficient: float) -> str:
     found = SLOPE.match(text)
     if found is None:
         return f"{coefficient:+.3g} if {text}"
-    what, centre = found[1].replace("log of ", "log "), float(found[2])
+    what, centre = found[2], float(found[3])
+    if found[1]:
+        return f"{coefficient:+.3g} {TIMES} log({what} / {centre:g})"
     from_centre = f"({what} {'-' if centre > 0 else '+'} {abs(centre):g})" if centre else what
     return f"{coefficient:+.3g} {TIMES} {from_centre}"
 

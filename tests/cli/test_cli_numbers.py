@@ -230,9 +230,12 @@ class TestShow:
         assert "logarithm of the mean of claims per unit of years: the sum of (times:" in shown
         model = load(counts)
         assert f"intercept {model.intercept:+.4g}  (mean {np.exp(model.intercept):.4g})" in shown
-        for term in model.direct:
-            said = f"{term.name}  {term.coefficient:+.4g}  (times {np.exp(term.coefficient):.4g})"
-            assert said in shown
+        for rule in model.rules():
+            said, ratio = f"{rule.term}  {rule.coefficient:+.4g}", f"{rule.effect:.4g}"
+            if rule.step is None:
+                assert f"{said}  (times {ratio})" in shown
+            else:
+                assert re.search(rf"{re.escape(said)}  [^├└]*: rate\s+ratio\s+{ratio}\s+per", shown)
         assert "positive" not in shown
 
     def test_numbers_add(self, costs):

@@ -82,7 +82,7 @@ def test_one_way_variables_keep_their_way():
     found = MODEL.counterfactuals(
         ROW, to=0.7, actions=Actions(one_way={"a": "increase"}, keep=["b"])
     )
-    assert [[str(c) for c in a.changes] for a in found.answers] == [["c: u -> v"]]
+    assert [[str(c) for c in a.changes] for a in found.answers] == [["c: 'u' -> 'v'"]]
 
 
 def test_json_holds_everything():

@@ -13,6 +13,7 @@ from rich.text import Text
 from rpte.cli.options import option
 from rpte.cli.show import check_mark, coefficient, model_view
 from rpte.cli.terminal import console, progress, table_of
+from rpte.columns.kinds import Scale
 from rpte.model.explain import Explanation, value_text
 from rpte.model.model import Model
 from rpte.model.parts import DirectTerm
@@ -119,8 +120,9 @@ def _sum_view(model: Model, case: Explanation, truth: str) -> Table:
 
 def _operand(term: DirectTerm) -> str:
     """Return what the coefficient is multiplied with, such as ``age - 50``."""
-    sign = "-" if term.centre > 0 else "+"
-    return term.column.text + (f" {sign} {number_text(abs(term.centre))}" if term.centre else "")
+    sign, column = "-" if term.centre > 0 else "+", term.column
+    text = column.bare_text if isinstance(column, Scale) else column.text
+    return text + (f" {sign} {number_text(abs(term.centre))}" if term.centre else "")
 
 
 def _guarantee_lines(checks: list[Check]) -> Iterator[Text]:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
     from rpte.model.model import Model
 
+NOT_SEEN = "a level not seen before"
+
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
@@ -197,10 +199,12 @@ def probability_of(target: AnyTarget, response: float) -> float:
 
 
 def value_text(value: float | str | None) -> str:
-    """Say one cell."""
+    """Say one cell: a level in quotes."""
     if value is None:
         return "missing"
-    return value if isinstance(value, str) else number_text(value)
+    if isinstance(value, str):
+        return value if value == NOT_SEEN else repr(value)
+    return number_text(value)
 
 
 def explain(
@@ -302,7 +306,7 @@ def _weighed_text(model: Model, term: DirectTerm) -> str:
 def cell_values(inputs: Inputs, name: str) -> list[float | str | None]:
     """Return a variable's cells as people know them: numbers, level names, None for missing."""
     column, variable = inputs[name], inputs.schema[name]
-    names = dict(enumerate(variable.levels)) | {MISSING: None, UNSEEN: "a level not seen before"}
+    names = dict(enumerate(variable.levels)) | {MISSING: None, UNSEEN: NOT_SEEN}
     if variable.kind == "category":
         return [names[int(code)] for code in column]
     codes = inputs.codes(name) if variable.levels else np.full(inputs.n_rows, MISSING)
