@@ -17,12 +17,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rpte.columns.kinds import Column, Hinge, Scale, Value
 from rpte.losses import Loss
 from rpte.model.parts import INVERSES, DirectTerm, Leaf
 from rpte.table.decimals import number_text
+
+if TYPE_CHECKING:
+    from rpte.model.model import Model
 
 IQR, SD = "interquartile range", "standard deviation"
 STEPS_NOTE = (
@@ -88,6 +91,12 @@ def steps_text(terms: Sequence[Leaf | DirectTerm], data: Mapping[str, Any]) -> s
     steps = [step for term in terms if (step := typical_step(term, data)) is not None]
     added = ", ".join(f"{step.effect:+.4g}" if step.effect else "0" for step in steps)
     return f": {added} {steps[0].words}" if steps else ""
+
+
+def step_words(model: Model) -> dict[str, str]:
+    """Return how the typical step of each number of a model is told, by the name of its term."""
+    steps = {term.name: typical_step(term, model.data) for term in model.direct}
+    return {name: step.words for name, step in steps.items() if step is not None}
 
 
 def step_number(step: float | None) -> float:

@@ -14,7 +14,7 @@ from rpte.model.check import monotone_texts
 from rpte.model.intervals import RECORD as CALIBRATION
 from rpte.model.intervals import calibration_text
 from rpte.model.parts import DirectTerm, Leaf, TreeTerms
-from rpte.model.steps import STEPS_NOTE, per_step, step_text, steps_text, typical_step
+from rpte.model.steps import STEPS_NOTE, per_step, step_text, step_words, steps_text
 from rpte.model.survival import SurvivalTarget
 from rpte.structure.tree import Branch, Condition
 from rpte.table.schema import Schema
@@ -81,7 +81,7 @@ def causes_summary(model: CausesModel) -> str:
     lines = [f"RPTE model: {model.score_text}", _load_line(model), *_notes(model.outline)]
     lines += [target.baseline_text for target in model.targets[1:]]
     lines += ["", "".join(f"{name[:14]:>{width}}" for name in names) + "  hazard ratios"]
-    effect, before, words = model.models[0].loss.effect, "", _step_words(model.outline)
+    effect, before, words = model.models[0].loss.effect, "", step_words(model.outline)
     for rule in model.rules():
         if rule.component != before:
             inside = next(c for c in model.components if c.name == rule.component)
@@ -90,15 +90,9 @@ def causes_summary(model: CausesModel) -> str:
         sizes = per_step(rule.coefficients, rule.step)
         said = (f"{effect(size):.4g}" if size else "1" for size in sizes)
         ratios = "".join(f"{each:>{width}}" for each in said)
-        step = words.get(rule.term, "")
+        step = f": {words[rule.term]}" if rule.term in words else ""
         lines.append(f"{ratios}  {rule.term}  {rule.conditions}{step}  (n={rule.support:g})")
     return "\n".join(lines)
-
-
-def _step_words(model: Model) -> dict[str, str]:
-    """Return how the typical step of each number is told, to stand behind its text."""
-    steps = {term.name: typical_step(term, model.data) for term in model.direct}
-    return {name: f": {step.words}" for name, step in steps.items() if step is not None}
 
 
 def head_lines(model: Model | ClassesModel) -> list[str]:

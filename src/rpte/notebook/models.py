@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rpte.model.effect import shared_parts
+from rpte.model.steps import step_words
 from rpte.model.summary import counted, figures, figures_text
 from rpte.model.survival import SurvivalTarget
 from rpte.notebook.card import Card, Fold, Note, Number, Picture, Table, numbers
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 MOST_PARTS = 12
 MOST_CLASSES = 8
+TERM = ("term", "if", "typical step")
 
 
 def model_html(model: Model) -> str:
@@ -49,12 +51,15 @@ def model_card(model: Model) -> Card:
     parts = counted(len(model.components), "component")
     title = f"{model.target.score_text} = {signed(model.intercept)} + {parts}"
     blocks: list[Any] = [*_baseline(model), _components(model)]
-    heads = ("term", "if", "n", "adds", model.loss.effect_name)
+    heads = ("term", "if", "n", "coefficient", "typical step", model.loss.effect_name)
+    words = step_words(model)
     rows = [
         (
             r.term,
             r.conditions,
-            *numbers((f"{r.support:,.6g}", signed(r.coefficient), short(r.effect))),
+            *numbers((f"{r.support:,.6g}", signed(r.coefficient))),
+            words.get(r.term, ""),
+            Number(short(r.effect)),
         )
         for r in model.rules()
     ]
@@ -75,12 +80,8 @@ def classes_card(model: ClassesModel) -> Card:
     few = len(shares) <= MOST_CLASSES
     classes = Fold("Classes", [Table(("class", "share of training"), shares)], is_open=few)
     names = [str(label) for label in model.classes]
-    start = ("", "intercept", *numbers(signed(each) for each in model.intercepts))
-    rows = [
-        (r.term, r.conditions, *numbers(signed(each) for each in r.coefficients))
-        for r in model.rules()
-    ]
-    terms = Table(("term", "if", *names), [start, *rows], where="`rules()`")
+    start = ("", "intercept", "", *numbers(signed(each) for each in model.intercepts))
+    terms = Table((*TERM, *names), [start, *_by_score(model)], where="`rules()`")
     line = "probabilities go with exp(score)"
     every = Fold("Every coefficient, by class", [terms, *_together(model)])
     return Card(
@@ -91,17 +92,22 @@ def classes_card(model: ClassesModel) -> Card:
 def causes_card(model: CausesModel) -> Card:
     """Return the card of a model of several causes."""
     names = [str(label) for label in model.causes]
-    rows = [
-        (r.term, r.conditions, *numbers(signed(each) for each in r.coefficients))
-        for r in model.rules()
-    ]
-    terms = Table(("term", "if", *names), rows, where="`rules()`")
+    terms = Table((*TERM, *names), _by_score(model), where="`rules()`")
     each = [
         Fold(f"Cause {label}", [Note(card.title), *map(Note, card.lines), *card.blocks])
         for label, card in zip(names, map(model_card, model.models), strict=True)
     ]
     blocks = [_components(model), Fold("Every coefficient, by cause", [terms]), *each]
     return Card(model.score_text, _size(model), blocks)
+
+
+def _by_score(model: ClassesModel | CausesModel) -> list[tuple[Any, ...]]:
+    """Return every term with its typical step and its coefficient in every score."""
+    words = step_words(model.outline)
+    return [
+        (r.term, r.conditions, words.get(r.term, ""), *numbers(map(signed, r.coefficients)))
+        for r in model.rules()
+    ]
 
 
 def _size(model: Any) -> list[str]:
