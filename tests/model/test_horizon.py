@@ -147,10 +147,11 @@ class TestWords:
 
     def test_the_rules(self):
         names, found = fitted().rule_table()
-        assert names[-4:] == ["support", "event_fraction", "coefficient", "hazard_ratio"]
-        for *_, fraction, coefficient, ratio in found:
+        assert names[-5:-2] == ["event_fraction", "coefficient", "step"]
+        assert names[-2:] == ["effect_per_step", "hazard_ratio"]
+        for *_, fraction, _, _, effect, ratio in found:
             assert 0.0 <= fraction <= 1.0
-            assert ratio == pytest.approx(np.exp(coefficient))
+            assert ratio == pytest.approx(np.exp(effect))
 
     @pytest.mark.parametrize(
         ("name", "said"),

@@ -12,18 +12,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from command_tables import run
-from model_files import stored
 from report_pages import contents_of, page_of
 from rpte import RPTEClassifier
 from rpte.columns.kinds import Hinge, Pair, Scale, Step, Value
 from rpte.losses import BINOMIAL, SQUARED
-from rpte.model.file import from_dict
 from rpte.model.parts import DirectTerm
-from rpte.model.steps import IQR, SD, typical_step
+from rpte.model.steps import IQR, SD, step_words, typical_step
+from rpte.report.cards import cards
 from rpte.report.draw import draw_model
 from rpte.report.numbers import short
 from rpte.table.fingerprint import fingerprint
 from rpte.table.read import read_training
+from shown_models import shown
 
 ROUNDED = 0.051  # two digits
 
@@ -152,34 +152,68 @@ def test_a_tiny_slope_is_told_by_its_step():
     assert not any(re.search(r"e[-+]\d\d", text) for text in behind)
 
 
-def ratios_in(text):
-    """Return the ratio of each number by the name of its term, from lines of text."""
-    found = re.findall(r"(D\d+)\b[^\n]*?: odds ratio (\S+) (?:per|for)", text)
-    return {name: float(ratio) for name, ratio in found}
+def ratios_in(text, name):
+    """Return the ratio, or effect, of each number by its term, from lines of text."""
+    found = re.findall(rf"(D\d+)\b[^\n]*?: {name}([-+.\de]+) (?:per|for) ", text)
+    return {term: float(ratio) for term, ratio in found}
 
 
-def test_one_ratio_everywhere(tmp_path):
-    model, found = from_dict(stored("shaped").copy()), {}
+def told(values):
+    return {term: float(f"{value:.4g}") for term, value in values.items()}
+
+
+@pytest.mark.parametrize("task", ["binary", "number", "count", "survival", "strata"])
+def test_one_ratio_everywhere(task, tmp_path):
+    model = shown(task)[0].model_
+    loss, found = model.loss, {}
     names, rows = model.rule_table()
-    for told in (dict(zip(names, row, strict=True)) for row in rows):
-        if math.isnan(told["step"]):
-            assert told["effect_per_step"] == told["coefficient"]
+    for row in (dict(zip(names, row, strict=True)) for row in rows):
+        if math.isnan(row["step"]):
+            assert row["effect_per_step"] == row["coefficient"]
         else:
-            assert told["effect_per_step"] == told["coefficient"] * told["step"]
-            found[told["term"]] = float(f"{told['odds_ratio']:.4g}")
-        assert told["odds_ratio"] == pytest.approx(math.exp(told["effect_per_step"]))
-    assert len(found) > 3
+            assert row["effect_per_step"] == row["coefficient"] * row["step"]
+            found[row["term"]] = row[names[-1]]
+        assert row[names[-1]] == loss.effect(row["effect_per_step"])
+    assert found
     model.save(tmp_path / "model.json")
-    shown = run("show", tmp_path / "model.json", width=400)
-    in_json = json.loads(run("show", tmp_path / "model.json", "--json").stdout)["rules"]
+    name = "" if loss.link == "identity" else f"{loss.effect_name} "
+    on_screen = run("show", tmp_path / "model.json", width=400).stdout
     drawn = re.sub("<[^>]+>", "\n", unescape(draw_model(model)))
-    for text in (model.summary(), shown.stdout, drawn):
-        assert ratios_in(text) == found
-    assert {
-        r["term"]: float(f"{r['odds_ratio']:.4g}") for r in in_json if r["step"] is not None
-    } == found
-    direct = [t for c in contents_of("shaped")["components"] for t in c["direct"]]
-    assert {t["name"]: float(f"{t['odds_ratio']:.4g}") for t in direct if t["step"]} == found
-    page = page_of("shaped")
-    for term_ in (t for t in direct if t["step"]):
-        assert f'{short(term_["effect"])} <small class="ends">{term_["step_words"]}</small>' in page
+    for text in (model.summary(), on_screen, drawn):
+        assert ratios_in(text, name) == told(found)
+    in_json = json.loads(run("show", tmp_path / "model.json", "--json").stdout)["rules"]
+    assert {r["term"]: r[names[-1]] for r in in_json if r["step"] is not None} == found
+    page = unescape(model._repr_html_())
+    direct = [term for card in cards(model, None) for term in card["direct"] if term["step"]]
+    assert {term["name"]: term["effect"] for term in direct} == found
+    for term in direct:
+        cells = rf"{term['name']}</.*?{term['step_words']}</td>\s*<td[^>]*>{short(term['effect'])}<"
+        assert re.search(cells, page, re.DOTALL)
+
+
+def test_the_report_has_the_ratio_of_the_step():
+    direct = [t for c in contents_of("shaped")["components"] for t in c["direct"] if t["step"]]
+    assert len(direct) > 3
+    for each in direct:
+        said = f'{short(each["effect"])} <small class="ends">{each["step_words"]}</small>'
+        assert said in page_of("shaped")
+
+
+def test_steps_of_several_scores():
+    for task in ("several", "causes"):
+        model = shown(task)[0].model_
+        names, rows = model.rule_table()
+        rules = {rule.term: rule for rule in model.rules()}
+        some = next(r for r in rules.values() if r.step is not None)
+        row = dict(zip(names, rows[list(rules).index(some.term)], strict=True))
+        labels = model.classes if task == "several" else model.causes
+        for label, size in zip(labels, some.coefficients, strict=True):
+            effect = size * some.step
+            if task == "several":
+                assert row[f"effect per step of {label!r}"] == effect
+            else:
+                assert row[f"hazard ratio of {label!r}"] == pytest.approx(math.exp(effect))
+        words = step_words(model.outline)[some.term]
+        line = next(x for x in model.summary().splitlines() if f"  {some.term}  " in x)
+        assert re.search(rf": .*{re.escape(words)}", line)
+        assert words in model._repr_html_()

@@ -197,7 +197,12 @@ class ModelMethodsMixin:
 
     @property
     def rules_(self) -> pd.DataFrame:
-        """One row per active term, in the order of the file."""
+        """One row per active term, in the order of the file.
+
+        The ratio of a number (odds, rate, hazard), or its effect in units of y, is that of a
+        typical `step`: one interquartile range in training, else one standard deviation.
+        `effect_per_step` is what the step adds to the score. What holds or does not has no step.
+        """
         import pandas as pd
 
         names, rows = self._fitted().rule_table()

@@ -28,10 +28,11 @@ if TYPE_CHECKING:
     from rpte.model.model import Model
 
 IQR, SD = "interquartile range", "standard deviation"
+WHAT_STEP = "one interquartile range in training, else one standard deviation"
 STEPS_NOTE = (
-    "numbers: coefficients are per unit; behind the colon, what a typical step does (one "
-    "interquartile range in training, else one standard deviation)"
+    f"numbers: coefficients are per unit; behind the colon, what a typical step does ({WHAT_STEP})"
 )
+RATIOS_NOTE = f"numbers: hazard ratios are of a typical step, behind the colon ({WHAT_STEP})"
 LARGEST_FACTOR = math.log(1e6)  # of a variable whose log is told by a factor
 
 

@@ -14,7 +14,7 @@ from rpte.model.check import monotone_texts
 from rpte.model.intervals import RECORD as CALIBRATION
 from rpte.model.intervals import calibration_text
 from rpte.model.parts import DirectTerm, Leaf, TreeTerms
-from rpte.model.steps import STEPS_NOTE, per_step, step_text, step_words, steps_text
+from rpte.model.steps import RATIOS_NOTE, STEPS_NOTE, per_step, step_text, step_words, steps_text
 from rpte.model.survival import SurvivalTarget
 from rpte.structure.tree import Branch, Condition
 from rpte.table.schema import Schema
@@ -78,7 +78,8 @@ def causes_summary(model: CausesModel) -> str:
     """Return a model of several causes as text: hazard ratios of each term, by cause."""
     names = [target.outcome for target in model.targets]
     width = max(9, *(min(len(name), 14) for name in names)) + 1
-    lines = [f"RPTE model: {model.score_text}", _load_line(model), *_notes(model.outline)]
+    lines = [f"RPTE model: {model.score_text}", _load_line(model)]
+    lines += [*_step_notes(model.outline, RATIOS_NOTE), *_notes(model.outline)]
     lines += [target.baseline_text for target in model.targets[1:]]
     lines += ["", "".join(f"{name[:14]:>{width}}" for name in names) + "  hazard ratios"]
     effect, before, words = model.models[0].loss.effect, "", step_words(model.outline)
@@ -97,7 +98,14 @@ def causes_summary(model: CausesModel) -> str:
 
 def head_lines(model: Model | ClassesModel) -> list[str]:
     """Return what the score is, how much there is to read, and what a reader must know beside."""
-    return [f"RPTE model: {model.target.score_text}", _load_line(model), *_notes(model)]
+    title = f"RPTE model: {model.target.score_text}"
+    return [title, _load_line(model), *_step_notes(model, STEPS_NOTE), *_notes(model)]
+
+
+def _step_notes(model: Model | ClassesModel, note: str) -> list[str]:
+    """Return the note on typical steps where a direct term is a number."""
+    direct = [term for component in model.components for term in component.direct]
+    return [] if all(term.column.binary for term in direct) else [note]
 
 
 def _load_line(model: Model | ClassesModel | CausesModel) -> str:
@@ -117,9 +125,7 @@ def counted(number: int, noun: str) -> str:
 def _notes(model: Model | ClassesModel) -> list[str]:
     """Return what a reader must know beside the terms: limits, weights, and an early end."""
     limits = model.settings["limits"]
-    direct = [term for component in model.components for term in component.direct]
-    notes = [] if all(term.column.binary for term in direct) else [STEPS_NOTE]
-    notes += [f"limit: {said}" for said in monotone_texts(model.settings)]
+    notes = [f"limit: {said}" for said in monotone_texts(model.settings)]
     others = ("exclude", "linear_only", "interactions", "penalty")
     notes += [f"limit: {limit} {limits[limit]}" for limit in others if limits[limit]]
     if isinstance(model.target, SurvivalTarget):
