@@ -50,6 +50,8 @@ EXCEPTIONS = {
     ("model.plotting", "plots.dispatch"): METHODS,
     ("model.plotting", "plots.frontier"): METHODS,
     ("model.plotting", "plots.waterfall"): METHODS,
+    ("model.model", "report.report"): METHODS,
+    ("model.classes", "report.report"): METHODS,
     ("estimators.model_methods", "validation.cross_validate"): METHODS.replace(
         "Model", "estimators"
     ),

@@ -40,14 +40,15 @@ from rpte.model.versions import without
 from rpte.table.fingerprint import table_hash
 from rpte.table.numbers import named, per_row
 from rpte.table.table import read_weights
+from rpte.utils.records import ShownFields
 
 Names = Sequence[str]
 Part = TreeTerms | DirectTerm
 M = TypeVar("M", bound=AnyModel)
 
 
-@dataclass(frozen=True, slots=True)
-class Labelled:
+@dataclass(frozen=True, slots=True, repr=False)
+class Labelled(ShownFields):
     """A table with its labels, for metrics before and after an edit or for solving Stage 3 again.
 
     Parameters

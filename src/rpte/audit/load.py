@@ -44,6 +44,11 @@ class AuditLoad:
     bound: int | None = None
     per_row: Ints | None = field(default=None, compare=False, repr=False)
 
+    def _repr_html_(self) -> str:
+        from rpte.notebook.results import audit_html
+
+        return audit_html(self)
+
     def __str__(self) -> str:
         parts = [f"{self.mu} terms (MU)", f"{self.miu} conditions in the model (MIU)"]
         if self.iiu is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
@@ -52,7 +53,7 @@ def show_class_bootstrap(
     print_found(as_json, {**record, "probabilities": told}, *views)
 
 
-def _terms_view(pairs: list[tuple[Any, list[Interval]]], level: float) -> Table:
+def _terms_view(pairs: Sequence[tuple[Any, list[Interval]]], level: float) -> Table:
     view = table_of(("class", ">coefficient", f">{level:.0%} from", ">to", ">zero", "term"))
     for terms in zip(*(own for _, own in pairs), strict=True):
         for place, (interval, (label, _)) in enumerate(zip(terms, pairs, strict=True)):

@@ -64,8 +64,8 @@ VALUES = {
     "TIME": "horizon when",
     "ROW": "row",
     "ADDRESS": "scheduler",
-    "TEXT": "dialect event-value order form head id l1 loss missing ownership profile reason reference "
-    "side task",
+    "TEXT": "dialect event-value order form head id l1 loss missing ownership profile reason "
+    "reference side task",
 }
 VALUE_OF = {name: value for value, names in VALUES.items() for name in names.split()}
 SPECIAL_VALUES = {  # where a name means something else in one command

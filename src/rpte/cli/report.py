@@ -31,10 +31,9 @@ from rpte.report.about import NOTHING, read_about, read_peers
 from rpte.report.about import template as template_text
 from rpte.report.contents import ReportOptions, report_contents
 from rpte.report.evidence import AnyModel, Evidence, gather
+from rpte.report.report import THRESHOLD, Report
 from rpte.utils.arrays import Floats
 from rpte.utils.output import check_output, write_text
-
-THRESHOLD = 0.5
 
 
 def report(
@@ -347,16 +346,14 @@ def _named(path: Path) -> tuple[str, str]:
 
 
 def _write(contents: dict[str, Any], output: Path | None, as_json: bool) -> None:
-    from rpte.report.html import render
-
-    text = json.dumps(contents, indent=1, allow_nan=False) if as_json else render(contents)
+    made = Report(contents)
+    text = json.dumps(contents, indent=1, allow_nan=False) if as_json else made.html
     if output is None:
         typer.echo(text)
         return
     write_text(text, output)
-    failed = [check["name"] for check in contents["guarantees"] if not check["holds"]]
     open_fields = contents["about"]["open"]
     typer.echo(f"Wrote {output} ({len(text.encode()) / 1000:,.0f} kB); {open_fields} fields open")
-    if failed:
-        say(f"error: {len(failed)} claims fail: {'; '.join(failed)}")
+    if made.failed:
+        say(f"error: {len(made.failed)} claims fail: {'; '.join(made.failed)}")
         raise typer.Exit(FAILED)

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from rpte.columns.kinds import RAW, Column, Hinge, Interval, Pair, Pattern, Scale, Step, Value
 from rpte.errors import InputError, did_you_mean
 from rpte.table.schema import Schema
+from rpte.utils.records import ShownFields
 
 Direction = Literal["increasing", "decreasing"]
 WORDS = {1: "increasing", -1: "decreasing"}
@@ -16,8 +17,8 @@ ZERO = 2  # in place of a sign: the coefficient must be 0
 SIGNS = {(True, True): 0, (True, False): 1, (False, True): -1, (False, False): ZERO}
 
 
-@dataclass(frozen=True)
-class Limits:
+@dataclass(frozen=True, repr=False)
+class Limits(ShownFields):
     """What a model may not do.
 
     Parameters
@@ -53,11 +54,6 @@ class Limits:
     linear_only: Iterable[str] = ()
     interactions: Sequence[Iterable[str]] | None = None
     penalty: Mapping[str, float] = field(default_factory=dict)
-
-    def __repr__(self) -> str:
-        given = {f.name: getattr(self, f.name) for f in fields(self)}
-        shown = [f"{name}={value!r}" for name, value in given.items() if value]
-        return f"Limits({', '.join(shown)})"
 
 
 @dataclass(frozen=True, slots=True)

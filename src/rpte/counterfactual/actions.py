@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from rpte.errors import InputError, did_you_mean
 from rpte.table.schema import Schema, Variable
+from rpte.utils.records import ShownFields
 from rpte.utils.toml import read_toml
 
 OneWay = Literal["increase", "decrease"]
@@ -43,8 +44,8 @@ def is_personal(name: str) -> bool:
     return any(word.lower() in WORDS for word in words)
 
 
-@dataclass(frozen=True)
-class Actions:
+@dataclass(frozen=True, repr=False)
+class Actions(ShownFields):
     """What may be changed, and what it costs.
 
     The cost of an answer is the sum over the changed variables of ``factor * (per_change + size)``.

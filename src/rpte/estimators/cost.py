@@ -67,6 +67,11 @@ class FitCost:
     memory: float
     disk: float
 
+    def _repr_html_(self) -> str:
+        from rpte.notebook.results import cost_html
+
+        return cost_html(self)
+
     def __str__(self) -> str:
         return (
             f"{self.rows:,} rows x {self.columns} columns: about {self.seconds:.3g} s, "

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from rpte.plots.display import Display
     from rpte.plots.frontier import FrontierDisplay
     from rpte.plots.waterfall import CaseDisplay
+    from rpte.report.report import Report
     from rpte.validation.cross_validate import Estimate
 
 
@@ -91,6 +92,39 @@ class ModelMethodsMixin:
         `given` are the exposure and the offset of the training rows, of a regressor that had them.
         """
         return self._fitted().verify(X, y, sample_weight, **given)
+
+    def report(
+        self,
+        X: Any = None,
+        y: Any = None,
+        path: str | Path | None = None,
+        sample_weight: Any = None,
+        **options: Any,
+    ) -> Report:
+        """Write all about the model, measured on a table, to one page that opens anywhere, offline.
+
+        Parameters
+        ----------
+        X, y, sample_weight : table and outcomes, optional
+            Best such as training has not seen.
+        path : str or Path, optional
+            The page to write; if None, the `save` of what is returned writes it.
+        **options
+            `by`, `about`, `threshold`, `horizons`, `resamples`, `stability`, `cases`,
+            `full_profile`, `name`, and `exposure`, `offset`, `entry`, `strata` and `against` of the
+            rows: see `rpte.report.report.make_report`.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from rpte import RPTEClassifier
+        >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+        >>> clf = RPTEClassifier(l1=0.1).fit(X[::2], y[::2])
+        >>> page = clf.report(X[1::2], y[1::2], resamples=20)
+        >>> page.failed, "Area under the ROC curve" in page.html
+        ([], True)
+        """
+        return self._fitted().report(X, y, path, sample_weight, **options)
 
     def save(self, path: str | Path) -> None:
         """Write the model to a JSON file, which `rpte.load` reads."""

@@ -38,7 +38,7 @@ class Difference:
     first: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Parity:
     """What was compared, and how far the export is from the model."""
 
@@ -54,6 +54,14 @@ class Parity:
     differences: Mapping[str, Difference]  # of score, response, contributions that are given
     versions: Mapping[str, str]  # by package
     notes: tuple[str, ...] = ()  # what else the target says of itself
+
+    def __repr__(self) -> str:
+        return f"Parity({self.target}, holds={self.holds}: {self})"
+
+    def _repr_html_(self) -> str:
+        from rpte.notebook.results import parity_html
+
+        return parity_html(self)
 
     @property
     def holds(self) -> bool:

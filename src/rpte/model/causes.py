@@ -28,6 +28,7 @@ from rpte.table.inputs import Inputs
 from rpte.table.numbers import named
 from rpte.table.schema import Schema
 from rpte.utils.arrays import Floats
+from rpte.utils.records import FrozenRecords
 
 if TYPE_CHECKING:
     from rpte.audit.load import AuditLoad
@@ -53,7 +54,7 @@ class CauseRule(NamedTuple):
     coefficients: tuple[float, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CausesModel:
     """A frozen model of competing risks; `rpte.load` gives one for a file of several causes.
 
@@ -66,6 +67,11 @@ class CausesModel:
 
     task: ClassVar[str] = CAUSES
     models: tuple[Model, ...]
+
+    def __repr__(self) -> str:
+        load = self.audit()
+        size = f"{load.mu} terms, {load.miu} conditions"
+        return f"CausesModel({len(self.causes)} causes: {size})"
 
     @classmethod
     def of(cls, models: Sequence[object]) -> CausesModel:
@@ -240,7 +246,7 @@ class CausesModel:
         times = np.unique(np.concatenate([each.grid for each in steps]))
         return np.asarray(times[times <= min(each.end for each in steps)])
 
-    def rules(self) -> tuple[CauseRule, ...]:
+    def rules(self) -> FrozenRecords[CauseRule]:
         """Return every term with its coefficients, in the order of the structure."""
         sizes = [{rule.term: rule.coefficient for rule in model.rules()} for model in self.models]
         found = []
@@ -248,7 +254,7 @@ class CausesModel:
             own = tuple(each.get(rule.term, 0.0) for each in sizes)
             read = rule.component, rule.term, rule.conditions, rule.sources
             found.append(CauseRule(*read, rule.inspection_units, rule.support, rule.step, own))
-        return tuple(found)
+        return FrozenRecords(found)
 
     def rule_table(self) -> tuple[list[str], list[list[Any]]]:
         """Return the names of the columns of a table of all terms, and its rows.
@@ -307,6 +313,10 @@ class CausesModel:
         from rpte.model.file import save
 
         save(self, path)
+
+    def report(self, *_: Any, **__: Any) -> NoReturn:
+        """Refuse: it is the model of one cause that is reported on."""
+        raise _one_cause(self, "report")
 
     def export(self, target: str, path: str | Path, X: Any = None, **options: Any) -> Any:
         """Refuse: it is the model of one cause that is exported."""

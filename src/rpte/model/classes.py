@@ -32,6 +32,7 @@ from rpte.model.versions import NEWEST, without
 from rpte.table.inputs import Inputs
 from rpte.table.schema import Schema
 from rpte.utils.arrays import Array, Floats, Index
+from rpte.utils.records import FrozenRecords, ShownFields
 
 if TYPE_CHECKING:
     from rpte.audit.load import AuditLoad
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from rpte.export.parity import Parity
     from rpte.model.check import Checks
     from rpte.model.what_if import WhatIf
+    from rpte.report.report import Report
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +108,8 @@ class PairTarget(Target):
         return f"{self.outcome} rather than {self.other}: {response:.1%}"
 
 
-@dataclass(frozen=True, slots=True)
-class ClassRule:
+@dataclass(frozen=True, slots=True, repr=False)
+class ClassRule(ShownFields):
     """One term, with its coefficient in every class; `step` is that of `Rule`."""
 
     component: str
@@ -146,7 +148,7 @@ class ClassTerm:
         return 1.0 if isinstance(first, Leaf) else first.scale
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ClassesModel(PlotMethodsMixin):
     """A frozen model of several classes; `rpte.load` gives one for a file with several scores.
 
@@ -168,6 +170,11 @@ class ClassesModel(PlotMethodsMixin):
     library_version: str = __version__
     ledger: tuple[Mapping[str, Any], ...] = ()
     file_version: int = field(default=NEWEST, init=False, repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        load = self.audit()
+        size = f"{load.mu} terms, {load.miu} conditions"
+        return f"ClassesModel({len(self.classes)} classes: {size})"
 
     @property
     def task(self) -> str:
@@ -320,7 +327,7 @@ class ClassesModel(PlotMethodsMixin):
         chosen = self.score(X, allow_unknown=allow_unknown).argmax(axis=1)
         return np.asarray(self.target.labels[chosen])
 
-    def rules(self, reference: Label | None = None) -> tuple[ClassRule, ...]:
+    def rules(self, reference: Label | None = None) -> FrozenRecords[ClassRule]:
         """Return every term with its coefficients, in the order of the file.
 
         With a `reference` class, coefficients are differences from those of that class.
@@ -333,7 +340,7 @@ class ClassesModel(PlotMethodsMixin):
                 sizes = tuple(size - sizes[base] for size in sizes)
             read = rule.component, rule.term, rule.conditions, rule.sources
             found.append(ClassRule(*read, rule.inspection_units, rule.support, rule.step, sizes))
-        return tuple(found)
+        return FrozenRecords(found)
 
     def terms(self) -> Iterator[tuple[Component, ClassTerm]]:
         """Yield every leaf and direct term with its component, in the order of the file.
@@ -443,6 +450,19 @@ class ClassesModel(PlotMethodsMixin):
         from rpte.notebook.models import classes_html
 
         return classes_html(self)
+
+    def report(
+        self,
+        X: Any = None,
+        y: Any = None,
+        path: str | Path | None = None,
+        sample_weight: Any = None,
+        **options: Any,
+    ) -> Report:
+        """Write all about the model, measured on a table, to one page; see `rpte.report.report`."""
+        from rpte.report.report import make_report
+
+        return make_report(self, X, y, path, sample_weight, **options)
 
     def save(self, path: str | Path) -> None:
         """Write the model to a JSON file."""

@@ -14,6 +14,7 @@ from rpte.model.classes import ClassesModel, one_score
 from rpte.model.compare_classes import compare_classes
 from rpte.model.compare_parts import (
     MOVED_MOST,
+    Comparison,
     Group,
     Term,
     facts,
@@ -33,7 +34,7 @@ from rpte.utils.arrays import Floats
 BANDS = 5
 
 
-def compare(a: AnyModel, b: AnyModel, X_a: Any = None, X_b: Any = None) -> dict[str, Any]:
+def compare(a: AnyModel, b: AnyModel, X_a: Any = None, X_b: Any = None) -> Comparison:
     """Compare two models of the same classes, or of the same number.
 
     Parameters
@@ -45,7 +46,7 @@ def compare(a: AnyModel, b: AnyModel, X_a: Any = None, X_b: Any = None) -> dict[
 
     Returns
     -------
-    dict of plain JSON values
+    Comparison, a dict of plain JSON values
         `same`, `models`, `intercept`, `terms` (added, removed, changed, kept), `variables`,
         `guarantees` and `settings` that differ, and with rows `predictions`. Of classes also the
         `positive` one, and whether b was `turned_round`; of a number what its `mean` is, of a time
@@ -67,18 +68,20 @@ def compare(a: AnyModel, b: AnyModel, X_a: Any = None, X_b: Any = None) -> dict[
     a, b = (one_score(m, "a comparison with a model of one score") for m in (a, b))
     sign, predicted = _predicted(a, b)
     read_a, read_b = set(a.sources), set(b.sources)
-    return {
-        "same": to_dict(a, NEWEST)["hash"] == to_dict(b, NEWEST)["hash"],
-        **predicted,
-        "models": [facts(a), facts(b)],
-        "intercept": [a.intercept, sign * b.intercept],
-        "terms": matched(_active(a), _active(b, sign)),
-        "variables": {"added": sorted(read_b - read_a), "removed": sorted(read_a - read_b)},
-        **stated(a, b),
-        "predictions": None
-        if X_a is None
-        else _predictions(a, b, a.read(X_a), b.read(X_a if X_b is None else X_b), sign),
-    }
+    return Comparison(
+        {
+            "same": to_dict(a, NEWEST)["hash"] == to_dict(b, NEWEST)["hash"],
+            **predicted,
+            "models": [facts(a), facts(b)],
+            "intercept": [a.intercept, sign * b.intercept],
+            "terms": matched(_active(a), _active(b, sign)),
+            "variables": {"added": sorted(read_b - read_a), "removed": sorted(read_a - read_b)},
+            **stated(a, b),
+            "predictions": None
+            if X_a is None
+            else _predictions(a, b, a.read(X_a), b.read(X_a if X_b is None else X_b), sign),
+        }
+    )
 
 
 def _predicted(a: Model, b: Model) -> tuple[float, dict[str, Any]]:

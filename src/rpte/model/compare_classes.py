@@ -9,6 +9,7 @@ from rpte.errors import InputError
 from rpte.model.classes import ClassesModel
 from rpte.model.compare_parts import (
     MOVED_MOST,
+    Comparison,
     Group,
     Term,
     facts,
@@ -25,7 +26,7 @@ from rpte.utils.arrays import Floats
 
 def compare_classes(
     a: ClassesModel, b: ClassesModel, X_a: Any = None, X_b: Any = None
-) -> dict[str, Any]:
+) -> Comparison:
     """Compare two models of the same several classes.
 
     Parameters
@@ -36,7 +37,7 @@ def compare_classes(
 
     Returns
     -------
-    dict of plain JSON values
+    Comparison, a dict of plain JSON values
         As that of `rpte.compare`, with `classes`, `intercepts` and `coefficients` by class. How far
         a prediction moves is the probability that goes to other classes, between 0 and 1; how far
         variables move it, the log odds of the two classes that they move furthest apart.
@@ -47,18 +48,20 @@ def compare_classes(
             "the same outcome can be compared"
         )
     read_a, read_b = set(a.sources), set(b.sources)
-    return {
-        "same": to_dict(a)["hash"] == to_dict(b)["hash"],
-        "classes": list(a.classes),
-        "models": [facts(a), facts(b)],
-        "intercepts": [list(a.intercepts), list(b.intercepts)],
-        "terms": matched(_active(a), _active(b)),
-        "variables": {"added": sorted(read_b - read_a), "removed": sorted(read_a - read_b)},
-        **stated(a, b),
-        "predictions": None
-        if X_a is None
-        else _predictions(a, b, a.read(X_a), b.read(X_a if X_b is None else X_b)),
-    }
+    return Comparison(
+        {
+            "same": to_dict(a)["hash"] == to_dict(b)["hash"],
+            "classes": list(a.classes),
+            "models": [facts(a), facts(b)],
+            "intercepts": [list(a.intercepts), list(b.intercepts)],
+            "terms": matched(_active(a), _active(b)),
+            "variables": {"added": sorted(read_b - read_a), "removed": sorted(read_a - read_b)},
+            **stated(a, b),
+            "predictions": None
+            if X_a is None
+            else _predictions(a, b, a.read(X_a), b.read(X_a if X_b is None else X_b)),
+        }
+    )
 
 
 def _active(model: ClassesModel) -> list[Term]:

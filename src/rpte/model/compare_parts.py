@@ -19,6 +19,22 @@ Group = frozenset[str]
 MOVED_MOST = 10  # rows that are named
 
 
+class Comparison(dict[str, Any]):
+    """How two models differ, as plain JSON values by name."""
+
+    def __repr__(self) -> str:
+        if self["same"]:
+            return "Comparison(the same)"
+        terms = self["terms"]
+        counts = [f"{len(terms[word])} {word}" for word in ("added", "removed", "changed")]
+        return f"Comparison(terms: {', '.join(counts)}, {terms['kept']} kept)"
+
+    def _repr_html_(self) -> str:
+        from rpte.notebook.results import comparison_html
+
+        return comparison_html(self)
+
+
 @dataclass(frozen=True, slots=True)
 class Term:
     """An active term, with what it tests to the last digit, and up to its thresholds."""

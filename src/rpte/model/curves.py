@@ -18,13 +18,22 @@ LARGEST_RATIO = 1e100  # of a hazard, so that parts of it can be told apart
 STEP_CELLS = 2_000_000  # rows times steps times causes that are held at once
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Curve:
     """A step function of time, as scikit-survival has them: `x`, `y`, `domain`, and a call."""
 
     x: Floats
     y: Floats
     name: str = "time"
+
+    def __repr__(self) -> str:
+        low, high = self.domain
+        return f"Curve({len(self)} steps, {self.name} from {low:g} to {high:g})"
+
+    def _repr_html_(self) -> str:
+        from rpte.notebook.results import curve_html
+
+        return curve_html(self)
 
     @property
     def domain(self) -> tuple[float, float]:

@@ -26,6 +26,7 @@ from rpte.table.inputs import Inputs, read_inputs
 from rpte.table.numbers import named
 from rpte.table.schema import Schema
 from rpte.utils.arrays import Array, Floats
+from rpte.utils.records import FrozenRecords, ShownFields
 
 if TYPE_CHECKING:
     from rpte.audit.load import AuditLoad
@@ -35,13 +36,14 @@ if TYPE_CHECKING:
     from rpte.model.explain import Explanation
     from rpte.model.explanations import Explanations
     from rpte.model.what_if import WhatIf
+    from rpte.report.report import Report
     from rpte.scorecard import Scorecard
 
 __all__ = ["Label", "Model", "Rule"]
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+@dataclass(frozen=True, slots=True, repr=False)
+class Rule(ShownFields):
     """One active term as a row of the rule table.
 
     The `mean` is that of the target over the training rows that the term speaks of. A number has a
@@ -64,7 +66,7 @@ class Rule:
     effect: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Model(PlotMethodsMixin):
     """A fitted model, as it is stored, read and scored.
 
@@ -124,6 +126,10 @@ class Model(PlotMethodsMixin):
     ledger: tuple[Mapping[str, Any], ...] = ()
     file_version: int = field(default=NEWEST, init=False, repr=False, compare=False)
     _plans: list[Plan] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        load = self.audit()
+        return f"Model({self.target.score_text}: {load.mu} terms, {load.miu} conditions)"
 
     def read(self, X: Any, *, allow_unknown: bool = False) -> Inputs:
         """Read the model's columns from a mapping, a 2-D array or a table with named columns.
@@ -280,7 +286,7 @@ class Model(PlotMethodsMixin):
         """The direct terms, in order."""
         return [term for component in self.components for term in component.direct]
 
-    def rules(self) -> tuple[Rule, ...]:
+    def rules(self) -> FrozenRecords[Rule]:
         """Return every active term, in the order of the file."""
         rules, schema = [], self.schema
         for component, part in self.parts():
@@ -293,7 +299,7 @@ class Model(PlotMethodsMixin):
                     name, units = part.leaf_name(number), path_conditions(path, schema)
                     read = name, path_text(path, schema), path_sources(path), units
                     rules.append(self._rule((component.name, part.name, *read), leaf))
-        return tuple(rules)
+        return FrozenRecords(rules)
 
     def rule_table(self) -> tuple[list[str], list[list[Any]]]:
         """Return the names of the columns of a table of all terms, and its rows.
@@ -411,6 +417,19 @@ class Model(PlotMethodsMixin):
         from rpte.notebook.models import model_html
 
         return model_html(self)
+
+    def report(
+        self,
+        X: Any = None,
+        y: Any = None,
+        path: str | Path | None = None,
+        sample_weight: Any = None,
+        **options: Any,
+    ) -> Report:
+        """Write all about the model, measured on a table, to one page; see `rpte.report.report`."""
+        from rpte.report.report import make_report
+
+        return make_report(self, X, y, path, sample_weight, **options)
 
     def save(self, path: str | Path) -> None:
         """Write the model to a JSON file."""

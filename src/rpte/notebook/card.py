@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from html import escape
 from typing import Any, ClassVar
+from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -85,6 +86,20 @@ class Note:
     kind: ClassVar[str] = "note"
     text: str
     warns: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link to a file."""
+
+    kind: ClassVar[str] = "link"
+    text: str
+    path: str
+
+    @property
+    def address(self) -> str:
+        """The file as an address: no part of a name is read as more than that."""
+        return quote(self.path if self.path.startswith("/") else f"./{self.path}")
 
 
 @dataclass(frozen=True, slots=True)

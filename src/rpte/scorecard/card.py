@@ -214,7 +214,7 @@ class Line:
     points: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Scorecard:
     """Whole points that add up to a score; a model of its own, near the one that it was made of."""
 
@@ -226,6 +226,15 @@ class Scorecard:
     bound: float  # points between card and model at most, over the values the bins were made from
     horizons: tuple[float, ...] = ()  # times at which a card of times tells survival
     stratum: Label | None = None  # that it tells of; None is all that there are
+
+    def __repr__(self) -> str:
+        low, high = self.range
+        return f"Scorecard({len(self.tables)} tables, {low} to {high} points)"
+
+    def _repr_html_(self) -> str:
+        from rpte.notebook.results import scorecard_html
+
+        return scorecard_html(self)
 
     def points(self, X: Any) -> Ints:
         """Return the score of each row in points, shape (n_rows,)."""

@@ -89,7 +89,7 @@ class Picked(LazyColumns):
         return tuple(Picked(self.columns, self.rows[rows]))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Inputs:
     """Typed columns of some rows, by variable.
 
@@ -102,6 +102,14 @@ class Inputs:
     columns: Sequence[Array]  # in schema order: float64 for numbers, int32 codes for categories
     specials: Mapping[int, Int32s] = field(default_factory=dict)
     unknown: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"Inputs({self.n_rows} rows, {len(self.schema)} variables)"
+
+    def _repr_html_(self) -> str:
+        from rpte.notebook.results import inputs_html
+
+        return inputs_html(self)
 
     @property
     def n_rows(self) -> int:

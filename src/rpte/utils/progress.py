@@ -49,6 +49,11 @@ class Progress:
     deviance: float | None = None
     conditions: int | None = None
 
+    def _repr_html_(self) -> str:
+        from rpte.notebook.results import progress_html
+
+        return progress_html(self)
+
 
 Callback = Callable[[Progress], object]
 

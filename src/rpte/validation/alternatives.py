@@ -28,7 +28,7 @@ Names = tuple[str, ...]
 Tell = Callable[[int], None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Alternative:
     """Another model of the same table.
 
@@ -57,6 +57,14 @@ class Alternative:
     error: float
     agreement: float
 
+    def __repr__(self) -> str:
+        return f"Alternative({self})"
+
+    def _repr_html_(self) -> str:
+        from rpte.notebook.results import alternative_html
+
+        return alternative_html(self)
+
     @property
     def sources(self) -> Names:
         """The variables that it uses."""
@@ -73,7 +81,7 @@ class Alternative:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Alternatives:
     """The alternatives to a model, best first.
 
@@ -105,6 +113,15 @@ class Alternatives:
     tolerance: float
     found: tuple[Alternative, ...]
     tried: int
+
+    def __repr__(self) -> str:
+        found = f"{len(self.found)} of {self.tried} candidates"
+        return f"Alternatives({found} within {self.tolerance:g})"
+
+    def _repr_html_(self) -> str:
+        from rpte.notebook.results import alternatives_html
+
+        return alternatives_html(self)
 
     def __str__(self) -> str:
         summary = (

@@ -21,6 +21,7 @@ from rpte.model.parts import Leaf
 from rpte.model.target import Label
 from rpte.table.table import Table
 from rpte.utils.arrays import Floats, Ints
+from rpte.utils.records import FrozenRecords, Records
 from rpte.validation.tables import is_training_table, labelled_rows
 from rpte.validation.uncertainty import (
     Bootstrap,
@@ -35,7 +36,7 @@ from rpte.validation.uncertainty import (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ClassBootstrap:
     """Coefficients of a model of several classes over resamples of its rows.
 
@@ -61,12 +62,21 @@ class ClassBootstrap:
     redrawn: int
     unconverged: int
 
+    def __repr__(self) -> str:
+        drawn = f"{len(self.intercepts)} resamples, {len(self.names)} terms"
+        return f"ClassBootstrap({drawn}, seed={self.seed})"
+
+    def _repr_html_(self) -> str:
+        from rpte.notebook.results import class_bootstrap_html
+
+        return class_bootstrap_html(self)
+
     @property
     def what(self) -> str:
         """What the intervals are, in words."""
         return what_drawn(self.groups, self.same_table, len(self.intercepts), self.seed)
 
-    def terms(self, label: Label, level: float = 0.95) -> list[Interval]:
+    def terms(self, label: Label, level: float = 0.95) -> Records[Interval]:
         """Return the interval of the intercept and of every coefficient of one class.
 
         `zero` is the fraction of resamples in which the coefficient is zero.
@@ -74,7 +84,7 @@ class ClassBootstrap:
         check_level(level)
         k = self.model.target.place(label)
         start = self.model.intercepts[k]
-        found = [interval_of("intercept", "", start, self.intercepts[:, k], level)]
+        found = Records([interval_of("intercept", "", start, self.intercepts[:, k], level)])
         for rule in self.model.rules():
             values = self.coefficients[:, k, self.names.index(rule.term)]
             told = rule.term, rule.conditions, rule.coefficients[k]
@@ -96,7 +106,7 @@ class ClassBootstrap:
     def _facts(self) -> tuple[int, int | None, bool, int, int]:
         return self.seed, self.groups, self.same_table, self.redrawn, self.unconverged
 
-    def probabilities(self, X: Any, level: float = 0.95) -> list[tuple[Interval, ...]]:
+    def probabilities(self, X: Any, level: float = 0.95) -> list[FrozenRecords[Interval]]:
         """Return of each row the probability of every class, in order, with its interval."""
         check_level(level)
         inputs = self.model.read(X)
@@ -106,7 +116,9 @@ class ClassBootstrap:
             score = self.intercepts + self.coefficients @ values
             drawn = self.model.loss.response(score.T)
             told = zip(self.model.classes, estimates, drawn, strict=True)
-            out.append(tuple(interval_of(str(k), "", p, each, level) for k, p, each in told))
+            out.append(
+                FrozenRecords(interval_of(str(k), "", p, each, level) for k, p, each in told)
+            )
         return out
 
 

@@ -86,7 +86,7 @@ class ClassFoldResult:
     miu: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Estimate:
     """The results of all folds; `by` is what decides them: content, or groups, never split."""
 
@@ -97,6 +97,17 @@ class Estimate:
         | tuple[SurvivalFoldResult, ...]
     )
     by: str = "content"
+
+    def __repr__(self) -> str:
+        said = ", ".join(
+            f"{name}={self.mean(name):.4g}" for name in self.measures if self._values(name)
+        )
+        return f"Estimate({said}; {len(self.folds)} folds)"
+
+    def _repr_html_(self) -> str:
+        from rpte.notebook.results import estimate_html
+
+        return estimate_html(self)
 
     @property
     def measures(self) -> tuple[str, ...]:

@@ -35,6 +35,7 @@ from rpte.table.inputs import Inputs
 from rpte.table.numbers import named
 from rpte.table.table import Table
 from rpte.utils.arrays import Floats, Ints
+from rpte.utils.records import Records, ShownFields
 from rpte.validation.tables import is_training_table, labelled_rows
 
 DRAWS = 1000  # tries for a resample that has both classes, or numbers that differ
@@ -44,8 +45,8 @@ WHAT = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+@dataclass(frozen=True, slots=True, repr=False)
+class Interval(ShownFields):
     """An estimate with a percentile interval; `zero` is the fraction of resamples at zero."""
 
     name: str
@@ -60,7 +61,7 @@ class Interval:
         return {k: value for k, value in asdict(self).items() if k != "zero" or value is not None}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class CaseIntervals:
     """The score of one row and its contributions, in the order in which they are summed.
 
@@ -72,6 +73,16 @@ class CaseIntervals:
     response: Interval
     components: tuple[Interval, ...]
     terms: tuple[Interval, ...]
+
+    def __repr__(self) -> str:
+        told = self.response
+        ends = f"{told.low:.4g} to {told.high:.4g}"
+        return f"CaseIntervals({told.name}={told.estimate:.4g}, from {ends})"
+
+    def _repr_html_(self) -> str:
+        from rpte.notebook.results import case_intervals_html
+
+        return case_intervals_html(self)
 
     @property
     def probability(self) -> Interval:
@@ -90,7 +101,7 @@ class CaseIntervals:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Bootstrap:
     """Coefficients of a model over resamples of its rows.
 
@@ -134,18 +145,28 @@ class Bootstrap:
     redrawn: int
     unconverged: int
 
+    def __repr__(self) -> str:
+        drawn = f"{len(self.intercepts)} resamples, {len(self.names)} terms"
+        return f"Bootstrap({drawn}, seed={self.seed})"
+
+    def _repr_html_(self) -> str:
+        from rpte.notebook.results import bootstrap_html
+
+        return bootstrap_html(self)
+
     @property
     def what(self) -> str:
         """What the intervals are, in words."""
         return what_drawn(self.groups, self.same_table, len(self.intercepts), self.seed)
 
-    def terms(self, level: float = 0.95) -> list[Interval]:
+    def terms(self, level: float = 0.95) -> Records[Interval]:
         """Return the interval of the intercept and of every term's coefficient.
 
         `zero` is the fraction of resamples in which the coefficient is zero.
         """
         check_level(level)
-        found = [interval_of("intercept", "", self.model.intercept, self.intercepts, level)]
+        start = interval_of("intercept", "", self.model.intercept, self.intercepts, level)
+        found = Records([start])
         rules = {rule.term: rule for rule in self.model.rules()}
         for name, values in zip(self.names, self.coefficients.T, strict=True):
             if name in rules:
@@ -156,7 +177,7 @@ class Bootstrap:
 
     def cases(
         self, X: Any, level: float = 0.95, exposure: Any = None, offset: Any = None
-    ) -> list[CaseIntervals]:
+    ) -> Records[CaseIntervals]:
         """Return intervals for the score and the contributions of each row.
 
         The mean of a number is for one unit of exposure and no offset, unless these are given as to
@@ -167,7 +188,7 @@ class Bootstrap:
         columns = term_columns(self.model, inputs)
         given = {"exposure": named(X, exposure), "offset": named(X, offset)}
         explained = self.model.explain(inputs, **given)
-        return [self._case(e, columns[i], level) for i, e in enumerate(explained)]
+        return Records(self._case(e, columns[i], level) for i, e in enumerate(explained))
 
     def _case(self, explained: Explanation, row: Floats, level: float) -> CaseIntervals:
         added = self.coefficients * row

@@ -16,6 +16,7 @@ import numpy as np
 from rpte.audit.decisions.reasons import (
     LEAST,
     MOST,
+    CaseReasons,
     Catalogue,
     Reason,
     Reference,
@@ -28,10 +29,11 @@ from rpte.model.model import Model
 from rpte.model.target import Label
 from rpte.table.inputs import Inputs
 from rpte.utils.arrays import Floats, Index
+from rpte.utils.records import ShownFields
 
 
-@dataclass(frozen=True, slots=True)
-class ClassReasonRule:
+@dataclass(frozen=True, slots=True, repr=False)
+class ClassReasonRule(ShownFields):
     """How reasons of several classes are found.
 
     Parameters
@@ -88,6 +90,11 @@ class ClassReasons:
     against: Label
     reasons: tuple[Reason, ...]
 
+    def _repr_html_(self) -> str:
+        from rpte.notebook.results import class_reasons_html
+
+        return class_reasons_html(self)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the reasons as plain JSON values."""
         return {
@@ -128,7 +135,7 @@ def class_reasons(
     X: Any,
     rule: ClassReasonRule | None = None,
     catalogue: Catalogue | None = None,
-) -> list[ClassReasons]:
+) -> CaseReasons[ClassReasons]:
     """Return the principal reasons of each row for its class and not another.
 
     Parameters
@@ -155,7 +162,7 @@ def class_reasons(
         told = pair_reasons(some, inputs.take(some.rows), used, catalogue)
         for row, reasons in zip(some.rows.tolist(), told, strict=True):
             found[row] = ClassReasons(some.chosen, some.against, reasons)
-    return [found[row] for row in range(inputs.n_rows)]
+    return CaseReasons(found[row] for row in range(inputs.n_rows))
 
 
 def pair_reasons(

@@ -259,6 +259,11 @@ class Logged:
     head: str  # to be kept elsewhere: it proves all of the log up to here
     unexplained: int  # adverse cases without a reason
 
+    def _repr_html_(self) -> str:
+        from rpte.notebook.results import logged_html
+
+        return logged_html(self)
+
 
 def append_decisions(
     path: str | Path,

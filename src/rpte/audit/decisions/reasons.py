@@ -16,6 +16,8 @@ the case does not have is a reason like any other, said with its sentence for mi
 A user's catalogue, a TOML file, gives the code and the sentence that a variable is told with.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -23,7 +25,7 @@ from functools import reduce
 from itertools import product
 from operator import add
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
@@ -40,8 +42,13 @@ from rpte.table.column import MISSING
 from rpte.table.inputs import Inputs
 from rpte.table.numbers import named
 from rpte.utils.arrays import Floats, Mask
+from rpte.utils.records import ShownFields
 from rpte.utils.toml import quoted, read_toml
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+T = TypeVar("T")
 Reference = Literal["mean", "best", "threshold"]
 REFERENCES = ("mean", "best", "threshold")
 MOST, LEAST = 4, 0.05
@@ -55,8 +62,8 @@ TEMPLATE_HEAD = """\
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Reason:
+@dataclass(frozen=True, slots=True, repr=False)
+class Reason(ShownFields):
     """One principal reason; code and sentence are from the catalogue."""
 
     source: str  # the variable that the reason names
@@ -67,8 +74,38 @@ class Reason:
     gap: float  # what the whole component adds against the case, compared with the reference
 
 
-@dataclass(frozen=True, slots=True)
-class Catalogue:
+class CaseReasons(list[T]):
+    """The principal reasons of some rows: of each a tuple, or `ClassReasons`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"CaseReasons of {len(self)} rows; to_frame() is a table of them"
+
+    def _repr_html_(self) -> str:
+        from rpte.notebook.results import reasons_html
+
+        return reasons_html(self)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one line for each reason: row, rank from 1, and the fields of the reason."""
+        import pandas as pd
+
+        rows = [
+            {"row": row, "rank": rank, **asdict(reason)}
+            for row, told in enumerate(self)
+            for rank, reason in enumerate(_told(told), 1)
+        ]
+        names = ["row", "rank", *Reason.__dataclass_fields__]
+        return pd.DataFrame(rows, columns=names)
+
+
+def _told(reasons: Any) -> tuple[Reason, ...]:
+    return tuple(getattr(reasons, "reasons", reasons))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Catalogue(ShownFields):
     """Codes and sentences by variable.
 
     Parameters
@@ -98,8 +135,8 @@ class Catalogue:
         return replace(reason, code=entry.get("code", ""), sentence=sentence or plain)
 
 
-@dataclass(frozen=True, slots=True)
-class ReasonRule:
+@dataclass(frozen=True, slots=True, repr=False)
+class ReasonRule(ShownFields):
     """How reasons are found; made by `reason_rule`, which says what the parameters are.
 
     Parameters
@@ -249,7 +286,7 @@ def reason_codes(
     exposure: Any = None,
     offset: Any = None,
     strata: Any = None,
-) -> list[tuple[Reason, ...]]:
+) -> CaseReasons[tuple[Reason, ...]]:
     """Return the principal reasons of each row, the weightiest first.
 
     Parameters
@@ -285,7 +322,7 @@ def reason_codes(
     adverse = rule.adverse_cases(model, response)
     weighed = [_weighed(model, component, inputs, rule) for component in model.components]
     missing = {source: inputs.is_missing(source) for source in model.sources}
-    found = []
+    found: CaseReasons[tuple[Reason, ...]] = CaseReasons()
     for row in range(inputs.n_rows):
         every = (reason for reasons in weighed for reason in reasons(row)) if adverse[row] else ()
         ranked = sorted(every, key=lambda reason: -reason.weight)

@@ -272,6 +272,11 @@ class Replay:
     head_given: bool  # whether the head was compared with one that was kept elsewhere
     proved: int = 0  # cases, from the first one on, that the given head proves
 
+    def _repr_html_(self) -> str:
+        from rpte.notebook.results import replay_html
+
+        return replay_html(self)
+
 
 def replay(path: str | Path, model: AnyModel, head: str | None = None) -> Replay:
     """Compute a log of decisions again.
