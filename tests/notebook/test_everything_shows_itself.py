@@ -69,6 +69,7 @@ def results(task, folder):
         "rules": model.rules(),
         "rule": model.rules()[0] if task != "causes" else None,
         "rule_table": model.rule_table(),
+        "importances": model.importances() if task != "causes" else None,
         "read": model.read(X),
         "score": model.score(few),
         "load": rpte.load(folder / f"{task}.json"),
