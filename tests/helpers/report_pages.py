@@ -51,7 +51,14 @@ class Page(HTMLParser):
         return [attributes for name, attributes, _ in self.elements if name == tag]
 
     def said(self):
-        return " ".join(text for _, text in self.text)
+        return " ".join(text for tag, text in self.text if tag != "script")
+
+    def scripts(self):
+        """Return the texts of the scripts that run, and of those that hold data."""
+        texts = [text for tag, text in self.text if tag == "script"]
+        kinds = [attributes.get("type") for attributes in self.all("script")]
+        runs = [text for text, kind in zip(texts, kinds, strict=True) if kind is None]
+        return runs, [text for text, kind in zip(texts, kinds, strict=True) if kind]
 
 
 @cache

@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 import numpy as np
 
-from rpte.model.effect import Background, background
+from rpte.model.effect import Background
 from rpte.model.explain import Explanation, value_text
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms, path_text
@@ -18,9 +18,8 @@ from rpte.table.inputs import Inputs
 from rpte.utils.arrays import Floats, Index
 
 
-def cards(model: Model, inputs: Inputs | None, weight: Floats | None = None) -> list[Record]:
-    """Return every component in order; curves and ranges are over `inputs`, as are means."""
-    rows = None if inputs is None else background(inputs, model.sources, weight)
+def cards(model: Model, inputs: Inputs | None, rows: Background | None) -> list[Record]:
+    """Return every component in order; ranges are over `inputs`, curves averaged over `rows`."""
     return [_card(model, component, inputs, rows) for component in model.components]
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from rpte.model.class_explanation import ClassExplanation
 from rpte.model.classes import ClassesModel
+from rpte.model.effect import Background
 from rpte.report.cards import cards, explanation_contents, finite
 from rpte.report.curves import Record
 from rpte.report.evidence import Evidence
@@ -22,10 +23,10 @@ MOST_TYPICAL, MOST_WRONG = 6, 4  # cases that are shown
 
 
 def class_cards(
-    model: ClassesModel, inputs: Inputs | None, weight: Floats | None = None
+    model: ClassesModel, inputs: Inputs | None, rows: Background | None
 ) -> list[Record]:
     """Return every component in order, with what it adds to the score of each class."""
-    of_classes = [cards(each, inputs, weight) for each in model.models]
+    of_classes = [cards(each, inputs, rows) for each in model.models]
     return [_card(model, same) for same in zip(*of_classes, strict=True)]
 
 

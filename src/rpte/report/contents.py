@@ -12,14 +12,16 @@ import numpy as np
 from rpte import __version__
 from rpte.errors import InputError
 from rpte.model.classes import ClassesModel
+from rpte.model.effect import Background, background
 from rpte.model.file import to_dict
 from rpte.model.model import Model
 from rpte.model.summary import figures, stopped_note
 from rpte.model.survival import SurvivalTarget
-from rpte.model.target import NumberTarget
+from rpte.model.target import NumberTarget, Target
 from rpte.model.versions import shape_family
 from rpte.report.about import NOTHING, About, about_contents, crosswalk
 from rpte.report.cards import cards, cases, finite
+from rpte.report.case_form import case_form
 from rpte.report.class_cards import class_cards, class_cases, classes_identity
 from rpte.report.class_performance import class_groups, class_performance
 from rpte.report.curves import Record
@@ -36,7 +38,6 @@ from rpte.report.survival_performance import (
     survival_performance,
 )
 from rpte.table.inputs import Inputs
-from rpte.utils.arrays import Floats
 
 FORMAT, VERSION = "rpte-report", 3
 LEDGER_TEXTS = ("number", "when", "by", "reason", "hash")
@@ -44,6 +45,7 @@ UNNAMED = ("Model without a name", "")
 SECTIONS = {
     "summary": "At a glance",
     "model": "The model",
+    "case": "Try a case",
     "guarantees": "Guarantees",
     "audit": "Audit load",
     "performance": "Performance",
@@ -88,9 +90,12 @@ def report_contents(
     """
     options = options or ReportOptions()
     inputs = None if evidence is None else evidence.inputs
-    weight = None if evidence is None else evidence.weight
+    rows = None
+    if evidence is not None:
+        rows = background(evidence.inputs, model.sources, evidence.weight)
     record = document if document is not None else to_dict(model)
-    drawn = _cards(model, inputs, weight)
+    drawn, data = _cards(model, inputs, rows), _data(model, evidence)
+    first = glance(model, rows, drawn)
     found: Record = {
         "format": FORMAT,
         "version": VERSION,
@@ -100,8 +105,9 @@ def report_contents(
         "about": about_contents(options.about),
         "identity": _identity(model, options),
         "cross_validation": figures(model),
-        "data": _data(model, evidence),
-        "glance": glance(model, evidence, drawn),
+        "data": data,
+        "glance": first,
+        "case_form": _case_form(model, rows, data, first, options),
         "components": drawn,
         "guarantees": _guarantees(model, evidence),
         "audit": _audit(model, inputs, options.peers),
@@ -144,10 +150,24 @@ def _measured(model: AnyModel, evidence: Evidence | None, options: ReportOptions
     }
 
 
-def _cards(model: AnyModel, inputs: Inputs | None, weight: Floats | None) -> list[Record]:
+def _cards(model: AnyModel, inputs: Inputs | None, rows: Background | None) -> list[Record]:
     if isinstance(model, ClassesModel):
-        return class_cards(model, inputs, weight)
-    return cards(model, inputs, weight)
+        return class_cards(model, inputs, rows)
+    return cards(model, inputs, rows)
+
+
+def _case_form(
+    model: AnyModel, rows: Background | None, data: Record, first: Record, options: ReportOptions
+) -> Record:
+    horizons: list[float] = []
+    if not isinstance(model, ClassesModel) and isinstance(model.target, SurvivalTarget):
+        horizons = asked_horizons(model, options.horizons)
+    order = [record["source"] for record in first["importance"] or ()]
+    found = case_form(model, rows, data["variables"], order, horizons)
+    if isinstance(model.target, Target):
+        positive = _class_name(model.target.outcome, options.target)
+        found["response_text"] = f"probability of {positive}"
+    return found
 
 
 def _cases(model: AnyModel, evidence: Evidence, options: ReportOptions) -> list[Record]:

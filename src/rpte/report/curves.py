@@ -70,13 +70,18 @@ def reading(component: Component, names: tuple[str, ...], rows: Background | Non
 
 def curve_grid(model: Model, component: Component, source: str, rows: Background | None) -> Floats:
     """Return the numbers at which a curve is drawn: its range, and both sides of every corner."""
-    read = list(columns_on([component], source))
-    corners = {*centres(component, source), *(at for column, _ in read for at in bends(column))}
-    corners.update(at for column, threshold in read for at in jumps(column, threshold))
-    low, high = covered(model, source, corners, rows)
-    inside = np.array([c for c in sorted(corners) if low <= c <= high])
+    found = corners(component, source)
+    low, high = covered(model, source, found, rows)
+    inside = np.array([c for c in sorted(found) if low <= c <= high])
     beside = np.concatenate([np.nextafter(inside, -np.inf), inside, np.nextafter(inside, np.inf)])
     return np.unique(np.concatenate([np.linspace(low, high, STEPS), beside])) + 0.0
+
+
+def corners(component: Component, source: str) -> set[float]:
+    """Return the numbers at which what a variable adds may bend or jump, and its centres."""
+    read = list(columns_on([component], source))
+    found = {*centres(component, source), *(at for column, _ in read for at in bends(column))}
+    return found | {at for column, threshold in read for at in jumps(column, threshold)}
 
 
 def covered(

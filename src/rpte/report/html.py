@@ -1,7 +1,11 @@
 """From plain values to HTML: the contents of a report become one self-contained page."""
 
+import base64
+import hashlib
+import json
 from collections.abc import Mapping
 from functools import cache
+from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -40,14 +44,49 @@ FILTERS = (fixed, signed, short, quartiles, count, percent, exact, exponential)
 
 
 def render(contents: Mapping[str, Any]) -> str:
-    """Return the report as HTML from its contents or their JSON: no script, nothing loaded."""
+    """Return the report as HTML from its contents or their JSON: one file, nothing loaded.
+
+    Its one script is in the file, and the page's policy allows that script alone, by its hash.
+    """
     several = contents["identity"]["task"] == "multiclass"
     shapes = [shape for card in contents["components"] for shape in card["shapes"]]
     scale, largest = class_scale(shapes) if several else effect_scale(shapes)
     many = several or contents["identity"]["task"] == "survival"
     colours = {**COLOURS, **CLASS_COLOURS} if many else COLOURS
+    form = contents["case_form"]
+    code = page_script(form.get("code", ""))
     given = {"sections": SECTIONS, "colours": colours, "scale": scale, "largest": largest}
+    given |= {"script": Markup(code), "policy": policy(code)}
+    given["case_data"] = Markup(json_text({k: v for k, v in form.items() if k != "code"}))
     return fill("report.html.j2", report=contents, **given)
+
+
+def page_script(code: str) -> str:
+    """Return the script of a page: the code of a model, and what is the same in all pages.
+
+    Inside an element of HTML, so that no text in it may look like the element's end.
+    """
+    own = (files("rpte.report") / "templates" / "report.js").read_text(encoding="utf-8")
+    whole = f'(() => {{\n"use strict";\n{code}\n{own}}})();\n'.replace("\r", "")
+    whole = whole.replace("</", "<\\/").replace("<!--", "<\\!--")
+    return whole.encode("utf-8", "replace").decode("utf-8")
+
+
+def policy(script: str) -> str:
+    """Return a Content-Security-Policy that allows one script inside the page, and nothing else."""
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return (
+        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def json_text(values: Any) -> str:
+    """Return plain values as JSON for an element of HTML: nothing in it is markup."""
+    text = json.dumps(values)
+    for mark in "<>&":
+        text = text.replace(mark, f"\\u{ord(mark):04x}")
+    return text
 
 
 def fill(template: str, **given: Any) -> str:

@@ -1,0 +1,133 @@
+"""A page in headless chromium, driven over the DevTools protocol: one pipe, no packages."""
+
+from __future__ import annotations
+
+import base64
+import fcntl
+import json
+import os
+import select
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import chromium
+
+SECONDS = 60.0  # that an answer may take
+BEGIN = ("Page.enable", "Runtime.enable", "Log.enable")
+
+
+class Browser:
+    """One tab of a browser of its own; `events` has everything that the page reported.
+
+    Commands and answers are JSON texts that end in a zero byte, on file descriptors 3 and 4 of
+    the program.
+    """
+
+    def __init__(self, folder: Path, width: int = 1200, height: int = 900) -> None:
+        read, self._to = os.pipe()
+        self._from, write = os.pipe()
+        options = [*chromium.QUIET, "--remote-debugging-pipe", f"--user-data-dir={folder}"]
+        command = [str(chromium.PROGRAM), *options, f"--window-size={width},{height}"]
+        ends = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in (read, write)]
+        self._program = subprocess.Popen(
+            [*command, "about:blank"],
+            pass_fds=(3, 4),
+            preexec_fn=lambda: [os.dup2(end, at) for at, end in enumerate(ends, 3)],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        for end in (read, write, *ends):
+            os.close(end)
+        self._number, self._session, self._rest = 0, None, b""
+        self.events: list[dict[str, Any]] = []
+        tabs = self.call("Target.getTargets")["targetInfos"]
+        tab = next(t["targetId"] for t in tabs if t["type"] == "page")
+        given = {"targetId": tab, "flatten": True}
+        self._session = self.call("Target.attachToTarget", **given)["sessionId"]
+        for method in BEGIN:
+            self.call(method)
+        self.resize(width, height)
+
+    def __enter__(self) -> Browser:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._program.terminate()
+        self._program.wait(20)
+        os.close(self._to)
+        os.close(self._from)
+
+    def call(self, method: str, **given: Any) -> dict[str, Any]:
+        """Return the answer to a command; what the page reports meanwhile is kept."""
+        self._number += 1
+        sent: dict[str, Any] = {"id": self._number, "method": method, "params": given}
+        if self._session:
+            sent["sessionId"] = self._session
+        os.write(self._to, json.dumps(sent).encode() + b"\0")
+        while True:
+            found = self._read()
+            if found.get("id") == self._number:
+                assert "error" not in found, found["error"]
+                return found["result"]
+            self.events.append(found)
+
+    def _read(self) -> dict[str, Any]:
+        until = time.monotonic() + SECONDS
+        while b"\0" not in self._rest:
+            ready, _, _ = select.select([self._from], [], [], max(until - time.monotonic(), 0.0))
+            assert ready, "the browser does not answer"
+            part = os.read(self._from, 1 << 20)
+            assert part, "the browser has ended"
+            self._rest += part
+        text, _, self._rest = self._rest.partition(b"\0")
+        return json.loads(text)
+
+    def resize(self, width: int, height: int) -> None:
+        """Give the window another size, in pixels."""
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+        self.call("Emulation.setDeviceMetricsOverride", **size)
+
+    def emulate(self, scheme: str = "light", media: str = "") -> None:
+        """Ask for a colour scheme, or for the page as it is printed."""
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        self.call("Emulation.setEmulatedMedia", media=media, features=features)
+
+    def open(self, page: Path | str) -> None:
+        """Open a page and wait until it has loaded."""
+        address = page if isinstance(page, str) else page.resolve().as_uri()
+        self.events.clear()
+        self.call("Page.navigate", url=address)
+        while not any(e["method"] == "Page.loadEventFired" for e in self.events):
+            self.events.append(self._read())
+
+    def value(self, expression: str) -> Any:
+        """Return what an expression gives in the page; promises are awaited."""
+        given = {"expression": expression, "returnByValue": True, "awaitPromise": True}
+        found = self.call("Runtime.evaluate", **given)
+        assert "exceptionDetails" not in found, found["exceptionDetails"]
+        return found["result"].get("value")
+
+    def complaints(self) -> list[str]:
+        """Return what the page logged, threw or asked in a dialog: nothing, of a good page."""
+        loud = ("Log.entryAdded", "Runtime.exceptionThrown", "Page.javascriptDialogOpening")
+        named = [e for e in self.events if e["method"] in (*loud, "Runtime.consoleAPICalled")]
+        return [json.dumps(event["params"]) for event in named]
+
+    def picture(self, path: Path, whole: bool = False) -> None:
+        """Save a picture of the window, or of the whole page."""
+        given = {"captureBeyondViewport": whole, **self._clip(whole)}
+        taken = self.call("Page.captureScreenshot", **given)
+        path.write_bytes(base64.b64decode(taken["data"]))
+
+    def _clip(self, whole: bool) -> dict[str, Any]:
+        if not whole:
+            return {}
+        size = self.call("Page.getLayoutMetrics")["cssContentSize"]
+        return {"clip": {"x": 0, "y": 0, "scale": 1, **{k: size[k] for k in ("width", "height")}}}
+
+    def printed(self, path: Path) -> None:
+        """Save the page as it prints."""
+        given = {"printBackground": True, "preferCSSPageSize": True}
+        path.write_bytes(base64.b64decode(self.call("Page.printToPDF", **given)["data"]))
