@@ -102,7 +102,7 @@ def test_two_classes_score_as_the_model_does(name, count, browser, tmp_path):
     np.testing.assert_allclose(terms, score, rtol=0, atol=1e-9)
     probability = model.predict_proba(X)[:, model.positive]
     np.testing.assert_allclose([s["response"] for s in shown], probability, rtol=0, atol=1e-9)
-    assert len(set(np.round(score, 6))) > 10  # the cases differ
+    assert len(set(np.round(score, 6))) > 5  # the cases differ
 
 
 @pytest.mark.parametrize("name", ["squared", "counts", "claims"])

@@ -162,7 +162,7 @@ def _case_form(
     horizons: list[float] = []
     if not isinstance(model, ClassesModel) and isinstance(model.target, SurvivalTarget):
         horizons = asked_horizons(model, options.horizons)
-    order = [record["source"] for record in first["importance"] or ()]
+    order = [record["source"] for record in first["importance"]]
     found = case_form(model, rows, data["variables"], order, horizons)
     if isinstance(model.target, Target):
         positive = _class_name(model.target.outcome, options.target)

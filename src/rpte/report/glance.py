@@ -2,11 +2,8 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from rpte.model.classes import ClassesModel
 from rpte.model.effect import Background
-from rpte.model.model import Model
+from rpte.model.importance import RECORD, importance_rows, importances, measured_importances
 from rpte.report.curves import Record
 from rpte.report.evidence import AnyModel
 
@@ -14,33 +11,22 @@ STRONGEST = 4  # effects that are drawn on the first screen
 
 
 def glance(model: AnyModel, rows: Background | None, cards: Sequence[Record]) -> Record:
-    """Return how far each variable moves the score, and which of those drawn move it most."""
-    found = importance(model, rows)
-    drawn = [shape["source"] for card in cards for shape in card["shapes"]]
-    places = {record["source"]: n for n, record in enumerate(found or ())}
-    ordered = sorted(drawn, key=lambda source: places.get(source, 0))
-    return {"importance": found, "strongest": ordered[:STRONGEST]}
+    """Return how far each variable moves the score, and which of those drawn move it most.
 
-
-def importance(model: AnyModel, rows: Background | None) -> list[Record] | None:
-    """Return by variable the mean absolute contribution over the rows, largest first.
-
-    What a term adds is counted from its mean over the rows; a term of two variables or a tree
-    counts for each of those that it reads, in equal parts. None without rows.
+    `over` says where that was measured: "training" if the model file tells it, "table" if the rows
+    of the table had to, None (and no importances) if there are none.
     """
-    if rows is None:
-        return None
-    models: Sequence[Model] = model.models if isinstance(model, ClassesModel) else (model,)
-    sizes = dict.fromkeys(model.sources, 0.0)
-    for each in models:
-        moved = {source: np.zeros(len(rows.weight)) for source in each.sources}
-        for component in each.components:
-            for part in component.parts:
-                added = part.contribution(rows.inputs)
-                added = (added - rows.mean(added)) / len(part.sources)
-                for source in part.sources:
-                    moved[source] += added
-        for source, total in moved.items():
-            sizes[source] += float(rows.mean(np.abs(total))) / len(models)
-    ordered = sorted(sizes.items(), key=lambda item: (-item[1], item[0]))
-    return [{"source": source, "value": value} for source, value in ordered]
+    stored = set(model.training.get(RECORD) or ()) == set(model.sources)
+    over = "training" if stored else None if rows is None else "table"
+    found: dict[str, float] = {}
+    if over == "training":
+        found = importances(model)
+    elif rows is not None:
+        found = measured_importances(model, rows.inputs, rows.weight)
+    ordered = [
+        {"source": source, "component": component, "value": value, "share": share}
+        for source, component, value, share in importance_rows(model.components, found)
+    ]
+    drawn = [shape["source"] for card in cards for shape in card["shapes"]]
+    strongest = sorted(drawn, key=lambda source: -found.get(source, 0.0))
+    return {"over": over, "importance": ordered, "strongest": strongest[:STRONGEST]}
