@@ -149,6 +149,8 @@ def test_sets_of_levels_list_the_shorter_side(levels, yes, no):
     split = Split(Level("c", levels))
     assert Condition(split, True).text(schema) == yes
     assert Condition(split, False).text(schema) == no
+    assert Condition(split, True).name(schema) == yes.replace("'", "")
+    assert Condition(split, False).name(schema) == no.replace("'", "")
 
 
 def test_a_single_level_is_named():

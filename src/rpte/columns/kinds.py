@@ -8,7 +8,7 @@ and its fields.
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal
 
@@ -156,7 +156,7 @@ class Level(Flag, OneSource):
         """``region is 'north'`` or ``region in {'north', 'west'}``."""
         if len(self.levels) == 1:
             return f"{self.source} is {self.levels[0]!r}"
-        return f"{self.source} in {levels_text(self.levels)}"
+        return f"{self.source} in {{{', '.join(map(repr, self.levels))}}}"
 
     def conditions(self, schema: Schema) -> int:
         """One condition for each eight levels listed, in or out, the shorter."""
@@ -385,7 +385,7 @@ class Pair(TwoSources):
     @property
     def name(self) -> str:
         """As its text, of the names of its parts."""
-        return self._of(_operand_name(self.left), _operand_name(self.right))
+        return self._of(operand_name(self.left), operand_name(self.right))
 
     @property
     def text(self) -> str:
@@ -408,17 +408,13 @@ def is_true(column: Column, inputs: Inputs) -> Mask:
     return column.holds(inputs) if isinstance(column, Flag) else column.evaluate(inputs) > 0.0
 
 
-def levels_text(levels: Iterable[str]) -> str:
-    """Return a set of levels, each in quotes: ``{'north', 'west'}``."""
-    return f"{{{', '.join(map(repr, levels))}}}"
-
-
 def operand_text(column: Column) -> str:
     """Return a column's text for use beside a sign, words in parentheses: ``(age above 40)``."""
     return f"({column.text})" if _is_wordy(column) else column.text
 
 
-def _operand_name(column: Column) -> str:
+def operand_name(column: Column) -> str:
+    """Return a column's name for use beside a sign, words in parentheses."""
     return f"({column.name})" if _is_wordy(column) else column.name
 
 

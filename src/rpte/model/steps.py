@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from rpte.model.model import Model
 
 IQR, SD = "interquartile range", "standard deviation"
+UNITS = {"log": " of the log", "sqrt": " of the root"}  # that are not those of the variable
+UNKNOWN = (None,) * 5  # quantiles
+NO_PROFILE = {"quantiles": UNKNOWN}
 WHAT_STEP = "one interquartile range in training, else one standard deviation"
 STEPS_NOTE = (
     f"numbers: coefficients are per unit; behind the colon, what a typical step does ({WHAT_STEP})"
@@ -111,13 +114,15 @@ def per_step(coefficients: Iterable[float], step: float | None) -> tuple[float, 
 
 
 def _size(term: DirectTerm, data: Mapping[str, Any]) -> tuple[float, str]:
-    quartiles = {
-        column["name"]: (column["quantiles"][1], column["quantiles"][3])
-        for column in data.get("profile") or ()
-        if column["name"] in term.sources and column["quantiles"] is not None
-    }
-    size = _movement(term.column, quartiles)
-    return (size, IQR) if 0.0 < size < math.inf else (term.scale, SD)
+    """Return how far a typical step goes, and what that is."""
+    column = term.column
+    if isinstance(column, Value | Hinge | Scale):
+        own = (each for each in data.get("profile") or () if each["name"] == column.source)
+        _, low, _, high, _ = next(own, NO_PROFILE)["quantiles"] or UNKNOWN
+        size = 0.0 if low is None or high is None else _movement(column, low, high)
+        if 0.0 < size < math.inf:
+            return size, IQR
+    return term.scale, SD
 
 
 def _worded(column: Column, size: float) -> tuple[float, str]:
@@ -128,22 +133,19 @@ def _worded(column: Column, size: float) -> tuple[float, str]:
             return math.log(factor), f"for {number_text(factor)} times as much"
     rounded = float(f"{size:.1e}")
     size = rounded if math.isfinite(rounded) else size
-    root = " of the root" if isinstance(column, Scale) and column.formula == "sqrt" else ""
-    return size, f"per {'unit' if size == 1.0 else number_text(size)}{root}"
+    of = UNITS.get(column.formula, "") if isinstance(column, Scale) else ""
+    return size, f"per {'unit' if size == 1.0 else number_text(size)}{of}"
 
 
-def _movement(column: Column, quartiles: Mapping[str, tuple[float | None, float | None]]) -> float:
-    """Return how far a column moves between the quartiles of its variable, 0 if not known."""
-    low, high = quartiles.get(column.sources[0], (None, None))
-    if low is None or high is None:
-        return 0.0
+def _movement(column: Value | Hinge | Scale, low: float, high: float) -> float:
+    """Return how far a column moves between two numbers, 0 if it both rises and falls."""
     if isinstance(column, Value):
         return high - low
     if isinstance(column, Hinge):
         sign = 1.0 if column.side == "above" else -1.0
         ends = [max(0.0, sign * (x - column.knot)) for x in (low, high)]
         return abs(ends[1] - ends[0])
-    if not isinstance(column, Scale) or column.formula == "distance":
+    if column.formula == "distance":
         return 0.0
     floor, *top = column.numbers
     ends = [min(max(x, floor), *top) if top else max(x, floor) for x in (low, high)]

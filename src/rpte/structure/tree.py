@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from rpte.columns.kinds import (
     Missing,
     column_from_dict,
     is_true,
-    levels_text,
+    operand_name,
     operand_text,
 )
 from rpte.table.decimals import number_text
@@ -25,6 +25,18 @@ from rpte.utils.arrays import Floats, Index, Int32s, Mask
 
 MAX_BINS = 255  # of a number that trees split on
 EXACT_BINS = 65_535  # in the published configuration
+
+
+class Words(NamedTuple):
+    """How conditions are put: columns, columns beside a sign, and levels."""
+
+    column: Callable[[Column], str]
+    operand: Callable[[Column], str]
+    level: Callable[[str], str]
+
+
+TEXT = Words(lambda column: column.text, operand_text, repr)
+NAME = Words(lambda column: column.name, operand_name, str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,19 +94,26 @@ class Condition:
 
     def text(self, schema: Schema) -> str:
         """Return the condition in words; it always says where missing goes."""
+        return self._said(schema, TEXT)
+
+    def name(self, schema: Schema) -> str:
+        """Return the condition as logs of decisions hold it, by names: it stays as it is."""
+        return self._said(schema, NAME)
+
+    def _said(self, schema: Schema, words: Words) -> str:
         column, threshold = self.split.column, self.split.threshold
         if threshold is not None:
             sign = "<=" if self.holds else ">"
             tail = _absent_text(column, schema) if self.split.missing_holds == self.holds else ""
-            return f"{operand_text(column)} {sign} {number_text(threshold)}{tail}"
+            return f"{words.operand(column)} {sign} {number_text(threshold)}{tail}"
         if isinstance(column, Level):
-            return _level_text(column, self.holds, schema)
+            return _level_text(column, self.holds, schema, words)
         if isinstance(column, Interval) and column.unbounded:
             return f"{column.source} is {'a number' if self.holds else 'missing or special'}"
+        said = words.column(column)
         if isinstance(column, Missing):
-            return column.text if self.holds else f"{column.source} is present"
-        absent = _absent_text(column, schema)
-        return column.text if self.holds else f"not ({column.text}){absent}"
+            return said if self.holds else f"{column.source} is present"
+        return said if self.holds else f"not ({said}){_absent_text(column, schema)}"
 
 
 def _absent_text(column: Column, schema: Schema) -> str:
@@ -104,17 +123,19 @@ def _absent_text(column: Column, schema: Schema) -> str:
     return " (or missing or special)" if special else " (or missing)"
 
 
-def _level_text(column: Level, holds: bool, schema: Schema) -> str:
+def _level_text(column: Level, holds: bool, schema: Schema, words: Words) -> str:
     """List the levels that go this way or those that do not, the shorter; missing is 'not in'."""
     others = tuple(v for v in schema[column.source].levels if v not in column.levels)
     if 0 < len(others) < len(column.levels):
-        listed = f"{column.source} not in {levels_text(others)} and known"
-        return listed if holds else f"{column.source} in {levels_text(others)} (or missing)"
+        listed = f"{{{', '.join(map(words.level, others))}}}"
+        said = f"{column.source} not in {listed} and known"
+        return said if holds else f"{column.source} in {listed} (or missing)"
     if holds:
-        return column.text
+        return words.column(column)
     if len(column.levels) == 1:
-        return f"{column.source} is not {column.levels[0]!r} (or missing)"
-    return f"{column.source} not in {levels_text(column.levels)} (or missing)"
+        return f"{column.source} is not {words.level(column.levels[0])} (or missing)"
+    listed = ", ".join(map(words.level, column.levels))
+    return f"{column.source} not in {{{listed}}} (or missing)"
 
 
 @dataclass(frozen=True, slots=True)

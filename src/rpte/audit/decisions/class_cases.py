@@ -35,7 +35,7 @@ def class_cases(run: Run, inputs: Inputs, read: list[Mapping[str, Any]]) -> Iter
         for row, explanation, reasons in told:
             found[row] = {
                 "intercept": explanation.intercept,
-                "components": [component_record(c) for c in explanation.components],
+                "components": [component_record(run, c) for c in explanation.components],
                 "class": some.chosen,
                 "against": some.against,
                 "scores": score[row].tolist(),

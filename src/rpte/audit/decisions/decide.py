@@ -202,7 +202,7 @@ def full_cases(
             "notes": list(explanation.flags),
             **{role: values[row : row + 1].tolist()[0] for role, values in given.items()},
             "intercept": explanation.intercept,
-            "components": [component_record(c) for c in explanation.components],
+            "components": [component_record(run, c) for c in explanation.components],
             "score": explanation.score,
             model.target.response_name: float(response[row]),
             "adverse": None if rule.threshold is None else decided[row],

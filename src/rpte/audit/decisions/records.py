@@ -119,6 +119,17 @@ class Run:
         return str(to_dict(self.model)["hash"])
 
     @cached_property
+    def paths(self) -> dict[str, str]:
+        """The conditions of every leaf, by names: logs of version 1 hold them."""
+        schema = self.model.schema
+        return {
+            tree.leaf_name(number): " and ".join(condition.name(schema) for condition in path)
+            for component in self.model.components
+            for tree in component.trees
+            for number, path, _ in tree.rules()
+        }
+
+    @cached_property
     def variables(self) -> list[str]:
         """The variables that the model reads, in the order of its schema."""
         return read_variables(self.model)
@@ -167,10 +178,10 @@ class Run:
         return text
 
 
-def component_record(component: ComponentContribution) -> Record:
+def component_record(run: Run, component: ComponentContribution) -> Record:
     """Return what a component adds to a score, and each of its terms."""
     terms = [
-        {"term": c.term, "value": c.value, **({"path": c.text} if "." in c.term else {})}
+        {"term": c.term, "value": c.value, **({"path": run.paths[c.term]} if "." in c.term else {})}
         for c in component.contributions
     ]
     return {"component": component.component, "value": component.value, "terms": terms}
