@@ -184,7 +184,7 @@ def test_files_of_different_types_are_one_table(tmp_path):
     parquet.write_table(halves, tmp_path / "b.parquet")
     clf = RPTEClassifier(l1=0.01).fit(tmp_path, "y")
     memory = RPTEClassifier(l1=0.01).fit(
-        pd.DataFrame({"x": np.concatenate([x[:100], x[100:] + 0.5])}), y
+        pd.DataFrame({"x": np.concatenate([x[:100], x[100:] + 0.5])}), pd.Series(y, name="y")
     )
     same(clf, memory)
 

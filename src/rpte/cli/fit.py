@@ -211,7 +211,7 @@ class FitRequest:
 
     def _read_whole(self) -> Training:
         """Read the table and set features, targets, weights and groups apart."""
-        from rpte.table.target import has_label, target_values, warn_of_follow_up
+        from rpte.table.target import has_label, target_values
 
         frame = self._frame()
         if self.is_survival:
@@ -228,8 +228,6 @@ class FitRequest:
         rows = self._rows(frame, y, {self.target, *beside.values()})
         if loss is not None:
             return NumberTraining(**rows, estimator=self.regressor(loss), request=self, **given)
-        used = [str(name) for name in rows["X"] if name not in (self.exclude or ())]
-        warn_of_follow_up(self.target, used)
         return Training(**rows, estimator=self.estimator(y), request=self)
 
     def _frame(self) -> pd.DataFrame:

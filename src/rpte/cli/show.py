@@ -80,7 +80,7 @@ def _title(model: Model) -> Text:
     """Say what the terms add up to."""
     target = model.target
     if isinstance(target, Target):
-        outcome, other = (str(target.outcome), "bold"), f" against {target.other}: the sum of"
+        outcome, other = (target.outcome_text, "bold"), f" against {target.other}: the sum of"
         return Text.assemble("log odds of ", outcome, other)
     before, _, after = target.score_text.partition(target.outcome)
     title = Text.assemble(before, (target.outcome, "bold"), f"{after}: the sum of")
@@ -202,7 +202,7 @@ def response_name(
         return target.response_with(exposure, offset)
     if isinstance(target, PairTarget):
         return f"probability of {target.outcome}, where it is this or {target.other}"
-    return f"probability of {target.outcome}"
+    return f"probability of {target.outcome_text}"
 
 
 def checks_view(checks: list[Check]) -> Table:

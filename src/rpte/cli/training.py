@@ -58,7 +58,7 @@ class Training:
     """A table taken apart for a fit."""
 
     X: pd.DataFrame
-    y: Any  # labels, or a series of numbers
+    y: Any  # a series of labels or numbers, or outcomes of a follow-up
     weight: Array | None
     groups: Array | None
     estimator: Any

@@ -10,7 +10,14 @@ from sklearn.utils.validation import column_or_1d
 from rpte.errors import InputError
 from rpte.estimators.checks import read_table, warn_of_idle_groups
 from rpte.estimators.parameters import settings_for
-from rpte.estimators.training_data import Given, TrainingData, is_sampled, notes_of, splits_of
+from rpte.estimators.training_data import (
+    Given,
+    TrainingData,
+    is_sampled,
+    name_of,
+    notes_of,
+    splits_of,
+)
 from rpte.fit.training import Training
 from rpte.losses import LOSSES, TWEEDIE, Loss
 from rpte.losses.tweedie import Tweedie
@@ -49,7 +56,7 @@ def read_memory(estimator: RPTERegressor, given: Given) -> TrainingData:
     target = NumberTarget(
         loss,
         0.0,
-        _text(getattr(given.y, "name", None)),
+        name_of(given.y),
         _called("exposure", given.exposure),
         _called("offset", given.offset),
     )
@@ -80,8 +87,4 @@ def _called(kind: str, given: Any) -> str | None:
     """Return what a model calls its exposure or offset: the column's name, or the kind."""
     if given is None:
         return None
-    return given if isinstance(given, str) else _text(getattr(given, "name", None)) or kind
-
-
-def _text(name: Any) -> str | None:
-    return name if isinstance(name, str) and name else None
+    return name_of(given) or kind

@@ -101,11 +101,12 @@ class ClassFacts(TargetFacts):
     factors: Floats
     positive: int | None  # of two; several have none
     label: Mapping[Any, int]  # number of the class of each label
+    name: str | None = None  # of the target
 
     @property
     def predicts(self) -> Target | ClassesTarget:
         """The classes."""
-        return predicted(self.known, self.positive)
+        return predicted(self.known, self.positive, self.name)
 
     @property
     def layout(self) -> dict[str, Any]:
@@ -230,7 +231,7 @@ class LabelLook:
         label = dict(zip(found.rows, place.tolist(), strict=True))
         warn_of_follow_up(self.name, features)
         positive = None if len(known) > 2 else positive_class(self.positive, known)
-        return ClassFacts(found.total, known, factors, positive, label)
+        return ClassFacts(found.total, known, factors, positive, label, name=self.name)
 
 
 @dataclass(frozen=True)

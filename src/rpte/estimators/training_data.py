@@ -104,7 +104,7 @@ def read_memory(estimator: RPTEClassifier, given: Given) -> TrainingData:
     validation = make_validation(estimator.cv, given.X, labels, given.groups)
     warn_of_idle_groups(given.groups, settings)
     positive = None if len(known) > 2 else positive_class(estimator.positive, known)
-    predicts = predicted(known, positive)
+    predicts = predicted(known, positive, name_of(given.y))
     refuse_of_two_classes(estimator, predicts)
     target = np.asarray(place if positive is None else place == positive, np.float64)
     sampled = is_sampled(settings, validation, len(target))
@@ -116,12 +116,18 @@ def read_memory(estimator: RPTEClassifier, given: Given) -> TrainingData:
     return TrainingData(training, validation, schema, *of_classes(known, factors, noticed))
 
 
-def predicted(known: Array, positive: int | None) -> Target | ClassesTarget:
+def name_of(column: Any) -> str | None:
+    """Return the name of a column, None where it has none: that of a series, or a text."""
+    name = column if isinstance(column, str) else getattr(column, "name", None)
+    return name if isinstance(name, str) and name else None
+
+
+def predicted(known: Array, positive: int | None, name: str | None) -> Target | ClassesTarget:
     """Return what is predicted, its totals not yet counted; several classes have no positive."""
     classes = tuple(plain(label) for label in known)
     if positive is None:
-        return ClassesTarget(classes, ())
-    return Target((classes[0], classes[1]), positive, 0.0)
+        return ClassesTarget(classes, (), name)
+    return Target((classes[0], classes[1]), positive, 0.0, name)
 
 
 def is_sampled(settings: Settings, validation: Validation, n_rows: int) -> bool:

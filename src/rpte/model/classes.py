@@ -45,13 +45,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ClassesTarget:
-    """Several classes, in order, with the weight of each in training."""
+    """Several classes, in order, with the weight of each in training, and their name if any."""
 
     task: ClassVar[str] = "multiclass"
     mean_name: ClassVar[str] = "class rate"
     factor: ClassVar[float] = 1.0
     classes: tuple[Label, ...]
     totals: tuple[float, ...]
+    name: str | None = None
 
     @property
     def loss(self) -> Multinomial:
@@ -71,7 +72,9 @@ class ClassesTarget:
     @property
     def score_text(self) -> str:
         """What the scores are, in words."""
-        return f"a score for each of {len(self.classes)} classes, probabilities go with exp(score)"
+        of = "" if self.name is None else f" of {self.name}"
+        n = len(self.classes)
+        return f"a score for each of {n} classes{of}, probabilities go with exp(score)"
 
     def place(self, label: Any) -> int:
         """Return the number of a class."""
@@ -91,7 +94,8 @@ class ClassesTarget:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the target as plain JSON values."""
-        return {"classes": list(self.classes), "totals": list(self.totals)}
+        named = {} if self.name is None else {"name": self.name}
+        return {"classes": list(self.classes), "totals": list(self.totals), **named}
 
 
 @dataclass(frozen=True, slots=True)

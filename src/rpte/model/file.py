@@ -209,7 +209,7 @@ def _rebuild_classes(document: dict[str, Any]) -> ClassesModel:
     classes, totals = (tuple(document["target"][name]) for name in ("classes", "totals"))
     return ClassesModel(
         schema=parts[0].schema,
-        target=ClassesTarget(classes, totals),
+        target=ClassesTarget(classes, totals, document["target"].get("name")),
         intercepts=tuple(model.intercept for model in parts),
         by_class=tuple(model.components for model in parts),
         ledger=tuple(document.get("ledger", ())),

@@ -266,9 +266,9 @@ SCHEMA = _file(
     ),
     target={
         "oneOf": [
-            described(f"{CLASSES}, total: amount"),
+            described(f"{CLASSES}, total: amount, name?: text"),
             described(NUMBER, units=UNITS),
-            described("classes: [label 3], totals: [amount 3]"),
+            described("classes: [label 3], totals: [amount 3], name?: text"),
             described(TIME, steps=STEPS, status=STATUS),
         ]
     },

@@ -61,6 +61,8 @@ class Target:
         Which of them the score, the rules and the explanations speak of.
     total : float
         Sum of weight times target over the training rows: the weight of the positive class.
+    name : str or None
+        Of the target, where it has one.
     """
 
     task: ClassVar[str] = "binary"
@@ -76,11 +78,21 @@ class Target:
     classes: tuple[Label, Label]
     positive: int
     total: float
+    name: str | None = None
 
     @property
     def outcome(self) -> Label:
         """The positive class."""
         return self.classes[self.positive]
+
+    @property
+    def outcome_text(self) -> str:
+        """The positive class with the name of the target: ``default = yes``, or just ``yes``."""
+        return f"{self._prefix}{self.outcome}"
+
+    @property
+    def _prefix(self) -> str:
+        return "" if self.name is None else f"{self.name} = "
 
     @property
     def other(self) -> Label:
@@ -90,21 +102,21 @@ class Target:
     @property
     def score_text(self) -> str:
         """What a score is, in words."""
-        return f"log odds of {self.outcome!r} against {self.other!r}"
+        return f"log odds of {self._prefix}{self.outcome!r} against {self.other!r}"
 
     @property
     def response_text(self) -> str:
         """What a score stands for, in words."""
-        return f"probability of {self.outcome!r}"
+        return f"probability of {self._prefix}{self.outcome!r}"
 
     @property
     def formula(self) -> str:
         """What the sum of all terms is, shortly."""
-        return f"log odds of {self.outcome}"
+        return f"log odds of {self.outcome_text}"
 
     def caption(self, response: float) -> str:
         """Say a probability below a picture."""
-        return f"probability of {self.outcome}: {response:.1%}"
+        return f"probability of {self.outcome_text}: {response:.1%}"
 
     def shown(self, response: float) -> str:
         """Return a probability as people read it."""
@@ -204,13 +216,15 @@ class Target:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the target as plain JSON values."""
-        return {"classes": list(self.classes), "positive": self.positive, "total": self.total}
+        named = {} if self.name is None else {"name": self.name}
+        told = {"classes": list(self.classes), "positive": self.positive, "total": self.total}
+        return {**told, **named}
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any], loss: Mapping[str, Any]) -> Target:
         """Rebuild a target from `to_dict`, and what the file says of the loss."""
         first, second = record["classes"]
-        return cls((first, second), record["positive"], record["total"])
+        return cls((first, second), record["positive"], record["total"], record.get("name"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ def to_version_2(document: Document) -> Document:
 
 def to_version_1(document: Document) -> Document:
     """Return a document of two classes of version 2 as one of version 1; the hash is left out."""
-    target = dict(document["target"])
+    target = without(document["target"], "name")  # which version 1 does not know
     training = {**document["training"], "events": target.pop("total")}
     return {
         **without(document, "task", "loss", "target", "hash", *ONE_SCORE),

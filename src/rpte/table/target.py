@@ -56,18 +56,17 @@ def has_label(frame: pd.DataFrame, target: str) -> Mask:
 
 def class_labels(
     frame: pd.DataFrame, target: str, several: Callable[[Sequence[Any]], bool] = lambda cells: False
-) -> Array:
-    """Return the labels of the rows, or say why they are not classes without gaps.
+) -> pd.Series:
+    """Return the labels of the rows with their name, or say why they are no classes without gaps.
 
     `several` tells of the different labels whether more than two of them are classes.
     """
     gaps, given = _gaps(frame, target)
-    labels = frame[target].to_numpy()
-    cells = distinct(labels)[0] if not len(gaps) else []
+    cells = distinct(frame[target].to_numpy())[0] if not len(gaps) else []
     others = [str(name) for name in frame if name != target]
     first = int(gaps[0]) if len(gaps) else -1
     known_classes(target, cells, len(gaps), first, given, others, several)
-    return labels
+    return frame[target]
 
 
 def _gaps(frame: pd.DataFrame, target: str) -> tuple[Index, int]:
