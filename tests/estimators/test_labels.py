@@ -194,3 +194,19 @@ class TestOtherTasks:
         RPTEClassifier(l1=0.05).fit(frame, y)
         left_out = rpte.Limits(exclude=["time"])
         RPTEClassifier(l1=0.05, limits=left_out).fit(frame, event)
+
+
+def test_models_of_classes_keep_the_name_of_their_target(tmp_path):
+    X = pd.DataFrame({"x": np.arange(60.0)})
+    y = pd.Series((X["x"] > 30).astype(int), name="default")
+    clf = RPTEClassifier(l1=0.01).fit(X, y)
+    assert clf.summary().startswith("RPTE model: log odds of default = 1 against 0\n")
+    clf.save(tmp_path / "model.json")
+    assert rpte.load(tmp_path / "model.json").target == clf.model_.target
+    unnamed = RPTEClassifier(l1=0.01).fit(X, y.to_numpy()).model_
+    assert "name" not in unnamed.target.to_dict()
+    assert to_dict(unnamed, 1)["hash"] == to_dict(clf.model_, 1)["hash"]
+    three = RPTEClassifier(l1=0.01).fit(X, pd.Series(X["x"] // 20, name="grade").astype(int))
+    three.save(tmp_path / "classes.json")
+    assert rpte.load(tmp_path / "classes.json").target.name == "grade"
+    assert "3 classes of grade" in three.summary()

@@ -16,9 +16,9 @@ from rpte.cli.terminal import table_of
 from rpte.errors import InputError
 from rpte.model.class_explanation import ClassExplanation
 from rpte.model.classes import ClassesModel, ClassTerm
+from rpte.model.labels import Label
 from rpte.model.steps import steps_text
 from rpte.model.summary import figures
-from rpte.model.target import Label
 from rpte.model.what_if import with_cells
 from rpte.table.column import level_text
 from rpte.table.target import matching_label

@@ -5,9 +5,10 @@ from typing import Any
 
 from rpte.counterfactual.search import TOLERANCE
 from rpte.model.explain import probability_of, value_text
+from rpte.model.labels import Label
 from rpte.model.summary import counted
 from rpte.model.survival import SurvivalTarget
-from rpte.model.target import AnyTarget, Label, NumberTarget
+from rpte.model.target import AnyTarget, NumberTarget
 
 Cell = float | str | None
 

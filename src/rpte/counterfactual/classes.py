@@ -21,9 +21,9 @@ from rpte.counterfactual.find import MARGIN, Asked, check_counts
 from rpte.counterfactual.solve import Solution, solve
 from rpte.errors import InputError
 from rpte.model.classes import ClassesModel, PairTarget
+from rpte.model.labels import Label
 from rpte.model.parts import Component, DirectTerm, Leaf
 from rpte.model.summary import counted
-from rpte.model.target import Label
 from rpte.model.what_if import one_row, with_cells
 from rpte.table.inputs import Inputs
 from rpte.utils.arrays import Floats

@@ -17,8 +17,9 @@ from rpte.counterfactual.solve import Solution, solve
 from rpte.errors import InputError
 from rpte.model.explain import case_flags, cell_values
 from rpte.model.horizon import survival_target
+from rpte.model.labels import Label
 from rpte.model.model import Model
-from rpte.model.target import Label, Target
+from rpte.model.target import Target
 from rpte.model.what_if import one_row, with_cells
 from rpte.table.inputs import Inputs
 from rpte.table.numbers import named, per_row

@@ -19,8 +19,8 @@ import numpy as np
 
 from rpte.export.form import Constant, Definition, Form, Line, Node, Operation, apply
 from rpte.model.classes import ClassesModel
+from rpte.model.labels import Label
 from rpte.model.parts import Component, DirectTerm, TreeTerms
-from rpte.model.target import Label
 from rpte.utils.arrays import Floats
 
 LONGEST_KEY = 30  # some databases have names of 63 bytes

@@ -34,8 +34,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeVar
 
 from rpte.export.inputs import Code, Input
 from rpte.model.classes import ClassesModel, ClassesTarget, one_score
+from rpte.model.labels import Label
 from rpte.model.survival import SurvivalTarget
-from rpte.model.target import AnyTarget, Label, NumberTarget
+from rpte.model.target import AnyTarget, NumberTarget
 
 if TYPE_CHECKING:
     from rpte.model.model import Model

@@ -19,8 +19,9 @@ import numpy as np
 from rpte.errors import InputError, ModelFileError
 from rpte.model.curves import joint_curves, joint_parts, joint_steps
 from rpte.model.format import CAUSES
+from rpte.model.labels import Label
 from rpte.model.model import Model
-from rpte.model.outcome import Label, Status
+from rpte.model.outcome import Status
 from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms, joined
 from rpte.model.steps import per_step, step_number
 from rpte.model.survival import SurvivalTarget

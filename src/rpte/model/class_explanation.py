@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from rpte.model.explanations import frame_of
-from rpte.model.target import Label
+from rpte.model.labels import Label
 
 if TYPE_CHECKING:
     import pandas as pd

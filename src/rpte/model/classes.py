@@ -23,11 +23,12 @@ from rpte.model.class_explanation import CaseOf, ClassExplanation
 from rpte.model.class_limits import monotone_by_class, pair_directions
 from rpte.model.explanations import Explanations
 from rpte.model.importance import RECORD as IMPORTANCES
+from rpte.model.labels import Label, as_labels, known_labels
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, Leaf, path_text
 from rpte.model.plotting import PlotMethodsMixin
 from rpte.model.steps import per_step, step_number
-from rpte.model.target import Label, Target, as_labels, known_labels
+from rpte.model.target import Target
 from rpte.model.versions import NEWEST, without
 from rpte.table.inputs import Inputs
 from rpte.table.schema import Schema

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from rpte.errors import InputError
-from rpte.model.outcome import Label
+from rpte.model.labels import Label
 from rpte.model.survival import SurvivalTarget
 from rpte.utils.arrays import Floats
 

@@ -13,12 +13,13 @@ from rpte import __version__
 from rpte.errors import InputError
 from rpte.losses import Loss
 from rpte.model.horizon import at_horizon, survival_target
+from rpte.model.labels import Label
 from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms, path_sources, path_text
 from rpte.model.plotting import PlotMethodsMixin
 from rpte.model.scoring import Plan
 from rpte.model.steps import step_number, typical_step
 from rpte.model.survival import SurvivalTarget
-from rpte.model.target import AnyTarget, Label, NumberTarget, Target
+from rpte.model.target import AnyTarget, NumberTarget, Target
 from rpte.model.unknown import checked_inputs
 from rpte.model.versions import NEWEST
 from rpte.structure.tree import path_conditions

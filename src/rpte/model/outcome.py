@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rpte.errors import InputError, bad_cell
+from rpte.model.labels import Label
 from rpte.table.column import is_absent
 from rpte.table.inputs import as_array
 from rpte.table.numbers import read_numbers
 from rpte.utils.arrays import Array, Floats, Ints, Mask
 
-Label = str | int | float | bool
 MOST_CAUSES = 10
 
 FORMS = (

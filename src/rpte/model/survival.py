@@ -17,7 +17,8 @@ import numpy as np
 from rpte.errors import InputError, bad_cell
 from rpte.losses import LOSSES, Loss
 from rpte.losses.risk_sets import GROUPED, FollowUp, RiskSets
-from rpte.model.outcome import Label, Outcome, Status
+from rpte.model.labels import Label
+from rpte.model.outcome import Outcome, Status
 from rpte.model.units import AS_THEY_ARE, TargetUnits
 from rpte.table.inputs import as_array
 from rpte.table.numbers import per_row

@@ -229,23 +229,22 @@ def _of_one_score(model: Model, options: ReportOptions) -> Record:
 
 
 def _of_classes(model: Model, column: str | None) -> Record:
-    """Return what a page says of two classes; a number says little without its `column`."""
+    """Return what a page says of two classes; a label says little without the name of its column."""
     positive, other = model.classes[model.positive], model.classes[1 - model.positive]
+    name = getattr(model.target, "name", None) or column
     return {
         "positive": str(positive),
         "other": str(other),
-        "positive_name": _class_name(positive, column),
-        "other_name": _class_name(other, column),
+        "positive_name": f"{name} = {positive}" if name else _class_name(positive),
+        "other_name": str(other) if name else _class_name(other),
         "intercept_probability": _response(model),
         "events": model.target.total,
         "class_factors": list(model.training["class_factors"]),
     }
 
 
-def _class_name(label: Any, column: str | None) -> str:
-    if isinstance(label, str):
-        return label
-    return f"outcome {label}" if column is None else f"{column} = {label}"
+def _class_name(label: Any) -> str:
+    return label if isinstance(label, str) else f"outcome {label}"
 
 
 def _of_number(model: Model) -> Record:

@@ -14,10 +14,10 @@ import numpy as np
 
 from rpte.columns.kinds import Pair
 from rpte.errors import InputError
+from rpte.model.labels import Label
 from rpte.model.model import Model
 from rpte.model.parts import DirectTerm, TreeTerms
 from rpte.model.survival import SurvivalTarget
-from rpte.model.target import Label
 from rpte.scorecard.card import Grid, Leaves, Scale, Scorecard, Table
 from rpte.scorecard.values import Values, inputs_of, joint_weights, values_of
 from rpte.structure.tree import Branch, Split, Tree

@@ -20,9 +20,9 @@ from rpte.columns.kinds import Level
 from rpte.errors import InputError
 from rpte.losses import BINOMIAL
 from rpte.model.file import content_hash, to_dict
+from rpte.model.labels import Label
 from rpte.model.model import Model
 from rpte.model.parts import path_text
-from rpte.model.target import Label
 from rpte.scorecard.meaning import headline, is_survival, meanings, survival
 from rpte.structure.tree import Tree
 from rpte.table.column import MISSING, UNSEEN

@@ -16,9 +16,9 @@ import numpy as np
 from rpte.estimation.softmax import ClassesFit, solve_classes
 from rpte.fit.refit import classes_problem
 from rpte.model.classes import ClassesModel
+from rpte.model.labels import Label
 from rpte.model.observed import Rows
 from rpte.model.parts import Leaf
-from rpte.model.target import Label
 from rpte.table.table import Table
 from rpte.utils.arrays import Floats, Ints
 from rpte.utils.records import FrozenRecords, Records

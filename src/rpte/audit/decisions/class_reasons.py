@@ -25,8 +25,8 @@ from rpte.audit.decisions.reasons import (
 )
 from rpte.errors import InputError
 from rpte.model.classes import ClassesModel
+from rpte.model.labels import Label
 from rpte.model.model import Model
-from rpte.model.target import Label
 from rpte.table.inputs import Inputs
 from rpte.utils.arrays import Floats, Index
 from rpte.utils.records import ShownFields

@@ -28,7 +28,7 @@ from rpte.export.classes import CHOSEN, class_numbers
 from rpte.export.form import MAX_FLOAT, Definition, Form, OneOf, Role, Translation
 from rpte.export.inputs import CategoryInput, Input, NumberInput, has_words
 from rpte.export.target import Answers, CannotRunError, Options, Target
-from rpte.model.target import Label
+from rpte.model.labels import Label
 from rpte.table.column import LARGEST
 from rpte.table.decimals import number_text
 from rpte.table.spelling import DECIMAL, TRUTHS, plain_form

@@ -23,7 +23,7 @@ from rpte.export.form import (
 )
 from rpte.export.inputs import CategoryInput, Code, Input, NumberInput, has_words
 from rpte.export.sql.dialects import CLASS, find_dialect
-from rpte.model.target import Label
+from rpte.model.labels import Label
 from rpte.table.column import LARGEST
 from rpte.table.decimals import number_text
 from rpte.table.spelling import NUMBER_BEGINS, TRUTHS
