@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rpte.estimators.callbacks import CallbackSupportMixin, FitTask, with_callbacks
 from rpte.estimators.checks import warn_of_result
 from rpte.estimators.cost import FitCost, estimate_cost
 from rpte.estimators.json_state import ROWS
@@ -26,7 +27,7 @@ from rpte.utils.progress import Callback, Watch
 OF_SOME_FITS = ("feature_names_in_", "at_miu_")  # fitted attributes that not every fit has
 
 
-class LearningMixin:
+class LearningMixin(CallbackSupportMixin):  # type: ignore[misc,unused-ignore]
     """For an estimator that says how it reads what `fit` is given."""
 
     n_jobs: int | None
@@ -57,9 +58,11 @@ class LearningMixin:
         known = {"sample_weight": sample_weight, "groups": groups, **given}
         return estimate_cost(self, X, y, known)
 
+    @with_callbacks  # type: ignore[untyped-decorator,unused-ignore]
     def _learn(self, given: Given, progress: Callback | None) -> None:
         """Fit a model, and keep it if nothing went wrong."""
-        watch = Watch(progress, self.max_fit_seconds)
+        task = FitTask(self, given.X, given.y, progress)
+        watch = task.watch(self.max_fit_seconds)
         watch.begin("reading the table", 0.05)
         with ExitStack() as reading:
             reading.enter_context(one_blas_thread())
@@ -70,6 +73,7 @@ class LearningMixin:
         learned = learned.with_training(lambda kept: {**kept, **data.record})
         warn_of_result(learned.model)
         self._keep(learned, data, rows)
+        task.end()
 
     def _keep(self, learned: Learned, data: TrainingData, rows: Background | None) -> None:
         """Replace the fitted attributes in one step, so that an interrupt leaves a whole fit."""
