@@ -55,7 +55,7 @@ def draw_curves(
     kinds: dict[str, Any] = {}
     for k in scores:
         kinds |= _curve(display, ax, k, several)
-    _slots(display, ax, scores)
+    _slots(display, ax, scores, 3 if small else 6)
     ax.set_xlabel(style.name(display.source, 60), fontsize=style.TEXT, **style.PLAIN)
     words = display.unit if small else f"adds to {display.unit}"
     ax.set_ylabel(style.plain(words), fontsize=style.TEXT, **style.PLAIN)
@@ -123,13 +123,14 @@ def _strip(display: EffectDisplay, ax: Any) -> None:
         ax.plot([middle], [y], marker="|", markersize=10, linestyle="none", **look)
 
 
-def _slots(display: EffectDisplay, ax: Any, scores: Sequence[int]) -> None:
-    """Draw special codes and missing as marks beside the curve, and write all ticks."""
+def _slots(display: EffectDisplay, ax: Any, scores: Sequence[int], most: int) -> None:
+    """Draw special codes and missing as marks beside the curve, and write some ticks."""
     n, low, high = len(display.x), float(display.x[0]), float(display.x[-1])
     span, count = (high - low) or 1.0, len(display.levels)
     places = [high + span * (0.03 + SLOT * (k + 0.5)) for k in range(count)]
     ax.set_xlim(low, high + span * (0.03 + SLOT * count) if count else high)
     if not count:
+        ax.locator_params(axis="x", nbins=most + 1)
         return
     ax.axvline(high + span * 0.015, color=style.ink(), linewidth=0.7, linestyle=":", alpha=0.7)
     for number, k in enumerate(scores):
@@ -138,7 +139,7 @@ def _slots(display: EffectDisplay, ax: Any, scores: Sequence[int]) -> None:
             _mark(display, ax, at + aside, k, n + place, _look(ax, k, len(scores) > 1)[0])
     from matplotlib.ticker import MaxNLocator
 
-    ticks = [t for t in MaxNLocator(6).tick_values(low, high) if low <= t <= high]
+    ticks = [t for t in MaxNLocator(most).tick_values(low, high) if low <= t <= high - 0.03 * span]
     names = ["missing" if v is None else style.name(v, 10) for v in display.levels]
     ax.set_xticks([*ticks, *places], [*map(style.number, ticks), *names], **style.PLAIN)
     for label in ax.get_xticklabels()[len(ticks) :]:

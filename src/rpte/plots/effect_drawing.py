@@ -80,8 +80,8 @@ def _small_multiples(display: EffectDisplay, ax: Any) -> Iterator[Any]:
     count = len(display.labels)
     rows = -(-count // COLUMNS)
     ax = style.axes_or_new(ax, (3.0 * COLUMNS, 0.8 + 2.1 * rows))
-    style.headline(ax, title_of(display), note_of(display))
-    panels = [p for row in style.divided(ax, rows, COLUMNS) for p in row]
+    told = title_of(display), note_of(display)
+    panels = [p for row in style.under_headline(ax, rows, COLUMNS, *told) for p in row]
     scale = curve_scale(display, range(count))
     for k, panel in enumerate(panels):
         if k >= count:

@@ -33,7 +33,7 @@ def draw_levels(display: EffectDisplay, ax: Any, small: bool = False) -> None:
     ax.set_xlabel(style.plain(words), fontsize=style.TEXT, **style.PLAIN)
     if display.ratio is not None and not small:
         style.ratio_axis(ax, display.ratio, "x")
-    if kinds and not small:
+    if kinds and (display.labels or not small):
         style.legend(ax, kinds)
 
 

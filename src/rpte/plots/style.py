@@ -45,16 +45,39 @@ def axes_or_new(ax: Any, size: tuple[float, float]) -> Any:
     return ax if ax is not None else plt.subplots(figsize=size, layout="constrained")[1]
 
 
-def divided(ax: Any, rows: int, columns: int, **options: Any) -> Any:
+def divided(ax: Any, rows: int, columns: int, **options: Any) -> list[list[Any]]:
     """Return a grid of axes in the place of one, which stays as an empty frame around them."""
+    return _axes_in(ax.figure, _place(ax).subgridspec(rows, columns, **options), rows, columns)
+
+
+def under_headline(ax: Any, rows: int, columns: int, title: str, note: str) -> list[list[Any]]:
+    """Return a grid of axes in the place of one, below a title and in small type what is shown."""
+    text = wrapped(ax, note, NOTE)
+    room = (TITLE * 1.9 + (text.count("\n") + 1) * NOTE * 1.32) / 72
+    height = ax.get_position().height * ax.figure.get_figheight()
+    parts = _place(ax).subgridspec(2, 1, height_ratios=(room, max(height - room, 1.0)))
+    top = ax.figure.add_subplot(parts[0])
+    top.set_axis_off()
+    top.text(0, 1, name(title, 90), va="top", fontsize=TITLE, fontweight="bold", **PLAIN)
+    look = {"va": "top", "fontsize": NOTE, "alpha": 0.8, "linespacing": 1.15}
+    offset = {"xycoords": "axes fraction", "textcoords": "offset points"}
+    top.annotate(text, (0, 1), (0, -TITLE * 1.5), annotation_clip=False, **offset, **look, **PLAIN)
+    return _axes_in(ax.figure, parts[1].subgridspec(rows, columns), rows, columns)
+
+
+def _place(ax: Any) -> Any:
+    """Return the part of a grid that axes are in, and hide them."""
     ax.set_axis_off()
     if ax.get_subplotspec() is None:
         raise InputError(
             "this picture has several panels, and the axes given are no part of a grid to divide; "
             "give axes of plt.subplots, or none"
         )
-    grid = ax.get_subplotspec().subgridspec(rows, columns, **options)
-    return [[ax.figure.add_subplot(grid[r, c]) for c in range(columns)] for r in range(rows)]
+    return ax.get_subplotspec()
+
+
+def _axes_in(figure: Any, grid: Any, rows: int, columns: int) -> list[list[Any]]:
+    return [[figure.add_subplot(grid[r, c]) for c in range(columns)] for r in range(rows)]
 
 
 def is_dark(ax: Any) -> bool:
@@ -118,7 +141,7 @@ def share(value: float | None) -> str:
         return ""
     if 0 < value < 0.001:
         return "<0.1%"
-    return f"{value:.0%}" if value >= 0.1 or value == 0 else f"{value:.1%}"
+    return f"{value:.0%}" if value >= 0.0995 or value == 0 else f"{value:.1%}"
 
 
 def wrapped(ax: Any, text: str, size: float) -> str:
@@ -159,7 +182,7 @@ def legend(ax: Any, kinds: Mapping[str, Any]) -> None:
     look = {"fontsize": NOTE, "frameon": False, "loc": "best", "handlelength": 2.6}
     made = ax.legend(list(kinds.values()), dummies, **look)
     for text, label in zip(made.get_texts(), kinds, strict=True):
-        text.set(text=name(label), **PLAIN)
+        text.set(text=name(label, 40), **PLAIN)
 
 
 def ratio_marks(low: float, high: float) -> list[tuple[float, str]]:

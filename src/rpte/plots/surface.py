@@ -150,8 +150,8 @@ class SurfaceDisplay(Display):
             style.headline(ax, self._title(), self._note())
             mesh, panels = self._panel(ax, 0), [ax]
         else:
-            style.headline(ax, self._title(), self._note())
-            panels = [p for row in style.divided(ax, rows, columns) for p in row]
+            told = self._title(), self._note()
+            panels = [p for row in style.under_headline(ax, rows, columns, *told) for p in row]
             for k, panel in enumerate(panels[:count]):
                 mesh = self._panel(panel, k)
                 label = style.name(self.labels[k])

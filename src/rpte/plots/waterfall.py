@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -101,13 +101,9 @@ class CaseDisplay(Display):
     @classmethod
     def of(cls, explained: Explanation | ClassExplanation) -> Self:
         """Return the display of an explanation, not drawn yet."""
-        notes: tuple[str, ...] = ()
-        told = explained
         if isinstance(explained, ClassExplanation):
-            told = explained.difference
-            ranked = sorted(explained.probabilities.items(), key=lambda pair: -pair[1])
-            notes = (", ".join(f"{label}: {p:.1%}" for label, p in ranked[:5]),)
-        assert isinstance(told, Explanation)
+            return cls._of_classes(explained)
+        told = explained
         bars = [
             Bar(c.component, _given(told, c.sources), c.value)
             for c in sorted(told.components, key=lambda c: -abs(c.value))
@@ -115,8 +111,6 @@ class CaseDisplay(Display):
         target = told.target
         marks = _probabilities(target) if isinstance(target, Target) else ()
         title = target.caption(told.response)
-        if isinstance(explained, ClassExplanation):
-            title = f"Why {explained.chosen} and not {explained.against}"
         return cls(
             bars,
             told.intercept,
@@ -124,9 +118,24 @@ class CaseDisplay(Display):
             told.start,
             target.formula,
             title[:1].upper() + title[1:],
-            (*notes, *told.said_for, *told.flags),
+            (*told.said_for, *told.flags),
             marks,
             target.response_name if marks or target.multiplies else "",
+        )
+
+    @classmethod
+    def _of_classes(cls, explained: ClassExplanation) -> Self:
+        """Return the display of why a row is given one class and not another."""
+        chosen, against = explained.chosen, explained.against
+        ranked = sorted(explained.probabilities.items(), key=lambda pair: -pair[1])
+        told = ", ".join(f"{label} {p:.1%}" for label, p in ranked[:5])
+        found = cls.of(explained.difference)
+        return replace(
+            found,
+            unit=f"log odds of {chosen} against {against}",
+            title=f"Why {chosen} and not {against}",
+            notes=(f"probabilities: {told}", *found.notes),
+            marks_name="probability, of these two alone",
         )
 
     def shown(self) -> list[Bar]:
