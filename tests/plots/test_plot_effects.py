@@ -3,11 +3,10 @@
 import pickle
 from dataclasses import replace
 
+import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
-
-import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt

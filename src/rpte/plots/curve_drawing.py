@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rpte.plots import style
+from rpte.report.effect_charts import SPREAD_ROOM
 from rpte.utils.arrays import Floats
 
 if TYPE_CHECKING:
@@ -28,12 +29,17 @@ def curve_scale(display: EffectDisplay, scores: Sequence[int]) -> tuple[float, f
 
 def reach(display: EffectDisplay, scores: Sequence[int]) -> tuple[float, float]:
     """Return the least and the largest of all that is drawn of some scores, 0 among them."""
-    keys = ["whole", "own", "band_low", "band_high"]
-    if len(scores) == 1 and display.values["band_low"] is None:
-        keys += ["low", "high"]
+    least, largest = _reach_of(display, scores, "whole", "own", "band_low", "band_high")
+    if len(scores) > 1 or display.values["band_low"] is not None:
+        return least, largest
+    room = (largest - least) * SPREAD_ROOM  # single rows far off would make a curve flat
+    low, high = _reach_of(display, scores, "low", "high")
+    return max(min(low, least), least - room), min(max(high, largest), largest + room)
+
+
+def _reach_of(display: EffectDisplay, scores: Sequence[int], *keys: str) -> tuple[float, float]:
     found = [0.0]
-    for key in keys:
-        values = display.values[key]
+    for values in (display.values[key] for key in keys):
         if values is not None and values.size:
             found += [float(values[list(scores)].min()), float(values[list(scores)].max())]
     return min(found), max(found)
@@ -58,7 +64,7 @@ def draw_curves(
     _slots(display, ax, scores, 3 if small else 6)
     ax.set_xlabel(style.name(display.source, 60), fontsize=style.TEXT, **style.PLAIN)
     words = display.unit if small else f"adds to {display.unit}"
-    ax.set_ylabel(style.plain(words), fontsize=style.TEXT, **style.PLAIN)
+    ax.set_ylabel(style.axis_words(words, 24 if small else 46), fontsize=style.TEXT, **style.PLAIN)
     if several:
         _direct_labels(display, ax, scores)
     elif display.ratio is not None and not small:

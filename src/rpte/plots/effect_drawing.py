@@ -25,21 +25,21 @@ def draw_effect(display: EffectDisplay, ax: Any) -> Iterator[Any]:
         yield from _small_multiples(display, ax)
         return
     ax = style.axes_or_new(ax, _size(display))
-    on_top = display.kind != "number" and display.ratio is not None
-    style.headline(ax, title_of(display), note_of(display), style.TOP_AXIS if on_top else 0.0)
     if display.kind == "number":
         draw_curves(display, ax, range(len(display.shown)))
     elif len(display.labels) > MOST_TOGETHER:
         draw_table(display, ax)
     else:
         draw_levels(display, ax)
+    on_top = display.kind != "number" and display.ratio is not None
+    style.headline(ax, title_of(display), note_of(display), style.TOP_AXIS if on_top else 0.0)
     yield ax
 
 
 def draw_small(display: EffectDisplay, ax: Any) -> None:
     """Draw an effect in a small panel: no caption, and of many classes and levels the strongest."""
     others = display.reading["others"]
-    style.headline(ax, title_of(display) + (f" (with {', '.join(others)})" if others else ""))
+    style.small_title(ax, title_of(display) + (f" (with {', '.join(others)})" if others else ""))
     if display.kind == "number":
         spread = np.ptp(display.shown, axis=1)
         strongest = np.argsort(-spread, kind="stable")[:MOST_TOGETHER]

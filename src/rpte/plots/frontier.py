@@ -49,7 +49,6 @@ class FrontierDisplay(Display):
         low, high = self.frontier.scale()
         if any(p.deviance > high for p in self.frontier.points):
             note += "; triangles lie above the scale"
-        style.headline(ax, "What fewer conditions cost", note)
         room = (high - low) * 0.05
         ax.set_ylim(low - room, high + room)
         self._points(ax, high)
@@ -63,6 +62,7 @@ class FrontierDisplay(Display):
         ax.set_ylabel("validated deviance", fontsize=style.TEXT)
         ax.grid(axis="y", linewidth=0.4, alpha=0.4)
         self._explained(ax)
+        style.headline(ax, "What fewer conditions cost", note)
         return self._drawn(ax)
 
     def _points(self, ax: Any, high: float) -> None:

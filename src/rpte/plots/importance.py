@@ -84,8 +84,8 @@ class ImportanceDisplay(Display):
         if len(shown) < len(names):
             bars.append((f"{len(names) - len(shown)} others", rest))
         ax = style.axes_or_new(ax, (6.4, 1.1 + 0.3 * len(bars)))
-        style.headline(ax, "Importance", f"mean absolute contribution to {self.unit}")
         self._bars(ax, bars)
+        style.headline(ax, "Importance", f"mean absolute contribution to {self.unit}")
         return self._drawn(ax)
 
     def _bars(self, ax: Any, bars: list[tuple[str, float]]) -> None:

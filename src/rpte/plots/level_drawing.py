@@ -30,7 +30,7 @@ def draw_levels(display: EffectDisplay, ax: Any, small: bool = False) -> None:
     kinds = _dots(display, ax, order) if display.labels else _bars(display, ax, order)
     _level_names(display, ax, order)
     words = display.unit if small else f"adds to {display.unit}"
-    ax.set_xlabel(style.plain(words), fontsize=style.TEXT, **style.PLAIN)
+    ax.set_xlabel(style.axis_words(words, 24 if small else 60), fontsize=style.TEXT, **style.PLAIN)
     if display.ratio is not None and not small:
         style.ratio_axis(ax, display.ratio, "x")
     if kinds and (display.labels or not small):
@@ -58,11 +58,11 @@ def _as_number(level: str | None) -> float | None:
 def _bars(display: EffectDisplay, ax: Any, order: list[int]) -> dict[str, Any]:
     """Draw one bar for each level, its number, own terms below and its interval across it."""
     kinds: dict[str, Any] = {}
-    ends = _ends(display)
+    ends, right = _ends(display), reach(display, [0])[1]
     for y, k in enumerate(order):
         value = float(display.shown[0, k])
         ax.barh(y, value, 0.66, zorder=2, **style.bar_looks(ax, value))
-        at = max([value, 0.0, *(float(end[k]) for end in ends)])
+        at = min(max([value, 0.0, *(float(end[k]) for end in ends)]), right)
         look = {"ha": "left", "va": "center", "fontsize": style.NOTE}
         ax.annotate(style.signed(value), (at, y), (4, 0), textcoords="offset points", **look)
         if display.has_own:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from rpte.errors import InputError
 from rpte.model.effect import own_parts
+from rpte.model.parts import Component
 from rpte.plots import style
 from rpte.plots.display import Display
 from rpte.plots.effect import EffectDisplay
@@ -26,13 +27,13 @@ class OverviewDisplay(Display):
     """The importance of all variables, and a panel for each of the strongest components.
 
     A component of two numbers is drawn as a map, any other as the whole effect of its strongest
-    variable.
+    variable; where there is room, further variables follow.
 
     Parameters
     ----------
     importance : ImportanceDisplay
     panels : list of EffectDisplay or SurfaceDisplay
-        Of the strongest components, in order.
+        Of the strongest components, in order, then of further variables.
     left_out : int
         Components without a panel.
 
@@ -43,8 +44,8 @@ class OverviewDisplay(Display):
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> clf = RPTEClassifier(l1=0.05).fit(X.iloc[:, :4], y)
     >>> display = OverviewDisplay.from_estimator(clf)
-    >>> len(display.panels) + display.left_out == len(clf.model_.components)
-    True
+    >>> display.panels[0]
+    EffectDisplay('mean perimeter')
     """
 
     importance: ImportanceDisplay
@@ -78,22 +79,21 @@ class OverviewDisplay(Display):
             raise InputError("the model has no terms: it predicts the same for every row")
         importance = ImportanceDisplay.of(subject)
         size = importance.importances
-        ranked = sorted(
-            subject.outline.components, key=lambda c: -sum(size.get(s, 0.0) for s in c.sources)
-        )
-        panels: list[EffectDisplay | SurfaceDisplay] = []
+        components = subject.outline.components
+        ranked = sorted(components, key=lambda c: -sum(size.get(s, 0.0) for s in c.sources))
+        first: list[tuple[str, ...]] = []
+        rest: list[tuple[str, ...]] = []
         for component in ranked:
-            strongest = sorted(component.sources, key=lambda s: -size.get(s, 0.0))
-            kinds = {subject.outline.schema[s].kind for s in strongest}
-            if len(strongest) == 2 and kinds == {"number"} and not subject.labels:
-                panels.append(SurfaceDisplay.of(subject, strongest[0], strongest[1], reference))
-                continue
-            known = [s for s in strongest if subject.rows is not None or own_parts(component, s)]
-            if known:
-                panels.append(EffectDisplay.of(subject, known[0], None, reference))
-            if len(panels) == MOST_PANELS:
-                break
-        return cls(importance, panels, len(ranked) - len(panels))
+            known = [s for s in component.sources if subject.rows or own_parts(component, s)]
+            strongest = sorted(known, key=lambda s: -size.get(s, 0.0))
+            if strongest:
+                first.append(_names(subject, component, strongest))
+                rest += [(s,) for s in strongest[1:] if len(first[-1]) == 1]
+        rest.sort(key=lambda names: -size.get(names[0], 0.0))
+        drawn = [*first, *rest][:MOST_PANELS]
+        panels = [_panel(subject, names, reference) for names in drawn]
+        left_out = len(components) - min(len(first), len(panels))
+        return cls(importance, panels, left_out)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw all panels in the place of some axes, or on a new figure."""
@@ -115,3 +115,18 @@ class OverviewDisplay(Display):
     def frame(self) -> pd.DataFrame:
         """Return the importances; the panels have frames of their own."""
         return self.importance.frame()
+
+
+def _names(subject: Subject, component: Component, strongest: list[str]) -> tuple[str, ...]:
+    """Return the variables of a component's panel: two numbers of one score, or the strongest."""
+    kinds = {subject.outline.schema[s].kind for s in component.sources}
+    two = len(component.sources) == len(strongest) == 2 and kinds == {"number"}
+    return tuple(strongest) if two and not subject.labels else (strongest[0],)
+
+
+def _panel(
+    subject: Subject, names: tuple[str, ...], reference: str | None
+) -> EffectDisplay | SurfaceDisplay:
+    if len(names) == 2:
+        return SurfaceDisplay.of(subject, names[0], names[1], reference)
+    return EffectDisplay.of(subject, names[0], None, reference)

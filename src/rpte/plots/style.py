@@ -25,6 +25,7 @@ LOWERS_HATCH = "////"
 LINES = ("-", "--", "-.", (0, (1, 1.2)), (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)))
 ON_LIGHT = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#000000")
 ON_DARK = ("#56B4E9", "#E69F00", "#2BD4A4", "#E8A4C9", "#F0E442", "#FFFFFF")
+MOST_MARKS = 48  # characters of all marks along an axis
 RATIOS = (1.0, 2.0, 5.0)  # marks of a ratio, times powers of ten
 FINE_RATIOS = (1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 7.0)
 FINEST_RATIOS = tuple(np.round(np.arange(1.0, 2.0, 0.05), 2).tolist())
@@ -120,11 +121,18 @@ def name(text: object, most: int = MOST_NAME) -> str:
 
 
 def signed(value: float) -> str:
-    """Return a number with its sign, to three digits; "0" for none."""
+    """Return a number with its sign, to three digits; "0" for none.
+
+    Examples
+    --------
+    >>> signed(0.12345), signed(12345.6), signed(0.0)
+    ('+0.123', '+12,346', '0')
+    """
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else str(value)
-    digits = max(0, 2 - math.floor(math.log10(abs(value))))
-    text = f"{value:+.{min(digits, 3)}f}" if 1e-3 <= abs(value) < 1e5 else f"{value:+.2e}"
+    digits = min(3, max(0, 2 - math.floor(math.log10(abs(value)))))
+    small = 1e-3 <= abs(value) < 1e8
+    text = f"{value:+,.{digits}f}" if small else f"{value:+.2e}"
     return text.replace("-", "\N{MINUS SIGN}", 1)
 
 
@@ -150,17 +158,36 @@ def wrapped(ax: Any, text: str, size: float) -> str:
     return "\n".join(textwrap.wrap(plain(text), max(24, int(width / (size * 0.52)))))
 
 
+def axis_words(text: str, most: int = 46) -> str:
+    """Return what stands along an axis, in lines."""
+    return "\n".join(textwrap.wrap(plain(text), most))
+
+
+def small_title(ax: Any, title: str) -> None:
+    """Write a title above a small panel."""
+    room = int(ax.get_position().width * ax.figure.get_figwidth() * 72 / (TITLE * 0.55))
+    look = {"loc": "left", "fontsize": TITLE, "fontweight": "bold"}
+    ax.set_title(name(title, max(18, room)), **look, **PLAIN)
+
+
 def headline(ax: Any, title: str, note: str = "", above: float = 0.0) -> None:
-    """Write a title above axes, and below it in small type what is shown.
+    """Write a title above axes that are drawn, and below it in small type what is shown.
 
     `above` are points that something else takes over the axes, such as `TOP_AXIS`.
     """
+    if ax.figure.get_layout_engine() is not None:
+        ax.figure.draw_without_rendering()  # how wide the axes are, beside their names
     note = wrapped(ax, note, NOTE) if note else ""
     lines = note.count("\n") + 1 if note else 0
     pad = 5.0 + above + lines * NOTE * 1.32
-    room = max(24, int(ax.get_position().width * ax.figure.get_figwidth() * 72 / (TITLE * 0.58)))
-    text = name(title, room)
-    ax.set_title(text, loc="left", fontsize=TITLE, fontweight="bold", pad=pad, **PLAIN)
+    ax.set_title(
+        wrapped(ax, title, TITLE * 1.15),
+        loc="left",
+        fontsize=TITLE,
+        fontweight="bold",
+        pad=pad,
+        **PLAIN,
+    )
     if note:
         ax.annotate(
             note, (0, 1), (0, 4 + above), "axes fraction", textcoords="offset points", va="bottom",
@@ -189,9 +216,9 @@ def ratio_marks(low: float, high: float) -> list[tuple[float, str]]:
     """Return where a logarithm has round ratios, with their text, in some range."""
     for steps in (RATIOS, FINE_RATIOS, FINEST_RATIOS):
         found = list(_ratios(low, high, steps))
-        if len(found) >= 4:
+        if len(found) >= 3:
             break
-    while len(found) > 9:
+    while len(found) > 8 or sum(len(text) + 2 for _, text in found) > MOST_MARKS:
         one = next((k for k, (at, _) in enumerate(found) if at == 0.0), 0)
         found = found[one % 2 :: 2]
     return found

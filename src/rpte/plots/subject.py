@@ -15,6 +15,7 @@ from rpte.model.classes import ClassesModel
 from rpte.model.effect import Background, background, own_parts
 from rpte.model.model import Model
 from rpte.model.parts import Component
+from rpte.model.target import AnyTarget, NumberTarget
 from rpte.table.column import MISSING
 from rpte.table.table import checked_weights
 from rpte.utils.arrays import Floats
@@ -67,7 +68,7 @@ class Subject:
         """What contributions add to, in words."""
         if isinstance(self.model, ClassesModel):
             return "the score of a class"
-        return self.model.target.formula
+        return unit_of(self.model.target)
 
     @property
     def ratio(self) -> str | None:
@@ -135,6 +136,13 @@ class Subject:
         x = self.rows.inputs[source]
         present = ~np.isnan(x)
         return x[present], self.rows.weight[present]
+
+
+def unit_of(target: AnyTarget) -> str:
+    """Return what the terms of one score add to, in few words."""
+    if isinstance(target, NumberTarget) and not target.is_linear:
+        return f"log {target.mean_text}"
+    return target.formula
 
 
 def check_reference(reference: str | None) -> None:

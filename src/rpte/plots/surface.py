@@ -147,7 +147,6 @@ class SurfaceDisplay(Display):
         size = (6.4, self._height()) if count == 1 else (3.4 * columns, 0.8 + 2.8 * rows)
         ax = style.axes_or_new(ax, size)
         if count == 1:
-            style.headline(ax, self._title(), self._note())
             mesh, panels = self._panel(ax, 0), [ax]
         else:
             told = self._title(), self._note()
@@ -160,14 +159,16 @@ class SurfaceDisplay(Display):
                 panel.set_axis_off()
             panels = panels[:count]
         bar = ax.figure.colorbar(mesh, ax=panels, shrink=0.9, pad=0.02)
-        bar.set_label(f"adds to {style.plain(self.unit)}", fontsize=style.TEXT, **style.PLAIN)
+        bar.set_label(style.axis_words(f"adds to {self.unit}"), fontsize=style.TEXT, **style.PLAIN)
         bar.ax.tick_params(labelsize=style.NOTE)
         bar.outline.set_visible(False)
+        if count == 1:
+            style.headline(ax, self._title(), self._note())
         return self._drawn(ax, *panels)
 
     def draw_small(self, ax: Any) -> None:
         """Draw the map of one score in a small panel, without a caption."""
-        style.headline(ax, self._title())
+        style.small_title(ax, self._title())
         self._panel(ax, 0)
 
     def _height(self) -> float:

@@ -123,12 +123,12 @@ class TreeDisplay(Display):
         ax.set_xlim(-0.05, width)
         ax.set_ylim(len(self.leaves) - 0.4, -0.9)
         read = ", ".join(style.name(source, 40) for source in self.sources)
-        style.headline(ax, f"Tree {self.name}: {read}", f"what a leaf adds to {self.unit}")
         self._branches(ax)
         if self.labels:
             self._columns(ax)
         else:
             self._bars(ax)
+        style.headline(ax, f"Tree {self.name}: {read}", f"what a leaf adds to {self.unit}")
         return self._drawn(ax)
 
     def _branches(self, ax: Any) -> None:
@@ -161,7 +161,7 @@ class TreeDisplay(Display):
         for y, (value, leaf) in enumerate(zip(values.tolist(), self.leaves, strict=True)):
             ax.barh(y, value * unit, 0.5, left=zero, **style.bar_looks(ax, value))
             told = style.signed(value)
-            if self.ratio is not None and leaf["effect"] is not None:
+            if value and self.ratio is not None and leaf["effect"] is not None:
                 told += f"  (\N{MULTIPLICATION SIGN}{leaf['effect']:.3g})"
             told += f"\n{style.share(leaf['support'] / total)} of the rows"
             ax.text(start + BARS + 0.05, y, told, va="center", fontsize=style.NOTE)

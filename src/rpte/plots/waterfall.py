@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -15,7 +16,7 @@ from rpte.model.explain import Explanation, value_text
 from rpte.model.target import Target
 from rpte.plots import style
 from rpte.plots.display import Display
-from rpte.plots.subject import Subject
+from rpte.plots.subject import Subject, unit_of
 from rpte.table.inputs import column_names
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class CaseDisplay(Display):
     >>> from sklearn.datasets import load_breast_cancer
     >>> from rpte import CaseDisplay, RPTEClassifier
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    >>> clf = RPTEClassifier(l1=0.05).fit(X.iloc[:, :4], y)
+    >>> clf = RPTEClassifier(l1=0.05).fit(X, y)
     >>> display = CaseDisplay.from_estimator(clf, X.iloc[17])
     >>> found = display.frame()
     >>> bool(abs(found["contribution"].sum() - clf.model_.score(X.iloc[[17]])[0]) < 1e-9)
@@ -116,7 +117,7 @@ class CaseDisplay(Display):
             told.intercept,
             told.score,
             told.start,
-            target.formula,
+            unit_of(target),
             title[:1].upper() + title[1:],
             (*told.said_for, *told.flags),
             marks,
@@ -170,18 +171,19 @@ class CaseDisplay(Display):
         room = ((high - low) or 1.0) * 0.16
         ax.set_xlim(low - room, high + room)
         self._values(ax, shown, ends)
-        names = [self.start, *(style.name(bar.label, MOST_LABEL) for bar in shown), "score"]
+        names = [self.start, *(_lines(bar.label) for bar in shown), "score"]
         ax.set_yticks(range(last + 1), names, **style.PLAIN)
         ax.tick_params(axis="y", length=0)
         ax.set_ylim(last + 0.7, -0.7)
-        ax.set_xlabel(style.plain(self.unit), fontsize=style.TEXT, **style.PLAIN)
+        ax.set_xlabel(style.axis_words(self.unit, 60), fontsize=style.TEXT, **style.PLAIN)
         self._second_axis(ax)
         above = style.TOP_AXIS if self.marks_name else 0.0
         style.headline(ax, self.title, "; ".join(self.notes), above)
         return self._drawn(ax)
 
     def _values(self, ax: Any, shown: list[Bar], ends: list[float]) -> None:
-        """Write each number at the end of its bar."""
+        """Write each number at the end of its bar, where the names leave room."""
+        low, high = ax.get_xlim()
         last = len(shown) + 1
         for y, at in ((0, self.base), (last, self.score)):
             ax.annotate(style.signed(at), (at, y), (8, 0), textcoords="offset points", va="center",
@@ -189,9 +191,11 @@ class CaseDisplay(Display):
         for y, bar in enumerate(shown, 1):
             if not bar.value:
                 continue
-            right = bar.value > 0
+            left_end = min(ends[y - 1 : y + 1])
+            right = bar.value > 0 or left_end < low + 0.2 * (high - low)
+            at = max(ends[y - 1 : y + 1]) if right else left_end
             ax.annotate(
-                style.signed(bar.value), (ends[y], y), (4 if right else -4, 0),
+                style.signed(bar.value), (at, y), (4 if right else -4, 0),
                 textcoords="offset points", ha="left" if right else "right", va="center",
                 fontsize=style.NOTE,
             )  # fmt: skip
@@ -223,6 +227,14 @@ class CaseDisplay(Display):
         found = pd.DataFrame(rows, columns=["component", "values", "contribution"])
         found["sum"] = found["contribution"].cumsum()
         return found
+
+
+def _lines(label: str) -> str:
+    """Return what stands beside a bar, in two lines at most."""
+    lines = textwrap.wrap(style.plain(label), MOST_LABEL) or [""]
+    if len(lines) == 1:
+        return lines[0]
+    return f"{lines[0]}\n{style.name(' '.join(lines[1:]), MOST_LABEL)}"
 
 
 def _probabilities(target: Target) -> list[tuple[float, str]]:
