@@ -236,7 +236,7 @@ def _levels_panel(example: Example) -> str:
 
 
 def _in_words(levels: set[str]) -> str:
-    return f"job in {{{', '.join(sorted(levels))}}}"
+    return Level("job", tuple(sorted(levels))).text
 
 
 def draw_families(example: Example) -> str:

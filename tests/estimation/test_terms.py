@@ -117,7 +117,7 @@ def test_a_column_equal_to_a_leaf_is_said_once():
     raw = random_raw(4, ["two", "number"], 60, gaps=False)
     table = raw.table()
     vocabulary = build_vocabulary(table, VocabularySettings("original", 1, 5, 0.001, paper=False))
-    assert [c.text for c in vocabulary.columns] == ["y1", "z0 is no"]
+    assert [c.name for c in vocabulary.columns] == ["y1", "z0 is no"]
     rest = Branch(Split(Value("y1"), 0.0), 1, 2)
     tree = Tree(Branch(Split(Level("z0", ("yes",))), 0, rest))  # a leaf is all but "z0 is no"
     codes = tree.apply(table.inputs)[None]
@@ -147,7 +147,7 @@ def test_two_source_terms_enter_by_standardised_gradient(case):
         z = z - np.average(z, weights=curvature)
         return abs((table.weight * (table.y - p)) @ z) / np.sqrt((curvature * z * z).sum())
 
-    order = sorted(range(len(vocabulary)), key=lambda j: (-gradient(j), vocabulary.columns[j].text))
+    order = sorted(range(len(vocabulary)), key=lambda j: (-gradient(j), vocabulary.columns[j].name))
     expected, taken = [], set()
     for j in order:  # strict without trees: the steepest column owns its sources
         sources = set(vocabulary.columns[j].sources)

@@ -135,7 +135,7 @@ def test_intervals_cover_a_simple_truth_about_as_often_as_they_say():
     for seed in range(25):
         X, y = simple(200, seed + 100)
         drawn = bootstrap(plain_model(X, y), X, y, n=50)
-        intervals = {t.text.split()[2]: t for t in drawn.terms(0.8) if t.name != "intercept"}
+        intervals = {t.text.split(",")[0]: t for t in drawn.terms(0.8) if t.name != "intercept"}
         for name, truth in (("a", 0.8), ("b", -0.5)):
             found = intervals.get(name)
             hits.append(found is not None and found.low <= truth <= found.high)
@@ -198,7 +198,7 @@ def test_terms_say_how_often_they_vanish():
     X = X.assign(noise=np.random.default_rng(1).normal(size=120).round(2))
     model = plain_model(X, y, l1=0.03)
     found = {t.name: t for t in bootstrap(model, X, y, n=40).terms()}
-    text = {t.text.split()[2]: t.zero for t in found.values() if t.name != "intercept"}
+    text = {t.text.split(",")[0]: t.zero for t in found.values() if t.name != "intercept"}
     assert found["intercept"].zero is None
     assert text["a"] == 0.0
     assert 0.0 < text["noise"] < 1.0
