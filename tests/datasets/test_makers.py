@@ -111,7 +111,8 @@ def test_a_dataset_shows_its_truth(name):
     for effect in data.truth.effects:
         assert effect.words in repr(data)
         assert effect.name in page
-    assert "'&lt;0'" in make_credit(5)._repr_html_()
+    assert "&#39;&lt;0&#39;" in make_credit(5)._repr_html_()
+    assert data.truth.effects[0].name in data.truth._repr_html_()
 
 
 @each

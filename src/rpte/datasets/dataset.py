@@ -59,9 +59,12 @@ class Dataset:
         )
 
     def _repr_html_(self) -> str:
-        """Return the description and the truth for a notebook."""
-        table = self.truth.table().to_html(index=False, border=0)
-        return f"<p>{self.description}</p><p>{len(self.X)} rows. The truth:</p>{table}"
+        from rpte.notebook.card import Card, Table
+
+        told = self.truth.table()
+        effects = Table(list(map(str, told)), told.to_numpy().tolist())
+        title = f"{len(self.X):,} rows, {self.X.shape[1]} variables"
+        return Card(title, [self.description, "The truth:"], [effects]).html
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)

@@ -128,6 +128,13 @@ class Truth:
         rows = [(e.name, e.shape, e.words) for e in self.effects]
         return pd.DataFrame(rows, columns=["variable", "shape", f"adds to the {self.scale}"])
 
+    def _repr_html_(self) -> str:
+        from rpte.notebook.card import Card, Table
+
+        told = self.table()
+        effects = Table(list(map(str, told)), told.to_numpy().tolist())
+        return Card("The truth", [f"intercept {self.intercept:g}"], [effects]).html
+
 
 def numbers(X: pd.DataFrame, name: str) -> Floats:
     """Return a column as float64, missing cells as NaN."""
