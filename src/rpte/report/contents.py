@@ -165,7 +165,8 @@ def _case_form(
     order = [record["source"] for record in first["importance"]]
     found = case_form(model, rows, data["variables"], order, horizons)
     if isinstance(model.target, Target):
-        positive = _class_name(model.target.outcome, options.target)
+        assert isinstance(model, Model)
+        positive = _of_classes(model, options.target)["positive_name"]
         found["response_text"] = f"probability of {positive}"
     return found
 
@@ -229,7 +230,7 @@ def _of_one_score(model: Model, options: ReportOptions) -> Record:
 
 
 def _of_classes(model: Model, column: str | None) -> Record:
-    """Return what a page says of two classes; a label says little without the name of its column."""
+    """Return what a page says of two classes; a label says little without its column's name."""
     positive, other = model.classes[model.positive], model.classes[1 - model.positive]
     name = getattr(model.target, "name", None) or column
     return {
