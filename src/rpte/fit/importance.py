@@ -42,7 +42,7 @@ def measure_importances(
         {source: sum(block[source] for block in same) / rows.total_weight for source in same[0]}
         for same in zip(*(block.sums for block in found), strict=True)
     ]
-    return told, _background(found, sources, rows.n_cases)
+    return told, _background(found, sources, rows.n_cases, sampled=step > 0.0)
 
 
 class _Found(NamedTuple):
@@ -77,7 +77,9 @@ class _Pass:
         return _Found(sums, inputs.take(kept), times.astype(np.float64) * self.step)
 
 
-def _background(found: list[_Found], sources: Sequence[str], n_cases: int) -> Background | None:
+def _background(
+    found: list[_Found], sources: Sequence[str], n_cases: int, sampled: bool
+) -> Background | None:
     if not sources:
         return None
     first = found[0].inputs
@@ -88,4 +90,4 @@ def _background(found: list[_Found], sources: Sequence[str], n_cases: int) -> Ba
     }
     weight = np.concatenate([block.weight for block in found])
     drawn = background(Inputs(first.schema, columns, specials), sources, weight)
-    return replace(drawn, table_rows=n_cases, sampled=drawn.sampled or len(weight) < n_cases)
+    return replace(drawn, table_rows=n_cases, sampled=sampled or drawn.sampled)
