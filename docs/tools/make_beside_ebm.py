@@ -1,4 +1,4 @@
-"""Make the pictures of docs/beside_ebm.md: the same table and cases in an EBM's notebook and in ours.
+"""Make the pictures of docs/beside_ebm.md: one table and case in an EBM's notebook and in ours.
 
 Run: python docs/tools/make_beside_ebm.py    (needs the extra `peers`, plotly and chromium)
 """
