@@ -5,6 +5,9 @@ Build it with `python docs/tools/build.py`, which also runs the examples of the 
 
 from __future__ import annotations
 
+import os
+import re
+from pathlib import Path
 from typing import Any
 
 import rpte
@@ -48,17 +51,27 @@ pygments_style = "a11y-high-contrast-light"
 pygments_dark_style = "a11y-high-contrast-dark"
 copybutton_exclude = ".linenos, .gp, .go"
 
-INCLUDED = {
-    "../CHANGELOG.md": "changelog.md",
-    "../CONTRIBUTING.md": "contributing.md",
-    "../experiments/README.md": "experiments.md",
+INCLUDED = {  # pages that stand elsewhere in the repository
+    "changelog": "CHANGELOG.md",
+    "contributing": "CONTRIBUTING.md",
+    "examples": "examples/README.md",
+    "experiments": "experiments/README.md",
 }
+DOCS = Path(__file__).parent
+LINK = re.compile(r"\]\(([^)#:\s]+)")
 
 
-def _linked_here(app: Any, name: str, source: list[str]) -> None:
-    """Point links to files outside of this folder at the pages that include them."""
-    for file, page in INCLUDED.items():
-        source[0] = source[0].replace(f"]({file}", f"]({page}")
+def _included(app: Any, name: str, source: list[str]) -> None:
+    """Read the pages that stand elsewhere, and point links to them at their place in the site."""
+    file = DOCS.parent / INCLUDED[name] if name in INCLUDED else DOCS / f"{name}.md"
+    homes = {DOCS.parent / path: f"{page}.md" for page, path in INCLUDED.items()}
+
+    def here(link: re.Match[str]) -> str:
+        target = Path(os.path.normpath(file.parent / link[1]))
+        return f"]({homes.get(target) or os.path.relpath(target, DOCS)}"
+
+    if file.exists():  # the pages of the reference are not Markdown
+        source[0] = LINK.sub(here, file.read_text(encoding="utf-8"))
 
 
 def _of_others(app: Any, what: str, name: str, member: Any, skip: bool, options: Any) -> bool:
@@ -69,5 +82,5 @@ def _of_others(app: Any, what: str, name: str, member: Any, skip: bool, options:
 
 def setup(app: Any) -> None:
     """Register the hooks."""
-    app.connect("source-read", _linked_here)
+    app.connect("source-read", _included)
     app.connect("autodoc-skip-member", _of_others)

@@ -119,9 +119,7 @@ def test_steps_in_words():
     log = typical_step(term(Scale("x", "log", (0.5,)), 0.5), data)
     assert log.text(BINOMIAL) == "odds ratio 1.732 for 3 times as much"
     assert log.size == math.log(3.0)
-    flat = typical_step(
-        term(Scale("x", "log", (60.0,)), 0.5, scale=0.01), data
-    )
+    flat = typical_step(term(Scale("x", "log", (60.0,)), 0.5, scale=0.01), data)
     assert flat.words == "for 1.2 times as much"
     flat = typical_step(term(Scale("x", "log", (80.0,)), 0.5, scale=0.01), data)
     assert (flat.measure, flat.words) == (SD, "per 0.01 of the log")
