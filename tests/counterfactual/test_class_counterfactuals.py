@@ -11,7 +11,8 @@ from rpte.columns.kinds import Level, Value
 from rpte.counterfactual import Actions
 from rpte.counterfactual import solve as solving
 from rpte.errors import InputError
-from rpte.model.classes import ClassesModel, ClassesTarget
+from rpte.model.class_target import ClassesTarget
+from rpte.model.classes import ClassesModel
 from rpte.model.parts import Component, DirectTerm
 from small_models import PROFILE, SCHEMA, every_row, models, rows, weights
 

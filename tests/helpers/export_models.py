@@ -34,7 +34,8 @@ from rpte.export.lower import make_form
 from rpte.export.target import find_target, settle_options
 from rpte.losses import COX, GAMMA, POISSON, SQUARED
 from rpte.losses.tweedie import Tweedie
-from rpte.model.classes import ClassesModel, ClassesTarget
+from rpte.model.class_target import ClassesTarget
+from rpte.model.classes import ClassesModel
 from rpte.model.file import from_dict
 from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms
 from rpte.model.survival import Steps, SurvivalTarget

@@ -26,7 +26,8 @@ from rpte.cli.survival import (
 from rpte.cli.terminal import FAILED, console, print_found, print_json, say, table_of
 from rpte.errors import InputError
 from rpte.model.causes import one_event
-from rpte.model.classes import ClassesModel, ClassesTarget
+from rpte.model.class_target import ClassesTarget
+from rpte.model.classes import ClassesModel
 from rpte.model.file import build, load_one, read_document
 from rpte.model.model import Model
 from rpte.model.survival import SurvivalTarget

@@ -11,7 +11,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from rpte.cli.terminal import table_of
-from rpte.model.classes import PairTarget
+from rpte.model.class_target import PairTarget
 from rpte.model.explain import Explanation
 from rpte.model.explanations import ordered
 from rpte.model.model import Model

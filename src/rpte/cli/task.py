@@ -9,7 +9,7 @@ from rpte.cli.survival import SURVIVAL
 from rpte.cli.terminal import say
 from rpte.errors import InputError, did_you_mean
 from rpte.losses import GAMMA, POISSON, SQUARED, TWEEDIE
-from rpte.model.classes import ClassesTarget
+from rpte.model.class_target import ClassesTarget
 from rpte.model.survival import LOSSES_OF_TIMES
 from rpte.model.target import LOSSES_OF_NUMBERS
 from rpte.table.target import TargetValues, guessed_task

@@ -20,7 +20,8 @@ from rpte.counterfactual.boxes import Grid
 from rpte.counterfactual.find import MARGIN, Asked, check_counts
 from rpte.counterfactual.solve import Solution, solve
 from rpte.errors import InputError
-from rpte.model.classes import ClassesModel, PairTarget
+from rpte.model.class_target import PairTarget
+from rpte.model.classes import ClassesModel
 from rpte.model.labels import Label
 from rpte.model.parts import Component, DirectTerm, Leaf
 from rpte.model.summary import counted

@@ -9,7 +9,7 @@ from rpte.columns.limits import Permissions, permissions
 from rpte.errors import InputError
 from rpte.estimators.labels import plain
 from rpte.fit.settings import Settings
-from rpte.model.classes import ClassesTarget
+from rpte.model.class_target import ClassesTarget
 from rpte.model.target import AnyTarget
 from rpte.table.schema import Schema
 

@@ -22,7 +22,7 @@ from rpte.estimators.labels import (
     refuse_rare,
 )
 from rpte.estimators.training_data import ONE_CLASS, of_classes, predicted
-from rpte.model.classes import ClassesTarget
+from rpte.model.class_target import ClassesTarget
 from rpte.model.target import AnyTarget, NumberTarget, Target
 from rpte.model.units import Moments, Plain
 from rpte.rows.cache import Layout

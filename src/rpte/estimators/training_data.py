@@ -20,7 +20,7 @@ from rpte.estimators.labels import (
 from rpte.estimators.parameters import refuse_of_two_classes, settings_for
 from rpte.fit.settings import Settings
 from rpte.fit.training import Training
-from rpte.model.classes import ClassesTarget
+from rpte.model.class_target import ClassesTarget
 from rpte.model.target import Target
 from rpte.rows import scale
 from rpte.rows.folds import Validation, make_validation

@@ -33,7 +33,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeVar
 
 from rpte.export.inputs import Code, Input
-from rpte.model.classes import ClassesModel, ClassesTarget, one_score
+from rpte.model.class_target import ClassesTarget
+from rpte.model.classes import ClassesModel, one_score
 from rpte.model.labels import Label
 from rpte.model.survival import SurvivalTarget
 from rpte.model.target import AnyTarget, NumberTarget

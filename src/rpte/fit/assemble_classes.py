@@ -13,7 +13,8 @@ from rpte.fit.coefficients import ClassesEstimate
 from rpte.fit.settings import Settings
 from rpte.fit.training import Training
 from rpte.model.class_limits import class_certificate
-from rpte.model.classes import ClassesModel, ClassesTarget
+from rpte.model.class_target import ClassesTarget
+from rpte.model.classes import ClassesModel
 from rpte.model.parts import DirectTerm, TreeTerms
 from rpte.rows.training_rows import TrainingRows
 from rpte.table.table import Table

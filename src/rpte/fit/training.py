@@ -21,7 +21,7 @@ from rpte.fit.structure_learner import Discovery, WarmStart
 from rpte.kernels.codes import sorted_numbers
 from rpte.losses import Multinomial
 from rpte.losses.risk_sets import FollowUp
-from rpte.model.classes import ClassesTarget
+from rpte.model.class_target import ClassesTarget
 from rpte.model.survival import SurvivalTarget
 from rpte.model.target import AnyTarget
 from rpte.rows import scale

@@ -21,7 +21,8 @@ from typing import Any
 from rpte import __version__
 from rpte.errors import InputError, ModelFileError
 from rpte.model.causes import CausesModel, one_event
-from rpte.model.classes import ClassesModel, ClassesTarget
+from rpte.model.class_target import ClassesTarget
+from rpte.model.classes import ClassesModel
 from rpte.model.format import CAUSES, CAUSES_SCHEMA, FORMAT, SCHEMAS, described
 from rpte.model.model import Model
 from rpte.model.parts import Component

@@ -35,7 +35,7 @@ from rpte.export.inputs import CategoryInput, Code, Input, NumberInput
 from rpte.export.language import find_template, identifiers
 from rpte.export.pmml.run import CLASS, run
 from rpte.export.target import Options, Target, check_levels, check_prefix
-from rpte.model.classes import ClassesTarget
+from rpte.model.class_target import ClassesTarget
 from rpte.model.target import Target as TwoClasses
 from rpte.table.column import LARGEST
 from rpte.table.spelling import TRUTHS
