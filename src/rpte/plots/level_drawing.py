@@ -63,7 +63,8 @@ def _bars(display: EffectDisplay, ax: Any, order: list[int]) -> dict[str, Any]:
         value = float(display.shown[0, k])
         ax.barh(y, value, 0.66, zorder=2, **style.bar_looks(ax, value))
         at = min(max([value, 0.0, *(float(end[k]) for end in ends)]), right)
-        look = {"ha": "left", "va": "center", "fontsize": style.NOTE}
+        look = {"ha": "left", "va": "center", "fontsize": style.NOTE, "zorder": 4}
+        look["bbox"] = {"facecolor": ax.get_facecolor(), "linewidth": 0, "pad": 0.6}
         ax.annotate(style.signed(value), (at, y), (4, 0), textcoords="offset points", **look)
         if display.has_own:
             own = [0.0, float(display.known("own")[0, k])]

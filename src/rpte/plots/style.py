@@ -165,9 +165,9 @@ def axis_words(text: str, most: int = 46) -> str:
 
 def small_title(ax: Any, title: str) -> None:
     """Write a title above a small panel."""
-    room = int(ax.get_position().width * ax.figure.get_figwidth() * 72 / (TITLE * 0.55))
+    room = int(ax.get_position().width * ax.figure.get_figwidth() * 72 / (TITLE * 0.85))
     look = {"loc": "left", "fontsize": TITLE, "fontweight": "bold"}
-    ax.set_title(name(title, max(18, room)), **look, **PLAIN)
+    ax.set_title(name(title, max(14, room)), **look, **PLAIN)
 
 
 def headline(ax: Any, title: str, note: str = "", above: float = 0.0) -> None:
