@@ -24,7 +24,9 @@ from rpte import (
     edit,
     load,
 )
+from rpte.fit import importance
 from rpte.model.classes import ClassesModel
+from rpte.plots.effect_drawing import note_of
 from rpte.plots.waterfall import MOST_BARS, Bar
 
 
@@ -205,6 +207,35 @@ def test_importances_that_are_not_those_of_the_table_are_found():
     wrong = replace(model, training={**model.training, "importances": told})
     for checked, holds in ((model, True), (wrong, False)):
         assert {c.name: c.holds for c in checked.verify(X, y)}["importances"] == holds
+
+
+def test_a_fit_from_files_has_importances_and_rows_too(tmp_path):
+    pytest.importorskip("pyarrow", reason="tables in files need pyarrow")
+    X, y, _ = given("binary")
+    table = X.assign(y=y)
+    table.to_parquet(tmp_path / "table.parquet")
+    parameters = {"l1": 0.01, "special_values": CODES}
+    made = RPTEClassifier(**parameters).fit(tmp_path / "table.parquet", "y")
+    memory = RPTEClassifier(**parameters).fit(X, pd.Series(y, name="y"))
+    pd.testing.assert_frame_equal(made.importances_, memory.importances_)
+    pd.testing.assert_frame_equal(made.plot("age").frame(), memory.plot("age").frame())
+
+
+def test_long_tables_are_drawn_from_some_of_their_rows(monkeypatch):
+    X, y, _ = given("binary")
+    monkeypatch.setattr(importance, "ALL_UP_TO", 100)
+    made = RPTEClassifier(l1=0.02, special_values=CODES)
+    many = pd.concat([X] * 12, ignore_index=True)
+    many["age"] = many["age"] + np.repeat(np.arange(12) / 100, len(X))  # no two rows alike
+    made.fit(many, np.tile(y, 12))
+    rows, display = made._training_rows, made.plot("age")
+    assert rows.sampled
+    assert rows.table_rows == len(many)
+    assert rows.inputs.n_rows <= 2000
+    assert rows.weight.sum() == pytest.approx(len(many), rel=1e-3)
+    assert rows.mean(rows.inputs["age"]) == pytest.approx(many["age"].mean(), rel=0.03)
+    assert not display.reading["alone"]
+    assert "over 2,000 of 4,800 rows" in note_of(display)
 
 
 def test_an_overview_has_importances_and_the_strongest_components():
