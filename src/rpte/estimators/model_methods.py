@@ -325,7 +325,9 @@ class ModelMethodsMixin:
     def _html_repr(self) -> Any:
         """Return the card of a fitted model; scikit-learn's own of one that is not."""
         if hasattr(self, "model_"):
-            return self.model_._repr_html_()
+            from rpte.notebook.models import estimator_html
+
+            return estimator_html(self)
         return super()._html_repr()  # type: ignore[misc]
 
 

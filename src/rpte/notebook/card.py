@@ -27,6 +27,22 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
+class Indented:
+    """A cell with a text that belongs to the line above."""
+
+    kind: ClassVar[str] = "indented"
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """A cell with a number that is a part of the one above."""
+
+    kind: ClassVar[str] = "aside"
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Bar:
     """A cell with a bar from the middle, to the right for what adds, to the left for the rest."""
 
@@ -34,8 +50,13 @@ class Bar:
     value: float
     largest: float
 
-    half: ClassVar[int] = 60  # pixels
-    room: ClassVar[int] = 2 * half
+    one_sided: bool = False
+    room: ClassVar[int] = 120  # pixels
+
+    @property
+    def half(self) -> int:
+        """Pixels that the largest bar has."""
+        return self.room if self.one_sided else self.room // 2
 
     @property
     def width(self) -> int:
@@ -45,6 +66,8 @@ class Bar:
     @property
     def left(self) -> int:
         """Pixels before it."""
+        if self.one_sided:
+            return 0
         return self.half if self.value > 0 else self.half - self.width
 
 

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rpte.model.explanations import ordered
 from rpte.model.summary import counted
 from rpte.model.survival import SurvivalTarget
-from rpte.notebook.card import MOST_ROWS, Bar, Card, Fold, Note, Number, Picture, Table
+from rpte.notebook.card import (
+    MOST_ROWS,
+    Aside,
+    Bar,
+    Card,
+    Fold,
+    Indented,
+    Note,
+    Number,
+    Picture,
+    Table,
+)
 from rpte.report.numbers import signed
 from rpte.report.survival_cards import baseline_curve, case_over_time
 from rpte.report.survival_charts import case_chart
 
 if TYPE_CHECKING:
     from rpte.model.class_explanation import ClassExplanation
-    from rpte.model.explain import Explanation
+    from rpte.model.explain import ComponentContribution, Explanation
 
 MOST_CASES = 20
 MOST_CLASSES = 8
@@ -77,19 +88,30 @@ def class_explanation_card(told: ClassExplanation) -> Card:
 
 def _blocks(told: Explanation, most: int = MOST_ROWS) -> list[Any]:
     components = ordered(told.components)
-    sizes = [abs(each.value) for component in components for each in component.contributions]
-    largest = max(sizes, default=0.0)
+    largest = max((abs(each.value) for each in components), default=0.0)
     rows: list[Sequence[Any]] = [("", told.start, Number(signed(told.intercept)), "")]
     for component in components:
-        for each in component.contributions:
-            bar = Bar(each.value, largest)
-            given = told.given(each.sources)
-            rows.append((f"{each.term}: {each.text}", given, Number(signed(each.value)), bar))
+        rows += _component(told, component, largest)
     rows.append(("", "score", Number(signed(told.score)), ""))
     blocks: list[Any] = [Table(("because", "of this row", "adds", ""), rows, most)]
     blocks += map(Note, told.folded())
     blocks += [Note(flag, warns=True) for flag in told.flags]
     return [*blocks, *_over_time(told)]
+
+
+def _component(
+    told: Explanation, component: ComponentContribution, largest: float
+) -> Iterator[Sequence[Any]]:
+    """Yield a line for a component, and one for each of its terms where it has several."""
+    parts, bar = component.contributions, Bar(component.value, largest)
+    value = Number(signed(component.value))
+    if len(parts) == 1:
+        yield f"{parts[0].term}: {parts[0].text}", told.given(parts[0].sources), value, bar
+        return
+    together = f"{component.component}: {len(parts)} terms together"
+    yield together, told.given(component.sources), value, bar
+    for each in parts:
+        yield Indented(f"{each.term}: {each.text}"), "", Aside(signed(each.value)), ""
 
 
 def _over_time(told: Explanation) -> list[Any]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rpte.model.effect import shared_parts
+from rpte.model.importance import RECORD, importance_rows
 from rpte.model.steps import step_words
 from rpte.model.summary import counted, figures, figures_text
 from rpte.model.survival import SurvivalTarget
-from rpte.notebook.card import Card, Fold, Note, Number, Picture, Table, numbers
+from rpte.notebook.card import Bar, Card, Fold, Note, Number, Picture, Table, numbers
 from rpte.report.numbers import short, signed
 from rpte.report.survival_cards import survival_identity
 from rpte.report.survival_charts import baseline_chart
@@ -39,6 +41,12 @@ def causes_html(model: CausesModel) -> str:
     return causes_card(model).html
 
 
+def estimator_html(estimator: Any) -> str:
+    """Return the card of a fitted estimator: that of its model, and how it was asked for."""
+    card = card_of(estimator.model_)
+    return replace(card, lines=[*card.lines, f"fitted by {estimator!r}"]).html
+
+
 def card_of(model: Any) -> Card:
     """Return the card of a model of any kind."""
     if model.task == "multiclass":
@@ -50,7 +58,7 @@ def model_card(model: Model) -> Card:
     """Return the card of a model of one score."""
     parts = counted(len(model.components), "component")
     title = f"{model.target.score_text} = {signed(model.intercept)} + {parts}"
-    blocks: list[Any] = [*_baseline(model), _components(model)]
+    blocks: list[Any] = [*_importances(model), *_baseline(model), _components(model)]
     heads = ("term", "if", "n", "coefficient", "typical step", model.loss.effect_name)
     words = step_words(model)
     rows = [
@@ -126,6 +134,20 @@ def _cases(model: Any) -> str:
 def _figures(model: Model | ClassesModel) -> list[str]:
     record = figures(model)
     return [] if record is None else [figures_text(record, model.loss)]
+
+
+def _importances(model: Model | ClassesModel) -> list[Table]:
+    """Return the importances of the variables with bars, where the model tells them."""
+    found = model.training.get(RECORD)
+    if not found:
+        return []
+    rows = list(importance_rows(model.components, found))
+    largest = max(row[2] for row in rows)
+    cells = [
+        (name, component, Number(f"{share:.0%}"), Bar(value, largest, one_sided=True))
+        for name, component, value, share in rows
+    ]
+    return [Table(("variable", "component", "importance", ""), cells, MOST_PARTS)]
 
 
 def _components(model: Any) -> Table:

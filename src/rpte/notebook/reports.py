@@ -28,7 +28,7 @@ def report_html(report: Report) -> str:
     ]
     blocks.append(Table(("", "measured", "from", "to"), rows))
     if measured.get("training"):
-        blocks.append(Note("measured on the training rows: flattering", warns=True))
+        blocks.append(Note("measured on the training rows: on others it will be worse", warns=True))
     blocks += [Note(f"fails: {name}", warns=True) for name in report.failed]
     held = sum(check["holds"] for check in found["guarantees"])
     line = f"{report.size}; {held} claims hold, {len(report.failed)} fail"

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from rpte.validation.uncertainty import Bootstrap, CaseIntervals, Interval
 
 MOST_CASES = 20
+MOST_LINES = 12  # of a table of points that is open at once
 MOST_BYTES = 1e9
 
 
@@ -205,7 +206,8 @@ def scorecard_html(card: Scorecard) -> str:
             (text, Number(f"{points:+d}" if points else "0"))
             for text, points in table.lines(card.model.schema)
         ]
-        blocks.append(Fold(f"{number}. {table.title}", [Table(("if", "points"), rows)], True))
+        lines_of = Table(("if", "points"), rows)
+        blocks.append(Fold(f"{number}. {table.title}", [lines_of], len(rows) <= MOST_LINES))
     meant = [(*numbers(row[:-1]), row[-1]) for row in sums]
     blocks.append(Fold("What points stand for", [Table(heads, meant)]))
     return Card(title, lines, blocks).html
