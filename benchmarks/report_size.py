@@ -44,7 +44,7 @@ def loans(rows: int) -> pd.DataFrame:
 
 def main(rows: int) -> None:
     """Make the table, the model and the report; print sizes and times."""
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         folder = Path(name)
         table = loans(rows)
         table.to_csv(folder / "loans.csv", index=False)

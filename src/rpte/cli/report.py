@@ -77,7 +77,10 @@ def report(
     threshold: Annotated[
         float, option("Probability from which on a case is flagged.", min=0.01, max=0.99)
     ] = THRESHOLD,
-    resamples: Annotated[int, option("Bootstrap resamples for intervals.", min=20)] = 200,
+    resamples: Annotated[
+        int | None,
+        option("Bootstrap resamples for intervals; 200, or fewer from 200,000 rows on.", min=20),
+    ] = None,
     stability: Annotated[
         int, option("Fit the model again on so many resamples (takes time).", min=0)
     ] = 0,

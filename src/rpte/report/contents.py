@@ -40,6 +40,8 @@ from rpte.report.survival_performance import (
 from rpte.table.inputs import Inputs
 
 FORMAT, VERSION = "rpte-report", 3
+MOST_RESAMPLES, LEAST_RESAMPLES = 200, 50
+RESAMPLED_ROWS = 40_000_000  # resamples times rows from which on resamples are fewer
 LEDGER_TEXTS = ("number", "when", "by", "reason", "hash")
 UNNAMED = ("Model without a name", "")
 SECTIONS = {
@@ -69,7 +71,7 @@ class ReportOptions:
     peers: list[Record] = field(default_factory=list)  # from `read_peers`
     threshold: float = 0.5  # probability from which on a case counts as flagged
     horizons: tuple[float, ...] = ()  # times at which survival is told; those of the model if none
-    resamples: int = 200  # of the bootstrap, for intervals
+    resamples: int | None = None  # of the bootstrap, for intervals; None: 200, fewer of many rows
     refits: int = 0  # for the stability of structure
     show_cases: bool = False  # single rows of the table
     target: str | None = None  # name of the column with the outcome
@@ -127,18 +129,19 @@ def report_contents(
 def _measured(model: AnyModel, evidence: Evidence | None, options: ReportOptions) -> Record:
     if evidence is None:
         return dict.fromkeys(("performance", "subgroups", "stability", "cases"))
-    at, refits = (options.threshold, options.resamples), options.refits
+    resamples = options.resamples or usual_resamples(len(evidence.weight))
+    at, refits = (options.threshold, resamples), options.refits
     measured: Record | None
     if isinstance(model, ClassesModel):
-        measured = class_performance(model, evidence, options.resamples)
-        groups = class_groups(model, evidence, options.resamples)
+        measured = class_performance(model, evidence, resamples)
+        groups = class_groups(model, evidence, resamples)
     elif isinstance(model.target, SurvivalTarget):
         horizons = asked_horizons(model, options.horizons)
-        measured = survival_performance(model, evidence, options.resamples, horizons)
-        groups = survival_groups(model, evidence, options.resamples, horizons)
+        measured = survival_performance(model, evidence, resamples, horizons)
+        groups = survival_groups(model, evidence, resamples, horizons)
     elif isinstance(model.target, NumberTarget):
-        measured = number_performance(model, evidence, options.resamples)
-        groups = number_groups(model, evidence, options.resamples)
+        measured = number_performance(model, evidence, resamples)
+        groups = number_groups(model, evidence, resamples)
     else:
         measured = performance(model, evidence, *at)
         groups = by_group(model, evidence, *at)
@@ -148,6 +151,17 @@ def _measured(model: AnyModel, evidence: Evidence | None, options: ReportOptions
         "stability": stability(model, evidence, refits, options.on_refit) if refits else None,
         "cases": _cases(model, evidence, options) if options.show_cases else None,
     }
+
+
+def usual_resamples(rows: int) -> int:
+    """Return how many resamples intervals are made of: of many rows fewer, as they are narrow.
+
+    Examples
+    --------
+    >>> usual_resamples(10_000), usual_resamples(400_000), usual_resamples(1_000_000)
+    (200, 100, 50)
+    """
+    return min(MOST_RESAMPLES, max(LEAST_RESAMPLES, RESAMPLED_ROWS // max(rows, 1)))
 
 
 def _cards(model: AnyModel, inputs: Inputs | None, rows: Background | None) -> list[Record]:
@@ -238,6 +252,9 @@ def _of_classes(model: Model, column: str | None) -> Record:
         "other": str(other),
         "positive_name": f"{name} = {positive}" if name else _class_name(positive),
         "other_name": str(other) if name else _class_name(other),
+        "positive_short": positive
+        if isinstance(positive, str)
+        else f"{name or 'outcome'} {positive}",
         "intercept_probability": _response(model),
         "events": model.target.total,
         "class_factors": list(model.training["class_factors"]),

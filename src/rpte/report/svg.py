@@ -124,7 +124,7 @@ class Plot:
         self.left = max(self.left, int(24 + longest * NARROW))
 
     def _upwards(self) -> Sequence[tuple[float, str]]:
-        return self.y_marks or named_ticks(*self.y, max(3, self.height // 45))
+        return self.y_marks or named_ticks(*self.y, max(4, self.height // 45))
 
     def across(self, x: float) -> float:
         """Return the place of a value on the picture."""
@@ -214,6 +214,8 @@ def named_ticks(low: float, high: float, most: int) -> list[tuple[float, str]]:
     if not high > low:
         return [(low, f"{low:g}")]
     marks = ticks(low, high, most)
+    if len(marks) == 1:
+        return [(marks[0], f"{marks[0]:.4g}")]
     if max(abs(low), abs(high)) >= 1e7 or decimals(marks) > 6:
         return [(at, f"{at:.4g}") for at in marks]
     return [(at, f"{at:,.{decimals(marks)}f}") for at in marks]
