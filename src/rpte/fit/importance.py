@@ -12,12 +12,12 @@ from rpte.model.classes import ClassesModel
 from rpte.model.effect import MOST_ROWS, Background, background
 from rpte.model.importance import RECORD, Evaluations, Importances
 from rpte.model.model import Model
-from rpte.rows.training_rows import TrainingRows, taken
+from rpte.rows.training_rows import MemoryRows, TrainingRows, taken
 from rpte.table.inputs import Inputs
 from rpte.table.table import Table
 from rpte.utils.arrays import Floats
 
-ALL_UP_TO = 50_000  # rows that are all looked at before some are drawn
+ALL_UP_TO = 50_000  # rows in memory that are all looked at before some are drawn
 
 
 def with_importances(learned: Learned, rows: TrainingRows) -> tuple[Learned, Background | None]:
@@ -36,7 +36,8 @@ def measure_importances(
     It takes one pass over all rows, for all models together.
     """
     sources = tuple(sorted({source for model in models for source in model.sources}))
-    step = 0.0 if rows.n_rows <= ALL_UP_TO else rows.total_weight / MOST_ROWS
+    short = isinstance(rows, MemoryRows) and rows.n_rows <= ALL_UP_TO
+    step = 0.0 if short else rows.total_weight / MOST_ROWS
     found = list(rows.map(_Pass(tuple(map(Importances.of, models)), sources, step)))
     told = [
         {source: sum(block[source] for block in same) / rows.total_weight for source in same[0]}
