@@ -17,7 +17,7 @@ from PIL import Image
 
 HERE = Path(__file__).resolve().parent
 SECONDS = 300  # for one cell, which may have to compile the kernels
-COLOURS = 64  # of a picture
+COLOURS = 256  # of a picture
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
 
@@ -57,7 +57,7 @@ def _steady_output(output: Any) -> None:
 
 
 def small_picture(png: str) -> str:
-    """Return a picture in few colours, a third of the size."""
+    """Return a picture in a palette of colours, half of the size."""
     picture = Image.open(io.BytesIO(base64.b64decode(png))).convert("RGB")
     written = io.BytesIO()
     picture.quantize(COLOURS, dither=Image.Dither.NONE).save(written, "PNG", optimize=True)
