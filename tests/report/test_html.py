@@ -28,7 +28,7 @@ from rpte import RPTEClassifier
 from rpte.report.contents import SECTIONS, report_contents
 from rpte.report.evidence import gather
 from rpte.report.html import render
-from rpte.report.numbers import count, percent, short, signed
+from rpte.report.numbers import count, percent, quartiles, short, signed
 
 CSS = (Path(rpte.report.__file__).parent / "templates" / "report.css").read_text()
 
@@ -238,4 +238,10 @@ def test_numbers_as_printed():
     assert [signed(v) for v in (0.0, 1.5, -2.0, None)] == ["0", "+1.5", "-2", "-"]
     assert [count(v) for v in (3.0, 1234567.0, 2.5, None)] == ["3", "1,234,567", "2.5", "-"]
     assert [percent(v) for v in (0.123, "<5", None)] == ["12.3%", "<5", "-"]
+    assert [count(v) for v in ("<5", "hidden")] == ["<5", "not shown"]
+    assert [quartiles(q) for q in (None, [None] * 5, [None, 1.0, None, None, None])] == [
+        "not shown",
+        "not shown",
+        "middle half from 1",
+    ]
     assert [short(v) for v in (12345.6, 0.00012345, 5.0)] == ["12,346", "0.0001234", "5"]

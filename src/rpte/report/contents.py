@@ -247,14 +247,13 @@ def _of_classes(model: Model, column: str | None) -> Record:
     """Return what a page says of two classes; a label says little without its column's name."""
     positive, other = model.classes[model.positive], model.classes[1 - model.positive]
     name = getattr(model.target, "name", None) or column
+    whole = f"{name} = {positive}" if name else _class_name(positive)
     return {
         "positive": str(positive),
         "other": str(other),
-        "positive_name": f"{name} = {positive}" if name else _class_name(positive),
+        "positive_name": whole,
         "other_name": str(other) if name else _class_name(other),
-        "positive_short": positive
-        if isinstance(positive, str)
-        else f"{name or 'outcome'} {positive}",
+        "positive_short": positive if isinstance(positive, str) else whole,
         "intercept_probability": _response(model),
         "events": model.target.total,
         "class_factors": list(model.training["class_factors"]),

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 
 from rpte.table.decimals import number_text
+from rpte.table.fingerprint import HIDDEN
 
 NONE = "-"
 LARGEST_EXPONENT = 709.0
@@ -47,15 +48,17 @@ def quartiles(quantiles: Sequence[float | None] | None) -> str:
     return f"{short(middle)} ({half})" if half else short(middle)
 
 
-def count(value: float | None) -> str:
-    """Return a count; weights may make it a fraction."""
+def count(value: float | str | None) -> str:
+    """Return a count; weights may make it a fraction, and a careful profile a text."""
+    if isinstance(value, str):
+        return "not shown" if value == HIDDEN else value
     return NONE if value is None else f"{value:,.2f}".rstrip("0").rstrip(".")
 
 
 def percent(value: float | str | None, digits: int = 1) -> str:
     """Return a share; a text (a hidden count) as it is."""
     if value is None or isinstance(value, str):
-        return value or NONE
+        return count(value)
     return f"{100 * value:.{digits}f}%"
 
 
