@@ -374,7 +374,7 @@ def _question(found: Counterfactuals | ClassCounterfactuals) -> str:
     if isinstance(found, ClassCounterfactuals):
         return found.said
     said = response_name(found.predicts, found.exposure, found.offset)
-    return f"{said} is {found.predicts.shown(found.response)}; it shall be {found.wanted}"
+    return f"{said} is {found.predicts.shown(found.response)}; it should be {found.wanted}"
 
 
 def _answer_view(number: int, answer: Answer) -> Group:
