@@ -470,3 +470,14 @@ def test_a_real_table():
     assert 0.69 < found.score(table, y) < 0.76
     assert all(check.holds for check in found.verify(table, y))
     assert "hazard of target" in found.summary()
+
+
+@pytest.mark.parametrize("form", ["pair", "table", "made up"])
+def test_the_cost_is_estimated_for_every_form_of_outcomes(form):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"age": rng.uniform(20, 80, 300)})
+    died, days = rng.random(300) < 0.6, np.ceil(rng.exponential(900.0 / X["age"]))
+    y = {"pair": (died, days), "table": pd.DataFrame({"died": died, "days": days})}.get(form)
+    found = RPTESurvival(l1=0.05).estimate_cost(X, y)
+    assert found.rows == 300
+    assert found.seconds > 0

@@ -21,6 +21,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 
 from rpte.errors import InputError
+from rpte.losses import COX, DISCRETE
 from rpte.rows import cache, files, scale, stored
 from rpte.rows.threads import thread_count
 from rpte.table.blockwise import learn
@@ -121,7 +122,7 @@ def _of_memory(estimator: Any, X: Any, y: Any, given: Mapping[str, Any]) -> FitC
     some = {role: _taken(each, rows) for role, each in given.items()}
     part = _rows_of(X, rows)
     raw = split_columns(part)
-    y = _made_up(raw.columns, estimator) if y is None else as_array(y)[rows]
+    y = _made_up(raw.columns, estimator) if y is None else _targets(y, rows)
     trial = _tried(estimator, part, y, some)
     copied = sum(column.dtype != np.float64 for column in raw.columns)
     columns = len(raw.columns)
@@ -129,6 +130,13 @@ def _of_memory(estimator: Any, X: Any, y: Any, given: Mapping[str, Any]) -> FitC
         ROW_BYTES + CELL_BYTES * columns + COPY_BYTES * copied
     )
     return FitCost(n_rows, columns, trial.seconds(n_rows), held + KERNEL_BYTES + memory, 0.0)
+
+
+def _targets(y: Any, rows: Index) -> Any:
+    """Return the targets of some rows; outcomes of a follow-up may be a pair, or a table of two."""
+    if isinstance(y, tuple):
+        return tuple(as_array(part)[rows] for part in y)
+    return _rows_of(y, rows) if np.ndim(y) == 2 else as_array(y)[rows]
 
 
 def _taken(given: Any, rows: Index) -> Any:
@@ -187,14 +195,14 @@ def _tried(estimator: Any, X: Any, y: Any, given: Mapping[str, Any]) -> _Trial:
     small = np.arange(2.0 * LEAST_ROWS).reshape(-1, 2) % 97.0
     of_table = {"special_values", "limits", "class_weight", "positive"} & {*estimator.get_params()}
     first = clone(estimator).set_params(**dict.fromkeys(of_table))
-    first.fit(small, 1 + (small[:, 0] > 40.0))
+    first.fit(small, _as_target(small[:, 0] > 40.0, estimator))
     marks: dict[str, float] = {}
 
     def tell(now: Progress) -> None:
         marks.setdefault(now.stage, time.perf_counter())
 
     trial = clone(estimator)
-    rows = len(as_array(y)) if not isinstance(y, str) else 0
+    rows = 0 if isinstance(y, str) else len(y[0] if isinstance(y, tuple) else y)
     start = time.perf_counter()
     trial.fit(X, y, **given, progress=tell)
     end = time.perf_counter()
@@ -243,8 +251,8 @@ def _evenly(count: int) -> list[int]:
     return sorted({int(i) for i in np.linspace(0, count - 1, min(count, ROW_GROUPS))})
 
 
-def _made_up(columns: list[Any], estimator: Any) -> Array:
-    """Return labels, or positive numbers, that go with the first columns, for a trial without."""
+def _made_up(columns: list[Any], estimator: Any) -> Any:
+    """Return targets that go with the first columns, for a trial without."""
     rows = len(columns[0])
     score = np.zeros(rows)
     numbers = [c for c in columns if isinstance(c, np.ndarray) and c.dtype.kind in "fiu"]
@@ -252,8 +260,15 @@ def _made_up(columns: list[Any], estimator: Any) -> Array:
         x = np.nan_to_num(column.astype(np.float64))
         score += (x - x.mean()) / (x.std() or 1.0)
     chance = np.random.default_rng(0).random(rows)
-    labels = (chance < 1.0 / (1.0 + np.exp(-score))).astype(np.int64)
-    return labels if is_classifier(estimator) else 1 + labels
+    return _as_target(chance < 1.0 / (1.0 + np.exp(-score)), estimator)
+
+
+def _as_target(holds: Array, estimator: Any) -> Any:
+    """Return two classes, the numbers 1 and 2, or events after these times."""
+    numbers = 1 + holds
+    if getattr(estimator, "loss", None) in (COX.name, DISCRETE.name):
+        return np.ones(len(holds), bool), numbers
+    return holds if is_classifier(estimator) else numbers
 
 
 def _searched(n_rows: int, columns: int) -> float:
