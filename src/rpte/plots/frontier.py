@@ -53,9 +53,11 @@ class FrontierDisplay(Display):
         ax.set_ylim(low - room, high + room)
         self._points(ax, high)
         for point in chosen:
+            right = point.miu > sum(ax.get_xlim()) / 2  # there the label would cross the axis
             ax.annotate(
-                f"chosen: {point.miu} conditions", (point.miu, point.deviance), (8, 6),
-                textcoords="offset points", ha="left", fontsize=style.TEXT,
+                f"chosen: {point.miu} conditions", (point.miu, point.deviance),
+                (-8 if right else 8, 8), textcoords="offset points",
+                ha="right" if right else "left", fontsize=style.TEXT,
             )  # fmt: skip
         style.open_frame(ax, "left", "bottom")
         ax.set_xlabel("conditions in the model", fontsize=style.TEXT)

@@ -43,7 +43,6 @@ FORMAT, VERSION = "rpte-report", 3
 MOST_RESAMPLES, LEAST_RESAMPLES = 200, 50
 RESAMPLED_ROWS = 40_000_000  # resamples times rows from which on resamples are fewer
 LEDGER_TEXTS = ("number", "when", "by", "reason", "hash")
-UNNAMED = ("Model without a name", "")
 SECTIONS = {
     "summary": "At a glance",
     "model": "The model",
@@ -102,7 +101,7 @@ def report_contents(
         "format": FORMAT,
         "version": VERSION,
         "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "title": options.about.text("model", "name") or options.files.get("model", UNNAMED)[0],
+        "title": _title(model, options),
         "threshold": options.threshold,
         "about": about_contents(options.about),
         "identity": _identity(model, options),
@@ -124,6 +123,13 @@ def report_contents(
     # Through text and back: what the page shows is what `--json` writes, and no NaN is in either.
     plain: Record = json.loads(json.dumps(found, allow_nan=False))
     return plain
+
+
+def _title(model: AnyModel, options: ReportOptions) -> str:
+    """Return the name that people gave the model, its file's, or what it is a model of."""
+    outcome = getattr(model.target, "name", None) or getattr(model.target, "outcome", None)
+    known = options.about.text("model", "name") or options.files.get("model", ("", ""))[0]
+    return known or ("Model report" if outcome is None else f"Model of {outcome}")
 
 
 def _measured(model: AnyModel, evidence: Evidence | None, options: ReportOptions) -> Record:
