@@ -70,22 +70,22 @@ class RPTERegressor(
         The audit load (conditions in the whole model) that you can afford: the best model within
         it, guaranteed. None is 300 with ``l1="cv"``, and no bound with a given penalty.
     max_fit_seconds : float, default=None
-        No limit if None. When the time is used up the search ends, and the model is the best of
-        those compared until then: as exact and as verified as any, but the same data need not give
-        it again, which its file says. With no time at all it is the base rate alone, or without
-        trees where `l1` is given. What is under way is finished, and the model is estimated after
-        the time.
+        No limit if None. When the time is used up, the search ends with the best model so far. It
+        is as exact and as verified as any other, but the same data may give another one on another
+        day, and its file says so. With no time at all it is the base rate, or, if `l1` is given, a
+        model without trees. The current step is finished first, and estimating the model comes on
+        top.
     special_values : mapping from name to codes, default=None
-        Codes of a number that are no measurements (-9, "unknown"): levels of their own next to the
-        numeric range.
+        Codes of a number that are not measurements (-9, "unknown"). They become levels of their
+        own beside the numeric range.
     cv : int, splitter or iterable of (train, test), default=None
         How inner validation splits rows; 5 folds by content, or by `groups`, if None.
     n_jobs : int, default=None
-        Threads inside one fit. None and -1 are every core, but None is one inside a worker of
-        joblib or multiprocessing, and what OMP_NUM_THREADS says where that is set. The model does
-        not depend on it.
+        Threads inside one fit. None and -1 use every core, except that None uses one inside a
+        worker of joblib or multiprocessing, and follows OMP_NUM_THREADS if that is set. The model
+        does not depend on it.
     profile : {"safe", "full", "none"}, default="safe"
-        What the model file tells of each training column beside the table's hash. "safe" hides
+        What the model file says about each training column, besides the table's hash. "safe" hides
         counts under 5 and exact extremes, "full" shows them, "none" leaves the profile out. No
         effect on the model.
     vocabulary : {"shapes", "hug", "frequent", "original"}, default="shapes"
