@@ -36,7 +36,7 @@ def test_whatif_says_what_moves_and_what_does_not(folder):
     text = asked("whatif", folder, "--row", 3, "--set", "debts=8", "--set", "age=")
     assert re.search(r"debts: \d -> 8", text)
     assert re.search(r"age: \S+ -> missing", text)
-    assert "probability of bad: " in text
+    assert "probability of outcome = bad: " in text
     assert "to the last bit" in text or "every component reads" in text
 
 
