@@ -67,7 +67,7 @@ def test_demo_shows_the_default_model(shown):
 
 def test_demo_shows_the_published_configuration_instead(published):
     assert published.startswith("The published configuration of the breast cancer table: ")
-    assert "log odds of malignant against benign: the sum of" in published
+    assert "log odds of diagnosis = malignant against benign: the sum of" in published
     assert re.search(r"T1\.L1\s+[+-]\d", published)
     assert re.search(r"D1\s+[+-]\d\S*\s+\S", published)
     assert "The default" not in published
@@ -102,7 +102,7 @@ def test_demo_shows_every_guarantee_in_one_line(name, request):
         "contributions",
         "Stage",
     }
-    assert "with 12 further checks that rpte verify lists" in text
+    assert "with 13 further checks that rpte verify lists" in text
     assert "FAILS" not in text
 
 

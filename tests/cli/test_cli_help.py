@@ -136,6 +136,7 @@ def tables(folder):
     )
     risk = 1.5 - loans["income"] / 1500 + 0.03 * (loans["age"] - 45) + (loans["job"] == "employed")
     loans["bad"] = np.where(random.random(n) < 1 / (1 + np.exp(-risk)), "yes", "no")
+    (folder / "key").write_bytes(bytes(32))
     loans.to_csv(folder / "loans.csv", index=False)
     loans.to_csv(folder / "cases.csv", index=False)
     loans.to_csv(folder / "table.csv", index=False)

@@ -133,7 +133,7 @@ class TestExplain:
         told = good("explain", model, loans, "--row", 17)
         assert told.startswith("row 17")
         adds = re.findall(r"^ *([+-]\d\S*|0)  \S", told.split("-------")[0], re.M)
-        total = re.search(r"([+-]\d\S*)  score; probability of bad", told)[1]
+        total = re.search(r"([+-]\d\S*)  score; probability of outcome = bad", told)[1]
         assert sum(map(float, adds)) == pytest.approx(float(total), abs=0.005)
         assert float(total) == pytest.approx(scored(model)[16], abs=0.001)
 

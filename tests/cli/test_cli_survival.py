@@ -222,7 +222,7 @@ class TestRead:
         text = good("counterfactual", one, table, *asked)
         assert "survival at 365 days is" in text
         text = good("counterfactual", strata, table, *asked, "--strata", "centre")
-        assert "it should be at least 0.7" in text
+        assert "what would raise it to at least 0.7?" in text
 
     def test_audit_frontier_and_compare(self, one, strata, table, tmp_path):
         assert "conditions in the whole model" in good("audit", one, table)

@@ -1,6 +1,7 @@
 """Exported scorecards: printed lines give the card's points, and the record tells what is lost."""
 
 import csv
+from html import unescape
 from html.parser import HTMLParser
 
 import numpy as np
@@ -93,7 +94,7 @@ def test_text_and_page_hold_every_line(tmp_path):
     MODEL.export("scorecard", tmp_path / "card.csv", TABLE)
     for name in ("card.txt", "card.html"):
         MODEL.export("scorecard", tmp_path / name, TABLE)
-        text = (tmp_path / name).read_text().replace("&lt;", "<").replace("&gt;", ">")
+        text = unescape((tmp_path / name).read_text())
         whole = " ".join(text.split())
         for line in lines_of(tmp_path / "card.csv")[1:]:
             for part in line["attribute"].split(" and "):

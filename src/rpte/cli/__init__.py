@@ -25,6 +25,7 @@ from rpte.cli.help import HelpCommand, HelpGroup
 from rpte.cli.model import schema, show
 from rpte.cli.report import report
 from rpte.cli.score import calibrate, export, score
+from rpte.cli.sign import sign
 from rpte.cli.terminal import told_in_one_line
 from rpte.cli.uncertainty import uncertainty
 
@@ -55,7 +56,7 @@ def main(
 GROUPS = {
     "Fit": (fit, frontier, calibrate, demo),
     "Read": (show, audit, explain, whatif, counterfactual, uncertainty),
-    "Prove": (verify, compare, report),
+    "Prove": (verify, compare, report, sign),
     "Decide, on the record": (score, reasons, decide, replay, edit),
     "Hand over": (export, schema, compile),
 }

@@ -14,6 +14,7 @@ from rich.text import Text
 from rpte.cli import options as opt
 from rpte.cli.options import MaybePath, Rows, check_beside, option, rows_for
 from rpte.cli.show import checks_view
+from rpte.cli.sign import KeyFile, signature_check
 from rpte.cli.survival import (
     EntryColumn,
     EventColumn,
@@ -26,6 +27,7 @@ from rpte.cli.survival import (
 from rpte.cli.terminal import FAILED, console, print_found, print_json, say, table_of
 from rpte.errors import InputError
 from rpte.model.causes import one_event
+from rpte.model.check import Checks
 from rpte.model.class_target import ClassesTarget
 from rpte.model.classes import ClassesModel
 from rpte.model.file import build, load_one, read_document
@@ -195,6 +197,7 @@ def verify(
     event_value: EventValue = None,
     entry: EntryColumn = None,
     strata: StrataColumn = None,
+    key_file: KeyFile = None,
     missing: opt.Missing = None,
     as_json: opt.AsJson = False,
 ) -> None:
@@ -206,6 +209,8 @@ def verify(
     Example: rpte verify model.json loans.csv --target bad
 
     Survival: rpte verify model.json trial.csv --time days --event died
+
+    Signed: rpte verify model.json --key-file key
     """
     beside = {"exposure": exposure, "offset": offset}
     columns = SurvivalColumns(time, event, event_value, entry, strata)
@@ -219,6 +224,8 @@ def verify(
     asked = target, weight_column, missing, beside, columns
     given = {} if table is None else _given(model, table, *asked)
     checks = verify_file(model, **given)
+    if key_file is not None:
+        checks = Checks([signature_check(model, key_file), *checks])
     failed = [check.name for check in checks if not check.holds]
     record = {
         "holds": not failed,

@@ -75,7 +75,7 @@ def _breast_cancer() -> tuple[tuple[Any, Any], tuple[Any, Any]]:
     from sklearn.model_selection import train_test_split
 
     data = load_breast_cancer(as_frame=True)
-    y = data.target.map({0: "malignant", 1: "benign"}).astype(object)
+    y = data.target.map({0: "malignant", 1: "benign"}).astype(object).rename("diagnosis")
     X_train, X_test, y_train, y_test = train_test_split(
         data.data, y, test_size=0.25, stratify=y, random_state=SEED
     )

@@ -51,15 +51,19 @@ from rpte.counterfactual import Actions, Answer, ClassCounterfactuals, Counterfa
 from rpte.counterfactual.actions import read_actions
 from rpte.errors import InputError
 from rpte.model.classes import ClassesModel
-from rpte.model.explain import value_text
+from rpte.model.explain import Explanation, value_text
 from rpte.model.explanations import check_order
 from rpte.model.file import load_one
 from rpte.model.model import Model
 from rpte.model.survival import SurvivalTarget
 from rpte.model.target import Target
 from rpte.model.what_if import WhatIf
+from rpte.report.cards import explanation_contents
+from rpte.report.charts import explanation_chart
+from rpte.report.svg import document
 from rpte.table.column import parse_number
 from rpte.table.decimals import number_text
+from rpte.utils.output import check_output, write_text
 
 
 def explain(
@@ -89,6 +93,7 @@ def explain(
     horizon: Horizons = None,
     strata: StrataColumn = None,
     missing: opt.Missing = None,
+    svg: Annotated[MaybePath, option("Write the sum as a picture to this SVG file too.")] = None,
     as_json: opt.AsJson = False,
 ) -> None:
     """Take the score of one case apart, the largest part first.
@@ -103,6 +108,7 @@ def explain(
     Example: rpte explain model.json cases.csv --id A-1034 --id-column case
     """
     check_order(order)
+    check_output(svg, reads=[model, table])
     loaded, beside = load_one(model, "rpte explain"), {"exposure": exposure, "offset": offset}
     check_beside(loaded, beside)
     asked, times = _asked_classes(loaded, label, against, every), horizon_times(loaded, horizon)
@@ -111,12 +117,22 @@ def explain(
     one = rows.case(row, case, id_column)
     at = asked_at(loaded, rows, times, strata, one.place)
     if isinstance(loaded, ClassesModel):
-        _explain_class(loaded, one, asked, every, mean, as_json, order)
+        _explain_class(loaded, one, asked, every, mean, as_json, order, svg)
         return
     given = {**rows.beside(one, beside), **at}
     found = loaded.explain(one.cells, "mean" if mean else None, **given)[0]
     record = {**one.record, **explanation_record(found)}
     print_found(as_json, record, explanation_view(found, one.title, order))
+    _draw(found, svg, as_json)
+
+
+def _draw(found: Explanation, svg: MaybePath, as_json: bool) -> None:
+    """Write the picture of a sum, if one is asked for."""
+    if svg is None:
+        return
+    write_text(document(*explanation_chart(explanation_contents(found))), svg)
+    if not as_json:
+        console().print(f"Wrote {svg}", soft_wrap=True)
 
 
 def _asked_classes(
@@ -143,15 +159,19 @@ def _explain_class(
     mean: bool,
     as_json: bool,
     order: str,
+    svg: MaybePath,
 ) -> None:
     """Print why a case is given one class and not another, or the scores of all classes."""
     if every:
+        if svg is not None:
+            raise InputError("--svg draws one class against another; leave --all-classes out")
         told = all_classes(model, one, mean)
         record = {**one.record, **all_classes_record(model, told)}
         print_found(as_json, record, *all_classes_view(model, told, one.title, console().width))
         return
     (found,) = model.explain(one.cells, "mean" if mean else None, **asked)
     print_found(as_json, {**one.record, **class_record(found)}, class_view(found, one.title, order))
+    _draw(found.difference, svg, as_json)
 
 
 def whatif(
@@ -270,7 +290,7 @@ def counterfactual(
     Options that name variables may be given several times. Of a number, --to is the mean that
     rpte score gives: with --exposure for the exposure of the case, else for one unit. Of a time
     until an event, --to is the survival at --horizon. Of several classes, --to-class is the one
-    that shall have the largest score.
+    that should have the largest score.
 
     Example: rpte counterfactual model.json cases.csv --row 17 --to 0.3 --keep job --increase income
     """
@@ -370,11 +390,13 @@ def _counterfactuals_view(found: Counterfactuals | ClassCounterfactuals) -> Grou
 
 
 def _question(found: Counterfactuals | ClassCounterfactuals) -> str:
-    """Say what is predicted, and what shall be."""
+    """Say what is predicted, and what is wanted."""
     if isinstance(found, ClassCounterfactuals):
         return found.said
     said = response_name(found.predicts, found.exposure, found.offset)
-    return f"{said} is {found.predicts.shown(found.response)}; it should be {found.wanted}"
+    move = "raise" if found.wanted.startswith("at least") else "lower"
+    now = found.predicts.shown(found.response)
+    return f"{said} is {now}; what would {move} it to {found.wanted}?"
 
 
 def _answer_view(number: int, answer: Answer) -> Group:

@@ -33,13 +33,13 @@ FIRST_SCREEN = {
     "fit": "output target task positive time event exposure special id-column group-column "
     "max-inspection-units monotone exclude folds",
     "score": "output id-column class threshold contributions interval exposure horizon",
-    "explain": "row id id-column mean class against exposure horizon json",
+    "explain": "row id id-column mean class against exposure horizon svg json",
     "reasons": "row template output catalogue adverse most threshold against id-column horizon "
     "json",
     "counterfactual": "row id id-column to to-class side keep increase decrease allow at-most "
     "answers horizon json",
     "uncertainty": "target time event row id resamples level groups json",
-    "verify": "target time event exposure weight-column json",
+    "verify": "target time event exposure weight-column key-file json",
     "edit": "output by reason drop-term drop-source merge refit table target force",
     "decide": "output id-column threshold catalogue adverse most replace horizon",
     "report": "output target time event by about template threshold horizon peers stability cases "
@@ -48,7 +48,7 @@ FIRST_SCREEN = {
 }
 # What stands for the value of an option.
 VALUES = {
-    "FILE": "about actions catalogue check model output refit svg table template",
+    "FILE": "about actions catalogue check key-file model output refit svg table template",
     "FOLDER": "cache-dir",
     "COLUMN": "by entry event exposure group-column groups id-column offset strata target time "
     "weight-column",

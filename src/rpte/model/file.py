@@ -374,6 +374,8 @@ def check_signature(path: str | Path, key: bytes) -> bool:
     _check_key(key)
     found = content_hash(read_document(path))
     target = Path(f"{path}.sig")
+    if not target.exists():
+        raise InputError(f"{path} has no signature beside it: {target} is not there; sign it first")
     stored = read_json(target)
     with blamed_on(f"{target} is not a signature"):
         check_plain(stored)
