@@ -132,15 +132,14 @@ def check_export(
     path = Path(path)
     record = read_record(path)
     target = targets.find_target(record["target"])
-    found = {
-        "model_hash": content_hash(to_dict(model)),
-        "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
-    }
-    for field, what in (("model_hash", "another model"), ("sha256", "another file")):
-        if found[field] != record.get(field):
-            raise InputError(
-                f"the record {record_path(path)} is of {what} than was given; export again"
-            )
+    if content_hash(to_dict(model)) != record.get("model_hash"):
+        raise InputError(
+            f"the record {record_path(path)} is of another model than was given; export again"
+        )
+    if hashlib.sha256(path.read_bytes()).hexdigest() != record.get("sha256"):
+        raise InputError(
+            f"{path} is not the file that was compared: it was changed after the export; export again"
+        )
     options = targets.settle_options(target, record["options"], model)
     again = check_file(make_form(model, options), target, path, options, X, rows_from)
     write_record(again, path)
