@@ -147,7 +147,7 @@ class TestCheckAgain:
         with pytest.raises(InputError, match="is of another model than was given; export again"):
             check_export(other, path, rows)
         path.write_text(path.read_text() + "# changed\n")
-        with pytest.raises(InputError, match="it was changed after the export"):
+        with pytest.raises(InputError, match="it was changed since"):
             check_export(MODEL, path, ROWS)
 
     def test_a_record_is_needed(self, tmp_path):

@@ -138,7 +138,7 @@ def check_export(
         )
     if hashlib.sha256(path.read_bytes()).hexdigest() != record.get("sha256"):
         raise InputError(
-            f"{path} is not the file that was compared: it was changed after the export; export again"
+            f"{path} is not the file that was compared: it was changed since; export again"
         )
     options = targets.settle_options(target, record["options"], model)
     again = check_file(make_form(model, options), target, path, options, X, rows_from)
