@@ -220,7 +220,7 @@ class TestTampering:
         found = replayed(lines, tmp_path)
         assert found[0].startswith("line 7: case 5 was changed, or the record before it")
         assert found[1].startswith("line 7: case 5 is not what the model gives: 'score' is")
-        assert found[2].startswith("line 15: the closing record tells of the head")
+        assert found[2].startswith("line 15: the closing record states the head")
         assert len(found) == 3
 
     def test_another_layout_of_the_same_values(self, tmp_path):
@@ -248,15 +248,15 @@ class TestTampering:
         assert len(replayed(lines, tmp_path)) == 2
         forged = resealed(lines)
         assert replayed(forged, tmp_path) == []
-        assert "the file was made anew" in replayed(forged, tmp_path, head=head)[0]
+        assert "the file was written again" in replayed(forged, tmp_path, head=head)[0]
 
     def test_a_removed_record(self, tmp_path):
         lines = log("mixed")
         del lines[6]
         found = replayed(lines, tmp_path)
         assert "line 7: case 6 stands where case 5 should: removed or moved" in found
-        assert "line 14: the closing record tells of 12 cases, not 11" in found
-        assert found[-1].startswith("line 14: the closing record tells of the head")
+        assert "line 14: the closing record states 12 cases, not 11" in found
+        assert found[-1].startswith("line 14: the closing record states the head")
 
     def test_two_records_exchanged(self, tmp_path):
         lines = log("mixed")
@@ -280,7 +280,7 @@ class TestTampering:
         end = altered(lines[-1], set_to("cases", 7))
         cut = resealed([*lines[:9], end])
         assert replayed(cut, tmp_path) == []
-        assert "the file was made anew, cut or changed" in replayed(cut, tmp_path, head=head)[0]
+        assert "the file was written again, cut or changed" in replayed(cut, tmp_path, head=head)[0]
 
     def test_a_whole_rewrite_is_found_by_its_head_alone(self, tmp_path):
         """Other inputs, honestly computed: a consistent log of cases that never were."""

@@ -89,7 +89,7 @@ def test_a_whole_rewrite_is_found_by_its_head(tmp_path):
     changed[3]["id"] = "somebody else"
     forged = resealed(changed)
     assert replayed(forged, tmp_path) == []
-    assert "made anew" in replayed(forged, tmp_path, head)[0]
+    assert "written again" in replayed(forged, tmp_path, head)[0]
     changed[3]["probability"] = 0.123
     assert "'probability' is 0.123" in replayed(resealed(changed), tmp_path)[0]
 

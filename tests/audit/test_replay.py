@@ -128,7 +128,7 @@ def test_a_run_between_two_is_changed_removed_or_put_in(tmp_path):
     path.write_text("\n".join([lines[0], *runs[0], *runs[1]]) + "\n")
     clean(path, heads[1])
     found = rpte.replay(path, model_of(), heads[2]).findings
-    assert "made anew, cut or changed" in found[0].text
+    assert "written again, cut or changed" in found[0].text
 
 
 def test_replacing_is_asked_for(tmp_path):

@@ -58,7 +58,7 @@ def test_decide_prints_the_head_and_replay_takes_it(folder):
     assert "300 cases computed again: all are as recorded" in told
     assert "the head is the one given" in told
     told = run("replay", log, "--model", folder / "model.json").output
-    assert "a file that was made anew" in told
+    assert "a file that was written again" in told
     assert not list(folder.glob("*.part"))
 
 

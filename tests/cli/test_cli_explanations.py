@@ -72,7 +72,7 @@ def test_counterfactual_begins_with_what_may_change(folder):
     options = ("--row", 3, "--answers", 1)
     text = " ".join(asked("counterfactual", folder, *options).split())
     assert text.startswith("row 3 Assumed that these may change: ")
-    assert "Kept because of the name: age. State otherwise with --keep and --may-change." in text
+    assert "Kept because of the name: age. Change this with --keep and --may-change." in text
     record = json.loads(asked("counterfactual", folder, *options, "--may-change", "age", "--json"))
     assert list(record)[:2] == ["row", "changeable"]
     assert "age" in record["changeable"]["may_change"]

@@ -39,7 +39,7 @@ def test_one_page_with_every_section(files, tmp_path):
     )
     assert outcome.exit_code == 0, outcome.output
     assert "report.html" in outcome.output
-    assert "34 fields open" in outcome.output
+    assert "questions to its owners without an answer: 34 (--about)" in outcome.output
     text = page.read_text(encoding="utf-8")
     assert re.findall(r'<section id="([a-z]+)"', text) == list(SECTIONS)
     assert "Not the training table" in text

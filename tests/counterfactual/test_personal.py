@@ -50,8 +50,8 @@ def test_age_and_sex_are_kept_without_a_word_of_the_user():
     assert not found.changeable.stated
     first = str(found).splitlines()[0]
     assert first == (
-        "Assumed that these may change: income. Kept because of the name: Age, customerSex. State "
-        "otherwise with keep and may_change."
+        "Assumed that these may change: income. Kept because of the name: Age, customerSex. Change "
+        "this with keep and may_change."
     )
     record = found.to_dict()
     assert next(iter(record)) == "changeable"

@@ -198,8 +198,8 @@ def test_other_rows_are_measured_with_their_number():
     assert facts[0][1] == "AUC"
     assert "on 80 other rows" in [words for _, words in facts[:5]]
     assert "Not the training table" in text
-    assert "In training: AUC" in text
-    assert "by 3-fold cross-validation" in text
+    assert "Cross-validated on the training table: AUC" in text
+    assert "(3 folds)." in text
     assert "fitted to" not in text
 
 

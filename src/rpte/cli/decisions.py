@@ -68,8 +68,8 @@ METRICS = {
     "rmse": "root mean squared error",
 }
 NO_HEAD_NOTE = (
-    "Without the head hash that rpte decide printed (--head), a file that was made anew from its "
-    "first to its last record cannot be told from the original."
+    "Without the head hash that rpte decide printed (--head), a file that was written again from "
+    "its first to its last record cannot be distinguished from the original."
 )
 
 CatalogueFile = Annotated[MaybePath, option("Codes and sentences by variable (TOML).")]
@@ -288,7 +288,7 @@ def decide(
     against: opt.AgainstClass = None,
     when: Annotated[str | None, option("UTC time of the run; now by default.")] = None,
     replace: Annotated[
-        bool, option("Make the log anew, and lose the one that is there.", "--replace")
+        bool, option("Start a new log and delete the old one.", "--replace")
     ] = False,
     exposure: opt.ExposureColumn = None,
     offset: opt.OffsetColumn = None,

@@ -56,7 +56,7 @@ class FitRequest:
     output: Annotated[Path, output_option("Write the model here.")]
     target: Annotated[str, option("The column with the outcome.", show_default=False)] = ""
     positive: Annotated[
-        str | None, option("The outcome the model speaks of; by default the later.")
+        str | None, option("The outcome that is predicted; by default the last when sorted.")
     ] = None
     task: Annotated[
         str,
@@ -69,7 +69,7 @@ class FitRequest:
     loss: Annotated[
         str | None,
         method(
-            "Of a number: squared_error, poisson, gamma or tweedie, whatever --task says. "
+            "Numeric targets: squared_error, poisson, gamma or tweedie, whatever --task says. "
             "Survival: cox, or discrete for times known by visit or month alone."
         ),
     ] = None
@@ -83,19 +83,19 @@ class FitRequest:
     ] = None
     exposure: Annotated[
         str | None,
-        of_table("Of a number: its mean is multiplied by this column (years insured); no feature."),
+        of_table("Numeric targets: the mean is multiplied by this column (years insured)."),
     ] = None
     offset: Annotated[
         str | None,
-        of_table("Of a number: this column is added to its score; no feature."),
+        of_table("Numeric targets: this column is added to the score."),
     ] = None
-    id_column: Annotated[str | None, of_table("Names each case; no feature.")] = None
+    id_column: Annotated[str | None, of_table("Names each case; not used as a feature.")] = None
     weight_column: Annotated[str | None, of_table("Weights (repetitions) of rows.")] = None
     group_column: Annotated[
         str | None,
         of_table("Rows with equal values here (a patient) are never split by validation."),
     ] = None
-    special: Annotated[Names, of_table("Codes, no measurements: NAME=-9,-8; repeatable.")] = None
+    special: Annotated[Names, of_table("Codes, not measurements: NAME=-9,-8; repeatable.")] = None
     missing: opt.Missing = None
     drop_unlabelled: Annotated[
         bool, of_table("Leave out rows without outcome.", "--drop-unlabelled")

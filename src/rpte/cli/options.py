@@ -68,14 +68,14 @@ AllowUnknown = Annotated[
     ),
 ]
 ExposureColumn = Annotated[
-    str | None, option("Of a number: the column that its mean is multiplied by.", "--exposure")
+    str | None, option("Numeric targets: the column that the mean is multiplied by.", "--exposure")
 ]
 ClassName = Annotated[str | None, option("Of several: the class to explain.", "--class")]
 AgainstClass = Annotated[
     str | None, option("Of several: the class that it is compared with, by default the next.")
 ]
 OffsetColumn = Annotated[
-    str | None, option("Of a number: the column that is added to its score.", "--offset")
+    str | None, option("Numeric targets: the column that is added to the score.", "--offset")
 ]
 AsJson = Annotated[bool, option("Print JSON for machines.", "--json")]
 

@@ -65,11 +65,11 @@ def report(
     against: Annotated[
         Names,
         option(
-            "Of a number: another model file, or a column with its predictions, to draw a double "
-            "lift against; may be repeated."
+            "Numeric targets: another model file, or a column with its predictions, to draw a "
+            "double lift against; may be repeated."
         ),
     ] = None,
-    about: Annotated[MaybePath, option("What people say of the model (TOML).")] = None,
+    about: Annotated[MaybePath, option("What its owners state about the model (TOML).")] = None,
     template: Annotated[MaybePath, option("Write an empty --about file, and stop.")] = None,
     peers: Annotated[
         MaybePath, option("Audit loads of other models (JSON or CSV: name, miu, ...).")
@@ -356,7 +356,8 @@ def _write(contents: dict[str, Any], output: Path | None, as_json: bool) -> None
         return
     write_text(text, output)
     open_fields = contents["about"]["open"]
-    typer.echo(f"Wrote {output} ({len(text.encode()) / 1000:,.0f} kB); {open_fields} fields open")
+    left = f"; questions to its owners without an answer: {open_fields} (--about)"
+    typer.echo(f"Wrote {output} ({len(text.encode()) / 1000:,.0f} kB){left if open_fields else ''}")
     if made.failed:
         say(f"error: {len(made.failed)} claims fail: {'; '.join(made.failed)}")
         raise typer.Exit(FAILED)

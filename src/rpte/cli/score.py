@@ -72,7 +72,7 @@ def score(
 
     Of several classes: the class, and the score and the probability of each.
 
-    Of a number: the score that terms add up to, and the mean, times --exposure; with --interval
+    Numeric targets: the score that terms add up to, and the mean, times --exposure; with --interval
     also the ends of an interval for what will be observed, which needs `rpte calibrate`.
 
     Of a time until an event: the score, the hazard relative to the baseline, the median time (inf

@@ -113,7 +113,7 @@ class Changeable:
             kept.append(f"Kept because of the name: {', '.join(self.kept_by_name)}.")
         free = ", ".join(self.may_change) or "nothing"
         first = f"May change: {free}." if self.stated else f"Assumed that these may change: {free}."
-        remedy = [] if self.stated else [f"State otherwise with {keep} and {may_change}."]
+        remedy = [] if self.stated else [f"Change this with {keep} and {may_change}."]
         return (first, *kept, *remedy)
 
     @property
@@ -177,7 +177,7 @@ class Counterfactuals:
             return f"no answer was found within the effort, none is ruled out; {found}"
         return (
             f"no allowed change of {changed_variables(self.most)} reaches it; {found} (numbers "
-            "stay in the range that the file tells of, unless you allow more)"
+            "stay in the range recorded in the model file, unless you allow more)"
         )
 
     @property

@@ -90,7 +90,7 @@ class ClassCounterfactuals:
             return "no answer was found within the effort, none is ruled out"
         return (
             f"no allowed change of {changed_variables(self.most)} makes it {self.to!r} (numbers "
-            "stay in the range that the file tells of, unless you allow more)"
+            "stay in the range recorded in the model file, unless you allow more)"
         )
 
     @property

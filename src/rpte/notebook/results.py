@@ -256,7 +256,7 @@ def replay_html(found: Replay) -> str:
     if found.head_given:
         lines.append(f"the head that was given proves {counted(found.proved, 'case')}")
     else:
-        lines.append("no head was given: a file made anew cannot be told from the original")
+        lines.append("no head was given: a file written again looks like the original")
     title = f"{counted(found.cases, 'case')} computed again: {said}"
     return Card(title, lines, [Table(("line", "finding"), rows)], Mark(not rows, "")).html
 

@@ -97,7 +97,7 @@ def make_report(
     by : names of columns of `X`, or mapping from name to values
         Groups to measure by; the model need not read them.
     about : path, optional
-        What people say of the model (TOML); ``rpte report --template`` writes an empty one.
+        What its owners state about it (TOML); ``rpte report --template`` writes an empty one.
     threshold : float
         Of two classes: the probability from which on a case is flagged.
     horizons : sequence of times
@@ -113,7 +113,7 @@ def make_report(
     exposure, offset, entry, strata : per row, or names of columns of `X`, optional
         As for `fit`.
     against : mapping from name to predictions, optional
-        Of a number: draw a double lift against them.
+        Numeric targets: draw a double lift against them.
     """
     if path is not None:
         check_output(Path(path))

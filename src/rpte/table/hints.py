@@ -142,7 +142,7 @@ def hints_of(inputs: Inputs) -> tuple[str, ...]:
     codes = [(name, held) for name, column in numbers if len(held := _few_whole(column))]
     alike = [(v.name, twice) for v in categories if (twice := _spelled_alike(v))]
     found = {
-        "few whole numbers; if they are codes and no amounts or grades, make them categories "
+        "few whole numbers; if they are codes rather than amounts or grades, make them categories "
         "(astype('category'), or astype(str))": [f"'{n}' ({_values(held)})" for n, held in codes],
         "0 stands apart from all other numbers; if it means not measured, say so "
         "(special_values={name: [0]})": [

@@ -172,7 +172,7 @@ def alternatives(
     sample_weight : array of shape (n_rows,), optional
         As in training.
     exposure, offset : arrays of shape (n_rows,), or names of columns of `X`, optional
-        Of a number: as in training.
+        Numeric targets: as in training.
     tell : callable, optional
         Called with the number of candidates done.
 

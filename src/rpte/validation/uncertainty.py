@@ -255,7 +255,7 @@ def bootstrap(
     tell : callable, optional
         Called with the number of resamples done.
     exposure, offset : arrays of shape (n_rows,), or names of columns of `X`, optional
-        Of a number: as in training.
+        Numeric targets: as in training.
     entry, strata : arrays of shape (n_rows,), or names of columns of `X`, optional
         Of times until an event: as in training. Every resample has a baseline of its own, and
         scores of the mean 0.

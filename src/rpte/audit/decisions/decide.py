@@ -289,7 +289,7 @@ def append_decisions(
     model, X, rule, catalogue, ids, when, exposure, offset, strata
         As in `decide`.
     replace : bool
-        Make the log anew, and lose the one that is there.
+        Start a new log and delete the old one.
 
     Raises
     ------

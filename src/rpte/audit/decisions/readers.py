@@ -248,7 +248,7 @@ class Version1Reader(LogReader):
             self.find("the file ends without a closing record: it was cut off")
         if head is not None and self.proved(head) is None:
             self.find(
-                f"the head is {self.last}, not {head}: the file was made anew, cut or continued"
+                f"the head is {self.last}, not {head}: the file was written again, cut or continued"
             )
 
     def proved(self, head: str) -> int | None:
@@ -281,10 +281,10 @@ class Version1Reader(LogReader):
     def _close(self, found: Record, previous: Any) -> None:
         self.closed = True
         if found.get("cases") != self.cases:
-            self.find(f"the closing record tells of {found.get('cases')} cases, not {self.cases}")
+            self.find(f"the closing record states {found.get('cases')} cases, not {self.cases}")
         if found.get("head") != self.last or previous != self.last:
             self.find(
-                f"the closing record tells of the head {found.get('head')}, the last record has "
+                f"the closing record states the head {found.get('head')}, the last record has "
                 f"{self.last}: records at the end were changed or removed"
             )
 

@@ -80,7 +80,8 @@ class CaseReasons(list[T]):
     __slots__ = ()
 
     def __repr__(self) -> str:
-        return f"CaseReasons of {len(self)} rows; to_frame() is a table of them"
+        rows = "1 row" if len(self) == 1 else f"{len(self)} rows"
+        return f"CaseReasons of {rows}; to_frame() is a table of them"
 
     def _repr_html_(self) -> str:
         from rpte.notebook.results import reasons_html
@@ -225,7 +226,7 @@ def reason_rule(
     least : float
         What weighs less than this share of the first reason is left out; 0 tells everything.
     exposure, offset : per row of `cases`, or names of its columns, optional
-        Of a number: the threshold is then for the means of the cases with these.
+        Numeric targets: the threshold is then for the means of the cases with these.
     horizon : float, optional
         Of a time until an event: when survival is asked for.
     strata : per row of `cases`, or the name of a column, optional

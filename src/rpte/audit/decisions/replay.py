@@ -87,7 +87,7 @@ class Version2Reader(LogReader):
             )
         if head is not None and self.proved(head) is None:
             self.find(
-                f"the head is {self.head}, not {head}: the file was made anew, cut or changed"
+                f"the head is {self.head}, not {head}: the file was written again, cut or changed"
             )
 
     def proved(self, head: str) -> int | None:
@@ -164,15 +164,15 @@ class Version2Reader(LogReader):
         if not self.is_open:
             self.find("is a closing record where no run is open")
         if found["cases"] != self.cases:
-            self.find(f"the closing record tells of {found['cases']} cases, not {self.cases}")
+            self.find(f"the closing record states {found['cases']} cases, not {self.cases}")
         if found["head"] != self.chain.head:
             self.find(
-                f"the closing record tells of the head {found['head']}, the lines have "
+                f"the closing record states the head {found['head']}, the lines have "
                 f"{self.chain.head}: lines of this run were changed, removed, put in or moved"
             )
         told = self.opening or {}
         if found["model"] != told.get("model") or found["rules"] != sealed_hash(self.rules):
-            self.find("the closing record tells of another model or of other rules")
+            self.find("the closing record is of another model or of other rules")
         self.is_open, self.last_head = False, self.chain.head
         self.heads[self.last_head] = self.cases
 
@@ -262,8 +262,8 @@ def read_decisions(path: str | Path, model: AnyModel) -> Iterator[Record]:
 class Replay:
     """What a replay found.
 
-    Without a head that was kept elsewhere, a file that was made anew from the first to the last
-    record cannot be told from the original.
+    Without a head that was kept elsewhere, a file that was written again from the first to the last
+    record cannot be distinguished from the original.
     """
 
     cases: int  # records of cases in the file
