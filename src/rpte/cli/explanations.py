@@ -428,7 +428,7 @@ def _notes(found: Counterfactuals | ClassCounterfactuals, changed: set[str]) -> 
         f"{name}: the file does not tell its range; say it with --allow '{name}=LOW:HIGH'"
         for name in found.hidden
     ]
-    levels = "A level, a special code or a gap that is filled counts as 1."
+    levels = "A level, a special code or a missing cell that is filled counts as 1."
     start = f"Cost of a change: its size, plus {found.per_change:g}, times the variable's factor."
     again = "Each further answer leaves a variable of every earlier one as it is."
     return [f"{start} {levels}", *numbers, *([again] if len(found.answers) > 1 else [])]

@@ -131,8 +131,9 @@ def unmet_missing(paper: bool, tests: Sequence[tuple[Test, Test | None]]) -> Che
         if wanted not in (None, test.split.missing_holds)
     ]
     looked = sum(wanted is not None for _, wanted in sides)
-    rule = "that of the column's centre" if paper else "the heavier side"
-    return checked(UNMET_MISSING, faults, f"{looked} tests met none and send it to {rule}")
+    rule = "that of the column's centre" if paper else "the side with more rows"
+    found = f"{looked} tests met no missing value in training; they send it to {rule}"
+    return checked(UNMET_MISSING, faults, found)
 
 
 def _missing_side(test: Test, learned: Test | None) -> bool | None:

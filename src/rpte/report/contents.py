@@ -58,7 +58,7 @@ SECTIONS = {
     "ledger": "Changes after training",
     "provenance": "Versions and hashes",
     "crosswalk": "Crosswalk to rules and guidelines",
-    "purpose": "Questions for people",
+    "purpose": "Questions to its owners",
 }
 
 
