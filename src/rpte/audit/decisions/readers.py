@@ -180,7 +180,8 @@ class LogReader(ABC):
         except UNREADABLE as error:
             if len(waiting) == 1:
                 return [_said(error)]
-        return [again for one in waiting for again in self.again([one])]
+        middle = len(waiting) // 2  # halves, so that one bad case costs few computations of the rest
+        return [*self.again(waiting[:middle]), *self.again(waiting[middle:])]
 
 
 def _column(waiting: list[tuple[int, Any]], role: str) -> Array:
