@@ -33,9 +33,9 @@ UNKNOWN = (None,) * 5  # quantiles
 NO_PROFILE = {"quantiles": UNKNOWN}
 WHAT_STEP = "one interquartile range in training, else one standard deviation"
 STEPS_NOTE = (
-    f"numbers: coefficients are per unit; behind the colon, what a typical step does ({WHAT_STEP})"
+    f"numbers: coefficients are per unit; after the colon, what a typical step does ({WHAT_STEP})"
 )
-RATIOS_NOTE = f"numbers: hazard ratios are of a typical step, behind the colon ({WHAT_STEP})"
+RATIOS_NOTE = f"numbers: hazard ratios are of a typical step, after the colon ({WHAT_STEP})"
 LARGEST_FACTOR = math.log(1e6)  # of a variable whose log is told by a factor
 
 
