@@ -180,7 +180,7 @@ class LogReader(ABC):
         except UNREADABLE as error:
             if len(waiting) == 1:
                 return [_said(error)]
-        middle = len(waiting) // 2  # halves, so that one bad case costs few computations of the rest
+        middle = len(waiting) // 2  # so that one bad case costs few computations
         return [*self.again(waiting[:middle]), *self.again(waiting[middle:])]
 
 
