@@ -20,7 +20,14 @@ def test_a_dearer_point_with_fewer_changes_is_kept():
     assert sorted(kept.undominated().place.tolist()) == [0, 1]
 
 
-amounts = st.integers(1, 30).map(lambda k: k / 7)
+amounts = st.integers(1, 30).map(lambda k: k / 8)  # whose sums are exact in any order
+
+
+def test_a_sum_that_is_just_enough_is_an_answer_in_any_order():
+    points = points_of([(0, 1 / 7, 6 / 7, 1), (1, 1 / 7, 3 / 7, 1), (2, 1 / 7, 19 / 7, 1)])
+    found = search(points, 4.0, 3)
+    assert found.places == (0, 1, 2)
+    assert found.cost == pytest.approx(3 / 7)
 
 
 @settings(max_examples=150, deadline=None)

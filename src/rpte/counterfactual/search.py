@@ -298,7 +298,9 @@ class _BestFirst:
             others = sum(self.points.gain[j] for j in chosen if j != chosen[i])
             same = self.rank == self.rank[chosen[i]]
             fits = same & (self.points.changes <= self.points.changes[chosen[i]])
-            enough = np.flatnonzero(fits & reaches(self.points.gain, self.need - others))
+            fits &= reaches(self.points.gain, self.need - others)
+            fits[chosen[i]] = True  # whatever a sum in another order is rounded to
+            enough = np.flatnonzero(fits)
             chosen[i] = int(enough[np.argmin(self.points.cost[enough])])
         self._take(tuple(chosen), float(self.points.cost[chosen].sum()))
 
