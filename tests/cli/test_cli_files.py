@@ -53,6 +53,10 @@ COMMANDS = {
         ["catalogue.toml"],
         "export model.json --to sql --reasons 2 --option catalogue=catalogue.toml -o {out}",
     ),
+    "explain": (
+        ["model.json", "cases.csv"],
+        "explain model.json cases.csv --row 1 --svg {out}",
+    ),
     "frontier": (["model.json"], "frontier model.json --svg {out}"),
     "show": (["model.json"], "show model.json --svg {out}"),
     "reasons": (["model.json"], "reasons model.json --template -o {out}"),
@@ -66,12 +70,14 @@ WRITTEN = {
     "edit": {"output"},
     "report": {"output", "template"},
     "export": {"output"},
+    "explain": {"svg"},
     "frontier": {"svg"},
     "show": {"svg"},
     "reasons": {"output"},
 }
 READ = {
     "model", "table", "catalogue", "refit", "about", "peers", "check", "actions", "log", "a", "b",
+    "key_file",  # beside what `sign` writes
     "cache_dir",  # a folder in which a new one is made
 }  # fmt: skip
 

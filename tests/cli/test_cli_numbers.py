@@ -544,7 +544,7 @@ class TestOnTheRecord:
         )
         assert {"row": 1, **truth.to_dict()} == found
         shown = good("counterfactual", counts, table, "--to", "0.4", *asked)
-        said = f"mean of claims with years = {year:g} is {truth.response:.6g}; it should be"
+        said = f"mean of claims with years = {year:g} is {truth.response:.6g}; what would"
         assert said in " ".join(shown.split())
 
     def test_an_edit_with_new_estimates(self, counts, table, tmp_path):

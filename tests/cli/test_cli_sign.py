@@ -38,6 +38,10 @@ def test_a_key_that_is_none_and_a_file_without_signature(loans, tmp_path):
     (tmp_path / "short").write_text("short")
     assert "16" in refused("sign", model, "--key-file", tmp_path / "short")
     assert not (tmp_path / "model.json.sig").exists()
+    own = tmp_path / "model.json.sig"
+    own.write_bytes(bytes(32))
+    assert "which this command reads" in refused("sign", model, "--key-file", own)
+    assert own.read_bytes() == bytes(32)
 
 
 def test_the_sum_of_a_case_is_drawn(loans, tmp_path):

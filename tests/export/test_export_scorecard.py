@@ -45,7 +45,7 @@ def test_a_changed_line_is_noticed(tmp_path):
     lines = path.read_text().splitlines()
     lines[1] = lines[1].rsplit(",", 1)[0] + ",7"
     path.write_text("\n".join(lines) + "\n")
-    with pytest.raises(InputError, match="another file than was given"):
+    with pytest.raises(InputError, match="it was changed since"):
         check_export(MODEL, path, TABLE)
 
 

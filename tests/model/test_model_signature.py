@@ -73,7 +73,7 @@ def test_what_is_no_signature_is_an_error(path, text):
 
 
 def test_without_a_signature_there_is_nothing_to_check(path):
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(InputError, match=r"model\.json\.sig is not there; sign it first"):
         check_signature(path, KEY)
 
 
