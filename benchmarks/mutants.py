@@ -1,14 +1,13 @@
 """Do the tests notice? Break the library in drawn places, and count the changes that tests find.
 
-    pytest --all --cov --cov-context=test                   # which test runs which line: .coverage
     python benchmarks/mutants.py draw --count 30 --seed 1 > benchmarks/results/mutants.csv
-    python benchmarks/mutants.py run benchmarks/results/mutants.csv --tier all
     python benchmarks/mutants.py run benchmarks/results/mutants.csv --tier default
+    python benchmarks/mutants.py run benchmarks/results/mutants.csv --tier all
 
-A mutant is one change of one line outside the compiled kernels: a sign, a comparison or a number
-that is off by one, a check (`if ...: raise`) that never refuses. Rooms are drawn first, then a line
-that some test runs, so that large rooms do not have all mutants. Each is tried in a copy of the
-tree, by the tests that run its line, the quickest first, until one fails.
+A mutant is one change of one line outside the compiled kernels: a sign, a comparison that is off by
+one, a check (`if ...: raise`) that never refuses. Rooms are drawn first, then a line, so that large
+rooms do not have all mutants. Each is tried in a copy of the tree: first by the tests of its room,
+then by all tests of the tier, until one fails. Some mutants change nothing that can be observed.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ import os
 import random
 import re
 import shutil
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -34,7 +32,7 @@ SOURCE = ROOT / "src" / "rpte"
 LEFT_OUT = ("kernels", "datasets")  # compiled, and made data
 SIGNS = {ast.Add: "-", ast.Sub: "+"}
 ORDERS = {ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">"}
-SECONDS = 900.0
+SECONDS = 1800.0
 
 
 @dataclass(frozen=True)
@@ -94,37 +92,14 @@ def between(left: ast.expr, right: ast.expr, text: str) -> tuple[int, int]:
     return (start + found.start(), start + found.end()) if found else (start, end)
 
 
-def lines_with_tests(database: Path) -> dict[tuple[str, int], set[str]]:
-    """Return the tests that run each line, from a coverage file with contexts."""
-    from coverage.numbits import numbits_to_nums
-
-    found: dict[tuple[str, int], set[str]] = defaultdict(set)
-    with sqlite3.connect(database) as data:
-        branches = data.execute("SELECT count(*) FROM arc").fetchone()[0]
-        query = (
-            "SELECT f.path, c.context, a.tono FROM arc a JOIN file f ON f.id = a.file_id "
-            "JOIN context c ON c.id = a.context_id WHERE a.tono > 0"
-            if branches
-            else "SELECT f.path, c.context, l.numbits FROM line_bits l JOIN file f "
-            "ON f.id = l.file_id JOIN context c ON c.id = l.context_id"
-        )
-        for path, context, told in data.execute(query):
-            if "::" in context and "/rpte/" in path:
-                name = path.rpartition("/rpte/")[2]
-                for line in [told] if branches else numbits_to_nums(told):
-                    found[name, line].add(context.partition("|")[0])
-    return found
-
-
-def draw(database: Path, count: int, seed: int) -> list[Mutant]:
-    """Draw mutants on lines that tests run, one room after the other in a drawn order."""
+def draw(count: int, seed: int) -> list[Mutant]:
+    """Draw mutants, one room after the other in a drawn order."""
     chance = random.Random(seed)
-    covered = lines_with_tests(database)
     by_room: dict[str, list[Mutant]] = defaultdict(list)
     for path in sorted(SOURCE.rglob("*.py")):
         room = path.relative_to(SOURCE).parts[0]
         if room not in LEFT_OUT:
-            by_room[room] += [m for m in mutants_of(path) if (m.file, m.line) in covered]
+            by_room[room] += mutants_of(path)
     rooms = sorted(room for room, mutants in by_room.items() if mutants)
     chance.shuffle(rooms)
     found: list[Mutant] = []
@@ -134,50 +109,37 @@ def draw(database: Path, count: int, seed: int) -> list[Mutant]:
     return found
 
 
-def tests_of(mutant: Mutant, covered: dict, times: dict[str, float]) -> list[str]:
-    """Return the tests that run a mutant's line, the quickest first."""
-    tests = covered.get((mutant.file, mutant.line), set())
-    return sorted(tests, key=lambda test: (times.get(test, 1.0), test))
-
-
-def read_times(path: Path | None) -> dict[str, float]:
-    """Return the wall seconds of tests, from a table of costs."""
-    if path is None:
-        return {}
-    with path.open(newline="", encoding="utf-8") as file:
-        return {row["test"]: float(row["wall"]) for row in csv.DictReader(file)}
-
-
-def try_mutant(mutant: Mutant, tree: Path, tests: list[str], tier: str) -> str:
-    """Return the test that finds a mutant, or why none does."""
-    if not tests:
-        return "no test runs the line"
+def try_mutant(mutant: Mutant, tree: Path, options: list[str]) -> str:
+    """Return the test that finds a mutant, or that it survived."""
     place = tree / "src" / "rpte" / mutant.file
     text = place.read_text(encoding="utf-8")
     place.write_text(mutant.broken(text), encoding="utf-8")
-    more = ["--all"] if tier == "all" else ["-m", "not slow"]
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(tree / "src"),
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTEST_ADDOPTS": "",
-    }
-    names = tree / "tests.txt"
-    names.write_text("\n".join(tests), encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-n", "0", "-x", "-q", "-p", "no:cacheprovider"]
+    own = tree / "tests" / mutant.file.split("/")[0]
     try:
-        done = subprocess.run(
-            [*command, *more, f"@{names}"], cwd=tree, env=environment, capture_output=True,
-            text=True, timeout=SECONDS, check=False,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return "died: time ran out"
+        for where in ([str(own)] if own.is_dir() else []), []:
+            failed = first_failure(tree, [*options, *where])
+            if failed is not None:
+                return f"died: {failed}"
     finally:
         place.write_text(text, encoding="utf-8")
-    failed = re.findall(r"^(?:FAILED|ERROR) (.*?)(?: - |$)", done.stdout, re.MULTILINE)
-    if done.returncode and done.returncode != 5:  # 5: every test was left out
-        return f"died: {failed[0] if failed else 'at import'}"
     return "survived"
+
+
+def first_failure(tree: Path, arguments: list[str]) -> str | None:
+    """Return the first test that fails, None if all pass or none was chosen."""
+    environment = {**os.environ, "PYTHONPATH": str(tree / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *arguments]
+    try:
+        done = subprocess.run(
+            command, cwd=tree, env=environment, capture_output=True, text=True, timeout=SECONDS,
+            check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return "time ran out"
+    if done.returncode in (0, 5):  # 5: no test was chosen
+        return None
+    failed = re.findall(r"^(?:FAILED|ERROR) (.*?)(?: - |$)", done.stdout, re.MULTILINE)
+    return failed[0] if failed else "at import"
 
 
 def run(given: argparse.Namespace) -> None:
@@ -186,14 +148,14 @@ def run(given: argparse.Namespace) -> None:
         known = [field.name for field in fields(Mutant)]
         rows = [{name: row[name] for name in known} for row in csv.DictReader(file)]
     mutants = [Mutant(**{**row, "line": int(row["line"])}) for row in rows]
-    covered, times = lines_with_tests(given.coverage), read_times(given.costs)
+    options = given.options.split() if given.options else ["--all"] * (given.tier == "all")
     writer = csv.DictWriter(sys.stdout, [*known, "outcome"])
     writer.writeheader()
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder, "tree")
         shutil.copytree(given.tree, tree, ignore=shutil.ignore_patterns(".git", ".coverage*"))
         for mutant in mutants:
-            outcome = try_mutant(mutant, tree, tests_of(mutant, covered, times), given.tier)
+            outcome = try_mutant(mutant, tree, options)
             writer.writerow({**asdict(mutant), "outcome": outcome})
             sys.stdout.flush()
 
@@ -209,16 +171,14 @@ def main() -> None:
     trying.add_argument("mutants", type=Path)
     trying.add_argument("--tier", choices=["default", "all"], default="default")
     trying.add_argument("--tree", type=Path, default=ROOT, help="another checkout to try")
-    trying.add_argument("--costs", type=Path, help="a table of pytest --costs: quick tests first")
-    for each in (drawing, trying):
-        each.add_argument("--coverage", type=Path, default=ROOT / ".coverage")
+    trying.add_argument("--options", help="options of pytest in place of the tier's")
     given = parser.parse_args()
     if given.command == "run":
         run(given)
         return
     writer = csv.DictWriter(sys.stdout, [field.name for field in fields(Mutant)])
     writer.writeheader()
-    writer.writerows(asdict(mutant) for mutant in draw(given.coverage, given.count, given.seed))
+    writer.writerows(asdict(mutant) for mutant in draw(given.count, given.seed))
 
 
 if __name__ == "__main__":
