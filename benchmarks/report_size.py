@@ -20,7 +20,7 @@ from rpte import RPTEClassifier
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "helpers"))
 
-from devtools import Browser
+from devtools import Chromium
 
 TRAINING = 20_000
 OPENED = "performance.timing.loadEventEnd - performance.timing.navigationStart"
@@ -56,7 +56,7 @@ def main(rows: int) -> None:
         command = [sys.executable, "-m", "rpte", "report", *map(str, given)]
         subprocess.run(command, check=True, capture_output=True)
         made, opened = time.perf_counter() - start, []
-        with Browser(folder / "profile") as browser:
+        with Chromium(folder / "profile") as program, program.tab() as browser:
             for _ in range(3):
                 browser.open(page)
                 opened.append(browser.value(OPENED))

@@ -18,7 +18,7 @@ from rpte.cli import app
 DOCS = Path(__file__).parents[1]
 sys.path.insert(0, str(DOCS.parent / "tests" / "helpers"))
 
-from devtools import Browser  # noqa: E402
+from devtools import Chromium  # noqa: E402
 
 SAID = {
     "name": "Malignancy of breast masses",
@@ -58,7 +58,7 @@ def main(folder: Path) -> None:
     page, given = folder / "report.html", ("--target", "diagnosis", "--about", about)
     run("report", folder / "model.json", folder / "new.csv", *given, "-o", page)
     untidy = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
-    with untidy as profile, Browser(Path(profile)) as browser:
+    with untidy as profile, Chromium(Path(profile)) as program, program.tab() as browser:
         for name, look in LOOKS.items():
             browser.resize(*look["size"])
             browser.emulate(look["scheme"], look["media"])

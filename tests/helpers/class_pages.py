@@ -8,11 +8,14 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from report_pages import HOSTILE
+from report_pages import HOSTILE, QUICK
 from rpte import RPTEClassifier
 from rpte.columns.kinds import Level, Pair, Value
 from rpte.model.classes import ClassesModel
 from rpte.model.parts import Component, DirectTerm
+from rpte.report.contents import report_contents
+from rpte.report.evidence import gather
+from rpte.report.html import render
 
 CODED = {"code": [-9]}
 NAMES = ["<i>one</i>", "a&b", "{{ 7 * 7 }}", "</section>", "fi've", 'x"y', "]]>-->", "ä\u202e"]
@@ -69,3 +72,9 @@ def hostile_classes(classes=3):
     y = np.array([NAMES[int(label.split()[1])] for label in y], object)
     made = RPTEClassifier(l1=0.01, max_trees=0, special_values={HOSTILE[3]: [-9]})
     return made.fit(X, y), X, y
+
+
+@cache
+def hostile_classes_page(classes=3):
+    made, X, y = hostile_classes(classes)
+    return render(report_contents(made.model_, gather(made.model_, X, y), QUICK))

@@ -1,90 +1,77 @@
 """The page in a real browser: nothing on the console, nothing asked for, everything there."""
 
 import re
-from html import escape
 
 import pytest
 
-import chromium
+from class_pages import hostile_classes_page
 from report_pages import hostile_number_page, hostile_page, page_of
 from rpte.report.contents import SECTIONS
 
-pytestmark = pytest.mark.skipif(chromium.PROGRAM is None, reason=chromium.WHY_NOT)
-
 PAGES = {"usual": lambda: page_of("products"), "chosen": lambda: page_of("chosen")}
 PAGES |= {"hostile": hostile_page, "number": hostile_number_page}
-FRAME = """<iframe id="f" width="{width}" height="900" srcdoc="{page}" onload="
-document.title = document.getElementById('f').contentDocument.documentElement.scrollWidth"></iframe>
-"""
+PAGES |= {"eight classes": lambda: hostile_classes_page(8)}
 
 
-@pytest.fixture
-def page(tmp_path):
-    def write(text):
-        path = tmp_path / "report.html"
-        path.write_text(text, encoding="utf-8")
-        return path
-
-    return write
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES)
-def test_the_browser_has_nothing_to_complain_of(name, page, tmp_path):
-    built, console, asked = chromium.opened(tmp_path, page(PAGES[name]()))
-    assert console == []
-    assert asked == []
+def test_the_browser_has_nothing_to_complain_of(name, opened):
+    text = PAGES[name]()
+    browser = opened(text)
+    assert browser.complaints() == []
+    assert browser.requests() == []
+    built = browser.value("document.documentElement.outerHTML")
     assert re.findall(r'<section id="([a-z]+)"', built) == list(SECTIONS)
     assert "<footer>" in built
     # What the browser built is what was written: no markup came out of names.
-    assert built.count('<svg class="pic"') == PAGES[name]().count('<svg class="pic"')
+    assert built.count('<svg class="pic"') == text.count('<svg class="pic"')
 
 
-def test_a_bad_page_would_be_found_out(page, tmp_path):
+def test_a_bad_page_would_be_found_out(opened):
     bad = '<script>console.error("no")</script><img src="https://example.org/x.png">'
-    built, console, asked = chromium.opened(tmp_path, page(bad))
-    assert len(console) == 1
-    assert asked == ["https://example.org/x.png"]
-    assert "<section" not in built
+    browser = opened(bad)
+    assert sum("consoleAPICalled" in e["method"] for e in browser.events) == 1
+    assert browser.complaints()
+    assert browser.requests() == ["https://example.org/x.png"]
 
 
-@pytest.mark.slow
-def test_the_page_forbids_what_it_does_not_need(page, tmp_path):
+def test_the_page_forbids_what_it_does_not_need(opened):
     inside = '<img src="https://example.org/x.png"><script>1</script></body>'
-    text = page_of("mixed").replace("</body>", inside)
-    _, console, asked = chromium.opened(tmp_path, page(text))
-    assert len(console) == 2
-    assert all("Content Security Policy" in line for line in console)
-    assert asked == []
+    browser = opened(page_of("mixed").replace("</body>", inside))
+    assert len(browser.complaints()) == 2
+    assert all("Content Security Policy" in line for line in browser.complaints())
+    assert browser.requests() == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("width", [1200, 390])
 @pytest.mark.parametrize("name", ["usual", "hostile", "number"])
-def test_no_page_is_wider_than_the_window(name, width, page, tmp_path):
-    framed = page(FRAME.format(width=width, page=escape(PAGES[name]())))
-    built = chromium.run(tmp_path, framed, "--dump-dom", "--window-size=1400,1000").stdout
-    found = re.search(r"<title>(\d+)</title>", built)
-    assert found
-    assert 300 < int(found[1]) <= width
+def test_no_page_is_wider_than_the_window(name, width, opened):
+    browser = opened(PAGES[name](), width)
+    assert 300 < browser.value("document.documentElement.scrollWidth") <= width
 
 
-@pytest.mark.slow
-def test_it_prints_to_pages(page, tmp_path):
-    target = tmp_path / "report.pdf"
-    chromium.run(tmp_path, page(page_of("mixed")), f"--print-to-pdf={target}")
-    content = target.read_bytes()
+def test_it_prints_to_pages(opened, tmp_path):
+    opened(page_of("mixed")).printed(tmp_path / "report.pdf")
+    content = (tmp_path / "report.pdf").read_bytes()
     assert content.startswith(b"%PDF")
     assert 5 <= len(re.findall(rb"/Type ?/Page\b", content)) <= 40
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_follows_the_colour_scheme(scheme, page, tmp_path):
-    probe = "<script>document.title = getComputedStyle(document.body).backgroundColor</script>"
-    text = re.sub(r"<meta http-equiv[^>]*>", "", page_of("mixed"))
-    option = f"--blink-settings=preferredColorScheme={0 if scheme == 'dark' else 1}"
-    open_page = page(text.replace("</body>", f"{probe}</body>"))
-    built = chromium.run(tmp_path, open_page, "--dump-dom", option).stdout
-    ground = {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 22, 26)"}
-    assert f"<title>{ground[scheme]}</title>" in built
+def test_it_follows_the_colour_scheme(opened):
+    browser = opened(page_of("mixed"))
+    for scheme, ground in {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 22, 26)"}.items():
+        browser.emulate(scheme)
+        assert browser.value("getComputedStyle(document.body).backgroundColor") == ground
+
+
+def test_nothing_stays_from_one_test_to_the_next(program, tmp_path):
+    page = tmp_path / "page.html"
+    page.write_text("<script>document.title = localStorage.x ?? 'new'</script>", encoding="utf-8")
+    state = "[document.title, innerWidth, matchMedia('(prefers-color-scheme: dark)').matches]"
+    for _ in range(2):
+        with program.tab() as tab:
+            tab.open(page)
+            assert tab.value(state) == ["new", 1200, False]
+            tab.value("localStorage.x = 'old'")
+            tab.emulate("dark")
+            tab.resize(390, 600)
+            tab.call("Emulation.setScriptExecutionDisabled", value=True)

@@ -4,17 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import chromium
-from devtools import Browser
 from model_files import stored
 from report_pages import model_of
 from rpte.report.contents import report_contents
 from rpte.report.html import render
-
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(chromium.PROGRAM is None, reason=chromium.WHY_NOT),
-]
 
 MANY, SOME = 200, 25
 # Sets the controls of each case as a reader would, and returns what the page then shows.
@@ -41,12 +34,6 @@ DRIVE = """(cases) => {
     return shown;
   });
 }"""
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    with Browser(tmp_path_factory.mktemp("browser")) as found:
-        yield found
 
 
 def drawn(control, rng):

@@ -4,9 +4,7 @@ import json
 
 import pytest
 
-import chromium
-from class_pages import hostile_classes
-from devtools import Browser
+from class_pages import hostile_classes_page
 from model_files import CLASS_NAMES, NAMES, NUMBER_NAMES, TIME_NAMES
 from report_pages import (
     HOSTILE,
@@ -19,44 +17,21 @@ from report_pages import (
     page_of,
 )
 from rpte.report.contents import SECTIONS, report_contents
-from rpte.report.evidence import gather
 from rpte.report.html import json_text, page_script, render
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(chromium.PROGRAM is None, reason=chromium.WHY_NOT),
-]
 BREAKING = "</script><img src=x onerror=alert(1)><!--\u2028\u2029\u202e\\'\"`${1}"
-
-
-def hostile_classes_page():
-    made, X, y = hostile_classes(3)
-    return render(report_contents(made.model_, gather(made.model_, X, y), QUICK))
 
 
 HOSTILE_PAGES = {
     "two classes": hostile_page,
     "number": hostile_number_page,
-    "several classes": hostile_classes_page,
+    "several classes": lambda: hostile_classes_page(3),
 }
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    with Browser(tmp_path_factory.mktemp("browser")) as found:
-        yield found
-
-
-def opened(browser, folder, text, width=1200):
-    page = folder / "report.html"
-    page.write_text(text, encoding="utf-8")
-    browser.resize(width, 900)
-    browser.open(page)
-
-
 @pytest.mark.parametrize("name", HOSTILE_PAGES)
-def test_hostile_names_stay_text(name, browser, tmp_path):
-    opened(browser, tmp_path, HOSTILE_PAGES[name]())
+def test_hostile_names_stay_text(name, opened):
+    browser = opened(HOSTILE_PAGES[name]())
     assert browser.complaints() == []
     assert (
         browser.value("document.querySelectorAll('img, iframe, main script:not([type])').length")
@@ -72,7 +47,7 @@ def test_hostile_names_stay_text(name, browser, tmp_path):
     assert browser.complaints() == []
 
 
-def test_no_name_ends_the_script_or_the_data(browser, tmp_path):
+def test_no_name_ends_the_script_or_the_data(opened):
     """The code and the data of a page with a name that would end either."""
     literal = json.dumps(BREAKING)  # as the export writes it
     code = f"function predict() {{ return {literal}; }}\ndocument.title = predict();"
@@ -82,36 +57,35 @@ def test_no_name_ends_the_script_or_the_data(browser, tmp_path):
     contents["title"] = BREAKING
     page = render(contents).replace("</main>", f"</main>{data}")
     assert code not in page_script(code)  # what would end the element is spelled otherwise
-    opened(browser, tmp_path, page)
+    browser = opened(page)
     assert browser.complaints() == []
     assert browser.value("JSON.parse(document.getElementById('d').textContent)[0]") == BREAKING
     assert browser.value("document.querySelectorAll('img').length") == 0
     assert browser.value("document.querySelector('h1').textContent") == BREAKING
 
 
-def test_a_script_that_is_not_the_page_s_own_does_not_run(browser, tmp_path):
+def test_a_script_that_is_not_the_page_s_own_does_not_run(opened):
     text = page_of("mixed").replace("</main>", "</main><script>document.title = 'ran'</script>")
-    opened(browser, tmp_path, text)
+    browser = opened(text)
     assert browser.value("document.title") != "ran"
     assert any("Content Security Policy" in said for said in browser.complaints())
 
 
 @pytest.mark.parametrize("name", ["mixed", "claims", "classes", "trial"])
-def test_a_phone_need_not_scroll_sideways(name, browser, tmp_path):
+def test_a_phone_need_not_scroll_sideways(name, opened):
     assert name in (*NAMES, *NUMBER_NAMES, *CLASS_NAMES, *TIME_NAMES)
     contents = report_contents(model_of(name), evidence_of(name), QUICK)
-    opened(browser, tmp_path, render(contents), 390)
+    browser = opened(render(contents), 390)
     assert browser.value("document.documentElement.scrollWidth") == 390
     wide = (
         "[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth + 1)"
     )
     assert browser.value(f"{wide}.map(e => e.getAttribute('aria-label'))") == []
     assert not browser.value("document.querySelector('nav details').open")
-    browser.resize(1200, 900)
 
 
-def test_search_shows_what_it_finds(browser, tmp_path):
-    opened(browser, tmp_path, page_of("mixed"))
+def test_search_shows_what_it_finds(opened):
+    browser = opened(page_of("mixed"))
     source = model_of("mixed").sources[0]
     sections = "[...document.querySelectorAll('main > section')]"
     seen = f"{sections}.filter(s => s.offsetParent).map(s => s.id)"
@@ -131,8 +105,8 @@ def test_search_shows_what_it_finds(browser, tmp_path):
     assert browser.value(seen) == list(SECTIONS)
 
 
-def test_sections_fold_and_a_link_unfolds(browser, tmp_path):
-    opened(browser, tmp_path, page_of("mixed"))
+def test_sections_fold_and_a_link_unfolds(opened):
+    browser = opened(page_of("mixed"))
     height = "document.getElementById('audit').offsetHeight"
     whole = browser.value(height)
     button = "document.querySelector('#audit h2 button')"
@@ -149,8 +123,8 @@ def test_sections_fold_and_a_link_unfolds(browser, tmp_path):
     assert browser.value(height) == whole
 
 
-def test_tables_sort_by_number_and_go_back(browser, tmp_path):
-    opened(browser, tmp_path, page_of("mixed"))
+def test_tables_sort_by_number_and_go_back(opened):
+    browser = opened(page_of("mixed"))
     table = "[...document.querySelectorAll('#performance table')]"
     table += ".find(t => t.caption.textContent.includes('threshold'))"
     column = f"[...({table}).tBodies[0].rows].map(r => parseFloat(r.cells[2].textContent))"
@@ -168,15 +142,11 @@ def test_tables_sort_by_number_and_go_back(browser, tmp_path):
     assert sorted(before) != before
 
 
-def test_without_script_everything_else_is_there(browser, tmp_path):
+def test_without_script_everything_else_is_there(browser, opened):
     browser.call("Emulation.setScriptExecutionDisabled", value=True)
-    try:
-        opened(browser, tmp_path, page_of("mixed"), 390)
-        shown = browser.call("DOM.getDocument", depth=0)
-        text = browser.call("DOM.getOuterHTML", nodeId=shown["root"]["nodeId"])["outerHTML"]
-    finally:
-        browser.call("Emulation.setScriptExecutionDisabled", value=False)
-        browser.resize(1200, 900)
+    opened(page_of("mixed"), 390)
+    shown = browser.call("DOM.getDocument", depth=0)
+    text = browser.call("DOM.getOuterHTML", nodeId=shown["root"]["nodeId"])["outerHTML"]
     page = Page(page_of("mixed"))
     assert [a["id"] for a in page.all("section")] == list(SECTIONS)
     assert "Trying a case needs a script" in text

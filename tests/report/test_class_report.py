@@ -8,7 +8,6 @@ import pytest
 from sklearn.metrics import confusion_matrix
 from typer.testing import CliRunner
 
-import chromium
 from class_pages import CODED, NAMES, fitted, hostile_classes, table, with_pair
 from report_pages import HOSTILE, QUICK, Page
 from rpte import InputError, RPTEClassifier
@@ -164,19 +163,6 @@ def test_names_are_text_and_nothing_else(classes):
         assert name in said
     assert not any(found.all(tag) for tag in ("i", "img"))
     assert len(found.all("script")) == 2
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(chromium.PROGRAM is None, reason=chromium.WHY_NOT)
-def test_the_browser_has_nothing_to_complain_of(tmp_path):
-    made, X, y = hostile_classes(8)
-    text = render(report_contents(made.model_, gather(made.model_, X, y), QUICK))
-    path = tmp_path / "report.html"
-    path.write_text(text, encoding="utf-8")
-    built, console, asked = chromium.opened(tmp_path, path)
-    assert (console, asked) == ([], [])
-    assert re.findall(r'<section id="([a-z]+)"', built) == list(SECTIONS)
-    assert built.count('<svg class="pic"') == text.count('<svg class="pic"')
 
 
 def test_rows_of_one_class_and_absent_classes_are_no_crash():
