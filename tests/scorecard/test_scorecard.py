@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
@@ -18,6 +18,7 @@ from rpte import InputError, RPTEClassifier, RPTEWarning
 from rpte.columns.kinds import Interval, Level, Missing, Pair, Step, Value
 from rpte.export.scorecard.card import card_csv
 from rpte.model.parts import Component, DirectTerm, TreeTerms
+from rpte.model.unknown import HANDFUL
 from rpte.scorecard import Scorecard
 from rpte.scorecard.build import CERTAIN, MOST_BINS
 from rpte.scorecard.card import Grid
@@ -37,7 +38,11 @@ def table(rows):
 
 
 def all_rows():
-    return st.lists(one_row(), min_size=1, max_size=12).map(table)
+    """Draw so few rows that no column is refused because most of its levels are unknown."""
+    return st.lists(one_row(), min_size=1, max_size=HANDFUL - 3).map(table)
+
+
+NEW = table([{name: ["new" if name == "c" else None] for name in SCHEMA.names}] * (HANDFUL - 3))
 
 
 def binary(model):
@@ -53,6 +58,7 @@ def binary(model):
 @pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(models(curved=True), all_rows(), st.booleans())
+@example(make((Component("C1", (), (term(Level("c", ("u",)), 1.0),)),)), NEW, True)
 def test_one_line_of_every_table_applies_and_points_add_up(model, rows, from_rows):
     rows = {name: [*cells, *FULL[name]] for name, cells in rows.items()}
     card = model.scorecard(rows if from_rows else None)

@@ -1,5 +1,7 @@
 """What people read: the changes, what they cost, and how sure it is that none is cheaper."""
 
+import math
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -26,6 +28,11 @@ class Change:
         return f"{self.variable}: {value_text(self.old)} -> {value_text(self.new)}"
 
 
+def total_cost(changes: Iterable[Change]) -> float:
+    """Return what changes cost together; exactly rounded, so that their order is no matter."""
+    return math.fsum(change.cost for change in changes)
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Answer:
     """Changes that reach the target, scored again by the model."""
@@ -42,6 +49,11 @@ class Answer:
     def probability(self) -> float:
         """The response of a model of two classes; `InputError` for a number."""
         return probability_of(self.predicts, self.response)
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """Names of the variables that change."""
+        return frozenset(change.variable for change in self.changes)
 
     @property
     def gap(self) -> float:
@@ -140,7 +152,7 @@ class Counterfactuals:
     side: str  # "below" or "above": the response shall be at most, or at least, the target
     most: int  # variables that may change
     per_change: float  # what every change costs whatever its size
-    answers: tuple[Answer, ...]  # the cheapest first
+    answers: tuple[Answer, ...]  # the cheapest first; at equal cost fewer changes, then names
     reachable: float  # the response nearest to the far side of the target that was found
     impossible: bool  # it is proved that no allowed change reaches the target
     scales: dict[str, Scale]  # spread, step and range of each number that may change

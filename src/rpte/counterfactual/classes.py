@@ -15,7 +15,13 @@ from typing import Any, TypeVar
 import numpy as np
 
 from rpte.counterfactual.actions import Actions
-from rpte.counterfactual.answers import Answer, Changeable, Scale, changed_variables
+from rpte.counterfactual.answers import (
+    Answer,
+    Changeable,
+    Scale,
+    changed_variables,
+    total_cost,
+)
 from rpte.counterfactual.boxes import Grid
 from rpte.counterfactual.find import MARGIN, Asked, check_counts
 from rpte.counterfactual.solve import Solution, solve
@@ -258,8 +264,8 @@ class ClassQuestion(Asked):
         rival = model.classes[min(self.others, key=lambda k: leads[k])]
         target = PairTarget((rival, self.to), 1, 0.0)
         changes, flags = self.changes(solution, fresh)
-        bound, lead = min(solution.bound, solution.cost), float(min(leads[self.others]))
-        told = changes, solution.cost, bound, lead, p[self.to], target, flags
+        cost, lead = total_cost(changes), float(min(leads[self.others]))
+        told = changes, cost, min(solution.bound, cost), lead, p[self.to], target, flags
         return ClassAnswer(*told, next_class=rival, probabilities=p)
 
 

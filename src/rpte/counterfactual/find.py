@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 
 from rpte.counterfactual.actions import Actions
-from rpte.counterfactual.answers import Answer, Change, Changeable, Counterfactuals, Scale
+from rpte.counterfactual.answers import (
+    Answer,
+    Change,
+    Changeable,
+    Counterfactuals,
+    Scale,
+    total_cost,
+)
 from rpte.counterfactual.boxes import Grid
 from rpte.counterfactual.choices import choices_of
 from rpte.counterfactual.solve import Solution, solve
@@ -135,6 +142,21 @@ class Case:
         return float(model.target.mean(score, self.exposure, self.offset, self.stratum)[0])
 
 
+def in_order(found: Sequence[Answer]) -> list[Answer]:
+    """Sort answers by cost; of equal cost by the number of changes, then by their names.
+
+    The bound of an answer holds for what leaves a variable of every answer found before as it is.
+    Where one of these now follows, its bound has to hold as well.
+    """
+
+    def key(number: int) -> tuple[float, int, list[str]]:
+        return found[number].cost, len(found[number].changes), sorted(found[number].variables)
+
+    order = sorted(range(len(found)), key=key)
+    bounds = [min(found[n].bound for n in order[i:] if n <= own) for i, own in enumerate(order)]
+    return [replace(found[n], bound=bound) for n, bound in zip(order, bounds, strict=True)]
+
+
 class Asked(ABC):
     """One row and what may be changed in it; what is to be reached is said by `solve`."""
 
@@ -159,11 +181,17 @@ class Asked(ABC):
         found: list[Answer] = []
         solution = first
         while solution.positions is not None:
-            found.append(self.answer(solution))
-            if len(found) == count or not found[-1].changes:
+            answer = self.answer(solution)
+            # The search takes any of several equally cheap answers. One that changes only some of
+            # the variables of an earlier answer replaces it, with the bound that holds for both.
+            worse = [other for other in found if answer.variables < other.variables]
+            bound = min([answer.bound, *(other.bound for other in worse)])
+            found = [other for other in found if other not in worse]
+            found.append(replace(answer, bound=bound))
+            if len(found) == count or not answer.changes:
                 break
             solution = self._another(found)
-        return found, first
+        return in_order(found), first
 
     def _another(self, found: Sequence[Answer]) -> Solution:
         """Return the cheapest solution that leaves one variable of every answer as it is."""
@@ -260,8 +288,9 @@ class Question(Asked):
         changes, flags = self.changes(solution, fresh)
         model = self.model
         response = self.case.response(model, np.array([score]))
-        bound = min(solution.bound, solution.cost)
-        return Answer(changes, solution.cost, bound, score, response, model.target, flags)
+        cost = total_cost(changes)
+        bound = min(solution.bound, cost)
+        return Answer(changes, cost, bound, score, response, model.target, flags)
 
     def told(self, count: int) -> Counterfactuals:
         """Look for answers, and say all."""
