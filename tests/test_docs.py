@@ -50,7 +50,7 @@ def test_modules_say_what_they_are_for(name):
     assert (import_module(name).__doc__ or "").strip().endswith((".", ")", "`"))
 
 
-@pytest.mark.slow
+@pytest.mark.slow(reason="runs every example of a page")
 @pytest.mark.parametrize("name", sorted({*PAGE["PAGES"]} - {"deploy.md", "report.md"}))
 def test_a_page_shows_what_its_examples_print(name, tmp_path):
     """After a change of the learner: python docs/tools/run_page.py docs/frontier.md , and so on.
@@ -84,7 +84,7 @@ def test_the_reference_has_every_public_name_once():
     assert len(listed) == len(set(listed))
 
 
-@pytest.mark.slow
+@pytest.mark.slow(reason="builds the whole site")
 def test_the_site_builds(tmp_path):
     """Warnings are errors and links are checked; the examples of pages have tests of their own."""
     pytest.importorskip("sphinx", reason="Sphinx is not installed: pip install 'rpte[docs]'")
@@ -132,7 +132,7 @@ def test_the_picture_of_the_readme_is_that_of_the_default():
     assert said[0] == said[1]
 
 
-@pytest.mark.slow
+@pytest.mark.slow(reason="makes the default fit that the pictures show")
 def test_the_pictures_of_the_method_are_those_of_the_default():
     """After a change of the learner: python docs/tools/make_method.py ; mend what the page says."""
     make = runpy.run_path(str(DOCS / "tools" / "make_method.py"))

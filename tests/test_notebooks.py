@@ -82,7 +82,7 @@ def test_links_of_notebooks_lead_somewhere(name):
     assert [link for link in links if not (EXAMPLES / link).exists()] == []
 
 
-@pytest.mark.slow
+@pytest.mark.slow(reason="runs every cell in a kernel of its own")
 @each
 def test_a_notebook_runs(name, tmp_path):
     """To run them and keep the outputs: python examples/execute.py ."""

@@ -113,7 +113,6 @@ def test_demo_says_what_to_do_next(shown, published):
     assert "--published" not in published
 
 
-@pytest.mark.slow
 def test_demo_fails_when_a_guarantee_does(monkeypatch):
     monkeypatch.setattr(Model, "verify", lambda *a: [Check("honesty", False, "none")])
     outcome = runner.invoke(app, ["demo"], env={"COLUMNS": "200"})

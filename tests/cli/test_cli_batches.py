@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="tables in batches need pyarrow, the extra 'files'")
 
-from command_tables import SOURCE, refused, run
+from command_tables import SECONDS, SOURCE, refused, run
 from rpte import load
 from rpte.cli import in_batches as batches
 from rpte.rows import files
@@ -152,7 +152,7 @@ def test_no_table_is_written_over(folder, model):
     )
 
 
-@pytest.mark.slow
+@pytest.mark.slow(reason="a process must be at work on a table that is large enough to interrupt")
 def test_an_interrupt_leaves_nothing_on_disk(tmp_path):
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(400_000, 20)), columns=[f"x{k}" for k in range(20)])
@@ -166,11 +166,11 @@ def test_an_interrupt_leaves_nothing_on_disk(tmp_path):
     command += ["-o", str(tmp_path / "m.json"), "--cache-dir", str(cache)]
     environment = {**os.environ, "PYTHONPATH": SOURCE}
     with subprocess.Popen(command, stderr=subprocess.PIPE, env=environment) as process:
-        end = time.monotonic() + 120
+        end = time.monotonic() + SECONDS
         while not [*cache.rglob("blocks")] and time.monotonic() < end:
             time.sleep(0.01)
         assert process.poll() is None
         process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 130
+        assert process.wait(SECONDS) == 130
     assert [*cache.iterdir()] == []
     assert not (tmp_path / "m.json").exists()

@@ -69,7 +69,6 @@ def test_scores_in_the_log_round_trip(folder):
     assert [case[3] for case in cases] == scores.tolist()
 
 
-@pytest.mark.slow
 def test_a_second_run_continues_the_log(folder, tmp_path):
     log = tmp_path / "log.jsonl"
     given = ["decide", folder / "model.json", folder / "cases.csv", "-o", log, *WHEN]
@@ -99,7 +98,6 @@ def test_a_log_of_another_model_is_not_continued(folder, tmp_path):
     assert log.read_bytes() != before
 
 
-@pytest.mark.slow
 def test_replay_names_what_was_changed(folder, tmp_path):
     log, outcome = decided(folder)
     lines = log.read_text().splitlines()
@@ -114,7 +112,6 @@ def test_replay_names_what_was_changed(folder, tmp_path):
     assert outcome.stdout.startswith("head ")
 
 
-@pytest.mark.slow
 def test_decide_as_json_with_a_threshold_and_a_catalogue(folder, tmp_path):
     catalogue = tmp_path / "reasons.toml"
     run("reasons", folder / "model.json", "--template", "-o", catalogue)
@@ -134,7 +131,6 @@ def test_decide_as_json_with_a_threshold_and_a_catalogue(folder, tmp_path):
     assert "so that nothing is lost" in again.output
 
 
-@pytest.mark.slow
 def test_adverse_cases_without_a_reason_are_said(folder):
     """Nearly all cases are adverse at this threshold, many of them no worse than the mean."""
     _, outcome = decided(folder, "--threshold", "0.05")
@@ -211,7 +207,7 @@ def test_who_and_why_are_required(folder, tmp_path):
     run("edit", folder / "model.json", "-o", tmp_path / "x.json", "--drop-term", "D1", code=2)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(reason="fits real tables with the default settings")
 @needs_data
 @pytest.mark.parametrize("name", ["hepatitis_uci", "loan_eligibility", "cylinder_bands"])
 def test_real_tables(name, tmp_path):

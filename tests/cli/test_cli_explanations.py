@@ -31,7 +31,6 @@ def probability(folder, row):
     return float(table[row].split(",")[-1])
 
 
-@pytest.mark.slow
 def test_whatif_says_what_moves_and_what_does_not(folder):
     text = asked("whatif", folder, "--row", 3, "--set", "debts=8", "--set", "age=")
     assert re.search(r"debts: \d -> 8", text)
@@ -134,7 +133,6 @@ def test_counterfactual_mistakes_are_told_in_one_line(folder, options, said):
     assert said in failing("counterfactual", folder, "--row", 3, *options)
 
 
-@pytest.mark.slow
 def test_uncertainty_of_terms_and_of_a_case(folder):
     base = ("--target", "outcome", "--weight-column", "weight", "--resamples", 20)
     text = asked("uncertainty", folder, *base)

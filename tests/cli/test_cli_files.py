@@ -4,19 +4,17 @@ import inspect
 import os
 import stat
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-import rpte
+from command_tables import called
 from model_files import stored
 from rpte.cli import app
 from rpte.model.file import from_dict
 
 runner = CliRunner()
-SOURCE = str(Path(rpte.__file__).parents[1])
 WHO = ["--by", "A. Smith", "--reason", "a test"]
 # What each command reads and how it is asked to write: {out} is put in the place of each of these.
 COMMANDS = {
@@ -110,7 +108,6 @@ def aliases(path):
     return [path.name, f"sub/../{path.name}", str(path), soft.name, hard.name]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "read"), [(c, read) for c, (reads, _) in COMMANDS.items() for read in reads]
 )
@@ -171,26 +168,17 @@ def test_other_outputs_are_replaced_with_their_mode(folder):
     assert Path("link.csv").is_symlink()
 
 
-def command(*arguments, **more):
-    """Run the command in a process of its own."""
-    environment = {**os.environ, "PYTHONPATH": SOURCE}
-    return subprocess.run(
-        [sys.executable, "-m", "rpte", *arguments], env=environment, check=False, **more
-    )
-
-
-@pytest.mark.slow
+@pytest.mark.slow(reason="starts a process of its own")
 def test_devices_and_pipes_are_written(folder):
-    done = command("score", "model.json", "cases.csv", "-o", "/dev/stdout", capture_output=True)
-    assert done.stdout.startswith(b"row,score,")
+    done = called("score", "model.json", "cases.csv", "-o", "/dev/stdout")
+    assert done.stdout.startswith("row,score,")
     os.mkfifo("pipe.csv")
     with subprocess.Popen(["cat", "pipe.csv"], stdout=subprocess.PIPE) as reader:
         run("score", "model.json", "cases.csv", "-o", "pipe.csv")
-        assert reader.stdout.read() == done.stdout
+        assert reader.stdout.read().decode() == done.stdout
     assert stat.S_ISFIFO(Path("pipe.csv").stat().st_mode)
     with Path("log.jsonl").open("wb") as file:
-        given = ["decide", "model.json", "cases.csv", "-o", f"/dev/fd/{file.fileno()}"]
-        done = command(*given, pass_fds=(file.fileno(),), stdout=subprocess.PIPE, text=True)
+        done = run("decide", "model.json", "cases.csv", "-o", f"/dev/fd/{file.fileno()}")
     run("replay", "log.jsonl", "--model", "model.json", "--head", done.stdout.split()[1])
     run("score", "model.json", "cases.csv", "-o", "/dev/null")
     run("show", "model.json", "--svg", "/dev/null")
@@ -200,7 +188,6 @@ def test_devices_and_pipes_are_written(folder):
     run("decide", "model.json", "cases.csv", "-o", "/dev/null")
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
 @pytest.mark.parametrize("name", ["score", "decide", "export", "show", "report", "edit"])
 def test_a_full_disk_is_one_line(folder, name):

@@ -14,8 +14,8 @@ import pytest
 from command_tables import (
     CREDIT,
     QUICK,
+    SECONDS,
     SOURCE,
-    called,
     credit,
     good,
     refused,
@@ -32,12 +32,19 @@ def loans(tmp_path_factory):
     return write_csv(credit(), tmp_path_factory.mktemp("loans") / "loans.csv")
 
 
-@pytest.mark.slow
+@pytest.fixture(scope="module")
+def quick(loans, tmp_path_factory):
+    """Return the file of the model that a quick fit gives."""
+    model = tmp_path_factory.mktemp("quick") / "m.json"
+    good("fit", loans, *CREDIT, "-o", model, *QUICK)
+    return model
+
+
 def test_a_table_becomes_a_model_and_an_estimate(loans, tmp_path):
-    """The installed command, on a table of a spreadsheet: semicolons, BOM, codes, gaps."""
+    """The command, on a table of a spreadsheet: semicolons, BOM, codes, gaps."""
     model = tmp_path / "model.json"
-    done = called("fit", loans, *CREDIT, "-o", model, "--l1", "4/n", "--folds", "3")
-    assert done.returncode == 0, done.stderr
+    done = run("fit", loans, *CREDIT, "-o", model, "--l1", "4/n", "--folds", "3")
+    assert done.exit_code == 0, done.stderr
     assert "note:" not in done.stderr
     assert "\x1b" not in done.stderr  # no progress where no one watches
     assert "mining" not in done.stderr
@@ -61,16 +68,15 @@ def test_a_table_becomes_a_model_and_an_estimate(loans, tmp_path):
     assert fitted.training["rows"] == credit()["weight"].sum()
 
 
-def test_the_model_is_that_of_the_library(loans, tmp_path):
+def test_the_model_is_that_of_the_library(quick, tmp_path):
     from rpte import RPTEClassifier
 
-    good("fit", loans, *CREDIT, "-o", tmp_path / "m.json", *QUICK)
     frame = credit()
     names = ["age", "income [EUR]", "job", "branch", "debts"]
     made = RPTEClassifier(l1="4/n", positive="bad", special_values={"age": [-9, "unknown"]})
     made.fit(frame[names], frame["outcome"], frame["weight"])
     made.save(tmp_path / "n.json")
-    assert json.loads(good("compare", tmp_path / "m.json", tmp_path / "n.json", "--json"))["same"]
+    assert json.loads(good("compare", quick, tmp_path / "n.json", "--json"))["same"]
 
 
 def test_every_option_reaches_the_learner(loans, tmp_path):
@@ -102,7 +108,6 @@ def test_every_option_reaches_the_learner(loans, tmp_path):
     assert found.settings["limits"]["exclude"] == ["branch"]
 
 
-@pytest.mark.slow
 def test_a_budget_is_kept(loans, tmp_path):
     model = tmp_path / "m.json"
     good("fit", loans, *CREDIT, "-o", model, "--max-inspection-units", 3, "--folds", 0)
@@ -124,16 +129,14 @@ def test_json_is_for_machines(loans, tmp_path):
     assert sum(fold["rows"] for fold in told["estimate"]["folds"]) == 400
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("ending", [".parquet", ".xlsx", ".csv.gz", ".tsv"])
-def test_every_format_gives_the_same_model(loans, tmp_path, ending):
+def test_every_format_gives_the_same_model(quick, tmp_path, ending):
     from rpte.table.files import write_table
 
     frame = credit().astype({"age": str})
     write_table(frame, tmp_path / f"loans{ending}")
-    for table, model in ((loans, "a.json"), (tmp_path / f"loans{ending}", "b.json")):
-        good("fit", table, *CREDIT, "-o", tmp_path / model, *QUICK)
-    found = json.loads(good("compare", tmp_path / "a.json", tmp_path / "b.json", "--json"))
+    good("fit", tmp_path / f"loans{ending}", *CREDIT, "-o", tmp_path / "b.json", *QUICK)
+    found = json.loads(good("compare", quick, tmp_path / "b.json", "--json"))
     assert found["same"], found["models"]
 
 
@@ -280,18 +283,18 @@ def interrupt(arguments, until):
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env={**os.environ, "PYTHONPATH": SOURCE},
     )  # fmt: skip
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + SECONDS
     while not until() and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=SECONDS)
     return process.returncode, out, err
 
 
-@pytest.mark.slow
+@pytest.mark.slow(reason="starts a process of its own and interrupts it")
 def test_interrupting_the_estimate_loses_nothing(tmp_path):
     table, model = write_csv(credit(600), tmp_path / "t.csv"), tmp_path / "m.json"
-    arguments = ("fit", table, *CREDIT, "-o", model, "--paper", "--folds", "500")
+    arguments = ("fit", table, *CREDIT, "-o", model, "--l1", "4/n", "--folds", "500")
     code, _, err = interrupt(arguments, model.exists)
     assert code == 130, err
     assert f"interrupted: {model} is written and complete, only the estimate is missing" in err
@@ -329,7 +332,7 @@ def watched(arguments, until):
     while more := shown(screen):
         seen += more
     os.close(screen)
-    return process.wait(timeout=60), seen.decode(errors="replace")
+    return process.wait(timeout=SECONDS), seen.decode(errors="replace")
 
 
 def shown(screen):
@@ -340,7 +343,7 @@ def shown(screen):
         return b""
 
 
-@pytest.mark.slow
+@pytest.mark.slow(reason="starts a process of its own and interrupts it")
 def test_ctrl_c_at_a_terminal_ends_the_fit_with_one_line(tmp_path):
     table, folder = write_csv(credit(990), tmp_path / "t.csv"), tmp_path / "models"
     folder.mkdir()
@@ -424,7 +427,7 @@ PANEL = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.slow(reason="fits real tables with the default settings")
 @needs_data
 @pytest.mark.parametrize("name", PANEL)
 def test_real_tables_from_file_to_verified_model(name, tmp_path):

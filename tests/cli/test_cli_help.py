@@ -154,7 +154,7 @@ def call(words):
     return printed(*given, width=200)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(reason="runs the examples of all commands, two default fits among them")
 def test_the_first_examples_work_in_order(tmp_path, monkeypatch):
     """Those of `demo` and `compile`, which read nothing, are run by tests of their own."""
     tables(tmp_path)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from command_tables import CREDIT, QUICK, SOURCE, called, credit, good, refused, run, write_csv
+from command_tables import CREDIT, QUICK, SOURCE, credit, good, refused, run, write_csv
 from model_files import sealed, stored, write
 from rpte import load
 from rpte.cli import app
@@ -58,9 +58,7 @@ class TestScore:
         assert np.allclose(found["probability"], 1 / (1 + np.exp(-found["score"])), atol=1e-15)
 
     def test_contributions_add_up_to_the_last_bit(self, model, loans):
-        done = called("score", model, loans, "--contributions")
-        assert done.returncode == 0, done.stderr
-        header, *lines = done.stdout.splitlines()
+        header, *lines = good("score", model, loans, "--contributions").splitlines()
         parts = [component.name for component in load(model).components]
         assert header.split(",") == ["row", "score", "probability", "intercept", *parts]
         assert len(lines) == 400
@@ -108,7 +106,7 @@ class TestScore:
         assert "name of a result" in refused("score", model, named, "--id-column", "score")
         assert "not a model file" in refused("score", write({}, tmp_path), loans)
 
-    @pytest.mark.slow
+    @pytest.mark.slow(reason="starts a process of its own")
     def test_a_pipe_that_closes_is_no_traceback(self, model, loans):
         command = f"{sys.executable} -m rpte score {model} {loans} | head -1"
         done = subprocess.run(
@@ -221,11 +219,10 @@ class TestVerify:
     WEIGHED = ("--target", "outcome", "--weight-column", "weight")
 
     def test_every_check_holds_on_the_training_table(self, model, loans):
-        done = called("verify", model, loans, *self.WEIGHED)
-        assert done.returncode == 0, done.stdout
-        assert "FAILS" not in done.stdout
+        told = good("verify", model, loans, *self.WEIGHED)
+        assert "FAILS" not in told
         for claim in ("content hash", "training table", "contributions sum", "optimality"):
-            assert re.search(rf"^holds .*{claim}", done.stdout, re.M)
+            assert re.search(rf"^holds .*{claim}", told, re.M)
 
     def test_less_is_checked_with_less(self, model, loans):
         alone = json.loads(good("verify", model, "--json"))
@@ -282,7 +279,6 @@ class TestVerify:
         assert "'001' is not a class; the classes are bad, good" in line
 
 
-@pytest.mark.slow
 def test_the_frontier_as_json(tmp_path):
     document = stored("chosen").document
     found = json.loads(good("frontier", write(document, tmp_path), "--json"))
@@ -292,7 +288,7 @@ def test_the_frontier_as_json(tmp_path):
     assert sum(p["chosen"] for p in found["points"]) == 1
 
 
-@pytest.mark.slow
+@pytest.mark.slow(reason="starts a process of its own")
 def test_reading_commands_need_no_learner(model, loans):
     """Neither numba nor scikit-learn nor scipy is imported by what only reads a model."""
     script = f"""
@@ -330,7 +326,6 @@ HOSTILE = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_hostile_names_survive_the_whole_way(kind, tmp_path):
     x = np.random.default_rng(0).normal(size=(60, 2)).round(2)

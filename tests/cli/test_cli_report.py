@@ -77,7 +77,6 @@ def test_weights_groups_peers_and_about(files, tmp_path):
     assert "(the training table)" in text
 
 
-@pytest.mark.slow
 def test_a_model_alone_and_a_table_without_outcomes(files, tmp_path):
     page = tmp_path / "report.html"
     assert run(files / "model.json", "-o", page).exit_code == 0
@@ -86,7 +85,6 @@ def test_a_model_alone_and_a_table_without_outcomes(files, tmp_path):
     assert "needs a table with outcomes" in page.read_text(encoding="utf-8")
 
 
-@pytest.mark.slow
 def test_stability_refits(files, tmp_path):
     page = tmp_path / "report.html"
     given = (files / "model.json", files / "all.csv", "--target", "health", "-o", page, *QUICK)

@@ -1,7 +1,6 @@
 """No point of a box is better than the mixture of its corners and the slack."""
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,8 +12,7 @@ from small_models import models, rows
 FINE = Actions(steps=dict.fromkeys("absz", 0.5))
 
 
-@pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(models(curved=True), rows(), st.sampled_from([-1, 1]))
 def test_corners_bound_every_point(model, row, sign):
     inputs = model.read(row)

@@ -88,8 +88,7 @@ def check(model, row, to, allowed, most, answers=1):
     return found
 
 
-@pytest.mark.slow
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(several(), rows(), st.integers(0, 2), st.integers(1, 4))
 def test_the_answer_is_proved_and_cheapest(model, row, to, most):
     found = check(model, row, LABELS[to], Actions(steps=STEPS), most)
@@ -97,7 +96,6 @@ def test_the_answer_is_proved_and_cheapest(model, row, to, most):
     assert found.answers or found.impossible
 
 
-@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(several(curved=True), rows(), st.integers(0, 2), st.integers(1, 3))
 def test_boxes_are_refined_to_the_same_answer(model, row, to, most):
@@ -109,7 +107,6 @@ def test_boxes_are_refined_to_the_same_answer(model, row, to, most):
     assert all(answer.optimal for answer in found.answers)
 
 
-@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(several(curved=True), rows(), st.integers(0, 2))
 def test_bounds_hold_when_effort_is_cut_short(model, row, to):
@@ -121,7 +118,6 @@ def test_bounds_hold_when_effort_is_cut_short(model, row, to):
         check(model, row, LABELS[to], Actions(steps=STEPS), 3)
 
 
-@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(several(), rows(), st.integers(0, 2))
 def test_further_answers_leave_something_of_each_earlier_one(model, row, to):

@@ -53,8 +53,7 @@ def check(model, row, to, side, allowed, most, answers=1):
     return found
 
 
-@pytest.mark.slow
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     models(), rows(), targets, st.sampled_from([None, "below", "above"]), actions, st.integers(1, 4)
 )
@@ -66,7 +65,6 @@ def test_the_answer_is_proved_and_cheapest(model, row, to, side, allowed, most):
         assert cheapest(model, row, found, allowed) == np.inf
 
 
-@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(models(curved=True), rows(), targets, actions, st.integers(1, 4))
 def test_with_products_and_curves_the_bound_holds(model, row, to, allowed, most):
@@ -75,7 +73,6 @@ def test_with_products_and_curves_the_bound_holds(model, row, to, allowed, most)
         assert cheapest(model, row, found, allowed) == np.inf
 
 
-@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(models(curved=True), rows(), targets, st.integers(1, 3))
 def test_boxes_are_refined_to_the_same_answer(model, row, to, most):
@@ -88,7 +85,6 @@ def test_boxes_are_refined_to_the_same_answer(model, row, to, most):
     assert all(answer.optimal for answer in found.answers)
 
 
-@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(models(curved=True), rows(), targets)
 def test_boxes_that_were_put_off_are_opened_where_they_could_matter(model, row, to):
@@ -100,7 +96,6 @@ def test_boxes_that_were_put_off_are_opened_where_they_could_matter(model, row, 
     assert all(answer.optimal for answer in found.answers)
 
 
-@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(models(curved=True), rows(), targets)
 def test_bounds_hold_when_effort_is_cut_short(model, row, to):
@@ -112,7 +107,6 @@ def test_bounds_hold_when_effort_is_cut_short(model, row, to):
         check(model, row, to, None, Actions(steps=STEPS), 3)
 
 
-@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(models(), rows(), targets)
 def test_further_answers_leave_something_of_each_earlier_one(model, row, to):

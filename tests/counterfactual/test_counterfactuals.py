@@ -1,5 +1,6 @@
 """Counterfactuals as a user meets them: the answer, its text, its failures."""
 
+import itertools
 import json
 import math
 import subprocess
@@ -12,6 +13,9 @@ import pytest
 from model_files import stored
 from rpte import Actions, InputError
 from rpte.columns.kinds import Level, Pair, Step, Value
+from rpte.counterfactual.answers import Answer, Change, total_cost
+from rpte.counterfactual.find import Asked
+from rpte.counterfactual.solve import Solution
 from rpte.model.file import build
 from rpte.model.parts import Component, DirectTerm
 from small_models import SCHEMA, make
@@ -116,7 +120,6 @@ def test_fine_products_give_a_proof_or_an_honest_gap():
     assert answer.cost >= size[there].min() - 0.02
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["mixed", "special", "products", "shaped", "chosen", "array"])
 def test_fitted_models_are_answered(name):
     """On files of every kind the answers hold, by scoring again, and bounds lie below costs."""
@@ -197,3 +200,39 @@ def test_a_model_without_terms_can_reach_nothing_else():
     found = make((), intercept=1.0).counterfactuals(ROW)
     assert found.impossible
     assert found.reachable == pytest.approx(found.probability)
+
+
+class Prepared(Asked):
+    """Finds the first prepared answer that is allowed, as a search does among equal costs."""
+
+    def __init__(self, *prepared):
+        self.prepared = prepared
+
+    def solve(self, fixed, below=math.inf):
+        for number, found in enumerate(self.prepared):
+            if not found.variables & fixed and found.cost < below:
+                return Solution((np.array([number]),), found.cost, found.bound, 0.0)
+        return Solution(None, math.inf, math.inf, 0.0)
+
+    def answer(self, solution):
+        return self.prepared[int(solution.positions[0][0])]
+
+
+def prepared(bound, **costs):
+    changes = tuple(Change(name, 0.0, 1.0, cost) for name, cost in costs.items())
+    return Answer(changes, total_cost(changes), bound, 0.0, 0.5, None)
+
+
+def test_answers_of_equal_cost_have_a_defined_order():
+    together = prepared(1.5, a=1.0, b=1.0 + 1e-12)
+    cheaper, fewer, later = prepared(2.0, z=2.0 - 1e-12), prepared(2.0, a=2.0), prepared(2.0, c=2.0)
+    found, _ = Prepared(together, later, fewer, cheaper).answered(4)
+    assert [sorted(answer.variables) for answer in found] == [["z"], ["a"], ["c"]]
+    assert [answer.bound for answer in found] == [1.5, 1.5, 2.0]
+
+
+def test_a_cost_does_not_depend_on_the_order_of_its_sum():
+    costs = {"a": 0.1, "b": 0.2, "c": 0.3}
+    orders = [dict(order) for order in itertools.permutations(costs.items())]
+    assert len({sum(order.values()) for order in orders}) > 1
+    assert {prepared(0.0, **order).cost for order in orders} == {0.6}

@@ -20,6 +20,7 @@ SOURCE = str(Path(rpte.__file__).parents[1])
 # The runner builds all commands with their options anew at each call, half of the time that a
 # short command takes.
 testing._get_command = cache(testing._get_command)
+SECONDS = 600.0  # after which a process counts as stuck, on a machine however busy
 QUICK = ("--l1", "4/n", "--folds", "0")
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser")
 WHY_NOT = "chromium is not installed (Debian: apt-get install chromium)"
-SECONDS = 60.0  # that an answer may take
+SECONDS = 300.0  # that an answer may take on a busy machine
 BEGIN = ("Page.enable", "Runtime.enable", "Log.enable", "Network.enable")
 QUIET = (
     "--headless=new",

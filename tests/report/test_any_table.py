@@ -20,7 +20,7 @@ from rpte.table.files import read_table
 DATA = Path(os.environ.get("RPTE_DATA", Path(__file__).parents[3] / "shared" / "data"))
 
 
-@pytest.mark.slow
+@pytest.mark.slow(reason="fits ten tables")
 @settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 @given(raws(rows=(15, 80)))
 def test_awkward_columns_make_a_report(raw):
@@ -35,7 +35,7 @@ def test_awkward_columns_make_a_report(raw):
     assert "nan" not in Page(page).said().split()
 
 
-@pytest.mark.slow
+@pytest.mark.slow(reason="fits real tables with the default settings")
 @pytest.mark.skipif(not DATA.is_dir(), reason=f"no data folder at {DATA} (set RPTE_DATA)")
 @pytest.mark.parametrize("name", ["hepatitis_uci", "loan_eligibility", "credit_scoring_spain"])
 def test_real_tables_from_the_command_line(name, tmp_path):

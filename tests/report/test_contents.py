@@ -17,7 +17,6 @@ from rpte.report.html import render
 from rpte.report.performance import group_rows
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_contents_are_plain_json_for_every_kind_of_model(name):
     contents = contents_of(name)
@@ -28,7 +27,6 @@ def test_contents_are_plain_json_for_every_kind_of_model(name):
     assert len(contents["components"]) == len(model_of(name).components)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["mixed", "products", "published"])
 def test_cards_hold_every_active_term(name):
     model, contents = model_of(name), contents_of(name)

@@ -30,7 +30,6 @@ def drawn(points, x):
     return inside, np.interp(x[inside], at, height), max(np.ptp(height), 1e-12) / 1000
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_thin_lines_are_the_sum_of_own_terms(name):
     model, (inputs, rows) = model_of(name), rows_of(name)
@@ -54,7 +53,6 @@ def test_thin_lines_are_the_sum_of_own_terms(name):
                 assert total[held] == pytest.approx(level["own"])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_thick_lines_are_the_partial_dependence(name):
     model, (inputs, rows) = model_of(name), rows_of(name)
@@ -78,7 +76,6 @@ def mean_score(model, inputs, source, x):
     return model.score(Inputs(inputs.schema, tuple(columns), specials)).mean()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_every_variable_is_drawn_and_without_rows_those_with_own_terms(name):
     model, (_, rows) = model_of(name), rows_of(name)

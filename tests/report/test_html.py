@@ -41,7 +41,6 @@ def page(name):
     return HOSTILE_PAGES[name]() if name in HOSTILE_PAGES else page_of(name)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ALL)
 def test_pages_are_well_formed_and_whole(name):
     found = Page(page(name))
@@ -54,7 +53,6 @@ def test_pages_are_well_formed_and_whole(name):
     assert all(target.startswith("#") and target[1:] in ids for target in targets)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ALL)
 def test_one_script_runs_and_nothing_is_loaded_from_elsewhere(name):
     found = Page(page(name))
@@ -75,7 +73,6 @@ def test_one_script_runs_and_nothing_is_loaded_from_elsewhere(name):
     assert "@import" not in styles
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ALL)
 def test_pages_are_accessible(name):
     found = Page(page(name))
@@ -111,7 +108,6 @@ def test_hostile_names_are_text_and_nothing_else():
     assert not found.all("img")
 
 
-@pytest.mark.slow
 def test_half_a_surrogate_pair_in_a_name_can_be_written():
     contents = {**contents_of("mixed"), "title": "half \ud800"}
     assert "half ?" in render(contents)
@@ -142,7 +138,6 @@ def test_text_has_contrast_in_every_scheme(scheme):
             assert contrast(found[text], found[ground]) >= 4.5, (text, ground)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_the_page_shows_every_term_and_every_check(name):
     said = Page(page_of(name)).said()
@@ -162,7 +157,6 @@ def first_facts(text):
     return said[start:]
 
 
-@pytest.mark.slow
 def test_cross_validated_figures_come_first_on_the_training_table():
     model, record = model_of("estimated"), model_of("estimated").training["cross_validation"]
     text = page_of("estimated")
@@ -189,7 +183,6 @@ def test_without_figures_training_rows_are_said_to_flatter():
     assert "on rows not seen" not in edited
 
 
-@pytest.mark.slow
 def test_other_rows_are_measured_with_their_number():
     held = stored("estimated")
     evidence = gather(model_of("estimated"), held.X[:80], held.y[:80], name="new.csv")
@@ -210,7 +203,6 @@ def test_gaps_are_visible_where_nothing_was_said_or_run():
         assert gap in text
 
 
-@pytest.mark.slow
 def test_a_model_without_terms_has_a_page():
     held = stored("mixed")
     model = RPTEClassifier(l1=100.0).fit(held.X, held.y).model_
@@ -220,7 +212,7 @@ def test_a_model_without_terms_has_a_page():
     assert Page(render(report_contents(model))).faults == []
 
 
-@pytest.mark.slow
+@pytest.mark.slow(reason="needs many rows and many columns")
 def test_many_rows_and_many_columns_stay_small():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(50_000, 110)).round(2), columns=[f"v{k}" for k in range(110)])

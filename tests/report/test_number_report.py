@@ -36,7 +36,6 @@ def measures(contents):
     return {m["key"]: m for m in contents["performance"]["measures"]}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", NUMBER_NAMES)
 def test_contents_are_plain_json_and_every_claim_holds(name):
     contents = contents_of(name)
@@ -266,7 +265,6 @@ def test_single_rows_are_not_in_the_page():
     assert "77.12" not in text
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["squared", "counts", "amounts", "claims", "boosted_counts"])
 def test_the_parameters_of_a_file_give_its_model_again(name):
     model, evidence = model_of(name), evidence_of(name)

@@ -10,7 +10,7 @@ from rpte.report.contents import SECTIONS
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-@pytest.mark.slow
+@pytest.mark.slow(reason="runs every example of the page")
 def test_the_report_page_runs(tmp_path, monkeypatch):
     run_page = runpy.run_path(str(DOCS / "tools" / "run_page.py"))["run_page"]
     monkeypatch.chdir(tmp_path)

@@ -14,7 +14,6 @@ from shown_models import loans, shown
 TASKS = ("binary", "several", "number", "count", "survival", "strata")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
 def test_every_task_has_a_page(task, tmp_path):
     estimator, X, y, given = shown(task)

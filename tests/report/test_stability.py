@@ -13,7 +13,6 @@ from rpte.report.stability import _frame, parameters, stability
 NAMES = ["mixed", "special", "limited", "array", "monotone", "products"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_the_parameters_of_a_file_give_its_model_again(name):
     """On the training table itself: same terms, same coefficients."""

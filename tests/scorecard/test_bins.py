@@ -3,7 +3,6 @@
 from itertools import combinations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,7 +20,6 @@ def error(values, weights, bins):
     return total
 
 
-@pytest.mark.slow
 @given(effects, st.integers(1, 4), st.integers(0, 99))
 def test_no_other_cuts_are_better(values, most, seed):
     values = np.array(values)

@@ -55,8 +55,7 @@ def binary(model):
     )  # fmt: skip
 
 
-@pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(models(curved=True), all_rows(), st.booleans())
 @example(make((Component("C1", (), (term(Level("c", ("u",)), 1.0),)),)), NEW, True)
 def test_one_line_of_every_table_applies_and_points_add_up(model, rows, from_rows):
@@ -77,8 +76,7 @@ def test_one_line_of_every_table_applies_and_points_add_up(model, rows, from_row
     assert card_csv(again) == card_csv(card)
 
 
-@pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(models(), all_rows())
 def test_rounding_is_all_that_is_lost_of_steps_and_levels(model, rows):
     if not binary(model):
@@ -88,8 +86,7 @@ def test_rounding_is_all_that_is_lost_of_steps_and_levels(model, rows):
     assert lost.max() <= (len(card.model.sources) + sum(1 for _ in model.parts()) + 1) * 0.5 + 1e-6
 
 
-@pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(models(curved=True), st.integers(0, 9))
 def test_the_bound_holds_over_the_values_that_bins_were_made_from(model, seed):
     rng = np.random.default_rng(seed)
@@ -211,7 +208,7 @@ def test_extreme_columns_print_nothing_absurd(x, tmp_path):
 SETS = {"credit_scoring_spain.csv.gz": 0.004, "loan_eligibility.csv": 0.004, "adult.csv.gz": 0.004}
 
 
-@pytest.mark.slow
+@pytest.mark.slow(reason="fits real tables with the default settings")
 @needs_data
 @pytest.mark.parametrize("name", SETS)
 def test_real_tables_lose_little_and_can_be_added_up_by_hand(name, tmp_path):

@@ -183,11 +183,11 @@ class Asked(ABC):
         while solution.positions is not None:
             answer = self.answer(solution)
             # The search takes any of several equally cheap answers. One that changes only some of
-            # the variables of an earlier answer replaces it, with the bound that holds for both.
-            worse = [other for other in found if answer.variables < other.variables]
-            bound = min([answer.bound, *(other.bound for other in worse)])
-            found = [other for other in found if other not in worse]
-            found.append(replace(answer, bound=bound))
+            # the variables of an earlier answer takes its place, with a bound that holds for both.
+            worse = [n for n, other in enumerate(found) if answer.variables < other.variables]
+            bound = min([answer.bound, *(found[n].bound for n in worse)])
+            found.insert(min(worse, default=len(found)), replace(answer, bound=bound))
+            found = [other for other in found if not answer.variables < other.variables]
             if len(found) == count or not answer.changes:
                 break
             solution = self._another(found)
