@@ -97,10 +97,10 @@ def resealed(path, target, line, change):
 
 
 class TestDecisions:
-    @pytest.fixture
-    def log(self, tmp_path):
+    @pytest.fixture(scope="class")
+    def log(self, tmp_path_factory):
         model, (X, _) = flower_model(), flowers()
-        path = tmp_path / "log.jsonl"
+        path = tmp_path_factory.mktemp("decisions") / "log.jsonl"
         rpte.append_decisions(path, model, X[:40], when=WHEN, ids=list(range(40)))
         rule = rpte.ClassReasonRule("best", "rose", 2, 0.1)
         rpte.append_decisions(path, model, X[40:60], rule, when=WHEN)

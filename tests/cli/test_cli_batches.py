@@ -1,9 +1,7 @@
 """`rpte fit` and `rpte score` of tables that are read in batches."""
 
-import os
 import signal
 import subprocess
-import sys
 import time
 
 import numpy as np
@@ -12,7 +10,7 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="tables in batches need pyarrow, the extra 'files'")
 
-from command_tables import SECONDS, SOURCE, refused, run
+from command_tables import SECONDS, refused, run, started
 from rpte import load
 from rpte.cli import in_batches as batches
 from rpte.rows import files
@@ -162,10 +160,8 @@ def test_an_interrupt_leaves_nothing_on_disk(tmp_path):
     table.to_parquet(tmp_path / "a.parquet")
     table.iloc[:9].to_parquet(tmp_path / "b.parquet")
     names = [str(tmp_path / f"{name}.parquet") for name in "ab"]
-    command = [sys.executable, "-m", "rpte", "fit", *names, "--target", "bad"]
-    command += ["-o", str(tmp_path / "m.json"), "--cache-dir", str(cache)]
-    environment = {**os.environ, "PYTHONPATH": SOURCE}
-    with subprocess.Popen(command, stderr=subprocess.PIPE, env=environment) as process:
+    asked = ("--target", "bad", "-o", tmp_path / "m.json", "--cache-dir", cache)
+    with started("fit", *names, *asked, stderr=subprocess.PIPE) as process:
         end = time.monotonic() + SECONDS
         while not [*cache.rglob("blocks")] and time.monotonic() < end:
             time.sleep(0.01)

@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 
 import numpy as np
@@ -15,11 +14,11 @@ from command_tables import (
     CREDIT,
     QUICK,
     SECONDS,
-    SOURCE,
     credit,
     good,
     refused,
     run,
+    started,
     write_csv,
 )
 from data_folder import DATA, needs_data
@@ -278,11 +277,7 @@ def test_a_text_that_one_fold_lacks_does_not_stop_the_estimate(tmp_path):
 
 def interrupt(arguments, until):
     """Start the command, send Ctrl-C as soon as `until()` holds, and return the outcome."""
-    command = [sys.executable, "-m", "rpte", *map(str, arguments)]
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        env={**os.environ, "PYTHONPATH": SOURCE},
-    )  # fmt: skip
+    process = started(*arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + SECONDS
     while not until() and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -319,11 +314,8 @@ def watched(arguments, until):
     """Run the command on a terminal, send Ctrl-C once it shows `until`; return code and screen."""
     pty = pytest.importorskip("pty")
     screen, other = pty.openpty()
-    command = [sys.executable, "-m", "rpte", *map(str, arguments)]
-    environment = {**os.environ, "PYTHONPATH": SOURCE, "COLUMNS": "100", "TERM": "xterm"}
-    process = subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=other, env=environment
-    )  # fmt: skip
+    shape = {"COLUMNS": "100", "TERM": "xterm"}
+    process = started(*arguments, env=shape, stdout=subprocess.DEVNULL, stderr=other)
     os.close(other)
     seen = b""
     while until not in seen and (more := shown(screen)):

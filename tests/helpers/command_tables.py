@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from functools import cache
@@ -53,6 +54,19 @@ def called(*arguments, **options):
     command = [sys.executable, "-m", "rpte", *map(str, arguments)]
     env = {**os.environ, "PYTHONPATH": SOURCE, "COLUMNS": "120"}
     return subprocess.run(command, capture_output=True, text=True, env=env, check=False, **options)
+
+
+def started(*arguments, env=(), **options):
+    """Start the command in a process that Ctrl-C reaches, even if the tests run in the background.
+
+    A shell starts background jobs with SIGINT ignored, which their children inherit.
+    """
+    return subprocess.Popen(
+        [sys.executable, "-m", "rpte", *map(str, arguments)],
+        env={**os.environ, "PYTHONPATH": SOURCE, **dict(env)},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        **options,
+    )
 
 
 def credit(n=400, seed=3):
