@@ -125,7 +125,6 @@ def hist_on_levels(n_high, n_levels=20):
     return model.fit(table, 10.0 * (levels < n_high)), table
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("n_high", "conditions"), [(3, 1), (9, 2), (11, 2), (17, 1)])
 def test_hist_boosting_categorical_split(n_high, conditions):
     # One split into `n_high` and 20 - `n_high` levels: two leaves after that many conditions.
@@ -139,7 +138,6 @@ def test_hist_boosting_moves_categories_first_and_we_follow():
     assert sklearn_trees.hist(model, None, columns).conditions.tolist() == [5, 5]
 
 
-@pytest.mark.slow
 def test_hist_boosting_reaches_the_leaves_that_predict():
     table, target = make_classification(n_classes=3, n_informative=4, random_state=0)
     table[::7, 0] = np.nan

@@ -70,7 +70,6 @@ def resealed(lines):
     return [line.decode()[:-1] for line in made]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_log_of_every_kind_of_model_replays(name, tmp_path):
     lines = log(name, 30)

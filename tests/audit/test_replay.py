@@ -160,7 +160,7 @@ def test_a_stream_gets_a_log_of_its_own(tmp_path, given):
     assert clean(path, model=rpte.load(given[0])).cases == 20
 
 
-@pytest.mark.slow
+@pytest.mark.slow(reason="starts four processes")
 def test_four_writers_at_once(tmp_path, given):
     path, times = tmp_path / "log.jsonl", 5
     code = WRITER.format(source=SOURCE)
