@@ -1,12 +1,14 @@
-"""PMML: valid documents that the JPMML evaluator computes as the model does.
-
-Every test that needs a Java machine starts one for all of its documents.
-"""
+"""PMML: valid documents that the JPMML evaluator computes as the model does."""
 
 import importlib.util
+import json
+import os
 import re
 import shutil
+import signal
+import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from xml.etree.ElementTree import fromstring
 
@@ -14,25 +16,19 @@ import numpy as np
 import pytest
 
 from export_models import (
-    HOSTILE_NAMES,
-    NAMES,
-    TABLES,
     every_kind,
     golden,
     hostile_rows,
     model_with,
-    needs_data,
-    table_model,
-    variables,
 )
-from rpte import InputError, RPTEClassifier
-from rpte.columns.kinds import Level, Value
-from rpte.export.cells import Cells, probe_table, read_cells
+from rpte import InputError
+from rpte.columns.kinds import Level
+from rpte.export.cells import Cells, read_cells
 from rpte.export.lower import make_form
 from rpte.export.parity import compare, expected
 from rpte.export.pmml import run as pmml_run
 from rpte.export.pmml.run import lines_of, run_documents
-from rpte.export.target import Answers, CannotRunError, find_target, settle_options
+from rpte.export.target import Answers, find_target, settle_options
 from rpte.model.parts import DirectTerm
 from rpte.table.schema import Schema, Variable
 
@@ -40,6 +36,12 @@ needs_java = pytest.mark.skipif(
     not shutil.which("java") or not importlib.util.find_spec("jpmml_evaluator"),
     reason="java is not on the PATH, or jpmml_evaluator is not installed: pip install 'rpte[pmml]'",
 )
+
+
+def java(test):
+    """Mark a test that needs Java; all of them stay in one worker, which starts it once."""
+    slow = pytest.mark.slow(reason="a Java machine is started")
+    return needs_java(slow(pytest.mark.xdist_group("pmml")(test)))
 
 
 def document(model):
@@ -67,35 +69,16 @@ def assert_same(cases, folder, evaluate=run_documents):
         assert differences["probability"].largest < 1e-15
 
 
-@pytest.mark.slow
-@needs_java
-def test_golden_models_hostile_names_and_cells(tmp_path):
-    assert_same([*golden_cases(), *hostile_cases()], tmp_path)
-
-
-def golden_cases():
-    cases = [golden(name) for name in NAMES]
-    return [*cases, *((model, probe_table(make_form(model), 100)) for model, _ in cases)]
-
-
-def hostile_cases():
-    models = [every_kind(*names) for names in HOSTILE_NAMES.values()]
-    models.append(every_kind(("Age", "age", "AGE"), "aGe", "AgE"))
-    cases = [(model, hostile_rows(model)) for model in models]
-    term = DirectTerm("D1", Value("a"), 1.0, 0.0, 1.0, 1.0, 1.0)
-    far = model_with([term], variables(("a", "b", "c"), "k", "f"), intercept=0.0)
-    values = [-1e300, -5000.0, -746.0, -720.0, -700.0, -36.0, 0.0, 36.0, 710.0, 1e300]
-    cases.append((far, dict.fromkeys("bckf", [None] * len(values)) | {"a": values}))
-    X = np.arange(40.0).reshape(-1, 1)
-    cases.append((RPTEClassifier(l1=1e6).fit(X, X[:, 0] > 9).model_, X))
+@java
+def test_texts_that_xml_may_change(tmp_path):
     levels = ("", "\r", "a\r\nb", "<&>\"'", " x ", "]]>", "tab\t")
     schema = Schema((Variable("k", "category", levels, False),), True)
-    odd = [
+    terms = [
         DirectTerm(f"D{i}", Level("k", (level,)), 2.0**i, 0.0, 1.0, 1.0, 1.0)
         for i, level in enumerate(levels)
     ]
-    cases.append((model_with(odd, schema), {"k": [*levels, "\n", "a\nb", "x", "tab ", " ", None]}))
-    return cases
+    cells = [*levels, "\n", "a\nb", "x", "tab ", " ", None]
+    assert_same([(model_with(terms, schema), {"k": cells})], tmp_path)
 
 
 def in_pmml4s(jobs):
@@ -110,23 +93,15 @@ def in_pmml4s(jobs):
         pypmml.Model.close()
 
 
-@pytest.mark.slow
+@pytest.mark.slow(reason="a second Java machine is started")
 @pytest.mark.skipif(not shutil.which("java"), reason="java is not on the PATH")
 def test_another_engine_agrees(tmp_path):
     kinds = every_kind()
-    assert_same([*map(golden, NAMES), (kinds, hostile_rows(kinds))], tmp_path, in_pmml4s)
+    stored = map(golden, ("mixed", "products", "shaped", "special"))
+    assert_same([*stored, (kinds, hostile_rows(kinds))], tmp_path, in_pmml4s)
 
 
-@pytest.mark.slow
-@needs_java
-@needs_data
-def test_real_tables(tmp_path):
-    cases = [table_model(name, False) for name in TABLES]
-    assert_same([*cases, table_model("hepatitis_uci.csv", True)], tmp_path)
-
-
-@pytest.mark.slow
-@needs_java
+@java
 def test_what_programs_pass(tmp_path):
     """Booleans, whole numbers and numbers for texts; what is beyond 1e300 is missing."""
     model = every_kind()
@@ -148,8 +123,7 @@ def test_what_programs_pass(tmp_path):
     np.testing.assert_array_equal(found["rpte_score"], model.score(meant))
 
 
-@pytest.mark.slow
-@needs_java
+@java
 @pytest.mark.parametrize(
     ("change", "says"),
     [
@@ -167,8 +141,7 @@ def test_a_document_that_is_wrong_is_refused(change, says, tmp_path):
         run_documents([(path, read_cells(make_form(model), rows))])
 
 
-@pytest.mark.slow
-@needs_java
+@java
 def test_the_record(tmp_path):
     model, rows = golden("special")
     record = model.export("pmml", tmp_path / "m.pmml", rows, prefix="m_")
@@ -248,8 +221,108 @@ class TestWithoutTheEvaluator:
     def test_no_machine(self, tmp_path, monkeypatch):
         monkeypatch.setattr(shutil, "which", lambda name: sys.executable)
         monkeypatch.setattr(pmml_run, "find_spec", lambda name: True)
+        monkeypatch.setattr(pmml_run, "SHARED", pmml_run.Evaluator())
         says = "raise SystemExit('jpype._jvmfinder.JVMNotFoundException: No JVM')"
         monkeypatch.setattr(pmml_run, "RUNNER", says)
         assert "set JAVA_HOME" in self.not_compared(tmp_path)
-        with pytest.raises(CannotRunError):
-            run_documents([])
+
+
+ECHO = """
+import json, os, sys
+for line in sys.stdin:
+    path, rows = json.loads(line)
+    if path.endswith("ends"):
+        sys.exit("it ended")
+    if path.endswith("prints half"):
+        print("{", end="", flush=True)
+        os.kill(os.getpid(), 9)
+    answer = {"error": "first\\nlast"} if path.endswith("wrong") else {"rows": rows}
+    if path.endswith("pid"):
+        answer = {"rows": [{"pid": os.getpid()}]}
+    print(json.dumps(answer), flush=True)
+"""
+
+
+class TestOneProcess:
+    """The process that holds the Java machine, with a program of a few lines in its place."""
+
+    @pytest.fixture(autouse=True)
+    def evaluator(self, monkeypatch):
+        monkeypatch.setattr(pmml_run, "RUNNER", ECHO)
+        self.evaluator = pmml_run.Evaluator()
+        yield
+        self.evaluator.close()
+
+    def answer(self, name, cell=None):
+        return self.evaluator.evaluate(Path(name), Cells(1, {"a": [cell]}))
+
+    def pid(self):
+        return self.answer("pid")[0]["pid"]
+
+    def test_serves_all_jobs(self):
+        assert len({self.pid() for _ in range(3)}) == 1
+        assert self.answer("m", "é\n\u2028")[0] == {"a": "é\n\u2028"}
+        assert self.answer("m", "x" * 300_000)[0] == {"a": "x" * 300_000}  # more than a pipe holds
+
+    def test_an_error_is_that_job_s(self):
+        before = self.pid()
+        with pytest.raises(InputError, match="JPMML could not run the export: last; nothing was"):
+            self.answer("wrong")
+        assert self.pid() == before
+
+    @pytest.mark.parametrize("name", ["ends", "prints half"])
+    def test_what_ends_the_process_is_told_and_the_next_job_starts_another(self, name):
+        before = self.pid()
+        said = "it ended" if name == "ends" else "it said nothing"
+        with pytest.raises(InputError, match=f"could not run the export: {said}"):
+            self.answer(name)
+        assert self.pid() != before
+
+    def test_a_process_that_was_killed_is_replaced(self):
+        before = self.pid()
+        os.kill(before, signal.SIGKILL)
+        assert self.pid() != before
+
+    def test_an_interrupted_job_is_not_answered_later(self, monkeypatch):
+        before, read = self.pid(), json.loads
+
+        def interrupt(text):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(pmml_run.json, "loads", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            self.answer("m", "first")
+        monkeypatch.setattr(pmml_run.json, "loads", read)
+        assert self.answer("m", "second")[0] == {"a": "second"}
+        assert self.pid() != before
+
+    def test_threads_get_their_own_answers(self):
+        with ThreadPoolExecutor(8) as pool:
+            found = list(pool.map(lambda i: self.answer("m", i)[0]["a"], range(40)))
+        assert found == list(range(40))
+
+    @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+    def test_a_fork_starts_its_own_and_all_end_with_their_interpreters(self):
+        code = f"""
+import os
+from pathlib import Path
+from rpte.export.cells import Cells
+from rpte.export.pmml import run
+run.RUNNER = {ECHO!r}
+def tell():
+    print(run.SHARED.evaluate(Path("pid"), Cells(1, {{"a": [1]}}))[0]["pid"], flush=True)
+tell()
+child = os.fork()
+if child:
+    os.waitpid(child, 0)
+tell()
+"""
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True
+        )
+        assert done.stderr == ""
+        parent, other, again = map(int, done.stdout.split())
+        assert parent == again != other
+        for pid in (parent, other):
+            with pytest.raises(ProcessLookupError):
+                os.kill(pid, 0)

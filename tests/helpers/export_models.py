@@ -29,6 +29,7 @@ from rpte.columns.kinds import (
     Step,
     Value,
 )
+from rpte.export.cells import probe_table
 from rpte.export.exporting import check_file
 from rpte.export.lower import make_form
 from rpte.export.target import find_target, settle_options
@@ -44,8 +45,10 @@ from rpte.structure.tree import Branch, Split, Tree
 from rpte.table.schema import Schema, Variable
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "0.1.0"
+STORED = Path(__file__).parents[1] / "golden" / "models_2"
 
 DIRTY = 250
+NUMERALS = ("0", "10", "2.5", "007", "north", "v1.0")
 TABLES = {
     "hepatitis_uci.csv": {},
     "credit_scoring_spain.csv.gz": {},
@@ -57,6 +60,7 @@ TABLES = {
 }
 
 NAMES = tuple(sorted(p.name[: -len(".rows.json")] for p in GOLDEN.glob("*.rows.json")))
+STORED_NAMES = tuple(sorted(p.name[: -len(".rows.json")] for p in STORED.glob("*.rows.json")))
 
 
 @cache
@@ -64,6 +68,18 @@ def golden(name):
     """Return a golden model with its rows, among them missing cells and unseen levels."""
     rows = json.loads((GOLDEN / f"{name}.rows.json").read_text())["rows"]
     return load(GOLDEN / f"{name}.json"), rows
+
+
+@cache
+def stored_model(name):
+    """Return a stored model of any task with its rows, followed by rows made from the model."""
+    rows = json.loads((STORED / f"{name}.rows.json").read_text())["rows"]
+    model = load(STORED / f"{name}.json")
+    made = probe_table(make_form(model), 100)
+    if not isinstance(rows, dict):
+        return model, rows
+    gaps = [None] * 100
+    return model, {name: [*cells, *made.get(name, gaps)] for name, cells in rows.items()}
 
 
 def variables(numbers, category, flag):
@@ -148,6 +164,25 @@ def every_kind(numbers=("a", "b", "c"), category="k", flag="f"):
         Split(Pair("product", Level(flag, ("True",)), Value(b)), 0.3, True),
     ]
     return model_with([hand_tree(splits), *terms], schema)
+
+
+def spelling_model(flag=("False", "True"), levels=NUMERALS, pooled=False):
+    """Return a model of a number, a boolean and a category whose levels look like numbers."""
+    schema = Schema(
+        (
+            Variable("n", "number", (), True),
+            Variable("flag", "category", flag, True),
+            Variable("k", "category", (*levels, "(other)") if pooled else levels, True, pooled),
+        ),
+        True,
+    )
+    columns = [Value("n"), *(Level("flag", (level,)) for level in flag)]
+    columns += [Level("k", (level,)) for level in schema["k"].levels]
+    terms = [
+        DirectTerm(f"D{i}", column, 1 / 2**i, 0.0, 1.0, 9.0, 4.0)
+        for i, column in enumerate(columns, 1)
+    ]
+    return model_with(terms, schema)
 
 
 NUMBERS = {"squared_error": SQUARED, "poisson": POISSON, "gamma": GAMMA, "tweedie": Tweedie(1.7)}
@@ -245,32 +280,36 @@ def hand_tree(splits):
     return TreeTerms("T1", Tree(node), leaves)
 
 
+CALM = (None, np.nan, 0.0, -0.0, 0.1, 0.3, 0.25, 0.5, 0.1 + 0.2, 2.0, 1.0, 0.15, -1.5, 0.7, 0.9)
+EXTREME = (1e300, -1e300, 5e-324, -5e-324, 1e-310, 1e-200, 1e16, 123456789.123456789, 1e155, 1e-160)
+SPELLED = ("3", 3, 3.0, "o'brien", "O'Brien ", "é", "", "(other)", "?", None)
+FAR = (-1e300, -5000.0, -746.0, -720.0, -700.0, -45.0, -36.0, 0.0, 4.8, 36.0, 650.0, 710.0, 1e300)
+
+
 def hostile_rows(model, n=300, seed=0):
-    """Return rows of extreme and odd cells for the model of `every_kind`."""
+    """Return rows of odd cells, every other row with extreme numbers too.
+
+    With a variable `far` come rows in which all else is missing and the score is far from zero.
+    """
     rng = np.random.default_rng(seed)
-    numbers = [
-        None, np.nan, 0.0, -0.0, 1e300, -1e300, 5e-324, -5e-324, 1e-310, 1e-200, 0.1, 0.3, 0.25,
-        0.5, 0.1 + 0.2, 1e16, 123456789.123456789, 2.0, 1.0, 0.15, -1.5, 1e155, 1e-160, 0.7,
-    ]  # fmt: skip
-    specials = [*numbers, "n/a", "o'hara", -9, "-9.0", 7.5]
-    levels = [
-        None,
-        "3",
-        3,
-        3.0,
-        "O'Brien",
-        "o'brien",
-        "O'Brien ",
-        'north "x"',
-        "é\n",
-        "é",
-        "",
-        "(other)",
-        "?",
-    ]
-    choices = [numbers, numbers, specials, levels, [True, False, None]]
-    columns = zip(model.schema.names, choices, strict=True)
-    return {name: [cells[i] for i in rng.integers(len(cells), size=n)] for name, cells in columns}
+    rows = {}
+    for variable in model.schema.variables:
+        if variable.kind == "category":
+            truth = variable.levels == ("False", "True")
+            cells = (True, False, None) if truth else (*variable.levels, *SPELLED)
+        else:
+            cells = (*CALM, -9, "-9.0", 7.5, "n/a", "o'hara") if variable.levels else CALM
+        places = rng.permutation(np.arange(n) % len(cells))
+        rows[variable.name] = [cells[i] for i in places]
+        if variable.kind == "number":
+            often = 0.6 if len(model.schema.names) < 6 else 0.1
+            for i in np.flatnonzero((rng.random(n) < often) & (np.arange(n) % 2 == 1)):
+                rows[variable.name][i] = EXTREME[rng.integers(len(EXTREME))]
+    if "far" in rows:
+        gaps = [None] * len(FAR)
+        rows = {name: [*cells, *gaps] for name, cells in rows.items()}
+        rows["far"] = [None] * n + list(FAR)
+    return rows
 
 
 def with_gaps(rows):
@@ -294,17 +333,123 @@ HOSTILE_NAMES = {
 }
 
 
-def needing(target, options=None, programs=(), packages=(), slow=False):
-    """Return a target to try, skipped where what runs it is not there."""
+OTHER_NAMES = {
+    "results": (("mean", "exp", "response"), "probability", "exposure"),
+    "times": (("survival_12", "hazard_ratio", "hazard"), "chosen", "labels"),
+    "formulas": (("=A1", "+b1", "-C1"), "@d1", "=e1"),
+    "escapes": (("a\\b", "a\rb", "a\r\nb"), "${x}", "__proto__"),
+    "separators": (("a\u2028b", "é漢😀", " a "), "a;--b", "constructor"),
+    "control": (("a\x01b", "\x7f", "\x1b[0m"), "\x02", "\x03"),  # not in XML
+    "case": (("Age", "age", "AGE"), "aGe", "AgE"),  # one name in most databases
+}
+LEVELS = (
+    "y" * 5000, "=1+1", "+1", "-1", "@SUM(A1)", "'quoted", "#N/A", "TRUE", 'a "b" c', "_x0041_",
+    "a\\n", "line\r\nbreak", " blank ", "Ä", "ä", "é", "e\u0301", "x" * 256, "3", "2.5", "007", "*",
+    "?", "~", "🙂" * 130, "nan", "NaN", "inf", "None", "<&>\"'", "]]>", "tab\t", "\r", "*/ --",
+    "{x}", "%s",
+)  # fmt: skip
+
+
+def every_name(without=(), levels=LEVELS):
+    """Return a model that has every kind of column and all hostile names and levels.
+
+    The columns are those of `every_kind`, each with the names of another group. A number `far` can
+    take the score anywhere; the levels of `level` differ in the sum of their terms.
+    """
+    groups = {**HOSTILE_NAMES, **OTHER_NAMES}
+    models = [every_kind(*names) for group, names in groups.items() if group not in without]
+    kinds = [model.components[0] for model in models]
+    columns = [kinds[i % len(kinds)].direct[i].column for i in range(len(kinds[0].direct))]
+    splits = [kinds[i % len(kinds)].trees[0].tree.splits[i] for i in range(7)]
+    known = [v for model in models for v in model.schema.variables]
+    read = {name for column in [*columns, *(s.column for s in splits)] for name in column.sources}
+    for variable in (v for v in known if v.name not in read):
+        number = variable.kind == "number"
+        columns.append(
+            Value(variable.name) if number else Level(variable.name, variable.levels[1:])
+        )
+    bits = range((len(levels) - 1).bit_length())
+    marked = [tuple(v for i, v in enumerate(levels) if i >> bit & 1) for bit in bits]
+    columns += [Value("far"), *(Level("level", some) for some in marked)]
+    terms = [
+        DirectTerm(f"D{i}", column, size_of(column, i), centre(column), 1.0, 9.0, 4.0)
+        for i, column in enumerate(columns, 1)
+    ]
+    others = Variable("far", "number", (), True), Variable("level", "category", levels, True)
+    return model_with([hand_tree(splits), *terms], Schema((*known, *others), True))
+
+
+def size_of(column, i):
+    return 1.0 if column == Value("far") else round(0.37 * (-1) ** i / (i + 1), 4)
+
+
+LINKS = ("logit", "identity", "log", "classes", "survival")
+LABELS = ("\"quoted' \n", "*/ -- ]]>", "A", "__proto__", "a", "年")
+HORIZONS = (0.5, 12.0)
+
+
+def of_kind(model, link):
+    """Return a model with the same terms of another kind, and the options of its exports."""
+    if link == "logit":
+        return model, {}
+    if link == "identity":
+        return of_number(model, "squared_error", name="a\"'*/ -->"), {}
+    if link == "log":
+        return of_number(model, "poisson", name="a\"'*/ -->", exposure="]]> */ \n--"), {}
+    if link == "survival":
+        return of_time(model, strata=("*/ -- ]]>", "\"'\n年")), {"horizons": list(HORIZONS)}
+    made = classes_of(model, LABELS)
+    by_class, starts = list(made.by_class), list(made.intercepts)
+    by_class[4], starts[2:5:2] = by_class[2], (2.0, 2.0)  # equal scores: the first one wins
+    return replace(made, by_class=tuple(by_class), intercepts=tuple(starts)), {}
+
+
+WITHOUT = {  # groups of names that a target refuses, or that are more than it holds
+    "sql": ("case",),
+    "pmml": ("control",),
+    "scorecard": ("escapes",),
+    "xlsx": ("reserved", "long", "odd", "results", "times", "case"),
+}
+
+
+def suite_case(link, target=""):
+    """Return a model of some kind with all names and levels, rows for it, and its options.
+
+    A target is not given the names and texts that it refuses; what it refuses is tested elsewhere.
+    """
+    without = WITHOUT.get(target, ())
+    levels = LEVELS if target == "pmml" else (*LEVELS, "a\x01b")
+    empty = target in ("onnx", "xlsx")  # an empty text stands for missing
+    model, options = of_kind(every_name(without, levels if empty else (*levels, "")), link)
+    few = target == "xlsx"  # a row is many formulas
+    rows = hostile_rows(model, 50 if few else 200)
+    made = probe_table(make_form(model), 25 if few else 100)
+    rows = {name: [*cells, *made[name]] for name, cells in rows.items()}
+    return model, with_gaps(rows) if empty else rows, options
+
+
+def empty_case(link):
+    """Return a model of some kind that has no terms, a table for it, and its options."""
+    model, options = of_kind(every_kind(), link)
+    gone = {"by_class": tuple(() for _ in LABELS)} if link == "classes" else {"components": ()}
+    return replace(model, **gone), {name: [None] * 2 for name in model.schema.names}, options
+
+
+def needing(target, options=None, programs=(), packages=(), slow=""):
+    """Return a target to try, skipped where what runs it is not there.
+
+    Tests of one program stay in one worker, which starts it once.
+    """
     lacking = [name for name in programs if not shutil.which(name)]
     lacking += [name for name in packages if not importlib.util.find_spec(name)]
     marks = [pytest.mark.skipif(bool(lacking), reason=f"not there: {', '.join(lacking)}")]
-    marks += [pytest.mark.slow] if slow else []
+    marks += [pytest.mark.slow(reason=slow), pytest.mark.xdist_group(target)] if slow else []
     name = (options or {}).get("dialect", target)
     return pytest.param(target, options or {}, id=name, marks=marks)
 
 
 SQL = {"contributions": True}
+JAVA = {"programs": ["java"], "packages": ["jpmml_evaluator"], "slow": "a Java machine is started"}
 TARGETS = [  # with what they need to be run
     needing("python"),
     needing("javascript", programs=["node"]),
@@ -312,11 +457,9 @@ TARGETS = [  # with what they need to be run
     needing("sql", {"dialect": "duckdb", **SQL}, packages=["sqlglot", "duckdb"]),
     needing("sql", {"dialect": "sqlite", **SQL}, packages=["sqlglot"]),
     needing("onnx", {"prefix": "rpte_"}, packages=["onnx", "onnxruntime"]),
-    needing("pmml", programs=["java"], packages=["jpmml_evaluator"], slow=True),
+    needing("pmml", **JAVA),
 ]
 OFFICE = shutil.which("soffice") or shutil.which("libreoffice")
-NO_OFFICE = pytest.mark.skipif(OFFICE is None, reason="LibreOffice is not there")
-ALL_TARGETS = [*TARGETS, pytest.param("xlsx", {}, id="xlsx", marks=[pytest.mark.slow, NO_OFFICE])]
 
 
 def check(target, model, X, folder, **options):
