@@ -13,7 +13,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "deploy.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.slow
+@pytest.mark.slow(reason="every command of the page runs")
 def test_the_examples_run(tmp_path, monkeypatch):
     pytest.importorskip("duckdb", reason="duckdb is not installed: pip install 'rpte[sql]'")
     pytest.importorskip("sqlglot", reason="sqlglot is not installed: pip install 'rpte[sql]'")

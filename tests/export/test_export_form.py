@@ -51,8 +51,8 @@ def test_every_kind_of_column_on_hostile_cells():
     assert {node.name for node in found if isinstance(node, Operation)} == set(OPERATIONS)
 
 
-@pytest.mark.slow
-@settings(max_examples=25, deadline=None)
+@pytest.mark.slow(reason="a model is fitted per example")
+@settings(max_examples=10, deadline=None)
 @given(
     seed=st.integers(0, 1000),
     kinds=st.lists(st.sampled_from(KINDS), min_size=2, max_size=4),

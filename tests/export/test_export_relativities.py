@@ -11,12 +11,9 @@ from typer.testing import CliRunner
 
 import rpte.export.relativities.table as relativities
 from export_models import (
-    HOSTILE_NAMES,
     LOG_LINKS,
-    check,
     every_kind,
     golden,
-    hostile_rows,
     model_with,
     number_model,
     of_number,
@@ -25,9 +22,7 @@ from export_models import (
 from rpte import InputError, RPTERegressor
 from rpte.cli import app
 from rpte.columns.kinds import Level, Value
-from rpte.export.cells import probe_table
 from rpte.export.exporting import check_export
-from rpte.export.lower import make_form
 from rpte.model.parts import DirectTerm
 from rpte.table.schema import Schema, Variable
 
@@ -49,16 +44,6 @@ class TestEveryLoss:
         parts = {part.name for _, part in model.parts()} | {c.name for c in model.components}
         assert set(record.differences) == parts | {"score", "mean"}
         assert check_export(model, tmp_path / "r.csv", X.head(20)).rows == 20
-
-    @pytest.mark.parametrize("names", HOSTILE_NAMES)
-    def test_hostile_names_and_cells(self, loss, names, tmp_path):
-        model = of_number(every_kind(*HOSTILE_NAMES[names]), loss)
-        record = check("relativities", model, hostile_rows(model), tmp_path, format="csv")
-        assert record.rows == 300
-        assert record.holds, record.differences
-        assert check(
-            "relativities", model, probe_table(make_form(model)), tmp_path, format="csv"
-        ).holds
 
     def test_lines_are_those_of_the_model(self, loss, tmp_path):
         model, _, _ = number_model(loss)

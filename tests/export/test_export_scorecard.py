@@ -9,11 +9,10 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from export_models import HOSTILE_NAMES, NAMES, every_kind, golden, hostile_rows
+from export_models import NAMES, every_kind, golden, hostile_rows
 from fit_tables import mixed_case
 from rpte import InputError, RPTEClassifier
 from rpte.export.exporting import check_export, read_record
-from rpte.export.parity import expected
 from rpte.export.scorecard.card import MEASURES
 
 CASE = mixed_case()
@@ -121,11 +120,6 @@ def test_a_page_with_hostile_names_is_well_formed(tmp_path):
     assert "script" not in reader.seen
     assert "i" not in reader.seen
     assert "&lt;script&gt;alert(1)" in text
-    for group in HOSTILE_NAMES.values():
-        model = every_kind(*group)
-        rows = hostile_rows(model)
-        assert model.export("scorecard", tmp_path / "card.csv", rows).rows == 300
-        assert np.isfinite(expected(model, rows)["score"]).all()
 
 
 @pytest.mark.parametrize(

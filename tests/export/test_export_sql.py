@@ -1,4 +1,4 @@
-"""SQL: the query agrees with the model in DuckDB, SQLite and PostgreSQL."""
+"""SQL: PostgreSQL, types of columns, dialects, names; DuckDB and SQLite are in the suite too."""
 
 import importlib.util
 import sqlite3
@@ -9,23 +9,23 @@ import pytest
 
 import postgres_server
 from export_models import (
-    HOSTILE_NAMES,
-    NAMES,
-    NUMBERS,
+    LINKS,
+    STORED_NAMES,
     TABLES,
     check,
+    empty_case,
     every_kind,
     golden,
-    hostile_rows,
     model_with,
     needs_data,
-    number_model,
+    stored_model,
+    suite_case,
     table_model,
     variables,
 )
-from rpte import InputError, RPTEClassifier
+from rpte import InputError
 from rpte.columns.kinds import Level, Scale, Value
-from rpte.export.cells import probe_table, read_cells
+from rpte.export.cells import read_cells
 from rpte.export.lower import make_form
 from rpte.export.parity import compare, expected
 from rpte.export.sql import run as sql_run
@@ -47,37 +47,6 @@ def query(model, **options):
     return target.write(form, settled)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("dialect", ENGINES)
-@pytest.mark.parametrize("name", NAMES)
-def test_golden_models(dialect, name, tmp_path):
-    model, rows = golden(name)
-    for X in (rows, probe_table(make_form(model), 100)):
-        record = check("sql", model, X, tmp_path, dialect=dialect, **FULL)
-        assert record.holds, record.differences
-        assert dialect in record.engine.lower()
-    parts = {part.name for _, part in model.parts()} | {c.name for c in model.components}
-    assert set(record.differences) == parts | {"score", "probability"}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("dialect", ENGINES)
-@pytest.mark.parametrize("names", HOSTILE_NAMES)
-def test_hostile_names_and_cells(dialect, names, tmp_path):
-    model = every_kind(*HOSTILE_NAMES[names])
-    record = check("sql", model, hostile_rows(model), tmp_path, dialect=dialect, **FULL)
-    assert record.rows == 300
-    assert record.holds, record.differences
-
-
-def test_a_model_without_inputs(tmp_path):
-    X = np.arange(40.0).reshape(-1, 1)
-    model = RPTEClassifier(l1=1e6).fit(X, X[:, 0] > 9).model_
-    for dialect in ENGINES:
-        assert check("sql", model, X, tmp_path, dialect=dialect, **FULL).holds
-    assert check("sql", model, X, tmp_path, dialect="sqlite", keys=("id",)).rows == 40
-
-
 @pytest.fixture(scope="module")
 def connection():
     with postgres_server.server() as folder, postgres_server.connect(folder) as connection:
@@ -91,10 +60,12 @@ class TestPostgres:
         bool(postgres_server.why_not()), reason=postgres_server.why_not() or "runs"
     )
 
-    def differences(self, connection, model, X, **more):
+    def check(self, connection, model, X, **more):
+        sql = find_target("sql")
         options = {"dialect": "postgres", "keys": ("row id",), "table_name": "own.cases", **FULL}
-        options |= more
-        settled, form = settle_options(find_target("sql"), options), make_form(model)
+        settled = settle_options(sql, {**options, **more}, model)
+        form = make_form(model, settled)
+        sql.check(form, settled)
         columns = sql_run.table_columns(form, settled, read_cells(form, X))
         types = {"number": "DOUBLE PRECISION", "text": "TEXT", "truth": "BOOLEAN"}
         connection.execute("DROP SCHEMA IF EXISTS own CASCADE")
@@ -103,56 +74,41 @@ class TestPostgres:
         cursor = connection.cursor()
         rows = list(zip(*(cells for _, _, cells in columns), strict=True))
         cursor.executemany(f"INSERT INTO {where} VALUES ({marks})", rows)
-        cursor.execute(query(model, **options))
+        cursor.execute(sql.write(form, settled))
         names = [column.name for column in cursor.description]
         found = sorted(cursor.fetchall(), key=lambda row: row[0])
         lines, others = sql_run.read_result(form, settled, names, found)
         answers = Answers(lines, "PostgreSQL", others=others)
-        assert len(find_target("sql").notes(form, settled, X, answers)) == bool(more)
-        return compare(form, expected(model, X), answers, 1e-12)
+        assert len(sql.notes(form, settled, X, answers)) == ("reasons" in more)
+        truth = expected(model, X, form.horizons)
+        differences = compare(form, truth, answers, 1e-12)
+        assert set(differences) == set(truth)
+        wrong = {name: d for name, d in differences.items() if d.rows}
+        assert not wrong, wrong
 
-    @pytest.mark.slow
-    @pytest.mark.parametrize("name", NAMES)
-    def test_golden_models(self, connection, name):
-        model, rows = golden(name)
-        for X in (rows, probe_table(make_form(model), 100)):
-            found = self.differences(connection, model, X)
-            assert not any(difference.rows for difference in found.values()), found
-            assert len(found) > 2
+    @pytest.mark.parametrize("link", LINKS)
+    def test_every_column_name_level_and_cell(self, connection, link):
+        model, X, options = suite_case(link)
+        self.check(connection, model, X, **options)
 
-    @pytest.mark.slow
-    @pytest.mark.parametrize("name", ["chosen", "limited", "shaped", "special"])
+    @pytest.mark.parametrize("link", LINKS)
+    def test_a_model_without_inputs(self, connection, link):
+        model, X, options = empty_case(link)
+        self.check(connection, model, X, **options)
+
+    @pytest.mark.parametrize("name", STORED_NAMES)
+    def test_stored_models(self, connection, name):
+        model, X = stored_model(name)
+        self.check(connection, model, X)
+
+    @pytest.mark.parametrize("name", ["chosen", "special"])
     def test_reasons(self, connection, name):
-        model, rows = golden(name)
-        found = self.differences(connection, model, rows, reasons=4)
-        assert not any(difference.rows for difference in found.values()), found
+        self.check(connection, *golden(name), reasons=4)
 
-    @pytest.mark.slow
-    @pytest.mark.parametrize("names", HOSTILE_NAMES)
-    def test_hostile_names_and_cells(self, connection, names):
-        model = every_kind(*HOSTILE_NAMES[names])
-        found = self.differences(connection, model, hostile_rows(model))
-        assert not any(difference.rows for difference in found.values()), found
-
-    @pytest.mark.slow
     @needs_data
-    @pytest.mark.parametrize("name", TABLES)
+    @pytest.mark.parametrize("name", list(TABLES)[::3])
     def test_real_tables(self, connection, name):
-        found = self.differences(connection, *table_model(name, False))
-        assert not any(difference.rows for difference in found.values()), found
-
-    @pytest.mark.parametrize("loss", NUMBERS)
-    def test_models_of_numbers(self, connection, loss):
-        model, X, _ = number_model(loss)
-        for rows in (X, probe_table(make_form(model), 100)):
-            found = self.differences(connection, model, rows)
-            assert not any(difference.rows for difference in found.values()), found
-            assert {"score", "mean"} < set(found)
-
-    def test_case_colliding_names(self, connection):
-        model = every_kind(("Age", "age", "AGE"), "aGe", "AgE")
-        found = self.differences(connection, model, hostile_rows(model))
-        assert not any(difference.rows for difference in found.values()), found
+        self.check(connection, *table_model(name, False))
 
 
 class TestColumnTypes:
@@ -191,7 +147,6 @@ class TestColumnTypes:
 
     ROWS = ((3, 2, True), (-9, 1, False), (None, 7, None), (0, None, True))
 
-    @pytest.mark.slow
     @pytest.mark.parametrize(
         "types",
         [
@@ -232,6 +187,11 @@ class TestColumnTypes:
         assert [row[1] for row in found] == [1.0, 0.0, 1.0]
 
 
+def test_keys_of_a_model_without_inputs(tmp_path):
+    model, X, _ = empty_case("logit")
+    assert check("sql", model, X, tmp_path, dialect="sqlite", keys=("id",)).rows == 2
+
+
 def test_contributions_are_compared_even_where_they_are_not_shown(tmp_path):
     model, rows = golden("mixed")
     record = model.export("sql", tmp_path / "m.sql", rows, dialect="sqlite")
@@ -255,7 +215,7 @@ def test_a_name_of_a_table_is_a_name():
     assert 'FROM "cases; DROP TABLE cases"' in text
 
 
-@pytest.mark.slow
+@pytest.mark.slow(reason="two queries in each of 28 dialects are written and parsed")
 def test_every_dialect_is_written_and_can_be_parsed():
     from rpte.export.sql.dialects import DIALECTS, dialect_names
 
@@ -271,7 +231,6 @@ def test_every_dialect_is_written_and_can_be_parsed():
         assert f"for {dialect} from the model" in text
 
 
-@pytest.mark.slow
 def test_what_dialects_need_beyond_syntax():
     model = every_kind()
     assert "N'O''Brien'" in query(model, dialect="tsql")
@@ -349,7 +308,6 @@ class TestEngines:
         assert record.rows == 400
         assert record.engine.endswith("tsql itself was not run)")
 
-    @pytest.mark.slow
     def test_without_duckdb(self, tmp_path, monkeypatch):
         found = importlib.util.find_spec
         monkeypatch.setattr(sql_run, "find_spec", lambda n: None if n == "duckdb" else found(n))
@@ -379,8 +337,8 @@ def test_logarithms_differ_by_rounding_alone(tmp_path):
     term = DirectTerm("D1", Scale("a", "log", (1e-5,)), 100.0, 2.3, 1.0, 1.0, 1.0)
     model = model_with([term], variables(("a", "b", "c"), "k", "f"))
     rng = np.random.default_rng(0)
-    X = {name: [None] * 3000 for name in model.schema.names}
-    X["a"] = np.exp(rng.normal(size=3000) * 10).tolist()
+    X = {name: [None] * 800 for name in model.schema.names}
+    X["a"] = np.exp(rng.normal(size=800) * 10).tolist()
     for dialect in ENGINES:
         record = check("sql", model, X, tmp_path, dialect=dialect)
         assert record.holds

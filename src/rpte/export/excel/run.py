@@ -3,6 +3,7 @@
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +36,22 @@ def run(path: Path, form: Form, options: Options, cells: Cells) -> Answers:
         filled = fill_workbook(path, form, cells, Path(folder))
         recompute(office, filled, Path(folder) / "computed")
         lines = read_lines(form, cells, [Path(folder) / "computed" / p.name for p in filled])
-    engine = " ".join(run_program([office, "--version"]).split()[:2])
-    sizes = magnitudes(form, cells)
+    return Answers(lines, engine_name(office), sizes=rounding_sizes(form, cells))
+
+
+def rounding_sizes(form: Form, cells: Cells) -> dict[str, Floats]:
+    """Return what differences of each line are relative to, since a workbook rounds its sums."""
+    sizes = dict(magnitudes(form, cells))
     if form.classes:  # a difference of scores is rounded by their size
         most = np.max([sizes[line.name] for line in form.role("score")], axis=0)
         sizes |= dict.fromkeys([CHOSEN, *(p.name for p in form.role("probability"))], most)
-    return Answers(lines, engine or "LibreOffice", sizes=sizes)
+    return sizes
+
+
+@cache
+def engine_name(office: str) -> str:
+    """Return name and version of a LibreOffice, which takes a second to tell them."""
+    return " ".join(run_program([office, "--version"]).split()[:2]) or "LibreOffice"
 
 
 def fill_workbook(path: Path, form: Form, cells: Cells, folder: Path) -> list[Path]:
