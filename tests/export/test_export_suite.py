@@ -84,7 +84,7 @@ def test_stored_models(target, options, name, tmp_path):
     assert_holds(check(target, model, X, tmp_path, **options, **more), model, X, more)
 
 
-PUBLISHED = ("loan_eligibility.csv", "heart_c_uci.csv")
+PUBLISHED = ("loan_eligibility.csv", "pima_diabetes.csv")
 FITTED = [*((name, False) for name in TABLES), *((name, True) for name in PUBLISHED)]
 CARD = pytest.param("scorecard", {"format": "csv"}, id="scorecard")
 
