@@ -317,11 +317,6 @@ def with_gaps(rows):
     return {name: [None if cell == "" else cell for cell in cells] for name, cells in rows.items()}
 
 
-def without_empty_texts(case):
-    """Return a training table whose empty texts say something."""
-    return replace(case, X=case.X.astype(object).replace({"": "no text"}))
-
-
 HOSTILE_NAMES = {
     "quotes": (('a"b', "c'd", "e`f"), "g]h[", "i;--"),
     "unicode": (("größe", "年龄", "age\u200b"), "🙂 mood", "naïve"),
