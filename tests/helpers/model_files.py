@@ -1,4 +1,7 @@
-"""Model files of every kind, with their training tables: what the tests of files mutate."""
+"""Stored models of every kind with their training tables: no test has to fit them.
+
+The documents are in ``tests/stored``; ``make_stored.py`` in that folder fits them again.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,17 @@ import copy
 import json
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import pandas as pd
 
 from fit_tables import Case, mixed_case
-from rpte import Labelled, Limits, RPTEClassifier, RPTERegressor, RPTESurvival, edit
 from rpte.columns.kinds import Hinge, Level, Pair, Pattern, Scale, Step, Value
-from rpte.model.file import content_hash, from_dict, to_dict
+from rpte.model.file import content_hash
 
-PATTERNS = {"vocabulary": "hug", "budget": 100}
+FOLDER = Path(__file__).parents[1] / "stored"
 
 
 @dataclass(frozen=True)
@@ -60,11 +62,6 @@ def write(document: Any, folder) -> Any:
     return path
 
 
-def _stored(estimator, X, y, weight=None) -> Stored:
-    estimator.fit(X, y, sample_weight=weight)
-    return Stored(json.loads(json.dumps(to_dict(estimator.model_))), X, y, weight)
-
-
 def special_case() -> Case:
     """Return the mixed table with a number that has special codes."""
     case = mixed_case()
@@ -89,67 +86,7 @@ def ordered_case(seed=7, n=300):
     return X, (score + 0.4 * rng.normal(size=n) > 0).to_numpy()
 
 
-def _mixed():
-    case = mixed_case()
-    return _stored(RPTEClassifier(l1="4/n", **PATTERNS), case.X, case.y, case.weight)
-
-
-def _published():
-    case = mixed_case()
-    return _stored(RPTEClassifier.paper(positive="healthy"), case.X, case.y, case.weight)
-
-
-def _special():
-    case = special_case()
-    codes = {"points": [-9, -8]}
-    made = RPTEClassifier(l1=0.01, special_values=codes, ownership="separate", **PATTERNS)
-    return _stored(made, case.X, case.y)
-
-
-def _monotone():
-    limits = Limits(monotone={"a": "increasing", "b": "increasing"}, penalty={"c": 1.5})
-    made = RPTEClassifier(l1=0.004, vocabulary="original", limits=limits)
-    return _stored(made, *ordered_case())
-
-
-def _limited():
-    case = mixed_case()
-    limits = Limits(
-        monotone={"age": "increasing"},
-        exclude=["noise"],
-        interactions=[{"age", "region"}, {"income", "smoker"}],
-    )
-    made = RPTEClassifier(l1=0.005, limits=limits, profile="full", **PATTERNS)
-    return _stored(made, case.X, case.y, case.weight)
-
-
-def _chosen():
-    case = mixed_case()
-    made = RPTEClassifier(max_component_sources=2, cv=3, profile="none")
-    return _stored(made, case.X, case.y, case.weight)
-
-
-def _products():
-    """Fit the default with a penalty low enough for shapes, a tree and products."""
-    case = mixed_case()
-    return _stored(RPTEClassifier(l1=0.004, max_trees=1, max_leaves=4), case.X, case.y, case.weight)
-
-
-def _array():
-    case = mixed_case()
-    X = case.X[["age", "income", "noise"]].to_numpy()
-    y = np.where(case.y == "sick", 2, 1)
-    made = RPTEClassifier(l1=0.004, l1_ratio=0.7, class_weight="balanced", max_leaves=4, **PATTERNS)
-    return _stored(made, X, y)
-
-
-def _boosted():
-    case = mixed_case()
-    made = RPTEClassifier(reassign=False, ownership="paper", max_trees=2, **PATTERNS)
-    return _stored(made, case.X, case.y == "sick")
-
-
-SHAPES = (
+SHAPES = (  # kinds of columns that no miner makes
     Hinge("age", 55.0, "above"),
     Scale("income", "clip", (5.0, 30.0)),
     Step("income", 20.0),
@@ -163,33 +100,31 @@ SHAPES = (
 )
 
 
-def _shaped():
-    """Fit with columns of the kinds that no miner makes, in the place of pairs.
-
-    `verify` says of them that they do not follow from the table.
-    """
+def _mixed():
     case = mixed_case()
-    made = RPTEClassifier(l1=0.002, max_trees=1, max_leaves=4, min_gain=100.0, **PATTERNS)
-    with mock.patch("rpte.published.vocabulary.mine_pairs", return_value=SHAPES):
-        return _stored(made, case.X, case.y, case.weight)
+    return {"X": case.X, "y": case.y, "weight": case.weight}
 
 
-def _edited():
-    """Edit a model twice: the first edit is estimated again, the second is not."""
-    made = stored("mixed")
-    who = {"by": "A. Smith", "reason": "a test", "when": "2026-01-31T12:00:00Z"}
-    table = Labelled(*made.given)
-    model = edit(from_dict(made.copy()), drop_sources=["smoker"], table=table, refit=True, **who)
-    model = edit(model, drop_terms=["D1"], **who)
-    return Stored(json.loads(json.dumps(to_dict(model))), *made.given)
+def _special():
+    case = special_case()
+    return {"X": case.X, "y": case.y}
 
 
-def _estimated():
-    """Fit, and keep the figures of a cross-validation with the model."""
+def _ordered():
+    return dict(zip("Xy", ordered_case(), strict=True))
+
+
+def _array():
     case = mixed_case()
-    made = RPTEClassifier(l1=0.02, max_trees=0).fit(case.X, case.y, sample_weight=case.weight)
-    made.cross_validate(case.X, case.y, case.weight, folds=3)
-    return Stored(json.loads(json.dumps(to_dict(made.model_))), case.X, case.y, case.weight)
+    return {
+        "X": case.X[["age", "income", "noise"]].to_numpy(),
+        "y": np.where(case.y == "sick", 2, 1),
+    }
+
+
+def _boosted():
+    case = mixed_case()
+    return {"X": case.X, "y": case.y == "sick"}
 
 
 def number_case(seed=11, n=260):
@@ -207,51 +142,41 @@ def number_case(seed=11, n=260):
     return X, np.exp(score + 0.01 * (X["power"].fillna(40) - 60)).to_numpy(), rng
 
 
-def _number(loss, y, X, weight=None, exposure=None, offset=None, **parameters):
-    made = RPTERegressor(**{"loss": loss, "l1": 0.03, "max_trees": 2, "max_leaves": 4} | parameters)
-    made.fit(X, y, sample_weight=weight, exposure=exposure, offset=offset)
-    document = json.loads(json.dumps(to_dict(made.model_)))
-    return Stored(document, X, y, weight, exposure, offset)
-
-
 def _squared():
-    """Fit large numbers of either sign, less an offset, whole weights."""
+    """Return large numbers of either sign, less an offset, with whole weights."""
     X, mean, rng = number_case()
     y = (5000 * np.log(mean) + 2000 * rng.normal(size=len(X)) - 1000).round(1)
     weight, offset = rng.integers(1, 4, len(X)).astype(float), rng.integers(-9, 9, len(X)) * 100.0
-    return _number("squared_error", y, X, weight, None, offset)
+    return {"X": X, "y": y, "weight": weight, "offset": offset}
 
 
 def _counts():
-    """Fit counts with an exposure and directions."""
+    """Return counts with an exposure."""
     X, mean, rng = number_case()
     exposure = rng.uniform(0.1, 3.0, len(X)).round(2)
     y = pd.Series(rng.poisson(mean * exposure).astype(float), name="claims")
-    limits = Limits(monotone={"age": "increasing"}, penalty={"power": 1.5})
-    return _number("poisson", y, X, exposure=exposure, limits=limits, l1=0.01)
+    return {"X": X, "y": y, "exposure": exposure}
 
 
 def _amounts():
-    """Fit positive amounts, columns by position."""
+    """Return positive amounts, columns by position."""
     X, mean, rng = number_case()
     y = (mean * rng.gamma(3.0, 100.0, len(X))).round(2)
-    return _number("gamma", y, X[["age", "power"]].to_numpy(), l1_ratio=0.5)
+    return {"X": X[["age", "power"]].to_numpy(), "y": y}
 
 
 def _claims():
-    """Fit amounts of which many are 0, with an exposure, an offset and weights."""
+    """Return amounts of which many are 0, with an exposure, an offset and weights."""
     X, mean, rng = number_case()
     exposure, offset = rng.uniform(0.5, 2.0, len(X)).round(1), rng.integers(-3, 3, len(X)) / 10
     weight = rng.uniform(0.5, 2.0, len(X)).round(2)
     y = np.where(rng.random(len(X)) < 0.4, 0.0, mean * exposure * rng.gamma(2.0, 50.0, len(X)))
-    return _number("tweedie", y.round(2), X, weight, exposure, offset, power=1.6)
+    return {"X": X, "y": y.round(2), "weight": weight, "exposure": exposure, "offset": offset}
 
 
 def _boosted_counts():
-    """Fit counts without Stage 3."""
     X, mean, rng = number_case()
-    y = rng.poisson(mean).astype(float)
-    return _number("poisson", y, X, reassign=False, ownership="paper", profile="none")
+    return {"X": X, "y": rng.poisson(mean).astype(float)}
 
 
 def class_case(seed=5, n=240, classes=("calm", "rain", "storm")):
@@ -273,16 +198,13 @@ def class_case(seed=5, n=240, classes=("calm", "rain", "storm")):
 
 
 def _classes():
-    """Fit several classes, texts, with whole weights."""
     X, y, rng = class_case()
-    return _stored(RPTEClassifier(l1=0.01), X, y, rng.integers(1, 4, len(X)).astype(float))
+    return {"X": X, "y": y, "weight": rng.integers(1, 4, len(X)).astype(float)}
 
 
 def _class_numbers():
-    """Fit several classes, numbers, weighted alike, with a ridge; columns by position."""
     X, y, _ = class_case(classes=(1, 2, 4, 8))
-    made = RPTEClassifier(l1=0.02, l1_ratio=0.6, class_weight="balanced", profile="none")
-    return _stored(made, X[["wind", "pressure"]].to_numpy(), y)
+    return {"X": X[["wind", "pressure"]].to_numpy(), "y": y}
 
 
 def time_case(seed=3, n=300):
@@ -293,76 +215,64 @@ def time_case(seed=3, n=300):
     return X, y, rng
 
 
-def _times(estimator, X, y, weight=None, **beside):
-    estimator.fit(X, y, sample_weight=weight, **beside)
-    return Stored(json.loads(json.dumps(to_dict(estimator.model_))), X, y, weight, **beside)
-
-
 def _trial():
-    """Fit hazards with strata, directions, whole weights and a tree; keep figures."""
     X, y, rng = time_case()
     strata = np.array(["north", "south"])[rng.integers(0, 2, len(X))]
-    limits = Limits(monotone={"age": "increasing"}, penalty={"power": 1.5})
-    made = RPTESurvival(l1=0.02, max_trees=1, max_leaves=4, limits=limits)
-    weight = rng.integers(1, 4, len(X)).astype(float)
-    made.fit(X, y, sample_weight=weight, strata=strata)
-    made.cross_validate(X, y, weight, folds=3, strata=strata)
-    document = json.loads(json.dumps(to_dict(made.model_)))
-    return Stored(document, X, y, weight, strata=strata)
+    return {"X": X, "y": y, "strata": strata, "weight": rng.integers(1, 4, len(X)).astype(float)}
 
 
 def _visits():
-    """Fit hazards of intervals, of rows that came late; columns by position."""
+    """Return times of rows that came late; columns by position."""
     X, y, rng = time_case()
     entry = rng.uniform(0.0, 1.0, len(X)).round(2)
-    made = RPTESurvival(loss="discrete", intervals=6, l1=0.03, max_trees=0, profile="none")
-    return _times(made, X[["age", "power"]].to_numpy(), y, entry=entry)
+    return {"X": X[["age", "power"]].to_numpy(), "y": y, "entry": entry}
 
 
 def _edited_times():
-    """Edit a model of hazards twice: the first edit is estimated again, the second is not."""
     X, y, _ = time_case()
-    made = RPTESurvival(l1=0.03, ties="breslow", max_trees=0).fit(X, y)
-    who = {"by": "A. Smith", "reason": "a test", "when": "2026-01-31T12:00:00Z"}
-    table = Labelled(X, y)
-    model = edit(made.model_, drop_sources=["power"], table=table, refit=True, **who)
-    model = edit(model, drop_terms=["D1"], table=table, **who)
-    return Stored(json.loads(json.dumps(to_dict(model))), X, y)
+    return {"X": X, "y": y}
 
 
-MAKERS = {
-    "mixed": _mixed,
-    "published": _published,
+TABLES = {
+    **dict.fromkeys(("mixed", "published"), _mixed),
     "special": _special,
-    "monotone": _monotone,
-    "limited": _limited,
-    "chosen": _chosen,
-    "products": _products,
+    "monotone": _ordered,
+    **dict.fromkeys(("limited", "chosen", "products"), _mixed),
     "array": _array,
     "boosted": _boosted,
-    "shaped": _shaped,
-    "edited": _edited,
-    "estimated": _estimated,
+    **dict.fromkeys(("shaped", "edited", "estimated"), _mixed),
 }
-NAMES = tuple(MAKERS)  # of two classes
-NUMBER_MAKERS = {
+NAMES = tuple(TABLES)  # of two classes
+NUMBER_TABLES = {
     "squared": _squared,
     "counts": _counts,
     "amounts": _amounts,
     "claims": _claims,
     "boosted_counts": _boosted_counts,
 }
-NUMBER_NAMES = tuple(NUMBER_MAKERS)
-CLASS_MAKERS = {"classes": _classes, "class_numbers": _class_numbers}
-CLASS_NAMES = tuple(CLASS_MAKERS)  # of several classes
-TIME_MAKERS = {"trial": _trial, "visits": _visits, "edited_times": _edited_times}
-TIME_NAMES = tuple(TIME_MAKERS)  # of times until an event
+NUMBER_NAMES = tuple(NUMBER_TABLES)
+CLASS_TABLES = {"classes": _classes, "class_numbers": _class_numbers}
+CLASS_NAMES = tuple(CLASS_TABLES)  # of several classes
+TIME_TABLES = {"trial": _trial, "visits": _visits, "edited_times": _edited_times}
+TIME_NAMES = tuple(TIME_TABLES)  # of times until an event
+TABLES |= NUMBER_TABLES | CLASS_TABLES | TIME_TABLES
+
+
+def stored_document(name: str) -> dict[str, Any]:
+    """Return the document of a stored model."""
+    return json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
 
 
 @cache
 def stored(name: str) -> Stored:
-    """Return one of the models; do not change it, `copy` it."""
-    return (MAKERS | NUMBER_MAKERS | CLASS_MAKERS | TIME_MAKERS)[name]()
+    """Return one of the models with its table; do not change it, `copy` it."""
+    return Stored(stored_document(name), **TABLES[name]())
+
+
+def golden_files(version: str = "*") -> list[Path]:
+    """Return the golden model files of a version, or of all."""
+    found = FOLDER.with_name("golden").glob(f"{version}/*.json")
+    return sorted(path for path in found if not path.name.endswith(".rows.json"))
 
 
 def trees(document):

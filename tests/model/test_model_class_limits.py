@@ -54,7 +54,7 @@ def wrong_way(model, X, name, label, word):
     return max(0.0, -p.min()), max(0.0, -score.min())
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     st.integers(0, 9_999),
     st.integers(3, 5),
@@ -67,10 +67,10 @@ def wrong_way(model, X, name, label, word):
 )
 def test_no_probability_moves_the_wrong_way(seed, classes, one, other, first, second, name, ratio):
     """Scores are in order exactly, probabilities to rounding."""
-    X, y = patients(160, seed, classes)
+    X, y = patients(100, seed, classes)
     monotone = {name: {one: first}}
     monotone.setdefault("dose", {})[other] = second
-    found = fitted(monotone, 0.02, (X, y), l1_ratio=ratio)
+    found = fitted(monotone, 0.03, (X, y), l1_ratio=ratio, budget=30, max_trees=2)
     for variable, asked in monotone.items():
         for label, word in asked.items():
             moved, scores = wrong_way(found.model_, X, variable, label, word)
@@ -80,10 +80,11 @@ def test_no_probability_moves_the_wrong_way(seed, classes, one, other, first, se
 
 
 def test_limits_bind_and_the_search_keeps_them():
-    X, y = patients(400)
-    free = RPTEClassifier(max_inspection_units=8).fit(X, y)
+    X, y = patients(250)
+    small = {"max_inspection_units": 8, "cv": 2, "l1_ratio": 1.0, "budget": 20, "max_trees": 1}
+    free = RPTEClassifier(**small).fit(X, y)
     assert wrong_way(free.model_, X, "dose", "ill", "increasing")[0] > 0.005
-    bound = fitted(BOTH, "cv", (X, y), max_inspection_units=8)
+    bound = fitted(BOTH, "cv", (X, y), **small)
     assert wrong_way(bound.model_, X, "dose", "ill", "increasing")[1] == 0.0
     assert wrong_way(bound.model_, X, "age", "dead", "increasing")[1] == 0.0
     assert "age" in bound.model_.sources

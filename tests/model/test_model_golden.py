@@ -1,19 +1,18 @@
 """Files written by every version stay loadable and score the same to the last bit."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import rpte
+from model_files import golden_files
 from rpte.losses import LOSSES
 from rpte.model.classes import ClassesModel
 from rpte.model.format import DEFINITIONS
 from rpte.model.versions import NEWEST
 
-GOLDEN = Path(__file__).parents[1] / "golden"
-FILES = sorted(p for p in GOLDEN.glob("*/*.json") if not p.name.endswith(".rows.json"))
+FILES = golden_files()
 
 
 def hexadecimal(values):

@@ -3,13 +3,12 @@
 import copy
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import rpte
-from model_files import direct, sealed, stored, trees, write
+from model_files import direct, golden_files, sealed, stored, trees, write
 from rpte.check import rpte_check
 from rpte.errors import ModelFileError
 from rpte.losses import BINOMIAL, GAMMA, POISSON, SQUARED
@@ -18,8 +17,8 @@ from rpte.model.file import core_hashes, from_dict, to_dict
 from rpte.model.target import TASKS, NumberTarget, Target, TargetUnits
 from rpte.model.versions import NEWEST, shape_family, to_version_1, to_version_2, without
 
-FIRST = Path(__file__).parents[1] / "golden" / "0.1.0"
-FILES = sorted(p for p in FIRST.glob("*.json") if not p.name.endswith(".rows.json"))
+FILES = golden_files("0.1.0")
+FIRST = FILES[0].parent
 NEW = {"task", "loss", "target", "scores", "offset", "baseline"}
 
 each_file = pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
