@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -212,7 +213,7 @@ def joined(left, right, operation):
 NUMBERS = st.lists(st.one_of(SIZES, THRESHOLDS), max_size=9)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(
     st.builds(joined, parts("x"), parts("v"), st.sampled_from(["product", "sum", "difference"])),
     NUMBERS,
@@ -256,7 +257,7 @@ def sources_read(model):
 
 
 CONFIGURATIONS = {
-    "default": {},
+    "default": {"cv": 2, "l1_ratio": 1.0, "max_trees": 1},  # with less to compare
     "4/n": {"l1": "4/n"},
     "lookahead": {"l1": "4/n", "lookahead": True},
     "strict": {"l1": "4/n", "ownership": "strict"},
@@ -267,18 +268,22 @@ CONFIGURATIONS = {
 every_configuration = pytest.mark.parametrize("name", CONFIGURATIONS)
 
 
-def fit(name, limits, case=CASE):
-    return case.fit(RPTEClassifier(limits=limits, **CONFIGURATIONS[name])).model_
+def fit(name, limits):
+    return CASE.fit(RPTEClassifier(limits=limits, **CONFIGURATIONS[name])).model_
+
+
+@cache
+def free_model(name):
+    return fit(name, None)
 
 
 def failing(model, *data):
     return {check.name for check in model.verify(*data) if not check.holds}
 
 
-@pytest.mark.slow
 @every_configuration
 def test_excluded_variables_are_not_read(name):
-    free = fit(name, None)
+    free = free_model(name)
     assert "smoker" in sources_read(free)
     model = fit(name, Limits(exclude=["smoker", "noise"]))
     assert not {"smoker", "noise"} & sources_read(model)
@@ -294,7 +299,6 @@ def test_excluded_variables_are_not_read(name):
         np.testing.assert_allclose(alone.score(dropped), model.score(CASE.X), atol=1e-6)
 
 
-@pytest.mark.slow
 @every_configuration
 def test_linear_only_variables_have_a_slope_and_no_more(name):
     model = fit(name, Limits(linear_only=["age", "income"]))
@@ -303,12 +307,11 @@ def test_linear_only_variables_have_a_slope_and_no_more(name):
     assert all(isinstance(p, DirectTerm) for p in parts)
     assert {p.column.kind for p in parts} <= {"value", "missing"}
     assert "linear only" in {check.name for check in model.verify() if check.holds}
-    free = fit("4/n", None)
+    free = free_model("4/n")
     claimed = {**free.settings, "limits": model.settings["limits"]}
     assert "linear only" in failing(replace(free, settings=claimed))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["default", "4/n", "lookahead", "strict", "frequent"])
 def test_variables_meet_in_a_component_only_inside_a_set(name):
     sets = [{"age", "income"}, {"region", "smoker"}]
@@ -319,7 +322,7 @@ def test_variables_meet_in_a_component_only_inside_a_set(name):
     assert "interactions" in {check.name for check in model.verify() if check.holds}
     alone = fit(name, Limits(interactions=[]))
     assert all(len(component.sources) == 1 for component in alone.components)
-    free = fit("4/n", None)
+    free = free_model("4/n")
     assert any(len(c.sources) > 1 for c in free.components)
     claimed = {**free.settings, "limits": alone.settings["limits"]}
     assert "interactions" in failing(replace(free, settings=claimed))
@@ -420,7 +423,7 @@ def with_part(model, part, new):
     return replace(model, components=components)
 
 
-def monotone_case(seed, n=400):
+def monotone_case(seed, n=300):
     """Numbers, special codes, a category and gaps; the label moves with x in both directions."""
     rng = np.random.default_rng(seed)
     x, z, v = rng.normal(size=(3, n)).round(1)
@@ -523,10 +526,12 @@ SETTINGS = {
         "vocabulary": "hug",
     },
 }  # fmt: skip
-QUICK = [(s, m, seed) for s in SETTINGS for m in MONOTONE for seed in (0,)]
-QUICK += [("many leaves", m, seed) for m in MONOTONE for seed in (1, 2)]
+FITS = [(s, m, 0) for s in SETTINGS for m in ("against", "three")]
+FITS += [("4/n", m, 0) for m in ("up", "down", "two")]
+FITS += [("many leaves", m, seed) for m in MONOTONE for seed in (1, 2)]
 
 
+@cache
 def fit_monotone(setting, ways, seed):
     X, y = monotone_case(seed)
     classifier = RPTEClassifier(
@@ -540,8 +545,7 @@ def trees_reading(model, names):
 
 
 class TestMonotone:
-    @pytest.mark.slow
-    @pytest.mark.parametrize(("setting", "ways", "seed"), QUICK)
+    @pytest.mark.parametrize(("setting", "ways", "seed"), FITS)
     def test_the_score_never_moves_the_other_way(self, setting, ways, seed):
         model, X, y = fit_monotone(setting, ways, seed)
         for name, way in MONOTONE[ways].items():
@@ -560,9 +564,8 @@ class TestMonotone:
             assert largest_fall(model, "x") > 0.1
             assert rises(model, "x") > 0.1
 
-    @pytest.mark.slow
     def test_trees_read_monotone_variables(self):
-        found = [fit_monotone("many leaves", ways, seed)[0] for ways in MONOTONE for seed in (0, 1)]
+        found = [fit_monotone("many leaves", ways, seed)[0] for ways in MONOTONE for seed in (1, 2)]
         read = [t for m in found for t in trees_reading(m, m.settings["limits"]["monotone"])]
         assert len(read) >= 5
         slopes = [
@@ -604,13 +607,12 @@ class TestMonotone:
                     broken += 1
         assert broken >= 3
 
-    @pytest.mark.slow
     @pytest.mark.parametrize("way", ["increasing", "decreasing"])
     def test_the_certificate_fails_when_a_leaf_breaks_the_order(self, way):
         """Every leaf in turn is moved far up and far down; the brute force is the judge."""
         ways = "up" if way == "increasing" else "down"
         told = {True: 0, False: 0}
-        for seed in (0, 1, 2):
+        for seed in (1, 2):
             model, _, _ = fit_monotone("many leaves", ways, seed)
             for tree in trees_reading(model, ["x"]):
                 for i, step in product(range(len(tree.leaves)), (-4.0, 4.0)):

@@ -33,7 +33,6 @@ def test_the_block_works():
         assert f"{name} is blocked" in run(f"import {name}").stderr
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["mixed", "monotone"])
 def test_load_score_explain_verify_save_and_sign(name, tmp_path):
     model = stored(name)

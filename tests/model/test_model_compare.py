@@ -130,7 +130,6 @@ def test_a_guarantee_that_fails_is_gone():
     assert "fails" in names.values()
 
 
-@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(st.sampled_from([*KINDS[:3], "chosen"]), st.floats(-2, 2), st.integers(0, 50))
 def test_the_moves_of_variables_add_up_to_the_move_of_the_score(name, factor, seed):

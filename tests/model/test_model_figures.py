@@ -37,8 +37,7 @@ def refused_by_checker(document, folder):
         return rpte_check.main([str(write(document, folder))]) != 0
 
 
-@pytest.mark.slow
-@settings(deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(data=st.data())
 def test_both_readers_judge_changed_figures_alike(data, tmp_path_factory):
     document = stored("estimated").copy()

@@ -66,7 +66,6 @@ def test_every_parameter_of_a_fit_is_in_the_schema():
     assert set(SCHEMA["$defs"]["settings"]["properties"]) == {f.name for f in fields(Settings)}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES + NUMBER_NAMES + TIME_NAMES)
 def test_files_as_written_obey(name):
     assert accepts(stored(name).document)

@@ -24,19 +24,11 @@ from rpte.model.file import from_dict
 EVERY = NAMES + NUMBER_NAMES + TIME_NAMES
 
 
-@pytest.fixture(scope="module", autouse=True)
-def fitted():
-    """Fit the models before any example is timed."""
-    for name in EVERY:
-        stored(name)
-
-
 QUICK = settings(
-    deadline=5000, max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 
-@pytest.mark.slow
 @QUICK
 @given(name=st.sampled_from(EVERY), seed=st.integers(0, 2**32), layout=st.sampled_from((None, 1)))
 def test_damaged_bytes(name, seed, layout, tmp_path):
@@ -46,7 +38,6 @@ def test_damaged_bytes(name, seed, layout, tmp_path):
     outcome_of_damage(path, from_dict(stored(name).copy()))
 
 
-@pytest.mark.slow
 @QUICK
 @given(name=st.sampled_from(EVERY), seed=st.integers(0, 2**32))
 def test_forged_documents(name, seed, tmp_path):
@@ -64,7 +55,6 @@ JSON_VALUES = st.recursive(
 )
 
 
-@pytest.mark.slow
 @QUICK
 @given(name=st.sampled_from(EVERY), where=st.integers(0, 10**6), value=JSON_VALUES)
 def test_any_value_in_any_place(name, where, value, tmp_path):
@@ -79,7 +69,6 @@ def test_any_value_in_any_place(name, where, value, tmp_path):
     outcome_of_forgery(path)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("value", VALUES, ids=lambda v: repr(v)[:20])
 def test_every_strange_value_in_every_top_field(value):
     document = stored("array").document

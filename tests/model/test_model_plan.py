@@ -36,7 +36,6 @@ def spoiled(X, seed=0):
     return out
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:column .* training did not have")
 @pytest.mark.parametrize("name", NAMES)
 def test_few_rows_score_like_many(name):

@@ -34,7 +34,6 @@ def changed(name, change):
     return document
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_files_as_written_pass_every_check(name, tmp_path):
     model = stored(name)
@@ -47,7 +46,6 @@ def test_files_as_written_pass_every_check(name, tmp_path):
     assert "not checked" not in {check.name for check in checks}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_what_was_not_checked_is_listed(name, tmp_path):
     model = stored(name)
@@ -413,7 +411,6 @@ WITH_TABLE = [
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "change", "expected"), WITH_TABLE, ids=lambda v: getattr(v, "__name__", None)
 )

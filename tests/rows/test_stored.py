@@ -33,7 +33,7 @@ def _small(monkeypatch):
     monkeypatch.setattr(stored, "SORTED_ROWS", 700)
 
 
-def frame(n=4_000, seed=1):
+def frame(n=2_000, seed=1):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=n)
     table = pd.DataFrame(

@@ -2,7 +2,6 @@
 
 import os
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -39,49 +38,55 @@ def test_a_worker_of_joblib_has_one(monkeypatch, backend):
     assert found == [1, 3]
 
 
+WAIT = 60  # seconds until a test that hangs fails
+
+
 def test_no_more_threads_work_than_were_set():
-    """However tasks are nested, and all of them do."""
-    lock, at_work, most = threading.Lock(), 0, 0
+    """However tasks are nested, and all of them do: three meet, a fourth would be counted."""
+    lock, together, at_work, most = threading.Lock(), threading.Barrier(3), 0, 0
 
     def task(_):
         nonlocal at_work, most
         with lock:
             at_work += 1
             most = max(most, at_work)
-        time.sleep(0.002)
+        together.wait(WAIT)
         with lock:
             at_work -= 1
 
     with worker_threads(3):
-        list(thread_map(lambda _: list(thread_map(task, range(6))), range(4)))
+        list(thread_map(lambda _: list(thread_map(task, range(3))), range(3)))
     assert most == 3
 
 
 def test_an_idle_thread_helps_with_the_last_task():
-    names = set()
+    together = threading.Barrier(2)  # one thread alone would wait for the other
 
     def inner(_):
-        names.add(threading.current_thread().name)
-        time.sleep(0.01)
+        together.wait(WAIT)
+        return threading.current_thread().name
+
+    def outer(i):
+        return set(thread_map(inner, range(2))) if i else set()
 
     with worker_threads(2):
-        list(thread_map(lambda i: list(thread_map(inner, range(8))) if i else None, range(2)))
-    assert len(names) == 2
+        found = list(thread_map(outer, range(2)))
+    assert len(found[1]) == 2
 
 
 def test_what_is_not_asked_for_any_more_is_not_begun():
-    begun = []
+    begun, never = [], threading.Event()
 
     def task(i):
         begun.append(i)
-        time.sleep(0.001)
+        if i > 2:
+            never.wait(0.05)  # all of them would take 12 seconds
         return i == 2
 
     with worker_threads(2):
         assert any(thread_map(task, range(500)))
         ended = len(begun)
-        time.sleep(0.01)
-    assert ended == len(begun) < 20
+    assert ended == len(begun) < 500
 
 
 def test_an_error_ends_the_threads():

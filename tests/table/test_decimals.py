@@ -109,7 +109,6 @@ def test_single_precision_is_that_of_numpy(x):
         assert in_single(x) == float(np.float32(x))
 
 
-@pytest.mark.slow
 @given(finite | tenths | singles, finite | tenths | singles)
 @example(0.6, 0.7)
 @example(0.7, 0.800000011920929)
@@ -155,7 +154,6 @@ def test_thresholds_separate_the_unknown_originals_of_copies(a, b, shift, other)
     assert max(low, first) < edge <= min(high, second)
 
 
-@pytest.mark.slow
 @given(finite | tenths, finite | tenths)
 def test_the_exact_middle_stays_where_values_are_two_steps_apart(a, b):
     low, high = sorted((a, b))
@@ -164,7 +162,6 @@ def test_the_exact_middle_stays_where_values_are_two_steps_apart(a, b):
     assert middle_between(low, high) == low / 2 + high / 2
 
 
-@pytest.mark.slow
 @given(finite | tenths | singles, finite | tenths | singles)
 def test_the_present_threshold_comes_before_that_of_earlier_versions(a, b):
     low, high = sorted((a, b))

@@ -207,7 +207,6 @@ def credit():
 CODES = {"score": [-9, -8, -7]}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [

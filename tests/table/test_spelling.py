@@ -87,7 +87,7 @@ def test_what_may_be_several_levels_is_refused():
             codes([cell], twice)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(st.text(string.digits + ".- aTtruefalsF", max_size=6), min_size=1, unique=True))
 def test_a_level_is_always_itself(levels):
     variable = Variable("k", "category", tuple(sorted(levels)))
@@ -95,7 +95,7 @@ def test_a_level_is_always_itself(levels):
     assert sum(map(len, forms_of(variable.levels).values())) == len(levels)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.integers(-(10**20), 10**20), st.integers(0, 4), st.integers(0, 2))
 def test_zeros_and_blanks_do_not_matter(number, zeros, blanks):
     text = f"{' ' * blanks}{number}.{'0' * zeros}{' ' * blanks}"
@@ -113,9 +113,8 @@ NUMBERS = ("10", "10.0", " 10", "10.00", "7.", "0", "1", "2", "1.5", "-0")
 CELLS = st.sampled_from([*NUMBERS, "north ", "x", " x", "TRUE", "t", "f", "nowhere", "", "NA"])
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:column .* training did not have")
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(LEVELS, st.booleans(), st.lists(CELLS, min_size=1, max_size=6))
 def test_the_checker_reads_cells_as_the_library_does(tmp_path_factory, levels, pooled, cells):
     """A CSV file read by both: the same scores to the last bit, or both refuse it."""
