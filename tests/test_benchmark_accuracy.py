@@ -85,7 +85,6 @@ def test_grouped_folds_share_no_group(tmp_path):
         assert not set(groups[train]) & set(groups[test])
 
 
-@pytest.mark.slow
 def test_a_stopped_run_goes_on_and_loses_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(accuracy, "HERE", tmp_path)
     monkeypatch.setattr(accuracy, "label", lambda model: "label")

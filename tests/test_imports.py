@@ -53,7 +53,6 @@ def test_importing_the_package_needs_nothing_heavy():
     assert done.stdout == "fine\n", done.stderr
 
 
-@pytest.mark.slow
 def test_fitting_imports_nothing_that_draws():
     code = "import sys, rpte.estimators.classifier; print('rpte.plots' in sys.modules)"
     done = subprocess.run(
@@ -116,7 +115,6 @@ model.save({str(folder / "again.json")!r})
     assert (folder / "again.json").read_text() == (folder / "model.json").read_text()
 
 
-@pytest.mark.slow
 def test_decisions_need_numpy_alone(stored):
     folder, _, _ = stored
     done = run(f"""
@@ -130,7 +128,6 @@ print(len(rpte.replay(log, model).findings), len(rpte.reason_codes(model, X)))
     assert done.stdout == "0 300\n", done.stderr
 
 
-@pytest.mark.slow
 def test_a_report_needs_numpy_and_jinja_alone(stored):
     folder, _, _ = stored
     done = run(f"""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from datetime import date, datetime, timedelta
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -18,15 +19,24 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.class_weight import compute_class_weight
 
 from data_folder import DATA, needs_data
-from fit_tables import make_case, mixed_case
+from fit_tables import mixed_case
 from rpte import InputError, RPTEClassifier, RPTEWarning
 from rpte.model.file import to_dict
 
-CASE = mixed_case(200)
+CASE = mixed_case(150)
+
+
+VALIDATED = {"cv": 2, "l1_ratio": 1.0, "max_trees": 1}  # a search with less to compare
 
 
 def fit(X, y, **parameters):
     return RPTEClassifier(**{"l1": "4/n", **parameters}).fit(X, y)
+
+
+@cache
+def usual():
+    """Return a classifier of the usual table."""
+    return fit(CASE.X, CASE.y)
 
 
 def document(classifier):
@@ -74,11 +84,10 @@ class TestContainers:
         "dict of lists": lambda s: s.LISTS,
     }
 
-    @pytest.mark.slow
     @pytest.mark.parametrize("form", FORMS)
     def test_named_tables(self, form):
         X = self.FORMS[form](self)
-        expected = fit(self.FRAME, CASE.y)
+        expected = usual()
         found = fit(X, CASE.y)
         assert document(found)["components"]
         assert document(found) == document(expected)
@@ -86,13 +95,10 @@ class TestContainers:
         assert found.feature_names_in_.tolist() == list(self.FRAME.columns)
         assert found.n_features_in_ == 5
 
-    @pytest.mark.slow
     @pytest.mark.parametrize("form", ["pandas nullable", "polars", "pyarrow"])
-    def test_with_the_default_configuration(self, form):
-        X = self.FORMS[form](self)
-        assert document(RPTEClassifier().fit(X, CASE.y)) == document(
-            RPTEClassifier().fit(self.FRAME, CASE.y)
-        )
+    def test_with_inner_validation(self, form):
+        one, two = (fit(X, CASE.y, l1="cv", **VALIDATED) for X in (self.FORMS[form](self), CASE.X))
+        assert document(one) == document(two)
 
     def test_arrays_and_lists_without_names(self):
         X = CASE.X[["age", "income", "noise"]].to_numpy()
@@ -107,7 +113,7 @@ class TestContainers:
         assert kinds == ["number", "number", "category", "category", "number"]
 
     def test_labels_in_any_container(self):
-        expected = document(fit(self.FRAME, CASE.y))
+        expected = document(usual())
         for y in (CASE.y.tolist(), pd.Series(CASE.y), pd.Series(CASE.y, dtype="category"),
                   pl.Series(CASE.y), pa.array(CASE.y), CASE.y.astype(object)):  # fmt: skip
             assert document(fit(self.FRAME, y)) == expected
@@ -121,22 +127,21 @@ class TestContainers:
 
 class TestNames:
     def test_columns_are_realigned_at_prediction(self):
-        classifier = fit(CASE.X, CASE.y)
+        classifier = usual()
         expected = classifier.predict_proba(CASE.X)
         turned = CASE.X[list(CASE.X.columns[::-1])]
         for X in (turned, pl.DataFrame(rows_lists(turned)), pa.table(rows_lists(turned))):
             assert (classifier.predict_proba(X) == expected).all()
 
     def test_absent_columns_are_listed(self):
-        classifier = fit(CASE.X, CASE.y)
+        classifier = usual()
         with pytest.raises(
             InputError, match=r"lacks 2 of the 5 columns .*: \['income', 'smoker'\]; add"
         ):
             classifier.predict(CASE.X.drop(columns=["income", "smoker"]))
 
-    @pytest.mark.slow
     def test_extra_columns_are_ignored_with_one_warning(self):
-        classifier = fit(CASE.X, CASE.y)
+        classifier = usual()
         more = CASE.X.assign(extra=1, more="text", when=pd.Timestamp("2020-01-01"))
         for call in (classifier.predict_proba, classifier.predict, classifier.explain):
             with pytest.warns(RPTEWarning) as caught:
@@ -175,7 +180,7 @@ class TestNames:
             fit(X, CASE.y)
 
     def test_an_array_for_a_named_model_is_read_by_place(self):
-        classifier = fit(CASE.X, CASE.y)
+        classifier = usual()
         array = CASE.X.to_numpy(object)
         assert (classifier.predict_proba(array) == classifier.predict_proba(CASE.X)).all()
         with pytest.raises(ValueError, match="X has 4 features, but RPTEClassifier is expecting 5"):
@@ -260,7 +265,6 @@ class TestCells:
         with pytest.raises(InputError, match="column 'odd' holds dates or durations"):
             fit(make(X), y)
 
-    @pytest.mark.slow
     @pytest.mark.parametrize(
         "kind", ["constant", "one level", "empty", "empty text", "all but one"]
     )
@@ -273,7 +277,11 @@ class TestCells:
             "all but one": np.array([7.0] + [np.nan] * 79),
         }[kind]
         X, y = with_signal(column)
-        for parameters in ({}, {"l1": "cv"}, {"conventions": "paper", "criterion": "label"}):
+        for parameters in (
+            {},
+            {"l1": "cv", **VALIDATED},
+            {"conventions": "paper", "criterion": "label"},
+        ):
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
                 found = fit(X, y, **parameters)
@@ -308,7 +316,9 @@ class TestCells:
         assert document(found) == document(fit(other, y))
         assert (found.decision_function(X) == found.decision_function(other)).all()
 
-    @pytest.mark.parametrize("parameters", [{}, {"l1": "cv"}, {"conventions": "paper"}])
+    @pytest.mark.parametrize(
+        "parameters", [{}, {"l1": "cv", **VALIDATED}, {"conventions": "paper"}]
+    )
     def test_numbers_up_to_1e300_are_numbers(self, parameters):
         rng = np.random.default_rng(1)
         y = np.arange(120) % 2
@@ -367,7 +377,7 @@ class TestCells:
             found = RPTEClassifier().fit({"x": [0.0, 1.0]}, [0, 1])
         assert found.predict_proba({"x": [0.0, 1.0]})[:, 1].tolist() == [0.5, 0.5]
 
-    @pytest.mark.slow
+    @pytest.mark.slow(reason="a table of ten thousand columns")
     def test_ten_thousand_columns_and_fifty_rows(self):
         rng = np.random.default_rng(0)
         X = rng.normal(size=(50, 10_000)).round(2)
@@ -376,7 +386,6 @@ class TestCells:
         assert "x4321" in {s for c in found.model_.components for s in c.sources}
         assert all(check.holds for check in found.model_.verify(X, y))
 
-    @pytest.mark.slow
     def test_a_hundred_thousand_levels(self):
         """Every level is rare but two; those two tell the label."""
         rng = np.random.default_rng(0)
@@ -396,7 +405,7 @@ class TestCells:
 
 class TestFlags:
     def test_missing_where_training_had_none_is_flagged(self):
-        classifier = fit(CASE.X, CASE.y)
+        classifier = usual()
         row = CASE.X.dropna().head(1)
         assert classifier.explain(row)[0].flags == ()
         gone = classifier.explain(row.assign(age=np.nan))[0]
@@ -414,7 +423,7 @@ class TestFlags:
         assert classifier.explain(X.head(1))[0].flags[0].startswith("age is missing")
 
     def test_levels_never_seen_are_flagged_and_score_as_no_level(self):
-        classifier = fit(CASE.X, CASE.y)
+        classifier = usual()
         row = CASE.X.dropna().head(1)
         explained = classifier.explain(row.assign(region="atlantis"))[0]
         assert explained.flags == ("region holds a level that was not seen in training",)
@@ -424,14 +433,14 @@ class TestFlags:
         assert total == explained.score
 
     def test_several_flags_at_once(self):
-        classifier = fit(CASE.X, CASE.y)
+        classifier = usual()
         row = CASE.X.dropna().head(1).assign(age=np.nan, smoker=None, region="atlantis")
         flags = classifier.explain(row)[0].flags
         assert [flag.split()[0] for flag in flags] == ["age", "region", "smoker"]
 
 
 CONFIGURATIONS = {
-    "default": {},
+    "default": VALIDATED,
     "4/n": {"l1": "4/n"},
     "published": {"l1": "4/n", "criterion": "label", "conventions": "paper", "ownership": "paper"},
     "lookahead": {"l1": "4/n", "lookahead": True},
@@ -445,7 +454,6 @@ class TestWeights:
 
     WHOLE = np.random.default_rng(0).integers(0, 4, len(CASE.y))
 
-    @pytest.mark.slow
     @every_configuration
     @pytest.mark.parametrize("class_weight", [None, "balanced", {"sick": 3.0, "healthy": 0.5}])
     def test_whole_weights_are_repeated_rows(self, name, class_weight):
@@ -458,7 +466,6 @@ class TestWeights:
         checks = weighted.model_.verify(CASE.X, CASE.y, self.WHOLE)
         assert [check for check in checks if not check.holds] == []
 
-    @pytest.mark.slow
     @every_configuration
     @pytest.mark.parametrize("class_weight", [None, "balanced"])
     def test_a_weight_of_zero_is_an_absent_row(self, name, class_weight):
@@ -473,7 +480,6 @@ class TestWeights:
         assert document(zero) == document(absent)
         assert "only here" not in zero.model_.schema["region"].levels
 
-    @pytest.mark.slow
     @every_configuration
     def test_class_weights_are_sample_weights(self, name):
         factors = {"sick": 2.5, "healthy": 0.75}
@@ -524,7 +530,6 @@ class TestWeights:
                     CASE.X, CASE.y, sample_weight=(CASE.y == "sick").astype(float)
                 )
 
-    @pytest.mark.slow
     @NO_EFFECT
     @pytest.mark.parametrize("name", ["default", "4/n"])
     def test_weights_and_groups_together(self, name):
@@ -567,11 +572,10 @@ class Recorder(RPTEClassifier):
 class TestGroupsAndSplitters:
     GROUPS = np.random.default_rng(2).integers(0, 25, len(CASE.y))
 
-    @pytest.mark.slow
     def test_groups_and_splitters_change_what_is_selected(self):
         def points(**given):
-            cv = given.pop("cv", None)
-            found = RPTEClassifier(cv=cv).fit(CASE.X, CASE.y, **given)
+            cv = given.pop("cv", 2)
+            found = RPTEClassifier(**{**VALIDATED, "cv": cv}).fit(CASE.X, CASE.y, **given)
             return found.model_.training["selection"]["frontier"]
 
         plain = points()
@@ -618,15 +622,16 @@ class TestGroupsAndSplitters:
 
 @needs_data
 @pytest.mark.filterwarnings("ignore::rpte.RPTEWarning")
-@pytest.mark.parametrize("name", ["breast_cancer_ljubljana", "postoperative_uci", "hepatitis_uci"])
 class TestStoredTables:
     """A few real tables, straight from read_csv; benchmarks/panel_smoke.py has them all."""
+
+    TABLES = ("breast_cancer_ljubljana", "postoperative_uci", "hepatitis_uci")
 
     def read(self, name):
         frame = pd.read_csv(DATA / "panel" / f"{name}.csv")
         return frame, frame.pop("target").to_numpy()
 
-    @pytest.mark.slow
+    @pytest.mark.parametrize("name", TABLES)
     def test_strings_and_gaps_read_the_same_in_every_container(self, name):
         frame, y = self.read(name)
         expected = document(fit(frame, y))
@@ -639,18 +644,11 @@ class TestStoredTables:
         ):
             assert document(fit(form, y)) == expected
 
-    @pytest.mark.slow
+    @pytest.mark.parametrize("name", TABLES)
     def test_defaults_fit_and_every_claim_holds(self, name):
         frame, y = self.read(name)
         model = RPTEClassifier().fit(frame, y).model_
         assert [check for check in model.verify(frame, y) if not check.holds] == []
-
-
-@pytest.mark.slow
-def test_rows_in_any_order_and_repeated_give_one_model():
-    case = make_case(3, ("number", "category", "few"), 60, clear=True)
-    order = np.random.default_rng(0).permutation(60)
-    assert document(case.fit(RPTEClassifier())) == document(case.take(order).fit(RPTEClassifier()))
 
 
 class TestWhatNewcomersTry:

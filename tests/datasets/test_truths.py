@@ -12,7 +12,7 @@ from rpte.audit.survival_metrics import concordance
 from rpte.datasets import make_claims, make_credit, make_trial
 from rpte.datasets.draws import choose, exponential, normal, poisson, streams, whole
 
-MANY = 200_000
+MANY = 100_000
 TENTHS = 10
 
 
@@ -124,7 +124,7 @@ def test_the_truth_of_credit_by_hand(cells, score):
     assert second - first == pytest.approx(score)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(reason="a default fit of thousands of rows, which finds the truth or not")
 def test_a_default_fit_finds_the_truth_of_credit():
     data, new = make_credit(), make_credit(5000, random_state=1)
     clf = RPTEClassifier(special_values=data.special_values).fit(data.X, data.y)
@@ -135,7 +135,7 @@ def test_a_default_fit_finds_the_truth_of_credit():
     assert not {"region", "amount"} & set().union(*components)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(reason="a default fit of thousands of rows, which finds the truth or not")
 def test_a_default_fit_finds_the_truth_of_claims():
     data, new = make_claims(), make_claims(random_state=1)
     reg = RPTERegressor(loss="poisson", special_values=data.special_values)
@@ -145,7 +145,7 @@ def test_a_default_fit_finds_the_truth_of_claims():
     assert any({"driver_age", "vehicle_power"} <= set(c.sources) for c in reg.model_.components)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(reason="a default fit of thousands of rows, which finds the truth or not")
 @pytest.mark.parametrize("strata", [False, True])
 def test_a_default_fit_finds_the_truth_of_the_trial(strata):
     data = make_trial(strata=strata, late_entry=strata)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -267,6 +268,24 @@ def stored_document(name: str) -> dict[str, Any]:
 def stored(name: str) -> Stored:
     """Return one of the models with its table; do not change it, `copy` it."""
     return Stored(stored_document(name), **TABLES[name]())
+
+
+def at(document: Any, path: str) -> Any:
+    """Return what is at a path such as ``components.0.direct``."""
+    for step in path.split(".") if path else ():
+        document = document[int(step) if step.isdigit() else step]
+    return document
+
+
+def put(path: str, value: Any) -> Callable[[dict[str, Any]], None]:
+    """Return a change of a document: another value at a path, or what a function makes of it."""
+
+    def change(document):
+        holder, _, last = path.rpartition(".")
+        holder, key = at(document, holder), int(last) if last.isdigit() else last
+        holder[key] = value(holder[key]) if callable(value) else value
+
+    return change
 
 
 def golden_files(version: str = "*") -> list[Path]:

@@ -21,8 +21,8 @@ from rpte.report.html import render
 from searches import call_large
 
 SMALL = make_case(4, ("number", "few", "two"), 70, clear=True)
-MIXED = mixed_case(150)
-EASY = {"cv": 2, "l1_ratio": 1.0, "budget": 40}  # few folds and paths, for speed
+MIXED = mixed_case(100)
+EASY = {"cv": 2, "l1_ratio": 1.0, "budget": 20, "max_trees": 2}  # few folds and paths, for speed
 WAYS = {
     "default": {},
     "two shares": {"l1_ratio": None},
@@ -70,7 +70,7 @@ def stopped_at(monkeypatch):
 def case_of(way, monkeypatch):
     if way == "sample":
         call_large(monkeypatch)
-        return mixed_case(400)
+        return mixed_case(320)
     return MIXED
 
 
@@ -94,7 +94,6 @@ class Teller:
 
 
 class TestTime:
-    @pytest.mark.slow
     @pytest.mark.filterwarnings("ignore::rpte.RPTEWarning")
     @pytest.mark.parametrize("way", WAYS)
     def test_a_fit_that_is_stopped_anywhere_gives_a_model_that_holds(
@@ -105,7 +104,7 @@ class TestTime:
         assert "stopped" not in whole.model_.training["validation"]
         assert looks >= 3
         seen, compared = set(), []
-        for n in sorted({*range(0, looks, max(1, looks // 12)), 0, looks - 1}):
+        for n in sorted({*range(0, looks, max(1, looks // 6)), 0, looks - 1}):
             fitted, _ = stopped_at(classifier(way), case, n)
             model, record = fitted.model_, fitted.model_.training
             assert all(check.holds for check in fitted.verify(case.X, case.y, case.weight))
@@ -149,7 +148,6 @@ class TestTime:
         assert not any(component.trees for component in fitted.model_.components)
         assert any(c.trees for c in MIXED.fit(classifier(way)).model_.components)
 
-    @pytest.mark.slow
     def test_a_limit_that_is_not_reached_leaves_no_trace(self):
         plain = SMALL.fit(classifier("default"))
         limited = SMALL.fit(classifier("default", max_fit_seconds=np.int64(10_000)))
@@ -161,7 +159,6 @@ class TestTime:
         SMALL.fit(classifier("default"))
         assert clock.looks == 1
 
-    @pytest.mark.slow
     @pytest.mark.filterwarnings("ignore::rpte.RPTEWarning")
     def test_the_file_says_so_and_every_reader(self, tmp_path, stopped_at):
         fitted, _ = stopped_at(classifier("default"), SMALL, 8)
@@ -191,7 +188,6 @@ class TestTime:
 
 
 class TestProgress:
-    @pytest.mark.slow
     @pytest.mark.parametrize("way", WAYS)
     def test_the_model_does_not_depend_on_who_watches(self, way, monkeypatch):
         case, teller = case_of(way, monkeypatch), Teller()
@@ -241,7 +237,6 @@ class TestProgress:
 
 
 class TestCancelling:
-    @pytest.mark.slow
     @pytest.mark.parametrize("way", ["default", "strict", "given", "not reassigned"])
     def test_cancelled_at_any_call_the_fit_before_stays(self, way):
         teller = Teller()
@@ -249,7 +244,7 @@ class TestCancelling:
         calls = len(teller.said)
         fitted, fresh = SMALL.fit(classifier(way)), classifier(way)
         before, empty = state(fitted), state(fresh)
-        for n in sorted({*range(1, calls + 1, max(1, calls // 16)), calls - 1, calls}):
+        for n in sorted({*range(1, calls + 1, max(1, calls // 8)), calls - 1, calls}):
             estimator, was = ((fitted, before), (fresh, empty))[n % 2]
             with pytest.raises(Cancelled, match=r"^the fit was cancelled while "):
                 estimator.fit(MIXED.X, MIXED.y, progress=Teller(n, False))
@@ -277,7 +272,7 @@ class TestCancelling:
         fitted = SMALL.fit(classifier("given"))
         before = state(fitted)
         with pytest.raises(InputError):
-            fitted.fit(MIXED.X, np.zeros(150))
+            fitted.fit(MIXED.X, np.zeros(len(MIXED.y)))
         assert state(fitted) == before
 
     def test_a_fit_without_names_forgets_those_of_the_fit_before(self):
