@@ -22,6 +22,11 @@ from rpte.utils import interrupts
 from rpte.utils.output import forget_written, write_text, writing, written
 
 CREDIT = ("--target", "outcome", "--weight-column", "weight")
+# A shell that starts the tests in the background lets its children ignore Ctrl-C.
+ANSWERED = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+"""
 # Runs commands, each in a fork, and sends Ctrl-C at so many calls of Python functions after the
 # start: the same moments on every machine.
 FORKS = """
@@ -54,20 +59,21 @@ print(json.dumps(codes))
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="sends signals as POSIX has them")
 
 
-def interrupted(code, arguments, delay, times=1):
+def interrupted(code, delay):
     """Start Python code, send Ctrl-C some seconds after its first line; return the outcome."""
     process = subprocess.Popen(
-        [sys.executable, "-c", code, *map(str, arguments)],
+        [sys.executable, "-c", ANSWERED + code],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env={**os.environ, "PYTHONPATH": SOURCE},
     )  # fmt: skip
-    assert process.stdout.readline() == "started\n"
-    time.sleep(delay)
-    for _ in range(times):
+    try:
+        assert process.stdout.readline() == "started\n"
+        time.sleep(delay)
         process.send_signal(signal.SIGINT)
-        time.sleep(0.001)
-    out, err = process.stdout.read(), process.stderr.read()  # few lines, so no pipe is ever full
-    return process.wait(timeout=60), out, err
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    return process.returncode, out, err
 
 
 @pytest.fixture(scope="module")
@@ -101,8 +107,8 @@ def test_at_any_moment_it_is_one_line(stored, tmp_path):
             jobs.append([arguments, int(10 ** moments.uniform(2, 5)), 1 + trial % 2, *told])
             folders.append(folder)
     done = subprocess.run(
-        [sys.executable, "-c", FORKS], input=json.dumps(jobs), capture_output=True, text=True,
-        env={**os.environ, "PYTHONPATH": SOURCE}, check=True,
+        [sys.executable, "-c", ANSWERED + FORKS], input=json.dumps(jobs), capture_output=True,
+        text=True, env={**os.environ, "PYTHONPATH": SOURCE}, check=True,
     )  # fmt: skip
     codes = json.loads(done.stdout)
     assert codes.count(130) > 15
@@ -142,15 +148,15 @@ interrupts.run(command)
     ],
 )
 def test_an_exception_that_is_lost_or_turned_ends_it_too(answer):
-    code, _, err = interrupted(STUBBORN.format(answer=answer), (), 0.1)
+    code, _, err = interrupted(STUBBORN.format(answer=answer), 0.1)
     assert code == 130
     assert err == "interrupted: nothing was written\n"
 
 
 def test_what_was_printed_is_not_lost():
     code = STUBBORN.format(answer="raise")
-    code = code.replace("    while", "    print('a result')\n    while")
-    code, out, _ = interrupted(code, (), 0.1)
+    begun = "print('a result'); os.write(1, b'started\\n')  # the first is still in a buffer"
+    code, out, _ = interrupted(code.replace('print("started", flush=True)', begun), 0.1)
     assert (code, out) == (130, "a result\n")
 
 
@@ -166,7 +172,7 @@ def command():
 interrupts.run(command)
 """
     begun = time.monotonic()
-    assert interrupted(code, (), 0.1)[0] == 130
+    assert interrupted(code, 0.1)[0] == 130
     assert time.monotonic() - begun < 40  # the first of the tasks takes 50
 
 
@@ -183,7 +189,7 @@ def command():
         time.sleep(60)
 interrupts.run(command)
 """
-    code, _, err = interrupted(code, (), 0.1)
+    code, _, err = interrupted(code, 0.1)
     assert (code, err) == (130, "interrupted: nothing was written\n")
     assert not list(tmp_path.iterdir())
 
@@ -195,7 +201,7 @@ signal.signal(signal.SIGINT, signal.SIG_IGN)
 from rpte.utils import interrupts
 interrupts.run(lambda: (print("started", flush=True), __import__("time").sleep(1)))
 """
-    assert interrupted(code, (), 0.3)[0] == 0
+    assert interrupted(code, 0.3)[0] == 0
 
 
 class TestWhatIsSaid:
