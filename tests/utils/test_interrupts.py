@@ -64,7 +64,7 @@ def interrupted(code, delay):
     process = subprocess.Popen(
         [sys.executable, "-c", ANSWERED + code],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        env={**os.environ, "PYTHONPATH": SOURCE},
+        env={**os.environ, "PYTHONPATH": SOURCE, "PYTHONUNBUFFERED": ""},
     )  # fmt: skip
     try:
         assert process.stdout.readline() == "started\n"
