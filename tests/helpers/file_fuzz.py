@@ -25,49 +25,15 @@ for _ in range(300):
     NESTED = [NESTED]
 VALUES: tuple[Any, ...] = (
     *(None, True, False, 0, 1, -1, 2, 0.5, -0.0, 5e-324, 1e308, -1e308, 10**18, 10**400, 1e-300),
-    *(
-        "",
-        "x",
-        "T1",
-        "D1",
-        "C1",
-        "age",
-        "missing",
-        "level",
-        "a\nb",
-        "é",
-        "\u2028",
-        "\x00",
-        "x" * 999,
-    ),
-    *([], {}, [[]], [None], {"a": 1}, ["x", "x"], {"leaf": 0}, {"leaf": -1}, NESTED),
+    *("", "x", "T1", "D1", "C1", "age", "missing", "level", "a\nb", "é", "\u2028", "\x00"),
+    *("x" * 999, [], {}, [[]], [None], {"a": 1}, ["x", "x"], {"leaf": 0}, {"leaf": -1}, NESTED),
     *(math.nan, math.inf, "\ud800"),
-)
+)  # fmt: skip
 TOKENS = (
-    *(
-        b"NaN",
-        b"Infinity",
-        b"-Infinity",
-        b"1e999",
-        b"-1e999",
-        b"null",
-        b"true",
-        b"{}",
-        b"[]",
-        b'""',
-    ),
+    *(b"NaN", b"Infinity", b"-Infinity", b"1e999", b"-1e999", b"null", b"true", b"{}", b"[]"),
     *(b"9" * 400, b"9" * 5000, b'"\\ud800"', b'"\\u0000"', b"0x10", b"01", b"+1", b"'a'", b"//"),
-    *(
-        DEEP.encode(),
-        b'{"a":1,"a":1}',
-        b"\xff",
-        b"\xc3\x28",
-        b"\xef\xbb\xbf",
-        b"\x00",
-        b"1.",
-        b".5",
-    ),
-)
+    *(DEEP.encode(), b'""', b"1.", b'{"a":1,"a":1}', b"\xff", b"\xc3\x28", b"\xef\xbb\xbf", b"\x00", b".5"),
+)  # fmt: skip
 
 
 def damaged_bytes(content: bytes, rng: random.Random) -> bytes:
@@ -173,16 +139,8 @@ def _has(holder: Any, key: Any) -> bool:
 
 def _other_number(value: float, rng: random.Random) -> float:
     with np.errstate(all="ignore"):
-        return rng.choice(
-            (
-                -value,
-                value + 1,
-                value * 1.5,
-                float(np.float64(value) * 1e300),
-                value / 3,
-                int(value),
-            )
-        )
+        larger = float(np.float64(value) * 1e300)
+    return rng.choice((-value, value + 1, value * 1.5, larger, value / 3, int(value)))
 
 
 def _rearrange(items: list[Any], rng: random.Random) -> None:
