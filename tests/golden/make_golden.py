@@ -1,8 +1,9 @@
 """Write the golden model files of the newest version of the format.
 
 Run after a deliberate change of the format, before a release; never for a version that is out (the
-files of version 1, of the first release, are in ``0.1.0``):
+files of version 1, of the first release, are in ``0.1.0``). The models are the stored ones:
 
+    python tests/stored/make_stored.py
     python tests/golden/make_golden.py
     python tests/golden/make_golden.py squared counts       these alone, the others stay
 
