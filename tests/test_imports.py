@@ -53,6 +53,7 @@ def test_importing_the_package_needs_nothing_heavy():
     assert done.stdout == "fine\n", done.stderr
 
 
+@pytest.mark.slow(reason="imports numba and scikit-learn in a fresh interpreter")
 def test_fitting_imports_nothing_that_draws():
     code = "import sys, rpte.estimators.classifier; print('rpte.plots' in sys.modules)"
     done = subprocess.run(

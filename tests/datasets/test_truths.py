@@ -12,7 +12,7 @@ from rpte.audit.survival_metrics import concordance
 from rpte.datasets import make_claims, make_credit, make_trial
 from rpte.datasets.draws import choose, exponential, normal, poisson, streams, whole
 
-MANY = 100_000
+MANY = 200_000
 TENTHS = 10
 
 

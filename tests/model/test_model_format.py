@@ -69,7 +69,7 @@ def test_every_parameter_of_a_fit_is_in_the_schema():
 @pytest.mark.parametrize("name", NAMES + NUMBER_NAMES + TIME_NAMES)
 def test_files_as_written_obey(name):
     assert accepts(stored(name).document)
-    jsonschema.validate(stored(name).document, SCHEMA)
+    jsonschema.Draft202012Validator(SCHEMA).validate(stored(name).document)
 
 
 def test_the_command_prints_it():
