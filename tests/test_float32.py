@@ -111,7 +111,6 @@ def test_a_model_of_the_float32_copy_scores_the_original_alike(kind, configurati
     assert_alike(model, X)
 
 
-@pytest.mark.slow(reason="fits four real tables with defaults, some of many columns")
 @needs_data
 @pytest.mark.parametrize("configuration", ["default", "published"])
 @pytest.mark.parametrize(

@@ -32,11 +32,7 @@ from rpte.utils.progress import Watch
 
 pytestmark = pytest.mark.filterwarnings("ignore::rpte.RPTEWarning")
 VALIDATED = ("default", "rules")  # inner validation is a hundred times as much work
-slow = pytest.mark.slow(reason="inner validation fits a hundred models on each table")
 every_configuration = pytest.mark.parametrize("name", CONFIGURATIONS)
-fitted_again = pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=slow) if n in VALIDATED else n for n in CONFIGURATIONS]
-)
 
 
 @cache
@@ -84,7 +80,7 @@ def test_the_random_tables_exercise_every_kind_of_part():
     assert max(trees) >= 2
 
 
-@fitted_again
+@every_configuration
 def test_stage_2_deviance_falls_with_every_tree(name):
     """Proposition 1, on the scores of Stage 2 stopped after each round."""
     for case in tables(name)[:2]:
@@ -431,7 +427,7 @@ def with_absent_rows(case):
 
 
 @pytest.mark.parametrize("other", [repeated, shuffled, with_absent_rows], ids=lambda f: f.__name__)
-@fitted_again
+@every_configuration
 def test_the_same_table_in_another_form_gives_the_same_model(name, other):
     whole = [(case, made) for case, made in fits(name) if (case.weight % 1 == 0).all()]
     assert whole
@@ -439,14 +435,14 @@ def test_the_same_table_in_another_form_gives_the_same_model(name, other):
         assert document_of(fitted(name, other(case))) == document_of(classifier)
 
 
-@fitted_again
+@every_configuration
 def test_threads_do_not_change_the_model(name):
     case, classifier = fits(name)[0]
     for n_jobs in (2, 3):
         assert document_of(fitted(name, case, n_jobs=n_jobs)) == document_of(classifier)
 
 
-@fitted_again
+@every_configuration
 def test_the_order_of_named_columns_does_not_change_the_model(name):
     keys = ("intercept", "components", "bound", "training", "settings")
     for case, there in fits(name)[:2]:
