@@ -19,7 +19,7 @@ pytest.importorskip("distributed", reason="clusters need dask, the extra 'dask'"
 
 import dask.array as da
 import dask.dataframe as dd
-from distributed import Client, LocalCluster
+from distributed import Client, Future, LocalCluster
 from typer.testing import CliRunner
 
 import rpte
@@ -245,6 +245,20 @@ def test_a_worker_that_dies_is_survived():
         assert seen.count("estimating the models") > 1
         assert set(client.run(os.getpid).values()) != set(pids.values())
         assert to_text(again.model_) == wanted
+
+
+def test_results_are_fetched_only_when_they_are_there(client, monkeypatch):
+    """A transfer that a timeout cuts off spoils the next one, so waiting comes first."""
+    fetched, honest = [], Future.result
+
+    def result(future, timeout=None):
+        fetched.append(future.done())
+        return honest(future, timeout)
+
+    monkeypatch.setattr(Future, "result", result)
+    fit(client, table=FEW, lengths=(100, 60), l1=0.03)
+    assert fetched
+    assert all(fetched)
 
 
 @pytest.mark.parametrize("stage", ["drawing a sample", "estimating the models"])

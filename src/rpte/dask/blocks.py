@@ -81,7 +81,9 @@ class Session:
         """Fetch a result; raise `WorkerLost` if a worker that it needs is gone."""
         while True:
             try:
-                return future.result(timeout=PATIENCE if future.done() else BEAT)
+                if not future.done():  # a transfer that is cut off spoils the next one
+                    wait(future, timeout=BEAT)
+                return future.result(timeout=PATIENCE)
             except TimeoutError:
                 if future.status == "error":
                     raise
