@@ -1,21 +1,11 @@
 """Several classes: labels of any kind, weights, orders, scikit-learn's machinery, bad input."""
 
-import io
-import pickle
 import warnings
 
-import joblib
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.base import clone
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.inspection import permutation_importance
-from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
-from sklearn.multiclass import OneVsRestClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
 
 from rpte import InputError, RPTEClassifier, RPTEWarning
 from rpte.model.classes import ClassesModel
@@ -264,63 +254,6 @@ class TestBadInput:
 
 
 class TestMachinery:
-    def test_a_pipeline_and_a_grid_search(self):
-        X, y = flowers()
-        prepare = FunctionTransformer(lambda t: t.assign(length=t["length"] * 2))
-        made = make_pipeline(prepare, RPTEClassifier(**QUICK)).fit(X, y)
-        alone = fitted(prepare.fit_transform(X), y)
-        assert to_text(made[-1].model_) == to_text(alone.model_)
-        search = GridSearchCV(
-            made, {"rpteclassifier__l1": [0.03, 0.3]}, cv=2, scoring="neg_log_loss"
-        )
-        search.fit(X, y)
-        assert search.best_params_ == {"rpteclassifier__l1": 0.03}
-        assert search.predict_proba(X).shape == (len(X), 3)
-
-    def test_cross_validation(self):
-        X, y = flowers()
-        rows = np.arange(len(y))
-        splits = [(rows[rows % 2 == side], rows[rows % 2 != side]) for side in (0, 1)]
-        found = cross_val_predict(fitted(X, y), X, y, cv=splits, method="predict_proba")
-        wanted = np.empty((len(y), 3))
-        for train, test in splits:
-            wanted[test] = fitted(X.iloc[train], y[train]).predict_proba(X.iloc[test])
-        np.testing.assert_array_equal(found, wanted)
-        scores = cross_val_score(RPTEClassifier(**QUICK), X, y, cv=2, scoring="roc_auc_ovr")
-        assert (scores > 0.7).all()
-
-    def test_calibration_and_importance(self):
-        X, y = flowers()
-        made = CalibratedClassifierCV(RPTEClassifier(**QUICK), cv=2).fit(X, y)
-        np.testing.assert_allclose(made.predict_proba(X).sum(axis=1), 1.0)
-        assert made.score(X, y) > 0.6
-        found = permutation_importance(fitted(X, y), X, y, n_repeats=2, random_state=0)
-        assert found["importances_mean"].argmax() == 0
-
-    def test_one_against_rest_is_another_way(self):
-        X, y = flowers()
-        made = OneVsRestClassifier(RPTEClassifier(**QUICK)).fit(X, y)
-        assert np.mean(made.predict(X) == fitted(X, y).predict(X)) > 0.9
-
-    def test_copies_are_the_same_classifier(self):
-        X, y = flowers()
-        found = fitted(X, np.array(["a", "b", "c"])[y], l1="cv")
-        file = io.BytesIO()
-        joblib.dump(found, file)
-        state = found.__getstate__()
-        assert isinstance(state["model_"], str)
-        restored = RPTEClassifier()
-        restored.__setstate__(state)
-        for again in (pickle.loads(pickle.dumps(found)), joblib.load(file), restored):
-            assert again.model_ == found.model_
-            assert again.frontier_models_ == found.frontier_models_
-            np.testing.assert_array_equal(again.predict_proba(X), found.predict_proba(X))
-            assert again.predict(X).tolist() == found.predict(X).tolist()
-            assert again.summary() == found.summary()
-        fresh = clone(found)
-        assert not hasattr(fresh, "model_")
-        assert fresh.get_params() == found.get_params()
-
     def test_skops(self):
         skops = pytest.importorskip("skops.io", reason="skops is not installed")
         from rpte.estimators.json_state import TRUSTED

@@ -7,13 +7,9 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
-from sklearn.exceptions import NotFittedError
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.model_selection import StratifiedKFold
 
 from fit_tables import mixed_case
 from rpte import InputError, RPTEClassifier, RPTEWarning
@@ -241,39 +237,6 @@ class TestTables:
             classifier = RPTEClassifier().fit(X, y)
         assert classifier.audit().mu == 0
         np.testing.assert_allclose(classifier.predict_proba(X)[:, 1], 1 / 60)
-
-
-class TestScikitLearn:
-    def test_grid_search_over_a_pipeline(self):
-        X, y = small(120)
-        pipe = make_pipeline(StandardScaler(), RPTEClassifier(vocabulary="hug", budget=5))
-        grid = {"rpteclassifier__l1": [0.02, 0.5], "rpteclassifier__ownership": ["strict", "paper"]}
-        search = GridSearchCV(pipe, grid, scoring="roc_auc", cv=3).fit(X, y)
-        assert search.best_score_ > 0.85
-        assert search.best_params_["rpteclassifier__l1"] == 0.02
-        assert np.isfinite(search.cv_results_["mean_test_score"]).all()
-
-    def test_clone_keeps_parameters_and_forgets_the_fit(self):
-        X, y = small()
-        fitted = RPTEClassifier.paper(budget=7).fit(X, y)
-        again = clone(fitted)
-        assert again.get_params() == fitted.get_params()
-        assert not hasattr(again, "model_")
-        assert to_dict(again.fit(X, y).model_) == to_dict(fitted.model_)
-
-    def test_reading_needs_a_fit(self):
-        fresh, X = RPTEClassifier(), small()[0]
-        calls = (
-            lambda: fresh.predict(X),
-            lambda: fresh.explain(X),
-            lambda: fresh.summary(),
-            lambda: fresh.audit(),
-            lambda: fresh.rules_,
-            lambda: fresh.save("nowhere.json"),
-        )
-        for call in calls:
-            with pytest.raises(NotFittedError):
-                call()
 
 
 class TestFit:

@@ -1,30 +1,16 @@
-"""RPTERegressor: scikit-learn's checks, invariances, exposure and offset, files, bad input."""
+"""RPTERegressor: invariances, exposure and offset, files, bad input."""
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.metrics import r2_score
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import rpte
 from rpte import InputError, Limits, RPTEClassifier, RPTERegressor
 from rpte.model.target import LOSSES_OF_NUMBERS
 
 EASY = {"cv": 2, "l1_ratio": 1.0, "budget": 20}
-VARIANTS = [
-    RPTERegressor(**EASY),
-    RPTERegressor(form="rules", l1=0.05),
-    RPTERegressor(ownership="strict", l1="4/n", l1_ratio=0.5),
-    RPTERegressor(vocabulary="original", ownership="separate", l1="4/n"),
-    *(RPTERegressor(loss=loss, l1=0.02) for loss in LOSSES_OF_NUMBERS[1:]),
-]
-
-
-@pytest.mark.filterwarnings("ignore::rpte.RPTEWarning")
-@parametrize_with_checks(VARIANTS)
-def test_scikit_learn_check(estimator, check):
-    check(estimator)
 
 
 def drawn(loss="squared_error", n=240, seed=0):
