@@ -1,12 +1,16 @@
-"""Random Stage 3 designs, and their one-hot form for other people's solvers."""
+"""Random Stage 3 designs, their one-hot form for other solvers, and what a solution must fulfil."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
 from rpte.estimation.design import Design
+from rpte.estimation.solver import Fit, lambda_max
 
 
 def make_design(
@@ -86,3 +90,72 @@ def _distinct(codes: list[NDArray[np.intp]], columns: NDArray[np.float64]) -> li
             keep.append(j)
             seen.add(column.tobytes())
     return keep
+
+
+def with_signs(design: Design, seed: int, penalties: bool = False) -> Design:
+    """A third of the terms each: not negative, not positive, free."""
+    rng = np.random.default_rng(seed)
+    sign = rng.integers(-1, 2, design.n_terms).astype(np.int8)
+    penalty = rng.uniform(0.3, 3.0, design.n_terms) if penalties else design.penalty
+    return replace(design, sign=sign, penalty=penalty)
+
+
+def objective_and_slope(
+    design: Design, intercept: float, theta: NDArray[np.float64], ridge: NDArray[np.float64]
+) -> tuple[float, NDArray[np.float64]]:
+    """Mean deviance plus ridge and its gradient (intercept first), on the one-hot design."""
+    z = one_hot(design)
+    share, score = 2 * design.weight / design.weight.sum(), intercept + z @ theta
+    residual = share * (1 / (1 + np.exp(-score)) - design.y)
+    value = share @ (np.logaddexp(0, score) - design.y * score) + ridge @ theta**2 / 2
+    return value, np.append(residual.sum(), z.T @ residual + ridge * theta)
+
+
+def penalties(
+    design: Design, l1: float, l1_ratio: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    return l1 * l1_ratio * design.penalty, l1 * (1 - l1_ratio) * design.penalty
+
+
+def objective(
+    design: Design, intercept: float, theta: NDArray[np.float64], l1: float, l1_ratio: float
+) -> float:
+    """Equation (5) straight from its definition, on the one-hot design."""
+    bound, ridge = penalties(design, l1, l1_ratio)
+    return objective_and_slope(design, intercept, theta, ridge)[0] + bound @ np.abs(theta)
+
+
+def kkt(design: Design, fit: Fit) -> float:
+    """Distance of zero from the subdifferential, term by term, from its definition."""
+    bound, ridge = penalties(design, fit.l1, fit.l1_ratio)
+    _, slope = objective_and_slope(design, fit.intercept, fit.coefficients, ridge)
+    worst = [abs(slope[0])]
+    for g, t, b, s, w in zip(
+        slope[1:], fit.coefficients, bound, design.sign, design.penalty, strict=True
+    ):
+        low, high = (b, b) if t > 0 else (-b, -b) if t < 0 else (-b, b)
+        if t == 0 and s == 1:
+            low = -np.inf
+        if t == 0 and s == -1:
+            high = np.inf
+        # The normal cone of t >= 0 at zero is (-inf, 0]; 0 must lie in g + [low, high].
+        worst.append(max(g + low, -(g + high), 0.0) / w)
+    return max(worst)
+
+
+def assert_certified(design: Design, fit: Fit) -> None:
+    assert (design.sign * fit.coefficients >= 0).all()
+    assert fit.converged
+    # Where no term may follow its gradient, the limits are those of lambda alone.
+    top = lambda_max(design, fit.l1_ratio) or fit.l1
+    measured = kkt(design, fit)
+    assert measured <= min(1.01e-6 * top, 1.01e-3 * fit.l1)
+    assert abs(measured - fit.kkt) <= 1e-3 * min(1e-6 * top, 1e-3 * fit.l1)
+
+
+def random_starts(design: Design, count: int, seed: int) -> Iterator[NDArray[np.float64]]:
+    """Intercepts with coefficients, of forbidden signs too."""
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        theta = 0.3 * rng.normal(size=design.n_terms) * (rng.random(design.n_terms) < 0.7)
+        yield np.append(0.3 * rng.normal(), theta)

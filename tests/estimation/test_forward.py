@@ -39,7 +39,6 @@ def deviance(z, y, weight=None):
     return -2 * np.average(np.log(np.where(y, p, 1 - p)), weights=weight)
 
 
-@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 999), st.booleans())
 def test_each_term_is_the_best_beside_those_before_it(seed, weighted):

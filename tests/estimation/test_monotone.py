@@ -119,7 +119,6 @@ def oracle(design, order, l1, l1_ratio):
     ).fun
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(9))
 @pytest.mark.parametrize("l1_ratio", RATIOS)
 def test_one_tree_reaches_the_best_ordered_solution(seed, l1_ratio):
@@ -157,7 +156,6 @@ def test_the_order_holds_and_the_tied_problem_is_optimal(seed, l1_ratio, share):
     assert fit.objective >= free.objective - 1e-10
 
 
-@pytest.mark.slow
 def test_ties_do_not_lie_far_from_the_best_with_several_trees():
     """The ties of one tree are chosen while others move: near the optimum, and never below it."""
     gaps = []

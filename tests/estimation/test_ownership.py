@@ -32,7 +32,6 @@ def admitted(policy, problem):
     return found
 
 
-@pytest.mark.slow
 @given(problems())
 def test_paper_admits_every_column(problem):
     assert admitted("paper", problem) == list(range(len(problem[0])))

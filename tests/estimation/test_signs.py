@@ -6,10 +6,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from designs import make_design, one_hot, random_design, tree_design
-from glum import GeneralizedLinearRegressor
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from designs import (
+    assert_certified,
+    kkt,
+    make_design,
+    objective_and_slope,
+    penalties,
+    random_design,
+    random_starts,
+    tree_design,
+    with_signs,
+)
 from scipy.optimize import minimize
 
 from rpte.estimation import solver
@@ -19,55 +26,6 @@ from rpte.estimation.solver import lambda_grid, lambda_max, path, solve
 
 RATIOS = (1.0, 0.5)
 SHARES = (0.3, 0.05, 0.005)
-
-
-def with_signs(design, seed, penalties=False):
-    """A third of the terms each: not negative, not positive, free."""
-    rng = np.random.default_rng(seed)
-    sign = rng.integers(-1, 2, design.n_terms).astype(np.int8)
-    penalty = rng.uniform(0.3, 3.0, design.n_terms) if penalties else design.penalty
-    return replace(design, sign=sign, penalty=penalty)
-
-
-def objective_and_slope(design, intercept, theta, ridge):
-    """Mean deviance plus ridge and its gradient (intercept first), on the one-hot design."""
-    z = one_hot(design)
-    share, score = 2 * design.weight / design.weight.sum(), intercept + z @ theta
-    residual = share * (1 / (1 + np.exp(-score)) - design.y)
-    value = share @ (np.logaddexp(0, score) - design.y * score) + ridge @ theta**2 / 2
-    return value, np.append(residual.sum(), z.T @ residual + ridge * theta)
-
-
-def penalties(design, l1, l1_ratio):
-    return l1 * l1_ratio * design.penalty, l1 * (1 - l1_ratio) * design.penalty
-
-
-def kkt(design, fit):
-    """Distance of zero from the subdifferential, term by term, from its definition."""
-    bound, ridge = penalties(design, fit.l1, fit.l1_ratio)
-    _, slope = objective_and_slope(design, fit.intercept, fit.coefficients, ridge)
-    worst = [abs(slope[0])]
-    for g, t, b, s, w in zip(
-        slope[1:], fit.coefficients, bound, design.sign, design.penalty, strict=True
-    ):
-        low, high = (b, b) if t > 0 else (-b, -b) if t < 0 else (-b, b)
-        if t == 0 and s == 1:
-            low = -np.inf
-        if t == 0 and s == -1:
-            high = np.inf
-        # The normal cone of t >= 0 at zero is (-inf, 0]; 0 must lie in g + [low, high].
-        worst.append(max(g + low, -(g + high), 0.0) / w)
-    return max(worst)
-
-
-def assert_certified(design, fit):
-    assert (design.sign * fit.coefficients >= 0).all()
-    assert fit.converged
-    # Where no term may follow its gradient, the limits are those of lambda alone.
-    top = lambda_max(design, fit.l1_ratio) or fit.l1
-    measured = kkt(design, fit)
-    assert measured <= min(1.01e-6 * top, 1.01e-3 * fit.l1)
-    assert abs(measured - fit.kkt) <= 1e-3 * min(1e-6 * top, 1e-3 * fit.l1)
 
 
 def split_minimum(design, l1, l1_ratio):
@@ -103,7 +61,6 @@ def test_forbidden_values_and_pulls():
     np.testing.assert_array_equal(design.pull(theta), [-2.0, 2.0, 2.0, -2.0, 2.0])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("l1_ratio", RATIOS)
 @pytest.mark.parametrize("seed", range(20))
 def test_same_objective_as_a_bounded_solver(seed, l1_ratio):
@@ -116,51 +73,6 @@ def test_same_objective_as_a_bounded_solver(seed, l1_ratio):
     assert fit.objective <= other * (1 + 1e-12)
 
 
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:Line search failed", "ignore:IRLS failed to converge")
-@pytest.mark.parametrize("l1_ratio", RATIOS)
-@pytest.mark.parametrize("seed", range(20))
-def test_same_model_as_glum(seed, l1_ratio):
-    design = with_signs(random_design(seed, trees=2, d=6), seed)
-    l1 = SHARES[seed % 3] * lambda_max(design, l1_ratio)
-    fit = solve(design, l1, l1_ratio)
-    peer = GeneralizedLinearRegressor(
-        family="binomial",
-        alpha=l1 / 2,
-        l1_ratio=l1_ratio,
-        lower_bounds=np.where(design.sign > 0, 0.0, -np.inf),
-        upper_bounds=np.where(design.sign < 0, 0.0, np.inf),
-        gradient_tol=1e-9,
-        max_iter=2000,
-    ).fit(one_hot(design), design.y, sample_weight=design.weight)
-    bound, ridge = penalties(design, l1, l1_ratio)
-    smooth, _ = objective_and_slope(design, peer.intercept_, peer.coef_, ridge)
-    other = smooth + bound @ np.abs(peer.coef_)
-    assert fit.objective <= other * (1 + 1e-12)
-    assert fit.objective == pytest.approx(other, rel=1e-6)
-    if l1_ratio < 1:
-        np.testing.assert_allclose(fit.coefficients, peer.coef_, atol=2e-3)
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    seed=st.integers(0, 10_000),
-    n=st.integers(10, 90),
-    trees=st.integers(0, 4),
-    d=st.integers(0, 30),
-    share=st.floats(1e-4, 1.2),
-    l1_ratio=st.sampled_from([1.0, 0.7, 0.1, 0.0]),
-)
-def test_optimality_conditions_hold(seed, n, trees, d, share, l1_ratio):
-    design = with_signs(random_design(seed, n, trees, d), seed, penalties=True)
-    top = lambda_max(design, l1_ratio) or 1.0
-    fit = solve(design, share * top, l1_ratio)
-    assert_certified(design, fit)
-    if share >= 1 and l1_ratio > 0:
-        assert not fit.coefficients.any()
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("l1_ratio", RATIOS)
 @pytest.mark.parametrize("seed", range(8))
 def test_paths_are_certified(seed, l1_ratio):
@@ -229,44 +141,6 @@ def test_no_sign_is_the_default_to_the_last_bit():
     zeros = replace(design, sign=np.zeros(design.n_terms, np.int8))
     for one, other in zip(*(path(d, lambda_grid(d)) for d in (design, zeros)), strict=True):
         np.testing.assert_array_equal(one.coefficients, other.coefficients)
-
-
-def random_starts(design, count, seed):
-    """Points with forbidden signs too."""
-    rng = np.random.default_rng(seed)
-    for _ in range(count):
-        theta = 0.3 * rng.normal(size=design.n_terms) * (rng.random(design.n_terms) < 0.7)
-        yield np.append(0.3 * rng.normal(), theta)
-
-
-@pytest.fixture
-def starts_are_used(monkeypatch):
-    begin = solver._engine
-
-    def engine(design, penalty, start):
-        if start is None:
-            return begin(design, penalty, None)
-        return ProxNewton(design, float(start[0]), start[1:])
-
-    monkeypatch.setattr(solver, "_engine", engine)
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("starts_are_used")
-@pytest.mark.parametrize("share", [0.2, 0.02, 0.002])
-@pytest.mark.parametrize("seed", range(12))
-def test_the_start_is_forgotten(seed, share):
-    free, conditions, groups = tree_design(seed)
-    design = with_signs(free, seed)
-    l1 = share * lambda_max(design)
-    fits = [solve(design, l1, start=start) for start in random_starts(design, 5, seed)]
-    models = [canonical(design, fit, conditions, groups) for fit in fits]
-    for fit, model in zip(fits, models, strict=True):
-        assert_certified(design, fit)
-        assert_certified(design, model)
-        assert model.objective == pytest.approx(fit.objective, rel=1e-10)
-        np.testing.assert_allclose(model.coefficients, models[0].coefficients, atol=1e-7)
-        np.testing.assert_array_equal(model.coefficients != 0, models[0].coefficients != 0)
 
 
 @pytest.mark.parametrize("seed", range(8))
