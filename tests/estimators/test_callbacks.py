@@ -83,7 +83,6 @@ def test_a_fit_that_fails_takes_callbacks_down():
     assert told.events[-1] == "teardown"
 
 
-@pytest.mark.slow
 def test_meta_estimators_hand_the_progress_bar_down(capsys):
     _, X, y, _ = shown("binary")
     search = GridSearchCV(RPTEClassifier(), {"l1": [0.02, 0.1]}, cv=2)

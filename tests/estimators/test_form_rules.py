@@ -168,7 +168,10 @@ class TestFiles:
         checks = {name: faults for name, faults, _ in rpte_check.file_checks(document)}
         assert any("is a number, not a yes/no statement" in fault for fault in checks["rules"])
 
-    @pytest.mark.parametrize("target", ["sql", "xlsx"])
+    @pytest.mark.parametrize(
+        "target",
+        ["sql", pytest.param("xlsx", marks=pytest.mark.slow(reason="starts LibreOffice"))],
+    )
     def test_exports(self, fitted, target, tmp_path):
         pytest.importorskip({"sql": "sqlglot", "xlsx": "openpyxl"}[target])
         parity = export_model(fitted.model_, target, tmp_path / f"model.{target}", CASE.X)

@@ -3,6 +3,7 @@
 import io
 import pickle
 import warnings
+from functools import cache
 
 import joblib
 import numpy as np
@@ -12,17 +13,18 @@ from sklearn.compose import make_column_transformer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from class_tables import flowers
 from data_folder import DATA, needs_data
 from export_models import HOSTILE_NAMES, TABLES
 from fit_tables import make_case
 from rpte import Limits, ModelFileError, RPTEClassifier, RPTEWarning
 from rpte.estimators.json_state import ROWS, TRUSTED
 
-skops = pytest.importorskip("skops.io", reason="skops is not installed: pip install 'rpte[skops]'")
 CASE = make_case(0, ["number", "skewed", "category", "two"], 120, clear=True)
 
 
 def with_skops(estimator):
+    skops = pytest.importorskip("skops.io", reason="needs skops, the extra 'skops'")
     data = skops.dumps(estimator)
     assert set(skops.get_untrusted_types(data=data)) <= set(TRUSTED)
     return skops.loads(data, trusted=TRUSTED)
@@ -51,15 +53,19 @@ def assert_same(again, classifier, X):
     assert again.summary() == classifier.summary()
 
 
-@pytest.mark.slow
+@cache
+def fitted():
+    limits = Limits(monotone={CASE.X.columns[0]: "increasing"}, penalty={"clear": 2.0})
+    return CASE.fit(RPTEClassifier(limits=limits, cv=3, special_values={"clear": [0]}))
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_a_fitted_classifier(way):
-    limits = Limits(monotone={CASE.X.columns[0]: "increasing"}, penalty={"clear": 2.0})
-    classifier = RPTEClassifier(limits=limits, cv=3, special_values={"clear": [0]})
-    again = WAYS[way](CASE.fit(classifier))
+    classifier = fitted()
+    again = WAYS[way](classifier)
     assert_same(again, classifier, CASE.X)
     assert len(again.frontier_models_) > 1
-    assert again.limits == limits
+    assert again.limits == classifier.limits
     assert again.special_values == {"clear": [0]}
     pd.testing.assert_frame_equal(again.frontier_, classifier.frontier_)
     least = int(classifier.frontier_["miu"].min())
@@ -75,7 +81,6 @@ def test_hostile_names(names):
     assert_same(with_skops(classifier), classifier, X)
 
 
-@pytest.mark.slow
 @needs_data
 @pytest.mark.parametrize("name", TABLES)
 def test_real_tables(name):
@@ -84,6 +89,12 @@ def test_real_tables(name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RPTEWarning)
         classifier = RPTEClassifier(l1="4/n").fit(X, y)
+    assert_same(with_skops(classifier), classifier, X)
+
+
+def test_several_classes():
+    X, y = flowers()
+    classifier = RPTEClassifier(l1=0.03).fit(X, y)
     assert_same(with_skops(classifier), classifier, X)
 
 
@@ -105,8 +116,7 @@ def test_not_fitted_and_arrays():
 
 
 def test_a_changed_text_is_refused():
-    classifier = CASE.fit(RPTEClassifier(l1="4/n"))
-    state = classifier.__getstate__()
+    state = fitted().__getstate__()
     assert isinstance(state["model_"], str)
     changed = {**state, "model_": state["model_"].replace('"positive": 1', '"positive": 0')}
     with pytest.raises(ModelFileError, match="does not match its hash"):
@@ -114,6 +124,7 @@ def test_a_changed_text_is_refused():
 
 
 def test_what_is_not_trusted_is_refused():
-    data = skops.dumps(CASE.fit(RPTEClassifier(l1="4/n")))
+    skops = pytest.importorskip("skops.io", reason="needs skops, the extra 'skops'")
+    data = skops.dumps(fitted())
     with pytest.raises(Exception, match=r"rpte\.estimators\.classifier\.RPTEClassifier"):
         skops.loads(data)

@@ -148,7 +148,8 @@ def is_kernel(value):
     return getattr(value, "__code__", None) is loss_statistics.__code__
 
 
-@pytest.mark.slow
+@pytest.mark.slow(reason="compiles all kernels")
+@pytest.mark.xdist_group("compiled kernels")
 def test_all_kernels_that_fits_call_are_compiled(ready):
     """A new kernel, or a new kind of call, needs a fit that makes it in `first_fits`."""
     files = [path for path in SOURCE.rglob("*.py") if path.parent.name != "kernels"]
@@ -165,7 +166,8 @@ def test_all_kernels_that_fits_call_are_compiled(ready):
     assert kernels - {entry.split("(")[0] for entry in index_of(ready)} == set()
 
 
-@pytest.mark.slow
+@pytest.mark.slow(reason="compiles all kernels")
+@pytest.mark.xdist_group("compiled kernels")
 def test_fits_of_many_kinds_compile_nothing(ready):
     env = {**os.environ, "PYTHONPATH": ROOT, **ready}
     done = subprocess.run(
@@ -180,7 +182,8 @@ def test_fits_of_many_kinds_compile_nothing(ready):
     assert list(Path(ready["NUMBA_CACHE_DIR"]).rglob("*.nbc")) == []
 
 
-@pytest.mark.slow
+@pytest.mark.slow(reason="compiles all kernels")
+@pytest.mark.xdist_group("compiled kernels")
 @pytest.mark.parametrize("more", ["", 'l1="cv", cv=2', 'criterion="label", vocabulary="hug"'])
 def test_models_do_not_depend_on_where_kernels_come_from(ready, more):
     log, model = fit(more, **ready)

@@ -57,7 +57,6 @@ def cancer():
     return Raw(columns, y.to_numpy(float), np.ones(len(y)))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("budget", [50, 100])
 @pytest.mark.parametrize("min_gain", [0.01, 0.001])

@@ -20,7 +20,6 @@ def sorted_column(x, y, weight=None):
     return SortedColumn(x, y, np.ones(len(x)) if weight is None else np.array(weight, float))
 
 
-@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(values, st.randoms(use_true_random=False))
 def test_paper_edges_equal_the_oracle(x, random):

@@ -27,7 +27,6 @@ def as_lists(raw):
     return {k: list(v) for k, v in expanded.columns.items()}, [int(v) for v in expanded.y]
 
 
-@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(raws(rows=(3, 45), kinds=("number", "few", "skewed", "01", "constant", "empty", "two")))
 def test_equal_the_oracle_on_random_tables(raw):
@@ -39,7 +38,6 @@ def test_equal_the_oracle_on_random_tables(raw):
         assert [p.text for p in mine_pairs(table, budget)] == naive.pairs(columns, y, budget)
 
 
-@pytest.mark.slow
 def test_equal_the_oracle_on_breast_cancer():
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     raw = Raw({n: X[n].to_numpy() for n in X}, y.to_numpy(float), np.ones(len(y)))

@@ -55,7 +55,6 @@ class TestSample:
 
     CHANGES = ({}, {"l1_ratio": 0.5}, {"vocabulary": "hug", "budget": 20, "max_trees": 2})
 
-    @pytest.mark.slow
     @pytest.mark.parametrize("changes", CHANGES)
     def test_every_model_solves_its_terms_on_all_rows(self, changes):
         case, found, designs = sampled(**changes)
@@ -97,7 +96,6 @@ class TestSample:
         promised = [row["miu"] for row in found.model_.training["selection"]["frontier"]]
         assert max(promised) == found.model_.audit().miu  # none is harder to read
 
-    @pytest.mark.slow
     @pytest.mark.parametrize("seed", range(6))
     def test_trees_of_a_sample_send_missing_as_all_rows_have_it(self, monkeypatch, seed):
         """Splits near the middle: which side is the heavier differs from sample to table."""
@@ -110,7 +108,7 @@ class TestSample:
             checks = model.verify(case.X, case.y, case.weight)
             assert [check for check in checks if not check.holds] == []
 
-    @pytest.mark.slow
+    @pytest.mark.slow(reason="fits and verifies 25 drawn tables")
     @settings(max_examples=25, deadline=None)
     @given(
         cases(rows=(70, 200), clear=True),
@@ -169,7 +167,7 @@ class TestSample:
         again = case.take(order).fit(RPTEClassifier(l1_ratio=1.0, n_jobs=2))
         assert to_dict(again.model_) == to_dict(found.model_)
 
-    @pytest.mark.slow
+    @pytest.mark.slow(reason="products are split over threads from thousands of rows on")
     def test_the_threads_of_matrix_products_do_not_matter(self):
         """Long sums are split over threads only where that changes no bit."""
         case = mixed_case(11_000)

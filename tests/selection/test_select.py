@@ -378,7 +378,6 @@ class TestComparison:
 
 
 class TestBudget:
-    @pytest.mark.slow
     @pytest.mark.parametrize("name", TABLES)
     @pytest.mark.parametrize("most", [0, 1, 3, 10])
     def test_a_budget_is_kept_and_used_well(self, name, most):
@@ -398,7 +397,6 @@ class TestBudget:
         larger = RPTEClassifier(**EASY, max_trees=2, audit_price=0.0, max_inspection_units=free)
         assert MIXED.fit(larger).audit().miu == free
 
-    @pytest.mark.slow
     @pytest.mark.parametrize("most", [1, 2, 3])
     def test_a_budget_of_a_few_conditions_buys_the_best_of_them(self, most):
         X, y = load_breast_cancer(return_X_y=True, as_frame=True)
@@ -408,7 +406,6 @@ class TestBudget:
         assert roc_auc_score(y, found.decision_function(X)) > alone - 0.005
         assert all(check.holds for check in found.verify(X, y))
 
-    @pytest.mark.slow
     def test_the_frontier_begins_at_one_two_and_three_conditions(self):
         X, y = load_breast_cancer(return_X_y=True, as_frame=True)
         found = RPTEClassifier(cv=3).fit(X, y)
@@ -425,7 +422,6 @@ class TestBudget:
         with pytest.raises(InputError, match=f"max_inspection_units=5 with l1={l1!r}"):
             SMALL.fit(RPTEClassifier(max_inspection_units=5, l1=l1))
 
-    @pytest.mark.slow
     def test_the_budget_is_kept_under_limits_and_policies(self):
         limits = Limits(monotone={"age": "increasing"}, exclude=["noise"])
         for ownership in ("strict", "component"):
@@ -517,7 +513,6 @@ def test_the_null_deviance_is_that_of_the_base_rate():
     assert found == pytest.approx(entropy, abs=2e-3)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "why"),
     [

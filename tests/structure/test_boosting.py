@@ -187,7 +187,6 @@ def test_newton_sees_residuals_and_label_does_not():
     assert second == {"label": (1,), "newton": (2,)}
 
 
-@pytest.mark.slow
 @given(st.integers(0, 10_000), CRITERIA)
 @settings(max_examples=60, deadline=None)
 def test_integer_weights_are_repetition(seed, criterion):

@@ -83,7 +83,6 @@ def columns_sources(columns, member):
     return [s for c in columns.columns if member in c.members for s in c.column.sources]
 
 
-@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(raws(kinds=KINDS, least=2, rows=(12, 70)), st.booleans(), st.integers(0, 9999))
 def test_random_trees_come_back_as_they_were(raw, paper, seed):
@@ -99,7 +98,6 @@ def test_random_trees_come_back_as_they_were(raw, paper, seed):
             columns.read(tree)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("paper", [True, False])
 @pytest.mark.parametrize("criterion", ["label", "newton"])
 @pytest.mark.parametrize("lookahead", [True, False])

@@ -79,7 +79,6 @@ def is_unique(gains, masks, tolerance):
     return bool(np.all((near == near[0]).all(axis=1) | (near != near[0]).all(axis=1)))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("X", "y"), list(numeric_tables()))
 def test_label_trees_are_scikit_learn_trees(X, y):
     columns, w = one_bin_per_value(X), np.ones(len(y))
@@ -112,7 +111,6 @@ def test_impurity_decreases_equal_scikit_learn_in_total(X, y):
     np.testing.assert_allclose(ours, theirs, atol=1e-7)
 
 
-@pytest.mark.slow
 @given(st.integers(0, 10_000), st.booleans(), st.booleans())
 @settings(max_examples=100, deadline=None)
 def test_every_newton_split_is_the_best_one(seed, missing, categories):
@@ -165,7 +163,6 @@ def test_limits_hold_and_leaves_partition_the_rows(seed, label):
     assert np.all(tree.left[inner] > inner)
 
 
-@pytest.mark.slow
 @given(st.integers(0, 10_000), st.booleans())
 @settings(max_examples=100, deadline=None)
 def test_integer_weights_are_repetition(seed, label):

@@ -29,7 +29,6 @@ def binary_table(seed, n=600, p=8, pairs=True):
     return coded(codes, np.full(len(codes), 2), sources=sources, root_only=root_only), X
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("criterion", ["label", "newton"])
 @pytest.mark.parametrize("seed", range(5))
 def test_three_way_parity_is_one_tree_of_four_pure_leaves(seed, criterion):
@@ -101,7 +100,6 @@ def test_a_main_effect_is_a_single_split():
     assert not columns.root_only[list(result.trees[0].used_columns)].any()
 
 
-@pytest.mark.slow
 @given(st.integers(0, 10_000), st.sampled_from([2, 3, None]), st.sampled_from([3, 4, 8]))
 @settings(max_examples=100, deadline=None)
 def test_limits_hold(seed, max_sources, max_leaves):

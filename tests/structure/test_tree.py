@@ -52,7 +52,6 @@ def trees(draw, depth=3):
     return Tree(node(0))
 
 
-@pytest.mark.slow
 @settings(deadline=None)
 @given(trees())
 def test_json_round_trip(tree):
@@ -189,7 +188,6 @@ def test_stored_leaves_must_be_numbered_in_order(numbers):
         Tree.from_dict({"root": {"leaf": 0}})
 
 
-@pytest.mark.slow
 @settings(deadline=None)
 @given(trees(), st.integers(0, 99))
 def test_missing_goes_to_the_heavier_side_where_none_is_met(tree, seed):

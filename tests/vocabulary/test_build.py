@@ -51,7 +51,6 @@ def identical(a, b):
     )
 
 
-@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(raws(), choices, st.randoms(use_true_random=False))
 def test_neither_row_order_nor_column_order_nor_repetition_matters(raw, chosen, random):
@@ -63,7 +62,6 @@ def test_neither_row_order_nor_column_order_nor_repetition_matters(raw, chosen, 
         assert identical(vocabulary_of(other.table(), chosen), expected)
 
 
-@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(raws(), choices)
 def test_the_vocabulary_is_bounded_and_names_raw_variables(raw, chosen):

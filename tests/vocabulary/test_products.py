@@ -67,7 +67,6 @@ def planted(kind, n=2000, seed=0):
     return Raw(columns, y, np.ones(n)).table()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "sources"),
     [
@@ -84,7 +83,6 @@ def test_a_planted_product_comes_first(kind, sources):
     assert set(found[0].sources) == sources
 
 
-@pytest.mark.slow
 def test_the_shape_of_the_planted_product_is_found():
     hinges = found_in(planted("hinges"))[0]
     assert isinstance(hinges, Pair)
@@ -96,7 +94,6 @@ def test_the_shape_of_the_planted_product_is_found():
     assert Level("g", ("u",)) in (level.left, level.right)
 
 
-@pytest.mark.slow
 def test_the_product_is_not_found_when_the_score_has_it():
     """What is looked for is what the score leaves, not what goes with the label."""
     table = planted("levels")
@@ -170,7 +167,6 @@ def test_single_precision_says_how_strong_a_product_can_be(seed, n, parts, nearl
             assert most <= got + 1e-2  # and not much weaker
 
 
-@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 9_999), st.sampled_from([1, 3, 7, 128]))
 def test_products_come_in_the_order_of_their_strength(seed, at_once):
@@ -224,7 +220,6 @@ def test_a_product_that_its_parts_say_already_has_no_gradient():
     assert own_gradient(a, b, shifted + curvature * a * b, curvature) != pytest.approx(before)
 
 
-@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(raws(least=2, most=4, kinds=("number", "few", "skewed", "01", "category"), rows=(40, 80)))
 def test_the_ranking_by_brute_force(raw):
@@ -368,7 +363,6 @@ def test_where_numbers_lie_does_not_change_their_distance():
     assert distances(1e13) == near
 
 
-@pytest.mark.slow
 def test_limits_are_kept():
     table = planted("hinges")
     assert any("a" in c.sources for c in found_in(table, 60))

@@ -170,7 +170,6 @@ def test_the_distance_is_from_the_middle(raw):
             assert abs(column.numbers[0] - middle) <= spread / 100
 
 
-@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(raws(rows=(12, 60)), st.randoms(use_true_random=False))
 def test_order_and_repetition_do_not_matter(raw, random):
