@@ -251,7 +251,7 @@ def test_the_cost_of_a_fit_is_told(loss):
     for beside in (given, {"offset": X["a"].to_numpy()}, {"offset": 0.5}):
         found = reg.estimate_cost(X, y, **beside)
         assert (found.rows, found.columns, found.disk) == (1_500, 2, 0.0)
-        assert 0.0 < found.seconds < 300.0
+        assert found.seconds > 0.0
         assert 1e7 < found.memory < 3e10
     assert reg.estimate_cost(X).rows == 1_500
     assert not hasattr(reg, "model_")

@@ -363,7 +363,7 @@ from pyarrow import parquet
 from rpte import RPTEClassifier
 from rpte.rows import scale
 
-scale.SAMPLE_ROWS = 10_000  # the search of more would not fit
+scale.SAMPLE_ROWS = 25_000  # the search of more would not fit
 
 def held(name):
     lines = open("/proc/self/status").read().splitlines()
@@ -390,11 +390,11 @@ print(json.dumps({"rows": clf.model_.data["rows"], "terms": len(clf.model_.compo
 """
 
 
-@pytest.mark.slow(reason="writes and reads 1.5 million rows in a process of limited memory")
+@pytest.mark.slow(reason="writes and reads three million rows in a process of limited memory")
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="limits memory as Linux does")
 def test_a_table_larger_than_the_memory_that_is_allowed(tmp_path):
-    """The numbers take 240 MB; a fit may allocate two thirds of it beside what was there before."""
-    rows = 1_500_000
+    """The numbers take 480 MB; a fit may allocate two thirds of it beside what was there before."""
+    rows = 3_000_000
     script = tmp_path / "limited.py"
     script.write_text(LIMITED)
     command = [sys.executable, str(script), str(tmp_path), str(rows), str(rows * 20 * 8 * 2 // 3)]
