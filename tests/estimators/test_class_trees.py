@@ -18,7 +18,7 @@ from rpte.structure.grower import GrowthLimits, grow
 
 
 @cache
-def flowers(n=900, seed=0):
+def flowers(n=1_000, seed=0):
     """Return a table whose classes follow from three conditions at once, with some noise."""
     rng = np.random.default_rng(seed)
     X = pd.DataFrame({name: rng.uniform(0, 10, n).round(2) for name in "abcd"})
