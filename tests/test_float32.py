@@ -8,10 +8,11 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from data_folder import DATA, needs_data
+from effort import examples
 from rpte import RPTEClassifier, load
 from rpte.check import rpte_check
 from rpte.columns.kinds import Flag, TwoSources
@@ -95,7 +96,7 @@ def test_both_copies_of_a_table_go_the_same_way(kind, configuration):
     assert_alike(model, X)
 
 
-@settings(max_examples=10, deadline=None)
+@examples(10)
 @given(st.sampled_from(KINDS[:3]), st.integers(0, 10_000), st.sampled_from([1e-3, 1.0, 1e6]))
 def test_both_copies_go_the_same_way_in_the_published_configuration(kind, seed, unit):
     X, y = made(kind, seed, 120)

@@ -60,7 +60,6 @@ def logged(model):
         return flavor.log_model(model).model_uri
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_golden_models(name):
     model, rows = golden(name)
@@ -68,7 +67,6 @@ def test_golden_models(name):
     assert_same(model, X, logged(model))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("names", HOSTILE_NAMES)
 def test_hostile_names_and_cells(names):
     numbers, category, flag = HOSTILE_NAMES[names]
@@ -82,7 +80,6 @@ def test_hostile_names_and_cells(names):
     assert_same(model, X, logged(model))
 
 
-@pytest.mark.slow
 @needs_data
 @pytest.mark.parametrize("name", TABLES)
 def test_real_tables(name):
@@ -92,7 +89,6 @@ def test_real_tables(name):
         assert_same(model, X, logged(model))
 
 
-@pytest.mark.slow
 def test_the_registry():
     model, rows = golden("mixed")
     with mlflow.start_run():

@@ -7,10 +7,11 @@ import random
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rpte
+from effort import examples
 from model_files import NAMES, stored
 from rpte.audit.decisions.records import Chain, digest, opened, text_of
 from rpte.errors import InputError, RPTEWarning
@@ -121,7 +122,6 @@ def test_cells_that_training_did_not_have(tmp_path):
     assert replayed(lines, tmp_path) == []
 
 
-@pytest.mark.slow
 @given(
     numbers=st.lists(
         st.one_of(
@@ -139,7 +139,7 @@ def test_cells_that_training_did_not_have(tmp_path):
         max_size=8,
     ),
 )
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_cells_are_read_back_to_the_bit(numbers, texts, tmp_path_factory):
     """Numbers bit for bit, texts to the letter, missing as missing; and the log replays."""
     tmp_path, n = tmp_path_factory.mktemp("cells"), len(numbers)
@@ -305,7 +305,6 @@ class TestTampering:
             lines[4] = altered(lines[4], change)
             assert any("case 3" in text for text in replayed(resealed(lines), tmp_path))
 
-    @pytest.mark.slow
     @pytest.mark.parametrize("cell", [True, "12", 12.0, [], {}, 10**400])
     def test_a_cell_spelled_in_another_way(self, cell, tmp_path):
         lines = log("mixed")
@@ -346,7 +345,6 @@ class TestTampering:
         with pytest.raises(InputError, match="is empty"):
             rpte.replay(tmp_path / "log.jsonl", model_of("mixed"))
 
-    @pytest.mark.slow
     @pytest.mark.parametrize("seed", range(60))
     def test_any_change_of_any_value_is_found(self, seed, tmp_path):
         rng, lines = random.Random(seed), log("mixed", 6)
@@ -368,7 +366,6 @@ class TestTampering:
             return
         assert replayed(lines, tmp_path)
 
-    @pytest.mark.slow
     @pytest.mark.parametrize("seed", range(40))
     def test_any_change_of_any_byte_is_found(self, seed, tmp_path):
         rng = random.Random(seed)

@@ -72,7 +72,6 @@ def test_removed_moved_and_cut(tmp_path):
     assert "line 43: stands after the closing record" in replayed([*whole, whole[3]], tmp_path)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("field", ["reasons", "missing", "unseen", "notes", "inputs", "adverse"])
 def test_a_field_left_out_or_added(field, tmp_path):
     changed = records()

@@ -53,7 +53,6 @@ def mean_score(model, name):
     return float(np.average(model.score(made.X), weights=weight * own))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_dropped_source_is_not_read(name, tmp_path):
     model = model_of(name)
@@ -66,7 +65,6 @@ def test_a_dropped_source_is_not_read(name, tmp_path):
     assert edited.audit().miu < model.audit().miu
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_every_direct_term_can_go(name, tmp_path):
     model = model_of(name)
@@ -141,7 +139,6 @@ def test_only_leaves_below_one_test_can_be_merged():
         rpte.edit(model, merge=[["T1.L2", "T1.L3"]], drop_terms=["T1.L2"], **WHO)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", FITTED)
 def test_a_refit_is_certified_again(name, tmp_path):
     model, table = model_of(name), table_of(name)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 from sklearn.calibration import calibration_curve
@@ -16,6 +16,7 @@ from sklearn.metrics import (
     roc_curve,
 )
 
+from effort import examples
 from rpte.audit import metrics
 from rpte.audit.metrics import GRID, rank
 from rpte.losses import BINOMIAL
@@ -119,7 +120,7 @@ def test_wilson_intervals_are_those_of_scipy(events, n):
     assert metrics.wilson(events / n, n) == pytest.approx((interval.low, interval.high), abs=1e-6)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.integers(0, 10_000), st.integers(5, 40))
 def test_a_whole_weight_is_repetition(seed, n):
     y, score, _ = drawn(seed, n)

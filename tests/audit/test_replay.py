@@ -79,7 +79,6 @@ def clean(path, head=None, model=None):
     return found
 
 
-@pytest.mark.slow
 def test_a_log_is_continued(tmp_path):
     path = tmp_path / "log.jsonl"
     first = append(path)
@@ -95,7 +94,6 @@ def test_a_log_is_continued(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["log.jsonl"]
 
 
-@pytest.mark.slow
 def test_rules_are_written_once_until_they_change(tmp_path):
     path = tmp_path / "log.jsonl"
     append(path)
@@ -110,7 +108,6 @@ def test_rules_are_written_once_until_they_change(tmp_path):
     clean(path)
 
 
-@pytest.mark.slow
 def test_a_run_between_two_is_changed_removed_or_put_in(tmp_path):
     path = tmp_path / "log.jsonl"
     heads = [append(path, 3).head for _ in range(3)]
@@ -182,7 +179,6 @@ def test_four_writers_at_once(tmp_path, given):
     assert [p.name for p in tmp_path.iterdir()] == ["log.jsonl"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("lines", [0, 1, 7, 21])
 @pytest.mark.parametrize("runs", [0, 2])
 def test_what_a_killed_run_had_appended_is_taken_off(tmp_path, given, lines, runs):

@@ -14,11 +14,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rpte
 from data_folder import DATA, needs_data
+from effort import examples
 from file_fuzz import damaged_bytes, damaged_document, moved_document, verdicts
 from fit_tables import cases
 from model_files import CLASS_NAMES, NAMES, NUMBER_NAMES, direct, sealed, stored, trees, write
@@ -211,7 +212,7 @@ def test_decimal_commas(delimiter, odd, tmp_path):
     assert library_scores(made.document, path) == checker_scores(made.document, path)
 
 
-@settings(max_examples=12, deadline=None)
+@examples(12)
 @given(case=cases(clear=True), miner=st.sampled_from(("shapes", "hug", "original")))
 def test_models_of_random_tables(case, miner, tmp_path_factory):
     clf = rpte.RPTEClassifier(l1="4/n", vocabulary=miner, budget=30, min_samples_leaf=2)

@@ -4,9 +4,10 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import examples
 from raw_tables import raws, same_bits
 from rpte.columns.kinds import (
     FORMULAS,
@@ -183,7 +184,6 @@ OPERATIONS = ("product", "absolute difference", "sum", "difference")
 NORTH_OR_DOSE = st.one_of(st.just(NORTH), st.builds(Step, st.just("dose"), FINITE))
 
 
-@settings(deadline=None)
 @given(
     st.one_of(
         numbers("age"),
@@ -206,7 +206,7 @@ def test_unknown_kinds_are_refused():
         column_from_dict({"kind": "rank"})
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(raws(kinds=("number", "few", "category", "two"), least=3, most=4), st.integers(0, 999))
 def test_columns_read_their_sources_only_and_binary_ones_are_false_on_missing(raw, seed):
     rng = np.random.default_rng(seed)

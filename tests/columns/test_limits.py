@@ -10,10 +10,11 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 
+from effort import examples
 from fit_tables import mixed_case
 from rpte import InputError, Limits, RPTEClassifier, load
 from rpte.columns.kinds import (
@@ -213,7 +214,7 @@ def joined(left, right, operation):
 NUMBERS = st.lists(st.one_of(SIZES, THRESHOLDS), max_size=9)
 
 
-@settings(max_examples=120, deadline=None)
+@examples(120)
 @given(
     st.builds(joined, parts("x"), parts("v"), st.sampled_from(["product", "sum", "difference"])),
     NUMBERS,

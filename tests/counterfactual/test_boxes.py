@@ -1,9 +1,10 @@
 """No point of a box is better than the mixture of its corners and the slack."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import examples
 from rpte import Actions
 from rpte.counterfactual.boxes import Grid, blocks_of, boxes_of, corners_of
 from rpte.counterfactual.choices import choices_of
@@ -12,7 +13,7 @@ from small_models import models, rows
 FINE = Actions(steps=dict.fromkeys("absz", 0.5))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(models(curved=True), rows(), st.sampled_from([-1, 1]))
 def test_corners_bound_every_point(model, row, sign):
     inputs = model.read(row)
@@ -32,7 +33,7 @@ def test_corners_bound_every_point(model, row, sign):
                 assert (cost - price * gain).min() >= best.min() - 1e-9 * (1 + price)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(models(curved=True), rows())
 def test_blocks_leave_nothing_out(model, row):
     """Every allowed value is in a block, or is beaten there by a cheaper one that adds the same."""

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import examples
 from rpte.columns.kinds import Level, Value
 from rpte.counterfactual import Actions
 from rpte.counterfactual import solve as solving
@@ -88,7 +89,7 @@ def check(model, row, to, allowed, most, answers=1):
     return found
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(several(), rows(), st.integers(0, 2), st.integers(1, 4))
 def test_the_answer_is_proved_and_cheapest(model, row, to, most):
     found = check(model, row, LABELS[to], Actions(steps=STEPS), most)
@@ -96,7 +97,7 @@ def test_the_answer_is_proved_and_cheapest(model, row, to, most):
     assert found.answers or found.impossible
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(several(curved=True), rows(), st.integers(0, 2), st.integers(1, 3))
 def test_boxes_are_refined_to_the_same_answer(model, row, to, most):
     allowed = Actions(steps=dict.fromkeys("abz", 0.5) | {"s": 1})
@@ -107,7 +108,7 @@ def test_boxes_are_refined_to_the_same_answer(model, row, to, most):
     assert all(answer.optimal for answer in found.answers)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(several(curved=True), rows(), st.integers(0, 2))
 def test_bounds_hold_when_effort_is_cut_short(model, row, to):
     with pytest.MonkeyPatch.context() as patch:
@@ -118,7 +119,7 @@ def test_bounds_hold_when_effort_is_cut_short(model, row, to):
         check(model, row, LABELS[to], Actions(steps=STEPS), 3)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(several(), rows(), st.integers(0, 2))
 def test_further_answers_leave_something_of_each_earlier_one(model, row, to):
     found = check(model, row, LABELS[to], Actions(steps=STEPS), 3, answers=3)

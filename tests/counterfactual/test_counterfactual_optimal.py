@@ -4,9 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import examples
 from rpte.counterfactual import Actions
 from rpte.counterfactual import solve as solving
 from small_models import every_row, models, rows
@@ -53,7 +54,7 @@ def check(model, row, to, side, allowed, most, answers=1):
     return found
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     models(), rows(), targets, st.sampled_from([None, "below", "above"]), actions, st.integers(1, 4)
 )
@@ -65,7 +66,7 @@ def test_the_answer_is_proved_and_cheapest(model, row, to, side, allowed, most):
         assert cheapest(model, row, found, allowed) == np.inf
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(models(curved=True), rows(), targets, actions, st.integers(1, 4))
 def test_with_products_and_curves_the_bound_holds(model, row, to, allowed, most):
     found = check(model, row, to, None, allowed, most)
@@ -73,7 +74,7 @@ def test_with_products_and_curves_the_bound_holds(model, row, to, allowed, most)
         assert cheapest(model, row, found, allowed) == np.inf
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(models(curved=True), rows(), targets, st.integers(1, 3))
 def test_boxes_are_refined_to_the_same_answer(model, row, to, most):
     """With fine steps and no box small enough to be listed, halving must find the optimum."""
@@ -85,7 +86,7 @@ def test_boxes_are_refined_to_the_same_answer(model, row, to, most):
     assert all(answer.optimal for answer in found.answers)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(models(curved=True), rows(), targets)
 def test_boxes_that_were_put_off_are_opened_where_they_could_matter(model, row, to):
     with pytest.MonkeyPatch.context() as patch:
@@ -96,7 +97,7 @@ def test_boxes_that_were_put_off_are_opened_where_they_could_matter(model, row, 
     assert all(answer.optimal for answer in found.answers)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(models(curved=True), rows(), targets)
 def test_bounds_hold_when_effort_is_cut_short(model, row, to):
     with pytest.MonkeyPatch.context() as patch:
@@ -107,7 +108,7 @@ def test_bounds_hold_when_effort_is_cut_short(model, row, to):
         check(model, row, to, None, Actions(steps=STEPS), 3)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(models(), rows(), targets)
 def test_further_answers_leave_something_of_each_earlier_one(model, row, to):
     found = check(model, row, to, None, Actions(steps=STEPS), 3, answers=3)

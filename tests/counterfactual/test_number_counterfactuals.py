@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import examples
 from export_models import NUMBERS, number_model
 from model_files import stored
 from rpte.counterfactual import Actions
@@ -54,7 +55,7 @@ def cheapest(model, row, found, allowed, **beside):
     return float(cost[there].min(initial=np.inf))
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(
     models(),
     rows(),
@@ -76,7 +77,7 @@ def test_no_allowed_change_is_cheaper(model, row, to, side, kind):
     assert found.answers[0].cost == pytest.approx(best, abs=2e-9)
 
 
-@settings(max_examples=10, deadline=None)
+@examples(10)
 @given(models(curved=True), rows(), st.sampled_from([0.37, 0.61, 1.13]))
 @pytest.mark.parametrize("unit", [1e-12, 1e12])
 def test_units_of_the_target_change_nothing(unit, model, row, to):

@@ -4,9 +4,10 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import examples
 from rpte.counterfactual.search import Points, search
 
 
@@ -30,7 +31,7 @@ def test_a_sum_that_is_just_enough_is_an_answer_in_any_order():
     assert found.cost == pytest.approx(3 / 7)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     st.lists(
         st.tuples(st.integers(0, 4), amounts, amounts, st.integers(1, 2)), min_size=1, max_size=14

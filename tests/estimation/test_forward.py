@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
+from effort import examples
 from rpte.estimation.approximate import ApproximateDesign
 from rpte.estimation.forward import forward_order
 from rpte.kernels.few_terms import fit_few_terms
@@ -39,7 +40,7 @@ def deviance(z, y, weight=None):
     return -2 * np.average(np.log(np.where(y, p, 1 - p)), weights=weight)
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(st.integers(0, 999), st.booleans())
 def test_each_term_is_the_best_beside_those_before_it(seed, weighted):
     z, y = made(seed)

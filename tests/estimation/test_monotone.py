@@ -8,10 +8,11 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 from designs import make_design, one_hot
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
+from effort import examples
 from rpte.estimation.monotone import Ties, path_in_order, solve_in_order
 from rpte.estimation.solver import lambda_max, solve
 
@@ -132,7 +133,7 @@ def test_one_tree_reaches_the_best_ordered_solution(seed, l1_ratio):
     assert fit.objective == pytest.approx(found, abs=1e-12)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(0, 10_000), st.sampled_from(RATIOS), st.sampled_from([0.3, 0.05, 0.005]))
 def test_the_order_holds_and_the_tied_problem_is_optimal(seed, l1_ratio, share):
     design = ordered_design(seed, trees=3, leaves=5, weighted=True, penalties=True)
@@ -204,7 +205,7 @@ def test_every_solution_is_finished_and_beginnings_are_kept():
     assert fit.coefficients[4] == fit.coefficients[5]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 4), st.integers(0, 4)), max_size=8))
 def test_ties_are_unions_numbered_by_their_first_leaf(pairs):
     design = ordered_design(5, trees=2, leaves=5)

@@ -4,11 +4,12 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
+from effort import examples
 from rpte.columns.limits import ZERO
 from rpte.estimation.approximate import ApproximateDesign
 from rpte.estimation.classes import ClassesPath
@@ -67,7 +68,7 @@ def test_with_hardly_any_penalty_it_is_the_unpenalised_fit(classes):
     np.testing.assert_allclose(probabilities(made, fit), theirs, atol=1e-5)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(
     st.integers(0, 9_999),
     st.integers(2, 6),
@@ -103,7 +104,7 @@ def test_every_fit_has_its_certificate(seed, classes, q, weighted, l1_ratio, par
         assert other.loss + more >= fit.objective - 1e-9
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.integers(0, 9_999), st.integers(2, 7), st.integers(1, 6), st.floats(0.01, 0.5))
 def test_the_canonical_form(seed, classes, q, part):
     made = problem(seed, classes, 80, q)
@@ -120,7 +121,7 @@ def test_the_canonical_form(seed, classes, q, part):
                 assert (sizes**2).sum() <= (moved**2).sum() * (1 + 1e-8) + 1e-15
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(st.integers(0, 9_999), st.integers(3, 5))
 def test_names_of_classes_and_the_start_change_nothing(seed, classes):
     made = problem(seed, classes, 90)
@@ -198,7 +199,7 @@ def by_class(seed, classes, q):
     return np.where(found.any(axis=0) & (found != ZERO).any(axis=0), found, 0).astype(np.int8)
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(
     st.integers(0, 9_999),
     st.integers(3, 6),
@@ -224,7 +225,7 @@ def test_signs_by_class_have_the_optimum_of_scipy(seed, classes, weighted, l1_ra
     assert again.objective == pytest.approx(fit.objective, rel=1e-7)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.integers(0, 9_999), st.integers(3, 7), st.floats(0.01, 0.9))
 def test_one_rising_class_leaves_the_canonical_form_no_choice(seed, classes, part):
     """Without a limit that binds, the fit of 3 classes is that without limits."""

@@ -17,10 +17,11 @@ from designs import (
     with_signs,
 )
 from glum import GeneralizedLinearRegressor
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
+from effort import examples
 from rpte.estimation import newton
 from rpte.estimation.design import Design
 from rpte.estimation.solver import lambda_max, solve
@@ -75,7 +76,7 @@ def test_same_model_as_glum(seed, l1_ratio, signed):
         np.testing.assert_allclose(fit.coefficients, peer.coef_, atol=2e-3)
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(
     seed=st.integers(0, 10_000),
     n=st.integers(10, 90),

@@ -7,9 +7,10 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from typer.testing import CliRunner
 
+from effort import examples
 from fit_tables import QUICK, cases, mixed_case
 from rpte import InputError, Limits, RPTEClassifier, load
 from rpte.check import rpte_check
@@ -65,7 +66,7 @@ class TestTerms:
         assert checks[CLAIM]
         assert all(checks.values())
 
-    @settings(max_examples=15, deadline=None)
+    @examples(15)
     @given(cases(clear=True))
     def test_random_tables(self, case):
         """Missing cells, categories, two values, skewed numbers, fractional weights."""

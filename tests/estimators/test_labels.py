@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rpte
+from effort import examples
 from rpte import InputError, RPTEClassifier, RPTEWarning
 from rpte.estimators.labels import read_labels, refuse_rare
 from rpte.model.file import from_dict, to_dict
@@ -55,7 +56,7 @@ plain = st.one_of(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(plain, plain, st.sampled_from(["list", "objects", "array", "series"]))
 def test_labels_come_back_the_same_or_are_refused(first, second, form):
     X, y = table()

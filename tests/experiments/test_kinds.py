@@ -47,14 +47,12 @@ def test_sirus_finds_the_rule_that_makes_the_label():
     assert np.linalg.matrix_rank(covers) == len(covers)
 
 
-@pytest.mark.slow
 def test_sirus_reads_every_rule_in_every_row(data):
     fitted = sirus(Rows(data.X, data.y))
     load = load_of(fitted.model, data.X)
     assert load.iiu == load.miu == sum(len(r.literals) for r in fitted.model[-1].rules_)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("fit", [figs_100, sirus, lambda rows: rulefit(rows, fixed=True)])
 def test_rules_of_a_family_cover_what_they_say(data, fit):
     fitted = fit(Rows(data.X, data.y))

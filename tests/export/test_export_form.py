@@ -4,9 +4,10 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import examples
 from export_models import NAMES, classes_of, every_kind, golden, hostile_rows, model_with, variables
 from fit_tables import KINDS, make_case
 from rpte import InputError, RPTEClassifier
@@ -52,7 +53,7 @@ def test_every_kind_of_column_on_hostile_cells():
 
 
 @pytest.mark.slow(reason="a model is fitted per example")
-@settings(max_examples=10, deadline=None)
+@examples(10)
 @given(
     seed=st.integers(0, 1000),
     kinds=st.lists(st.sampled_from(KINDS), min_size=2, max_size=4),

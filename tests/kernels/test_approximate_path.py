@@ -4,11 +4,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import log_loss
 
 from approximate_designs import rough
+from effort import examples
 from rpte.estimation import approximate
 from rpte.estimation.approximate import ApproximatePath, Blocks
 from rpte.estimation.design import Design
@@ -245,7 +246,7 @@ def test_a_working_set_changes_and_keeps_what_it_knows(compiled):
 
 
 @pytest.mark.parametrize("compiled", [True, False])
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(0, 10_000), st.integers(1, 40), st.integers(0, 6), st.integers(1, 4))
 def test_deviances_are_twice_the_log_loss_by_block(compiled, seed, n, q, blocks):
     rng = np.random.default_rng(seed)

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import examples
 from rpte.kernels.codes import (
     assign_bins,
     key_range,
@@ -35,7 +36,7 @@ def spread_out(rng, n, how):
 
 @pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("how", ["equal", "close", "tiny", "wide"])
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(SEEDS, st.integers(1, 60), st.sampled_from([0, 3, 20]))
 def test_rows_are_put_in_order_and_values_begin_once(compiled, how, seed, n, dropped):
     rng = np.random.default_rng(seed)
@@ -59,7 +60,7 @@ def test_rows_are_put_in_order_and_values_begin_once(compiled, how, seed, n, dro
 
 
 @pytest.mark.parametrize("compiled", [True, False])
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(SEEDS, st.integers(2, 80), st.integers(1, 9), st.booleans())
 def test_bins_end_where_the_next_share_of_the_weight_begins(compiled, seed, n, most, plain):
     rng = np.random.default_rng(seed)
@@ -76,7 +77,7 @@ def test_bins_end_where_the_next_share_of_the_weight_begins(compiled, seed, n, m
 
 
 @pytest.mark.parametrize("compiled", [True, False])
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(SEEDS, st.integers(1, 60))
 def test_rows_of_a_bin_have_its_number(compiled, seed, n):
     rng = np.random.default_rng(seed)
@@ -90,7 +91,7 @@ def test_rows_of_a_bin_have_its_number(compiled, seed, n):
 
 
 @pytest.mark.parametrize("compiled", [True, False])
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(st.lists(st.sampled_from([-np.inf, -2.5, -0.0, 0.0, 1e-300, 1.0, 3.0, np.inf]), max_size=40))
 def test_the_smallest_comes_first_and_equal_ones_keep_their_places(compiled, values):
     run = stable_order if compiled else stable_order.__wrapped__

@@ -58,7 +58,6 @@ print(quantile_starts(first, 3.0, 2, first), quantile_starts(first, 3, 2, first)
     assert [(log.count(ANNOUNCED), log.count("rpte: ")) for log in logs] == [(1, 1), (0, 0)]
 
 
-@pytest.mark.slow
 def test_a_cached_kernel_is_read_without_a_compiler():
     """A new process would wait for what only compiling needs, such as the types of lists."""
     code = """
@@ -76,7 +75,6 @@ print(found, "numba.typed.typedlist" in sys.modules)
     assert done.stdout == "(2, [0, 2]) False\n", done.stderr
 
 
-@pytest.mark.slow
 def test_compiled_kernels_compute_what_their_source_says():
     compiled, plain = fit(), fit(NUMBA_DISABLE_JIT="1")
     assert ANNOUNCED not in plain[0]
@@ -84,7 +82,6 @@ def test_compiled_kernels_compute_what_their_source_says():
     assert_close(json.loads(plain[1]), json.loads(compiled[1]))
 
 
-@pytest.mark.slow
 def test_the_search_for_a_penalty_works_without_a_compiler():
     """Rough paths, deviances and moments are kernels too."""
     more = 'l1="cv", cv=2, l1_ratio=1.0, max_trees=1'

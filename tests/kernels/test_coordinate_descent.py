@@ -2,14 +2,15 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import examples
 from rpte.kernels.coordinate_descent import gram_descent, penalised_minimum, support_step
 
 
 @pytest.mark.parametrize("compiled", [True, False])
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(0, 10_000), st.integers(1, 8), st.booleans())
 def test_support_steps_end_at_the_minimum_over_signs(compiled, seed, k, twins):
     """The support only shrinks, no sign turns, the objective falls, and at the end it is flat."""

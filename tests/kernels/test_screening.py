@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from effort import examples
 from rpte.kernels.screening import (
     column_moments,
     distance_gradients,
@@ -44,7 +45,7 @@ def made(seed, n, p=4):
 
 
 @COMPILED
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.integers(0, 9_999), st.integers(20, 80))
 def test_products(compiled, seed, n):
     x, curvature, residual = made(seed, n)
@@ -68,7 +69,7 @@ def test_products(compiled, seed, n):
 
 
 @COMPILED
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.integers(0, 9_999), st.integers(20, 80), st.sampled_from([0.0, 1e6]))
 def test_distances(compiled, seed, n, offset):
     x, curvature, residual = made(seed, n)
@@ -96,7 +97,7 @@ SEEDS = st.integers(0, 10_000)
 
 
 @pytest.mark.parametrize("compiled", [True, False])
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(SEEDS, st.integers(1, 60), st.integers(0, 8))
 def test_knot_moments_are_sums_between_knots(compiled, seed, n, m):
     rng = np.random.default_rng(seed)
@@ -120,7 +121,7 @@ def test_knot_moments_are_sums_between_knots(compiled, seed, n, m):
 
 
 @pytest.mark.parametrize("compiled", [True, False])
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(SEEDS, st.integers(1, 60), st.integers(2, 6), st.data())
 def test_distance_moments_are_sums_over_rows(compiled, seed, n, p, data):
     rng = np.random.default_rng(seed)
@@ -137,7 +138,7 @@ def test_distance_moments_are_sums_over_rows(compiled, seed, n, p, data):
 
 
 @pytest.mark.parametrize("compiled", [True, False])
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(SEEDS, st.integers(1, 60))
 def test_column_moments_are_sums_over_some_rows(compiled, seed, n):
     rng = np.random.default_rng(seed)
@@ -175,7 +176,7 @@ def test_fingerprints_know_constants_gaps_and_complements(compiled):
 
 
 @COMPILED
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(SEEDS, st.integers(4, 60), st.sampled_from([1e-200, 1.0, 1e299]))
 def test_the_label_slope_is_that_of_present_cells(compiled, seed, n, factor):
     x, weight, residual = with_gaps(seed, n, 0.2, factor)
@@ -208,7 +209,7 @@ def test_squares_are_shares_of_the_largest_distance(compiled, factor):
 
 
 @pytest.mark.parametrize("compiled", [True, False])
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.integers(0, 9_999), st.integers(1, 8), st.integers(0, 9), st.integers(1, 3))
 def test_each_pivot_gains_most_beside_those_before(compiled, seed, m, most, slopes):
     rng = np.random.default_rng(seed)

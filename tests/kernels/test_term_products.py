@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import examples
 from rpte.kernels import term_products as module
 
 
@@ -34,7 +35,7 @@ GROUPS = st.lists(st.integers(1, 9), max_size=4)
 
 
 @pytest.mark.parametrize("compiled", [True, False])
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.integers(0, 10_000), st.integers(0, 60), GROUPS, st.integers(0, 60))
 def test_moments_are_extended_as_if_taken_at_once(compiled, seed, dense, groups, known):
     """Also across panels: those of the terms that stay are not computed again."""
@@ -55,7 +56,7 @@ def test_moments_are_extended_as_if_taken_at_once(compiled, seed, dense, groups,
 
 
 @pytest.mark.parametrize("compiled", [True, False])
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.integers(0, 10_000), st.integers(0, 9), GROUPS)
 def test_gradients_and_scores_between_two_rows(compiled, seed, dense, groups):
     rng = np.random.default_rng(seed)

@@ -4,10 +4,11 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import log_loss
 
+from effort import examples
 from rpte import InputError
 from rpte.kernels.losses import loss_statistics
 from rpte.losses import BINOMIAL, LOSSES
@@ -41,7 +42,7 @@ def test_every_loss_is_tested_and_has_a_code_of_its_own():
 
 
 @pytest.mark.parametrize("name", LOSSES)
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(data=st.data())
 def test_residuals_are_derivatives_of_half_the_deviance(name, data):
     loss, step = LOSSES[name], 1e-4
@@ -59,7 +60,7 @@ def test_residuals_are_derivatives_of_half_the_deviance(name, data):
 
 @pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("name", LOSSES)
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(data=st.data())
 def test_kernels_say_the_same(name, compiled, data):
     loss = LOSSES[name]
@@ -74,7 +75,7 @@ def test_kernels_say_the_same(name, compiled, data):
 
 
 @pytest.mark.parametrize("name", LOSSES)
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(data=st.data())
 def test_the_null_score_is_the_best_constant(name, data):
     loss = LOSSES[name]
@@ -95,7 +96,7 @@ def test_an_unknown_code_gives_no_number():
     assert np.isnan(loss_statistics(-1, one, one, one, one.copy(), one.copy()))
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(rows("binomial"))
 def test_the_binomial_deviance_is_twice_the_log_loss(case):
     score, y, weight = case
@@ -118,7 +119,7 @@ def test_binomial_refuses_other_targets(y):
 
 
 @pytest.mark.parametrize("name", LOSSES)
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(data=st.data())
 def test_what_a_partition_gains_is_the_fall_of_half_the_deviance(name, data):
     loss = LOSSES[name]

@@ -4,11 +4,12 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import log_softmax, logsumexp, softmax
 from sklearn.metrics import log_loss
 
+from effort import examples
 from rpte import InputError
 from rpte.losses import BINOMIAL, Multinomial
 from rpte.losses.multinomial import log_sum
@@ -24,7 +25,7 @@ def rows(draw):
     return Multinomial(classes), rng.normal(0, 3, (classes, n)), y, rng.uniform(0.1, 3.0, n)
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(rows())
 def test_probabilities_and_deviance_are_those_of_others(drawn):
     loss, score, y, weight = drawn
@@ -37,7 +38,7 @@ def test_probabilities_and_deviance_are_those_of_others(drawn):
     assert loss.deviance(score, y, weight) == pytest.approx(told, rel=1e-9)
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(rows())
 def test_residuals_are_derivatives_of_half_the_deviance(drawn):
     loss, score, y, weight = drawn
@@ -53,7 +54,7 @@ def test_residuals_are_derivatives_of_half_the_deviance(drawn):
     assert (found.hessian <= loss.curvature_bound * weight * (1 + 1e-12)).all()
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(rows())
 def test_null_scores_are_the_best_constants_and_add_up_to_zero(drawn):
     loss, _, y, weight = drawn
@@ -64,7 +65,7 @@ def test_null_scores_are_the_best_constants_and_add_up_to_zero(drawn):
     np.testing.assert_array_equal(loss.null_rows(y, weight), score)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(rows())
 def test_beside_the_others_a_score_is_binomial(drawn):
     loss, score, y, weight = drawn

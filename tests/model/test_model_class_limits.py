@@ -5,10 +5,11 @@ import copy
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rpte
+from effort import examples
 from model_files import direct, sealed, write
 from rpte import Labelled, Limits, RPTEClassifier
 from rpte.check import rpte_check
@@ -54,7 +55,7 @@ def wrong_way(model, X, name, label, word):
     return max(0.0, -p.min()), max(0.0, -score.min())
 
 
-@settings(max_examples=12, deadline=None)
+@examples(12)
 @given(
     st.integers(0, 9_999),
     st.integers(3, 5),

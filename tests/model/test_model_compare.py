@@ -5,10 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from command_tables import good
+from effort import examples
 from model_files import sealed, stored, write
 from rpte import InputError, RPTEClassifier
 from rpte.model.compare import compare
@@ -130,7 +131,7 @@ def test_a_guarantee_that_fails_is_gone():
     assert "fails" in names.values()
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.sampled_from([*KINDS[:3], "chosen"]), st.floats(-2, 2), st.integers(0, 50))
 def test_the_moves_of_variables_add_up_to_the_move_of_the_score(name, factor, seed):
     model, X = model_of(name), stored(name).X

@@ -8,9 +8,10 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import examples
 from file_fuzz import changed, fields, others
 from fit_tables import cases, mixed_case
 from model_files import columns, direct, golden_files, sealed, stored, trees
@@ -64,7 +65,7 @@ def test_the_models_have_numbers_of_every_kind():
         assert found == {"at_most", "threshold", "knot", "low", "high", "centre"}
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(name=any_model, data=st.data())
 def test_any_other_value_in_any_field_that_scores_or_promises(name, data):
     document = proof_model(name).document
@@ -75,7 +76,7 @@ def test_any_other_value_in_any_field_that_scores_or_promises(name, data):
     assert not passes(changed(document, path, data.draw(st.sampled_from(others(value)))), name)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(name=any_model, data=st.data())
 def test_numbers_that_move_by_as_little_as_one_likes(name, data):
     """Inside a gap of the data no training row notices; the number still follows from its ends."""
@@ -256,7 +257,7 @@ def test_a_long_tail_that_the_sample_does_not_hold(monkeypatch):
 
 
 @pytest.mark.slow(reason="fits a classifier with inner validation on each of 12 random tables")
-@settings(max_examples=12, deadline=None)
+@examples(12)
 @given(
     cases(rows=(320, 400), clear=True),
     st.sampled_from(["shapes", "hug", "original"]),

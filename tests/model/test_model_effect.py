@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from report_pages import evidence_of, model_of, opposite
@@ -152,7 +152,6 @@ def test_an_effect_that_cancels_in_the_mean_has_a_spread():
     assert (found.high - found.low > 2.0).all()
 
 
-@settings(deadline=None)
 @given(seed=st.integers(0, 10**6), n=st.integers(1, 60), most=st.integers(1, 20))
 def test_rows_are_drawn_by_content_and_weight(seed, n, most):
     rng = np.random.default_rng(seed)

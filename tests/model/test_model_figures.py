@@ -4,9 +4,10 @@ import contextlib
 import io
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import examples
 from model_files import NAMES, sealed, stored, write
 from rpte.check import rpte_check
 from rpte.errors import ModelFileError
@@ -37,7 +38,7 @@ def refused_by_checker(document, folder):
         return rpte_check.main([str(write(document, folder))]) != 0
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(data=st.data())
 def test_both_readers_judge_changed_figures_alike(data, tmp_path_factory):
     document = stored("estimated").copy()

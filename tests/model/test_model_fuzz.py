@@ -5,9 +5,10 @@ import random
 from contextlib import suppress
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import examples
 from file_fuzz import (
     VALUES,
     damaged_bytes,
@@ -24,9 +25,7 @@ from rpte.model.file import from_dict
 EVERY = NAMES + NUMBER_NAMES + TIME_NAMES
 
 
-QUICK = settings(
-    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+QUICK = examples(60)
 
 
 @QUICK

@@ -8,10 +8,11 @@ from html import unescape
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from command_tables import run
+from effort import examples
 from report_pages import contents_of, page_of
 from rpte import RPTEClassifier
 from rpte.columns.kinds import Hinge, Pair, Scale, Step, Value
@@ -58,7 +59,7 @@ RISING = [
 ]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.lists(st.one_of(st.none(), st.integers(0, 50)), min_size=8, max_size=60),
     st.sampled_from(RISING),

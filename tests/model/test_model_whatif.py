@@ -4,9 +4,10 @@ import json
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import examples
 from model_files import stored
 from rpte import InputError
 from rpte.model.file import build
@@ -27,7 +28,7 @@ def model_and_row(name, place=0):
 
 
 @pytest.mark.filterwarnings("ignore:column .* training did not have")
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(st.sampled_from(NAMES), st.integers(0, 60), st.data())
 def test_only_components_that_read_a_changed_variable_move(name, place, data):
     model, row = model_and_row(name, place)

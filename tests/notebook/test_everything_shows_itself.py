@@ -163,7 +163,6 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("shown")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
 def test_every_result_is_shown(task, folder):
     for name, result in results(task, folder).items():
@@ -177,7 +176,6 @@ def test_every_result_is_shown(task, folder):
             assert "<style" not in text, name
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
 def test_the_walk_leaves_no_public_method_of_a_model_out(task, folder):
     """A method that is new has to be called above, or named here with its reason."""
@@ -196,7 +194,6 @@ def test_the_walk_leaves_no_public_method_of_a_model_out(task, folder):
     assert methods - set(results(task, folder)) - arrays == set()
 
 
-@pytest.mark.slow
 def test_every_public_name_was_called(folder):
     called = {name for task in TASKS for name in results(task, folder)}
     called |= {"bootstrap", "class_bootstrap", "class_reasons", "alternatives"}

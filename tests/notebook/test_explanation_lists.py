@@ -6,8 +6,9 @@ from operator import add
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
+from effort import examples
 from rpte import InputError
 from rpte.model.explanations import JOINT, Explanations, ordered
 from shown_models import TASKS, shown
@@ -47,7 +48,7 @@ def test_a_table_in_the_defining_order_gives_the_score_to_the_last_bit(task):
     assert list(dict.fromkeys(frame["row"])) == X.index.tolist()
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(models(), rows())
 def test_any_model_adds_up_and_sorts(model, row):
     told = model.explain(row)[0]

@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given as hypothesis_given
-from hypothesis import settings
 from hypothesis import strategies as st
 from matplotlib.text import Text
 
+from effort import examples
 from plot_models import TASKS, fitted, given
 from rpte import InputError, RPTEClassifier
 from rpte.plots import style
@@ -52,7 +52,6 @@ def all_displays(made, X):
         yield made.plot(tree.name)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
 def test_all_text_lies_inside_the_figure(task):
     made, (X, _, _) = fitted(task), given(task)
@@ -81,7 +80,6 @@ def shown_texts(axes):
         yield from shown_texts(ax.child_axes)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("dark", [False, True])
 def test_hostile_names_are_text_and_nothing_else(dark):
     rng = np.random.default_rng(0)
@@ -163,7 +161,7 @@ def test_without_matplotlib_the_remedy_is_named(monkeypatch):
 
 
 @hypothesis_given(st.lists(st.floats(-5, 5), min_size=1, max_size=9), st.floats(0.01, 0.3))
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_labels_stand_apart_and_below_the_top(heights, gap):
     found = apart(np.sort(heights), gap, 5.0)
     assert (np.diff(found) >= gap - 1e-9).all()
@@ -171,7 +169,7 @@ def test_labels_stand_apart_and_below_the_top(heights, gap):
 
 
 @hypothesis_given(st.floats(-20, 20), st.floats(0.05, 20))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_marks_of_a_ratio_are_few_and_inside(low, span):
     marks = style.ratio_marks(low, low + span)
     assert len(marks) <= 8

@@ -1,9 +1,10 @@
 from itertools import combinations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import examples
 from raw_tables import Raw, random_raw, raws
 from rpte.columns.kinds import Pattern
 from rpte.published.items import make_items
@@ -29,7 +30,7 @@ def brute_force(table, columns, order, budget):
     return tuple(kept[:budget])
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(raws(rows=(8, 40)), st.sampled_from([1, 2]), st.sampled_from([3, 25]))
 def test_equals_brute_force(raw, order, budget):
     table = raw.table()

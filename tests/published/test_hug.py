@@ -5,11 +5,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer
 
 import naive_stage1 as naive
+from effort import examples
 from raw_tables import Raw, random_raw, raws
 from rpte.columns.kinds import Interval
 from rpte.published.hug import item_utilities, mine_hug
@@ -41,7 +42,7 @@ def mined(raw, order, budget, min_gain):
     return [tuple((p.source, bits(p)) for p in parts_of(column)) for column in found]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(raws(rows=(8, 50)), st.sampled_from([1, 2]), st.sampled_from([3, 10, 40]),
        st.sampled_from([0.0, 0.001, 0.01, 0.05]))  # fmt: skip
 def test_equals_the_oracle_on_random_tables(raw, order, budget, min_gain):
@@ -70,7 +71,7 @@ def test_the_utility_floor_leaves_46_patterns_on_breast_cancer(cancer):
     assert len(mined(cancer, 1, 50, 0.01)) == 46  # as in the published implementation
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(raws())
 def test_utilities_equal_the_oracle(raw):
     table = raw.table()

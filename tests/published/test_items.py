@@ -2,10 +2,11 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_stage1 as naive
+from effort import examples
 from raw_tables import Raw, random_raw, raws
 from rpte.published.items import inner_edges, make_items
 from rpte.table.decimals import number_text
@@ -20,7 +21,7 @@ def sorted_column(x, y, weight=None):
     return SortedColumn(x, y, np.ones(len(x)) if weight is None else np.array(weight, float))
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(values, st.randoms(use_true_random=False))
 def test_paper_edges_equal_the_oracle(x, random):
     y = [random.randint(0, 1) for _ in x]
@@ -32,7 +33,7 @@ def test_paper_edges_equal_the_oracle(x, random):
         assert np.searchsorted(found, v, "right") == np.searchsorted(expected, v, "right")
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(values, st.randoms(use_true_random=False))
 def test_weights_are_repetitions(x, random):
     y = [random.randint(0, 1) for _ in x]
@@ -43,7 +44,7 @@ def test_weights_are_repetitions(x, random):
         assert once.tolist() == inner_edges(sorted_column(*repeated), printed).tolist()
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(values, st.randoms(use_true_random=False))
 def test_printed_edges_cut_where_the_paper_cuts_and_hit_no_value(x, random):
     y = [random.randint(0, 1) for _ in x]
@@ -84,7 +85,7 @@ def test_zero_one_numbers_are_cut_in_the_middle():
     assert inner_edges(sorted_column(y, y), printed=True).tolist() == [0.5]
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(raws(), st.booleans())
 def test_items_partition_the_present_rows(raw, printed):
     table = raw.table()

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import examples
 from raw_tables import Raw
 from rpte.kernels.published import popcount
 from rpte.published.joint import JointCounts
@@ -34,7 +35,7 @@ def naive(table, codes, sizes, first, other, width):
     st.integers(1, 200),
     st.sampled_from(["ones", "small", "large", "fractions"]),
 )
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_counts_equal_those_of_a_loop(seed, n, weights):
     table = table_of(weights, seed, n)
     rng = np.random.default_rng(seed + 1)

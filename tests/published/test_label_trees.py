@@ -2,10 +2,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from coded_tables import coded, random_table, same_tree
+from effort import examples
 from rpte.published import label_trees
 from rpte.published.label_trees import LabelCounts, grow_counted
 from rpte.rows.threads import worker_threads
@@ -42,7 +43,7 @@ def agree(counted, plain):
 
 
 @given(st.integers(0, 10_000), st.sampled_from([2, 7, 40, 600]), st.sampled_from([None, 1, 2]))
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_trees_from_counts_are_the_trees_of_the_full_search(seed, values, most_sources):
     columns, y = many_values(seed, 300, values)
     weight = np.random.default_rng(seed).integers(0, 4, 300).astype(float)

@@ -2,10 +2,11 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from sklearn.datasets import load_breast_cancer
 
 import naive_stage1 as naive
+from effort import examples
 from raw_tables import Raw, random_raw, raws
 from rpte.columns.limits import FREE
 from rpte.published.pairs import lookahead_roots, pair_score
@@ -27,7 +28,7 @@ def as_lists(raw):
     return {k: list(v) for k, v in expanded.columns.items()}, [int(v) for v in expanded.y]
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(raws(rows=(3, 45), kinds=("number", "few", "skewed", "01", "constant", "empty", "two")))
 def test_equal_the_oracle_on_random_tables(raw):
     columns, y = as_lists(raw)

@@ -5,9 +5,10 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from typer.testing import CliRunner
 
+from effort import examples
 from raw_tables import raws
 from report_pages import QUICK, Page
 from rpte import RPTEClassifier
@@ -21,7 +22,7 @@ DATA = Path(os.environ.get("RPTE_DATA", Path(__file__).parents[3] / "shared" / "
 
 
 @pytest.mark.slow(reason="fits ten tables")
-@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(10, suppress_health_check=list(HealthCheck))
 @given(raws(rows=(15, 80)))
 def test_awkward_columns_make_a_report(raw):
     clf = RPTEClassifier(l1=0.02, max_trees=2).fit(raw.columns, raw.y, raw.weight)

@@ -7,11 +7,12 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupKFold, StratifiedKFold, TimeSeriesSplit
 
+from effort import examples
 from fit_tables import make_case, mixed_case
 from raw_tables import random_raw
 from rpte import InputError, RPTEClassifier, RPTEWarning
@@ -39,7 +40,7 @@ def keys(table, rows):
     return sorted(zip(*(c[rows].tolist() for c in (*columns, table.y)), strict=True))
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.integers(0, 999), st.integers(2, 6), st.randoms(use_true_random=False))
 def test_folds_by_content_part_the_rows_and_forget_their_order(seed, count, random):
     raw = random_raw(seed, ["few", "two", "number"], 60)
@@ -116,7 +117,7 @@ def held_out(folds, table):
     return sides
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(st.integers(0, 999), st.integers(2, 6), st.booleans())
 def test_the_cases_of_equal_rows_are_divided_evenly_over_the_folds(seed, count, weighted):
     raw = random_raw(seed, ["few", "two"], 150)
@@ -203,7 +204,7 @@ def test_rows_that_are_a_code_throughout_do_not_spoil_validation(share):
     assert apart > -0.01
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.integers(0, 999), st.integers(2, 5), st.integers(2, 30))
 def test_groups_are_never_split(seed, count, n_groups):
     raw = random_raw(seed, ["few", "number"], 80)

@@ -8,11 +8,12 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
 from card_by_hand import add_up
+from effort import examples
 from export_models import DATA, needs_data
 from rpte import InputError, RPTEClassifier, RPTEWarning
 from rpte.columns.kinds import Interval, Level, Missing, Pair, Step, Value
@@ -55,7 +56,7 @@ def binary(model):
     )  # fmt: skip
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(models(curved=True), all_rows(), st.booleans())
 @example(make((Component("C1", (), (term(Level("c", ("u",)), 1.0),)),)), NEW, True)
 def test_one_line_of_every_table_applies_and_points_add_up(model, rows, from_rows):
@@ -76,7 +77,7 @@ def test_one_line_of_every_table_applies_and_points_add_up(model, rows, from_row
     assert card_csv(again) == card_csv(card)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(models(), all_rows())
 def test_rounding_is_all_that_is_lost_of_steps_and_levels(model, rows):
     if not binary(model):
@@ -86,7 +87,7 @@ def test_rounding_is_all_that_is_lost_of_steps_and_levels(model, rows):
     assert lost.max() <= (len(card.model.sources) + sum(1 for _ in model.parts()) + 1) * 0.5 + 1e-6
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(models(curved=True), st.integers(0, 9))
 def test_the_bound_holds_over_the_values_that_bins_were_made_from(model, seed):
     rng = np.random.default_rng(seed)

@@ -3,9 +3,10 @@
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import examples
 from rpte.estimation.candidate import Candidate, CandidatePenalty
 from rpte.selection.comparison import Comparison, Evaluation, Price
 
@@ -20,7 +21,7 @@ POINTS = st.lists(
 BASE = evaluation(0, 1.0)
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(st.integers(1, 10**7), st.integers(0, 500))
 def test_the_price_grows_with_conditions_and_falls_with_cases(cases, conditions):
     price, more = Price.at(0.002, cases), Price.at(0.002, 4 * cases)
@@ -36,7 +37,7 @@ def test_the_price_is_continuous_where_it_turns_to_the_logarithm():
     assert price.of(40) == pytest.approx(0.2 * (1 + math.log(2)))
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(POINTS, st.integers(0, 40), st.floats(0.0, 0.05))
 def test_the_best_within_a_budget_has_the_least_cost(points, most, each):
     compared = Comparison((BASE, *points), Price(each))
@@ -56,7 +57,7 @@ def test_short_models_compete_only_where_the_budget_binds():
     assert compared.ranked(2)[0] is short
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(POINTS)
 def test_along_the_frontier_more_conditions_explain_more(points):
     compared = Comparison((BASE, *points))

@@ -6,11 +6,12 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
 import rpte.fit.training as training_module
+from effort import examples
 from fit_tables import cases, make_case, mixed_case
 from rpte import Limits, RPTEClassifier, RPTEWarning, load
 from rpte.estimation.candidate import Candidate
@@ -109,7 +110,7 @@ class TestSample:
             assert [check for check in checks if not check.holds] == []
 
     @pytest.mark.slow(reason="fits and verifies 25 drawn tables")
-    @settings(max_examples=25, deadline=None)
+    @examples(25)
     @given(
         cases(rows=(70, 200), clear=True),
         st.sampled_from(["shapes", "hug", "original"]),

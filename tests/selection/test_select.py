@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import NotFittedError
@@ -17,6 +17,7 @@ import rpte.fit.settings as settings_module
 import rpte.rows.folds as folds_module
 import rpte.selection.fold_state as fold_state
 import rpte.selection.select as module
+from effort import examples
 from fit_tables import Case, make_case, mixed_case
 from rpte import InputError, Limits, RPTEClassifier, RPTEWarning
 from rpte.estimation.candidate import Candidate, CandidatePenalty
@@ -299,7 +300,7 @@ class TestLengths:
 
 
 class TestComparison:
-    @settings(max_examples=150, deadline=None)
+    @examples(150)
     @given(ROWS, PRICES, st.none() | st.integers(0, 30))
     def test_ranking_by_brute_force(self, rows, price, most):
         evaluations = evaluations_of(rows)
@@ -321,7 +322,7 @@ class TestComparison:
         assert compared.explained() == pytest.approx(explained)
         assert compared.costs(evaluations) == pytest.approx([*map(cost, evaluations)], abs=1e-12)
 
-    @settings(max_examples=150, deadline=None)
+    @examples(150)
     @given(ROWS)
     def test_the_frontier_by_brute_force(self, rows):
         evaluations = evaluations_of(rows)
@@ -340,7 +341,7 @@ class TestComparison:
         within = [max((b for b in best if b[0] <= load), default=None) for load in (*loads, 99)]
         assert found == sorted({b for b in within if b is not None})
 
-    @settings(max_examples=60, deadline=None)
+    @examples(60)
     @given(ROWS, st.integers(0, 30))
     def test_a_frontier_up_to_some_conditions_is_that_of_the_evaluations_within(self, rows, most):
         within = evaluations_of([(0, 1.5, 0, 0.4), *(row for row in rows if row[0] <= most)])
@@ -367,7 +368,7 @@ class TestComparison:
         assert [p.deviance for p in kept] == [1.4, 1.3, 1.0]  # none that beats the chosen one
         assert compared.to_dict()["compared"] == 5
 
-    @settings(max_examples=60, deadline=None)
+    @examples(60)
     @given(ROWS)
     def test_a_higher_price_never_buys_more_conditions(self, rows):
         evaluations = evaluations_of(rows)

@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from coded_tables import coded, grower_of, random_table, same_tree
+from effort import examples
 from rpte.losses import BINOMIAL
 from rpte.published.label_trees import LabelCounts, LabelGrower
 from rpte.rows.threads import worker_threads
@@ -25,7 +26,7 @@ def sources_of(columns, tree):
 
 
 @given(st.integers(0, 10_000), CRITERIA, st.sampled_from([1, 2, 3, 10]))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_trees_share_no_source_and_the_deviance_falls(seed, criterion, most):
     columns, y, w = two_source_table(seed)
     options = Stage2Settings(max_trees=most, max_sources=2, max_leaves=5)
@@ -95,7 +96,7 @@ def test_trees_set_out_from_a_given_score():
 
 
 @given(st.integers(0, 10_000), CRITERIA, st.lists(st.integers(0, 5), max_size=4))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_going_on_is_the_same_as_going_through(seed, criterion, stops):
     """Trees on demand: with any stops on the way, the trees are those of one run."""
     columns, y, w = two_source_table(seed)
@@ -188,7 +189,7 @@ def test_newton_sees_residuals_and_label_does_not():
 
 
 @given(st.integers(0, 10_000), CRITERIA)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_integer_weights_are_repetition(seed, criterion):
     columns, y, w = two_source_table(seed, 60)
     again = np.repeat(np.arange(60), w.astype(int))

@@ -4,10 +4,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from coded_tables import grower_of
+from effort import examples
 from raw_tables import Raw, random_raw, raws
 from rpte.columns.kinds import Level, Missing, Pair, Value
 from rpte.columns.limits import FREE
@@ -83,7 +84,7 @@ def columns_sources(columns, member):
     return [s for c in columns.columns if member in c.members for s in c.column.sources]
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(raws(kinds=KINDS, least=2, rows=(12, 70)), st.booleans(), st.integers(0, 9999))
 def test_random_trees_come_back_as_they_were(raw, paper, seed):
     table, _, columns = coded(raw, paper, roots=4)
@@ -130,7 +131,7 @@ def test_a_pair_is_missing_where_either_part_is():
     assert_round_trip(table, columns, tree)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(raws(kinds=KINDS, least=2), st.booleans())
 def test_codes_keep_the_order_of_values_and_the_gaps(raw, paper):
     table, vocabulary, columns = coded(raw, paper)
@@ -283,7 +284,7 @@ def test_roots_come_last_and_use_up_nothing():
     assert all(c.members == () for c in columns.columns[-3:])
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(raws(kinds=KINDS, least=4), st.booleans())
 def test_ranks_of_a_table_code_any_of_its_rows(raw, some):
     table = raw.table()

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
@@ -16,6 +16,7 @@ from coded_tables import (
     random_table,
     same_tree,
 )
+from effort import examples
 from rpte.kernels.growth import IS_MISSING, LEVELS, level_order
 from rpte.rows.threads import worker_threads
 from rpte.structure import grower
@@ -112,7 +113,7 @@ def test_impurity_decreases_equal_scikit_learn_in_total(X, y):
 
 
 @given(st.integers(0, 10_000), st.booleans(), st.booleans())
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_every_newton_split_is_the_best_one(seed, missing, categories):
     columns, y, w = random_table(seed, 50, missing, categories)
     g, h = newton_statistics(y, w)
@@ -133,7 +134,7 @@ def test_every_newton_split_is_the_best_one(seed, missing, categories):
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_level_sets_are_the_best_of_all_subsets_for_labels(seed):
     columns, y, w = random_table(seed, 40, missing=False, n_columns=2, bins=5)
     tree = grow_all(columns, w * y, w, w, limits(max_leaves=2, ridge=0.0, zero_gain=True))
@@ -143,7 +144,7 @@ def test_level_sets_are_the_best_of_all_subsets_for_labels(seed):
 
 
 @given(st.integers(0, 10_000), st.booleans())
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_limits_hold_and_leaves_partition_the_rows(seed, label):
     columns, y, w = random_table(seed, 70)
     g, h = (w * y, w) if label else newton_statistics(y, w)
@@ -164,7 +165,7 @@ def test_limits_hold_and_leaves_partition_the_rows(seed, label):
 
 
 @given(st.integers(0, 10_000), st.booleans())
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_integer_weights_are_repetition(seed, label):
     columns, y, w = random_table(seed, 40)
     again = np.repeat(np.arange(40), w.astype(int))

@@ -2,10 +2,11 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from coded_tables import coded, depth_of, grower_of, node_rows, random_table, same_tree
+from effort import examples
 from rpte.kernels.growth import IS_MISSING, ORDERED
 from rpte.rows.threads import worker_threads
 from rpte.structure import grower, microtrees
@@ -101,7 +102,7 @@ def test_a_main_effect_is_a_single_split():
 
 
 @given(st.integers(0, 10_000), st.sampled_from([2, 3, None]), st.sampled_from([3, 4, 8]))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_limits_hold(seed, max_sources, max_leaves):
     columns, y, w = random_table(seed, 300, n_columns=5)
     sources = [(0,), (1,), (2,), (3,), (0, 2)]

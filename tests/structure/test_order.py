@@ -6,9 +6,10 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import examples
 from rpte.columns.kinds import Interval, Level, Missing, Pair, Pattern, Value
 from rpte.structure.order import is_orderable, ordered_leaves
 from rpte.structure.tree import Branch, Split, Tree
@@ -88,7 +89,7 @@ def moves(tree, source):
     return {(a, b) for each in pairs for a, b in each if a != b}
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(trees(("x",)))
 def test_every_move_of_one_variable_is_ordered(tree):
     assert is_orderable(tree, "x")
@@ -97,7 +98,7 @@ def test_every_move_of_one_variable_is_ordered(tree):
     assert {(b, a) for a, b in found} <= set(ordered_leaves(tree, {"x": -1}))
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(trees(("x", "z")))
 def test_two_variables_in_two_directions(tree):
     found = set(ordered_leaves(tree, {"x": 1, "z": -1}))
@@ -129,7 +130,7 @@ def plain_trees(draw, depth=4):
     return Tree(node(0, -math.inf, math.inf, ()))
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(plain_trees())
 def test_no_pair_is_ordered_without_need(tree):
     assert set(ordered_leaves(tree, {"x": 1})) == moves(tree, "x")

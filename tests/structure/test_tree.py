@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from raw_tables import random_raw
@@ -52,13 +52,11 @@ def trees(draw, depth=3):
     return Tree(node(0))
 
 
-@settings(deadline=None)
 @given(trees())
 def test_json_round_trip(tree):
     assert Tree.from_dict(json.loads(json.dumps(tree.to_dict()))) == tree
 
 
-@settings(deadline=None)
 @given(trees())
 def test_each_row_satisfies_the_path_of_exactly_the_leaf_it_reaches(tree):
     paths = list(tree.paths())
@@ -71,7 +69,6 @@ def test_each_row_satisfies_the_path_of_exactly_the_leaf_it_reaches(tree):
     assert tree.sources == tuple(sorted({s for split in tree.splits for s in split.column.sources}))
 
 
-@settings(deadline=None)
 @given(trees(), st.sets(st.integers(0, 15)))
 def test_merging_keeps_the_partition_of_the_other_leaves(tree, same):
     merged, members = tree.merge_leaves(lambda leaves: set(leaves) <= same)
@@ -96,7 +93,6 @@ def sibling_leaves(node):
     yield from sibling_leaves(node.no)
 
 
-@settings(deadline=None)
 @given(splits())
 def test_the_text_says_where_missing_goes(split):
     yes, no = (Condition(split, side).text(INPUTS.schema) for side in (True, False))
@@ -118,7 +114,6 @@ def _blank(column):
     return np.full(len(column), np.nan) if column.dtype.kind == "f" else np.full_like(column, -1)
 
 
-@settings(deadline=None)
 @given(st.floats(allow_nan=False, allow_infinity=False), st.booleans(), st.booleans())
 def test_the_printed_threshold_is_the_threshold(threshold, missing_holds, side):
     schema = Schema((Variable("a <= b", "number"),), named=True)
@@ -188,7 +183,6 @@ def test_stored_leaves_must_be_numbered_in_order(numbers):
         Tree.from_dict({"root": {"leaf": 0}})
 
 
-@settings(deadline=None)
 @given(trees(), st.integers(0, 99))
 def test_missing_goes_to_the_heavier_side_where_none_is_met(tree, seed):
     """The oracle walks row by row; where missing is met, the test keeps what it has learned."""

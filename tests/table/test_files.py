@@ -7,9 +7,10 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import examples
 from rpte.errors import InputError, RPTEWarning
 from rpte.table.files import check_column, check_writable, read_table, write_table
 from rpte.table.schema import Schema, Variable
@@ -261,7 +262,7 @@ def test_absent_columns_name_the_nearest():
 texts = st.text(st.characters(blacklist_categories=["Cs", "Cc"]), max_size=8)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.lists(st.tuples(texts, st.floats(allow_nan=True, width=64), texts), min_size=1, max_size=9)
 )

@@ -3,10 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 
+from effort import examples
 from rpte import RPTEClassifier, RPTEWarning
 from rpte.table.hints import USUAL, find_sentinels, hints_of
 from rpte.table.read import read_training
@@ -140,7 +141,7 @@ def test_real_tables_without_codes(load):
     assert found_in(load(as_frame=True).data) == {}
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(0, 1000), st.sampled_from(["normal", "poisson", "lognormal", "uniform"]))
 def test_no_false_alarm_on_smooth_numbers(seed, kind):
     rng = np.random.default_rng(seed)

@@ -8,9 +8,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import examples
 from raw_tables import raws, same_bits
 from rpte import InputError, RPTEClassifier, RPTEWarning
 from rpte.model.file import to_dict
@@ -167,7 +168,7 @@ def test_columns_of_different_lengths_are_refused():
         read_training({"a": [[1.0, 2.0]], "b": [1.0]})
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(raws())
 def test_reading_again_with_the_schema_changes_nothing(raw):
     inputs = read_training(raw.columns)
@@ -250,7 +251,7 @@ def test_a_few_tiny_numbers_among_others_are_allowed():
     assert all(check.holds for check in fitted.verify(X, y))
 
 
-@settings(max_examples=8, deadline=None)
+@examples(8)
 @given(
     st.integers(0, 100), st.tuples(st.integers(-269, 299), st.integers(-269, 299)), st.booleans()
 )
@@ -349,7 +350,7 @@ def said(cells):
 
 
 @pytest.mark.filterwarnings("ignore::rpte.RPTEWarning")
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.data())
 def test_the_order_of_rows_never_changes_how_a_column_is_read(data):
     cells = data.draw(st.lists(st.sampled_from(CELLS), min_size=1, max_size=8))
@@ -361,7 +362,7 @@ def test_the_order_of_rows_never_changes_how_a_column_is_read(data):
 
 
 @pytest.mark.filterwarnings("ignore::rpte.RPTEWarning")
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(st.data())
 def test_the_order_of_rows_never_changes_the_model(data):
     few = data.draw(st.lists(st.sampled_from(CELLS[:28]), min_size=2, max_size=4))

@@ -7,9 +7,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import examples
 from raw_tables import same_bits
 from rpte import InputError, RPTEClassifier, RPTEWarning, load
 from rpte.columns.kinds import Interval, Level, Missing, Pair, Value
@@ -263,7 +264,7 @@ def test_a_declared_code_that_never_occurred_changes_nothing_but_the_schema(cred
     assert np.isfinite(missing_like).all()
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.lists(st.sampled_from([1.0, 2.5, -9.0, -8.0, None]), min_size=2, max_size=30))
 def test_numbers_codes_and_missing_part_the_rows(cells):
     inputs = read(cells, (-9, -8))

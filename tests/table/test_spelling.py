@@ -9,9 +9,10 @@ from decimal import Decimal
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import examples
 from export_models import model_with
 from rpte import InputError, RPTEClassifier
 from rpte.check import rpte_check
@@ -87,7 +88,7 @@ def test_what_may_be_several_levels_is_refused():
             codes([cell], twice)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.lists(st.text(string.digits + ".- aTtruefalsF", max_size=6), min_size=1, unique=True))
 def test_a_level_is_always_itself(levels):
     variable = Variable("k", "category", tuple(sorted(levels)))
@@ -95,7 +96,7 @@ def test_a_level_is_always_itself(levels):
     assert sum(map(len, forms_of(variable.levels).values())) == len(levels)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.integers(-(10**20), 10**20), st.integers(0, 4), st.integers(0, 2))
 def test_zeros_and_blanks_do_not_matter(number, zeros, blanks):
     text = f"{' ' * blanks}{number}.{'0' * zeros}{' ' * blanks}"
@@ -114,7 +115,7 @@ CELLS = st.sampled_from([*NUMBERS, "north ", "x", " x", "TRUE", "t", "f", "nowhe
 
 
 @pytest.mark.filterwarnings("ignore:column .* training did not have")
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(LEVELS, st.booleans(), st.lists(CELLS, min_size=1, max_size=6))
 def test_the_checker_reads_cells_as_the_library_does(tmp_path_factory, levels, pooled, cells):
     """A CSV file read by both: the same scores to the last bit, or both refuse it."""

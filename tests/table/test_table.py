@@ -5,10 +5,11 @@ from decimal import Decimal
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rpte.table.table as module
+from effort import examples
 from raw_tables import Raw, random_raw, raws, same_bits
 from rpte import InputError, RPTEClassifier, load
 from rpte.table.column import MISSING, UNSEEN
@@ -42,7 +43,7 @@ def cells(columns, i):
     )
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(raws(), st.randoms(use_true_random=False))
 def test_neither_row_order_nor_column_order_nor_repetition_matters(raw, random):
     expected = raw.table()
@@ -55,7 +56,7 @@ def test_neither_row_order_nor_column_order_nor_repetition_matters(raw, random):
     assert identical(raw.repeated().take(np.arange(int(raw.weight.sum()))[::-1]).table(), expected)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(raws(kinds=("few", "01", "two", "category"), least=1, most=2))
 def test_rows_are_merged_exactly_when_content_and_label_agree(raw):
     table = raw.table()
@@ -135,7 +136,7 @@ def test_take_keeps_the_order_asked_for():
     assert part.schema is table.schema
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(raws())
 def test_cells_that_are_put_in_order_when_asked_for_are_the_same(raw):
     inputs = read_training(raw.columns)
@@ -252,7 +253,7 @@ def test_at_most_so_many_levels_keep_their_name_ties_by_name():
     assert pooled(cells, PoolingRule(0.0, 4)).schema["c"].levels == ("a", "b", "c", "d")
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.lists(st.sampled_from("abcdefg"), min_size=1, max_size=40),
     st.integers(1, 5),

@@ -4,9 +4,10 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import examples
 from rpte import RPTEWarning
 from rpte.utils.appending import CHUNK, appending, last_line, replacing
 
@@ -43,7 +44,7 @@ def killed_while_appending(path, lines):
 
 
 @given(st.lists(st.lists(st.binary(max_size=9).map(lambda b: b.replace(b"\n", b"")), max_size=4)))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_lines_follow_each_other_and_the_last_is_told(tmp_path_factory, runs):
     path = tmp_path_factory.mktemp("log") / "log"
     written = []

@@ -1,13 +1,14 @@
 """A matrix that rows are added to."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import examples
 from rpte.utils.growable import GrowableMatrix
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(st.lists(st.integers(0, 500), max_size=6), st.integers(0, 300), st.integers(0, 4))
 def test_rows_stay_where_they_are(counts, capacity, width):
     matrix, rng = GrowableMatrix(width, np.float32, capacity), np.random.default_rng(0)

@@ -30,7 +30,6 @@ def test_groups_stay_together_and_equal_rows_are_spread():
                 assert not set(groups[train]) & set(groups[test])
 
 
-@pytest.mark.slow
 def test_each_fold_is_a_fit_on_the_other_rows():
     seen = []
     found = estimate(MADE, CASE.X, CASE.y, folds=3, on_fold=lambda *told: seen.append(told))
@@ -57,7 +56,6 @@ def test_each_fold_is_a_fit_on_the_other_rows():
     assert found.error("auc") == pytest.approx(spread / np.sqrt(3))
 
 
-@pytest.mark.slow
 def test_the_order_of_rows_does_not_matter():
     order = np.random.default_rng(0).permutation(len(CASE.y))
     other = CASE.take(order)
@@ -91,7 +89,6 @@ def fitted(**more):
     return RPTEClassifier(l1=0.03, positive="sick", **more).fit(CASE.X, CASE.y, CASE.weight)
 
 
-@pytest.mark.slow
 def test_the_figures_are_kept_with_the_model(tmp_path):
     made = fitted()
     before = made.model_
@@ -119,7 +116,6 @@ def test_groups_are_said():
     assert "groups together" in made.summary()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["array", "list", "mapping", "polars", "object array"])
 def test_any_table_can_be_cross_validated(kind):
     numbers = CASE.X[["age", "income", "noise"]]
@@ -152,7 +148,6 @@ def test_only_the_fit_itself_is_repeated():
     assert "cross_validation" not in picked.model_.training
 
 
-@pytest.mark.slow
 def test_an_edit_drops_the_figures():
     made = fitted()
     made.cross_validate(CASE.X, CASE.y, CASE.weight, folds=2)

@@ -3,10 +3,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_stage1 as naive
+from effort import examples
 from raw_tables import Raw, random_raw, raws, same_bits
 from rpte.columns.kinds import (
     Hinge,
@@ -51,7 +52,7 @@ def identical(a, b):
     )
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(raws(), choices, st.randoms(use_true_random=False))
 def test_neither_row_order_nor_column_order_nor_repetition_matters(raw, chosen, random):
     expected = vocabulary_of(raw.table(), chosen)
@@ -62,7 +63,7 @@ def test_neither_row_order_nor_column_order_nor_repetition_matters(raw, chosen, 
         assert identical(vocabulary_of(other.table(), chosen), expected)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(raws(), choices)
 def test_the_vocabulary_is_bounded_and_names_raw_variables(raw, chosen):
     table = raw.table()
@@ -92,7 +93,7 @@ def test_the_vocabulary_is_bounded_and_names_raw_variables(raw, chosen):
         assert (found.block == ORIGINAL).all()
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(raws(), choices, st.integers(1, 30))
 def test_a_vocabulary_that_holds_few_rows_says_the_same(raw, chosen, held):
     table = raw.table()
@@ -104,7 +105,7 @@ def test_a_vocabulary_that_holds_few_rows_says_the_same(raw, chosen, held):
     assert same_bits(few.z[:], whole.z[:, :rows])
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(raws(), choices)
 def test_nothing_is_said_twice(raw, chosen):
     table = raw.table()
@@ -115,7 +116,7 @@ def test_nothing_is_said_twice(raw, chosen):
     assert kept == list(range(len(found)))
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(raws(kinds=("number", "few", "category"), least=3), st.integers(0, 99))
 def test_columns_read_only_their_sources(raw, seed):
     table, rng = raw.table(), np.random.default_rng(seed)
@@ -161,7 +162,7 @@ def test_raw_columns_in_canonical_order():
     assert "y1 is missing" not in [c.text for c in original_columns(table, paper=True)]
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(raws(kinds=("number", "few", "skewed", "huge")))
 def test_centres_and_scales_stand_for_missing(raw):
     table, wide = raw.table(), raw.repeated()
@@ -225,7 +226,7 @@ def test_keep_and_other_rows_agree(chosen):
     assert found.z[:].flags.c_contiguous
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(raws(least=2, rows=(20, 60)), st.integers(0, 99))
 def test_more_pairs_repeat_nothing(raw, seed):
     """Two-source columns join; what is constant, or an earlier column once more, does not."""

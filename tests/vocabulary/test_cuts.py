@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import examples
 from raw_tables import Raw
 from rpte.columns.kinds import Hinge, Step
 from rpte.columns.limits import FREE, Limits, permissions
@@ -25,7 +26,7 @@ def gain(curvature, gradient, parts):
     return sum(sums) - gradient.sum() ** 2 / curvature.sum()
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(2, 12), st.integers(0, 10**6))
 def test_the_first_cut_is_the_best_of_all(bins, seed):
     rng = np.random.default_rng(seed)
@@ -42,7 +43,7 @@ def test_the_first_cut_is_the_best_of_all(bins, seed):
         assert every[cuts[0]] == pytest.approx(max(every))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(2, 12), st.integers(2, 5), st.integers(0, 10**6))
 def test_the_gains_of_several_scores_are_added(bins, scores, seed):
     rng = np.random.default_rng(seed)
@@ -148,7 +149,7 @@ def test_there_are_no_fine_knots_on_short_tables():
     assert not shapes_of(spike(int(FOR_FINE_KNOTS) - 1), "x", 5.0).fine_knots
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(0, 10**6), st.integers(4, 9))
 def test_sets_do_not_depend_on_which_class_is_positive(seed, levels):
     rng = np.random.default_rng(seed)

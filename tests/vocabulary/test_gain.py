@@ -1,7 +1,7 @@
 import math
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_stage1 as naive
@@ -32,7 +32,6 @@ def test_weighted_entropy(events, others):
     assert math.isclose(weighted_entropy(total, events), expected, abs_tol=1e-12)
 
 
-@settings(deadline=None)
 @given(rows, st.lists(st.integers(-6, 6).map(lambda k: k / 2), max_size=4))
 def test_gain_of_bins_equals_the_oracle(drawn, edges):
     x, y, weight = unpack(drawn)

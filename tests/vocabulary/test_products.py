@@ -6,11 +6,12 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import rpte.vocabulary.products as module
+from effort import examples
 from raw_tables import Raw, raws
 from rpte.columns.kinds import Hinge, Interval, Level, Pair, Pattern, Step, Value
 from rpte.columns.limits import FREE, Limits, permissions
@@ -128,7 +129,7 @@ def projected(a, b, residual, curvature, t=None):
     return abs(residual @ rest) / np.sqrt(curvature @ rest**2)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(0, 9_999), st.integers(8, 200), st.booleans(), st.booleans())
 def test_the_own_gradient_is_that_of_least_squares(seed, n, step_a, step_b):
     rng = np.random.default_rng(seed)
@@ -144,7 +145,7 @@ def test_the_own_gradient_is_that_of_least_squares(seed, n, step_a, step_b):
         assert found == pytest.approx(expected, rel=1e-6, abs=1e-7)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(0, 9_999), st.integers(8, 5_000), st.integers(2, 12), st.booleans())
 def test_single_precision_says_how_strong_a_product_can_be(seed, n, parts, nearly_alike):
     rng = np.random.default_rng(seed)
@@ -167,7 +168,7 @@ def test_single_precision_says_how_strong_a_product_can_be(seed, n, parts, nearl
             assert most <= got + 1e-2  # and not much weaker
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(st.integers(0, 9_999), st.sampled_from([1, 3, 7, 128]))
 def test_products_come_in_the_order_of_their_strength(seed, at_once):
     """However few are looked at in full at a time, and however little is known before."""
@@ -191,7 +192,7 @@ def test_products_come_in_the_order_of_their_strength(seed, at_once):
         np.testing.assert_allclose(values * told.max(), told * values.max(), atol=1e-9)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(0, 9_999), st.integers(8, 200), st.floats(-50, 50), st.floats(0.4, 2.5))
 def test_the_gradient_of_a_distance_is_that_of_least_squares(seed, n, middle, spread):
     rng = np.random.default_rng(seed)
@@ -220,7 +221,7 @@ def test_a_product_that_its_parts_say_already_has_no_gradient():
     assert own_gradient(a, b, shifted + curvature * a * b, curvature) != pytest.approx(before)
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(raws(least=2, most=4, kinds=("number", "few", "skewed", "01", "category"), rows=(40, 80)))
 def test_the_ranking_by_brute_force(raw):
     """All pairs of parts, where none is cut from the lists, in the order of their own gradient."""
@@ -267,7 +268,7 @@ def test_the_ranking_by_brute_force(raw):
     assert all(a >= b * (1 - 1e-6) - 1e-7 for a, b in pairwise(got))
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(raws(least=2, most=5, rows=(30, 80)), st.integers(0, 12))
 def test_pairs_are_of_two_variables_and_no_more_than_asked_for(raw, most):
     table = raw.table()
@@ -287,7 +288,7 @@ def test_pairs_are_of_two_variables_and_no_more_than_asked_for(raw, most):
     assert (more.block == PAIR).sum() <= len(found)
 
 
-@settings(max_examples=10, deadline=None)
+@examples(10)
 @given(
     raws(least=2, most=4, kinds=("number", "skewed", "category", "two"), rows=(40, 60)),
     st.randoms(use_true_random=False),

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import examples
 from rpte.vocabulary.pursuit import LEFT, RIDGE, pursue
 
 
@@ -30,7 +31,7 @@ def loss_left(rows, residual, curvature):
     return rest @ rest
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(0, 9_999), st.integers(2, 9), st.integers(0, 3))
 def test_each_choice_is_the_best_by_brute_force(seed, m, b):
     columns, beside, residual, curvature = made(seed, m, b)
@@ -72,7 +73,7 @@ def test_weights_in_another_unit_change_nothing():
     assert pursue_beside(columns, beside, 7.0 * residual, 7.0 * curvature, 6).tolist() == order
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(0, 9_999), st.integers(2, 9), st.integers(0, 3), st.integers(2, 4))
 def test_each_choice_gains_most_over_all_scores(seed, m, b, scores):
     """Where scores share their curvature, the gains of all of them add up."""

@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_stage1 as naive
+from effort import examples
 from rpte.vocabulary import pursuit
 from rpte.vocabulary.redundancy import Registry, keep_independent
 
@@ -19,7 +20,6 @@ def keep_distinct(columns):
     return np.array(kept, np.intp)
 
 
-@settings(deadline=None)
 @given(st.integers(0, 10_000), st.integers(3, 6), st.integers(1, 14), st.booleans())
 def test_distinct_columns_equal_brute_force(seed, n, q, gaps):
     rng = np.random.default_rng(seed)
@@ -47,7 +47,7 @@ def test_negative_zero_makes_no_difference():
     assert keep_distinct([x, np.array([-0.0, 1.0, 2.0])]).tolist() == [0]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(0, 10_000), st.integers(2, 300), st.sampled_from([0, 1, 3]))
 def test_where_a_column_lies_in_memory_makes_no_difference(seed, n, offset):
     """The same numbers are one column, be they a row of a matrix, every k-th cell, or shifted."""
@@ -85,7 +85,7 @@ def test_a_registry_goes_on_numbering():
     assert [seen.number(x) for x in (b, a, 2 - b)] == [1, 0, 2]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(0, 10_000), st.integers(2, 9))
 def test_independent_columns_equal_the_oracle(seed, q):
     rng = np.random.default_rng(seed)

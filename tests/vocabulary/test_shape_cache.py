@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import examples
 from raw_tables import Raw, random_raw, raws, same_bits
 from rpte.columns.kinds import Hinge, Scale, Step, Value
 from rpte.columns.limits import FREE
@@ -39,7 +40,7 @@ def squared_correlation(x, y, weight):
     return covariance**2 / ((w @ centred**2) * rate * (1 - rate) * weight.sum())
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(raws(kinds=NUMBERS, rows=(20, 120)), st.integers(0, 99))
 def test_scores_are_squared_correlations(raw, seed):
     """From moments between knots, for rows that are some of the cache's; the oracle builds all."""
@@ -105,7 +106,7 @@ def test_strongest_breaks_ties_by_name():
     assert strongest(columns, np.zeros(4), 0) == []
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(raws(rows=(20, 80)), st.integers(0, 99), st.sampled_from([3, 10, 400]))
 def test_labels_of_other_rows_do_not_matter(raw, seed, budget):
     """Rows of a fold see the labels of that fold alone: those of all others may be anything."""
@@ -139,7 +140,7 @@ def test_labels_of_these_rows_decide_what_is_kept():
     assert found[0] != found[1]
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(raws(rows=(12, 60)))
 def test_an_entry_is_the_column_in_its_own_units(raw):
     table = raw.table()

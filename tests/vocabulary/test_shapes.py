@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from effort import examples
 from raw_tables import Raw, random_raw, raws
 from rpte.columns.kinds import Hinge, Interval, Scale, Step
 from rpte.columns.limits import FREE, Limits, permissions
@@ -36,7 +37,7 @@ def logs(columns):
     return [c.source for c in columns if isinstance(c, Scale) and c.formula == "log"]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(raws(kinds=NUMBERS, rows=(12, 80)), st.sampled_from([1.0, 5.0, 11.5]))
 def test_knots_part_neighbouring_values_with_the_least_weight_on_both_sides(raw, least):
     table = raw.table()
@@ -54,7 +55,7 @@ def test_knots_part_neighbouring_values_with_the_least_weight_on_both_sides(raw,
     assert kinds[0] == kinds[1] <= seen.get((Step, ""), set())
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(raws(kinds=NUMBERS, rows=(12, 120)))
 @example(random_raw(0, ["number", "skewed"], 1500))
 def test_knots_are_the_gaps_at_the_inner_quantiles(raw):
@@ -112,7 +113,7 @@ def test_single_values_of_few_whole_numbers():
     assert not any(isinstance(c, Interval) for c in shapes(one_number(np.arange(70.0) % 7)))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.sampled_from(["lognormal", "exponential", "normal", "uniform", "left", "signed"]),
     st.integers(0, 9_999),
@@ -155,7 +156,7 @@ def test_the_log_of_zero_is_that_of_a_number_below_the_smallest_positive_one():
     assert not logs(shapes(one_number(np.append(x, -0.01))))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(raws(kinds=NUMBERS, rows=(12, 80)))
 def test_the_distance_is_from_the_middle(raw):
     table = raw.table()
@@ -170,7 +171,7 @@ def test_the_distance_is_from_the_middle(raw):
             assert abs(column.numbers[0] - middle) <= spread / 100
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(raws(rows=(12, 60)), st.randoms(use_true_random=False))
 def test_order_and_repetition_do_not_matter(raw, random):
     found = shapes(raw.table())
@@ -183,7 +184,7 @@ def test_order_and_repetition_do_not_matter(raw, random):
     assert shapes(raw.reordered(names).table()) == found
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(raws(rows=(12, 60)))
 def test_the_label_does_not_make_shapes(raw):
     turned = Raw(raw.columns, 1.0 - raw.y, raw.weight)
