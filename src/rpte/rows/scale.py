@@ -23,7 +23,7 @@ OUTSIDE = 5  # times the rows of a sample: up to where they are validated
 MATERIAL = 1e-3  # of the explained deviance: less is not worth looking at further folds
 FINALISTS = 3  # candidates validated on the folds, or on rows, that the search has not seen
 SCREENED_ROWS = 50_000  # of more, products and patterns are screened on a sample
-SCREENED_CASES = 20_000  # effective, that are enough for products of numbers
+SCREENED_EFFECTIVE_ROWS = 20_000  # distinct, that are enough for products of numbers
 HELD_OUT_BLOCKS = 10  # of the held-out rows, for the standard error where there is one fold
 SAMPLE_ROWS_KEPT = 256  # of the vocabulary of a sample, once it is searched
 

@@ -99,13 +99,12 @@ class Search:
     def enough_rows(self) -> int | None:
         """How many of the first rows paths are followed on; None for all.
 
-        Of numbers, where all rows have several times as many cases: the model is fitted to all.
+        Of numbers, where there are several times as many rows: the model is fitted to all.
         """
         table = self.learner.table
-        cases = table.loss.effective_cases(table.y, table.cases_of())
-        if not table.loss.leaves_little or cases < 2 * scale.FIRST_ROWS:
+        if not table.loss.leaves_little or table.effective_rows < 2 * scale.FIRST_ROWS:
             return None
-        return math.ceil(scale.FIRST_ROWS * table.n_rows / cases)
+        return math.ceil(scale.FIRST_ROWS * table.n_rows / table.effective_rows)
 
     @property
     def all_folds(self) -> list[FoldState]:

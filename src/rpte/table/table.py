@@ -76,6 +76,15 @@ class Table:
         """Number of cases: rows that came in, where a row of weight 3 counts as three."""
         return self.n_rows if self.cases is None else int(self.cases.sum())
 
+    @property
+    def effective_rows(self) -> float:
+        """Number of distinct rows that the loss counts: of counts, those that are not zero.
+
+        However often a row recurs, it shows one content: how many rows are enough to choose
+        columns by does not depend on their weights.
+        """
+        return self.loss.effective_cases(self.y, np.ones(self.n_rows))
+
     def cases_of(self, rows: Index | slice = slice(None)) -> Ints:
         """Return how many cases some rows stand for."""
         if self.cases is None:

@@ -93,11 +93,15 @@ def _most_parts(table: Table) -> tuple[int, int]:
 
 
 def _screened_rows(table: Table) -> int:
-    """Return on how many rows products are screened: of numbers fewer, where cases are many."""
+    """Return on how many rows products are screened: of numbers, as many as are enough.
+
+    Never fewer than the final choice is made on, or all, because no distinct row is more than one
+    effective row.
+    """
     if not table.loss.leaves_little:
         return scale.SCREENED_ROWS
-    cases = table.loss.effective_cases(table.y, table.weight)
-    return int(min(scale.SCREENED_ROWS, scale.SCREENED_CASES * table.n_rows / cases))
+    enough = scale.SCREENED_EFFECTIVE_ROWS * table.n_rows / table.effective_rows
+    return int(min(scale.SCREENED_ROWS, enough))
 
 
 def _of_all(found: list[list[_Candidate]]) -> list[_Candidate]:
