@@ -1,14 +1,20 @@
 """The search: candidates that are dropped after the screening folds."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from fit_tables import mixed_case
 from rpte import RPTEClassifier
 from rpte.estimation.candidate import Candidate
+from rpte.losses import SQUARED
 from rpte.rows import scale
 from rpte.selection.comparison import Comparison
 from rpte.selection.search import Search
+from rpte.table.read import read_training
+from rpte.table.table import make_table
 from rpte.utils.progress import Watch
 from searches import search_of
 
@@ -169,3 +175,17 @@ class TestFirstRows:
         model = MIXED.fit(RPTEClassifier(cv=2, l1_ratio=1.0, budget=40)).model_
         assert seen == [30]
         assert all(check.holds for check in model.verify(MIXED.X, MIXED.y, MIXED.weight))
+
+
+def test_however_heavy_rows_are_few_of_them_are_not_enough_for_a_path():
+    """Forty rows of 100,000 cases are forty rows: paths see all of them."""
+    y = np.arange(40.0)
+    few = make_table(read_training({"x": y}), y, np.full(40, 2500.0), loss=SQUARED)
+    long = replace(few, y=np.arange(100_000.0), weight=np.ones(100_000), cases=None)
+
+    def enough(table):
+        return Search.enough_rows.fget(SimpleNamespace(learner=SimpleNamespace(table=table)))
+
+    assert enough(few) is None
+    assert enough(long) == scale.FIRST_ROWS
+    assert enough(replace(long, weight=np.full(100_000, 7.0))) == scale.FIRST_ROWS

@@ -16,7 +16,7 @@ from raw_tables import Raw, raws
 from rpte.columns.kinds import Hinge, Interval, Level, Pair, Pattern, Step, Value
 from rpte.columns.limits import FREE, Limits, permissions
 from rpte.kernels.screening import own_sums
-from rpte.losses import SQUARED
+from rpte.losses import OF_NUMBERS, SQUARED
 from rpte.table.decimals import shortest_between
 from rpte.vocabulary.products import (
     _at_most,
@@ -306,6 +306,29 @@ def test_the_order_of_rows_and_repetition_do_not_matter(raw, random):
     found = products(raw)
     assert products(raw.take(np.array(rows))) == found
     assert products(raw.repeated()) == found
+
+
+@pytest.mark.parametrize("loss", OF_NUMBERS, ids=lambda x: x.name)
+def test_the_unit_of_weights_does_not_matter_to_tables_of_few_rows(loss):
+    rng = np.random.default_rng(0)
+    columns = {"age": np.arange(300) % 25 + 20.0, "bonus": np.arange(300) // 25 + 0.0}
+    columns["letter"] = rng.choice(np.array([*"ABCD"], object), 300)
+    y = 1.0 + columns["bonus"] * (columns["letter"] == "B") + rng.integers(0, 3, 300)
+    raw = Raw(columns, y, rng.integers(1, 5, 300).astype(float))
+
+    table = replace(raw.table(), loss=loss)
+    vocabulary = vocabulary_of(table)
+    use = np.linspace(0, 1, len(vocabulary))
+
+    def products(unit):
+        start, heavy = loss.null_rows(table.y, table.weight), unit * table.weight
+        return find_products(replace(table, weight=heavy), vocabulary, use, start, 8, FREE)
+
+    found = products(1.0)
+    assert found
+    assert {source for column in found[:1] for source in column.sources} == {"bonus", "letter"}
+    for unit in (100.0, 1e6):  # so that few rows, or one, have cases enough to screen products
+        assert products(unit) == found
 
 
 def test_parts_are_the_columns_of_most_use(monkeypatch):

@@ -6,9 +6,12 @@ import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from rpte.errors import InputError, RPTEWarning
 from rpte.table.inputs import Inputs
 from rpte.table.read import read_training
+from rpte.table.table import read_weights, repetitions
 
 if TYPE_CHECKING:
     from rpte.fit.settings import Settings
@@ -23,8 +26,13 @@ def refuse_sparse(X: Any, reason: str = "") -> None:
         raise TypeError(f"Sparse data was passed, but dense data is required{reason}")
 
 
-def read_table(X: Any, special_values: Mapping[str, Any] | None) -> Inputs:
-    """Return a training table as typed columns, two rows and one column at least."""
+def read_table(
+    X: Any, special_values: Mapping[str, Any] | None, sample_weight: Any = None
+) -> Inputs:
+    """Return a training table as typed columns, of two cases and one column at least.
+
+    One row of weight 2 is two cases.
+    """
     refuse_sparse(X, ": a readable model needs named columns; pass X.toarray() or a data frame")
     inputs = read_training(X, special_values)
     if not len(inputs.schema):
@@ -33,7 +41,8 @@ def read_table(X: Any, special_values: Mapping[str, Any] | None) -> Inputs:
             f"0 feature(s) (shape=({n_rows}, 0)) while a minimum of 1 is required. Pass a "
             "table with columns"
         )
-    if inputs.n_rows < 2:
+    weight = read_weights(sample_weight, inputs.n_rows) if inputs.n_rows < 2 else np.ones(2)
+    if repetitions(weight).sum() < 2:
         raise InputError(
             f"Found array with {inputs.n_rows} sample(s) while a minimum of 2 is required; "
             "give more rows, with targets that differ"

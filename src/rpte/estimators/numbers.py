@@ -45,7 +45,7 @@ def read_memory(estimator: RPTERegressor, given: Given) -> TrainingData:
     if given.y is None:
         raise InputError("RPTERegressor requires y to be passed, but the target y is None")
     loss = checked_loss(estimator.loss, estimator.power)
-    inputs = read_table(given.X, estimator.special_values)
+    inputs = read_table(given.X, estimator.special_values, given.sample_weight)
     schema = inputs.schema
     settings = settings_for(given.parameters, estimator.limits, schema)
     beside = {each for each in (given.exposure, given.offset) if isinstance(each, str)}

@@ -47,7 +47,7 @@ def read_memory(estimator: RPTESurvival, given: Given) -> TrainingData:
     if given.y is None:
         raise InputError("RPTESurvival requires y to be passed, but the target y is None")
     target = survival_target(estimator)
-    inputs = read_table(given.X, estimator.special_values)
+    inputs = read_table(given.X, estimator.special_values, given.sample_weight)
     schema = inputs.schema
     settings = settings_for(given.parameters, estimator.limits, schema)
     if not settings.reassign:

@@ -264,7 +264,8 @@ class NumberLook:
 
     def facts(self, found: NumberSums, dtype: Any, features: Sequence[str]) -> NumberFacts:
         """Return the targets with the units of all rows."""
-        if found.total < 2:
+        recurs = found.whole and found.moments.given >= 2  # one row of weight 2 is two cases
+        if found.total < 2 and not recurs:
             raise InputError(
                 f"Found array with {found.total} sample(s) while a minimum of 2 is required; "
                 "give more rows, with targets that differ"

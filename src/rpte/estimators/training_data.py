@@ -84,7 +84,7 @@ def of_classes(
 
 def read_memory(estimator: RPTEClassifier, given: Given) -> TrainingData:
     """Read a table in memory; what it takes beside the rows to be learned from is let go."""
-    inputs = read_table(given.X, estimator.special_values)
+    inputs = read_table(given.X, estimator.special_values, given.sample_weight)
     schema = inputs.schema
     labels, known = read_labels(given.y, inputs.n_rows, schema.names)
     settings = settings_for(given.parameters, estimator.limits, schema, known.tolist())

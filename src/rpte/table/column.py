@@ -81,8 +81,9 @@ def distinct(column: Raw, name: str = "") -> tuple[list[Any], Index]:
     return list(numbers), np.array(places, np.intp)
 
 
+BOOLEANS = (bool, np.bool_)
 FAMILIES = {
-    "boolean": (bool, np.bool_),
+    "boolean": BOOLEANS,
     "decimal": (Decimal,),
     "complex": (complex, np.complexfloating),
     "duration": (np.timedelta64,),
@@ -118,6 +119,8 @@ def as_number(column: Raw, name: str, signed: bool = False) -> Floats:
 
     A -0.0 becomes 0.0, in a copy of the column, unless zeros may be `signed`.
     """
+    if isinstance(column, np.ndarray) and column.dtype.kind == "b" and len(column):
+        raise _boolean(column[0], name)
     if isinstance(column, np.ndarray) and column.dtype.kind in "fiub":
         numbers = column.astype(np.float64, copy=False).view()
         numbers.flags.writeable = False  # they may be the caller's own
@@ -217,6 +220,8 @@ def special_text(cell: Any) -> str:
 def _cell_number(cell: Any, name: str) -> float:
     if is_absent(cell):
         return math.nan
+    if isinstance(cell, BOOLEANS):
+        raise _boolean(cell, name)
     if isinstance(cell, str):
         number = parse_number(cell)
         if number is None:
@@ -229,6 +234,14 @@ def _cell_number(cell: Any, name: str) -> float:
     if not is_real(cell):
         raise unreadable(cell, f" in column '{name}'")
     return to_float(cell)
+
+
+def _boolean(cell: Any, name: str) -> InputError:
+    """Return the error of a boolean where training had numbers."""
+    return InputError(
+        f"column '{name}' is a number but holds the boolean {bool(cell)}; check that it is the "
+        "column of training, and if True and False mean 1 and 0, make it numbers (astype(float))"
+    )
 
 
 def to_float(cell: Any) -> float:

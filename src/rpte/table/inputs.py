@@ -215,7 +215,7 @@ def plain_matrix(X: Any, schema: Schema) -> Array | None:
         return None
     matrix = as_matrix(X)
     _check_width(matrix.shape[1], schema)
-    plain = matrix.dtype.kind in "iub" or (matrix.dtype.kind == "f" and all_allowed(matrix))
+    plain = matrix.dtype.kind in "iu" or (matrix.dtype.kind == "f" and all_allowed(matrix))
     return matrix if plain else None
 
 
@@ -262,6 +262,7 @@ def check_shapes(names: Sequence[str], columns: Sequence[Raw]) -> None:
 
 def as_array(column: Any, name: str = "") -> Array:
     """Return a column, or a table without names, as a numpy array that keeps each cell's type."""
+    refuse_lazy(column)
     if type(column).__module__.startswith("pyarrow") and str(column.type).startswith("dictionary"):
         # Numpy alone would turn a null of a dictionary column into the last level.
         return np.array(column.to_pylist(), object)
@@ -359,8 +360,21 @@ def _check_width(n_columns: int, schema: Schema) -> None:
         )
 
 
+def refuse_lazy(table: Any) -> None:
+    """Refuse a query that has not run, such as a LazyFrame of polars.
+
+    Collected once for X and once for y, its rows may come in two orders.
+    """
+    if hasattr(type(table), "collect"):
+        raise InputError(
+            f"a {type(table).__name__} is a query that has not run; collect it once "
+            "(frame = query.collect()) and take X, y and weights from the result"
+        )
+
+
 def column_names(X: Any) -> dict[str, Any] | None:
     """Return {name as text: key} for a mapping or a data frame, None for anything without names."""
+    refuse_lazy(X)
     if isinstance(X, Mapping):
         keys = list(X.keys())
     elif hasattr(X, "column_names"):  # pyarrow

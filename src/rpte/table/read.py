@@ -13,6 +13,7 @@ import numpy as np
 
 from rpte.errors import InputError, did_you_mean, warn
 from rpte.table.column import (
+    BOOLEANS,
     EXACT,
     MISSING,
     Raw,
@@ -35,7 +36,6 @@ from rpte.utils.arrays import Array, Int32s
 Specials = Mapping[str, Sequence[Any]]
 
 TIMES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
-BOOLEANS = (bool, np.bool_)
 MANY = 20  # different fractions in text, above which they are hardly levels
 SMALLEST = 1e-270  # slopes of columns that are smaller throughout come near the largest float
 

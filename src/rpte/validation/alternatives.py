@@ -266,7 +266,7 @@ class _Search:
         for number in range(int(self.fold.max()) + 1):
             test = self.fold == number
             fitted = self.fit(without, np.where(test, 0.0, self.weight))
-            score[test] = in_fit(fitted.score(self.X)[test])
+            score[test] = in_fit(fitted.score(self.X, allow_unknown=True)[test])
         self.scores[without] = score
         self.tell(len(self.scores))
 

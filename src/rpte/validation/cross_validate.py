@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, fields, replace
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -19,7 +20,7 @@ from rpte.model.classes import ClassesModel
 from rpte.model.summary import RECORD
 from rpte.model.survival import SurvivalTarget
 from rpte.model.target import NumberTarget
-from rpte.table.inputs import as_array, as_matrix, column_names
+from rpte.table.inputs import Inputs, as_array, as_matrix, column_names
 from rpte.table.numbers import named
 from rpte.table.read import read_training
 from rpte.table.table import read_weights, row_hashes
@@ -88,7 +89,12 @@ class ClassFoldResult:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Estimate:
-    """The results of all folds; `by` is what decides them: content, or groups, never split."""
+    """The results of all folds; `by` is what decides them: content, or groups, never split.
+
+    `unknown` counts, by column that the model of a fold reads, the held-out cells with a level that
+    the fold's training rows did not have. They are scored as any new level: as the pooled one, or
+    as none of the known ones.
+    """
 
     folds: (
         tuple[FoldResult, ...]
@@ -97,6 +103,7 @@ class Estimate:
         | tuple[SurvivalFoldResult, ...]
     )
     by: str = "content"
+    unknown: Mapping[str, int] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         said = ", ".join(
@@ -112,7 +119,7 @@ class Estimate:
     @property
     def measures(self) -> tuple[str, ...]:
         """The names of the figures."""
-        return tuple(field.name for field in fields(self.folds[0]) if field.name != "rows")
+        return tuple(each.name for each in fields(self.folds[0]) if each.name != "rows")
 
     def mean(self, measure: str) -> float | None:
         """Return the mean of a measure over the folds that have it."""
@@ -129,8 +136,9 @@ class Estimate:
         return [value for value in found if value is not None]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return means, standard errors and the folds as plain JSON values."""
-        return {**self._means(), "folds": [asdict(fold) for fold in self.folds]}
+        """Return means, standard errors, folds and unknown levels as plain JSON values."""
+        folds = [asdict(fold) for fold in self.folds]
+        return {**self._means(), "folds": folds, "unknown": dict(self.unknown)}
 
     def record(self) -> dict[str, Any]:
         """Return what a model file keeps: the protocol, means and standard errors."""
@@ -221,7 +229,7 @@ def estimate(
     def tell(number: int) -> Callable[[Progress], None]:
         return lambda now: on_fold(number, len(splits), now.share)
 
-    results = []
+    results, unknown = [], Counter[str]()
     for number, (train, test) in enumerate(splits, 1):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RPTEWarning)  # the fit of the whole table has warned
@@ -234,10 +242,15 @@ def estimate(
                 progress=tell(number),
                 **kept,
             )
-            held_out = {name: _of_rows(values, test) for name, values in given.items()}
-            rows = _rows(frame, test), y[test], _of_rows(weight, test)
-            results.append(_measured(fitted, *rows, **held_out))
-    return Estimate(tuple(results), "content" if groups is None else "groups")
+            some = _rows(frame, test)
+            held_out = {name: named(some, _of_rows(values, test)) for name, values in given.items()}
+            # A level may have all its rows in one fold: that is no other table than in training.
+            read = fitted.model_.read(some, allow_unknown=True)
+            results.append(_measured(fitted, read, y[test], _of_rows(weight, test), **held_out))
+            for name in {*read.unknown} & {*fitted.model_.sources}:
+                unknown[name] += sum(read.unknown[name].values())
+    by = "content" if groups is None else "groups"
+    return Estimate(tuple(results), by, dict(sorted(unknown.items())))
 
 
 def _strata(estimator: Any, X: Any, y: Array, **given: Any) -> Ints | None:
@@ -302,7 +315,7 @@ def held_out_splits(
             yield np.flatnonzero(fold != f), np.flatnonzero(fold == f)
 
 
-def _measured(fitted: Any, X: Any, y: Array, weight: Array | None, **given: Any) -> Any:
+def _measured(fitted: Any, X: Inputs, y: Array, weight: Array | None, **given: Any) -> Any:
     """Return the figures of a fold."""
     model: Model | ClassesModel = fitted.model_
     if isinstance(model, ClassesModel):
@@ -314,14 +327,13 @@ def _measured(fitted: Any, X: Any, y: Array, weight: Array | None, **given: Any)
         return fold_result(model, X, y, weight, **given)
     if not isinstance(model.target, NumberTarget):
         return _of_classes(model, X, y, weight)
-    known = {name: named(X, values) for name, values in given.items()}
     rows = model.target.read(y, len(y)), read_weights(weight, len(y))
-    found: Any = number_measures(model.target, model.score(X), *rows, **known)
-    kept = {field.name: found[field.name] for field in fields(NumberFoldResult)[1:-1]}
+    found: Any = number_measures(model.target, model.score(X), *rows, **given)
+    kept = {each.name: found[each.name] for each in fields(NumberFoldResult)[1:-1]}
     return NumberFoldResult(len(y), **kept, miu=model.audit().miu)
 
 
-def _of_classes(model: Model, X: Any, y: Array, weight: Array | None) -> FoldResult:
+def _of_classes(model: Model, X: Inputs, y: Array, weight: Array | None) -> FoldResult:
     from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
     p = model.predict_proba(X)[:, model.positive]

@@ -13,7 +13,6 @@ from rpte.losses.risk_sets import GROUPED
 from rpte.model.model import Model
 from rpte.model.outcome import read_outcome
 from rpte.model.survival import SurvivalTarget, follow_up
-from rpte.table.numbers import named
 from rpte.table.table import read_weights
 from rpte.utils.arrays import Array, Ints
 
@@ -69,11 +68,12 @@ def changed_parameters(fitted: RPTESurvival, y: Any, weight: Any, n_rows: int) -
     return [] if grid == target.grid else ["intervals"]
 
 
-def fold_result(model: Model, X: Any, y: Array, weight: Any, **given: Any) -> SurvivalFoldResult:
+def fold_result(
+    model: Model, X: Any, y: Array, weight: Any, entry: Any = None, strata: Any = None
+) -> SurvivalFoldResult:
     """Return the figures of a model on rows that it has not seen."""
     target, outcome = model.target, read_outcome(y, len(y))
     assert isinstance(target, SurvivalTarget)
-    entry, strata = (named(X, given.get(role)) for role in ("entry", "strata"))
     seen = follow_up(replace(target, ties="breslow"), outcome, entry, strata)  # times as they are
     rows = SurvivalRows.of(seen, model.score(X), read_weights(weight, len(y)))
     pairs = harrell(rows)
