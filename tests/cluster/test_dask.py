@@ -27,6 +27,7 @@ import rpte.dask
 from rpte import Cancelled, InputError, Limits, RPTEWarning
 from rpte.cli import app
 from rpte.dask.blocks import Session
+from rpte.dask.partitions import Collections
 from rpte.model.file import to_text
 from rpte.rows import scale
 from rpte.table.table import Table
@@ -130,6 +131,58 @@ def test_excluded_columns_are_not_read(client):
     found = TASKS["two classes"].estimator(rpte.dask, client, limits=limits).fit(rows, "bad")
     assert [*found.feature_names_in_] == [*X, "when"]
     assert not {"when", "x"} & {name for names in found.rules_["sources"] for name in names}
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    """The table in six files, of which dask reads several at a time for a single column."""
+    folder = tmp_path_factory.mktemp("table")
+    for number, rows in enumerate(np.array_split(np.arange(len(TABLE)), 6)):
+        TABLE.iloc[rows].to_parquet(folder / f"{number}.parquet")
+    return dd.read_parquet(folder)
+
+
+class TestColumnsOfOneFrame:
+    """X and y as everybody takes them from a frame: dask reads each in its own partitions."""
+
+    @pytest.mark.parametrize("task", ["two classes", "poisson"])
+    def test_the_usual_form_is_fitted(self, client, stored, monkeypatch, task):
+        monkeypatch.setattr(scale, "SAMPLE_ROWS", 10_000)  # a fixed penalty needs all rows
+        asked = TASKS[task]
+        assert len(stored[asked.y].to_delayed()) < len(stored[FEATURES].to_delayed()) == 6
+        found = asked.estimator(rpte.dask, client, l1=0.02)
+        found.fit(stored[FEATURES], stored[asked.y], **asked.given(stored))
+        memory = asked.in_memory(TABLE, l1=0.02)
+        same_terms(found, memory)
+        assert found.model_.target.name == asked.y
+        for role, name in asked.roles.items():
+            expected = memory.predict(X, **{role: TABLE[name]})
+            for given in (name, stored[name]):
+                lazy = found.predict(stored[[*FEATURES, name]], **{role: given})
+                np.testing.assert_allclose(lazy.compute(), expected, rtol=1e-5)
+
+    def test_each_row_keeps_what_is_beside_it(self, client, stored):
+        few = stored[["count"]] * 1.0
+        assert 1 < len(few.to_delayed()) < 6
+        other = parts(TABLE, [len(part) for part in np.array_split(TABLE, 6)][:-1])["count"]
+        beside = {"y": stored["count"] * 2, "sample_weight": stored["count"], "exposure": other + 1}
+        assert other.npartitions == 6
+        made = client.compute(Collections(few, beside, ()).partitions(), sync=True)
+        assert sum(len(part.X) for part in made) == len(TABLE)
+        for part in made:
+            number = part.X["count"].to_numpy()
+            np.testing.assert_array_equal(part.y, 2 * number)
+            np.testing.assert_array_equal(part.sample_weight, number)
+            np.testing.assert_array_equal(part.exposure, number + 1)
+
+    def test_other_rows_are_refused(self, client, stored):
+        variables, clf = stored[FEATURES], rpte.dask.RPTEClassifier(client)
+        with pytest.raises(InputError, match=r"a partition of X has \d+ rows, that of y \d+"):
+            clf.fit(variables[variables["x"] > 0], stored["bad"])
+        with pytest.raises(InputError, match=r"y has 2; give y as the name of a column of X"):
+            clf.fit(variables, stored["bad"].repartition(npartitions=2))
+        with pytest.raises(InputError, match=r"6 partitions, y has \d; .*drop\(columns=name\)"):
+            clf.fit(variables, stored["x"].to_dask_array())
 
 
 @pytest.mark.parametrize("task", LAZY)

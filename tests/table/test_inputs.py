@@ -1,7 +1,10 @@
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
+from rpte import RPTEClassifier
 from rpte.errors import InputError, RPTEWarning
 from rpte.table.column import MISSING, UNSEEN, is_absent
 from rpte.table.inputs import read_inputs
@@ -101,6 +104,53 @@ def test_numbers_as_levels_agree_across_dtypes():
 def test_what_is_refused_and_why(schema, X, says):
     with pytest.raises(InputError, match=says):
         read_inputs(X, schema)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [True, False],
+        np.array([False, True]),
+        np.array([True, None], object),
+        np.array([np.True_, 3.5], object),
+        pd.array([True, None], "boolean"),
+        pd.Series([True, False], dtype="category"),
+        pl.Series([False, None]),
+        pa.array([True, None]),
+    ],
+    ids=lambda cells: f"{type(cells).__module__}.{type(cells).__name__}",
+)
+def test_booleans_where_training_had_numbers_are_refused(schema, cells):
+    """As a number other than 1 and 0 is where training had booleans."""
+    with pytest.raises(InputError, match=r"'age' is a number but holds the boolean .*astype"):
+        read_inputs({"age": cells, "region": ["north", "south"]}, schema)
+    coded = read_training({"age": [1.0, 2.0, -9.0]}, {"age": [-9]}).schema
+    with pytest.raises(InputError, match="'age' is a number but holds the boolean"):
+        read_inputs({"age": cells}, coded)
+
+
+def test_a_matrix_of_booleans_for_a_model_of_numbers_is_refused():
+    X = np.random.default_rng(0).integers(0, 2, (60, 2)).astype(float)
+    model = RPTEClassifier(l1=0.01).fit(X, X[:, 0]).model_
+    for rows in (1, 60):
+        assert np.isfinite(model.score(X[:rows])).all()
+        with pytest.raises(InputError, match=r"'x0' is a number but holds the boolean"):
+            model.score(X[:rows] > 0)
+
+
+def test_a_query_that_has_not_run_is_refused_with_the_remedy(schema):
+    frame = pl.DataFrame({"age": [30.0, 40.0], "region": ["north", "south"]})
+    refused = pytest.raises(InputError, match=r"LazyFrame is a query .*frame = query.collect\(\)")
+    with refused:
+        read_inputs(frame.lazy(), schema)
+    with refused:
+        read_training(frame.lazy())
+    with refused:
+        RPTEClassifier().fit(frame, frame.lazy().select("region"))
+    with refused:
+        RPTEClassifier().fit(frame, [0, 1], sample_weight=frame.lazy().select("age"))
+    named = pd.DataFrame({"collect": [1.0, 2.0]})
+    assert read_training(named).schema.names == ("collect",)
 
 
 def test_cells_that_are_no_numbers_are_refused(schema):

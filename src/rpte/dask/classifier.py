@@ -59,7 +59,7 @@ class RPTEClassifier(ClusterMixin, classifier.RPTEClassifier):
         ----------
         X : dask.dataframe.DataFrame, or dask.array.Array of shape (n_rows, n_columns)
         y : name of a column, dask Series, or dask Array of shape (n_rows,)
-            In the same partitions as `X`, as when both come from one data frame.
+            In the same partitions as `X`, as a column of the data frame that `X` comes from is.
         sample_weight : name of a column, dask Series or Array, optional
         groups, cache_dir : None
             Not for rows on a cluster.

@@ -140,12 +140,9 @@ class Collections:
 
     def partitions(self) -> list[Any]:
         """Return what makes each partition, as delayed objects."""
-        tables, given = row_parts(self.X), self.beside.items()
-        apart = {
-            role: beside_parts(self.X, role, each, len(tables))
-            for role, each in given
-            if each is not None and not _named(each)
-        }
+        given = self.beside.items()
+        series = {role: each for role, each in given if each is not None and not _named(each)}
+        tables, apart = aligned_parts(self.X, series)
         names = None if not self.named else [self.keys[name] for name in self.features]
         cut = _Cut(names, {role: self.keys[g] for role, g in given if _named(g)})
         made = delayed(cut, pure=False)
@@ -159,35 +156,55 @@ def _named(given: Any) -> bool:
     return isinstance(given, str)
 
 
-def row_parts(collection: Any) -> list[Any]:
-    """Return the partitions of a collection, or the rows of an array, as delayed objects."""
+def row_parts(collection: Any, optimized: bool = True) -> list[Any]:
+    """Return the partitions of a collection, or the rows of an array, as delayed objects.
+
+    Partitions that are not `optimized` are those that the collection has; dask may join those of
+    few columns when it reads files.
+    """
     if isinstance(collection, da.Array):
         return [*np.ravel(_by_rows(collection).to_delayed())]
-    return [*collection.to_delayed()]
+    return [*collection.to_delayed(optimize_graph=optimized)]
 
 
-def beside_parts(X: Any, role: str, given: Any, count: int) -> list[Any]:
-    """Return what stands beside each of `count` partitions: one number or None for all of them."""
+def beside_column(X: Any, role: str, given: Any) -> Any:
+    """Return what stands beside the rows of X: a collection, or one number or None for all."""
     if isinstance(given, str):
         keys = (column_names(X._meta) or {}) if isinstance(X, dd.DataFrame) else {}
         if given not in keys:
             hint = did_you_mean(given, list(keys))
             raise InputError(f"{role}='{given}' is not a column of X{hint}; name one that is")
-        given = X[keys[given]]
-    if not is_dask(given):
-        if np.ndim(given):
-            raise InputError(
-                f"{role} is {type(given).__name__}; X is in partitions, so give the name of its "
-                "column, a dask series or array of the same partitions, or one number"
-            )
-        return [given] * count
-    parts = row_parts(given)
-    if len(parts) != count:
+        return X[keys[given]]
+    if not is_dask(given) and np.ndim(given):
         raise InputError(
-            f"X has {count} partitions, {role} has {len(parts)}; take them from one data frame, or "
-            "repartition them alike"
+            f"{role} is {type(given).__name__}; X is in partitions, so give the name of its "
+            "column, a dask series or array of the same partitions, or one number"
         )
-    return parts
+    return given
+
+
+def aligned_parts(X: Any, beside: Mapping[str, Any]) -> tuple[list[Any], dict[str, list[Any]]]:
+    """Return the partitions of X, and by role those of what is beside it, as delayed objects.
+
+    Where dask would join those of one of them, all are in the partitions that they have: columns of
+    one data frame then share the task that reads it.
+    """
+    found = [row_parts(each) for each in (X, *beside.values())]
+    if beside and any(map(_are_joined, (X, *beside.values()), found)):
+        found = [row_parts(each, optimized=False) for each in (X, *beside.values())]
+    tables, apart = found[0], dict(zip(beside, found[1:], strict=True))
+    for role, parts in apart.items():
+        if len(parts) != len(tables):
+            raise InputError(
+                f"X has {len(tables)} partitions, {role} has {len(parts)}; give {role} as the name "
+                "of a column of X, as a series of the data frame that X comes from "
+                "(X = frame.drop(columns=name), frame[name]), or repartition both alike"
+            )
+    return tables, apart
+
+
+def _are_joined(collection: Any, parts: list[Any]) -> bool:
+    return not isinstance(collection, da.Array) and len(parts) < collection.npartitions
 
 
 def _by_rows(array: da.Array) -> da.Array:
@@ -223,7 +240,7 @@ class _Cut:
             if len(beside) != len(X):
                 raise InputError(
                     f"a partition of X has {len(X)} rows, that of {name} {len(beside)}; take both "
-                    "from one data frame, or repartition them alike"
+                    "from one data frame, after rows were left out, or repartition them alike"
                 )
         return Partition(number, X, **found)
 

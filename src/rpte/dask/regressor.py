@@ -11,7 +11,7 @@ import numpy as np
 from dask import delayed
 
 from rpte.dask.estimator import ClusterMixin, refuse_collection, scored
-from rpte.dask.partitions import beside_parts, is_dask, needed_columns, row_parts
+from rpte.dask.partitions import aligned_parts, beside_column, is_dask, needed_columns
 from rpte.estimators import regressor
 from rpte.model.model import Model
 from rpte.utils.arrays import Floats
@@ -63,7 +63,7 @@ class RPTERegressor(ClusterMixin, regressor.RPTERegressor):
         ----------
         X : dask.dataframe.DataFrame, or dask.array.Array of shape (n_rows, n_columns)
         y : name of a column, dask Series, or dask Array of shape (n_rows,)
-            In the same partitions as `X`, as when both come from one data frame.
+            In the same partitions as `X`, as a column of the data frame that `X` comes from is.
         sample_weight, exposure, offset : name of a column, dask Series or Array, optional
         groups, cache_dir : None
             Not for rows on a cluster.
@@ -85,12 +85,13 @@ class RPTERegressor(ClusterMixin, regressor.RPTERegressor):
             return super().predict(X, exposure, offset, allow_unknown=allow_unknown)
         model = self._fitted()
         rows = needed_columns(X, model)
-        parts = row_parts(rows)
-        given = {"exposure": exposure, "offset": offset}.items()
-        beside = [beside_parts(X, role, each, len(parts)) for role, each in given]
+        given = {"exposure": exposure, "offset": offset}
+        beside = {role: beside_column(X, role, each) for role, each in given.items()}
+        parts, apart = aligned_parts(rows, {r: c for r, c in beside.items() if is_dask(c)})
+        columns = [apart.get(role, [each] * len(parts)) for role, each in beside.items()]
         made = delayed(partial(_means, model, allow_unknown))
         lengths = rows.chunks[0] if isinstance(rows, da.Array) else [np.nan] * len(parts)
-        found = map(made, parts, *beside)
+        found = map(made, parts, *columns)
         blocks = [da.from_delayed(d, (n,), float) for d, n in zip(found, lengths, strict=True)]
         return da.concatenate(blocks, allow_unknown_chunksizes=True)
 
