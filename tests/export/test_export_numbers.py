@@ -119,7 +119,7 @@ def test_texts_in_python(name):
     for cell in [*NUMBERS, "none"]:
         if truth(model, cell) is not None:
             assert names["predict"]({"n": cell})["score"] == truth(model, cell), cell
-    for cell in [*NO_NUMBERS, b"12", b"-9"]:
+    for cell in [*NO_NUMBERS, b"12", b"-9", True, False]:
         with pytest.raises(ValueError, match=r"is no number|could not convert"):
             names["predict"]({"n": cell})
 

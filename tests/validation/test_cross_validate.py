@@ -7,7 +7,16 @@ from sklearn.base import clone
 from sklearn.metrics import log_loss, roc_auc_score
 
 from fit_tables import mixed_case
-from rpte import InputError, Labelled, RPTEClassifier, RPTEWarning, edit, load
+from rpte import (
+    InputError,
+    Labelled,
+    RPTEClassifier,
+    RPTERegressor,
+    RPTESurvival,
+    RPTEWarning,
+    edit,
+    load,
+)
 from rpte.validation.cross_validate import estimate, held_out_splits, with_estimate
 
 CASE = mixed_case(160)
@@ -83,6 +92,35 @@ def test_groups_may_leave_a_fold_without_one_class():
     found = estimate(RPTEClassifier(l1=0.1), X, y, groups=groups, folds=3)
     assert all(fold.auc is None or 0 <= fold.auc <= 1 for fold in found.folds)
     assert found.to_dict()["log_loss"]["mean"] > 0
+
+
+def of_sites(kind):
+    """Return a table of three sites, each a group of its own, and what is learned from it."""
+    place = np.arange(90)
+    X = pd.DataFrame({"site": np.repeat([*"abc"], 30), "x": place % 10 + 0.0})
+    late = (place % 10 >= 5) ^ (X["site"] == "a") ^ (place % 7 == 0)
+    if kind == "times":
+        return X, (np.ones(90, bool), 1.0 + place % 10 + 10 * late), RPTESurvival(l1=0.01)
+    if kind == "numbers":
+        return X, late * 1.0, RPTERegressor(l1=0.01)
+    y = late.astype(int) + (kind == "classes") * (place % 3 == 0)
+    return X, y.to_numpy(), RPTEClassifier(l1=0.01)
+
+
+@pytest.mark.parametrize("kind", ["two", "classes", "numbers", "times"])
+def test_a_level_that_a_fold_has_not_trained_on_follows_the_rule_of_the_model(kind):
+    X, y, made = of_sites(kind)
+    site = X["site"].to_numpy()
+    found = estimate(made, X, y, groups=site, folds=3)
+    assert sum(fold.rows for fold in found.folds) == 90
+    assert found.unknown == found.to_dict()["unknown"] == {"site": 90}
+    assert estimate(made, X, y, folds=3).unknown == {}
+    known = site != "c"
+    some = tuple(part[known] for part in y) if kind == "times" else y[known]
+    fitted = clone(made).fit(X[known], some)
+    assert "site" in fitted.model_.sources
+    with pytest.raises(InputError, match="30 of 30 cells hold a level that training did not have"):
+        fitted.predict(X[~known])
 
 
 def fitted(**more):
